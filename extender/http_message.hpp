@@ -1,0 +1,51 @@
+// HttpRequest and HttpResponse: what handlers see of HTTP.
+//
+// Plain values. The server has already refused everything that is not one well-formed request
+// within its limits (see http_head.hpp); a handler only looks at method, path and body. Handlers
+// run on any thread, several at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace muster::extender {
+
+struct HttpRequest {
+  std::string method;                        // upper case, e.g. "POST"
+  std::string path;                          // percent-decoded, without the query; starts with '/'
+  std::map<std::string, std::string> query;  // percent-decoded; of a repeated key the first value
+  std::string body;                          // complete, never compressed
+  std::string content_type;                  // as sent, may be empty
+  std::string peer;                          // the caller's IP address
+  std::string client_name;  // verified name in the caller's certificate; empty without mTLS
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+
+  // The first value of a header (name in lower case), empty when absent.
+  std::string_view Header(std::string_view name) const {
+    for (const auto& [key, value] : headers) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string body;
+  std::string content_type = "application/json";
+  bool close = false;                          // close the connection after this answer
+  std::map<std::string, std::string> headers;  // further headers; a value with CR or LF is dropped
+};
+
+// May block for as long as it needs (a held Bind does): the server adds threads. An exception that
+// leaves it becomes a 500 without details.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+// {"error": "<message>"} with the given status.
+HttpResponse ErrorResponse(int status, std::string_view message);
+
+}  // namespace muster::extender
