@@ -1,0 +1,43 @@
+// Placement and Allocation: which node and which of its GPUs a pod has, planned or real.
+#pragma once
+
+#include <compare>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/node.hpp"
+#include "cluster/resources.hpp"
+
+namespace muster::cluster {
+
+// `taken` of one device.
+struct GpuShare {
+  GpuIndex index;
+  GpuMilli taken;
+  auto operator<=>(const GpuShare&) const = default;
+};
+
+struct Placement {
+  PodUid pod;
+  NodeIndex node;
+  Resources requests;
+  std::vector<GpuShare> gpus;  // ordered by index, distinct
+  auto operator<=>(const Placement&) const = default;
+};
+
+enum class Holding { kBound, kReserved };
+
+struct Allocation {
+  Placement placement;
+  Holding holding = Holding::kReserved;
+  // False when the node's devices could not be found for it: more was bound than the node has (its GPU count shrank,
+  // or another scheduler bound it). Then placement.gpus may be shorter than the request.
+  bool devices_known = true;
+};
+
+// What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve such a request at all.
+//   whole GPUs        1000, or 1000 / replicas on a time-sliced or MPS device
+//   a share           max(each, ceil(1000 × memory_each / memory)), only where sharing is kFractional
+GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request);
+
+}  // namespace muster::cluster

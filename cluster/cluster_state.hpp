@@ -1,0 +1,98 @@
+// ClusterState: all nodes, pods and PodGroups that are known, and who holds which resources.
+//
+// Fed by facts. A fact is idempotent and keyed by UID:
+//   1. The same fact twice changes nothing the second time.
+//   2. A record with a lower resource_version than the known one of that UID is old news and ignored (0: not known,
+//      always applied).
+//   3. A record whose name is taken by another UID replaces that object (delete and recreate seen as one), unless both
+//      versions are known and it is the older one.
+//   4. A UID that was removed stays removed: late duplicates do not bring it back.
+//   5. Removing a UID that is not known does nothing, except that 4 holds for it from then on.
+//
+// What a pod holds: a live bound pod holds its requests and devices on its node; a reserved pod holds them too. Devices
+// of a bound pod come from its annotation when that is possible (they exist and nobody else has them), else from its
+// reservation, else the lowest-numbered free ones are assumed, so that the outcome depends on the set of pods and not on
+// the order of facts. More bound than there is makes the node over-committed: nothing is free there, nobody is harmed.
+//
+// Owned by engine::Scheduler (and by the simulator's own scheduler). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/pod_group.hpp"
+#include "cluster/result.hpp"
+#include "cluster/snapshot.hpp"
+
+namespace muster::cluster {
+
+// What a fact did. `replaced` is the UID (as text) of an object that lost its name to the new one (rule 3).
+struct Applied {
+  bool changed = false;
+  std::string replaced;
+};
+
+class ClusterState {
+ public:
+  ClusterState();
+  ~ClusterState();
+  ClusterState(ClusterState&&) noexcept;
+  ClusterState& operator=(ClusterState&&) noexcept;
+  ClusterState(const ClusterState&) = delete;
+  ClusterState& operator=(const ClusterState&) = delete;
+
+  Applied Upsert(Node node);
+  Applied Upsert(Pod pod);
+  Applied Upsert(PodGroup group);
+  bool Remove(const NodeUid& uid);
+  bool Remove(const PodUid& uid);
+  bool Remove(const PodGroupUid& uid);
+
+  // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown, bound or already
+  // holds a reservation, or when a placement does not fit what is free.
+  Status Reserve(const std::vector<Placement>& placements);
+  // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True when there was one.
+  bool Release(const PodUid& pod);
+
+  const Node* FindNode(const std::string& name) const;
+  NodeIndex IndexOf(const std::string& name) const;  // invalid when there is no such node
+  const Node* node(NodeIndex index) const;
+  const Pod* FindPod(const PodUid& uid) const;
+  const Pod* FindPod(const ObjectKey& key) const;
+  const PodGroup* FindPodGroup(const ObjectKey& key) const;
+  // What the pod holds on a known node; null when it holds nothing.
+  const Allocation* AllocationOf(const PodUid& pod) const;
+  // Pods that hold something on the node, ordered by UID.
+  const std::set<PodUid>& HoldersOn(NodeIndex node) const;
+  // More is held than the node has: reservations there are no longer sound.
+  bool Overcommitted(NodeIndex node) const;
+
+  std::shared_ptr<const Snapshot> TakeSnapshot();
+  uint64_t generation() const;
+  // Changes only when something that did not fit before might fit now.
+  uint64_t growth() const;
+
+  size_t node_count() const;
+  size_t pod_count() const;
+  size_t reservation_count() const;
+  // Nodes in order of name, pods in order of UID, PodGroups in order of key.
+  std::vector<const Node*> Nodes() const;
+  std::vector<const Pod*> Pods() const;
+  std::vector<const PodGroup*> PodGroups() const;
+  // Every number and record, one line each, in a fixed order: equal texts mean equal states. Generations are left out.
+  std::string Dump() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,51 @@
+// Node and Gpu: the records of one machine, as the API server and the GPU operator's labels describe it.
+// Plain values, built by the decoders, immutable once inside a ClusterState.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/resources.hpp"
+#include "cluster/selector.hpp"
+#include "cluster/units.hpp"
+
+namespace muster::cluster {
+
+// How one device is given to pods.
+enum class GpuSharing {
+  kExclusive,    // whole devices only
+  kTimeSliced,   // `replicas` pods take turns; the device plugin advertises each turn as one GPU
+  kMps,          // `replicas` pods at once, each with 1/replicas of the device
+  kFractional,   // any share in GpuMilli (HAMi, KAI and others enforce or trust it)
+  kMig,          // partitioned in hardware; the partitions are devices of their own
+};
+
+struct Gpu {
+  GpuIndex index;
+  std::string uuid;   // empty when nothing reported it
+  std::string model;  // e.g. "NVIDIA-H100-80GB-HBM3", as label nvidia.com/gpu.product has it
+  MiB memory;         // 0 when nothing reported it
+  bool healthy = true;
+  GpuSharing sharing = GpuSharing::kExclusive;
+  int32_t replicas = 1;
+  auto operator<=>(const Gpu&) const = default;
+};
+
+struct Node {
+  NodeUid uid;
+  std::string name;
+  Labels labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;  // spec.unschedulable (cordoned)
+  bool ready = true;           // condition Ready is True
+  Resources allocatable;       // CPU, memory, pod slots
+  std::vector<Gpu> gpus;       // ordered by index
+  auto operator<=>(const Node&) const = default;
+
+  // True when new pods may be planned here at all.
+  bool schedulable() const { return ready && !unschedulable; }
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,64 @@
+// Pod and PodSpec: what Muster keeps of a pod. Plain values; a PodSpec is shared by the pods it describes and immutable.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/resources.hpp"
+#include "cluster/selector.hpp"
+#include "cluster/units.hpp"
+
+namespace muster::cluster {
+
+// Muster's own scheduling gate (pod.spec.schedulingGates[].name).
+inline constexpr const char* kGangGate = "muster.dev/gang";
+// Annotation written with the Binding: comma-separated GPU indices, e.g. "0,3".
+inline constexpr const char* kGpusAnnotation = "muster.dev/gpus";
+
+enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
+
+// What pods of one template share. Two pods of a gang with equal PodSpecs play the same role.
+struct PodSpec {
+  // Effective request, as kube-scheduler computes it:
+  //   max(Σ containers + Σ restartable init containers,
+  //       max over i of (init container i + Σ restartable ones before it)) + overhead,
+  // with pod-level resources in place of the aggregate where they are given. `pods` is 1.
+  Resources requests;
+  GpuRequest gpus;
+  NodeConstraints constraints;
+  int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
+  std::string scheduler_name;
+  auto operator<=>(const PodSpec&) const = default;
+};
+
+struct Pod {
+  PodUid uid;
+  ObjectKey key;
+  std::shared_ptr<const PodSpec> spec;
+  std::string pod_group;              // name of its PodGroup in the same namespace; empty: a gang of one
+  std::string role;                   // name of its role in the gang (muster.dev/role), may be empty
+  std::string owner_uid;              // controller owner reference, may be empty
+  bool daemon = false;                // owned by a DaemonSet or a mirror (static) pod: counted, never planned
+  PodPhase phase = PodPhase::kPending;
+  bool deleting = false;              // deletionTimestamp is set
+  std::vector<std::string> gates;     // schedulingGates still present
+  std::string nominated_node;         // status.nominatedNodeName
+  std::string node_name;              // spec.nodeName; empty: not bound
+  std::vector<GpuIndex> bound_gpus;   // from kGpusAnnotation, only meaningful when bound
+  Time created;                       // creationTimestamp, milliseconds since 1970
+  int64_t resource_version = 0;       // 0: not known. Within one UID a lower one is older news
+  // Why the record cannot be scheduled as it is (a malformed request, say). Empty: fine. The pod is kept, so that
+  // its gang can say why it waits.
+  std::string defect;
+
+  bool bound() const { return !node_name.empty(); }
+  bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
+  bool gated_by_muster() const;
+  // Another controller's gate is still on it: not ours to schedule yet.
+  bool gated_by_others() const;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,32 @@
+// PodGroup: the demand for a gang, whatever flavour of object expressed it. Plain value, built by the decoders.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/units.hpp"
+
+namespace muster::cluster {
+
+// At least `min_member` pods of role `name` are part of the all-or-nothing set.
+struct RoleMinimum {
+  std::string name;
+  int64_t min_member = 0;
+  auto operator<=>(const RoleMinimum&) const = default;
+};
+
+struct PodGroup {
+  PodGroupUid uid;
+  ObjectKey key;
+  int64_t min_member = 1;           // as written; validity is judged by the engine
+  std::vector<RoleMinimum> roles;   // optional per-role minima; their sum never exceeds min_member
+  Duration schedule_timeout;        // 0: the policy's default
+  Time created;                     // creationTimestamp, milliseconds since 1970
+  int64_t resource_version = 0;     // 0: not known
+  std::string defect;               // why the object is malformed; empty: fine
+  auto operator<=>(const PodGroup&) const = default;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,51 @@
+// Resources: what a pod asks of a node beside GPUs, and what a node offers. GpuRequest: what a pod asks of GPUs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "cluster/units.hpp"
+
+namespace muster::cluster {
+
+// CPU, memory and pod slots. As a request, absent means zero.
+struct Resources {
+  MilliCpu cpu;
+  MiB memory;
+  int64_t pods = 0;
+
+  auto operator<=>(const Resources&) const = default;
+  Resources& operator+=(const Resources& other) {
+    cpu += other.cpu;
+    memory += other.memory;
+    pods = SaturatingAdd(pods, other.pods);
+    return *this;
+  }
+  Resources& operator-=(const Resources& other) {
+    cpu -= other.cpu;
+    memory -= other.memory;
+    pods = SaturatingAdd(pods, -other.pods);
+    return *this;
+  }
+  // True when every kind of `request` is within this. A kind that the request does not ask for (zero) always fits,
+  // also on a node that is over-committed in it (kube-scheduler's NodeResourcesFit does the same).
+  bool Fits(const Resources& request) const {
+    return (request.cpu.value() <= 0 || request.cpu <= cpu) &&
+           (request.memory.value() <= 0 || request.memory <= memory) && (request.pods <= 0 || request.pods <= pods);
+  }
+};
+
+// `count` devices, `each` of every one of them. Less than a whole GPU is shared with others on the same device and is
+// asked for one device at a time or several; `memory_each` is what a share needs of the device's memory (0: not said).
+struct GpuRequest {
+  int32_t count = 0;
+  GpuMilli each = kWholeGpu;
+  MiB memory_each;
+
+  auto operator<=>(const GpuRequest&) const = default;
+  bool none() const { return count == 0; }
+  bool fractional() const { return count > 0 && each < kWholeGpu; }
+  GpuMilli total() const { return each * count; }
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,82 @@
+// Snapshot: the cluster at one moment, immutable. FreeTable: the numbers in it that change with every placement.
+//
+// A Snapshot is taken by ClusterState, costs O(nodes / 64) and may be read from any thread. Nodes are addressed by
+// NodeIndex; indices below size() may be empty slots (node(i) is null).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/node.hpp"
+
+namespace muster::cluster {
+
+// What is free on one node. Never negative: an over-committed node has nothing free.
+struct NodeFree {
+  Resources resources;
+  int32_t gpu_total = 0;  // Σ free GPU-milli over healthy devices
+  int16_t gpu_whole = 0;  // healthy devices of which nothing is taken
+  int16_t gpu_most = 0;   // most free GPU-milli on one healthy device
+};
+
+// Free numbers of all nodes, in chunks of 64 that are copied when written while shared: copying the table copies
+// pointers only. Not thread-safe while written; share copies, not the object.
+class FreeTable {
+ public:
+  static constexpr uint32_t kChunk = 64;
+
+  uint32_t size() const { return size_; }
+  const NodeFree& at(NodeIndex node) const { return chunk(node).nodes[node.value % kChunk]; }
+  // Free GPU-milli per device, in the order of Node::gpus; zero for an unhealthy device.
+  std::span<const int16_t> gpus(NodeIndex node) const;
+
+  // Makes room for `size` nodes; new ones have nothing free.
+  void Resize(uint32_t size);
+  // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus.
+  void Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus);
+  // Takes a placement's amounts (or gives them back). `positions` of the devices are looked up in `node`.
+  void Take(const Node& node, const Placement& placement);
+  void Give(const Node& node, const Placement& placement);
+
+ private:
+  struct Chunk {
+    std::array<NodeFree, kChunk> nodes;
+    std::array<std::vector<int16_t>, kChunk> gpus;
+  };
+  const Chunk& chunk(NodeIndex node) const { return *chunks_[node.value / kChunk]; }
+  Chunk& Writable(NodeIndex node);
+  void Move(const Node& node, const Placement& placement, int sign);
+
+  uint32_t size_ = 0;
+  std::vector<std::shared_ptr<Chunk>> chunks_;
+};
+
+using NodeTable = std::vector<std::shared_ptr<const Node>>;
+
+class Snapshot {
+ public:
+  Snapshot(std::shared_ptr<const NodeTable> nodes, FreeTable free, uint64_t generation, uint64_t layout)
+      : nodes_(std::move(nodes)), free_(std::move(free)), generation_(generation), layout_(layout) {}
+
+  uint32_t size() const { return static_cast<uint32_t>(nodes_->size()); }
+  const Node* node(NodeIndex index) const { return (*nodes_)[index.value].get(); }
+  const FreeTable& free() const { return free_; }
+  // Changes with every change of the cluster, and only then.
+  uint64_t generation() const { return generation_; }
+  // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
+  uint64_t layout() const { return layout_; }
+  // The same nodes with nothing running or reserved on them: what could fit at best.
+  Snapshot Emptied() const;
+
+ private:
+  std::shared_ptr<const NodeTable> nodes_;
+  FreeTable free_;
+  uint64_t generation_ = 0;
+  uint64_t layout_ = 0;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,48 @@
+// Transaction: tentative placements and evictions on top of a Snapshot. Private to one thread; the Snapshot is not
+// changed.
+//
+//   Transaction tx(snapshot);
+//   auto before = tx.checkpoint();
+//   tx.Place(placement);               // … a whole gang
+//   if (!fits) tx.RollbackTo(before);  // exactly as before
+//   Commit(tx.deltas());
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+
+namespace muster::cluster {
+
+struct Delta {
+  enum class Kind { kPlace, kEvict };
+  Kind kind = Kind::kPlace;
+  Placement placement;
+};
+
+class Transaction {
+ public:
+  explicit Transaction(std::shared_ptr<const Snapshot> base) : base_(std::move(base)), free_(base_->free()) {}
+
+  // 1. `placement` must fit: its resources and, device by device, its shares (MUSTER_CHECK).
+  void Place(Placement placement);
+  // 2. `placement` is what a pod of the snapshot, or of this transaction, holds: it becomes free here.
+  void Evict(Placement placement);
+  // 3. Everything done after the checkpoint is undone, in reverse order.
+  size_t checkpoint() const { return deltas_.size(); }
+  void RollbackTo(size_t checkpoint);
+
+  const std::vector<Delta>& deltas() const { return deltas_; }
+  const FreeTable& free() const { return free_; }
+  const Snapshot& base() const { return *base_; }
+  const Node* node(NodeIndex index) const { return base_->node(index); }
+
+ private:
+  std::shared_ptr<const Snapshot> base_;
+  FreeTable free_;
+  std::vector<Delta> deltas_;
+};
+
+}  // namespace muster::cluster
