@@ -1,0 +1,101 @@
+// Actions: what the engine wants done, and Outcomes: what became of it. kube/ carries actions out against a real API
+// server, sim/ against a simulated one; both report an Outcome for every action that has an id.
+//
+// Actions concerning one pod are carried out in the order given; actions of different pods may run at the same time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/units.hpp"
+
+namespace muster::engine {
+
+// Unique within one Scheduler; answers carry it back.
+struct ActionId {
+  uint64_t value = 0;
+  auto operator<=>(const ActionId&) const = default;
+};
+
+// One pod, by name for the URL and by UID for the precondition.
+struct PodRef {
+  cluster::ObjectKey key;
+  cluster::PodUid uid;
+  auto operator<=>(const PodRef&) const = default;
+};
+
+// status.nominatedNodeName := node (empty: cleared).
+struct Nominate {
+  ActionId id;
+  PodRef pod;
+  std::string node;
+};
+// Takes the gate cluster::kGangGate off the pod.
+struct RemoveGate {
+  ActionId id;
+  PodRef pod;
+};
+// Changes an annotation, so that kube-scheduler looks at an ungated pod again (a status patch does not wake it).
+struct WakePod {
+  ActionId id;
+  PodRef pod;
+};
+// Binding subresource: node and cluster::kGpusAnnotation in one write, with the UID as precondition.
+struct BindPod {
+  ActionId id;
+  PodRef pod;
+  std::string node;
+  std::vector<cluster::GpuIndex> gpus;
+};
+// Eviction subresource, with the UID as precondition.
+struct EvictPod {
+  ActionId id;
+  PodRef pod;
+  std::string why;
+};
+// What the PodGroup's status should say; written in the flavour's own words. No outcome is waited for.
+struct PatchGang {
+  cluster::ObjectKey key;
+  cluster::PodGroupUid uid;
+  std::string state;    // ToString(GangState)
+  std::string reason;   // ToString(ReasonCode), empty when nothing is waited for
+  std::string message;
+  int64_t bound = 0;
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+};
+// An Event on the PodGroup (or on the pod of a gang of one). No outcome is waited for.
+struct EmitEvent {
+  cluster::ObjectKey key;
+  std::string uid;
+  bool on_pod = false;  // else on the PodGroup
+  bool warning = false;
+  std::string reason;  // CamelCase, ≤ 128 bytes
+  std::string message;
+};
+// The reply to a held Bind call. `error` empty: the pod is bound.
+struct AnswerBind {
+  uint64_t ticket = 0;
+  std::string error;
+};
+
+using Action = std::variant<Nominate, RemoveGate, WakePod, BindPod, EvictPod, PatchGang, EmitEvent, AnswerBind>;
+
+// What became of an action.
+//   kDone      it is so now (also when it was so before)
+//   kGone      the pod does not exist any more under that UID
+//   kConflict  the pod is in a state that forbids it (bound elsewhere, being deleted, gated)
+//   kRetry     unknown or passing failure: the engine decides whether and when to try again
+//   kRefused   forbidden by the API server's configuration: trying again soon is pointless
+enum class OutcomeKind { kDone, kGone, kConflict, kRetry, kRefused };
+
+struct Outcome {
+  ActionId id;
+  OutcomeKind kind = OutcomeKind::kDone;
+  std::string message;
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,74 @@
+// GangView: what the engine tells people and tests about one gang. Plain values, copied out under the lock.
+//
+//   Forming ──complete──▶ Queued ──plan──▶ Reserved ──all Bind calls──▶ Binding ──min bound──▶ Running ──▶ Finished
+//      ▲                   │  ▲                │ deadline, failure         │ partial                │ lost members
+//      └── members gone ───┘  └──── Backoff ◀──┴───────────────────────────┘                        ▼
+//   Invalid · Forbidden · Unsatisfiable: hold nothing, say why                                   Degraded
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
+#include "engine/reason.hpp"
+
+namespace muster::engine {
+
+// Each enumerator lists the states that may follow it.
+enum class GangState {
+  kForming,        // Queued, Invalid, Forbidden, Finished, (gone)
+  kQueued,         // Reserved, Forming, Unsatisfiable, Invalid, Forbidden, Degraded
+  kReserved,       // Binding, Backoff, Queued, Forming
+  kBinding,        // Running, Degraded, Backoff
+  kRunning,        // Finished, Degraded
+  kFinished,       // Forming, Queued (new members), (gone)
+  kBackoff,        // Queued, Forming
+  kDegraded,       // Running, Binding, Backoff, Finished, Forming
+  kInvalid,        // Forming, Queued (when mended)
+  kForbidden,      // Forming, Queued (when the policy changes)
+  kUnsatisfiable,  // Queued (when the cluster or the gang changes), Forming
+};
+inline constexpr int kGangStates = 11;
+
+const char* ToString(GangState state);
+
+// A gang is the pods of one PodGroup, or one pod without a PodGroup (`solo`).
+struct GangId {
+  cluster::ObjectKey key;
+  bool solo = false;
+  auto operator<=>(const GangId&) const = default;
+};
+
+struct MemberView {
+  cluster::ObjectKey pod;
+  cluster::PodUid uid;
+  std::string role;
+  cluster::PodPhase phase = cluster::PodPhase::kPending;
+  bool gated = false;
+  bool required = false;      // part of the all-or-nothing set of the present plan
+  std::string planned_node;   // empty: not planned
+  std::string bound_node;     // empty: not bound
+  std::vector<cluster::GpuIndex> gpus;  // of the plan, or held when bound
+  bool bind_held = false;     // a Bind call waits at the barrier
+};
+
+struct GangView {
+  GangId id;
+  GangState state = GangState::kForming;
+  Reason reason;
+  int32_t priority = 0;
+  int64_t min_member = 1;
+  int64_t bound = 0;      // live and bound
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+  cluster::Time queued_at;                        // complete since; engine time
+  std::optional<cluster::Time> started_at;        // min_member bound since; engine time
+  std::optional<cluster::Time> deadline;          // of the reservation, of the backoff or of the repair
+  int64_t attempts = 0;                           // failed starts in a row
+  std::vector<MemberView> members;                // ordered by name
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,46 @@
+// Options: everything about the engine that an operator may change. config/ fills it from the policy file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/units.hpp"
+#include "policy/placement.hpp"
+
+namespace muster::engine {
+
+// What happens to the bound members of a gang that stays partial.
+enum class PartialGang { kEvict, kHold };
+
+// Which namespaces may have gangs. A name in `deny` never may; an empty `allow` lets all others.
+struct NamespaceRules {
+  std::vector<std::string> allow;
+  std::vector<std::string> deny;
+  auto operator<=>(const NamespaceRules&) const = default;
+};
+
+struct Options {
+  policy::Options placement;
+  // Pods with one of these schedulerNames are planned as soon as they are seen; others when a Filter call brings them.
+  std::vector<std::string> scheduler_names = {"muster"};
+  NamespaceRules namespaces;
+  // A gang that does not fit blocks all that come after it.
+  bool strict_order = false;
+  // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds goes first.
+  cluster::Duration reservation_timeout = cluster::Seconds(120);
+  // A held Bind call is answered after this at the latest: 0.8 × the extender's httpTimeout.
+  cluster::Duration bind_hold_timeout = cluster::Seconds(48);
+  // A gang may be partially bound for this long, then its bound members are evicted or held (design: 60 s).
+  cluster::Duration partial_timeout = cluster::Seconds(60);
+  PartialGang partial_gang = PartialGang::kEvict;
+  // After a failed start: first × 2^(failures - 1), at most `backoff_max`.
+  cluster::Duration backoff_first = cluster::Seconds(1);
+  cluster::Duration backoff_max = cluster::Seconds(300);
+  // A failed API write is tried again after this.
+  cluster::Duration retry_interval = cluster::Seconds(1);
+  // Largest accepted minMember.
+  int64_t max_members = 16384;
+};
+
+}  // namespace muster::engine

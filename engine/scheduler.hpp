@@ -1,0 +1,108 @@
+// Scheduler: the one owner of all mutable state. Takes facts, outcomes, extender calls and the time; gives actions.
+//
+// It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same answers, byte for
+// byte. Threads: every method may be called from any thread; Advance by one thread at a time. Planning happens outside
+// the lock, on a Snapshot, so that calls are not held up by it.
+//
+//   Scheduler scheduler(options);
+//   scheduler.Apply(fact, now);
+//   Progress progress = scheduler.Advance(now);   // carry out progress.actions, then Report each outcome
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "cluster/units.hpp"
+#include "engine/actions.hpp"
+#include "engine/extender_api.hpp"
+#include "engine/facts.hpp"
+#include "engine/gang_view.hpp"
+#include "engine/options.hpp"
+
+namespace muster::engine {
+
+// A gang whose minMember became bound.
+struct GangStarted {
+  GangId gang;
+  cluster::Duration waited;  // since it was complete
+};
+
+struct Progress {
+  std::vector<Action> actions;
+  std::vector<GangStarted> started;
+  int64_t gangs_tried = 0;    // plans attempted in this call
+  int64_t gangs_planned = 0;  // of these, reserved
+};
+
+struct NodeView {
+  cluster::Node node;
+  cluster::Resources free;
+  std::vector<int16_t> gpu_free;          // milli, in the order of node.gpus
+  std::vector<cluster::PodUid> holders;   // ordered
+  bool overcommitted = false;
+};
+
+struct Counts {
+  int64_t nodes = 0;
+  int64_t pods = 0;
+  int64_t reservations = 0;       // pods with a reservation
+  int64_t held_binds = 0;
+  int64_t gangs[kGangStates] = {};  // by GangState
+  std::vector<std::pair<ReasonCode, int64_t>> waiting;  // gangs not started, by reason, ordered by code
+  int64_t gpu_capacity_milli = 0;
+  int64_t gpu_free_milli = 0;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(Options options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void Apply(const Fact& fact, cluster::Time now);
+  void Report(const Outcome& outcome, cluster::Time now);
+  // New options hold from the next cycle on; reservations and running gangs stay.
+  void SetOptions(Options options);
+
+  // 1. Lets deadlines pass.  2. Brings every touched gang's state up to date.  3. Plans pending gangs in order.
+  // 4. Returns all actions that follow. Calling it again at once returns nothing.
+  Progress Advance(cluster::Time now);
+  // When Advance has work without further facts; Time::Never() when only a fact can bring some.
+  cluster::Time NextWake() const;
+
+  // The extender's verbs. Filter and Prioritize read the plan; asked again they answer the same. Two things only are
+  // remembered: a pod that was not known yet is a fact, and a full list without the planned node makes the gang
+  // be planned anew, at once, without that node for that pod.
+  FilterAnswer Filter(const NodesQuestion& question, cluster::Time now);
+  PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
+  // Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance later. `ticket` is
+  // chosen by the caller and unique among open calls.
+  struct BindReceipt {
+    bool held = false;
+    std::string error;  // when not held; empty: the pod is bound
+  };
+  BindReceipt Bind(const BindCall& call, uint64_t ticket, cluster::Time now);
+
+  std::vector<GangView> Gangs() const;  // ordered by id
+  std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
+  std::vector<NodeView> Nodes() const;  // ordered by name
+  Counts Count() const;
+  Options options() const;
+  // Every broken invariant, one sentence each; empty when all hold. For tests and the simulator.
+  std::vector<std::string> Audit(cluster::Time now) const;
+  // The whole state as text, in a fixed order; equal texts mean equal states.
+  std::string Dump() const;
+
+ private:
+  class Core;
+  mutable cluster::Mutex mu_;
+  std::unique_ptr<Core> core_ MUSTER_GUARDED_BY(mu_);
+  // Used by Advance only, outside the lock: planning may take long.
+  std::unique_ptr<policy::Placer> placer_;
+};
+
+}  // namespace muster::engine
