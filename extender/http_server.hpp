@@ -44,7 +44,8 @@ struct TlsOptions {
   std::string key_file;             // PEM
   std::string client_ca_file;       // PEM bundle; empty = client certificates are not asked for
   bool require_client_cert = true;  // only with client_ca_file
-  std::vector<std::string> allowed_clients;  // CN or DNS names; empty = everyone the CA signed
+  std::vector<std::string>
+      allowed_clients;  // CN or DNS names, compared exactly; empty = all that the CA signed
   // The files are looked at this often; a changed set replaces the old one for new connections.
   std::chrono::milliseconds reload_interval{2000};
 };

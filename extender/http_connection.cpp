@@ -1,0 +1,271 @@
+#include "extender/http_connection.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "extender/httplib_processor.hpp"
+#include "extender/tls_context.hpp"
+
+namespace muster::extender {
+namespace {
+
+constexpr std::chrono::milliseconds kLingerTime{1'000};
+constexpr std::size_t kLingerBytesPerStep = 4 * 1024 * 1024;
+constexpr std::size_t kReserveAtOnce = 256 * 1024;  // a longer body grows as it arrives
+constexpr std::size_t kKeepCapacity = 16 * 1024;    // of buffers on an idle connection
+
+// An idle connection should cost little, whatever was sent over it before.
+void Shrink(std::string& buffer) {
+  if (buffer.capacity() > kKeepCapacity) std::string(buffer).swap(buffer);
+}
+
+HeadLimits LimitsOf(const HttpServerOptions& options) {
+  return {options.max_header_bytes, options.max_header_lines, options.max_body_bytes};
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(std::unique_ptr<Channel> channel, std::string peer,
+                               HttpShared& shared, SteadyTime now)
+    : channel_(std::move(channel)),
+      peer_(std::move(peer)),
+      shared_(shared),
+      limits_(LimitsOf(shared.options)),
+      state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
+      deadline_(now + shared.options.first_byte_timeout),
+      scanner_(limits_) {}
+
+HttpConnection::~HttpConnection() { ReleaseBody(); }
+
+HttpConnection::Next HttpConnection::Advance(SteadyTime now, Scratch scratch) {
+  while (true) {
+    bool go_on = false;
+    switch (state_) {
+      case State::kHandshake:
+        go_on = StepHandshake(now);
+        break;
+      case State::kHead:
+        go_on = StepHead(now, scratch);
+        break;
+      case State::kBody:
+        go_on = StepBody(now, scratch);
+        break;
+      case State::kHandling:
+        return Next::kRequest;
+      case State::kWriting:
+        go_on = StepWriting(now);
+        break;
+      case State::kLingering:
+        go_on = StepLingering(scratch);
+        break;
+      case State::kClosed:
+        return Next::kClosed;
+    }
+    if (!go_on) return next_;
+  }
+}
+
+HttpConnection::Next HttpConnection::Expire(SteadyTime now, Scratch scratch) {
+  const bool idle = state_ == State::kHead && in_.empty();
+  if (!idle && state_ != State::kLingering) ++shared_.timeouts;
+  if (state_ == State::kHead && !idle) {
+    Refuse({408, "the header did not arrive in time"}, now);
+    return Advance(now, scratch);
+  }
+  if (state_ == State::kBody) {
+    Refuse({408, "the body did not arrive in time"}, now);
+    return Advance(now, scratch);
+  }
+  if (idle) {
+    // A request may have arrived at this very moment; closing on it would lose it.
+    const Next next = Advance(now, scratch);
+    if (state_ != State::kHead || !in_.empty()) return next;
+  }
+  Close();
+  return next_;
+}
+
+bool HttpConnection::StepHandshake(SteadyTime now) {
+  const IoResult result = channel_->Handshake();
+  if (result.state != IoState::kDone) {
+    if (result.state == IoState::kFailed || result.state == IoState::kEnd) ++shared_.tls_failures;
+    if (shared_.draining) return Close();
+    return Wait(result.state);
+  }
+  std::optional<std::string> name = shared_.tls->KnownAs(channel_->PeerNames());
+  stranger_ = !name.has_value();
+  client_name_ = std::move(name).value_or("");
+  deadline_ = now + shared_.options.first_byte_timeout;
+  state_ = State::kHead;
+  return true;
+}
+
+bool HttpConnection::StepHead(SteadyTime now, Scratch scratch) {
+  if (!in_.empty()) {
+    switch (scanner_.Scan(in_)) {
+      case HeadScanner::State::kComplete:
+        return FinishHead(now);
+      case HeadScanner::State::kRefused:
+        ++shared_.refused_bad;
+        Refuse(scanner_.refusal(), now);
+        return true;
+      case HeadScanner::State::kIncomplete:
+        break;
+    }
+  }
+  const IoResult result = channel_->Read(scratch.data, scratch.size);
+  if (result.state == IoState::kDone) {
+    if (in_.empty()) deadline_ = now + shared_.options.header_timeout;
+    in_.append(scratch.data, result.bytes);
+    return true;
+  }
+  if (in_.empty() && shared_.draining) return Close();
+  return Wait(result.state);
+}
+
+bool HttpConnection::FinishHead(SteadyTime now) {
+  const std::size_t length = scanner_.length();
+  std::variant<RequestHead, Refusal> parsed =
+      ParseHead(std::string_view(in_).substr(0, length), limits_);
+  in_.erase(0, length);
+  scanner_.Reset();
+  if (const Refusal* refusal = std::get_if<Refusal>(&parsed)) {
+    ++shared_.refused_bad;
+    Refuse(*refusal, now);
+    return true;
+  }
+  head_ = std::get<RequestHead>(std::move(parsed));
+  if (stranger_) {
+    ++shared_.refused_client;
+    Refuse({403, "this client certificate is not on the list of allowed clients"}, now);
+    return true;
+  }
+  deadline_ = now + shared_.options.body_timeout;
+  state_ = State::kBody;
+  if (head_.expect_continue && head_.content_length > in_.size()) SendContinue();
+  return true;
+}
+
+bool HttpConnection::StepBody(SteadyTime now, Scratch scratch) {
+  const auto wanted = static_cast<std::size_t>(head_.content_length);
+  if (body_.empty()) body_.reserve(std::min(wanted, kReserveAtOnce));
+  std::string_view arrived;
+  if (body_.size() == wanted) {
+    arrived = {};
+  } else if (!in_.empty()) {
+    arrived = std::string_view(in_).substr(0, wanted - body_.size());
+  } else {
+    const IoResult result =
+        channel_->Read(scratch.data, std::min(scratch.size, wanted - body_.size()));
+    if (result.state != IoState::kDone) return Wait(result.state);
+    arrived = {scratch.data, result.bytes};
+  }
+  const std::size_t buffered = shared_.buffered_bytes.fetch_add(arrived.size()) + arrived.size();
+  counted_ += arrived.size();
+  if (buffered > shared_.options.max_buffered_bytes && !arrived.empty()) {
+    ++shared_.refused_full;
+    Refuse({503, "too many large requests at once, try again"}, now);
+    return true;
+  }
+  body_.append(arrived);
+  if (!in_.empty()) in_.erase(0, arrived.size());
+  if (body_.size() == wanted) state_ = State::kHandling;
+  return true;
+}
+
+void HttpConnection::SendContinue() {
+  // Nothing is in flight towards the caller here, so these bytes fit; if not, it sends the body
+  // anyway after a moment.
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  channel_->Write(kContinue.data(), kContinue.size());
+}
+
+IncomingRequest HttpConnection::TakeRequest() {
+  ++shared_.requests;
+  IncomingRequest request{std::move(head_), std::move(body_), peer_, client_name_};
+  head_ = {};
+  head_.keep_alive = request.head.keep_alive;
+  ReleaseBody();
+  return request;
+}
+
+void HttpConnection::ReleaseBody() {
+  shared_.buffered_bytes -= counted_;
+  counted_ = 0;
+  std::string().swap(body_);
+}
+
+void HttpConnection::Answer(std::string bytes, bool close, SteadyTime now) {
+  out_ = std::move(bytes);
+  out_sent_ = 0;
+  close_after_ = close;
+  deadline_ = now + shared_.options.write_timeout;
+  state_ = State::kWriting;
+}
+
+void HttpConnection::Refuse(const Refusal& refusal, SteadyTime now) {
+  ReleaseBody();
+  unread_input_ = true;
+  Answer(FormatRefusal(refusal), true, now);
+}
+
+bool HttpConnection::StepWriting(SteadyTime now) {
+  while (out_sent_ < out_.size()) {
+    const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
+    if (result.state != IoState::kDone) return Wait(result.state);
+    out_sent_ += result.bytes;
+  }
+  if (!close_after_) {
+    BeginHead(now);
+    return true;
+  }
+  channel_->FinishWriting();
+  if (shared_.draining && !unread_input_ && in_.empty()) return Close();
+  std::string().swap(out_);
+  std::string().swap(in_);
+  deadline_ = now + kLingerTime;
+  state_ = State::kLingering;
+  return true;
+}
+
+void HttpConnection::BeginHead(SteadyTime now) {
+  out_.clear();
+  Shrink(out_);
+  Shrink(in_);
+  const HttpServerOptions& options = shared_.options;
+  deadline_ = now + (in_.empty() ? options.idle_timeout : options.header_timeout);
+  state_ = State::kHead;
+}
+
+bool HttpConnection::StepLingering(Scratch scratch) {
+  std::size_t discarded = 0;
+  while (discarded < kLingerBytesPerStep) {
+    const IoResult result = channel_->Read(scratch.data, scratch.size);
+    if (result.state != IoState::kDone) return Wait(result.state);
+    discarded += result.bytes;
+  }
+  return Wait(IoState::kWantRead);
+}
+
+bool HttpConnection::Wait(IoState state) {
+  switch (state) {
+    case IoState::kWantRead:
+      next_ = Next::kWaitReadable;
+      return false;
+    case IoState::kWantWrite:
+      next_ = Next::kWaitWritable;
+      return false;
+    default:
+      return Close();
+  }
+}
+
+bool HttpConnection::Close() {
+  state_ = State::kClosed;
+  next_ = Next::kClosed;
+  return false;
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,41 @@
+// HttplibProcessor: cpp-httplib's request processing between our validated bytes and our handlers.
+//
+// A processor derives from httplib::Server for its protected process_request() and feeds it from
+// memory; no socket is ever opened by the library. It is given only the request line and
+// `Connection` (no Range, Accept-Encoding, Expect, multipart: nothing that would make it compress,
+// slice or buffer), and it answers through the pre-routing hook, before it would read a body or
+// match regular expressions. One processor per worker thread, not shared.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "extender/http_connection.hpp"
+#include "extender/http_router.hpp"
+
+namespace muster::extender {
+
+struct ProcessedAnswer {
+  std::string bytes;
+  bool close = false;
+};
+
+class HttplibProcessor {
+ public:
+  HttplibProcessor(const HttpRouter& router, HttpShared& shared);
+  ~HttplibProcessor();
+  HttplibProcessor(const HttplibProcessor&) = delete;
+  HttplibProcessor& operator=(const HttplibProcessor&) = delete;
+
+  // Runs the handler.
+  ProcessedAnswer Process(IncomingRequest request);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The complete answer to a request that never reaches a handler; says `Connection: close`.
+std::string FormatRefusal(const Refusal& refusal);
+
+}  // namespace muster::extender
