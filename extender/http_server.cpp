@@ -1,5 +1,6 @@
 #include "extender/http_server.hpp"
 
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kTurnAwayScratch = 4096;
 constexpr std::size_t kRefusalSlots = 64;    // connections beyond the cap that are told so politely
 constexpr std::size_t kRequestsInARow = 32;  // of one connection, before others get the worker
+constexpr int kLargeBlock = 1024 * 1024;
 constexpr std::size_t kScratchBytes = 64 * 1024;
 
 SteadyTime Now() { return std::chrono::steady_clock::now(); }
@@ -59,6 +61,15 @@ class OwnedFd {
  private:
   const int fd_;
 };
+
+void SetUpProcess() {
+  // Writing to a connection that its caller has left must be an error, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Large bodies and answers get pages of their own and give them back when freed. By default glibc
+  // raises this limit after the first large free and then keeps the pages, once per arena.
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
+}
 
 // What one worker thread needs for itself.
 struct WorkerTools {
@@ -167,8 +178,7 @@ Status HttpServer::Impl::Start() {
   if (!listening.ok()) return listening.error();
   port_ = listening.value()->port();
 
-  // Writing to a connection that its caller has left must be an error, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
+  SetUpProcess();
   const std::size_t wanted = shared_.options.max_connections + 512;
   if (const std::size_t files = RaiseFileLimit(wanted); files < wanted) {
     Report("the limit of open files is " + std::to_string(files) + ", " + std::to_string(wanted) +

@@ -105,7 +105,9 @@ class HttpServer {
   // known one with another method 405.
   void Handle(const std::string& method, const std::string& path, HttpHandler handler);
 
-  // Binds, loads the certificates, starts to serve. Once only.
+  // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
+  // ignored, the limit of open files raised as far as max_connections needs, malloc told to return
+  // large blocks at once.
   cluster::Status Start();
   // The port listened on; 0 before Start().
   std::uint16_t port() const;
