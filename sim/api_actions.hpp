@@ -1,0 +1,58 @@
+// ApiActions: carries out the engine's actions against the simulated API server, late and with
+// failures if asked to.
+//
+// Owned by MusterLink; one thread at a time (the loop's).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/ports.hpp"
+#include "sim/api_server.hpp"
+#include "sim/event_loop.hpp"
+#include "sim/random.hpp"
+
+namespace muster::sim {
+
+// What happens to writes on their way to the API server and back.
+struct WriteFaults {
+  cluster::Duration latency;      // every write takes that long
+  cluster::Duration jitter;       // plus up to this, seeded
+  int64_t lost_per_mille = 0;     // not carried out, reported kRetry
+  int64_t unclear_per_mille = 0;  // carried out, reported kRetry all the same
+};
+
+class ApiActions final : public engine::ActionPort {
+ public:
+  using Report = std::function<void(const engine::Outcome&)>;
+
+  ApiActions(EventLoop& loop, ApiServer& api, WriteFaults faults, uint64_t seed, Report report);
+  ~ApiActions() override;
+
+  // AnswerBind is none of its business and ignored.
+  void Perform(const std::vector<engine::Action>& actions) override;
+  // Outcomes of everything performed so far are no longer reported: the process that asked is gone.
+  // What is on its way still happens.
+  void Disown();
+  void SetFaults(WriteFaults faults) { faults_ = faults; }
+
+  // One write, at once and without faults.
+  engine::OutcomeKind CarryOut(const engine::Action& action, std::string& message);
+
+ private:
+  struct Shared;
+  void Later(const engine::Action& action, engine::ActionId id, const cluster::PodUid& pod);
+
+  EventLoop& loop_;
+  ApiServer& api_;
+  WriteFaults faults_;
+  Random random_;
+  Report report_;
+  std::shared_ptr<Shared> shared_;  // outlives this inside posted tasks
+  std::unordered_map<cluster::PodUid, cluster::Time>
+      busy_;  // until when writes to this pod are on their way
+};
+
+}  // namespace muster::sim

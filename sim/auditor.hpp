@@ -1,0 +1,55 @@
+// Auditor: checks the design's invariants from API objects alone, so that an error in Muster's own
+// books cannot hide itself; then asks the engine about its own.
+//
+//   1. No GPU is owned twice: per device, Σ shares of the live pods bound by Muster ≤ 1000.
+//   2. A pod that Muster binds fits: whole GPUs, CPU, memory and pod slots of its node, at the time
+//   of the Binding.
+//   3. A gang that never had its minimum is partially bound for 60 s + slack at most.
+//   4. engine::Scheduler::Audit finds nothing.
+//
+// Owned by sim::Cluster or a test; one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/units.hpp"
+#include "sim/api_server.hpp"
+#include "sim/muster_link.hpp"
+
+namespace muster::sim {
+
+struct AuditorOptions {
+  std::vector<std::string> scheduler_names = {"muster"};  // whose pods rules 2 and 3 are for
+  cluster::Duration partial_limit = cluster::Seconds(60);
+  cluster::Duration slack = cluster::Seconds(30);  // evictions take their time
+  // A Binding may be under way while its node changes: for this long after a node's change rule 2
+  // is not judged there.
+  cluster::Duration node_slack = cluster::Duration(0);
+  bool ask_engine = true;
+};
+
+class Auditor {
+ public:
+  // `muster` may be null.
+  Auditor(EventLoop& loop, ApiServer& api, MusterLink* muster, AuditorOptions options);
+  ~Auditor();
+  Auditor(const Auditor&) = delete;
+  Auditor& operator=(const Auditor&) = delete;
+
+  // Checks what changed since the last call, and what time has made wrong. One sentence for each
+  // broken rule.
+  std::vector<std::string> Check();
+  // Everything that Check has found so far.
+  const std::vector<std::string>& findings() const;
+  // Gangs partially bound now (0 < bound members < minMember), by key, whatever scheduler bound
+  // them.
+  std::vector<cluster::ObjectKey> PartialGangs() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::sim

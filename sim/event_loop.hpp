@@ -1,0 +1,105 @@
+// EventLoop: the simulated cluster's clock. Runs what was posted in order of (time, order of
+// posting).
+//
+// The time is virtual in `simulate` (it jumps from one event to the next) and follows the wall
+// clock in `serve`, where a thread calls RunDue(now) whenever NextDue() has come. Owned by
+// sim::Cluster; one thread at a time.
+//
+//   EventLoop loop;
+//   loop.Post(loop.now() + Seconds(3), [&] { … });
+//   loop.RunUntilIdle(Time::Never());
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "cluster/units.hpp"
+
+namespace muster::sim {
+
+class EventLoop {
+ public:
+  using Task = std::function<void()>;
+
+  explicit EventLoop(cluster::Time start = cluster::Time()) : now_(start) {}
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  cluster::Time now() const { return now_; }
+  // Runs `task` at `at` (in the past: now), after everything posted earlier for the same time.
+  // Never: not at all.
+  void Post(cluster::Time at, Task task) { Push(at, std::move(task), false); }
+  void Post(Task task) { Push(now_, std::move(task), false); }
+  // The same for housekeeping that does not keep RunUntilIdle going.
+  void PostBackground(cluster::Time at, Task task) { Push(at, std::move(task), true); }
+
+  // 1. Runs one event; false when there is none.
+  bool RunOne();
+  // 2. Runs everything due up to and including `time`, then the time is `time`. Returns how many
+  // events ran.
+  int64_t RunUntil(cluster::Time time);
+  // 3. Runs until only background events are left, or until the next event is after `limit`. True
+  // when idle.
+  bool RunUntilIdle(cluster::Time limit);
+  // 4. For a loop that follows a real clock: as 2, but at most `most` events, so that a caller can
+  // let others in.
+  //    True when everything due has run.
+  bool RunDue(cluster::Time now, int64_t most);
+
+  // When the next event is due; Never when there is none.
+  cluster::Time NextDue() const {
+    return heap_.empty() ? cluster::Time::Never() : heap_.front().at;
+  }
+  bool idle() const { return foreground_ == 0; }
+  int64_t events_run() const { return events_run_; }
+  size_t pending() const { return heap_.size(); }
+  // Called after every event; used by auditors. Null: none.
+  void SetAfterEvent(Task task) { after_event_ = std::move(task); }
+
+ private:
+  struct Event {
+    cluster::Time at;
+    uint64_t order = 0;
+    bool background = false;
+    Task task;
+    // std::push_heap keeps the greatest in front, so "greater" is "earlier".
+    bool operator<(const Event& other) const {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+  void Push(cluster::Time at, Task task, bool background);
+
+  cluster::Time now_;
+  uint64_t next_order_ = 0;
+  int64_t foreground_ = 0;  // events in heap_ that are not background
+  int64_t events_run_ = 0;
+  std::vector<Event> heap_;
+  Task after_event_;
+};
+
+// Timer: one callback that can be set, moved and stopped. Must live as long as its loop runs (tasks
+// point at it).
+class Timer {
+ public:
+  Timer(EventLoop& loop, bool background, EventLoop::Task task)
+      : loop_(loop), background_(background), task_(std::move(task)) {}
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  // Fires once at `at`, instead of whenever it was set to; Never stops it.
+  void Set(cluster::Time at);
+  void Stop() { due_ = cluster::Time::Never(); }
+  cluster::Time due() const { return due_; }
+
+ private:
+  void Wake();
+
+  EventLoop& loop_;
+  const bool background_;
+  const EventLoop::Task task_;
+  cluster::Time due_ = cluster::Time::Never();     // when it shall fire
+  cluster::Time posted_ = cluster::Time::Never();  // earliest wake-up in the loop
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,98 @@
+// KubeScheduler: behaves as kube-scheduler does towards its API server and its extender.
+//
+// One pod at a time, highest priority first, then longest in the queue. A cycle:
+//   1. take a pod   2. try its nominated node alone   3. else the nodes that the built-in checks
+//   leave, as many as percentageOfNodesToScore asks for, starting where the last search ended   4.
+//   extender Filter   5. extender Prioritize, when more than one is left   6. assume the pod there
+//   7. Bind, meanwhile the next cycle runs.
+//
+//   created ──gates──▶ gated     unschedulable ◀──no node left── cycle ──assumed──▶ binding ──▶
+//   bound
+//      └──no gates──▶ active ───────▲ event, 5 min │               ▲ │                 │ error:
+//      forgotten
+//                       ▲───────── backoff ◀───────┘               │ └─extender error──▼
+//                       └──────────────┴───────────────────────────┴───────────────── backoff
+//
+// Nominations count on their node for pods of equal or lower priority, also while the nominated pod
+// is gated. A pod rejected by the extender is tried again after any event in the cluster, one
+// rejected by the built-in checks after an event that could make room. Without an extender it binds
+// by itself.
+//
+// Owned by sim::Cluster, driven by its loop; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/units.hpp"
+#include "sim/api_server.hpp"
+#include "sim/event_loop.hpp"
+#include "sim/extender_port.hpp"
+#include "sim/watch.hpp"
+
+namespace muster::sim {
+
+enum class Scoring { kLeastAllocated, kMostAllocated };
+enum class TieBreak { kRandom, kByName };
+
+struct KubeSchedulerOptions {
+  std::vector<std::string> scheduler_names = {"muster",
+                                              "default-scheduler"};  // profiles that it runs
+  int64_t percentage_of_nodes_to_score = 0;  // 0: adaptive, 50 - nodes / 125, at least 5
+  Scoring scoring = Scoring::kLeastAllocated;
+  int64_t extender_weight = 1;
+  TieBreak tie_break = TieBreak::kRandom;
+  uint64_t seed = 1;
+  cluster::Duration cycle_time;    // a cycle takes that long
+  cluster::Duration bind_latency;  // of its own binder
+  cluster::Duration http_timeout =
+      cluster::Seconds(60);  // a Bind call not answered by then has failed
+  cluster::Duration backoff_first = cluster::Seconds(1);
+  cluster::Duration backoff_max = cluster::Seconds(10);
+  cluster::Duration flush_after =
+      cluster::Seconds(300);  // an unschedulable pod is tried again at the latest
+  WatchFaults watch;
+};
+
+struct KubeSchedulerStats {
+  int64_t cycles = 0;
+  int64_t filter_calls = 0;
+  int64_t single_node_filters = 0;  // of these, for a nominated node
+  int64_t filter_names = 0;         // node names sent in all Filter calls
+  int64_t filter_errors = 0;
+  int64_t prioritize_calls = 0;
+  int64_t bind_calls = 0;
+  int64_t bind_errors = 0;
+  int64_t bind_timeouts = 0;
+  int64_t bound = 0;
+  int64_t rejected = 0;  // cycles that ended without a node
+};
+
+class KubeScheduler {
+ public:
+  // `extender` null: none is configured.
+  KubeScheduler(EventLoop& loop, ApiServer& api, ExtenderPort* extender,
+                KubeSchedulerOptions options);
+  ~KubeScheduler();
+  KubeScheduler(const KubeScheduler&) = delete;
+  KubeScheduler& operator=(const KubeScheduler&) = delete;
+
+  // Everything in memory is lost (queues, assumed pods, open Bind calls) and learnt again from the
+  // API server.
+  void Restart();
+
+  const KubeSchedulerStats& stats() const;
+  size_t active() const;
+  size_t backing_off() const;
+  size_t unschedulable() const;
+  size_t gated() const;
+  size_t binding() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::sim

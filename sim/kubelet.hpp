@@ -1,0 +1,40 @@
+// Kubelet: all nodes' kubelets in one. A pod bound to a ready node becomes Running, then Succeeded
+// when its simulated run time is over; a deleted pod goes when its grace is over. On a node that is
+// not ready nothing moves until it is ready again; when a node is deleted, its pods are removed
+// after a while (the pod garbage collector's work).
+//
+// Owned by sim::Cluster, driven by its loop; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cluster/units.hpp"
+#include "sim/api_server.hpp"
+#include "sim/event_loop.hpp"
+
+namespace muster::sim {
+
+struct KubeletOptions {
+  uint64_t seed = 1;
+  cluster::Duration start_delay = cluster::Seconds(1);  // bound → Running
+  cluster::Duration grace_limit = cluster::Seconds(
+      1);  // a deleted pod stops at the latest after this, if its own grace is longer
+  cluster::Duration orphan_delay = cluster::Seconds(40);  // node deleted → its pods removed
+  int64_t admission_failures_per_mille =
+      0;  // bound pods that the kubelet turns down (phase Failed), seeded
+};
+
+class Kubelet {
+ public:
+  Kubelet(EventLoop& loop, ApiServer& api, KubeletOptions options);
+  ~Kubelet();
+  Kubelet(const Kubelet&) = delete;
+  Kubelet& operator=(const Kubelet&) = delete;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::sim

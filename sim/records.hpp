@@ -1,0 +1,89 @@
+// Records: the API objects as the simulated API server stores them. Plain values; once stored they
+// are immutable and shared (a change stores a new record), so watchers hold them without copying.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/node.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/pod_group.hpp"
+
+namespace muster::sim {
+
+struct NodeRecord {
+  cluster::Node node;
+  int64_t resource_version = 0;
+};
+
+struct PodRecord {
+  cluster::Pod pod;  // uid, created and resource_version are set by the API server
+  cluster::Labels annotations;
+  std::optional<cluster::Duration>
+      runs_for;         // simulated run time once Running; absent: until it is deleted
+  std::string job_uid;  // the Job that made it; empty: none
+  int64_t job_index = 0;
+  cluster::Duration grace = cluster::Seconds(30);  // terminationGracePeriodSeconds
+
+  // Times on the loop's clock, as far as it has come.
+  std::optional<cluster::Time> bound_at;
+  std::optional<cluster::Time> running_at;
+  std::optional<cluster::Time> finished_at;
+  std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
+  std::string status_reason;  // "Unschedulable", "SchedulerError", "UnexpectedAdmissionError", …
+  std::string status_message;
+};
+
+struct PodGroupRecord {
+  cluster::PodGroup group;
+  // What Muster wrote into the status (engine::PatchGang).
+  std::string state;
+  std::string reason;
+  std::string message;
+  int64_t bound = 0;
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+};
+
+// batch/v1 Job, as far as the controller below needs it. Pods are named <job>-<index>; the n-th
+// replacement of an index is <job>-<index>-<n>.
+struct JobRecord {
+  std::string uid;
+  cluster::ObjectKey key;
+  int64_t resource_version = 0;
+  int64_t parallelism = 1;
+  int64_t completions = 1;
+  int64_t backoff_limit = 6;  // failed or lost pods that are replaced before the Job fails
+  PodRecord pod;              // template: spec, pod_group, role, annotations, runs_for, grace
+  // Status, written by the JobController.
+  int64_t active = 0;
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+  bool complete = false;
+  bool gave_up = false;
+};
+
+// An Event object, aggregated over equal (object, reason, message).
+struct EventRecord {
+  cluster::Time first_seen;
+  cluster::Time last_seen;
+  int64_t count = 1;
+  cluster::ObjectKey key;
+  std::string uid;
+  bool on_pod = false;  // else on the PodGroup
+  bool warning = false;
+  std::string reason;
+  std::string message;
+};
+
+using NodePtr = std::shared_ptr<const NodeRecord>;
+using PodPtr = std::shared_ptr<const PodRecord>;
+using PodGroupPtr = std::shared_ptr<const PodGroupRecord>;
+using JobPtr = std::shared_ptr<const JobRecord>;
+using Object = std::variant<NodePtr, PodPtr, PodGroupPtr, JobPtr>;
+
+}  // namespace muster::sim

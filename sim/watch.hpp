@@ -1,0 +1,90 @@
+// Watch: one subscriber's view of what happens in the ApiServer, pulled event by event. Informer: a
+// Watch read for a subscriber, with the latency and the faults that a network would add.
+//
+// A Watch must not outlive its ApiServer. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "cluster/units.hpp"
+#include "sim/event_loop.hpp"
+#include "sim/random.hpp"
+#include "sim/records.hpp"
+
+namespace muster::sim {
+
+class ApiServer;
+
+enum class Change { kAdded, kModified, kDeleted };
+
+struct WatchEvent {
+  Change change = Change::kAdded;
+  Object object;  // kDeleted: as it was last
+  int64_t resource_version = 0;
+  cluster::Time at;  // when it happened
+};
+
+// Which kinds of object a subscriber wants.
+struct Kinds {
+  bool nodes = false;
+  bool pods = false;
+  bool pod_groups = false;
+  bool jobs = false;
+  bool Wants(const Object& object) const;
+};
+
+class Watch {
+ public:
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // The oldest event not taken yet, null when there is none. Valid until the next call on this
+  // Watch or a write.
+  const WatchEvent* Peek();
+  // Takes the event that Peek shows.
+  void Pop() { ++cursor_; }
+
+ private:
+  friend class ApiServer;
+  Watch(ApiServer& api, Kinds kinds, uint64_t cursor, std::function<void()> on_event);
+
+  ApiServer& api_;
+  const Kinds kinds_;
+  uint64_t cursor_;  // number of the next event to look at
+  std::function<void()>
+      on_event_;  // called after every event of these kinds; must not write to the ApiServer
+};
+
+// What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes
+// always do, because a node record carries no version by which its reader could tell old from new.
+struct WatchFaults {
+  cluster::Duration latency;        // every event is that late
+  cluster::Duration jitter;         // plus up to this, seeded
+  bool reorder = false;             // pods and PodGroups may overtake each other and themselves
+  int64_t duplicate_per_mille = 0;  // delivered twice, the second time up to `jitter` later
+};
+
+class Informer {
+ public:
+  using Deliver = std::function<void(const WatchEvent&)>;
+  using AfterBatch = std::function<void()>;
+
+  // Starts by delivering everything that exists, as kAdded, before the constructor returns; then
+  // events as they come, `after_batch` after each run of events delivered together (also after the
+  // first).
+  Informer(EventLoop& loop, ApiServer& api, Kinds kinds, WatchFaults faults, uint64_t seed,
+           Deliver deliver, AfterBatch after_batch);
+  ~Informer();
+  Informer(const Informer&) = delete;
+  Informer& operator=(const Informer&) = delete;
+
+ private:
+  struct Shared;  // outlives the Informer inside posted tasks
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace muster::sim
