@@ -1,0 +1,56 @@
+# Thin: every target is one or two commands that also work by hand. Builds live in build/<preset> (CMakePresets.json).
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
+
+SECONDS_EACH ?= 60
+JOBS ?= $(shell nproc)
+# What to build of a preset: everything, unless a target below says less.
+BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
+CTEST = ctest --progress --output-on-failure --test-dir build/$(1) --no-tests=error
+
+.PHONY: help deps lint-deps build demo test bench lint check asan tsan fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: ## install the Debian packages that are missing (deps/debian-packages.txt)
+	@bash deps/install.sh build
+
+lint-deps:
+	@bash deps/install.sh build lint
+
+build: deps ## the shipped binary: build/release/muster
+	$(call BUILD,release) --target muster
+
+demo: build ## six gangs on an embedded cluster, over HTTP, with a table of what happened
+	@bash sim/demo.sh
+
+test: deps ## build and run every test
+	$(call BUILD,dev)
+	$(call CTEST,dev)
+
+bench: deps ## measure; see bench/README.md
+	$(call BUILD,release)
+	@bash bench/run.sh
+
+lint: lint-deps ## clang-format, clang-tidy, and clang's proof of the locking
+	@.ci/lint
+
+check: deps ## the tests without progress lines: cmake --workflow --preset check
+	cmake --workflow --preset check
+
+asan: deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(call BUILD,asan)
+	$(call CTEST,asan)
+
+tsan: deps ## the tests under ThreadSanitizer
+	$(call BUILD,tsan)
+	$(call CTEST,tsan)
+
+fuzz: lint-deps ## every fuzz target for one minute (make fuzz SECONDS_EACH=600 for longer)
+	$(call BUILD,fuzz)
+	@SECONDS_EACH=$(SECONDS_EACH) .ci/fuzz
+
+clean: ## remove every build folder
+	rm -rf build

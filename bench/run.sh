@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every program of bench/ that the release build has made. Arguments go to each of them (--smoke: briefly).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+main() {
+  local program failed=()
+  local programs
+  mapfile -t programs < <(find build/release -maxdepth 1 -type f -name 'bench_*' -perm -u+x | LC_ALL=C sort)
+  if [ "${#programs[@]}" -eq 0 ]; then
+    echo "bench: build/release has no bench_* program; run make bench" >&2
+    exit 1
+  fi
+  for program in "${programs[@]}"; do
+    printf '\n== %s ==\n' "$(basename "$program")"
+    "$program" "$@" || failed+=("$(basename "$program")")
+  done
+  if [ "${#failed[@]}" -gt 0 ]; then
+    echo "bench: failed: ${failed[*]}" >&2
+    exit 1
+  fi
+}
+
+main "$@"

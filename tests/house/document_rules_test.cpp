@@ -1,0 +1,104 @@
+// Planted documents: a missing README, a mark of unfinished work, a dead link or a command that is
+// not there is found.
+#include "tests/house/document_rules.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace muster::house {
+namespace {
+
+struct Case {
+  std::string path;
+  std::string text;
+  std::string want;  // part of the finding; empty: lawful
+};
+
+// A tree in which every folder introduces itself, less the file `without`.
+std::vector<SourceFile> GoodTree(const std::string& without = "") {
+  std::vector<SourceFile> files = {
+      MakeFile("Makefile", "help: deps ## list\n\trun it\ndeps:\nclean-all:\n")};
+  for (const char* folder :
+       {"", "cluster/", "topology/", "queues/", "policy/", "engine/", "config/", "kube/", "sim/",
+        "extender/", "bench/", "tests/", "docs/", "manifests/"}) {
+    const std::string path = std::string(folder) + "README.md";
+    if (path != without) files.push_back(MakeFile(path, "# What it is\n"));
+  }
+  return files;
+}
+
+void Check(const Case& c) {
+  INFO(c.path << " with\n" << c.text);
+  std::vector<SourceFile> files = GoodTree();
+  files.push_back(MakeFile(c.path, c.text));
+  const auto findings = CheckDocuments(MakeTree(std::move(files)));
+  if (c.want.empty()) {
+    CHECK(findings.empty());
+    return;
+  }
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == c.path);
+  CHECK_THAT(findings[0].what, Catch::Contains(c.want));
+}
+
+TEST_CASE("every folder of the house needs a README", "[house][document]") {
+  CHECK(CheckDocuments(MakeTree(GoodTree())).empty());
+  const std::string path =
+      GENERATE("README.md", "cluster/README.md", "bench/README.md", "docs/README.md");
+  CHECK(CheckDocuments(MakeTree(GoodTree(path))) == std::vector<Finding>{{path, 0, "is missing"}});
+}
+
+TEST_CASE("no text has a mark of unfinished work", "[house][document]") {
+  const std::string mark = GENERATE(
+      "TO"
+      "DO",
+      "FIX"
+      "ME",
+      "XX"
+      "X",
+      "HA"
+      "CK");
+  Check({"sim/a.cpp", "// " + mark + ": later\n", mark});
+  Check({".ci/run", "# " + mark + "\n", mark});
+  Check({"docs/a.md", "x" + mark + " and " + mark + "x and _" + mark + "_\n", ""});
+}
+
+TEST_CASE("no text has a path of one machine", "[house][document]") {
+  const std::string path = GENERATE(
+      "/wo"
+      "rk/",
+      "/ro"
+      "ot/",
+      "/ho"
+      "me/",
+      "/Us"
+      "ers/");
+  Check({"sim/a.cpp", "Read(\"" + path + "x\");\n", path});
+  Check({"docs/a.md", path + "x\n", path});
+  Check({"docs/a.md", "see docs" + path + "x and ${top}" + path + "x\n", ""});
+}
+
+TEST_CASE("links lead to something in the tree", "[house][document]") {
+  Check(GENERATE(values<Case>({
+      {"docs/a.md", "[up](../README.md) [folder](../sim) [folder](../sim/) [top](..)\n", ""},
+      {"docs/a.md", "[part](../README.md#part) [here](#part) [far](https://example.org/x)\n", ""},
+      {"docs/a.md", "[gone](gone.md)\n", "leads nowhere: gone.md"},
+      {"docs/a.md", "[fine](a.md) [gone](../sim/gone.md#part)\n", "leads nowhere: ../sim/gone.md"},
+      {"sim/a.cpp", "auto f = [x](int y) { return x; };\n", ""},
+  })));
+}
+
+TEST_CASE("commands that a document names are targets of the Makefile", "[house][document]") {
+  Check(GENERATE(values<Case>({
+      {"docs/a.md", "Run `make help` or `make clean-all`.\n", ""},
+      {"docs/a.md", "They\nmake sense, and we make do.\n", ""},
+      {"docs/a.md", "```\nmake deps   # installs\n```\nmake sense\n", ""},
+      {"docs/a.md", "Run `make coffee`.\n", "no target coffee"},
+      {"docs/a.md", "```\nmake tea\n```\n", "no target tea"},
+  })));
+}
+
+}  // namespace
+}  // namespace muster::house

@@ -1,0 +1,56 @@
+// The repository itself against every rule of the house.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/house/document_rules.hpp"
+#include "tests/house/include_rules.hpp"
+#include "tests/house/source_rules.hpp"
+#include "tests/house/source_tree.hpp"
+
+namespace muster::house {
+namespace {
+
+SourceTree ReadRepository() {
+  auto tree = ReadTree(MUSTER_SOURCE_DIR);
+  if (!tree.ok()) FAIL(tree.error().ToString());
+  return std::move(tree).value();
+}
+
+std::string Join(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += "\n  " + ToString(finding);
+  return text;
+}
+
+TEST_CASE("the repository is seen as it is, without what was built", "[house]") {
+  const SourceTree tree = ReadRepository();
+  for (const char* path :
+       {"README.md", "Makefile", "cluster/mutex.hpp", "tests/house/house_test.cpp", ".ci/run"}) {
+    INFO(path);
+    CHECK(tree.paths.contains(path));
+  }
+  CHECK_FALSE(tree.paths.contains("build"));
+  CHECK_FALSE(tree.paths.contains(".git"));
+}
+
+TEST_CASE("nobody includes what the order of the house forbids", "[house]") {
+  const auto findings = CheckIncludes(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+TEST_CASE("sizes, names and habits of the code are those of the house", "[house]") {
+  const auto findings = CheckSources(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+TEST_CASE("every folder introduces itself and no document promises what is not there", "[house]") {
+  const auto findings = CheckDocuments(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+}  // namespace
+}  // namespace muster::house
