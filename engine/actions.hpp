@@ -1,7 +1,9 @@
-// Actions: what the engine wants done, and Outcomes: what became of it. kube/ carries actions out against a real API
-// server, sim/ against a simulated one; both report an Outcome for every action that has an id.
+// Actions: what the engine wants done, and Outcomes: what became of it. kube/ carries actions out
+// against a real API server, sim/ against a simulated one; both report an Outcome for every action
+// that has an id.
 //
-// Actions concerning one pod are carried out in the order given; actions of different pods may run at the same time.
+// Actions concerning one pod are carried out in the order given; actions of different pods may run
+// at the same time.
 #pragma once
 
 #include <cstdint>
@@ -38,12 +40,14 @@ struct RemoveGate {
   ActionId id;
   PodRef pod;
 };
-// Changes an annotation, so that kube-scheduler looks at an ungated pod again (a status patch does not wake it).
+// Changes an annotation, so that kube-scheduler looks at an ungated pod again (a status patch does
+// not wake it).
 struct WakePod {
   ActionId id;
   PodRef pod;
 };
-// Binding subresource: node and cluster::kGpusAnnotation in one write, with the UID as precondition.
+// Binding subresource: node and cluster::kGpusAnnotation in one write, with the UID as
+// precondition.
 struct BindPod {
   ActionId id;
   PodRef pod;
@@ -56,12 +60,13 @@ struct EvictPod {
   PodRef pod;
   std::string why;
 };
-// What the PodGroup's status should say; written in the flavour's own words. No outcome is waited for.
+// What the PodGroup's status should say; written in the flavour's own words. No outcome is waited
+// for.
 struct PatchGang {
   cluster::ObjectKey key;
   cluster::PodGroupUid uid;
-  std::string state;    // ToString(GangState)
-  std::string reason;   // ToString(ReasonCode), empty when nothing is waited for
+  std::string state;   // ToString(GangState)
+  std::string reason;  // ToString(ReasonCode), empty when nothing is waited for
   std::string message;
   int64_t bound = 0;
   int64_t succeeded = 0;
@@ -82,7 +87,8 @@ struct AnswerBind {
   std::string error;
 };
 
-using Action = std::variant<Nominate, RemoveGate, WakePod, BindPod, EvictPod, PatchGang, EmitEvent, AnswerBind>;
+using Action = std::variant<Nominate, RemoveGate, WakePod, BindPod, EvictPod, PatchGang, EmitEvent,
+                            AnswerBind>;
 
 // What became of an action.
 //   kDone      it is so now (also when it was so before)

@@ -1,5 +1,6 @@
 // The extender protocol without its wire form: what kube-scheduler asks and what Muster answers.
-// kube-scheduler's side of it (sim/) and ours (extender/) both speak these structs; extender/wire.hpp encodes them.
+// kube-scheduler's side of it (sim/) and ours (extender/) both speak these structs;
+// extender/wire.hpp encodes them.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,23 @@
 
 namespace muster::engine {
 
-// Filter and Prioritize: the pod, and the nodes that kube-scheduler's own checks left, in its order.
+// Filter and Prioritize: the pod, and the nodes that kube-scheduler's own checks left, in its
+// order.
 struct NodesQuestion {
   cluster::Pod pod;
   std::vector<std::string> nodes;
 };
 
-// At most one node passes: the planned one. All other nodes of the question are refused for the same reason.
+// At most one node passes: the planned one. All other nodes of the question are refused for the
+// same reason.
 struct FilterAnswer {
   std::string node;     // empty: no node passes
   std::string refusal;  // why the others are refused; one of few, stable texts
   // True: refused nodes go to FailedNodes (kube-scheduler's own preemption might help), else to
-  // FailedAndUnresolvableNodes. Muster preempts by itself, so this is false today for every refusal.
+  // FailedAndUnresolvableNodes. Muster preempts by itself, so this is false today for every
+  // refusal.
   bool resolvable = false;
-  std::string error;    // the call as a whole failed: nothing passes, nothing is refused
+  std::string error;  // the call as a whole failed: nothing passes, nothing is refused
 };
 
 // Score 10 for `node`, 0 for all others; `node` empty: all 0.

@@ -1,4 +1,5 @@
-// Facts: what the engine is told about the cluster. Each is idempotent and keyed by UID (see cluster/cluster_state.hpp).
+// Facts: what the engine is told about the cluster. Each is idempotent and keyed by UID (see
+// cluster/cluster_state.hpp).
 #pragma once
 
 #include <variant>
@@ -20,6 +21,7 @@ struct PodGroupRemoved {
 };
 
 // An upserted record, or the removal of one.
-using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup, PodGroupRemoved>;
+using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                          PodGroupRemoved>;
 
 }  // namespace muster::engine

@@ -1,9 +1,11 @@
-// GangView: what the engine tells people and tests about one gang. Plain values, copied out under the lock.
+// GangView: what the engine tells people and tests about one gang. Plain values, copied out under
+// the lock.
 //
-//   Forming ──complete──▶ Queued ──plan──▶ Reserved ──all Bind calls──▶ Binding ──min bound──▶ Running ──▶ Finished
-//      ▲                   │  ▲                │ deadline, failure         │ partial                │ lost members
-//      └── members gone ───┘  └──── Backoff ◀──┴───────────────────────────┘                        ▼
-//   Invalid · Forbidden · Unsatisfiable: hold nothing, say why                                   Degraded
+//   Forming ──complete──▶ Queued ──plan──▶ Reserved ──all Bind calls──▶ Binding ──min bound──▶
+//   Running ──▶ Finished
+//      ▲                   │  ▲                │ deadline, failure         │ partial │ lost members
+//      └── members gone ───┘  └──── Backoff ◀──┴───────────────────────────┘ ▼
+//   Invalid · Forbidden · Unsatisfiable: hold nothing, say why Degraded
 #pragma once
 
 #include <cstdint>
@@ -48,11 +50,11 @@ struct MemberView {
   std::string role;
   cluster::PodPhase phase = cluster::PodPhase::kPending;
   bool gated = false;
-  bool required = false;      // part of the all-or-nothing set of the present plan
-  std::string planned_node;   // empty: not planned
-  std::string bound_node;     // empty: not bound
+  bool required = false;                // part of the all-or-nothing set of the present plan
+  std::string planned_node;             // empty: not planned
+  std::string bound_node;               // empty: not bound
   std::vector<cluster::GpuIndex> gpus;  // of the plan, or held when bound
-  bool bind_held = false;     // a Bind call waits at the barrier
+  bool bind_held = false;               // a Bind call waits at the barrier
 };
 
 struct GangView {
@@ -61,14 +63,14 @@ struct GangView {
   Reason reason;
   int32_t priority = 0;
   int64_t min_member = 1;
-  int64_t bound = 0;      // live and bound
+  int64_t bound = 0;  // live and bound
   int64_t succeeded = 0;
   int64_t failed = 0;
-  cluster::Time queued_at;                        // complete since; engine time
-  std::optional<cluster::Time> started_at;        // min_member bound since; engine time
-  std::optional<cluster::Time> deadline;          // of the reservation, of the backoff or of the repair
-  int64_t attempts = 0;                           // failed starts in a row
-  std::vector<MemberView> members;                // ordered by name
+  cluster::Time queued_at;                  // complete since; engine time, 0: it is not
+  std::optional<cluster::Time> started_at;  // min_member bound since; engine time
+  std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
+  int64_t attempts = 0;                     // failed starts in a row
+  std::vector<MemberView> members;          // ordered by name
 };
 
 }  // namespace muster::engine

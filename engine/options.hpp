@@ -1,4 +1,5 @@
-// Options: everything about the engine that an operator may change. config/ fills it from the policy file.
+// Options: everything about the engine that an operator may change. config/ fills it from the
+// policy file.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct NamespaceRules {
 
 struct Options {
   policy::Options placement;
-  // Pods with one of these schedulerNames are planned as soon as they are seen; others when a Filter call brings them.
+  // Pods with one of these schedulerNames are planned as soon as they are seen; others when a
+  // Filter call brings them.
   std::vector<std::string> scheduler_names = {"muster"};
   NamespaceRules namespaces;
   // A gang that does not fit blocks all that come after it.
@@ -31,7 +33,8 @@ struct Options {
   cluster::Duration reservation_timeout = cluster::Seconds(120);
   // A held Bind call is answered after this at the latest: 0.8 × the extender's httpTimeout.
   cluster::Duration bind_hold_timeout = cluster::Seconds(48);
-  // A gang may be partially bound for this long, then its bound members are evicted or held (design: 60 s).
+  // A gang may be partially bound for this long, then its bound members are evicted or held
+  // (design: 60 s).
   cluster::Duration partial_timeout = cluster::Seconds(60);
   PartialGang partial_gang = PartialGang::kEvict;
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.

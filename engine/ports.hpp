@@ -1,4 +1,5 @@
-// Ports: what the engine's surroundings must provide. kube/ and sim/ implement them; the engine knows neither.
+// Ports: what the engine's surroundings must provide. kube/ and sim/ implement them; the engine
+// knows neither.
 #pragma once
 
 #include <vector>

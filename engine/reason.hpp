@@ -10,40 +10,40 @@
 namespace muster::engine {
 
 enum class ReasonCode {
-  kNone,               // nothing is waited for
+  kNone,  // nothing is waited for
   // Forming
   kPodGroupMissing,    // pods name a PodGroup that does not exist
   kWaitingForMembers,  // have < need pods exist
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
   // Queued, Degraded
-  kNotTried,           // complete, its turn has not come yet
-  kNotEnoughGpus,      // the nodes that it may use have too few free GPUs in total
-  kFragmented,         // enough free GPUs in total, but not together on nodes as the members need them
+  kNotTried,       // complete, its turn has not come yet
+  kNotEnoughGpus,  // the nodes that it may use have too few free GPUs in total
+  kFragmented,     // enough free GPUs in total, but not together on nodes as the members need them
   kNotEnoughCpu,
   kNotEnoughMemory,
   kNotEnoughPodSlots,
-  kNoMatchingNode,     // labels, affinity or taints leave too few nodes
-  kNodesUnavailable,   // enough nodes would match, but they are cordoned or not ready
-  kBlockedByOrder,     // strict order: the gang named in `detail` goes first
+  kNoMatchingNode,    // labels, affinity or taints leave too few nodes
+  kNodesUnavailable,  // enough nodes would match, but they are cordoned or not ready
+  kBlockedByOrder,    // strict order: the gang named in `detail` goes first
   // Backoff
   kReservationExpired,  // the deadline passed before all members reached Bind (have of need did)
   kBindFailed,          // the API server refused a binding
-  kPlanBroken,          // a planned node was lost, cordoned, shrank or was taken by another scheduler
-  kRepairing,           // the gang was partially bound for too long; its bound members are being evicted
+  kPlanBroken,  // a planned node was lost, cordoned, shrank or was taken by another scheduler
+  kRepairing,   // the gang was partially bound for too long; its bound members are being evicted
   // Reserved, Binding
-  kNominating,         // have of need members are nominated
-  kReleasing,          // gates are being removed
-  kWaitingForBind,     // have of need Bind calls have arrived
-  kBinding,            // have of need members are bound
+  kNominating,      // have of need members are nominated
+  kReleasing,       // gates are being removed
+  kWaitingForBind,  // have of need Bind calls have arrived
+  kBinding,         // have of need members are bound
   // Degraded
-  kMembersLost,        // have of need members are bound, the others are gone
+  kMembersLost,  // have of need members are bound, the others are gone
   // Invalid
-  kInvalidPodGroup,    // detail says which field and why
-  kInvalidMember,      // detail names the pod and the field
+  kInvalidPodGroup,  // detail says which field and why
+  kInvalidMember,    // detail names the pod and the field
   // Forbidden
   kNamespaceForbidden,  // policy does not let this namespace use Muster
   // Unsatisfiable
-  kNeverFits,          // it would not fit this cluster even if it were empty
+  kNeverFits,  // it would not fit this cluster even if it were empty
 };
 
 const char* ToString(ReasonCode code);
@@ -52,11 +52,13 @@ struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
   int64_t need = 0;
-  std::string detail;               // pod, field, gang or message of the API server; may be empty
-  std::vector<std::string> nodes;   // nodes concerned, ordered; at most kMaxNodes of them
+  std::string detail;              // pod, field, gang or message of the API server; may be empty
+  std::vector<std::string> nodes;  // nodes concerned, ordered; at most kMaxNodes of them
   static constexpr size_t kMaxNodes = 8;
   auto operator<=>(const Reason&) const = default;
 };
+
+Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string detail = {});
 
 // One sentence for people, e.g. "not enough free GPUs: 40 of 80 are free on nodes it may use".
 std::string Describe(const Reason& reason);

@@ -1,12 +1,15 @@
-// Scheduler: the one owner of all mutable state. Takes facts, outcomes, extender calls and the time; gives actions.
+// Scheduler: the one owner of all mutable state. Takes facts, outcomes, extender calls and the
+// time; gives actions.
 //
-// It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same answers, byte for
-// byte. Threads: every method may be called from any thread; Advance by one thread at a time. Planning happens outside
-// the lock, on a Snapshot, so that calls are not held up by it.
+// It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same
+// answers, byte for byte. Threads: every method may be called from any thread; Advance by one
+// thread at a time. Planning happens outside the lock, on a Snapshot, so that calls are not held up
+// by it.
 //
 //   Scheduler scheduler(options);
 //   scheduler.Apply(fact, now);
-//   Progress progress = scheduler.Advance(now);   // carry out progress.actions, then Report each outcome
+//   Progress progress = scheduler.Advance(now);   // carry out progress.actions, then Report each
+//   outcome
 #pragma once
 
 #include <memory>
@@ -40,18 +43,19 @@ struct Progress {
 struct NodeView {
   cluster::Node node;
   cluster::Resources free;
-  std::vector<int16_t> gpu_free;          // milli, in the order of node.gpus
-  std::vector<cluster::PodUid> holders;   // ordered
+  std::vector<int16_t> gpu_free;         // milli, in the order of node.gpus
+  std::vector<cluster::PodUid> holders;  // ordered
   bool overcommitted = false;
 };
 
 struct Counts {
   int64_t nodes = 0;
   int64_t pods = 0;
-  int64_t reservations = 0;       // pods with a reservation
+  int64_t reservations = 0;  // pods with a reservation
   int64_t held_binds = 0;
   int64_t gangs[kGangStates] = {};  // by GangState
-  std::vector<std::pair<ReasonCode, int64_t>> waiting;  // gangs not started, by reason, ordered by code
+  std::vector<std::pair<ReasonCode, int64_t>>
+      waiting;  // gangs not started, by reason, ordered by code
   int64_t gpu_capacity_milli = 0;
   int64_t gpu_free_milli = 0;
 };
@@ -68,19 +72,20 @@ class Scheduler {
   // New options hold from the next cycle on; reservations and running gangs stay.
   void SetOptions(Options options);
 
-  // 1. Lets deadlines pass.  2. Brings every touched gang's state up to date.  3. Plans pending gangs in order.
+  // 1. Lets deadlines pass.  2. Brings every touched gang's state up to date.  3. Plans pending
+  // gangs in order.
   // 4. Returns all actions that follow. Calling it again at once returns nothing.
   Progress Advance(cluster::Time now);
   // When Advance has work without further facts; Time::Never() when only a fact can bring some.
   cluster::Time NextWake() const;
 
-  // The extender's verbs. Filter and Prioritize read the plan; asked again they answer the same. Two things only are
-  // remembered: a pod that was not known yet is a fact, and a full list without the planned node makes the gang
-  // be planned anew, at once, without that node for that pod.
+  // The extender's verbs. Filter and Prioritize read the plan; asked again they answer the same.
+  // Two things only are remembered: a pod that was not known yet is a fact, and a full list without
+  // the planned node makes the gang be planned anew, at once, without that node for that pod.
   FilterAnswer Filter(const NodesQuestion& question, cluster::Time now);
   PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
-  // Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance later. `ticket` is
-  // chosen by the caller and unique among open calls.
+  // Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance
+  // later. `ticket` is chosen by the caller and unique among open calls.
   struct BindReceipt {
     bool held = false;
     std::string error;  // when not held; empty: the pod is bound

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::Time;
+
+namespace {
+
+// The engine acts on a deadline when it is told that the time has come; outcomes then take their
+// own time.
+constexpr cluster::Duration kSlack = cluster::Seconds(30);
+
+}  // namespace
+
+void Scheduler::Core::AuditNodes(std::vector<std::string>& broken) const {
+  for (const cluster::Node* node : state_.Nodes()) {
+    const cluster::NodeIndex index = state_.IndexOf(node->name);
+    if (state_.Overcommitted(index)) continue;
+    std::map<cluster::GpuIndex, int64_t> taken;
+    cluster::Resources held;
+    for (const cluster::PodUid& uid : state_.HoldersOn(index)) {
+      const cluster::Allocation& allocation = *state_.AllocationOf(uid);
+      for (const cluster::GpuShare& share : allocation.placement.gpus)
+        taken[share.index] += share.taken.value();
+      held += allocation.placement.requests;
+    }
+    for (const auto& [gpu, milli] : taken) {
+      if (milli > cluster::kWholeGpu.value()) {
+        broken.push_back("GPU " + std::to_string(gpu.value) + " of node " + node->name +
+                         " is given out " + std::to_string(milli) + " milli times");
+      }
+    }
+    if (!node->allocatable.Fits(held))
+      broken.push_back("node " + node->name + " has more given out than it has");
+  }
+}
+
+void Scheduler::Core::AuditMember(const Gang& gang, const Member& member,
+                                  std::vector<std::string>& broken) const {
+  const std::string who = "pod " + member.key.ToString();
+  const Pod* pod = state_.FindPod(member.uid);
+  if (pod == nullptr) {
+    broken.push_back(who + " is a member but not known");
+    return;
+  }
+  const cluster::Allocation* held = state_.AllocationOf(member.uid);
+  const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;
+  const bool settled = !dirty_.contains(gang.id);
+  if (settled && reserved != member.plan.has_value()) {
+    broken.push_back(who + (reserved ? " has a reservation without a plan"
+                                     : " has a plan without a reservation"));
+  }
+  if (reserved && member.plan && held->placement != *member.plan)
+    broken.push_back(who + " reserves other than planned");
+  if (settled && member.plan && (pod->bound() || pod->terminal()))
+    broken.push_back(who + " has ended or is bound and planned");
+  if (!member.held.empty() && !member.plan && !pod->bound())
+    broken.push_back(who + " has a held Bind call and no plan");
+}
+
+void Scheduler::Core::AuditGang(const Gang& gang, Time now,
+                                std::vector<std::string>& broken) const {
+  const std::string who = "gang " + gang.id.key.ToString();
+  for (const auto& [uid, member] : gang.members) AuditMember(gang, member, broken);
+  if (dirty_.contains(gang.id)) return;
+  const Tally& tally = gang.tally;
+  if (tally.bound == 0 && tally.planned > 0 && Need(gang, true) > 0) {
+    broken.push_back(who + " holds part of what it needs and waits");
+  }
+  const bool holds_nothing =
+      gang.state == GangState::kForming || gang.state == GangState::kQueued ||
+      gang.state == GangState::kInvalid || gang.state == GangState::kForbidden ||
+      gang.state == GangState::kUnsatisfiable;
+  const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
+                                   [](const auto& m) { return m.second.may_be_bound(); });
+  if (holds_nothing && tally.planned > 0 && !binding) {
+    broken.push_back(who + " is " + ToString(gang.state) + " and holds a reservation");
+  }
+  const bool overdue =
+      gang.partial_since && *gang.partial_since + options_.partial_timeout + kSlack < now;
+  if (overdue && !gang.repairing && options_.partial_gang == PartialGang::kEvict) {
+    broken.push_back(who + " is partially bound for too long and nothing is done about it");
+  }
+  if (gang.pending && pending_.find(*gang.pending) == pending_.end())
+    broken.push_back(who + " is lost for planning");
+}
+
+std::vector<std::string> Scheduler::Core::Audit(Time now) const {
+  std::vector<std::string> broken;
+  AuditNodes(broken);
+  int64_t plans = 0;
+  int64_t held = 0;
+  size_t members = 0;
+  for (const auto& [id, gang] : gangs_) {
+    AuditGang(gang, now, broken);
+    members += gang.members.size();
+    for (const auto& [uid, member] : gang.members) {
+      plans += member.plan ? 1 : 0;
+      held += static_cast<int64_t>(member.held.size());
+    }
+  }
+  if (members != gang_of_.size()) broken.push_back("members and their index differ");
+  if (held != held_binds_) broken.push_back("held Bind calls are miscounted");
+  if (dirty_.empty() && plans != static_cast<int64_t>(state_.reservation_count())) {
+    broken.push_back(std::to_string(state_.reservation_count()) + " reservations for " +
+                     std::to_string(plans) + " planned pods");
+  }
+  if (seen_in_filter_.size() > state_.pod_count())
+    broken.push_back("pods from Filter calls are remembered for ever");
+  if (in_flight_.size() > members) broken.push_back("actions of pods that are gone are remembered");
+  return broken;
+}
+
+std::string Scheduler::Core::Dump() const {
+  std::ostringstream out;
+  out << state_.Dump();
+  for (const auto& [id, gang] : gangs_) {
+    out << (id.solo ? "pod " : "gang ") << id.key.ToString() << ' ' << ToString(gang.state) << ' '
+        << ToString(gang.reason.code) << " min=" << gang.min_member << " bound=" << gang.tally.bound
+        << " succeeded=" << gang.tally.succeeded << " failed=" << gang.tally.failed
+        << " pending=" << gang.tally.pending << " planned=" << gang.tally.planned
+        << " barrier=" << gang.barrier_open << " attempts=" << gang.attempts << '\n';
+    for (const auto& [uid, member] : gang.members) {
+      out << "  member " << member.key.ToString() << ' ' << uid.text()
+          << " plan=" << member.planned_node << " held=" << member.held.size()
+          << " doing=" << static_cast<int>(member.doing) << '\n';
+    }
+  }
+  return out.str();
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,189 @@
+// Scheduler::Core: the state behind the Scheduler's lock (internal to engine/). Every method is
+// called with that lock held; none of them blocks or calls out.
+//
+//   facts.cpp      facts → ClusterState, members joining and leaving gangs
+//   judge.cpp      the state that follows from a gang's members, plan and deadlines
+//   setback.cpp    giving reservations back: broken plans, deadlines, partial gangs
+//   queue.cpp      the order of pending gangs, and timers
+//   cycle.cpp      which gang is planned next, and committing its plan
+//   handover.cpp   nominate, release, bind, evict: the actions that the state calls for, and their
+//   outcomes extender.cpp   Filter, Prioritize, Bind view.cpp       what people and metrics are
+//   told audit.cpp      invariants, and the state as text
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "cluster/cluster_state.hpp"
+#include "engine/gang.hpp"
+#include "engine/planner.hpp"
+#include "engine/scheduler.hpp"
+#include "engine/spec_table.hpp"
+
+namespace muster::engine {
+
+class Scheduler::Core {
+ public:
+  explicit Core(Options options);
+
+  // facts.cpp
+  void Apply(const Fact& fact, cluster::Time now);
+  void SetOptions(Options options);
+
+  // judge.cpp: deadlines that passed and gangs that were touched.
+  void Settle(cluster::Time now);
+
+  // cycle.cpp
+  void BeginPass() { pass_cursor_.reset(); }
+  // The next pending gang, after the last one, that a plan may help; nothing at the end of the
+  // pass.
+  std::optional<PlanJob> NextJob(cluster::Time now);
+  void Commit(const PlanJob& job, PlanResult result, cluster::Time now);
+  bool PassNeeded() const;
+  bool HasWork() const;
+  cluster::Time NextWake() const;
+
+  // handover.cpp
+  void Report(const Outcome& outcome, cluster::Time now);
+  Progress TakeProgress();
+
+  // extender.cpp
+  FilterAnswer Filter(const NodesQuestion& question, cluster::Time now);
+  PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
+  BindReceipt Bind(const BindCall& call, uint64_t ticket, cluster::Time now);
+
+  // view.cpp
+  std::vector<GangView> Gangs() const;
+  std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
+  std::vector<NodeView> Nodes();
+  Counts Count();
+  const Options& options() const { return options_; }
+
+  // audit.cpp
+  std::vector<std::string> Audit(cluster::Time now) const;
+  std::string Dump() const;
+
+ private:
+  // A state that passes quickly is not written: it must last this long.
+  static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
+
+  struct PlacedMember {
+    Gang* gang = nullptr;
+    Member* member = nullptr;
+  };
+
+  // facts.cpp
+  void ApplyNode(const cluster::Node& node);
+  void ApplyNodeRemoved(const cluster::NodeUid& uid);
+  void ApplyPod(cluster::Pod pod);
+  void ApplyPodGroup(const cluster::PodGroup& group);
+  void RemovePod(const cluster::PodUid& uid);
+  void RemovePodGroup(const cluster::PodGroupUid& uid);
+  void Restart(Gang& gang);
+  bool Managed(const cluster::Pod& pod) const;
+  GangId GangOf(const cluster::Pod& pod) const;
+  void Join(const cluster::Pod& pod);
+  void Leave(const cluster::PodUid& uid);
+  void Touch(Gang& gang);
+  void TouchReservations(cluster::NodeIndex node);
+
+  // judge.cpp
+  void Judge(Gang& gang, cluster::Time now);
+  void Recount(Gang& gang);
+  void SettleMember(Member& member, const cluster::Pod& pod);
+  bool BarrierMet(const Gang& gang) const;
+  Reason Defect(const Gang& gang) const;
+  bool NamespaceAllowed(const std::string& ns) const;
+  int64_t Need(const Gang& gang, bool with_plans) const;
+  bool PlanHolds(const Gang& gang) const;
+  void JudgeStarted(Gang& gang, cluster::Time now);
+  void JudgePartial(Gang& gang, cluster::Time now);
+  void JudgeUnbound(Gang& gang, cluster::Time now);
+  void JudgeReserved(Gang& gang, cluster::Time now);
+  void Repair(Gang& gang, cluster::Time now);
+  void ExpireHeld(Gang& gang, cluster::Time now);
+  // Gives back every reservation of the gang that no binding is under way for, and refuses its held
+  // Bind calls.
+  void Drop(Gang& gang, const std::string& why);
+  void DropMember(Gang& gang, Member& member, const std::string& why);
+  // Drop after a failed start: the gang waits before it is tried again.
+  void Fail(Gang& gang, Reason setback, cluster::Time now);
+  void SetState(Gang& gang, GangState state, Reason reason);
+  void FollowUp(Gang& gang, cluster::Time now);
+  void SetPending(Gang& gang, bool pending);
+  void SetTimer(Gang& gang, cluster::Time now);
+
+  // cycle.cpp
+  std::optional<PlanJob> MakeJob(Gang& gang, cluster::Time now);
+  void ChooseDemands(const Gang& gang, cluster::Time now, PlanJob& job) const;
+  policy::Demand DemandOf(const Member& member, cluster::Time now) const;
+  void Refuse(Gang& gang, const PlanJob& job, const PlanResult& result);
+  void Adopt(Gang& gang, const PlanResult& result, cluster::Time now);
+
+  // handover.cpp
+  void HandOver(Gang& gang, cluster::Time now);
+  void HandOverMember(Gang& gang, Member& member, const cluster::Pod& pod);
+  void AskNomination(Member& member, const std::string& node);
+  void Start(Member& member, Doing doing);
+  void Done(Member& member, Doing doing);
+  void Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome, cluster::Time now);
+  void AnswerHeld(Member& member, const std::string& error);
+  PodRef RefOf(const Member& member) const { return {member.key, member.uid}; }
+  // When the gang's present state should be written; nothing when it was.
+  std::optional<cluster::Time> PublishAt(const Gang& gang) const;
+  void Publish(Gang& gang, cluster::Time now);
+
+  // extender.cpp
+  bool Replan(Gang& gang, Member& member, const std::vector<std::string>& nodes, cluster::Time now);
+  bool TryMove(Gang& gang, const std::vector<Member*>& moving, const Member& restricted,
+               const std::vector<std::string>& nodes, cluster::Time now);
+  void SetPlan(Member& member, cluster::Placement placement, bool required);
+
+  // view.cpp, audit.cpp
+  GangView View(const Gang& gang) const;
+  void AuditNodes(std::vector<std::string>& broken) const;
+  void AuditMember(const Gang& gang, const Member& member, std::vector<std::string>& broken) const;
+  void AuditGang(const Gang& gang, cluster::Time now, std::vector<std::string>& broken) const;
+
+  PlacedMember Find(const cluster::PodUid& uid);
+
+  Options options_;
+  cluster::ClusterState state_;
+  SpecTable specs_;
+  policy::Placer replanner_;  // for Filter calls that need a new plan at once
+
+  std::map<GangId, Gang> gangs_;
+  std::unordered_map<cluster::PodUid, Gang*> gang_of_;  // of every member
+  std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
+  std::set<cluster::PodUid>
+      seen_in_filter_;                 // live pods of other schedulerNames that Filter brought
+  std::set<GangId> dirty_;             // to be judged
+  std::set<GangId> tried_in_vain_;     // their reason may have changed
+  std::map<OrderKey, Gang*> pending_;  // to be planned, in order
+  std::set<OrderKey> untried_;         // of these, not tried since `tried_growth_`
+  uint64_t tried_growth_ = 0;          // ClusterState::growth() that the last full pass saw
+  bool full_pass_ = false;             // this pass goes through all of pending_
+  std::optional<OrderKey> pass_cursor_;
+  std::set<std::pair<cluster::Time, GangId>> timers_;
+
+  std::map<Shape, Reason>
+      failed_shapes_;  // what did not fit, as long as growth() is `failed_growth_`
+  uint64_t failed_growth_ = 0;
+  std::set<Shape> never_shapes_;  // what does not fit the empty cluster, for `never_layout_`
+  std::set<Shape> ever_shapes_;   // what does
+  uint64_t never_layout_ = 0;
+
+  std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id
+  uint64_t next_action_ = 1;
+  uint64_t next_version_ = 1;
+  int64_t held_binds_ = 0;
+  Progress progress_;
+};
+
+}  // namespace muster::engine

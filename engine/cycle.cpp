@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::PodUid;
+using cluster::Time;
+
+// A full pass goes through all pending gangs, because something may fit now that did not before;
+// otherwise only those that were not tried yet have a turn.
+std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
+  if (!pass_cursor_) {
+    full_pass_ = tried_growth_ != state_.growth();
+    tried_growth_ = state_.growth();
+    if (failed_growth_ != state_.growth()) {
+      failed_shapes_.clear();
+      failed_growth_ = state_.growth();
+    }
+  }
+  while (true) {
+    Gang* gang = nullptr;
+    if (full_pass_) {
+      const auto next = pass_cursor_ ? pending_.upper_bound(*pass_cursor_) : pending_.begin();
+      if (next == pending_.end()) return std::nullopt;
+      gang = next->second;
+    } else {
+      const auto next = pass_cursor_ ? untried_.upper_bound(*pass_cursor_) : untried_.begin();
+      if (next == untried_.end()) return std::nullopt;
+      gang = pending_.at(*next);
+    }
+    pass_cursor_ = *gang->pending;
+    untried_.erase(*gang->pending);
+    if (std::optional<PlanJob> job = MakeJob(*gang, now)) return job;
+  }
+}
+
+std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
+  const bool whole = gang.tally.bound == 0 && gang.state != GangState::kRunning;
+  if (options_.strict_order && whole && pending_.begin()->second != &gang) {
+    const Gang& first = *pending_.begin()->second;
+    if (first.tried && (first.state == GangState::kQueued)) {
+      Reason reason;
+      reason.code = ReasonCode::kBlockedByOrder;
+      reason.detail = first.id.key.ToString();
+      gang.tried = true;
+      SetState(gang, GangState::kQueued, std::move(reason));
+      tried_in_vain_.insert(gang.id);
+      return std::nullopt;
+    }
+  }
+  PlanJob job;
+  job.id = gang.id;
+  job.version = gang.version;
+  job.order = *gang.pending;
+  ChooseDemands(gang, now, job);
+  if (whole && job.plain && failed_growth_ == state_.growth()) {
+    const auto failed = failed_shapes_.find(job.shape);
+    if (failed != failed_shapes_.end()) {
+      gang.tried = true;
+      const bool never = failed->second.code == ReasonCode::kNeverFits;
+      SetState(gang, never ? GangState::kUnsatisfiable : GangState::kQueued, failed->second);
+      tried_in_vain_.insert(gang.id);
+      return std::nullopt;
+    }
+  }
+  job.snapshot = state_.TakeSnapshot();
+  job.growth = state_.growth();
+  if (never_layout_ != job.snapshot->layout()) {
+    never_shapes_.clear();
+    ever_shapes_.clear();
+    never_layout_ = job.snapshot->layout();
+  }
+  job.ask_if_ever =
+      whole && !ever_shapes_.contains(job.shape) && !never_shapes_.contains(job.shape);
+  return job;
+}
+
+policy::Demand Scheduler::Core::DemandOf(const Member& member, Time now) const {
+  const Pod& pod = *state_.FindPod(member.uid);
+  policy::Demand demand;
+  demand.pod = member.uid;
+  demand.spec = pod.spec;
+  // What was nominated before (by us, before a restart, say) is kept where possible.
+  if (!pod.nominated_node.empty()) demand.preferred = state_.IndexOf(pod.nominated_node);
+  for (const auto& [node, until] : member.excluded) {
+    const cluster::NodeIndex index = state_.IndexOf(node);
+    if (until > now && index.valid()) demand.excluded.push_back(index);
+  }
+  std::sort(demand.excluded.begin(), demand.excluded.end());
+  return demand;
+}
+
+// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
+// oldest first, then by name. All others are elastic.
+void Scheduler::Core::ChooseDemands(const Gang& gang, Time now, PlanJob& job) const {
+  std::vector<std::pair<const Member*, const Pod*>> open;
+  std::map<std::string, int64_t> lacking;
+  int64_t total = gang.min_member - gang.tally.bound - gang.tally.succeeded - gang.tally.planned;
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group != nullptr) {
+    for (const cluster::RoleMinimum& role : group->roles) lacking[role.name] = role.min_member;
+  }
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *state_.FindPod(uid);
+    if (pod.phase == cluster::PodPhase::kFailed || pod.deleting || member.evicting) continue;
+    const bool here = pod.bound() || member.plan || pod.phase == cluster::PodPhase::kSucceeded;
+    if (here) {
+      if (const auto role = lacking.find(pod.role); role != lacking.end()) --role->second;
+    } else if (!pod.gated_by_others()) {
+      open.emplace_back(&member, &pod);
+    }
+  }
+  std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.second->created, a.second->key.name, a.second->uid) <
+           std::tie(b.second->created, b.second->key.name, b.second->uid);
+  });
+  std::vector<bool> taken(open.size(), false);
+  const auto take = [&](size_t i) {
+    taken[i] = true;
+    --total;
+    job.required.push_back(DemandOf(*open[i].first, now));
+  };
+  for (size_t i = 0; i < open.size(); ++i) {
+    const auto role = lacking.find(open[i].second->role);
+    if (role == lacking.end() || role->second <= 0) continue;
+    --role->second;
+    take(i);
+  }
+  for (size_t i = 0; i < open.size() && total > 0; ++i) {
+    if (!taken[i]) take(i);
+  }
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (!taken[i]) job.elastic.push_back(DemandOf(*open[i].first, now));
+  }
+  std::map<uint64_t, int64_t> shape;
+  job.plain = true;
+  for (const policy::Demand& demand : job.required) {
+    ++shape[specs_.IdOf(*demand.spec)];
+    job.plain = job.plain && demand.excluded.empty();
+  }
+  job.shape.assign(shape.begin(), shape.end());
+}
+
+void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
+  const auto found = gangs_.find(job.id);
+  if (found == gangs_.end()) return;
+  Gang& gang = found->second;
+  if (!gang.pending) return;
+  ++progress_.gangs_tried;
+  if (gang.version != job.version) {  // it changed meanwhile: it has another turn
+    untried_.insert(*gang.pending);
+    return;
+  }
+  if (!result.placed) return Refuse(gang, job, result);
+  std::vector<cluster::Placement> all = result.required;
+  all.insert(all.end(), result.elastic.begin(), result.elastic.end());
+  const bool same_layout = state_.TakeSnapshot()->layout() == job.snapshot->layout();
+  if (!same_layout ||
+      !state_.Reserve(all).ok()) {  // somebody was faster: plan on what is there now
+    untried_.insert(*gang.pending);
+    return;
+  }
+  ++progress_.gangs_planned;
+  Adopt(gang, result, now);
+}
+
+void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& result) {
+  gang.tried = true;
+  tried_in_vain_.insert(gang.id);
+  if (job.required.empty()) return;  // only elastic members: the gang runs
+  Reason reason = FromShortage(result.shortage);
+  if (reason.code != ReasonCode::kNotEnoughGpus)
+    reason.need = static_cast<int64_t>(job.required.size());
+  const bool whole = gang.tally.bound == 0;
+  bool never = whole && never_shapes_.contains(job.shape);
+  if (job.ask_if_ever && never_layout_ == job.snapshot->layout()) {
+    (result.never_fits ? never_shapes_ : ever_shapes_).insert(job.shape);
+    never = result.never_fits;
+  }
+  if (never) {
+    reason.detail = Describe(reason);
+    reason.code = ReasonCode::kNeverFits;
+    reason.have = 0;
+    reason.need = 0;
+  }
+  if (whole && job.plain && job.growth == state_.growth()) failed_shapes_[job.shape] = reason;
+  SetState(gang,
+           !whole  ? GangState::kDegraded
+           : never ? GangState::kUnsatisfiable
+                   : GangState::kQueued,
+           std::move(reason));
+}
+
+void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
+  for (const cluster::Placement& placement : result.required) {
+    SetPlan(gang.members.at(placement.pod), placement, true);
+  }
+  for (const cluster::Placement& placement : result.elastic) {
+    SetPlan(gang.members.at(placement.pod), placement, false);
+  }
+  cluster::Duration timeout = options_.reservation_timeout;
+  if (!gang.id.solo) {
+    const cluster::Duration own = state_.FindPodGroup(gang.id.key)->schedule_timeout;
+    if (own > cluster::Duration(0)) timeout = own;
+  }
+  gang.deadline = now + timeout;
+  gang.all_nominated = false;
+  gang.tried = true;
+  gang.setback = {};
+  if (gang.tally.bound == 0) gang.barrier_open = false;
+  Touch(gang);
+}
+
+void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool required) {
+  member.planned_node = state_.node(placement.node)->name;
+  member.plan = std::move(placement);
+  member.required = required;
+  member.nominated = state_.FindPod(member.uid)->nominated_node == member.planned_node;
+  member.bind_seen = false;
+  member.woken = false;
+}
+
+bool Scheduler::Core::PassNeeded() const {
+  return !pending_.empty() && (tried_growth_ != state_.growth() || !untried_.empty());
+}
+
+bool Scheduler::Core::HasWork() const {
+  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty();
+}
+
+Time Scheduler::Core::NextWake() const {
+  if (HasWork()) return Time(0);
+  return timers_.empty() ? Time::Never() : timers_.begin()->first;
+}
+
+}  // namespace muster::engine

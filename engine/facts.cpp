@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Node;
+using cluster::Pod;
+using cluster::PodGroup;
+using cluster::PodUid;
+
+Scheduler::Core::Core(Options options)
+    : options_(std::move(options)), replanner_(options_.placement) {}
+
+void Scheduler::Core::SetOptions(Options options) {
+  options_ = std::move(options);
+  replanner_ = policy::Placer(options_.placement);
+  failed_shapes_.clear();
+  never_shapes_.clear();
+  ever_shapes_.clear();
+  tried_growth_ = 0;  // every pending gang may have new chances
+  // Pods may have become Muster's, or another scheduler's.
+  for (const Pod* pod : state_.Pods()) {
+    const bool member = gang_of_.contains(pod->uid);
+    if (Managed(*pod) && !member) Join(*pod);
+    if (!Managed(*pod) && member && !pod->bound()) Leave(pod->uid);
+  }
+  for (auto& [id, gang] : gangs_) Touch(gang);
+}
+
+void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
+  struct Visitor {
+    Core& core;
+    void operator()(const Node& node) { core.ApplyNode(node); }
+    void operator()(const NodeRemoved& removed) { core.ApplyNodeRemoved(removed.uid); }
+    void operator()(const Pod& pod) { core.ApplyPod(pod); }
+    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
+    void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
+    void operator()(const PodGroupRemoved& removed) { core.RemovePodGroup(removed.uid); }
+  };
+  std::visit(Visitor{*this}, fact);
+}
+
+void Scheduler::Core::ApplyNode(const Node& node) {
+  const Node* known = state_.FindNode(node.name);
+  if (known != nullptr && *known == node) return;  // a heartbeat
+  if (known != nullptr) TouchReservations(state_.IndexOf(node.name));
+  if (state_.Upsert(node).changed) TouchReservations(state_.IndexOf(node.name));
+}
+
+void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
+  for (const Node* node : state_.Nodes()) {
+    if (node->uid != uid) continue;
+    TouchReservations(state_.IndexOf(node->name));
+    break;
+  }
+  state_.Remove(uid);
+}
+
+void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {
+  if (!node.valid()) return;
+  for (const PodUid& holder : state_.HoldersOn(node)) {
+    const auto found = gang_of_.find(holder);
+    if (found == gang_of_.end()) continue;
+    found->second->check_plan = true;
+    Touch(*found->second);
+  }
+}
+
+bool Scheduler::Core::Managed(const Pod& pod) const {
+  return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
+                   pod.spec->scheduler_name) != options_.scheduler_names.end() ||
+         seen_in_filter_.contains(pod.uid);
+}
+
+GangId Scheduler::Core::GangOf(const Pod& pod) const {
+  if (pod.pod_group.empty()) return {pod.key, true};
+  return {{pod.key.ns, pod.pod_group}, false};
+}
+
+void Scheduler::Core::ApplyPod(Pod pod) {
+  pod.spec = specs_.Intern(std::move(pod.spec));
+  if (const Pod* known = state_.FindPod(pod.uid)) {
+    // The same version is the same object, and what we learnt from our own writes since is newer.
+    if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return;
+    // A pod is bound once and for all, and a gate that is gone does not come back: a record that
+    // says otherwise is older than what we know.
+    if (known->bound() && !pod.bound()) {
+      pod.node_name = known->node_name;
+      pod.bound_gpus = known->bound_gpus;
+    }
+    std::erase_if(pod.gates, [&](const std::string& gate) {
+      return std::find(known->gates.begin(), known->gates.end(), gate) == known->gates.end();
+    });
+  }
+  const PodUid uid = pod.uid;
+  const bool managed = Managed(pod);
+  const cluster::Applied applied = state_.Upsert(std::move(pod));
+  if (!applied.replaced.empty()) {
+    Leave(PodUid(applied.replaced));
+    seen_in_filter_.erase(PodUid(applied.replaced));
+  }
+  if (!applied.changed) return;
+  const Pod* now_known = state_.FindPod(uid);
+  if (now_known == nullptr) return;
+  if (managed) Join(*now_known);
+  // A pod that another scheduler bound may have taken what was reserved.
+  if (now_known->bound()) {
+    const cluster::NodeIndex node = state_.IndexOf(now_known->node_name);
+    if (node.valid() && state_.Overcommitted(node)) TouchReservations(node);
+  }
+}
+
+void Scheduler::Core::RemovePod(const PodUid& uid) {
+  Leave(uid);
+  seen_in_filter_.erase(uid);
+  state_.Remove(uid);
+}
+
+void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
+  const cluster::Applied applied = state_.Upsert(group);
+  if (!applied.replaced.empty()) group_keys_.erase(cluster::PodGroupUid(applied.replaced));
+  if (!applied.changed) return;
+  const GangId id{group.key, false};
+  group_keys_[group.uid] = group.key;
+  Gang& gang = gangs_[id];
+  gang.id = id;
+  if (!gang.group_uid.empty() && gang.group_uid != group.uid.text()) Restart(gang);
+  gang.group_uid = group.uid.text();
+  Touch(gang);
+}
+
+void Scheduler::Core::RemovePodGroup(const cluster::PodGroupUid& uid) {
+  const auto found = group_keys_.find(uid);
+  if (found != group_keys_.end()) {
+    const auto gang = gangs_.find({found->second, false});
+    if (gang != gangs_.end()) Touch(gang->second);
+    group_keys_.erase(found);
+  }
+  state_.Remove(uid);
+}
+
+// Another PodGroup under the same name: its past is not this one's.
+void Scheduler::Core::Restart(Gang& gang) {
+  Drop(gang, "muster: the PodGroup was replaced");
+  gang.attempts = 0;
+  gang.started = false;
+  gang.started_at.reset();
+  gang.queued_at.reset();
+  gang.backoff_until.reset();
+  gang.setback = {};
+  gang.published_state.reset();
+  gang.published_done = {-1, -1};
+}
+
+void Scheduler::Core::Join(const Pod& pod) {
+  const GangId id = GangOf(pod);
+  const auto found = gang_of_.find(pod.uid);
+  if (found != gang_of_.end() && found->second->id != id)
+    Leave(pod.uid);  // its PodGroup was changed
+  Gang& gang = gangs_[id];
+  gang.id = id;
+  Member& member = gang.members[pod.uid];
+  member.uid = pod.uid;
+  member.key = pod.key;
+  gang_of_[pod.uid] = &gang;
+  Touch(gang);
+}
+
+void Scheduler::Core::Leave(const PodUid& uid) {
+  const auto found = gang_of_.find(uid);
+  if (found == gang_of_.end()) return;
+  Gang& gang = *found->second;
+  Member& member = gang.members.at(uid);
+  AnswerHeld(member, "muster: the pod is gone");
+  if (member.plan) state_.Release(uid);
+  if (member.doing != Doing::kNothing) in_flight_.erase(member.action.value);
+  gang.members.erase(uid);
+  gang_of_.erase(found);
+  Touch(gang);
+}
+
+void Scheduler::Core::Touch(Gang& gang) {
+  gang.version = next_version_++;
+  dirty_.insert(gang.id);
+}
+
+Scheduler::Core::PlacedMember Scheduler::Core::Find(const PodUid& uid) {
+  const auto found = gang_of_.find(uid);
+  if (found == gang_of_.end()) return {};
+  return {found->second, &found->second->members.at(uid)};
+}
+
+}  // namespace muster::engine

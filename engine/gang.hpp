@@ -1,0 +1,120 @@
+// Gang and Member: the engine's own records of a gang (internal to engine/). Owned and guarded by
+// Scheduler.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
+#include "engine/actions.hpp"
+#include "engine/gang_view.hpp"
+
+namespace muster::engine {
+
+// A Bind call that waits for its gang (or for the API server's answer).
+struct HeldBind {
+  uint64_t ticket = 0;
+  cluster::Time answer_by;
+};
+
+// The one action under way for a pod; the next one waits for its outcome.
+enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kBind, kEvict };
+
+struct Member {
+  cluster::PodUid uid;
+  cluster::ObjectKey key;
+
+  // The plan. Truth for the reservation of this pod in ClusterState: both exist or neither.
+  std::optional<cluster::Placement> plan;
+  std::string planned_node;
+  bool required = false;
+  bool nominated =
+      false;  // the plan's node is (or was, when kube-scheduler cleared it since) nominated
+  bool bind_seen = false;  // a Bind call came for this plan
+
+  std::vector<HeldBind> held;
+  Doing doing = Doing::kNothing;
+  ActionId action;           // of `doing`
+  std::string asked_node;    // of the last Nominate
+  cluster::Time not_before;  // of the next action: after a failed one
+  bool woken = false;        // WakePod done for this plan
+  bool refused = false;      // kube-scheduler was told "no" and will not ask again by itself
+  bool evicting = false;     // EvictPod done: the pod is about to go
+  bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
+
+  // Nodes that kube-scheduler turned down for this pod, until when.
+  std::map<std::string, cluster::Time> excluded;
+
+  // The pod may be bound without our knowing: its reservation must stay.
+  bool may_be_bound() const { return doing == Doing::kBind || unsure; }
+};
+
+// Place in the queue: priority, then age, then id. `negated_priority` so that smaller goes first.
+struct OrderKey {
+  int64_t negated_priority = 0;
+  int64_t created = 0;
+  GangId id;
+  auto operator<=>(const OrderKey&) const = default;
+};
+
+// Required pods by interned PodSpec id and count: gangs of equal shape fit or fail together.
+using Shape = std::vector<std::pair<uint64_t, int64_t>>;
+
+// How many members are what. `pending`: live, not bound, free of other controllers' gates.
+struct Tally {
+  int64_t bound = 0;
+  int64_t succeeded = 0;
+  int64_t failed = 0;
+  int64_t pending = 0;
+  int64_t gated_by_others = 0;
+  int64_t planned = 0;  // pending ones with a plan
+  int64_t leaving = 0;  // bound and being deleted or evicted
+  int64_t present() const { return bound + pending + gated_by_others; }
+};
+
+struct Gang {
+  GangId id;
+  std::map<cluster::PodUid, Member> members;
+
+  GangState state = GangState::kForming;
+  Reason reason;
+  Tally tally;
+  int64_t min_member = 1;  // of the PodGroup, 1 for a gang of one
+  std::string group_uid;   // of the PodGroup (or pod) that `state` belongs to
+  uint64_t version = 0;    // changes whenever anything a plan depends on changes
+
+  bool barrier_open = false;   // min_member Bind calls have arrived for the present plan
+  bool all_nominated = false;  // every planned member was nominated: gates may go
+  bool check_plan = false;     // a node of the plan changed
+  bool repairing = false;      // bound members are being evicted
+  bool unsatisfiable = false;  // judged so at `judged_layout`
+  bool tried = false;          // a plan was attempted since it became complete
+  bool started = false;        // min_member were bound at some time
+
+  int64_t attempts = 0;                    // failed starts in a row
+  std::optional<cluster::Time> queued_at;  // complete since
+  std::optional<cluster::Time> started_at;
+  std::optional<cluster::Time> deadline;  // of the present plan
+  std::optional<cluster::Time> backoff_until;
+  std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound
+  Reason setback;                              // why the last start failed; shown in Backoff
+
+  std::optional<OrderKey> pending;             // its key in Core::pending_, when it is there
+  std::optional<cluster::Time> timer;          // its entry in Core::timers_
+  GangState seen_state = GangState::kForming;  // as of changed_at
+  ReasonCode seen_reason = ReasonCode::kNone;
+  // What was last written to the PodGroup.
+  std::optional<GangState> published_state;
+  ReasonCode published_reason = ReasonCode::kNone;
+  std::pair<int64_t, int64_t> published_done{
+      -1, -1};               // members that are bound or ended; of these, succeeded
+  cluster::Time changed_at;  // when state or reason changed last
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,33 @@
+#include "engine/gang_view.hpp"
+
+namespace muster::engine {
+
+const char* ToString(GangState state) {
+  switch (state) {
+    case GangState::kForming:
+      return "Forming";
+    case GangState::kQueued:
+      return "Queued";
+    case GangState::kReserved:
+      return "Reserved";
+    case GangState::kBinding:
+      return "Binding";
+    case GangState::kRunning:
+      return "Running";
+    case GangState::kFinished:
+      return "Finished";
+    case GangState::kBackoff:
+      return "Backoff";
+    case GangState::kDegraded:
+      return "Degraded";
+    case GangState::kInvalid:
+      return "Invalid";
+    case GangState::kForbidden:
+      return "Forbidden";
+    case GangState::kUnsatisfiable:
+      return "Unsatisfiable";
+  }
+  return "Forming";
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::Time;
+
+// What the state calls for and is not under way: one action per pod at a time, the next one after
+// its outcome.
+void Scheduler::Core::HandOver(Gang& gang, Time now) {
+  for (auto& [uid, member] : gang.members) {
+    if (member.doing != Doing::kNothing || member.not_before > now) continue;
+    const Pod& pod = *state_.FindPod(uid);
+    if (pod.terminal() || pod.deleting) continue;
+    if (pod.bound()) {
+      if (gang.repairing && !member.evicting) {
+        Start(member, Doing::kEvict);
+        progress_.actions.emplace_back(
+            EvictPod{member.action, RefOf(member), Describe(gang.setback)});
+      }
+    } else if (member.plan) {
+      HandOverMember(gang, member, pod);
+    } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried)) {
+      AskNomination(member,
+                    "");  // a nomination without a reservation would keep room free for nobody
+    }
+  }
+}
+
+// nominate → (all are) → release → (Bind call, barrier) → bind
+void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod) {
+  if (!member.held.empty() || member.unsure) {
+    if (!member.unsure && !gang.barrier_open && gang.state != GangState::kRunning) return;
+    Start(member, Doing::kBind);
+    BindPod bind{member.action, RefOf(member), member.planned_node, {}};
+    for (const cluster::GpuShare& share : member.plan->gpus) bind.gpus.push_back(share.index);
+    progress_.actions.emplace_back(std::move(bind));
+  } else if (member.bind_seen) {
+    return;  // kube-scheduler had it at Bind: it comes again by itself
+  } else if (pod.nominated_node != member.planned_node) {
+    AskNomination(member, member.planned_node);
+  } else if (!gang.all_nominated) {
+    return;
+  } else if (pod.gated_by_muster()) {
+    Start(member, Doing::kRemoveGate);
+    progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
+  } else if (member.refused && !member.woken) {
+    Start(member, Doing::kWake);
+    progress_.actions.emplace_back(WakePod{member.action, RefOf(member)});
+  }
+}
+
+void Scheduler::Core::AskNomination(Member& member, const std::string& node) {
+  Start(member, Doing::kNominate);
+  member.asked_node = node;
+  progress_.actions.emplace_back(Nominate{member.action, RefOf(member), node});
+}
+
+void Scheduler::Core::Start(Member& member, Doing doing) {
+  member.doing = doing;
+  member.action = ActionId{next_action_++};
+  in_flight_[member.action.value] = member.uid;
+}
+
+void Scheduler::Core::Report(const Outcome& outcome, Time now) {
+  const auto found = in_flight_.find(outcome.id.value);
+  if (found == in_flight_.end()) return;  // the pod left meanwhile
+  const PlacedMember at = Find(found->second);
+  in_flight_.erase(found);
+  if (at.member == nullptr) return;
+  const Doing doing = std::exchange(at.member->doing, Doing::kNothing);
+  if (doing == Doing::kBind) at.member->unsure = outcome.kind == OutcomeKind::kRetry;
+  if (outcome.kind == OutcomeKind::kDone) {
+    Done(*at.member, doing);
+  } else {
+    Failed(*at.gang, *at.member, doing, outcome, now);
+  }
+  Touch(*at.gang);
+}
+
+// It is so now; waiting for the watch to say it too would only cost time.
+void Scheduler::Core::Done(Member& member, Doing doing) {
+  Pod pod = *state_.FindPod(member.uid);
+  switch (doing) {
+    case Doing::kNominate:
+      pod.nominated_node = member.asked_node;
+      member.nominated = member.plan && member.asked_node == member.planned_node;
+      break;
+    case Doing::kRemoveGate:
+      std::erase(pod.gates, cluster::kGangGate);
+      break;
+    case Doing::kWake:
+      member.woken = true;
+      member.refused = false;
+      return;
+    case Doing::kEvict:
+      member.evicting = true;
+      return;
+    case Doing::kBind:
+      if (pod.bound() || !member.plan) return;
+      pod.node_name = member.planned_node;
+      pod.nominated_node.clear();
+      for (const cluster::GpuShare& share : member.plan->gpus)
+        pod.bound_gpus.push_back(share.index);
+      break;
+    case Doing::kNothing:
+      return;
+  }
+  state_.Upsert(std::move(pod));
+}
+
+void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome,
+                             Time now) {
+  member.not_before = now + options_.retry_interval;
+  if (outcome.kind == OutcomeKind::kRefused) member.not_before = now + options_.backoff_max;
+  if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
+  AnswerHeld(member, "muster: binding failed: " + outcome.message);
+  if (outcome.kind == OutcomeKind::kRefused) {
+    member.not_before = Time(0);
+    gang.setback = {};
+    gang.setback.code = ReasonCode::kBindFailed;
+    gang.setback.detail = "pod " + member.key.name + ": " + outcome.message;
+  }
+}
+
+void Scheduler::Core::AnswerHeld(Member& member, const std::string& error) {
+  for (const HeldBind& held : member.held)
+    progress_.actions.emplace_back(AnswerBind{held.ticket, error});
+  held_binds_ -= static_cast<int64_t>(member.held.size());
+  member.held.clear();
+}
+
+Progress Scheduler::Core::TakeProgress() { return std::exchange(progress_, Progress{}); }
+
+namespace {
+
+// States that pass quickly are written only when they last: a gang that starts at once costs one
+// status write.
+bool Lasting(GangState state) {
+  return state != GangState::kForming && state != GangState::kQueued &&
+         state != GangState::kReserved && state != GangState::kBinding;
+}
+
+bool Warns(GangState state) {
+  return state != GangState::kRunning && state != GangState::kFinished &&
+         state != GangState::kReserved && state != GangState::kBinding;
+}
+
+}  // namespace
+
+std::optional<Time> Scheduler::Core::PublishAt(const Gang& gang) const {
+  const bool counts = gang.state == GangState::kRunning || gang.state == GangState::kFinished;
+  const int64_t done = gang.tally.bound + gang.tally.succeeded + gang.tally.failed;
+  const bool same =
+      gang.published_state == gang.state && gang.published_reason == gang.reason.code &&
+      (!counts || gang.id.solo || gang.published_done == std::pair(done, gang.tally.succeeded));
+  if (same) return std::nullopt;
+  const bool at_once = Lasting(gang.state) && gang.published_state != gang.state;
+  return at_once ? gang.changed_at : gang.changed_at + kPublishAfter;
+}
+
+void Scheduler::Core::Publish(Gang& gang, Time now) {
+  const std::optional<Time> due = PublishAt(gang);
+  if (!due || *due > now) return;
+  const bool state_changed =
+      gang.published_state != gang.state || gang.published_reason != gang.reason.code;
+  gang.published_state = gang.state;
+  gang.published_reason = gang.reason.code;
+  gang.published_done = {gang.tally.bound + gang.tally.succeeded + gang.tally.failed,
+                         gang.tally.succeeded};
+  const std::string message = Describe(gang.reason);
+  if (!gang.id.solo && !gang.group_uid.empty()) {
+    progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
+                                             ToString(gang.state), ToString(gang.reason.code),
+                                             message, gang.tally.bound, gang.tally.succeeded,
+                                             gang.tally.failed});
+  }
+  const bool tell =
+      gang.id.solo ? Warns(gang.state) : Warns(gang.state) || gang.state == GangState::kRunning;
+  if (!state_changed || !tell) return;
+  const std::string uid = gang.id.solo ? gang.members.begin()->first.text() : gang.group_uid;
+  if (uid.empty()) return;
+  const bool running = gang.state == GangState::kRunning;
+  progress_.actions.emplace_back(EmitEvent{
+      gang.id.key, uid, gang.id.solo, !running, std::string("Gang") + ToString(gang.state),
+      running ? std::to_string(gang.tally.bound) + " members are bound" : message});
+}
+
+}  // namespace muster::engine

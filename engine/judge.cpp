@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Duration;
+using cluster::Pod;
+using cluster::PodGroup;
+using cluster::Time;
+
+void Scheduler::Core::Settle(Time now) {
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const GangId id = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    Gang& gang = gangs_.at(id);
+    gang.timer.reset();
+    dirty_.insert(id);
+  }
+  std::set<GangId> touched;
+  touched.swap(dirty_);
+  for (const GangId& id : touched) {
+    const auto found = gangs_.find(id);
+    if (found == gangs_.end()) continue;
+    Gang& gang = found->second;
+    Judge(gang, now);
+    const bool gone = gang.members.empty() && (id.solo || state_.FindPodGroup(id.key) == nullptr);
+    if (gone) {
+      SetPending(gang, false);
+      if (gang.timer) timers_.erase({*gang.timer, id});
+      gangs_.erase(found);
+      continue;
+    }
+    FollowUp(gang, now);
+  }
+  std::set<GangId> vain;
+  vain.swap(tried_in_vain_);
+  for (const GangId& id : vain) {
+    const auto found = gangs_.find(id);
+    if (found != gangs_.end()) FollowUp(found->second, now);
+  }
+}
+
+void Scheduler::Core::FollowUp(Gang& gang, Time now) {
+  if (gang.state != gang.seen_state || gang.reason.code != gang.seen_reason) {
+    gang.seen_state = gang.state;
+    gang.seen_reason = gang.reason.code;
+    gang.changed_at = now;
+  }
+  HandOver(gang, now);
+  Publish(gang, now);
+  SetTimer(gang, now);
+}
+
+// Tallies the members and forgets plans that came true or whose pod can no longer use them.
+void Scheduler::Core::Recount(Gang& gang) {
+  Tally tally;
+  for (auto& [uid, member] : gang.members) {
+    const Pod& pod = *state_.FindPod(uid);
+    if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
+    if (pod.phase == cluster::PodPhase::kSucceeded) {
+      ++tally.succeeded;
+    } else if (pod.terminal()) {
+      ++tally.failed;
+    } else if (pod.deleting || member.evicting) {
+      tally.leaving += pod.bound() ? 1 : 0;
+    } else if (pod.bound()) {
+      ++tally.bound;
+    } else if (pod.gated_by_others()) {
+      ++tally.gated_by_others;
+    } else {
+      ++tally.pending;
+      tally.planned += member.plan ? 1 : 0;
+    }
+  }
+  gang.tally = tally;
+  const bool all = std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+    return !entry.second.plan || entry.second.nominated;
+  });
+  gang.all_nominated = tally.planned > 0 && (gang.all_nominated || all);
+}
+
+void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
+  if (!pod.bound() && !pod.terminal() && member.may_be_bound()) return;
+  if (pod.bound() && !member.held.empty()) {
+    const bool as_asked = member.planned_node.empty() || member.planned_node == pod.node_name;
+    AnswerHeld(member, as_asked ? "" : "muster: the pod was bound to node " + pod.node_name);
+  } else if (!member.held.empty()) {
+    AnswerHeld(member, "muster: the pod is being deleted");
+  }
+  if (member.plan) state_.Release(member.uid);
+  member.plan.reset();
+  member.planned_node.clear();
+  member.excluded.clear();
+  member.unsure = false;
+}
+
+// How many pods the gang still lacks, role by role and in total; with plans counted as members or
+// not.
+int64_t Scheduler::Core::Need(const Gang& gang, bool with_plans) const {
+  const Tally& tally = gang.tally;
+  const int64_t have = tally.bound + tally.succeeded + (with_plans ? tally.planned : 0);
+  int64_t need = std::max<int64_t>(0, gang.min_member - have);
+  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group == nullptr || group->roles.empty()) return need;
+  int64_t of_roles = 0;
+  for (const cluster::RoleMinimum& role : group->roles) {
+    int64_t have_role = 0;
+    for (const auto& [uid, member] : gang.members) {
+      const Pod& pod = *state_.FindPod(uid);
+      if (pod.role != role.name) continue;
+      const bool counts = pod.phase == cluster::PodPhase::kSucceeded ||
+                          (!pod.terminal() && !pod.deleting && !member.evicting &&
+                           (pod.bound() || (with_plans && member.plan)));
+      have_role += counts ? 1 : 0;
+    }
+    of_roles += std::max<int64_t>(0, role.min_member - have_role);
+  }
+  return std::max(need, of_roles);
+}
+
+Reason Scheduler::Core::Defect(const Gang& gang) const {
+  if (!gang.id.solo) {
+    const PodGroup* group = state_.FindPodGroup(gang.id.key);
+    if (group == nullptr) return {};
+    const auto invalid = [&](std::string what) {
+      return Because(ReasonCode::kInvalidPodGroup, 0, 0, std::move(what));
+    };
+    if (!group->defect.empty()) return invalid(group->defect);
+    if (group->min_member < 1 || group->min_member > options_.max_members) {
+      return invalid("spec.minMember is " + std::to_string(group->min_member) + ", expected 1 to " +
+                     std::to_string(options_.max_members));
+    }
+    int64_t of_roles = 0;
+    for (const cluster::RoleMinimum& role : group->roles) {
+      if (role.min_member < 0) return invalid("role " + role.name + " has a negative minimum");
+      of_roles = cluster::SaturatingAdd(of_roles, role.min_member);
+    }
+    if (of_roles > group->min_member) {
+      return invalid("the roles' minima add up to " + std::to_string(of_roles) +
+                     ", more than spec.minMember " + std::to_string(group->min_member));
+    }
+  }
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *state_.FindPod(uid);
+    if (!pod.defect.empty() && !pod.terminal()) {
+      return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
+    }
+  }
+  return {};
+}
+
+bool Scheduler::Core::NamespaceAllowed(const std::string& ns) const {
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), ns) != names.end();
+  };
+  if (has(options_.namespaces.deny)) return false;
+  return options_.namespaces.allow.empty() || has(options_.namespaces.allow);
+}
+
+// The state follows from the members, the plan and the clock; what was before matters only for
+// deadlines.
+void Scheduler::Core::Judge(Gang& gang, Time now) {
+  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  gang.min_member = group != nullptr ? group->min_member : 1;
+  Recount(gang);
+  ExpireHeld(gang, now);
+  if (gang.repairing && gang.tally.bound + gang.tally.leaving == 0) gang.repairing = false;
+  if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
+  SetPending(gang, false);
+
+  if (const Reason defect = Defect(gang); defect.code != ReasonCode::kNone) {
+    Drop(gang, "muster: " + Describe(defect));
+    return SetState(gang, GangState::kInvalid, defect);
+  }
+  if (gang.tally.present() == 0 && gang.tally.succeeded + gang.tally.failed > 0) {
+    gang.partial_since.reset();
+    return SetState(gang, GangState::kFinished, {});
+  }
+  if (!gang.id.solo && group == nullptr) {
+    // Pods that run keep running; nothing new is started without a PodGroup.
+    Drop(gang, "muster: the PodGroup is gone");
+    const bool runs = gang.tally.bound > 0;
+    return SetState(
+        gang, runs ? GangState::kRunning : GangState::kForming,
+        runs ? Reason{} : Because(ReasonCode::kPodGroupMissing, 0, 0, gang.id.key.ToString()));
+  }
+  if (gang.check_plan) {
+    gang.check_plan = false;
+    if (!PlanHolds(gang)) {
+      Drop(gang, "muster: a planned node changed, the gang is planned anew");
+      gang.setback = Because(ReasonCode::kPlanBroken);
+      Recount(gang);
+    }
+  }
+  if (Need(gang, false) == 0) return JudgeStarted(gang, now);
+  if (gang.tally.bound > 0 || gang.repairing) return JudgePartial(gang, now);
+  gang.partial_since.reset();
+  JudgeUnbound(gang, now);
+}
+
+// Every planned node still takes the pod that is planned there, and has room for all that is
+// reserved on it.
+bool Scheduler::Core::PlanHolds(const Gang& gang) const {
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.plan || member.may_be_bound()) continue;
+    const cluster::Node* node = state_.FindNode(member.planned_node);
+    if (node == nullptr || state_.IndexOf(member.planned_node) != member.plan->node) return false;
+    const cluster::NodeConstraints& wants = state_.FindPod(uid)->spec->constraints;
+    if (!node->schedulable() || state_.Overcommitted(member.plan->node)) return false;
+    if (!cluster::MatchesNode(wants, node->name, node->labels)) return false;
+    if (!cluster::ToleratesAll(wants.tolerations, node->taints)) return false;
+  }
+  return true;
+}
+
+// min_member are bound (or have succeeded); members beyond it are elastic.
+void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
+  if (!gang.started) {
+    gang.started = true;
+    gang.started_at = now;
+    progress_.started.push_back({gang.id, gang.queued_at ? now - *gang.queued_at : Duration(0)});
+  }
+  gang.partial_since.reset();
+  gang.attempts = 0;
+  gang.setback = {};
+  gang.unsatisfiable = false;
+  if (gang.tally.planned == 0) gang.deadline.reset();
+  if (gang.deadline && *gang.deadline <= now) {  // elastic members that never came to Bind
+    Drop(gang, "muster: the reservation expired");
+    gang.backoff_until = now + options_.backoff_max;
+    Recount(gang);
+  }
+  const bool wants_more = gang.tally.pending > gang.tally.planned;
+  SetPending(gang, wants_more && !gang.backoff_until && NamespaceAllowed(gang.id.key.ns));
+  SetState(gang, GangState::kRunning, {});
+}
+
+// Some members are bound, but fewer than min_member.
+void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
+  const int64_t have = gang.tally.bound + gang.tally.succeeded;
+  if (!gang.partial_since) gang.partial_since = now;
+  const bool overdue = *gang.partial_since + options_.partial_timeout <= now;
+  if (gang.repairing || (overdue && options_.partial_gang == PartialGang::kEvict)) {
+    Repair(gang, now);
+    return SetState(gang, GangState::kBackoff,
+                    Because(ReasonCode::kRepairing, have, gang.min_member));
+  }
+  if (gang.deadline && *gang.deadline <= now && gang.tally.planned > 0) {
+    Drop(gang, "muster: the reservation expired");
+    Recount(gang);
+  }
+  const int64_t lacks = Need(gang, true);
+  if (lacks == 0)
+    return SetState(gang, GangState::kBinding,
+                    Because(ReasonCode::kBinding, have, gang.min_member));
+  SetPending(gang,
+             gang.tally.pending - gang.tally.planned >= lacks && NamespaceAllowed(gang.id.key.ns));
+  // A reason found by planning says more than that members are missing.
+  const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
+  SetState(gang, GangState::kDegraded,
+           keep ? gang.reason : Because(ReasonCode::kMembersLost, have, gang.min_member));
+}
+
+// Nothing is bound: the gang starts as a whole or not at all.
+void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
+  if (gang.tally.planned > 0 && Need(gang, true) > 0) {
+    Drop(gang, "muster: members of the gang are gone");
+    Recount(gang);
+  }
+  if (gang.tally.planned > 0) return JudgeReserved(gang, now);
+  gang.barrier_open = false;
+  const int64_t need = Need(gang, false);
+  if (gang.tally.pending < need) {
+    gang.queued_at.reset();
+    gang.tried = false;
+    const int64_t here = gang.tally.pending + gang.tally.succeeded;
+    const bool gated = gang.tally.pending + gang.tally.gated_by_others >= need;
+    return SetState(gang, GangState::kForming,
+                    Because(gated ? ReasonCode::kGatedByOthers : ReasonCode::kWaitingForMembers,
+                            here, std::max(gang.min_member, here + need - gang.tally.pending)));
+  }
+  if (!NamespaceAllowed(gang.id.key.ns)) {
+    return SetState(gang, GangState::kForbidden,
+                    Because(ReasonCode::kNamespaceForbidden, 0, 0, gang.id.key.ns));
+  }
+  if (!gang.queued_at) gang.queued_at = now;
+  if (gang.backoff_until) return SetState(gang, GangState::kBackoff, gang.setback);
+  SetPending(gang, true);
+  const bool keep =
+      gang.tried && (gang.state == GangState::kQueued || gang.state == GangState::kUnsatisfiable);
+  if (keep) return;
+  SetState(gang, GangState::kQueued, Because(ReasonCode::kNotTried));
+}
+
+// Nothing bound yet and a whole plan: on the way from nomination to the barrier.
+void Scheduler::Core::JudgeReserved(Gang& gang, Time now) {
+  int64_t arrived = gang.tally.succeeded;
+  int64_t nominated = 0;
+  int64_t released = 0;
+  int64_t binding = 0;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.plan) continue;
+    const Pod& pod = *state_.FindPod(uid);
+    arrived += member.held.empty() && !member.may_be_bound() ? 0 : 1;
+    binding += member.may_be_bound() ? 1 : 0;
+    nominated += member.nominated ? 1 : 0;
+    released += pod.gated_by_muster() ? 0 : 1;
+  }
+  if (!gang.barrier_open && BarrierMet(gang)) gang.barrier_open = true;
+  if (gang.barrier_open && gang.setback.code == ReasonCode::kBindFailed && binding == 0 &&
+      arrived == 0) {
+    return Fail(gang, gang.setback, now);
+  }
+  if (gang.deadline && *gang.deadline <= now && binding == 0) {
+    return Fail(gang, Because(ReasonCode::kReservationExpired, arrived, gang.min_member), now);
+  }
+  if (gang.barrier_open) {
+    return SetState(gang, GangState::kBinding, Because(ReasonCode::kBinding, 0, gang.min_member));
+  }
+  Reason reason = Because(ReasonCode::kWaitingForBind, arrived, gang.min_member);
+  if (!gang.all_nominated) {
+    reason = Because(ReasonCode::kNominating, nominated, gang.tally.planned);
+  } else if (released < gang.tally.planned) {
+    reason = Because(ReasonCode::kReleasing, released, gang.tally.planned);
+  }
+  SetState(gang, GangState::kReserved, reason);
+}
+
+// The barrier opens when the members at Bind, bound or succeeded satisfy the gang's minimum, every
+// role's included.
+bool Scheduler::Core::BarrierMet(const Gang& gang) const {
+  std::map<std::string, int64_t> here;
+  int64_t total = 0;
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *state_.FindPod(uid);
+    const bool gone = pod.deleting || member.evicting || pod.phase == cluster::PodPhase::kFailed;
+    const bool arrived = !member.held.empty() || member.may_be_bound() || pod.bound() ||
+                         pod.phase == cluster::PodPhase::kSucceeded;
+    if (gone || !arrived) continue;
+    ++total;
+    if (!pod.role.empty()) ++here[pod.role];
+  }
+  if (total < gang.min_member) return false;
+  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group == nullptr) return true;
+  return std::all_of(group->roles.begin(), group->roles.end(),
+                     [&](const cluster::RoleMinimum& role) {
+                       return role.min_member <= 0 || here[role.name] >= role.min_member;
+                     });
+}
+
+void Scheduler::Core::SetState(Gang& gang, GangState state, Reason reason) {
+  gang.state = state;
+  gang.reason = std::move(reason);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,58 @@
+#include "engine/planner.hpp"
+
+#include <set>
+#include <utility>
+
+#include "cluster/transaction.hpp"
+
+namespace muster::engine {
+namespace {
+
+using cluster::Transaction;
+
+// Elastic members take what is left, one by one. Once a spec found no room, equal ones will not
+// either.
+std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
+                                             const std::vector<policy::Demand>& demands) {
+  std::vector<cluster::Placement> placed;
+  std::set<const cluster::PodSpec*> full;
+  for (const policy::Demand& demand : demands) {
+    if (demand.excluded.empty() && full.contains(demand.spec.get())) continue;
+    policy::PlaceAnswer answer = placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable);
+    if (answer.placed) {
+      placed.push_back(std::move(answer.placements.front()));
+    } else if (demand.excluded.empty()) {
+      full.insert(demand.spec.get());
+    }
+  }
+  return placed;
+}
+
+bool FitsEmptyCluster(policy::Placer& placer, const PlanJob& job) {
+  Transaction tx(std::make_shared<const cluster::Snapshot>(job.snapshot->Emptied()));
+  std::vector<policy::Demand> demands = job.required;
+  for (policy::Demand& demand : demands) demand.excluded.clear();
+  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll).placed;
+}
+
+}  // namespace
+
+PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
+  PlanResult result;
+  Transaction tx(job.snapshot);
+  if (!job.required.empty()) {
+    policy::PlaceAnswer answer =
+        placer.PlaceGang(tx, job.required, policy::NodeFilter::kSchedulable);
+    if (!answer.placed) {
+      result.shortage = answer.shortage;
+      result.never_fits = job.ask_if_ever && !FitsEmptyCluster(placer, job);
+      return result;
+    }
+    result.required = std::move(answer.placements);
+  }
+  result.elastic = PlaceElastic(placer, tx, job.elastic);
+  result.placed = !result.required.empty() || !result.elastic.empty();
+  return result;
+}
+
+}  // namespace muster::engine

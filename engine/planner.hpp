@@ -1,0 +1,38 @@
+// Plan: one gang's placement on a snapshot (internal to engine/). Pure; runs outside the
+// Scheduler's lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+#include "engine/gang.hpp"
+#include "policy/placement.hpp"
+
+namespace muster::engine {
+
+struct PlanJob {
+  GangId id;
+  uint64_t version = 0;  // of the gang
+  OrderKey order;
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  std::vector<policy::Demand> required;  // all of them or none
+  std::vector<policy::Demand> elastic;   // each for itself, after the required ones
+  uint64_t growth = 0;                   // ClusterState::growth() at the snapshot
+  Shape shape;                           // of `required`
+  bool plain = false;        // no exclusions: a failure holds for every gang of this shape
+  bool ask_if_ever = false;  // on failure, find out whether it would fit the empty cluster
+};
+
+struct PlanResult {
+  bool placed = false;
+  std::vector<cluster::Placement> required;
+  std::vector<cluster::Placement> elastic;
+  policy::Shortage shortage;  // unless placed
+  bool never_fits = false;
+};
+
+PlanResult Plan(policy::Placer& placer, const PlanJob& job);
+
+}  // namespace muster::engine

@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <utility>
+
+#include "engine/core.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::Time;
+
+void Scheduler::Core::SetPending(Gang& gang, bool pending) {
+  if (gang.pending) {
+    // With strict order the others wait for the first one: when it goes, they have a turn.
+    if (options_.strict_order && pending_.begin()->second == &gang) {
+      for (const auto& [key, waiting] : pending_) untried_.insert(key);
+    }
+    pending_.erase(*gang.pending);
+    untried_.erase(*gang.pending);
+    gang.pending.reset();
+  }
+  if (!pending) return;
+  int32_t priority = INT32_MAX;
+  int64_t created = INT64_MAX;
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *state_.FindPod(uid);
+    if (pod.terminal()) continue;
+    priority =
+        std::min(priority, pod.spec->priority);  // a gang is as urgent as its least urgent member
+    created = std::min(created, pod.created.milliseconds());
+  }
+  if (!gang.id.solo) created = state_.FindPodGroup(gang.id.key)->created.milliseconds();
+  gang.pending = OrderKey{-int64_t{priority}, created, gang.id};
+  pending_.emplace(*gang.pending, &gang);
+  untried_.insert(*gang.pending);
+}
+
+void Scheduler::Core::SetTimer(Gang& gang, Time now) {
+  if (gang.timer) timers_.erase({*gang.timer, gang.id});
+  gang.timer.reset();
+  Time next = Time::Never();
+  const auto at = [&](const std::optional<Time>& time) {
+    if (time && *time > now) next = std::min(next, *time);
+  };
+  at(gang.deadline);
+  at(gang.backoff_until);
+  at(PublishAt(gang));
+  if (gang.partial_since) at(*gang.partial_since + options_.partial_timeout);
+  for (const auto& [uid, member] : gang.members) {
+    for (const HeldBind& held : member.held) at(held.answer_by);
+    if (member.not_before > now) at(member.not_before);
+    if (gang.pending) {
+      for (const auto& [node, until] : member.excluded) at(until);
+    }
+  }
+  if (next == Time::Never()) return;
+  gang.timer = next;
+  timers_.insert({next, gang.id});
+}
+
+}  // namespace muster::engine

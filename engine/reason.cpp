@@ -1,0 +1,143 @@
+#include "engine/reason.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace muster::engine {
+namespace {
+
+struct Names {
+  ReasonCode code;
+  const char* name;
+  const char* text;    // what is missing
+  const char* counts;  // how "have of need" reads; empty: numbers say nothing here
+};
+
+constexpr std::array<Names, 26> kNames = {{
+    {ReasonCode::kNone, "", "", ""},
+    {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
+    {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
+    {ReasonCode::kGatedByOthers, "GatedByOthers",
+     "other controllers' scheduling gates hold members back", "pods are free of them"},
+    {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
+    {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
+     "GPUs are free on nodes it may use"},
+    {ReasonCode::kFragmented, "Fragmented",
+     "enough free GPUs, but not together on nodes as its members need them", "members find a node"},
+    {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU", "members find a node"},
+    {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory",
+     "members find a node"},
+    {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may",
+     "members find a node"},
+    {ReasonCode::kNoMatchingNode, "NoMatchingNode",
+     "too few nodes match its node selector, affinity and tolerations", "members find a node"},
+    {ReasonCode::kNodesUnavailable, "NodesUnavailable",
+     "nodes it could use are cordoned or not ready", "members find a node"},
+    {ReasonCode::kBlockedByOrder, "BlockedByOrder", "order is strict and another gang goes first",
+     ""},
+    {ReasonCode::kReservationExpired, "ReservationExpired",
+     "the reservation expired before all members reached Bind", "did"},
+    {ReasonCode::kBindFailed, "BindFailed", "the API server refused a binding", ""},
+    {ReasonCode::kPlanBroken, "PlanBroken", "a planned node was lost, cordoned or taken", ""},
+    {ReasonCode::kRepairing, "Repairing",
+     "it was partially bound for too long; its bound members are evicted", "were bound"},
+    {ReasonCode::kNominating, "Nominating", "members are being nominated", "are"},
+    {ReasonCode::kReleasing, "Releasing", "scheduling gates are being removed", "are released"},
+    {ReasonCode::kWaitingForBind, "WaitingForBind", "waiting for kube-scheduler's Bind calls",
+     "have arrived"},
+    {ReasonCode::kBinding, "Binding", "members are being bound", "are"},
+    {ReasonCode::kMembersLost, "MembersLost", "members were lost", "are bound"},
+    {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
+    {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
+    {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",
+     "the policy does not let this namespace have gangs", ""},
+    {ReasonCode::kNeverFits, "NeverFits", "it would not fit this cluster even if it were empty",
+     "members find a node"},
+}};
+
+const Names& Find(ReasonCode code) {
+  const auto* found =
+      std::find_if(kNames.begin(), kNames.end(), [&](const Names& n) { return n.code == code; });
+  return found == kNames.end() ? kNames.front() : *found;
+}
+
+std::string Gpus(int64_t milli) {
+  std::string text = std::to_string(milli / 1000);
+  if (milli % 1000 != 0) {
+    std::string digits = std::to_string(1000 + milli % 1000).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    text += "." + digits;
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* ToString(ReasonCode code) { return Find(code).name; }
+
+Reason Because(ReasonCode code, int64_t have, int64_t need, std::string detail) {
+  Reason reason;
+  reason.code = code;
+  reason.have = have;
+  reason.need = need;
+  reason.detail = std::move(detail);
+  return reason;
+}
+
+std::string Describe(const Reason& reason) {
+  const Names& names = Find(reason.code);
+  std::string text = names.text;
+  if (*names.counts != '\0' && reason.need > 0) {
+    const bool gpus = reason.code == ReasonCode::kNotEnoughGpus;
+    text += ": " + (gpus ? Gpus(reason.have) : std::to_string(reason.have)) + " of " +
+            (gpus ? Gpus(reason.need) : std::to_string(reason.need)) + " " + names.counts;
+  }
+  if (!reason.detail.empty()) text += ": " + reason.detail;
+  if (!reason.nodes.empty()) {
+    text += " (";
+    for (size_t i = 0; i < reason.nodes.size(); ++i) text += (i == 0 ? "" : ", ") + reason.nodes[i];
+    text += ")";
+  }
+  return text;
+}
+
+Reason FromShortage(const policy::Shortage& shortage) {
+  Reason reason;
+  reason.have = shortage.placed_before;
+  reason.need = 0;
+  const bool short_of_gpus =
+      shortage.gpus + shortage.gpu_devices > 0 && shortage.free_gpu_milli < shortage.need_gpu_milli;
+  if (short_of_gpus) {
+    reason.code = ReasonCode::kNotEnoughGpus;
+    reason.have = shortage.free_gpu_milli;
+    reason.need = shortage.need_gpu_milli;
+    return reason;
+  }
+  // The kind of refusal that costs most nodes is the one to name; on a tie the later check, which
+  // is the nearer miss.
+  struct Loss {
+    ReasonCode code;
+    int64_t nodes;
+  };
+  const std::array<Loss, 6> losses = {{
+      {ReasonCode::kNodesUnavailable, shortage.unschedulable},
+      {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
+      {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
+      {ReasonCode::kNotEnoughCpu, shortage.cpu},
+      {ReasonCode::kNotEnoughMemory, shortage.memory},
+      {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},
+  }};
+  // A node that only lacks room is a nearer miss than one that could never do: name room first when
+  // there is any.
+  const Loss* best = nullptr;
+  for (size_t i = 2; i < losses.size(); ++i) {
+    if (losses[i].nodes > 0 && (best == nullptr || losses[i].nodes >= best->nodes))
+      best = &losses[i];
+  }
+  if (best == nullptr) best = losses[0].nodes > 0 ? &losses[0] : &losses[1];
+  reason.code = best->code;
+  return reason;
+}
+
+}  // namespace muster::engine

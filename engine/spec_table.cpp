@@ -1,0 +1,33 @@
+#include "engine/spec_table.hpp"
+
+#include <algorithm>
+
+#include "cluster/check.hpp"
+
+namespace muster::engine {
+
+std::shared_ptr<const cluster::PodSpec> SpecTable::Intern(
+    std::shared_ptr<const cluster::PodSpec> spec) {
+  if (!spec) spec = std::make_shared<const cluster::PodSpec>();
+  const auto found = specs_.find(spec.get());
+  if (found != specs_.end()) return found->second.spec;
+  if (specs_.size() >= sweep_at_) Sweep();
+  const cluster::PodSpec* key = spec.get();
+  specs_.emplace(key, Entry{spec, next_id_++});
+  return spec;
+}
+
+uint64_t SpecTable::IdOf(const cluster::PodSpec& spec) const {
+  const auto found = specs_.find(&spec);
+  MUSTER_CHECK(found != specs_.end());
+  return found->second.id;
+}
+
+void SpecTable::Sweep() {
+  for (auto it = specs_.begin(); it != specs_.end();) {
+    it = it->second.spec.use_count() == 1 ? specs_.erase(it) : std::next(it);
+  }
+  sweep_at_ = std::max<size_t>(64, 2 * specs_.size());
+}
+
+}  // namespace muster::engine
