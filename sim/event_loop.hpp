@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "cluster/units.hpp"
@@ -42,15 +44,17 @@ class EventLoop {
   // 3. Runs until only background events are left, or until the next event is after `limit`. True
   // when idle.
   bool RunUntilIdle(cluster::Time limit);
-  // 4. For a loop that follows a real clock: as 2, but at most `most` events, so that a caller can
-  // let others in.
-  //    True when everything due has run.
+  // 4. For a loop that follows a real clock: the time is `now` (never less than before), and what
+  // is
+  //    due runs, at most `most` events, so that a caller can let others in. True when all of it
+  //    has.
   bool RunDue(cluster::Time now, int64_t most);
 
-  // When the next event is due; Never when there is none.
+  // When the next event is due; Never when there is none. (It may turn out to be a stopped timer.)
   cluster::Time NextDue() const {
     return heap_.empty() ? cluster::Time::Never() : heap_.front().at;
   }
+  // Nothing but background events and stopped timers is left.
   bool idle() const { return foreground_ == 0; }
   int64_t events_run() const { return events_run_; }
   size_t pending() const { return heap_.size(); }
@@ -68,38 +72,36 @@ class EventLoop {
       return at != other.at ? at > other.at : order > other.order;
     }
   };
+  friend class Timer;
   void Push(cluster::Time at, Task task, bool background);
 
   cluster::Time now_;
   uint64_t next_order_ = 0;
-  int64_t foreground_ = 0;  // events in heap_ that are not background
+  int64_t foreground_ = 0;  // events in heap_ that are not background, and timers that are set
   int64_t events_run_ = 0;
   std::vector<Event> heap_;
   Task after_event_;
 };
 
-// Timer: one callback that can be set, moved and stopped. Must live as long as its loop runs (tasks
-// point at it).
+// Timer: one callback that can be set, moved and stopped. It may end before its loop does.
 class Timer {
  public:
-  Timer(EventLoop& loop, bool background, EventLoop::Task task)
-      : loop_(loop), background_(background), task_(std::move(task)) {}
+  // `background`: it does not keep RunUntilIdle going.
+  Timer(EventLoop& loop, bool background, EventLoop::Task task);
+  ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
   // Fires once at `at`, instead of whenever it was set to; Never stops it.
   void Set(cluster::Time at);
-  void Stop() { due_ = cluster::Time::Never(); }
-  cluster::Time due() const { return due_; }
+  void Stop() { Set(cluster::Time::Never()); }
+  cluster::Time due() const;
 
  private:
-  void Wake();
-
-  EventLoop& loop_;
-  const bool background_;
-  const EventLoop::Task task_;
-  cluster::Time due_ = cluster::Time::Never();     // when it shall fire
-  cluster::Time posted_ = cluster::Time::Never();  // earliest wake-up in the loop
+  struct State;
+  static void Wake(const std::shared_ptr<State>& state);
+  static void PostWake(const std::shared_ptr<State>& state, cluster::Time at);
+  std::shared_ptr<State> state_;  // shared with the loop's events
 };
 
 }  // namespace muster::sim

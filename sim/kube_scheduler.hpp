@@ -83,7 +83,7 @@ class KubeScheduler {
   // API server.
   void Restart();
 
-  const KubeSchedulerStats& stats() const;
+  const KubeSchedulerStats& stats() const { return stats_; }
   size_t active() const;
   size_t backing_off() const;
   size_t unschedulable() const;
@@ -92,7 +92,12 @@ class KubeScheduler {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  EventLoop& loop_;
+  ApiServer& api_;
+  ExtenderPort* const extender_;
+  const KubeSchedulerOptions options_;
+  KubeSchedulerStats stats_;
+  std::shared_ptr<Impl> impl_;  // one life of the process; tasks in the loop hold it weakly
 };
 
 }  // namespace muster::sim

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 
@@ -17,6 +16,7 @@
 namespace muster::sim {
 
 class ApiServer;
+class ApiStore;
 
 enum class Change { kAdded, kModified, kDeleted };
 
@@ -50,9 +50,10 @@ class Watch {
 
  private:
   friend class ApiServer;
-  Watch(ApiServer& api, Kinds kinds, uint64_t cursor, std::function<void()> on_event);
+  friend class ApiStore;
+  Watch(ApiStore& store, Kinds kinds, std::function<void()> on_event);
 
-  ApiServer& api_;
+  ApiStore& store_;
   const Kinds kinds_;
   uint64_t cursor_;  // number of the next event to look at
   std::function<void()>
@@ -84,6 +85,10 @@ class Informer {
 
  private:
   struct Shared;  // outlives the Informer inside posted tasks
+  void Noticed();
+  static void Drain(const std::shared_ptr<Shared>& shared);
+  // Delivers the event now, or posts its delivery; true when it was now.
+  static bool Pass(const std::shared_ptr<Shared>& shared, const WatchEvent& event);
   std::shared_ptr<Shared> shared_;
 };
 

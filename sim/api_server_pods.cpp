@@ -1,0 +1,214 @@
+// The verbs on pods: create, delete, evict, bind, patch.
+#include <algorithm>
+#include <charconv>
+
+#include "sim/api_server_impl.hpp"
+
+namespace muster::sim {
+
+using cluster::Code;
+using cluster::Duration;
+using cluster::Error;
+using cluster::Ok;
+using cluster::PodUid;
+using cluster::Result;
+using cluster::Status;
+
+namespace {
+
+// "0,3" as GPU indices; text that is no such list names none.
+std::vector<cluster::GpuIndex> ParseGpus(const std::string& text) {
+  std::vector<cluster::GpuIndex> gpus;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    uint16_t index = 0;
+    const auto [next, error] = std::from_chars(at, end, index);
+    if (error != std::errc() || (next != end && *next != ',')) return {};
+    gpus.push_back({index});
+    at = next == end ? end : next + 1;
+  }
+  return gpus;
+}
+
+void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
+  record.pod.node_name = node;
+  record.bound_at = now;
+  const auto gpus = record.annotations.find(cluster::kGpusAnnotation);
+  if (gpus != record.annotations.end()) record.pod.bound_gpus = ParseGpus(gpus->second);
+}
+
+}  // namespace
+
+bool ApiServer::Impl::Gated(const PodRecord& record) const {
+  const cluster::Pod& pod = record.pod;
+  if (options.gating == Gating::kNone || pod.bound() || pod.daemon) return false;
+  if (options.gating == Gating::kGangs && pod.pod_group.empty()) return false;
+  return std::find(options.gated_schedulers.begin(), options.gated_schedulers.end(),
+                   pod.spec->scheduler_name) != options.gated_schedulers.end();
+}
+
+Result<PodPtr*> ApiServer::Impl::Find(const engine::PodRef& ref) {
+  const auto found = store.pods.find(ref.key);
+  if (found == store.pods.end()) return NotFound("pod", ref.key.ToString());
+  if (!ref.uid.empty() && found->second->pod.uid != ref.uid) {
+    return Error{Code::kConflict,
+                 "the UID in the precondition (" + ref.uid.text() + ") is not that of pod \"" +
+                     ref.key.ToString() + "\" (" + found->second->pod.uid.text() + ")",
+                 ""};
+  }
+  return &found->second;
+}
+
+void ApiServer::Impl::Store(PodPtr& slot, std::shared_ptr<PodRecord> next) {
+  next->pod.resource_version = store.NextVersion();
+  slot = std::move(next);
+  store.Log(Change::kModified, slot);
+}
+
+void ApiServer::Impl::Remove(const PodPtr& pod) {
+  auto last = std::make_shared<PodRecord>(*pod);
+  last->pod.resource_version = store.NextVersion();
+  last->pod.deleting = true;
+  store.pods_by_uid.erase(last->pod.uid);
+  store.pods.erase(last->pod.key);
+  store.Log(Change::kDeleted, PodPtr(std::move(last)));
+}
+
+Status ApiServer::Impl::Terminate(PodPtr& slot, Duration grace) {
+  const cluster::Pod& pod = slot->pod;
+  if (!pod.bound() || pod.terminal() || grace.value() <= 0) {
+    Remove(PodPtr(slot));
+    return Ok{};
+  }
+  const cluster::Time at = loop.now() + grace;
+  // A second deletion can bring the end nearer, never move it away.
+  if (pod.deleting && slot->delete_at && *slot->delete_at <= at) return Ok{};
+  auto next = std::make_shared<PodRecord>(*slot);
+  next->pod.deleting = true;
+  next->delete_at = at;
+  Store(slot, std::move(next));
+  return Ok{};
+}
+
+Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
+  ApiStore& store = impl_->store;
+  if (pod.pod.key.name.empty() || pod.pod.key.ns.empty()) {
+    return Invalid("a pod needs a name and a namespace");
+  }
+  if (pod.pod.spec == nullptr) return Invalid("a pod needs a spec");
+  if (pod.pod.bound() && !pod.pod.gates.empty()) {
+    return Invalid("nodeName cannot be set on a pod with scheduling gates");
+  }
+  if (store.pods.contains(pod.pod.key)) return Taken("pod", pod.pod.key.ToString());
+  auto record = std::make_shared<PodRecord>(std::move(pod));
+  cluster::Pod& stored = record->pod;
+  stored.uid = PodUid(store.NewUid());
+  stored.created = impl_->CreationTime();
+  stored.resource_version = store.NextVersion();
+  stored.phase = cluster::PodPhase::kPending;
+  stored.deleting = false;
+  stored.nominated_node.clear();
+  stored.bound_gpus.clear();
+  if (impl_->Gated(*record) && !stored.gated_by_muster()) {
+    stored.gates.emplace_back(cluster::kGangGate);
+  }
+  if (stored.bound()) TakeNode(*record, std::string(stored.node_name), impl_->loop.now());
+  PodPtr& slot = store.pods[stored.key];
+  slot = record;
+  store.pods_by_uid[stored.uid] = &slot;
+  impl_->Count(actor, Verb::kCreate);
+  store.Log(Change::kAdded, slot);
+  return PodPtr(record);
+}
+
+Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optional<Duration> grace) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kDelete);
+  return impl_->Terminate(**slot, grace.value_or((**slot)->grace));
+}
+
+Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kEvict);
+  return impl_->Terminate(**slot, (**slot)->grace);
+}
+
+Status ApiServer::BindPod(Actor actor, const Binding& binding) {
+  const Result<PodPtr*> slot = impl_->Find(binding.pod);
+  if (!slot.ok()) return slot.error();
+  const cluster::Pod& pod = (**slot)->pod;
+  const auto conflict = [&](const std::string& why) {
+    return Error{Code::kConflict, "pod \"" + pod.key.ToString() + "\" " + why, ""};
+  };
+  if (binding.node.empty()) return Invalid("a binding needs a node");
+  if (pod.deleting) return conflict("is being deleted, cannot be assigned to a host");
+  if (pod.bound()) return conflict("is already assigned to node \"" + pod.node_name + "\"");
+  if (!pod.gates.empty()) return conflict("has non-empty scheduling gates");
+  auto next = std::make_shared<PodRecord>(***slot);
+  for (const auto& [key, value] : binding.annotations) next->annotations[key] = value;
+  TakeNode(*next, binding.node, impl_->loop.now());
+  next->pod.nominated_node.clear();
+  next->status_reason.clear();
+  next->status_message.clear();
+  const auto gpus = next->annotations.find(cluster::kGpusAnnotation);
+  impl_->decisions.Add(impl_->loop.now(), next->pod.key, binding.node,
+                       gpus == next->annotations.end() ? std::string() : gpus->second);
+  impl_->Count(actor, Verb::kBind);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
+Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kPatch);
+  const std::vector<std::string>& gates = (**slot)->pod.gates;
+  if (std::find(gates.begin(), gates.end(), gate) == gates.end()) return Ok{};
+  auto next = std::make_shared<PodRecord>(***slot);
+  std::erase(next->pod.gates, gate);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
+Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
+                           const std::string& value) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kPatch);
+  const auto found = (**slot)->annotations.find(key);
+  if (found != (**slot)->annotations.end() && found->second == value) return Ok{};
+  auto next = std::make_shared<PodRecord>(***slot);
+  next->annotations[key] = value;
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
+Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
+                                 const PodStatusPatch& patch) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kPatchStatus);
+  const PodRecord& old = ***slot;
+  const bool same =
+      patch.nominated_node.value_or(old.pod.nominated_node) == old.pod.nominated_node &&
+      patch.phase.value_or(old.pod.phase) == old.pod.phase &&
+      patch.reason.value_or(old.status_reason) == old.status_reason &&
+      patch.message.value_or(old.status_message) == old.status_message;
+  if (same) return Ok{};
+  auto next = std::make_shared<PodRecord>(old);
+  if (patch.nominated_node) next->pod.nominated_node = *patch.nominated_node;
+  if (patch.reason) next->status_reason = *patch.reason;
+  if (patch.message) next->status_message = *patch.message;
+  if (patch.phase && *patch.phase != old.pod.phase) {
+    next->pod.phase = *patch.phase;
+    if (*patch.phase == cluster::PodPhase::kRunning) next->running_at = impl_->loop.now();
+    if (next->pod.terminal()) next->finished_at = impl_->loop.now();
+  }
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
+}  // namespace muster::sim

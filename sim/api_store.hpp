@@ -1,0 +1,64 @@
+// ApiStore: what the ApiServer keeps: the objects, their versions, the log that watches read.
+// Internal to ApiServer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/api_server.hpp"
+#include "sim/random.hpp"
+
+namespace muster::sim {
+
+struct ObjectKeyHash {
+  size_t operator()(const cluster::ObjectKey& key) const {
+    const std::hash<std::string> hash;
+    return hash(key.name) * 31 + hash(key.ns);
+  }
+};
+
+template <typename T>
+using ByKey = std::unordered_map<cluster::ObjectKey, T, ObjectKeyHash>;
+
+class ApiStore {
+ public:
+  ApiStore(EventLoop& loop, uint64_t seed) : loop_(loop), uids_(seed) {}
+
+  std::string NewUid();
+  int64_t NextVersion() { return ++version_; }
+  int64_t version() const { return version_; }
+
+  // Logs a change for the watches and tells them.
+  void Log(Change change, Object object);
+
+  void Attach(Watch& watch) { watches_.push_back(&watch); }
+  void Detach(Watch& watch);
+  uint64_t log_begin() const { return log_begin_; }
+  uint64_t log_end() const { return log_begin_ + log_.size(); }
+  const WatchEvent& event(uint64_t number) const { return log_[number - log_begin_]; }
+
+  std::unordered_map<std::string, NodePtr> nodes;
+  ByKey<PodPtr> pods;
+  std::unordered_map<cluster::PodUid, PodPtr*> pods_by_uid;  // into `pods`
+  ByKey<PodGroupPtr> pod_groups;
+  ByKey<JobPtr> jobs;
+
+ private:
+  friend class Watch;
+  // Drops what every watch has read. Costs O(watches) once per doubling of the log.
+  void Trim();
+
+  EventLoop& loop_;
+  Random uids_;
+  int64_t version_ = 0;
+  std::deque<WatchEvent> log_;
+  uint64_t log_begin_ = 0;  // number of log_.front()
+  size_t trim_at_ = 256;
+  std::vector<Watch*> watches_;
+};
+
+}  // namespace muster::sim

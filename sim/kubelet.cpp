@@ -1,0 +1,169 @@
+#include "sim/kubelet.hpp"
+
+#include <set>
+#include <unordered_map>
+
+#include "sim/random.hpp"
+#include "sim/watch.hpp"
+
+namespace muster::sim {
+
+using cluster::PodPhase;
+using cluster::PodUid;
+using cluster::Time;
+
+class Kubelet::Impl {
+ public:
+  Impl(EventLoop& loop, ApiServer& api, KubeletOptions options)
+      : loop_(loop), api_(api), options_(options), random_(options.seed) {
+    informer_ = std::make_unique<Informer>(
+        loop_, api_, Kinds{.nodes = true, .pods = true}, WatchFaults{}, options_.seed,
+        [this](const WatchEvent& event) { OnEvent(event); }, [] {});
+  }
+
+ private:
+  // What was last arranged for a pod, so that seeing it again arranges nothing twice.
+  struct Known {
+    Time start = Time::Never();  // it becomes Running then
+    Time stop = Time::Never();   // it ends by itself then
+    Time kill = Time::Never();   // its deletion is over then
+    std::string node;
+  };
+
+  void OnEvent(const WatchEvent& event);
+  void OnNode(Change change, const cluster::Node& node);
+  void OnPod(Change change, const PodPtr& pod);
+  // Posts what is due for the pod next and is not posted yet.
+  void Arrange(const PodRecord& pod);
+  void Act(const PodUid& uid);
+  void Post(const PodUid& uid, Time at);
+  void RemoveOrphans(const std::string& node);
+  bool Alive(const std::string& node) const;
+
+  EventLoop& loop_;
+  ApiServer& api_;
+  const KubeletOptions options_;
+  Random random_;
+  std::unordered_map<PodUid, Known> known_;                    // bound pods that exist
+  std::unordered_map<std::string, std::set<PodUid>> pods_on_;  // of these, by node
+  std::unique_ptr<Informer> informer_;
+};
+
+void Kubelet::Impl::OnEvent(const WatchEvent& event) {
+  if (const NodePtr* node = std::get_if<NodePtr>(&event.object))
+    OnNode(event.change, (*node)->node);
+  if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) OnPod(event.change, *pod);
+}
+
+void Kubelet::Impl::OnNode(Change change, const cluster::Node& node) {
+  if (!pods_on_.contains(node.name)) return;
+  if (change == Change::kDeleted) {
+    loop_.Post(loop_.now() + options_.orphan_delay,
+               [this, name = node.name] { RemoveOrphans(name); });
+    return;
+  }
+  if (!node.ready) return;
+  // Back again: what stood still goes on.
+  for (const PodUid& uid : pods_on_[node.name]) {
+    if (const PodPtr pod = api_.FindPod(uid)) Post(uid, loop_.now());
+  }
+}
+
+void Kubelet::Impl::OnPod(Change change, const PodPtr& pod) {
+  const PodUid& uid = pod->pod.uid;
+  if (change == Change::kDeleted) {
+    const auto found = known_.find(uid);
+    if (found == known_.end()) return;
+    pods_on_[found->second.node].erase(uid);
+    known_.erase(found);
+    return;
+  }
+  if (!pod->pod.bound()) return;
+  const auto [at, fresh] = known_.try_emplace(uid);
+  if (fresh) {
+    at->second.node = pod->pod.node_name;
+    pods_on_[pod->pod.node_name].insert(uid);
+    if (api_.FindNode(pod->pod.node_name) == nullptr) {
+      loop_.Post(loop_.now() + options_.orphan_delay,
+                 [this, name = pod->pod.node_name] { RemoveOrphans(name); });
+    }
+  }
+  Arrange(*pod);
+}
+
+void Kubelet::Impl::Arrange(const PodRecord& pod) {
+  const auto found = known_.find(pod.pod.uid);
+  if (found == known_.end()) return;
+  Known& known = found->second;
+  const Time now = loop_.now();
+  const auto post_once = [&](Time& slot, Time at) {
+    if (slot == at) return;
+    slot = at;
+    Post(pod.pod.uid, at);
+  };
+  if (pod.pod.deleting) {
+    const Time limit = known.kill != Time::Never() ? known.kill : now + options_.grace_limit;
+    post_once(known.kill, std::min(limit, pod.delete_at.value_or(now)));
+  } else if (pod.pod.phase == PodPhase::kPending) {
+    if (known.start == Time::Never()) post_once(known.start, now + options_.start_delay);
+  } else if (pod.pod.phase == PodPhase::kRunning && pod.runs_for) {
+    post_once(known.stop, pod.running_at.value_or(now) + *pod.runs_for);
+  }
+}
+
+void Kubelet::Impl::Post(const PodUid& uid, Time at) {
+  loop_.Post(at, [this, uid] { Act(uid); });
+}
+
+bool Kubelet::Impl::Alive(const std::string& node) const {
+  const NodePtr record = api_.FindNode(node);
+  return record != nullptr && record->node.ready;
+}
+
+// Does for the pod whatever is due. On a node that is not there nothing is done; OnNode comes back
+// to it.
+void Kubelet::Impl::Act(const PodUid& uid) {
+  const auto found = known_.find(uid);
+  const PodPtr pod = api_.FindPod(uid);
+  if (found == known_.end() || pod == nullptr || !Alive(found->second.node)) return;
+  const Known known = found->second;
+  const Time now = loop_.now();
+  const engine::PodRef ref{pod->pod.key, uid};
+  if (pod->pod.deleting) {
+    if (known.kill <= now) {
+      static_cast<void>(api_.DeletePod(Actor::kKubelet, ref, cluster::Duration()));
+    }
+    return;
+  }
+  PodStatusPatch patch;
+  if (pod->pod.phase == PodPhase::kPending && known.start <= now) {
+    patch.phase = PodPhase::kRunning;
+    if (random_.Chance(options_.admission_failures_per_mille)) {
+      patch.phase = PodPhase::kFailed;
+      patch.reason = "UnexpectedAdmissionError";
+      patch.message = "the kubelet did not admit the pod";
+    }
+  } else if (pod->pod.phase == PodPhase::kRunning && known.stop <= now) {
+    patch.phase = PodPhase::kSucceeded;
+  }
+  // It may have been deleted a moment ago; then there is nothing to report.
+  if (patch.phase) static_cast<void>(api_.PatchPodStatus(Actor::kKubelet, ref, patch));
+}
+
+void Kubelet::Impl::RemoveOrphans(const std::string& node) {
+  if (api_.FindNode(node) != nullptr) return;  // a node of that name is back
+  const auto found = pods_on_.find(node);
+  if (found == pods_on_.end()) return;
+  const std::set<PodUid> orphans = found->second;
+  for (const PodUid& uid : orphans) {
+    const PodPtr pod = api_.FindPod(uid);
+    if (pod == nullptr) continue;
+    static_cast<void>(api_.DeletePod(Actor::kController, {pod->pod.key, uid}, cluster::Duration()));
+  }
+}
+
+Kubelet::Kubelet(EventLoop& loop, ApiServer& api, KubeletOptions options)
+    : impl_(std::make_unique<Impl>(loop, api, options)) {}
+Kubelet::~Kubelet() = default;
+
+}  // namespace muster::sim

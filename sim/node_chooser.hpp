@@ -1,0 +1,60 @@
+// NodeChooser: the part of a kube-scheduler cycle that finds a node for one pod: built-in checks,
+// extender Filter, scores, extender Prioritize. Internal to KubeScheduler.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/kube_scheduler.hpp"
+#include "sim/random.hpp"
+#include "sim/scheduler_cache.hpp"
+
+namespace muster::sim {
+
+struct Choice {
+  enum class Kind { kNode, kNone, kError };
+  Kind kind = Kind::kNone;
+  std::string node;          // kNode
+  bool by_extender = false;  // kNone: the extender turned nodes down
+  std::string message;       // kNone, kError
+};
+
+class NodeChooser {
+ public:
+  // All referenced objects outlive this. `extender` may be null.
+  NodeChooser(const SchedulerCache& cache, ExtenderPort* extender,
+              const KubeSchedulerOptions& options, KubeSchedulerStats& stats)
+      : cache_(cache),
+        extender_(extender),
+        options_(options),
+        stats_(stats),
+        random_(options.seed) {}
+
+  Choice Choose(const cluster::Pod& pod);
+
+ private:
+  using Nodes = std::vector<const SchedulerCache::NodeInfo*>;
+
+  // The nominated node, if it passes on its own; else null.
+  const SchedulerCache::NodeInfo* TryNominated(const cluster::Pod& pod);
+  // Nodes that pass the built-in checks, as many as are to be scored; counts what the others fail
+  // of.
+  Nodes Feasible(const cluster::Pod& pod, std::array<int64_t, kFitKinds>& turned_down);
+  // How many feasible nodes end the search (percentageOfNodesToScore).
+  size_t Enough() const;
+  FilterReply AskFilter(const cluster::Pod& pod, const Nodes& nodes);
+  const SchedulerCache::NodeInfo* Best(const cluster::Pod& pod, const Nodes& nodes);
+  int64_t BuiltInScore(const cluster::Pod& pod, const SchedulerCache::NodeInfo& node) const;
+  std::string Explain(const std::array<int64_t, kFitKinds>& turned_down,
+                      const FilterReply& reply) const;
+
+  const SchedulerCache& cache_;
+  ExtenderPort* const extender_;
+  const KubeSchedulerOptions& options_;
+  KubeSchedulerStats& stats_;
+  Random random_;
+  size_t next_start_ = 0;  // where the next search begins
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,173 @@
+#include "sim/scheduler_cache.hpp"
+
+#include <algorithm>
+
+namespace muster::sim {
+
+using cluster::PodUid;
+using cluster::Taint;
+using cluster::TaintEffect;
+
+Amounts RequestOf(const cluster::PodSpec& spec) {
+  Amounts request;
+  request.resources = spec.requests;
+  request.gpus = spec.gpus.fractional() ? 0 : spec.gpus.count;
+  return request;
+}
+
+Amounts AllocatableOf(const cluster::Node& node) {
+  Amounts amounts;
+  amounts.resources = node.allocatable;
+  for (const cluster::Gpu& gpu : node.gpus) {
+    if (!gpu.healthy) continue;
+    const bool turns =
+        gpu.sharing == cluster::GpuSharing::kTimeSliced || gpu.sharing == cluster::GpuSharing::kMps;
+    amounts.gpus += turns ? gpu.replicas : 1;
+  }
+  return amounts;
+}
+
+const char* ToString(Fit fit) {
+  switch (fit) {
+    case Fit::kFits:
+      return "";
+    case Fit::kNoNode:
+      return "node not found";
+    case Fit::kNotReady:
+      return "node(s) were not ready";
+    case Fit::kUnschedulable:
+      return "node(s) were unschedulable";
+    case Fit::kTaints:
+      return "node(s) had untolerated taint(s)";
+    case Fit::kAffinity:
+      return "node(s) didn't match Pod's node affinity/selector";
+    case Fit::kPods:
+      return "Too many pods";
+    case Fit::kCpu:
+      return "Insufficient cpu";
+    case Fit::kMemory:
+      return "Insufficient memory";
+    case Fit::kGpus:
+      return "Insufficient nvidia.com/gpu";
+  }
+  return "";
+}
+
+namespace {
+
+bool ToleratesKey(const cluster::Pod& pod, const char* key) {
+  const Taint taint{key, "", TaintEffect::kNoSchedule};
+  const auto& tolerations = pod.spec->constraints.tolerations;
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const auto& toleration) { return Tolerates(toleration, taint); });
+}
+
+// What the node is like, whoever runs on it.
+Fit CheckNode(const cluster::Pod& pod, const cluster::Node& node) {
+  if (!node.ready && !ToleratesKey(pod, "node.kubernetes.io/not-ready")) return Fit::kNotReady;
+  if (node.unschedulable && !ToleratesKey(pod, "node.kubernetes.io/unschedulable")) {
+    return Fit::kUnschedulable;
+  }
+  const cluster::NodeConstraints& wants = pod.spec->constraints;
+  if (!node.taints.empty() && !ToleratesAll(wants.tolerations, node.taints)) return Fit::kTaints;
+  if ((wants.has_affinity || !wants.node_selector.empty()) &&
+      !MatchesNode(wants, node.name, node.labels)) {
+    return Fit::kAffinity;
+  }
+  return Fit::kFits;
+}
+
+// A kind that is not asked for is not looked at, even where the node is over-committed in it.
+Fit CheckAmounts(const Amounts& request, const Amounts& allocatable, const Amounts& used) {
+  const auto fits = [](int64_t asked, int64_t offered, int64_t taken) {
+    return asked <= 0 || asked <= offered - taken;
+  };
+  const cluster::Resources& ask = request.resources;
+  const cluster::Resources& offer = allocatable.resources;
+  const cluster::Resources& taken = used.resources;
+  if (!fits(ask.pods, offer.pods, taken.pods)) return Fit::kPods;
+  if (!fits(ask.cpu.value(), offer.cpu.value(), taken.cpu.value())) return Fit::kCpu;
+  if (!fits(ask.memory.value(), offer.memory.value(), taken.memory.value())) return Fit::kMemory;
+  if (!fits(request.gpus, allocatable.gpus, used.gpus)) return Fit::kGpus;
+  return Fit::kFits;
+}
+
+}  // namespace
+
+uint32_t SchedulerCache::IndexOf(const std::string& name) {
+  const auto [at, fresh] = index_.try_emplace(name, static_cast<uint32_t>(infos_.size()));
+  if (fresh) infos_.push_back(std::make_unique<NodeInfo>());
+  return at->second;
+}
+
+void SchedulerCache::SetNode(const NodePtr& node) {
+  NodeInfo& info = *infos_[IndexOf(node->node.name)];
+  const bool fresh = info.record == nullptr;
+  info.record = node;
+  info.allocatable = AllocatableOf(node->node);
+  if (fresh) present_.push_back(&info);
+}
+
+void SchedulerCache::RemoveNode(const std::string& name) {
+  const auto found = index_.find(name);
+  if (found == index_.end()) return;
+  NodeInfo& info = *infos_[found->second];
+  info.record = nullptr;
+  std::erase(present_, &info);
+}
+
+void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
+  const uint32_t index = IndexOf(node);
+  const auto [at, fresh] = held_.try_emplace(pod.uid);
+  if (!fresh) {
+    if (at->second.node == index) return;
+    infos_[at->second.node]->requested -= at->second.request;
+  }
+  at->second = {index, RequestOf(*pod.spec)};
+  infos_[index]->requested += at->second.request;
+}
+
+bool SchedulerCache::Release(const PodUid& pod) {
+  const auto found = held_.find(pod);
+  if (found == held_.end()) return false;
+  infos_[found->second.node]->requested -= found->second.request;
+  held_.erase(found);
+  return true;
+}
+
+void SchedulerCache::Nominate(const cluster::Pod& pod, const std::string& node) {
+  Unnominate(pod.uid);
+  if (node.empty()) return;
+  const uint32_t index = IndexOf(node);
+  nominated_[pod.uid] = index;
+  infos_[index]->nominated.push_back({pod.uid, pod.spec->priority, RequestOf(*pod.spec)});
+}
+
+void SchedulerCache::Unnominate(const PodUid& pod) {
+  const auto found = nominated_.find(pod);
+  if (found == nominated_.end()) return;
+  std::erase_if(infos_[found->second]->nominated,
+                [&](const NodeInfo::Nominated& one) { return one.pod == pod; });
+  nominated_.erase(found);
+}
+
+const SchedulerCache::NodeInfo* SchedulerCache::Find(const std::string& name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : infos_[found->second].get();
+}
+
+Fit SchedulerCache::Check(const cluster::Pod& pod, const NodeInfo& node) const {
+  if (node.record == nullptr) return Fit::kNoNode;
+  const Fit fit = CheckNode(pod, node.record->node);
+  if (fit != Fit::kFits) return fit;
+  const Amounts request = RequestOf(*pod.spec);
+  Amounts expected;
+  for (const NodeInfo::Nominated& one : node.nominated) {
+    if (one.priority >= pod.spec->priority && one.pod != pod.uid) expected += one.request;
+  }
+  expected += node.requested;
+  const Fit crowded = CheckAmounts(request, node.allocatable, expected);
+  return crowded != Fit::kFits ? crowded : CheckAmounts(request, node.allocatable, node.requested);
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,103 @@
+// SchedulerCache: what the simulated kube-scheduler knows of nodes and of the pods on them: bound,
+// assumed and nominated. Counts GPUs as kube-scheduler does, as an extended resource in whole
+// devices: a pod that asks for a share of a device counts as none. Deliberately independent of
+// cluster::ClusterState, so that the two check each other.
+//
+// Every operation on one pod costs O(1), of which O(pods nominated on one node). Internal to
+// KubeScheduler.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/records.hpp"
+
+namespace muster::sim {
+
+// CPU, memory, pod slots and whole GPUs.
+struct Amounts {
+  cluster::Resources resources;
+  int64_t gpus = 0;
+
+  Amounts& operator+=(const Amounts& other) {
+    resources += other.resources;
+    gpus += other.gpus;
+    return *this;
+  }
+  Amounts& operator-=(const Amounts& other) {
+    resources -= other.resources;
+    gpus -= other.gpus;
+    return *this;
+  }
+};
+Amounts RequestOf(const cluster::PodSpec& spec);
+Amounts AllocatableOf(const cluster::Node& node);
+
+// What kube-scheduler's built-in checks say of a pod and a node.
+enum class Fit {
+  kFits,
+  kNoNode,
+  kNotReady,
+  kUnschedulable,
+  kTaints,
+  kAffinity,
+  kPods,
+  kCpu,
+  kMemory,
+  kGpus
+};
+inline constexpr int kFitKinds = 10;
+// As in kube-scheduler's messages ("Insufficient cpu").
+const char* ToString(Fit fit);
+
+class SchedulerCache {
+ public:
+  struct NodeInfo {
+    NodePtr record;  // null: pods are known on it, the node is not
+    Amounts allocatable;
+    Amounts requested;  // by bound and assumed pods
+    struct Nominated {
+      cluster::PodUid pod;
+      int32_t priority = 0;
+      Amounts request;
+    };
+    std::vector<Nominated> nominated;
+  };
+
+  void SetNode(const NodePtr& node);
+  void RemoveNode(const std::string& name);
+  // The pod holds its requests on `node` (instead of wherever it held them before).
+  void Hold(const cluster::Pod& pod, const std::string& node);
+  bool Release(const cluster::PodUid& pod);
+  bool Holds(const cluster::PodUid& pod) const { return held_.contains(pod); }
+  // The pod's nomination, instead of an earlier one; an empty `node` takes it away.
+  void Nominate(const cluster::Pod& pod, const std::string& node);
+  void Unnominate(const cluster::PodUid& pod);
+
+  // Null when nothing is known of that name.
+  const NodeInfo* Find(const std::string& name) const;
+  // Nodes that exist, in the order in which they were first seen.
+  const std::vector<const NodeInfo*>& nodes() const { return present_; }
+
+  // The built-in checks. Pods nominated to the node, of equal or higher priority, are counted as if
+  // they ran there; then the node must do without them as well, since they may never come.
+  Fit Check(const cluster::Pod& pod, const NodeInfo& node) const;
+
+ private:
+  struct Held {
+    uint32_t node = 0;
+    Amounts request;
+  };
+  uint32_t IndexOf(const std::string& name);
+
+  std::vector<std::unique_ptr<NodeInfo>> infos_;
+  std::unordered_map<std::string, uint32_t> index_;  // into infos_, by name
+  std::vector<const NodeInfo*> present_;
+  std::unordered_map<cluster::PodUid, Held> held_;
+  std::unordered_map<cluster::PodUid, uint32_t> nominated_;  // node of each nominated pod
+};
+
+}  // namespace muster::sim
