@@ -31,7 +31,7 @@ test: deps ## build and run every test
 	$(call CTEST,dev)
 
 bench: deps ## measure; see bench/README.md
-	$(call BUILD,release)
+	$(call BUILD,release) --target bench/all
 	@bash bench/run.sh
 
 lint: lint-deps ## clang-format, clang-tidy, and clang's proof of the locking

@@ -47,8 +47,8 @@ become_root() {
 }
 
 install() {
-  echo "deps: installing $# missing packages: $*"
   become_root "$@"
+  echo "deps: installing $# missing packages: $*"
   "${root[@]}" apt-get update </dev/null
   "${root[@]}" apt-get install -y --no-install-recommends "$@" </dev/null
 }
