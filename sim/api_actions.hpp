@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -43,16 +45,16 @@ class ApiActions final : public engine::ActionPort {
 
  private:
   struct Shared;
-  void Later(const engine::Action& action, engine::ActionId id, const cluster::PodUid& pod);
+  void Do(const engine::Action& action);
+  void Later(const engine::Action& action);
 
   EventLoop& loop_;
   ApiServer& api_;
   WriteFaults faults_;
   Random random_;
   Report report_;
-  std::shared_ptr<Shared> shared_;  // outlives this inside posted tasks
-  std::unordered_map<cluster::PodUid, cluster::Time>
-      busy_;  // until when writes to this pod are on their way
+  std::shared_ptr<Shared> shared_;                       // outlives this inside posted tasks
+  std::unordered_map<std::string, cluster::Time> busy_;  // until when writes to this object travel
 };
 
 }  // namespace muster::sim

@@ -43,13 +43,14 @@ class Auditor {
   std::vector<std::string> Check();
   // Everything that Check has found so far.
   const std::vector<std::string>& findings() const;
-  // Gangs partially bound now (0 < bound members < minMember), by key, whatever scheduler bound
-  // them.
-  std::vector<cluster::ObjectKey> PartialGangs() const;
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Gangs partially bound now (0 < bound or succeeded members < minMember), by key, whoever bound
+// them.
+std::vector<cluster::ObjectKey> PartialGangs(const ApiServer& api);
 
 }  // namespace muster::sim

@@ -36,6 +36,7 @@ struct Options {
   KubeletOptions kubelet;
   MusterLinkOptions muster;
   bool audit = false;  // check every invariant after every event
+  AuditorOptions auditor;
   // Makes the way from kube-scheduler to Muster; null: DirectExtender.
   std::function<std::unique_ptr<ExtenderPort>(EventLoop&, MusterLink&)> extender;
 };
@@ -52,7 +53,7 @@ class Cluster {
   KubeScheduler& scheduler() { return *scheduler_; }
   // Null without Muster.
   MusterLink* muster() { return muster_.get(); }
-  // Null unless Options::audit.
+  // Null unless Options::audit. Checks after every event; see its findings.
   Auditor* auditor() { return auditor_.get(); }
 
   // `count` copies of `node`, named <prefix>-0, <prefix>-1, … with as many digits as the last one
@@ -60,6 +61,9 @@ class Cluster {
   void AddNodes(const std::string& prefix, int64_t count, const cluster::Node& node);
 
  private:
+  struct Ready {};
+  Cluster(Ready, const Options& options);
+
   EventLoop loop_;
   ApiServer api_;
   std::unique_ptr<MusterLink> muster_;

@@ -1,0 +1,157 @@
+#include "sim/api_actions.hpp"
+
+#include <algorithm>
+
+namespace muster::sim {
+
+using cluster::Code;
+using cluster::Duration;
+using cluster::Status;
+using cluster::Time;
+using engine::Action;
+using engine::Outcome;
+using engine::OutcomeKind;
+
+namespace {
+
+constexpr const char* kWakeAnnotation = "muster.dev/wake";
+
+std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
+  std::string text;
+  for (const cluster::GpuIndex gpu : gpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(gpu.value);
+  }
+  return text;
+}
+
+// The write of each action; the pod's state decides afterwards what a refusal means.
+Status Write(ApiServer& api, const engine::Nominate& action) {
+  PodStatusPatch patch;
+  patch.nominated_node = action.node;
+  return api.PatchPodStatus(Actor::kMuster, action.pod, patch);
+}
+Status Write(ApiServer& api, const engine::RemoveGate& action) {
+  return api.RemoveGate(Actor::kMuster, action.pod, cluster::kGangGate);
+}
+Status Write(ApiServer& api, const engine::WakePod& action) {
+  // Any value that the pod does not have yet.
+  return api.Annotate(Actor::kMuster, action.pod, kWakeAnnotation,
+                      std::to_string(api.resource_version()));
+}
+Status Write(ApiServer& api, const engine::BindPod& action) {
+  Binding binding{action.pod, action.node, {}};
+  if (!action.gpus.empty()) binding.annotations[cluster::kGpusAnnotation] = GpuList(action.gpus);
+  Status status = api.BindPod(Actor::kMuster, binding);
+  if (status.ok() || status.error().code != Code::kConflict) return status;
+  // A lost answer may be the reason: bound to that node already is what was wanted.
+  const PodPtr pod = api.FindPod(action.pod.uid);
+  if (pod != nullptr && pod->pod.node_name == action.node) return cluster::Ok{};
+  return status;
+}
+Status Write(ApiServer& api, const engine::EvictPod& action) {
+  return api.EvictPod(Actor::kMuster, action.pod);
+}
+Status Write(ApiServer& api, const engine::PatchGang& action) {
+  return api.PatchPodGroupStatus(Actor::kMuster, action);
+}
+Status Write(ApiServer& api, const engine::EmitEvent& action) {
+  api.RecordEvent(Actor::kMuster, action);
+  return cluster::Ok{};
+}
+Status Write(ApiServer& /*api*/, const engine::AnswerBind& /*action*/) { return cluster::Ok{}; }
+
+struct Target {
+  engine::ActionId id;  // 0: no outcome is waited for
+  std::string object;   // writes to the same one stay in order
+};
+template <typename PodAction>
+Target TargetOf(const PodAction& action) {
+  return {action.id, action.pod.uid.text()};
+}
+Target TargetOf(const engine::PatchGang& action) { return {{}, action.uid.text()}; }
+Target TargetOf(const engine::EmitEvent& action) { return {{}, action.uid}; }
+Target TargetOf(const engine::AnswerBind& /*action*/) { return {}; }
+
+bool PodExists(const ApiServer& api, const Target& target) {
+  return api.FindPod(cluster::PodUid(target.object)) != nullptr;
+}
+
+}  // namespace
+
+struct ApiActions::Shared {
+  uint64_t life = 0;  // of the process that asked; outcomes of earlier ones are dropped
+};
+
+ApiActions::ApiActions(EventLoop& loop, ApiServer& api, WriteFaults faults, uint64_t seed,
+                       Report report)
+    : loop_(loop),
+      api_(api),
+      faults_(faults),
+      random_(seed),
+      report_(std::move(report)),
+      shared_(std::make_shared<Shared>()) {}
+
+ApiActions::~ApiActions() = default;
+
+void ApiActions::Disown() {
+  ++shared_->life;
+  busy_.clear();
+}
+
+OutcomeKind ApiActions::CarryOut(const Action& action, std::string& message) {
+  const Status status = std::visit([&](const auto& one) { return Write(api_, one); }, action);
+  if (status.ok()) return OutcomeKind::kDone;
+  message = status.error().ToString();
+  const Target target = std::visit([](const auto& one) { return TargetOf(one); }, action);
+  if (!PodExists(api_, target)) return OutcomeKind::kGone;
+  return status.error().code == Code::kConflict ? OutcomeKind::kConflict : OutcomeKind::kRefused;
+}
+
+void ApiActions::Perform(const std::vector<Action>& actions) {
+  const bool at_once = faults_.latency == Duration() && faults_.jitter == Duration();
+  for (const Action& action : actions) {
+    if (std::holds_alternative<engine::AnswerBind>(action)) continue;
+    if (at_once && busy_.empty()) {
+      Do(action);
+    } else {
+      Later(action);
+    }
+  }
+}
+
+void ApiActions::Do(const Action& action) {
+  const Target target = std::visit([](const auto& one) { return TargetOf(one); }, action);
+  Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
+  const bool lost = random_.Chance(faults_.lost_per_mille);
+  const bool unclear = random_.Chance(faults_.unclear_per_mille);
+  if (!lost) {
+    std::string message;
+    const OutcomeKind kind = CarryOut(action, message);
+    if (!unclear) {
+      outcome.kind = kind;
+      outcome.message = std::move(message);
+    }
+  }
+  if (target.id.value != 0) report_(outcome);
+}
+
+void ApiActions::Later(const Action& action) {
+  const Target target = std::visit([](const auto& one) { return TargetOf(one); }, action);
+  const Duration late = faults_.latency + Duration(random_.Between(0, faults_.jitter.value()));
+  Time& busy = busy_[target.object];
+  busy = std::max(busy, loop_.now() + late);
+  loop_.Post(busy, [this, action, object = target.object, shared = shared_, life = shared_->life] {
+    if (shared->life != life) {
+      // Nobody waits for it any more, but it was sent.
+      std::string ignored;
+      CarryOut(action, ignored);
+      return;
+    }
+    const auto found = busy_.find(object);
+    if (found != busy_.end() && found->second <= loop_.now()) busy_.erase(found);
+    Do(action);
+  });
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,257 @@
+#include "sim/auditor.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "cluster/allocation.hpp"
+#include "sim/scheduler_cache.hpp"
+#include "sim/watch.hpp"
+
+namespace muster::sim {
+
+using cluster::ObjectKey;
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+bool Live(const cluster::Pod& pod) { return pod.bound() && !pod.terminal(); }
+
+}  // namespace
+
+class Auditor::Impl {
+ public:
+  Impl(EventLoop& loop, ApiServer& api, MusterLink* muster, AuditorOptions options)
+      : loop_(loop), api_(api), muster_(muster), options_(std::move(options)) {
+    const Kinds kinds{.nodes = true, .pods = true, .pod_groups = true};
+    watch_ = api_.OpenWatch(kinds, {});
+    for (const WatchEvent& event : api_.List(kinds)) See(event);
+    found_.clear();  // what was there before is not Muster's doing
+  }
+
+  std::vector<std::string> Check();
+  const std::vector<std::string>& findings() const { return findings_; }
+
+ private:
+  struct NodeBook {
+    std::map<PodUid, PodPtr> pods;  // live and bound
+    Time changed;                   // the node's record
+  };
+  struct GangBook {
+    std::set<PodUid> bound;  // live, bound and not on their way out
+    std::set<PodUid> succeeded;
+    bool started = false;  // had its minimum since it last held nothing
+    Time partial_since = Time::Never();
+  };
+
+  void See(const WatchEvent& event);
+  void SeePod(Change change, const PodPtr& pod);
+  void Judge(const ObjectKey& gang);
+  void CheckBinding(const PodRecord& pod);
+  void CheckDevices(const std::string& node, const NodeBook& book);
+  bool Musters(const cluster::Pod& pod) const;
+  void Find(std::string what) { found_.push_back(std::move(what)); }
+
+  EventLoop& loop_;
+  ApiServer& api_;
+  MusterLink* const muster_;
+  const AuditorOptions options_;
+  std::unique_ptr<Watch> watch_;
+  std::unordered_map<std::string, NodeBook> nodes_;
+  std::unordered_map<PodUid, std::string> bound_to_;  // node of every live bound pod
+  std::map<ObjectKey, GangBook> gangs_;               // with members that count
+  std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
+  std::vector<std::string> found_;                    // by the present Check
+  std::vector<std::string> findings_;
+};
+
+bool Auditor::Impl::Musters(const cluster::Pod& pod) const {
+  return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
+                   pod.spec->scheduler_name) != options_.scheduler_names.end();
+}
+
+void Auditor::Impl::See(const WatchEvent& event) {
+  if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
+    nodes_[(*node)->node.name].changed = event.at;
+  } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
+    SeePod(event.change, *pod);
+  } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
+    if (gangs_.contains((*group)->group.key)) Judge((*group)->group.key);
+  }
+}
+
+void Auditor::Impl::SeePod(Change change, const PodPtr& pod) {
+  const PodUid& uid = pod->pod.uid;
+  const bool live = change != Change::kDeleted && Live(pod->pod);
+  const auto known = bound_to_.find(uid);
+  if (live) {
+    NodeBook& book = nodes_[pod->pod.node_name];
+    book.pods[uid] = pod;
+    if (known == bound_to_.end()) {
+      bound_to_[uid] = pod->pod.node_name;
+      if (Musters(pod->pod)) CheckBinding(*pod);
+      CheckDevices(pod->pod.node_name, book);
+    }
+  } else if (known != bound_to_.end()) {
+    nodes_[known->second].pods.erase(uid);
+    bound_to_.erase(known);
+  }
+  if (pod->pod.pod_group.empty()) return;
+  const ObjectKey key{pod->pod.key.ns, pod->pod.pod_group};
+  const bool succeeded =
+      change != Change::kDeleted && pod->pod.phase == cluster::PodPhase::kSucceeded;
+  const bool counts = live && !pod->pod.deleting;
+  if (!counts && !succeeded && !gangs_.contains(key)) return;
+  GangBook& gang = gangs_[key];
+  if (counts) {
+    gang.bound.insert(uid);
+  } else {
+    gang.bound.erase(uid);
+  }
+  if (succeeded) {
+    gang.succeeded.insert(uid);
+  } else {
+    gang.succeeded.erase(uid);
+  }
+  Judge(key);
+}
+
+// Brings up to date whether a gang is partially bound, and since when.
+void Auditor::Impl::Judge(const ObjectKey& key) {
+  const auto found = gangs_.find(key);
+  GangBook& gang = found->second;
+  const PodGroupPtr group = api_.FindPodGroup(key);
+  const int64_t need = group == nullptr ? 0 : group->group.min_member;
+  const auto bound = static_cast<int64_t>(gang.bound.size());
+  const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
+  if (bound == 0) {
+    gang.started = false;
+  } else if (bound + succeeded >= need) {
+    gang.started = true;
+  }
+  const bool partial = bound > 0 && bound + succeeded < need && !gang.started;
+  if (partial != (gang.partial_since != Time::Never())) {
+    if (partial) {
+      gang.partial_since = loop_.now();
+      partial_.emplace(gang.partial_since, key);
+    } else {
+      partial_.erase({gang.partial_since, key});
+      gang.partial_since = Time::Never();
+    }
+  }
+  if (bound == 0 && succeeded == 0) gangs_.erase(found);
+}
+
+void Auditor::Impl::CheckBinding(const PodRecord& pod) {
+  const std::string& name = pod.pod.node_name;
+  const std::string what = "pod " + pod.pod.key.ToString() + " on node " + name + ": ";
+  const NodePtr node = api_.FindNode(name);
+  const NodeBook& book = nodes_[name];
+  const bool in_doubt =
+      options_.node_slack.value() > 0 && book.changed + options_.node_slack >= loop_.now();
+  if (in_doubt) return;
+  if (node == nullptr) {
+    Find(what + "there is no such node");
+    return;
+  }
+  const cluster::GpuRequest& wants = pod.pod.spec->gpus;
+  if (static_cast<int64_t>(pod.pod.bound_gpus.size()) != wants.count) {
+    Find(what + "has " + std::to_string(pod.pod.bound_gpus.size()) + " GPUs assigned of " +
+         std::to_string(wants.count));
+  }
+  for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
+    const auto& gpus = node->node.gpus;
+    const bool usable = std::any_of(gpus.begin(), gpus.end(), [&](const cluster::Gpu& one) {
+      return one.index == gpu && one.healthy;
+    });
+    if (!usable) Find(what + "GPU " + std::to_string(gpu.value) + " is not usable");
+  }
+  Amounts used;
+  for (const auto& [uid, other] : book.pods) used += RequestOf(*other->pod.spec);
+  const Amounts offer = AllocatableOf(node->node);
+  const Amounts request = RequestOf(*pod.pod.spec);
+  const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {
+    if (asked <= 0 || taken <= offered) return;
+    Find(what + kind + " " + std::to_string(taken) + " of " + std::to_string(offered) + " taken");
+  };
+  judge(request.gpus, used.gpus, offer.gpus, "GPUs");
+  judge(request.resources.cpu.value(), used.resources.cpu.value(), offer.resources.cpu.value(),
+        "milli-CPU");
+  judge(request.resources.memory.value(), used.resources.memory.value(),
+        offer.resources.memory.value(), "MiB");
+  judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
+}
+
+void Auditor::Impl::CheckDevices(const std::string& name, const NodeBook& book) {
+  const NodePtr node = api_.FindNode(name);
+  if (node == nullptr) return;
+  for (const cluster::Gpu& gpu : node->node.gpus) {
+    int64_t taken = 0;
+    std::string owners;
+    for (const auto& [uid, pod] : book.pods) {
+      const auto& held = pod->pod.bound_gpus;
+      if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
+      // A device that cannot serve such a request any more is taken whole.
+      const int64_t share = cluster::ShareOn(gpu, pod->pod.spec->gpus).value();
+      taken += share > 0 ? share : cluster::kWholeGpu.value();
+      owners += " " + pod->pod.key.ToString();
+    }
+    if (taken > cluster::kWholeGpu.value()) {
+      Find("GPU " + std::to_string(gpu.index.value) + " of node " + name + " has " +
+           std::to_string(taken) + " of 1000 taken by" + owners);
+    }
+  }
+}
+
+std::vector<std::string> Auditor::Impl::Check() {
+  while (const WatchEvent* next = watch_->Peek()) {
+    const WatchEvent event = *next;
+    watch_->Pop();
+    See(event);
+  }
+  const cluster::Duration limit = options_.partial_limit + options_.slack;
+  while (!partial_.empty() && partial_.begin()->first + limit < loop_.now()) {
+    const auto [since, key] = *partial_.begin();
+    Find("gang " + key.ToString() + " is partially bound since " +
+         std::to_string(since.milliseconds()) + " ms");
+    partial_.erase(partial_.begin());  // said once
+  }
+  if (muster_ != nullptr && options_.ask_engine) {
+    for (std::string& finding : muster_->scheduler().Audit(loop_.now())) {
+      Find("engine: " + std::move(finding));
+    }
+  }
+  std::vector<std::string> found;
+  found.swap(found_);
+  constexpr size_t kKept = 1000;
+  for (const std::string& one : found) {
+    if (findings_.size() < kKept) findings_.push_back(one);
+  }
+  return found;
+}
+
+std::vector<ObjectKey> PartialGangs(const ApiServer& api) {
+  std::map<ObjectKey, int64_t> counted;
+  for (const PodPtr& pod : api.Pods()) {
+    if (pod->pod.pod_group.empty() || !pod->pod.bound() || pod->pod.deleting) continue;
+    if (pod->pod.phase == cluster::PodPhase::kFailed) continue;
+    ++counted[{pod->pod.key.ns, pod->pod.pod_group}];
+  }
+  std::vector<ObjectKey> partial;
+  for (const auto& [key, bound] : counted) {
+    const PodGroupPtr group = api.FindPodGroup(key);
+    if (group != nullptr && bound < group->group.min_member) partial.push_back(key);
+  }
+  return partial;
+}
+
+Auditor::Auditor(EventLoop& loop, ApiServer& api, MusterLink* muster, AuditorOptions options)
+    : impl_(std::make_unique<Impl>(loop, api, muster, std::move(options))) {}
+Auditor::~Auditor() = default;
+
+std::vector<std::string> Auditor::Check() { return impl_->Check(); }
+const std::vector<std::string>& Auditor::findings() const { return impl_->findings(); }
+
+}  // namespace muster::sim

@@ -1,0 +1,83 @@
+#include "sim/csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace muster::sim {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+namespace {
+
+std::vector<std::string_view> Split(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (true) {
+    const size_t comma = line.find(',');
+    cells.push_back(line.substr(0, comma));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+Result<CsvFile> CsvFile::Parse(std::string_view text, std::string file_name,
+                               const std::vector<std::string>& columns) {
+  CsvFile csv;
+  csv.file_name_ = std::move(file_name);
+  csv.columns_ = columns;
+  const auto fail = [&](size_t line, const std::string& message) {
+    return Error{Code::kInvalidArgument, message, csv.file_name_ + ":" + std::to_string(line)};
+  };
+  std::vector<std::string_view> header;
+  size_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.empty()) continue;
+    std::vector<std::string_view> cells = Split(line);
+    if (header.empty()) {
+      header = cells;
+      for (const std::string& column : columns) {
+        const auto found = std::find(header.begin(), header.end(), column);
+        if (found == header.end())
+          return fail(line_number, "column " + column + " is missing from the header");
+        csv.index_.push_back(static_cast<size_t>(found - header.begin()));
+      }
+      continue;
+    }
+    if (cells.size() != header.size()) {
+      return fail(line_number, "expected " + std::to_string(header.size()) +
+                                   " cells as in the header, found " +
+                                   std::to_string(cells.size()));
+    }
+    csv.rows_.push_back(std::move(cells));
+    csv.lines_.push_back(line_number);
+  }
+  if (header.empty()) return fail(1, "the file is empty, expected a header line");
+  return csv;
+}
+
+Result<int64_t> CsvFile::Integer(size_t row, size_t column, int64_t least, int64_t most) const {
+  const std::string_view text = Text(row, column);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
+    return value;
+  return ErrorAt(row, column,
+                 "expected a whole number from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", found \"" + std::string(text) + "\"");
+}
+
+Error CsvFile::ErrorAt(size_t row, size_t column, const std::string& message) const {
+  return {Code::kInvalidArgument, "column " + columns_[column] + ": " + message,
+          file_name_ + ":" + std::to_string(lines_[row])};
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,68 @@
+// Replay: submits a Trace to an embedded cluster in virtual time and measures what became of it.
+//
+// Deterministic: the same trace, options and seed give the same ReplayReport on any machine. Wall
+// time is the caller's to measure. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster.hpp"
+#include "sim/trace.hpp"
+
+namespace muster::sim {
+
+struct ReplayProgress {
+  int64_t jobs_submitted = 0;
+  int64_t jobs_total = 0;
+  int64_t pods_bound = 0;
+  cluster::Time now;  // virtual
+};
+
+struct ReplayOptions {
+  Options cluster;
+  bool timeline = false;  // pods are deleted when the trace says so, else never
+  cluster::Duration horizon =
+      cluster::Seconds(100LL * 365 * 24 * 3600);        // what has not ended by then is cut off
+  std::function<void(const ReplayProgress&)> progress;  // called now and then; may be empty
+};
+
+// Seconds; all zero when there are no samples. Percentiles by nearest rank.
+struct Distribution {
+  double mean = 0;
+  double p50 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
+Distribution Summarize(std::vector<cluster::Duration> samples);
+
+struct ReplayReport {
+  int64_t nodes = 0;
+  int64_t gpus = 0;
+  int64_t pods_total = 0;
+  int64_t pods_placed = 0;
+  int64_t pods_unplaced = 0;
+  int64_t gpu_allocated_milli = 0;  // at the moment when most was allocated
+  int64_t gpu_capacity_milli = 0;
+  double allocation_ratio = 0;  // of these two
+  int64_t gangs_total = 0;      // jobs, gangs of one included
+  int64_t gangs_started = 0;
+  int64_t partial_gangs = 0;  // at the end: some members bound, fewer than needed
+  Distribution wait_s;        // submitted → all members bound
+  Distribution jct_s;         // submitted → last member ended; jobs that ended by themselves
+  double utilization_mean =
+      0;  // allocated / capacity, mean over time from first submission to last event
+  double makespan_s = 0;
+  std::string decision_hash;
+  int64_t decisions = 0;       // Bindings
+  int64_t audit_findings = 0;  // broken invariants, when audited
+  KubeSchedulerStats scheduler;
+};
+
+ReplayReport Replay(const Trace& trace, const ReplayOptions& options);
+
+}  // namespace muster::sim

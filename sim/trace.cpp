@@ -1,0 +1,215 @@
+#include "sim/trace.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "sim/cluster.hpp"
+#include "sim/csv.hpp"
+
+namespace muster::sim {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+namespace {
+
+constexpr int64_t kMostMilli = 1'000'000'000;
+constexpr int64_t kMostSeconds = 10'000'000'000;
+constexpr int64_t kGpusPerMember = 8;
+// What a member of a gang job takes beside its GPUs; the Philly list does not say, and it is meant
+// to be bound by GPUs.
+constexpr int64_t kMilliCpuPerGpu = 4000;
+constexpr int64_t kMiBPerGpu = 32 * 1024;
+// The published openb protocol lets a node run at most 1001 pods.
+constexpr int64_t kOpenbPodSlots = 1001;
+constexpr const char* kModelLabel = "nvidia.com/gpu.product";
+
+std::optional<std::pair<int64_t, int64_t>> SplitCount(std::string_view text) {
+  const size_t cross = text.find('x');
+  if (cross == std::string_view::npos) return std::nullopt;
+  int64_t nodes = 0;
+  int64_t gpus = 0;
+  const char* middle = text.data() + cross;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), middle, nodes);
+  const auto second = std::from_chars(middle + 1, end, gpus);
+  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() ||
+      second.ptr != end) {
+    return std::nullopt;
+  }
+  return std::pair{nodes, gpus};
+}
+
+void SortBySubmission(std::vector<TraceJob>& jobs) {
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const TraceJob& a, const TraceJob& b) { return a.submitted < b.submitted; });
+}
+
+PodRecord Pod(const std::string& name, cluster::PodSpec spec) {
+  spec.scheduler_name = "muster";
+  spec.requests.pods = 1;
+  PodRecord record;
+  record.pod.key = {"default", name};
+  record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
+  record.grace = cluster::Duration(0);
+  return record;
+}
+
+// "A|B" → affinity to nodes of one of these models.
+void AllowModels(std::string_view models, cluster::PodSpec& spec) {
+  if (models.empty()) return;
+  cluster::SelectorRequirement requirement{kModelLabel, cluster::SelectorOperator::kIn, {}};
+  while (!models.empty()) {
+    const size_t bar = models.find('|');
+    requirement.values.emplace_back(models.substr(0, bar));
+    models.remove_prefix(bar == std::string_view::npos ? models.size() : bar + 1);
+  }
+  spec.constraints.has_affinity = true;
+  spec.constraints.affinity_terms.push_back({{std::move(requirement)}, {}});
+}
+
+}  // namespace
+
+Result<std::vector<cluster::Node>> ParseNodeCount(std::string_view text) {
+  const auto counts = SplitCount(text);
+  if (!counts || counts->first < 1 || counts->first > 100'000 || counts->second < 0 ||
+      counts->second > 128) {
+    return Error{
+        Code::kInvalidArgument,
+        "expected NODESxGPUS such as 180x8 (1 to 100000 nodes, 0 to 128 GPUs each), found \"" +
+            std::string(text) + "\"",
+        ""};
+  }
+  const size_t digits = std::to_string(counts->first - 1).size();
+  std::vector<cluster::Node> nodes;
+  for (int64_t i = 0; i < counts->first; ++i) {
+    cluster::Node node = GpuNode(static_cast<int>(counts->second));
+    std::string number = std::to_string(i);
+    node.name = "node-" + std::string(digits - number.size(), '0') + number;
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Result<std::vector<cluster::Node>> ReadOpenbNodes(std::string_view text,
+                                                  const std::string& file_name) {
+  enum Column { kName, kCpu, kMemory, kGpus, kModel };
+  const Result<CsvFile> csv =
+      CsvFile::Parse(text, file_name, {"sn", "cpu_milli", "memory_mib", "gpu", "model"});
+  if (!csv.ok()) return csv.error();
+  std::vector<cluster::Node> nodes;
+  std::set<std::string> names;
+  for (size_t row = 0; row < csv->rows(); ++row) {
+    const Result<int64_t> cpu = csv->Integer(row, kCpu, 0, kMostMilli);
+    if (!cpu.ok()) return cpu.error();
+    const Result<int64_t> memory = csv->Integer(row, kMemory, 0, kMostMilli);
+    if (!memory.ok()) return memory.error();
+    const Result<int64_t> gpus = csv->Integer(row, kGpus, 0, 128);
+    if (!gpus.ok()) return gpus.error();
+    cluster::Node node;
+    node.name = std::string(csv->Text(row, kName));
+    if (node.name.empty() || !names.insert(node.name).second) {
+      return csv->ErrorAt(row, kName, "expected a name of its own, found \"" + node.name + "\"");
+    }
+    node.labels[kModelLabel] = std::string(csv->Text(row, kModel));
+    node.allocatable = {cluster::MilliCpu(*cpu), cluster::MiB(*memory), kOpenbPodSlots};
+    for (int64_t i = 0; i < *gpus; ++i) {
+      cluster::Gpu gpu;
+      gpu.index = cluster::GpuIndex{static_cast<uint16_t>(i)};
+      gpu.model = node.labels[kModelLabel];
+      gpu.sharing = cluster::GpuSharing::kFractional;
+      node.gpus.push_back(std::move(gpu));
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text, const std::string& file_name) {
+  // The multigpu* variants of the trace have the first five columns only.
+  const std::string_view header = text.substr(0, text.find('\n'));
+  std::vector<std::string> columns = {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"};
+  const bool full = header.find("gpu_spec") != std::string_view::npos;
+  if (full) columns.insert(columns.end(), {"gpu_spec", "creation_time", "deletion_time"});
+  enum Column { kName, kCpu, kMemory, kGpus, kMilli, kModels, kCreated, kDeleted };
+  const Result<CsvFile> csv = CsvFile::Parse(text, file_name, columns);
+  if (!csv.ok()) return csv.error();
+  std::vector<TraceJob> jobs;
+  std::set<std::string> names;
+  for (size_t row = 0; row < csv->rows(); ++row) {
+    int64_t numbers[8] = {};
+    for (size_t column = kCpu; column < columns.size(); ++column) {
+      if (column == kModels) continue;
+      const int64_t most = column == kGpus      ? 128
+                           : column == kMilli   ? 1000
+                           : column >= kCreated ? kMostSeconds
+                                                : kMostMilli;
+      const Result<int64_t> number = csv->Integer(row, column, 0, most);
+      if (!number.ok()) return number.error();
+      numbers[column] = *number;
+    }
+    TraceJob job;
+    job.name = std::string(csv->Text(row, kName));
+    if (job.name.empty() || !names.insert(job.name).second) {
+      return csv->ErrorAt(row, kName, "expected a name of its own, found \"" + job.name + "\"");
+    }
+    cluster::PodSpec spec;
+    spec.requests.cpu = cluster::MilliCpu(numbers[kCpu]);
+    spec.requests.memory = cluster::MiB(numbers[kMemory]);
+    if (numbers[kGpus] > 0) {
+      if (numbers[kMilli] == 0)
+        return csv->ErrorAt(row, kMilli, "a pod with GPUs asks for 1 to 1000 of each, found 0");
+      spec.gpus.count = static_cast<int32_t>(numbers[kGpus]);
+      spec.gpus.each = cluster::GpuMilli(numbers[kMilli]);
+    }
+    if (full) AllowModels(csv->Text(row, kModels), spec);
+    job.submitted = cluster::Time() + cluster::Seconds(numbers[kCreated]);
+    if (numbers[kDeleted] > 0) job.deleted = cluster::Time() + cluster::Seconds(numbers[kDeleted]);
+    job.pods.push_back(Pod(job.name, std::move(spec)));
+    jobs.push_back(std::move(job));
+  }
+  SortBySubmission(jobs);
+  return jobs;
+}
+
+Result<std::vector<TraceJob>> ReadGangJobs(std::string_view text, const std::string& file_name) {
+  enum Column { kId, kSubmitted, kGpus, kDuration };
+  const Result<CsvFile> csv =
+      CsvFile::Parse(text, file_name, {"job_id", "submit_s", "gpus", "duration_s"});
+  if (!csv.ok()) return csv.error();
+  std::vector<TraceJob> jobs;
+  std::set<std::string> names;
+  for (size_t row = 0; row < csv->rows(); ++row) {
+    const Result<int64_t> submitted = csv->Integer(row, kSubmitted, 0, kMostSeconds);
+    if (!submitted.ok()) return submitted.error();
+    const Result<int64_t> gpus = csv->Integer(row, kGpus, 1, 16384 * kGpusPerMember);
+    if (!gpus.ok()) return gpus.error();
+    const Result<int64_t> duration = csv->Integer(row, kDuration, 0, kMostSeconds);
+    if (!duration.ok()) return duration.error();
+    TraceJob job;
+    job.name = "job-" + std::string(csv->Text(row, kId));
+    if (!names.insert(job.name).second)
+      return csv->ErrorAt(row, kId, "expected an id of its own, found it twice");
+    job.submitted = cluster::Time() + cluster::Seconds(*submitted);
+    job.runs_for = cluster::Seconds(*duration);
+    const int64_t members = (*gpus + kGpusPerMember - 1) / kGpusPerMember;
+    const int64_t each = *gpus % members == 0 ? *gpus / members : kGpusPerMember;
+    for (int64_t left = *gpus; left > 0; left -= each) {
+      cluster::PodSpec spec;
+      spec.gpus.count = static_cast<int32_t>(std::min(left, each));
+      spec.requests.cpu = cluster::MilliCpu(kMilliCpuPerGpu) * spec.gpus.count;
+      spec.requests.memory = cluster::MiB(kMiBPerGpu) * spec.gpus.count;
+      const std::string number = std::to_string(job.pods.size());
+      job.pods.push_back(Pod(members == 1 ? job.name : job.name + "-" + number, std::move(spec)));
+    }
+    jobs.push_back(std::move(job));
+  }
+  SortBySubmission(jobs);
+  return jobs;
+}
+
+}  // namespace muster::sim
