@@ -94,7 +94,7 @@ PodBuilder::PodBuilder(const std::string& name) {
   pod_.uid = cluster::PodUid("pod-" + name);
   pod_.key = {"default", name};
   spec_.requests = {cluster::MilliCpu(1000), cluster::MiB(1024), 1};
-  spec_.scheduler_name = "default-scheduler";
+  spec_.scheduler_name = "muster";
 }
 
 PodBuilder& PodBuilder::Uid(const std::string& uid) {

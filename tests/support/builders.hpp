@@ -49,8 +49,8 @@ class NodeBuilder {
   cluster::Node node_;
 };
 
-// A pending pod "default/NAME" with UID "pod-NAME" that asks for one core, 1 GiB, one pod slot and
-// no GPUs.
+// A pending pod "default/NAME" with UID "pod-NAME" and schedulerName muster that asks for one core,
+// 1 GiB, one pod slot and no GPUs.
 class PodBuilder {
  public:
   explicit PodBuilder(const std::string& name);
