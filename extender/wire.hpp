@@ -1,0 +1,78 @@
+// The extender protocol in bytes: JSON as kube-scheduler writes and reads it. Two pure functions a
+// message, one for each side; Muster decodes requests and encodes replies, the embedded
+// kube-scheduler and the tests do the opposite. Any thread.
+//
+// Reading follows Go's encoding/json: keys in upper or lower case, null for absent, unknown keys
+// ignored. Beyond that, what is refused is listed in kube/json.hpp; so is a request with both, or
+// neither, of NodeNames and Nodes. Writing uses Go's names and order of fields.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/pod.hpp"
+#include "cluster/result.hpp"
+#include "engine/extender_api.hpp"
+#include "sim/extender_port.hpp"
+
+namespace muster::extender {
+
+// How nodes travel: kNames when the extender is configured nodeCacheCapable, else kObjects.
+enum class NodesForm { kNames, kObjects };
+
+// ExtenderArgs, the request of Filter and Prioritize.
+struct ExtenderArgs {
+  engine::NodesQuestion question;
+  NodesForm form = NodesForm::kNames;
+  // With kObjects: the JSON of each node, in the order of question.nodes. Views into the body.
+  std::vector<std::string_view> objects;
+};
+cluster::Result<ExtenderArgs> DecodeArgs(std::string_view body);
+std::string EncodeArgs(const engine::NodesQuestion& question);
+// The same with Node objects: `objects` holds the JSON of each, in the order of question.nodes.
+std::string EncodeArgs(const engine::NodesQuestion& question,
+                       const std::vector<std::string_view>& objects);
+
+// ExtenderFilterResult. Every node of the question is in it once: the planned one passes, if it was
+// asked about, all others are refused. Nodes that came as objects go back as those very bytes.
+std::string EncodeFilterReply(const ExtenderArgs& args, const engine::FilterAnswer& answer);
+// The call failed: nothing passes, nothing is refused.
+std::string EncodeFilterError(std::string_view error);
+// What kube-scheduler makes of a reply: in form kNames NodeNames go first, else, or when they are
+// null, Nodes count; null twice is no node at all. Of a node in both maps
+// FailedAndUnresolvableNodes wins.
+cluster::Result<sim::FilterReply> DecodeFilterReply(std::string_view body, NodesForm form);
+
+// HostPriorityList: a bare array, every node of the question with its score.
+std::string EncodePrioritizeReply(const ExtenderArgs& args, const engine::PrioritizeAnswer& answer);
+cluster::Result<sim::PrioritizeReply> DecodePrioritizeReply(std::string_view body);
+
+// ExtenderBindingArgs and ExtenderBindingResult.
+std::string EncodeBindRequest(const engine::BindCall& call);
+cluster::Result<engine::BindCall> DecodeBindRequest(std::string_view body);
+std::string EncodeBindReply(std::string_view error);
+// The error that a reply carries; empty: bound. A reply that cannot be read is an error too.
+std::string BindErrorIn(std::string_view body);
+
+// ExtenderPreemptionArgs and ExtenderPreemptionResult. Victims come as UIDs or as whole pods, by
+// the form of nodes; a reply always has UIDs.
+struct Victims {
+  std::vector<cluster::PodUid> pods;
+  int64_t pdb_violations = 0;
+  auto operator<=>(const Victims&) const = default;
+};
+using VictimsByNode = std::map<std::string, Victims>;
+struct PreemptionArgs {
+  cluster::Pod pod;
+  VictimsByNode nodes;
+  NodesForm form = NodesForm::kNames;
+};
+cluster::Result<PreemptionArgs> DecodePreemptionArgs(std::string_view body);
+std::string EncodePreemptionArgs(const cluster::Pod& pod, const VictimsByNode& nodes);
+std::string EncodePreemptionReply(const VictimsByNode& nodes);
+cluster::Result<VictimsByNode> DecodePreemptionReply(std::string_view body);
+
+}  // namespace muster::extender

@@ -1,0 +1,91 @@
+// Kubernetes JSON -> records. Pure functions, for any thread; what they return owns all it holds.
+//
+// An Error: the text is no JSON, or no such object, or it lacks what identifies it (name,
+// namespace, UID). A pod or PodGroup that can be identified but not scheduled as it is written (a
+// malformed quantity, a contradiction) becomes a record whose `defect` names the field, so that its
+// gang can say why it waits. Paths read like
+// Pod.spec.containers[0].resources.limits["nvidia.com/gpu"].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cluster/node.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/pod_group.hpp"
+#include "cluster/result.hpp"
+#include "kube/json.hpp"
+
+namespace muster::kube {
+
+// Labels and annotations that are Muster's own (see also cluster/pod.hpp).
+inline constexpr const char* kRoleLabel = "muster.dev/role";
+// On a node, label or annotation: "fractional" or "exclusive".
+inline constexpr const char* kGpuSharing = "muster.dev/gpu-sharing";
+// On a node: its devices as a JSON list, see node_devices.hpp.
+inline constexpr const char* kGpuDevicesAnnotation = "muster.dev/gpu-devices";
+// On a pod written from a record that has a defect: the defect, which nothing else would show.
+inline constexpr const char* kDefectAnnotation = "muster.dev/defect";
+
+// Who wrote the text. A manifest is what a user submits: what the API server would fill in (UID,
+// namespace, defaults) may be missing; the UID and the creation time then stay empty.
+enum class Source { kApiServer, kManifest };
+
+struct DecodeOptions {
+  Source source = Source::kApiServer;
+  // Values of the PriorityClasses that a manifest may name, beside the two that every cluster has.
+  const std::map<std::string, int32_t>* priority_classes = nullptr;
+  size_t max_bytes = size_t{64} << 20;
+};
+
+struct DecodedNode {
+  cluster::Node node;
+  std::vector<std::string> warnings;  // what was ignored, each with its place
+};
+
+// batch/v1 Job, as far as pods come of it.
+struct Job {
+  std::string uid;
+  cluster::ObjectKey key;
+  int64_t parallelism = 1;  // pods at a time
+  int64_t completions = 1;  // pods that must succeed in all
+  bool suspend = false;
+  // What each of its pods is like: without UID and name.
+  cluster::Pod pod;
+};
+
+cluster::Result<cluster::Pod> DecodePod(std::string_view json, const DecodeOptions& options = {});
+cluster::Result<DecodedNode> DecodeNode(std::string_view json, const DecodeOptions& options = {});
+cluster::Result<cluster::PodGroup> DecodePodGroup(std::string_view json,
+                                                  const DecodeOptions& options = {});
+cluster::Result<Job> DecodeJob(std::string_view json, const DecodeOptions& options = {});
+
+// The same, from a value that is parsed already.
+cluster::Result<cluster::Pod> DecodePod(const JsonNode& json, const DecodeOptions& options = {});
+cluster::Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& options = {});
+// `api_version` is used when the object does not say its own, as items of a list often do not.
+cluster::Result<cluster::PodGroup> DecodePodGroup(const JsonNode& json,
+                                                  std::string_view api_version = {},
+                                                  const DecodeOptions& options = {});
+cluster::Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& options = {});
+
+using Object = std::variant<DecodedNode, cluster::Pod, cluster::PodGroup, Job>;
+
+// One page of a list, or one object as a list of one.
+struct Objects {
+  std::vector<Object> items;
+  std::vector<cluster::Error>
+      refused;                   // items that are Errors, with their index; the others are fine
+  std::string resource_version;  // of the list
+  std::string continue_token;    // not empty: there is another page
+};
+
+// A Node, Pod, PodGroup or Job (told apart by `kind`), a List of them, or a NodeList, PodList, …
+cluster::Result<Objects> DecodeObjects(std::string_view json, const DecodeOptions& options = {});
+
+}  // namespace muster::kube

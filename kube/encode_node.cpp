@@ -1,0 +1,80 @@
+#include <string>
+#include <vector>
+
+#include "kube/decode.hpp"
+#include "kube/encode.hpp"
+#include "kube/json_writer.hpp"
+#include "kube/node_devices.hpp"
+#include "kube/pod_requests.hpp"
+
+namespace muster::kube {
+
+using cluster::Node;
+
+namespace {
+
+void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
+  json.Key("metadata").BeginObject().Key("name").Text(node.name);
+  if (!node.uid.empty()) json.Key("uid").Text(node.uid.text());
+  json.Key("creationTimestamp").Null();
+  if (!node.labels.empty()) {
+    json.Key("labels").BeginObject();
+    for (const auto& [key, value] : node.labels) json.TextKey(key).Text(value);
+    json.EndObject();
+  }
+  const cluster::Labels no_annotations;
+  std::vector<std::string> warnings;
+  if (ReadNodeDevices({node.labels, no_annotations, advertised}, warnings) != node.gpus) {
+    std::string devices;
+    AppendGpuDevices(devices, node.gpus);
+    json.Key("annotations").BeginObject().Key(kGpuDevicesAnnotation).Text(devices).EndObject();
+  }
+  json.EndObject();
+}
+
+void AppendSpec(JsonWriter& json, const Node& node) {
+  json.Key("spec").BeginObject();
+  if (!node.taints.empty()) {
+    json.Key("taints").BeginArray();
+    for (const cluster::Taint& taint : node.taints) {
+      json.BeginObject().Key("key").Text(taint.key);
+      if (!taint.value.empty()) json.Key("value").Text(taint.value);
+      json.Key("effect").Text(EffectText(taint.effect)).EndObject();
+    }
+    json.EndArray();
+  }
+  if (node.unschedulable) json.Key("unschedulable").Flag(true);
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string_view EffectText(cluster::TaintEffect effect) {
+  switch (effect) {
+    case cluster::TaintEffect::kNoSchedule:
+      return "NoSchedule";
+    case cluster::TaintEffect::kPreferNoSchedule:
+      return "PreferNoSchedule";
+    case cluster::TaintEffect::kNoExecute:
+      return "NoExecute";
+  }
+  return "NoSchedule";
+}
+
+void AppendNode(std::string& out, const Node& node) {
+  const int64_t advertised = AdvertisedGpus(node.gpus);
+  JsonWriter json(out);
+  json.BeginObject();
+  AppendMetadata(json, node, advertised);
+  AppendSpec(json, node);
+  json.Key("status").BeginObject().Key("allocatable").BeginObject();
+  json.Key("cpu").Text(std::to_string(node.allocatable.cpu.value()) + "m");
+  json.Key("memory").Text(std::to_string(node.allocatable.memory.value()) + "Mi");
+  if (!node.gpus.empty()) json.Key(kGpuResource).Text(std::to_string(advertised));
+  json.Key("pods").Text(std::to_string(node.allocatable.pods)).EndObject();
+  json.Key("conditions").BeginArray().BeginObject().Key("type").Text("Ready");
+  json.Key("status").Text(node.ready ? "True" : "False").EndObject().EndArray();
+  json.EndObject().EndObject();
+}
+
+}  // namespace muster::kube

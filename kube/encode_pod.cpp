@@ -1,0 +1,261 @@
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "cluster/check.hpp"
+#include "kube/decode.hpp"
+#include "kube/encode.hpp"
+#include "kube/json_writer.hpp"
+#include "kube/pod_requests.hpp"
+#include "kube/timestamp.hpp"
+
+namespace muster::kube {
+
+using cluster::GpuRequest;
+using cluster::NodeConstraints;
+using cluster::Pod;
+using cluster::PodPhase;
+using cluster::PodSpec;
+using cluster::SelectorOperator;
+using cluster::SelectorRequirement;
+using cluster::TaintEffect;
+using cluster::Toleration;
+
+namespace {
+
+std::string_view TextOf(SelectorOperator op) {
+  switch (op) {
+    case SelectorOperator::kIn:
+      return "In";
+    case SelectorOperator::kNotIn:
+      return "NotIn";
+    case SelectorOperator::kExists:
+      return "Exists";
+    case SelectorOperator::kDoesNotExist:
+      return "DoesNotExist";
+    case SelectorOperator::kGt:
+      return "Gt";
+    case SelectorOperator::kLt:
+      return "Lt";
+  }
+  return "In";
+}
+
+std::string_view TextOf(PodPhase phase) {
+  switch (phase) {
+    case PodPhase::kPending:
+      return "Pending";
+    case PodPhase::kRunning:
+      return "Running";
+    case PodPhase::kSucceeded:
+      return "Succeeded";
+    case PodPhase::kFailed:
+      return "Failed";
+    case PodPhase::kUnknown:
+      return "Unknown";
+  }
+  return "Unknown";
+}
+
+// A number with a suffix, as a JSON text; on the stack, because requests have several.
+class NumberText {
+ public:
+  explicit NumberText(int64_t value, std::string_view suffix = {}) {
+    char* end = std::to_chars(text_, text_ + 24, value).ptr;
+    end += suffix.copy(end, 4);
+    length_ = static_cast<size_t>(end - text_);
+  }
+  operator std::string_view() const {
+    return {text_, length_};
+  }  // NOLINT(google-explicit-constructor)
+
+ private:
+  char text_[32];
+  size_t length_ = 0;
+};
+
+// Thousandths as a decimal: 460 -> "0.46".
+std::string ShareText(cluster::GpuMilli share) {
+  std::string digits = std::to_string(1000 + share.value()).substr(1);
+  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+  return "0." + digits;
+}
+
+// How the request is written: see pod_requests.hpp.
+enum class GpuForm { kNone, kWhole, kFraction, kMemory, kHami };
+
+GpuForm FormOf(const GpuRequest& gpus) {
+  if (gpus.none()) return GpuForm::kNone;
+  if (gpus.memory_each.value() == 0) {
+    return gpus.fractional() ? GpuForm::kFraction : GpuForm::kWhole;
+  }
+  return gpus.each.value() == 0 ? GpuForm::kMemory : GpuForm::kHami;
+}
+
+void AppendAnnotations(JsonWriter& json, const Pod& pod) {
+  const GpuRequest& gpus = pod.spec->gpus;
+  const GpuForm form = FormOf(gpus);
+  const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
+  const bool mirror = pod.daemon && pod.owner_uid.empty();
+  if (!annotated && !mirror && pod.bound_gpus.empty() && pod.defect.empty()) return;
+  json.Key("annotations").BeginObject();
+  if (form == GpuForm::kFraction) json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each));
+  if (form == GpuForm::kMemory) {
+    json.Key(kGpuMemoryAnnotation).Text(NumberText(gpus.memory_each.value()));
+  }
+  if (annotated && gpus.count != 1) {
+    json.Key(kGpuFractionDevicesAnnotation).Text(NumberText(gpus.count));
+  }
+  if (mirror) json.Key("kubernetes.io/config.mirror").Text("static");
+  if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
+  if (!pod.bound_gpus.empty()) {
+    std::string indices;
+    for (const cluster::GpuIndex index : pod.bound_gpus) {
+      if (!indices.empty()) indices += ',';
+      indices += NumberText(index.value);
+    }
+    json.Key(cluster::kGpusAnnotation).Text(indices);
+  }
+  json.EndObject();
+}
+
+void AppendMetadata(JsonWriter& json, const Pod& pod) {
+  json.Key("metadata").BeginObject();
+  json.Key("name").Text(pod.key.name).Key("namespace").Text(pod.key.ns);
+  if (!pod.uid.empty()) json.Key("uid").Text(pod.uid.text());
+  if (pod.resource_version != 0) json.Key("resourceVersion").Text(NumberText(pod.resource_version));
+  json.Key("creationTimestamp");
+  if (pod.created == cluster::Time()) {
+    json.Null();
+  } else {
+    json.Text(FormatTimestamp(pod.created));
+  }
+  if (pod.deleting) json.Key("deletionTimestamp").Text(FormatTimestamp(pod.created));
+  if (!pod.pod_group.empty() || !pod.role.empty()) {
+    json.Key("labels").BeginObject();
+    if (!pod.role.empty()) json.Key(kRoleLabel).Text(pod.role);
+    if (!pod.pod_group.empty()) json.Key("scheduling.x-k8s.io/pod-group").Text(pod.pod_group);
+    json.EndObject();
+  }
+  AppendAnnotations(json, pod);
+  if (!pod.owner_uid.empty()) {
+    json.Key("ownerReferences").BeginArray().BeginObject();
+    json.Key("apiVersion").Text(pod.daemon ? "apps/v1" : "batch/v1");
+    json.Key("kind").Text(pod.daemon ? "DaemonSet" : "Job").Key("name").Text("owner");
+    json.Key("uid").Text(pod.owner_uid).Key("controller").Flag(true);
+    json.EndObject().EndArray();
+  }
+  json.EndObject();
+}
+
+void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
+  const GpuForm form = FormOf(gpus);
+  if (form == GpuForm::kWhole || form == GpuForm::kHami) {
+    json.Key(kGpuResource).Text(NumberText(gpus.count));
+  }
+  if (form == GpuForm::kHami) {
+    json.Key(kGpuCoresResource).Text(NumberText((gpus.each.value() + 9) / 10));
+    json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
+  }
+}
+
+void AppendContainers(JsonWriter& json, const PodSpec& spec) {
+  json.Key("containers").BeginArray().BeginObject().Key("name").Text("main");
+  json.Key("resources").BeginObject();
+  const GpuForm form = FormOf(spec.gpus);
+  if (form == GpuForm::kWhole || form == GpuForm::kHami) {
+    json.Key("limits").BeginObject();
+    AppendGpuResources(json, spec.gpus);
+    json.EndObject();
+  }
+  json.Key("requests").BeginObject();
+  if (spec.requests.cpu.value() != 0) {
+    json.Key("cpu").Text(NumberText(spec.requests.cpu.value(), "m"));
+  }
+  if (spec.requests.memory.value() != 0) {
+    json.Key("memory").Text(NumberText(spec.requests.memory.value(), "Mi"));
+  }
+  AppendGpuResources(json, spec.gpus);
+  json.EndObject().EndObject().EndObject().EndArray();
+}
+
+void AppendRequirements(JsonWriter& json, const std::vector<SelectorRequirement>& requirements) {
+  json.BeginArray();
+  for (const SelectorRequirement& requirement : requirements) {
+    json.BeginObject().Key("key").Text(requirement.key);
+    json.Key("operator").Text(TextOf(requirement.op));
+    if (!requirement.values.empty()) {
+      json.Key("values").BeginArray();
+      for (const std::string& value : requirement.values) json.Text(value);
+      json.EndArray();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendConstraints(JsonWriter& json, const NodeConstraints& constraints) {
+  if (!constraints.node_selector.empty()) {
+    json.Key("nodeSelector").BeginObject();
+    for (const auto& [key, value] : constraints.node_selector) json.TextKey(key).Text(value);
+    json.EndObject();
+  }
+  if (constraints.has_affinity) {
+    json.Key("affinity").BeginObject().Key("nodeAffinity").BeginObject();
+    json.Key("requiredDuringSchedulingIgnoredDuringExecution").BeginObject();
+    json.Key("nodeSelectorTerms").BeginArray();
+    for (const cluster::NodeSelectorTerm& term : constraints.affinity_terms) {
+      json.BeginObject();
+      if (!term.match_expressions.empty()) {
+        AppendRequirements(json.Key("matchExpressions"), term.match_expressions);
+      }
+      if (!term.match_fields.empty()) {
+        AppendRequirements(json.Key("matchFields"), term.match_fields);
+      }
+      json.EndObject();
+    }
+    json.EndArray().EndObject().EndObject().EndObject();
+  }
+  if (constraints.tolerations.empty()) return;
+  json.Key("tolerations").BeginArray();
+  for (const Toleration& toleration : constraints.tolerations) {
+    json.BeginObject();
+    if (!toleration.key.empty()) json.Key("key").Text(toleration.key);
+    json.Key("operator").Text(toleration.op == Toleration::Op::kExists ? "Exists" : "Equal");
+    if (!toleration.value.empty()) json.Key("value").Text(toleration.value);
+    if (!toleration.every_effect) json.Key("effect").Text(EffectText(toleration.effect));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AppendSpec(JsonWriter& json, const Pod& pod) {
+  const PodSpec& spec = *pod.spec;
+  json.Key("spec").BeginObject();
+  AppendContainers(json, spec);
+  if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
+  AppendConstraints(json, spec.constraints);
+  if (!spec.scheduler_name.empty()) json.Key("schedulerName").Text(spec.scheduler_name);
+  json.Key("priority").Integer(spec.priority);
+  if (!pod.gates.empty()) {
+    json.Key("schedulingGates").BeginArray();
+    for (const std::string& gate : pod.gates) json.BeginObject().Key("name").Text(gate).EndObject();
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+}  // namespace
+
+void AppendPod(std::string& out, const Pod& pod) {
+  MUSTER_CHECK(pod.spec != nullptr);
+  JsonWriter json(out);
+  json.BeginObject();
+  AppendMetadata(json, pod);
+  AppendSpec(json, pod);
+  json.Key("status").BeginObject().Key("phase").Text(TextOf(pod.phase));
+  if (!pod.nominated_node.empty()) json.Key("nominatedNodeName").Text(pod.nominated_node);
+  json.EndObject().EndObject();
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,125 @@
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cluster/quantity.hpp"
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/node_devices.hpp"
+#include "kube/object_meta.hpp"
+#include "kube/pod_requests.hpp"
+
+namespace muster::kube {
+
+using cluster::Node;
+using cluster::Resources;
+using cluster::Result;
+using cluster::Round;
+using cluster::Taint;
+using cluster::TaintEffect;
+
+namespace {
+
+// The kubelet's own default.
+constexpr int64_t kDefaultPodSlots = 110;
+
+std::vector<Taint> ReadTaints(const JsonView& spec, std::vector<std::string>& warnings) {
+  std::vector<Taint> taints;
+  const JsonView list = spec.Get("taints");
+  list.Items([&](const JsonView& item) {
+    Taint taint;
+    taint.key = item.Get("key").RequiredText();
+    taint.value = item.Get("value").Text();
+    const JsonView effect = item.Get("effect");
+    if (effect.Text() == "PreferNoSchedule") {
+      taint.effect = TaintEffect::kPreferNoSchedule;
+    } else if (effect.Text() == "NoExecute") {
+      taint.effect = TaintEffect::kNoExecute;
+    } else if (effect.Text() != "NoSchedule") {
+      warnings.push_back(effect.Place() + ": not known, taken as NoSchedule");
+    }
+    taints.push_back(std::move(taint));
+  });
+  return taints;
+}
+
+// Without a word of the kubelet a real node is not ready; a node from a manifest has no kubelet.
+bool ReadReady(const JsonView& status, Source source) {
+  bool ready = source == Source::kManifest;
+  const JsonView conditions = status.Get("conditions");
+  conditions.Items([&](const JsonView& condition) {
+    if (condition.Get("type").Text() == "Ready") ready = condition.Get("status").Text() == "True";
+  });
+  return ready;
+}
+
+struct Offer {
+  Resources resources;
+  int64_t gpus = 0;
+};
+
+// status.allocatable, or status.capacity where that is all there is.
+Offer ReadOffer(const JsonView& status, Source source) {
+  const JsonView allocatable = status.Get("allocatable");
+  const JsonView capacity = status.Get("capacity");
+  const JsonView& amounts = allocatable.present() ? allocatable : capacity;
+  Offer offer;
+  const JsonView cpu = amounts.Get("cpu");
+  if (cpu.present()) {
+    const auto amount = cluster::ParseCpu(cpu.QuantityText(), Round::kDown);
+    if (!amount.ok()) cpu.Problem(amount.error());
+    if (amount.ok()) offer.resources.cpu = *amount;
+  }
+  const JsonView memory = amounts.Get("memory");
+  if (memory.present()) {
+    const auto amount = cluster::ParseMemory(memory.QuantityText(), Round::kDown);
+    if (!amount.ok()) memory.Problem(amount.error());
+    if (amount.ok()) offer.resources.memory = *amount;
+  }
+  const auto count = [&](const char* resource, int64_t otherwise) {
+    const JsonView quantity = amounts.Get(resource);
+    if (!quantity.present()) return otherwise;
+    const Result<int64_t> amount = cluster::ParseCount(quantity.QuantityText());
+    if (!amount.ok()) quantity.Problem(amount.error());
+    return amount.ok() ? *amount : otherwise;
+  };
+  offer.resources.pods = count("pods", source == Source::kManifest ? kDefaultPodSlots : 0);
+  offer.gpus = count(kGpuResource, 0);
+  return offer;
+}
+
+}  // namespace
+
+Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& options) {
+  JsonProblems problems;
+  const JsonView object(json, "Node", problems);
+  const ObjectMeta meta = ReadObjectMeta(object, "Node", Scope::kCluster, options.source);
+  if (!problems.none()) return problems.first();
+  const JsonView metadata = object.Get("metadata");
+  const JsonView spec = object.Get("spec");
+  const JsonView status = object.Get("status");
+  DecodedNode decoded;
+  Node& node = decoded.node;
+  node.uid = cluster::NodeUid(meta.uid);
+  node.name = meta.key.name;
+  node.labels = metadata.Get("labels").TextMap();
+  node.taints = ReadTaints(spec, decoded.warnings);
+  node.unschedulable = spec.Get("unschedulable").Flag(false);
+  node.ready = ReadReady(status, options.source);
+  const Offer offer = ReadOffer(status, options.source);
+  node.allocatable = offer.resources;
+  const cluster::Labels annotations = metadata.Get("annotations").TextMap();
+  if (!problems.none()) return problems.first();
+  node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
+  return decoded;
+}
+
+Result<DecodedNode> DecodeNode(std::string_view json, const DecodeOptions& options) {
+  const Result<Json> parsed = Json::Parse(json, options.max_bytes, "Node");
+  if (!parsed.ok()) return parsed.error();
+  return DecodeNode(parsed->root(), options);
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,222 @@
+#include "kube/node_devices.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "cluster/quantity.hpp"
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
+
+namespace muster::kube {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Gpu;
+using cluster::GpuIndex;
+using cluster::GpuSharing;
+using cluster::Labels;
+using cluster::MiB;
+using cluster::Result;
+
+namespace {
+
+constexpr const char* kHamiAnnotation = "hami.io/node-nvidia-register";
+constexpr const char* kProductLabel = "nvidia.com/gpu.product";
+constexpr const char* kMemoryLabel = "nvidia.com/gpu.memory";
+constexpr const char* kReplicasLabel = "nvidia.com/gpu.replicas";
+constexpr const char* kStrategyLabel = "nvidia.com/gpu.sharing-strategy";
+constexpr const char* kMigStrategyLabel = "nvidia.com/mig.strategy";
+// What GPU feature discovery appends to the product of a device that is shared in time.
+constexpr std::string_view kSharedSuffix = "-SHARED";
+constexpr size_t kMaxAnnotationBytes = size_t{1} << 20;
+
+constexpr struct {
+  GpuSharing sharing;
+  std::string_view name;
+} kSharingNames[] = {
+    {GpuSharing::kExclusive, "exclusive"},
+    {GpuSharing::kTimeSliced, "time-slicing"},
+    {GpuSharing::kMps, "mps"},
+    {GpuSharing::kFractional, "fractional"},
+    {GpuSharing::kMig, "mig"},
+};
+
+std::optional<GpuSharing> SharingOf(std::string_view text) {
+  for (const auto& known : kSharingNames) {
+    if (known.name == text) return known.sharing;
+  }
+  return std::nullopt;
+}
+
+std::string_view TextOf(GpuSharing sharing) {
+  for (const auto& known : kSharingNames) {
+    if (known.sharing == sharing) return known.name;
+  }
+  return kSharingNames[0].name;
+}
+
+std::string_view Find(const Labels& texts, const char* key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+// A positive whole number in a label; `otherwise` when the label is missing or malformed.
+int64_t CountLabel(const Labels& labels, const char* key, int64_t otherwise,
+                   std::vector<std::string>& warnings) {
+  const std::string_view text = Find(labels, key);
+  if (text.empty()) return otherwise;
+  const Result<int64_t> count = cluster::ParseCount(text);
+  if (count.ok() && *count >= 1) return *count;
+  warnings.push_back("label " + std::string(key) + " ignored: expected a whole number, at least 1");
+  return otherwise;
+}
+
+// muster.dev/gpu-sharing, annotation before label.
+std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
+                                        std::vector<std::string>& warnings) {
+  std::string_view text = Find(sources.annotations, kGpuSharing);
+  if (text.empty()) text = Find(sources.labels, kGpuSharing);
+  if (text.empty()) return std::nullopt;
+  const std::optional<GpuSharing> sharing = SharingOf(text);
+  if (sharing == GpuSharing::kFractional || sharing == GpuSharing::kExclusive) return sharing;
+  warnings.push_back(std::string(kGpuSharing) + " ignored: expected fractional or exclusive");
+  return std::nullopt;
+}
+
+Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
+  const Result<Json> json = Json::Parse(text, kMaxAnnotationBytes, kGpuDevicesAnnotation);
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView list(json->root(), kGpuDevicesAnnotation, problems);
+  std::vector<Gpu> gpus;
+  list.Items([&](const JsonView& item) {
+    Gpu gpu;
+    const JsonView index = item.Get("index");
+    if (!index.present()) index.Problem("is missing");
+    gpu.index.value = static_cast<uint16_t>(index.Integer(0, 0, UINT16_MAX));
+    gpu.uuid = item.Get("uuid").Text();
+    gpu.model = item.Get("model").Text();
+    gpu.memory = MiB(item.Get("memory").Integer(0, 0, std::numeric_limits<int64_t>::max()));
+    gpu.healthy = item.Get("healthy").Flag(true);
+    const JsonView sharing = item.Get("sharing");
+    const std::optional<GpuSharing> known =
+        sharing.present() ? SharingOf(sharing.Text()) : GpuSharing::kExclusive;
+    if (!known) sharing.Problem("expected exclusive, time-slicing, mps, fractional or mig");
+    gpu.sharing = known.value_or(GpuSharing::kExclusive);
+    gpu.replicas = static_cast<int32_t>(
+        item.Get("replicas").Integer(1, 1, std::numeric_limits<int32_t>::max()));
+    gpus.push_back(std::move(gpu));
+  });
+  if (!problems.none()) return problems.first();
+  return OrderByIndex(std::move(gpus));
+}
+
+std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
+                                   std::vector<std::string>& warnings) {
+  if (sources.advertised <= 0) return {};
+  Gpu gpu;
+  gpu.memory = MiB(CountLabel(sources.labels, kMemoryLabel, 0, warnings));
+  gpu.model = Find(sources.labels, kProductLabel);
+  const std::string_view strategy = Find(sources.labels, kStrategyLabel);
+  const int64_t replicas = CountLabel(sources.labels, kReplicasLabel, 1, warnings);
+  if (replicas > 1 && replicas <= std::numeric_limits<int32_t>::max() && strategy != "none") {
+    gpu.replicas = static_cast<int32_t>(replicas);
+    gpu.sharing = strategy == "mps" ? GpuSharing::kMps : GpuSharing::kTimeSliced;
+    if (gpu.model.ends_with(kSharedSuffix)) {
+      gpu.model.resize(gpu.model.size() - kSharedSuffix.size());
+    }
+  } else if (Find(sources.labels, kMigStrategyLabel) == "single" &&
+             gpu.model.find("-MIG-") != std::string::npos) {
+    gpu.sharing = GpuSharing::kMig;
+  } else if (const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings)) {
+    gpu.sharing = *sharing;
+  }
+  int64_t devices = sources.advertised / gpu.replicas;
+  if (devices * gpu.replicas != sources.advertised) {
+    warnings.push_back("allocatable nvidia.com/gpu is no multiple of label " +
+                       std::string(kReplicasLabel) + ": the rest is left unused");
+  }
+  if (devices > kMaxGpusPerNode) {
+    warnings.push_back("allocatable nvidia.com/gpu: more than " + std::to_string(kMaxGpusPerNode) +
+                       " devices, the others are left unused");
+    devices = kMaxGpusPerNode;
+  }
+  std::vector<Gpu> gpus(static_cast<size_t>(devices), gpu);
+  for (size_t i = 0; i < gpus.size(); ++i) gpus[i].index.value = static_cast<uint16_t>(i);
+  return gpus;
+}
+
+// What HAMi's list leaves open: the name of the product as the labels have it, and whether the
+// device plugin offers anything at all just now.
+std::vector<Gpu> CompleteHami(std::vector<Gpu> gpus, const DeviceSources& sources,
+                              std::vector<std::string>& warnings) {
+  const std::string_view product = Find(sources.labels, kProductLabel);
+  const bool alike = std::all_of(gpus.begin(), gpus.end(),
+                                 [&](const Gpu& gpu) { return gpu.model == gpus[0].model; });
+  const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings);
+  for (Gpu& gpu : gpus) {
+    if (alike && !product.empty()) gpu.model = product;
+    if (sharing) gpu.sharing = *sharing;
+    if (sources.advertised <= 0) gpu.healthy = false;
+  }
+  return gpus;
+}
+
+}  // namespace
+
+Result<std::vector<Gpu>> OrderByIndex(std::vector<Gpu> gpus) {
+  std::sort(gpus.begin(), gpus.end());
+  for (size_t i = 1; i < gpus.size(); ++i) {
+    if (gpus[i].index == gpus[i - 1].index) {
+      return Error{Code::kInvalidArgument,
+                   "index " + std::to_string(gpus[i].index.value) + " is given twice", ""};
+    }
+  }
+  return gpus;
+}
+
+std::vector<Gpu> ReadNodeDevices(const DeviceSources& sources, std::vector<std::string>& warnings) {
+  const std::string_view own = Find(sources.annotations, kGpuDevicesAnnotation);
+  if (!own.empty()) {
+    Result<std::vector<Gpu>> gpus = ParseGpuDevices(own);
+    if (gpus.ok()) return std::move(*gpus);
+    warnings.push_back("annotation ignored: " + gpus.error().ToString());
+  }
+  const std::string_view hami = Find(sources.annotations, kHamiAnnotation);
+  if (!hami.empty()) {
+    Result<std::vector<Gpu>> gpus = ParseHamiRegister(hami);
+    if (gpus.ok()) return CompleteHami(std::move(*gpus), sources, warnings);
+    warnings.push_back("annotation ignored: " + gpus.error().At(kHamiAnnotation).ToString());
+  }
+  return DevicesFromLabels(sources, warnings);
+}
+
+void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
+  JsonWriter json(out);
+  json.BeginArray();
+  for (const Gpu& gpu : gpus) {
+    json.BeginObject().Key("index").Integer(gpu.index.value);
+    if (!gpu.uuid.empty()) json.Key("uuid").Text(gpu.uuid);
+    if (!gpu.model.empty()) json.Key("model").Text(gpu.model);
+    if (gpu.memory.value() != 0) json.Key("memory").Integer(gpu.memory.value());
+    if (!gpu.healthy) json.Key("healthy").Flag(false);
+    if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(TextOf(gpu.sharing));
+    if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+int64_t AdvertisedGpus(const std::vector<Gpu>& gpus) {
+  int64_t advertised = 0;
+  for (const Gpu& gpu : gpus) {
+    const bool sliced = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
+    if (gpu.healthy) advertised += sliced ? gpu.replicas : 1;
+  }
+  return advertised;
+}
+
+}  // namespace muster::kube

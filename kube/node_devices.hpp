@@ -1,0 +1,54 @@
+// The GPUs of a node, from the best source that the node object has. For kube/ only.
+//
+//   1. annotation muster.dev/gpu-devices: a JSON list, one object a device; index is required, the
+//   rest has these
+//      defaults:  {"index": 0, "uuid": "", "model": "", "memory": 0 (MiB), "healthy": true,
+//                  "sharing": "exclusive" | "time-slicing" | "mps" | "fractional" | "mig",
+//                  "replicas": 1}
+//   2. annotation hami.io/node-nvidia-register: HAMi's device list, JSON or the older colon form;
+//   kFractional.
+//   3. allocatable nvidia.com/gpu with the labels of GPU feature discovery: gpu.product,
+//   gpu.memory, gpu.replicas,
+//      gpu.sharing-strategy. Time-slicing and MPS advertise each replica, so there are allocatable
+//      / replicas devices.
+// A source that is malformed is left out, with a warning, for the next one.
+// Label or annotation muster.dev/gpu-sharing ("fractional", "exclusive") decides for 2 and 3,
+// sliced devices apart.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/node.hpp"
+#include "cluster/result.hpp"
+#include "cluster/selector.hpp"
+
+namespace muster::kube {
+
+// No machine has more; a node that claims more gets this many and a warning.
+inline constexpr int64_t kMaxGpusPerNode = 1024;
+
+struct DeviceSources {
+  const cluster::Labels& labels;
+  const cluster::Labels& annotations;
+  int64_t advertised = 0;  // allocatable nvidia.com/gpu
+};
+
+std::vector<cluster::Gpu> ReadNodeDevices(const DeviceSources& sources,
+                                          std::vector<std::string>& warnings);
+
+// The text of annotation muster.dev/gpu-devices.
+void AppendGpuDevices(std::string& out, const std::vector<cluster::Gpu>& gpus);
+// How many GPUs a device plugin would advertise for these devices.
+int64_t AdvertisedGpus(const std::vector<cluster::Gpu>& gpus);
+
+// HAMi's register (hami_register.cpp): devices in order of index, each kFractional, `model` as it
+// says.
+cluster::Result<std::vector<cluster::Gpu>> ParseHamiRegister(std::string_view text);
+// Orders by index; two devices with one index are an Error.
+cluster::Result<std::vector<cluster::Gpu>> OrderByIndex(std::vector<cluster::Gpu> gpus);
+
+}  // namespace muster::kube

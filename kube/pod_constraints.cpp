@@ -1,0 +1,102 @@
+#include "kube/pod_constraints.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace muster::kube {
+
+using cluster::NodeConstraints;
+using cluster::NodeSelectorTerm;
+using cluster::SelectorOperator;
+using cluster::SelectorRequirement;
+using cluster::TaintEffect;
+using cluster::Toleration;
+
+namespace {
+
+std::optional<SelectorOperator> OperatorOf(std::string_view text) {
+  if (text == "In") return SelectorOperator::kIn;
+  if (text == "NotIn") return SelectorOperator::kNotIn;
+  if (text == "Exists") return SelectorOperator::kExists;
+  if (text == "DoesNotExist") return SelectorOperator::kDoesNotExist;
+  if (text == "Gt") return SelectorOperator::kGt;
+  if (text == "Lt") return SelectorOperator::kLt;
+  return std::nullopt;
+}
+
+std::vector<SelectorRequirement> ReadRequirements(const JsonView& list) {
+  std::vector<SelectorRequirement> requirements;
+  list.Items([&](const JsonView& item) {
+    SelectorRequirement requirement;
+    requirement.key = item.Get("key").RequiredText();
+    const JsonView op = item.Get("operator");
+    const std::optional<SelectorOperator> known = OperatorOf(op.RequiredText());
+    if (!known) op.Problem("expected In, NotIn, Exists, DoesNotExist, Gt or Lt");
+    requirement.op = known.value_or(SelectorOperator::kIn);
+    const JsonView values = item.Get("values");
+    values.Items([&](const JsonView& value) { requirement.values.emplace_back(value.Text()); });
+    requirements.push_back(std::move(requirement));
+  });
+  return requirements;
+}
+
+void ReadAffinity(const JsonView& spec, NodeConstraints& constraints) {
+  const JsonView affinity = spec.Get("affinity");
+  const JsonView node_affinity = affinity.Get("nodeAffinity");
+  const JsonView required = node_affinity.Get("requiredDuringSchedulingIgnoredDuringExecution");
+  if (!required.present()) return;
+  constraints.has_affinity = true;
+  const JsonView terms = required.Get("nodeSelectorTerms");
+  terms.Items([&](const JsonView& term) {
+    constraints.affinity_terms.push_back({ReadRequirements(term.Get("matchExpressions")),
+                                          ReadRequirements(term.Get("matchFields"))});
+  });
+}
+
+// Nothing when the toleration is one that is left out.
+std::optional<Toleration> ReadToleration(const JsonView& item) {
+  Toleration toleration;
+  toleration.key = item.Get("key").Text();
+  toleration.value = item.Get("value").Text();
+  const JsonView op = item.Get("operator");
+  const std::string_view op_text = op.Text();
+  if (op_text == "Lt" || op_text == "Gt") return std::nullopt;
+  if (op_text == "Exists") {
+    toleration.op = Toleration::Op::kExists;
+  } else if (!op_text.empty() && op_text != "Equal") {
+    op.Problem("expected Equal or Exists");
+  }
+  const JsonView effect = item.Get("effect");
+  if (effect.Text().empty()) return toleration;
+  toleration.every_effect = false;
+  if (effect.Text() == "NoSchedule") {
+    toleration.effect = TaintEffect::kNoSchedule;
+  } else if (effect.Text() == "PreferNoSchedule") {
+    toleration.effect = TaintEffect::kPreferNoSchedule;
+  } else if (effect.Text() == "NoExecute") {
+    toleration.effect = TaintEffect::kNoExecute;
+  } else {
+    effect.Problem("expected NoSchedule, PreferNoSchedule or NoExecute");
+  }
+  return toleration;
+}
+
+}  // namespace
+
+NodeConstraints ReadNodeConstraints(const JsonView& spec) {
+  NodeConstraints constraints;
+  constraints.node_selector = spec.Get("nodeSelector").TextMap();
+  ReadAffinity(spec, constraints);
+  const JsonView tolerations = spec.Get("tolerations");
+  tolerations.Items([&](const JsonView& item) {
+    if (std::optional<Toleration> toleration = ReadToleration(item)) {
+      constraints.tolerations.push_back(std::move(*toleration));
+    }
+  });
+  return constraints;
+}
+
+}  // namespace muster::kube

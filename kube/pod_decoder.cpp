@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/object_meta.hpp"
+#include "kube/pod_constraints.hpp"
+#include "kube/pod_reader.hpp"
+#include "kube/pod_requests.hpp"
+
+namespace muster::kube {
+
+using cluster::GpuIndex;
+using cluster::Pod;
+using cluster::PodPhase;
+using cluster::PodSpec;
+using cluster::Result;
+
+namespace {
+
+// The first of `keys` that has a text.
+std::string FirstOf(const JsonView& texts, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    const std::string_view text = texts.Get(key).Text();
+    if (!text.empty()) return std::string(text);
+  }
+  return {};
+}
+
+std::string ReadPodGroupName(const JsonView& spec, const JsonView& labels,
+                             const JsonView& annotations) {
+  const JsonView group = spec.Get("schedulingGroup");
+  std::string name(group.Get("podGroupName").Text());
+  if (name.empty()) {
+    name = FirstOf(labels, {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
+                            "pod-group.scheduling.sigs.k8s.io"});
+  }
+  if (name.empty()) {
+    name = FirstOf(annotations, {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
+                                 "pod-group-name"});
+  }
+  return name;
+}
+
+std::string ReadRole(const JsonView& labels, const JsonView& annotations) {
+  std::string role(labels.Get(kRoleLabel).Text());
+  if (role.empty()) role = annotations.Get("volcano.sh/task-spec").Text();
+  if (role.empty()) role = labels.Get("kai.scheduler/subgroup-name").Text();
+  return role;
+}
+
+void ReadOwner(const JsonView& metadata, const JsonView& annotations, Pod& record) {
+  const JsonView owners = metadata.Get("ownerReferences");
+  owners.Items([&](const JsonView& owner) {
+    if (!owner.Get("controller").Flag(false)) return;
+    record.owner_uid = owner.Get("uid").Text();
+    record.daemon = owner.Get("kind").Text() == "DaemonSet";
+  });
+  if (annotations.Get("kubernetes.io/config.mirror").present()) record.daemon = true;
+}
+
+PodPhase PhaseOf(std::string_view text) {
+  if (text.empty() || text == "Pending") return PodPhase::kPending;
+  if (text == "Running") return PodPhase::kRunning;
+  if (text == "Succeeded") return PodPhase::kSucceeded;
+  if (text == "Failed") return PodPhase::kFailed;
+  return PodPhase::kUnknown;
+}
+
+// spec.priority; in a manifest, where admission has not resolved it yet, what the class stands for.
+int32_t ReadPriority(const JsonView& spec, const DecodeOptions& options) {
+  const JsonView priority = spec.Get("priority");
+  const JsonView class_name = spec.Get("priorityClassName");
+  const std::string name(class_name.Text());
+  if (priority.present() || options.source == Source::kApiServer || name.empty()) {
+    return static_cast<int32_t>(priority.Integer(0, std::numeric_limits<int32_t>::min(),
+                                                 std::numeric_limits<int32_t>::max()));
+  }
+  if (name == "system-cluster-critical") return 2'000'000'000;
+  if (name == "system-node-critical") return 2'000'001'000;
+  if (options.priority_classes != nullptr) {
+    const auto found = options.priority_classes->find(name);
+    if (found != options.priority_classes->end()) return found->second;
+  }
+  class_name.Problem("no such PriorityClass; give spec.priority");
+  return 0;
+}
+
+std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& annotations,
+                                        const DecodeOptions& options) {
+  auto record = std::make_shared<PodSpec>();
+  PodRequests requests = ReadPodRequests(spec, annotations);
+  record->requests = requests.resources;
+  record->gpus = requests.gpus;
+  record->constraints = ReadNodeConstraints(spec);
+  record->priority = ReadPriority(spec, options);
+  record->scheduler_name = spec.Get("schedulerName").Text();
+  if (record->scheduler_name.empty() && options.source == Source::kManifest) {
+    record->scheduler_name = "default-scheduler";
+  }
+  return record;
+}
+
+}  // namespace
+
+std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
+  std::vector<GpuIndex> indices;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  while (at != end) {
+    GpuIndex index;
+    const auto read = std::from_chars(at, end, index.value);
+    if (read.ec != std::errc() ||
+        std::find(indices.begin(), indices.end(), index) != indices.end()) {
+      return {};
+    }
+    indices.push_back(index);
+    at = read.ptr;
+    if (at == end) return indices;
+    if (*at != ',') return {};
+    ++at;
+  }
+  return {};  // nothing, or a comma at the end
+}
+
+void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
+  const JsonView metadata = pod.Get("metadata");
+  const JsonView labels = metadata.Get("labels");
+  const JsonView annotations = metadata.Get("annotations");
+  const JsonView spec = pod.Get("spec");
+  const JsonView status = pod.Get("status");
+  spec.ExpectObject();
+  record.spec = ReadSpec(spec, annotations, options);
+  record.pod_group = ReadPodGroupName(spec, labels, annotations);
+  record.role = ReadRole(labels, annotations);
+  ReadOwner(metadata, annotations, record);
+  record.phase = PhaseOf(status.Get("phase").Text());
+  const JsonView gates = spec.Get("schedulingGates");
+  gates.Items([&](const JsonView& gate) { record.gates.emplace_back(gate.Get("name").Text()); });
+  record.nominated_node = status.Get("nominatedNodeName").Text();
+  record.node_name = spec.Get("nodeName").Text();
+  record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
+  record.defect = annotations.Get(kDefectAnnotation).Text();
+}
+
+Result<Pod> DecodePod(const JsonNode& json, const DecodeOptions& options) {
+  JsonProblems identity;
+  const ObjectMeta meta =
+      ReadObjectMeta(JsonView(json, "Pod", identity), "Pod", Scope::kNamespace, options.source);
+  if (!identity.none()) return identity.first();
+  Pod record;
+  record.uid = cluster::PodUid(meta.uid);
+  record.key = meta.key;
+  record.created = meta.created;
+  record.deleting = meta.deleting;
+  record.resource_version = meta.resource_version;
+  JsonProblems defects;
+  ReadPod(JsonView(json, "Pod", defects), options, record);
+  if (!defects.none()) record.defect = defects.first().ToString();
+  return record;
+}
+
+Result<Pod> DecodePod(std::string_view json, const DecodeOptions& options) {
+  const Result<Json> parsed = Json::Parse(json, options.max_bytes, "Pod");
+  if (!parsed.ok()) return parsed.error();
+  return DecodePod(parsed->root(), options);
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,23 @@
+// ReadPod: the body of a pod, shared by pods and pod templates. For the decoders of kube/ only.
+#pragma once
+
+#include "cluster/pod.hpp"
+#include "kube/decode.hpp"
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+
+// Fills in everything but the identity (UID, key, times, version) from a Pod or a PodTemplateSpec.
+// What is malformed is a problem of the view. These decide, first match first:
+//   PodGroup  spec.schedulingGroup.podGroupName; labels scheduling.x-k8s.io/pod-group,
+//   scheduling.k8s.io/pod-group,
+//             pod-group.scheduling.sigs.k8s.io; annotations scheduling.k8s.io/group-name,
+//             scheduling.volcano.sh/group-name, pod-group-name
+//   role      label muster.dev/role, annotation volcano.sh/task-spec, label
+//   kai.scheduler/subgroup-name
+void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
+
+// "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.
+std::vector<cluster::GpuIndex> ParseGpuIndices(std::string_view text);
+
+}  // namespace muster::kube

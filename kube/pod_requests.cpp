@@ -1,0 +1,260 @@
+#include "kube/pod_requests.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cluster/quantity.hpp"
+
+namespace muster::kube {
+
+using cluster::GpuMilli;
+using cluster::GpuRequest;
+using cluster::MiB;
+using cluster::MilliCpu;
+using cluster::Result;
+using cluster::Round;
+using cluster::SaturatingAdd;
+
+namespace {
+
+constexpr int64_t kBytesPerMiB = int64_t{1} << 20;
+
+// Amounts are summed exactly (memory in bytes) and rounded once at the end, as kube-scheduler does.
+// Absent is not the same as zero: an absent pod-level request is filled in from elsewhere.
+struct Amounts {
+  std::optional<int64_t> cpu_milli;
+  std::optional<int64_t> memory_bytes;
+  int64_t gpus = 0;
+};
+
+using Combine = int64_t (*)(int64_t, int64_t);
+int64_t Sum(int64_t a, int64_t b) { return SaturatingAdd(a, b); }
+int64_t Greater(int64_t a, int64_t b) { return std::max(a, b); }
+
+std::optional<int64_t> Join(std::optional<int64_t> a, std::optional<int64_t> b, Combine combine) {
+  if (!a || !b) return a ? a : b;
+  return combine(*a, *b);
+}
+
+Amounts Join(const Amounts& a, const Amounts& b, Combine combine) {
+  return {Join(a.cpu_milli, b.cpu_milli, combine), Join(a.memory_bytes, b.memory_bytes, combine),
+          combine(a.gpus, b.gpus)};
+}
+
+// What HAMi's resources say about each device, the greatest over all containers.
+struct DeviceShare {
+  bool given = false;
+  int64_t memory_mib = 0;
+  GpuMilli share;
+};
+
+using Parse = Result<int64_t> (*)(std::string_view);
+
+Result<int64_t> ParseCpuMilli(std::string_view text) {
+  const Result<MilliCpu> cpu = cluster::ParseCpu(text, Round::kUp);
+  if (!cpu.ok()) return cpu.error();
+  return cpu->value();
+}
+
+Result<int64_t> ParseBytes(std::string_view text) {
+  const Result<int64_t> bytes = cluster::ParseCount(text);
+  if (bytes.ok()) return bytes;
+  const Result<MiB> mib = cluster::ParseMemory(text, Round::kUp);  // parts of a byte, or over 2^63
+  if (!mib.ok()) return mib.error();
+  return cluster::SaturatingMultiply(mib->value(), kBytesPerMiB);
+}
+
+Result<int64_t> ParsePercent(std::string_view text) {
+  const Result<int64_t> percent = cluster::ParseCount(text);
+  if (percent.ok() && *percent > 100) {
+    return cluster::Error{cluster::Code::kInvalidArgument, "expected a percentage from 0 to 100",
+                          ""};
+  }
+  return percent;
+}
+
+std::optional<int64_t> ReadQuantity(const JsonView& list, const char* resource, Parse parse) {
+  const JsonView quantity = list.Get(resource);
+  if (!quantity.present()) return std::nullopt;
+  const Result<int64_t> amount = parse(quantity.QuantityText());
+  if (amount.ok()) return *amount;
+  quantity.Problem(amount.error());
+  return std::nullopt;
+}
+
+// Whether a request may be less than its limit: not for extended resources.
+enum class Overcommit { kAllowed, kForbidden };
+
+std::optional<int64_t> ReadRequest(const JsonView& resources, const char* resource, Parse parse,
+                                   Overcommit overcommit) {
+  const JsonView requests = resources.Get("requests");
+  const JsonView limits = resources.Get("limits");
+  const std::optional<int64_t> request = ReadQuantity(requests, resource, parse);
+  const std::optional<int64_t> limit = ReadQuantity(limits, resource, parse);
+  if (request && limit && *request > *limit) {
+    requests.Get(resource).Problem("is more than the limit");
+  } else if (request && limit && *request < *limit && overcommit == Overcommit::kForbidden) {
+    requests.Get(resource).Problem("must be the same as the limit");
+  }
+  return request ? request : limit;
+}
+
+Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
+  const JsonView resources = container.Get("resources");
+  Amounts amounts;
+  if (!resources.present()) return amounts;
+  amounts.cpu_milli = ReadRequest(resources, "cpu", ParseCpuMilli, Overcommit::kAllowed);
+  amounts.memory_bytes = ReadRequest(resources, "memory", ParseBytes, Overcommit::kAllowed);
+  const auto extended = [&](const char* name, Parse parse) {
+    return ReadRequest(resources, name, parse, Overcommit::kForbidden);
+  };
+  const std::optional<int64_t> gpus = extended(kGpuResource, cluster::ParseCount);
+  const std::optional<int64_t> memory = extended(kGpuMemoryResource, cluster::ParseCount);
+  const std::optional<int64_t> percent = extended(kGpuMemoryPercentResource, ParsePercent);
+  const std::optional<int64_t> cores = extended(kGpuCoresResource, ParsePercent);
+  amounts.gpus = gpus.value_or(0);
+  if (!memory && !percent && !cores) return amounts;
+  if (!gpus) amounts.gpus = 1;
+  share.given = true;
+  share.memory_mib = std::max(share.memory_mib, memory.value_or(0));
+  // HAMi takes 0 as not given, and memory that is not given as all of it.
+  int64_t memory_percent = percent.value_or(0);
+  if (memory_percent == 0 && memory.value_or(0) == 0) memory_percent = 100;
+  share.share = std::max(share.share, GpuMilli(std::max(memory_percent, cores.value_or(0)) * 10));
+  return amounts;
+}
+
+Amounts SumOfContainers(const JsonView& spec, DeviceShare& share) {
+  Amounts running;
+  const JsonView containers = spec.Get("containers");
+  containers.Items([&](const JsonView& container) {
+    running = Join(running, ReadContainer(container, share), Sum);
+  });
+  Amounts sidecars;  // restartable init containers started so far
+  Amounts starting;  // the most that any moment of initialisation needs
+  const JsonView init_containers = spec.Get("initContainers");
+  init_containers.Items([&](const JsonView& container) {
+    const Amounts own = ReadContainer(container, share);
+    if (container.Get("restartPolicy").Text() == "Always") {
+      running = Join(running, own, Sum);
+      sidecars = Join(sidecars, own, Sum);
+      starting = Join(starting, sidecars, Greater);
+    } else {
+      starting = Join(starting, Join(sidecars, own, Sum), Greater);
+    }
+  });
+  return Join(running, starting, Greater);
+}
+
+// Pod-level resources: a request, else what the containers come to, else the limit.
+void ApplyPodLevel(const JsonView& spec, Amounts& amounts) {
+  const JsonView resources = spec.Get("resources");
+  if (!resources.present()) return;
+  const JsonView requests = resources.Get("requests");
+  const JsonView limits = resources.Get("limits");
+  const auto apply = [&](const char* name, Parse parse, std::optional<int64_t>& amount) {
+    const std::optional<int64_t> request = ReadQuantity(requests, name, parse);
+    const std::optional<int64_t> limit = ReadQuantity(limits, name, parse);
+    if (request && limit && *request > *limit) requests.Get(name).Problem("is more than the limit");
+    if (request || !amount) amount = request ? request : limit;
+  };
+  apply("cpu", ParseCpuMilli, amounts.cpu_milli);
+  apply("memory", ParseBytes, amounts.memory_bytes);
+}
+
+Amounts ReadOverhead(const JsonView& spec) {
+  const JsonView overhead = spec.Get("overhead");
+  Amounts amounts;
+  amounts.cpu_milli = ReadQuantity(overhead, "cpu", ParseCpuMilli);
+  amounts.memory_bytes = ReadQuantity(overhead, "memory", ParseBytes);
+  amounts.gpus = ReadQuantity(overhead, kGpuResource, cluster::ParseCount).value_or(0);
+  return amounts;
+}
+
+// KAI's annotations: the whole GPU request of a pod that has them.
+GpuRequest ReadAnnotatedShare(const JsonView& annotations) {
+  GpuRequest request{1, GpuMilli(0), MiB(0)};
+  const JsonView fraction = annotations.Get(kGpuFractionAnnotation);
+  const JsonView memory = annotations.Get(kGpuMemoryAnnotation);
+  const JsonView devices = annotations.Get(kGpuFractionDevicesAnnotation);
+  if (fraction.present() && memory.present()) {
+    memory.Problem(std::string("contradicts ") + kGpuFractionAnnotation + ": expected one of them");
+  } else if (fraction.present()) {
+    const Result<GpuMilli> share = cluster::ParseGpuShare(fraction.Text());
+    if (!share.ok()) {
+      fraction.Problem(share.error());
+    } else if (*share <= GpuMilli(0) || *share >= cluster::kWholeGpu) {
+      fraction.Problem("expected more than 0 and less than 1; whole GPUs are asked for as " +
+                       std::string(kGpuResource));
+    } else {
+      request.each = *share;
+    }
+  } else {
+    const Result<int64_t> mib = cluster::ParseCount(memory.Text());
+    if (!mib.ok() || *mib < 1) {
+      memory.Problem("expected a whole number of MiB, at least 1");
+    } else {
+      request.memory_each = MiB(*mib);
+    }
+  }
+  if (devices.present()) {
+    const Result<int64_t> count = cluster::ParseCount(devices.Text());
+    if (!count.ok() || *count < 1 || *count > std::numeric_limits<int32_t>::max()) {
+      devices.Problem("expected a whole number, at least 1");
+    } else {
+      request.count = static_cast<int32_t>(*count);
+    }
+  }
+  return request;
+}
+
+GpuRequest ReadGpuRequest(const JsonView& spec, const JsonView& annotations, int64_t gpus,
+                          const DeviceShare& share) {
+  const JsonView fraction = annotations.Get(kGpuFractionAnnotation);
+  const JsonView memory = annotations.Get(kGpuMemoryAnnotation);
+  if (fraction.present() || memory.present()) {
+    const JsonView& given = fraction.present() ? fraction : memory;
+    if (share.given) given.Problem("contradicts nvidia.com/gpumem… or gpucores of a container");
+    if (gpus > 0) given.Problem("contradicts nvidia.com/gpu of a container");
+    return ReadAnnotatedShare(annotations);
+  }
+  const JsonView devices = annotations.Get(kGpuFractionDevicesAnnotation);
+  if (devices.present()) devices.Problem("expected gpu-fraction or gpu-memory beside it");
+  if (gpus == 0) return {};
+  GpuRequest request;
+  if (gpus > std::numeric_limits<int32_t>::max()) {
+    spec.Problem("asks for more GPUs than can be counted");
+    return request;
+  }
+  request.count = static_cast<int32_t>(gpus);
+  if (share.given) {
+    request.each = share.share;
+    request.memory_each = MiB(share.memory_mib);
+  }
+  return request;
+}
+
+int64_t MebibytesUp(int64_t bytes) {
+  return bytes / kBytesPerMiB + (bytes % kBytesPerMiB == 0 ? 0 : 1);
+}
+
+}  // namespace
+
+PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
+  DeviceShare share;
+  Amounts amounts = SumOfContainers(spec, share);
+  ApplyPodLevel(spec, amounts);
+  amounts = Join(amounts, ReadOverhead(spec), Sum);
+  PodRequests requests;
+  requests.resources.cpu = MilliCpu(amounts.cpu_milli.value_or(0));
+  requests.resources.memory = MiB(MebibytesUp(amounts.memory_bytes.value_or(0)));
+  requests.resources.pods = 1;
+  requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
+  return requests;
+}
+
+}  // namespace muster::kube

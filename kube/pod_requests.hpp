@@ -1,0 +1,43 @@
+// The effective request of a pod: what kube-scheduler counts for it on its node, and what it asks
+// of GPUs. For the decoders of kube/ only.
+//
+//   per resource: max(Σ containers + Σ restartable init containers,
+//                     max over i of (init container i + Σ restartable ones up to i)) + overhead;
+//   pod-level CPU and memory replace what stands before "+ overhead".
+//   A request that is missing is its limit, container by container, as the API server fills it in.
+//
+// GPUs are asked for in one of four ways; two at once contradict each other:
+//   nvidia.com/gpu                                  whole devices
+//   annotation gpu-fraction "0.5"                   a share of one device (KAI)
+//   annotation gpu-memory "4096"                    MiB of one device's memory (KAI); the share
+//   follows from the device
+//     … of gpu-fraction-num-devices devices, when that is set
+//   nvidia.com/gpumem (MiB), gpumem-percentage,     per device of nvidia.com/gpu, one when that is
+//   missing (HAMi). gpucores (%)                                    The greater share counts;
+//   without a word about memory it is all.
+//     Containers that ask for different shares get the greatest one each.
+#pragma once
+
+#include "cluster/resources.hpp"
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+
+inline constexpr const char* kGpuResource = "nvidia.com/gpu";
+inline constexpr const char* kGpuMemoryResource = "nvidia.com/gpumem";
+inline constexpr const char* kGpuMemoryPercentResource = "nvidia.com/gpumem-percentage";
+inline constexpr const char* kGpuCoresResource = "nvidia.com/gpucores";
+inline constexpr const char* kGpuFractionAnnotation = "gpu-fraction";
+inline constexpr const char* kGpuMemoryAnnotation = "gpu-memory";
+inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-devices";
+
+struct PodRequests {
+  cluster::Resources resources;
+  cluster::GpuRequest gpus;
+};
+
+// `spec` is pod.spec, `annotations` pod.metadata.annotations. What is malformed is a problem of the
+// view.
+PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations);
+
+}  // namespace muster::kube
