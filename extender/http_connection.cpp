@@ -37,7 +37,7 @@ HttpConnection::HttpConnection(std::unique_ptr<Channel> channel, std::string pee
       deadline_(now + shared.options.first_byte_timeout),
       scanner_(limits_) {}
 
-HttpConnection::~HttpConnection() { ReleaseBody(); }
+HttpConnection::~HttpConnection() { ReleaseBuffered(); }
 
 HttpConnection::Next HttpConnection::Advance(SteadyTime now, Scratch scratch) {
   while (true) {
@@ -162,9 +162,7 @@ bool HttpConnection::StepBody(SteadyTime now, Scratch scratch) {
     if (result.state != IoState::kDone) return Wait(result.state);
     arrived = {scratch.data, result.bytes};
   }
-  const std::size_t buffered = shared_.buffered_bytes.fetch_add(arrived.size()) + arrived.size();
-  counted_ += arrived.size();
-  if (buffered > shared_.options.max_buffered_bytes && !arrived.empty()) {
+  if (!CountBuffered(arrived.size())) {
     ++shared_.refused_full;
     Refuse({503, "too many large requests at once, try again"}, now);
     return true;
@@ -187,14 +185,20 @@ IncomingRequest HttpConnection::TakeRequest() {
   IncomingRequest request{std::move(head_), std::move(body_), peer_, client_name_};
   head_ = {};
   head_.keep_alive = request.head.keep_alive;
-  ReleaseBody();
+  body_.clear();
+  ReleaseBuffered();
   return request;
 }
 
-void HttpConnection::ReleaseBody() {
+bool HttpConnection::CountBuffered(std::size_t bytes) {
+  if (bytes == 0) return true;
+  counted_ += bytes;
+  return shared_.buffered_bytes.fetch_add(bytes) + bytes <= shared_.options.max_buffered_bytes;
+}
+
+void HttpConnection::ReleaseBuffered() {
   shared_.buffered_bytes -= counted_;
   counted_ = 0;
-  std::string().swap(body_);
 }
 
 void HttpConnection::Answer(std::string bytes, bool close, SteadyTime now) {
@@ -206,7 +210,8 @@ void HttpConnection::Answer(std::string bytes, bool close, SteadyTime now) {
 }
 
 void HttpConnection::Refuse(const Refusal& refusal, SteadyTime now) {
-  ReleaseBody();
+  std::string().swap(body_);
+  ReleaseBuffered();
   unread_input_ = true;
   Answer(FormatRefusal(refusal), true, now);
 }
@@ -214,9 +219,17 @@ void HttpConnection::Refuse(const Refusal& refusal, SteadyTime now) {
 bool HttpConnection::StepWriting(SteadyTime now) {
   while (out_sent_ < out_.size()) {
     const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
-    if (result.state != IoState::kDone) return Wait(result.state);
+    if (result.state != IoState::kDone) {
+      // Answers that nobody takes must not pile up either.
+      if (counted_ == 0 && !CountBuffered(out_.size())) {
+        ++shared_.refused_full;
+        return Close();
+      }
+      return Wait(result.state);
+    }
     out_sent_ += result.bytes;
   }
+  ReleaseBuffered();
   if (!close_after_) {
     BeginHead(now);
     return true;

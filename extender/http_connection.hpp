@@ -104,7 +104,9 @@ class HttpConnection {
   bool FinishHead(SteadyTime now);
   void BeginHead(SteadyTime now);
   void SendContinue();
-  void ReleaseBody();
+  // Counts bytes kept for this connection against max_buffered_bytes; false when that is exceeded.
+  bool CountBuffered(std::size_t bytes);
+  void ReleaseBuffered();
   bool Wait(IoState state);
   bool Close();
 
@@ -122,8 +124,8 @@ class HttpConnection {
   std::string in_;  // received, not yet consumed
   HeadScanner scanner_;
   RequestHead head_;           // of the request in progress
-  std::string body_;           // so far; counted in shared_.buffered_bytes
-  std::size_t counted_ = 0;    // bytes counted there
+  std::string body_;           // so far
+  std::size_t counted_ = 0;    // bytes of body_ or out_ counted in shared_.buffered_bytes
   std::string out_;            // answer
   std::size_t out_sent_ = 0;   // bytes of it that are out
   bool close_after_ = false;   // the answer in out_ is the last

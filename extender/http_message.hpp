@@ -35,10 +35,11 @@ struct HttpRequest {
 
 struct HttpResponse {
   int status = 200;
-  std::string body;
+  std::string body = {};
   std::string content_type = "application/json";
-  bool close = false;                          // close the connection after this answer
-  std::map<std::string, std::string> headers;  // further headers; a value with CR or LF is dropped
+  bool close = false;  // close the connection after this answer
+  std::map<std::string, std::string> headers =
+      {};  // further headers; a value with CR or LF is dropped
 };
 
 // May block for as long as it needs (a held Bind does): the server adds threads. An exception that

@@ -40,8 +40,8 @@ constexpr std::chrono::milliseconds kTick{100};          // how late a deadline 
 constexpr std::chrono::milliseconds kWorkerIdle{5'000};  // a surplus worker leaves after this
 constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kTurnAwayScratch = 4096;
-constexpr std::size_t kRefusalSlots = 64;    // connections beyond the cap that are told so politely
-constexpr std::size_t kRequestsInARow = 32;  // of one connection, before others get the worker
+constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
+constexpr std::size_t kRequestsInARow = 128;  // of one connection, before others get the worker
 constexpr int kLargeBlock = 1024 * 1024;
 constexpr std::size_t kScratchBytes = 64 * 1024;
 
@@ -75,10 +75,11 @@ void SetUpProcess() {
 struct WorkerTools {
   WorkerTools(const HttpRouter& router, HttpShared& shared) : processor(router, shared) {}
 
-  HttpConnection::Scratch scratch() { return {buffer.data(), buffer.size()}; }
+  HttpConnection::Scratch scratch() { return {buffer.get(), kScratchBytes}; }
 
   HttplibProcessor processor;
-  std::vector<char> buffer = std::vector<char>(kScratchBytes);
+  // Left uninitialised: 1,024 parked workers should not own pages that they never wrote to.
+  std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kScratchBytes);
 };
 
 }  // namespace

@@ -40,9 +40,9 @@ namespace muster::extender {
 // Certificates of a server. TLS 1.2 or newer; no renegotiation, no session resumption (a resumed
 // session would survive a change of the client CA).
 struct TlsOptions {
-  std::string cert_file;            // PEM, leaf first, then intermediates
-  std::string key_file;             // PEM
-  std::string client_ca_file;       // PEM bundle; empty = client certificates are not asked for
+  std::string cert_file = {};       // PEM, leaf first, then intermediates
+  std::string key_file = {};        // PEM
+  std::string client_ca_file = {};  // PEM bundle; empty = client certificates are not asked for
   bool require_client_cert = true;  // only with client_ca_file
   std::vector<std::string>
       allowed_clients;  // CN or DNS names, compared exactly; empty = all that the CA signed
@@ -58,7 +58,8 @@ struct HttpServerOptions {
   std::size_t max_header_lines = 100;
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // above: 413, before a byte of it is read
   std::size_t max_buffered_bytes =
-      512UL * 1024 * 1024;             // unfinished bodies of all connections; above: 503
+      512UL * 1024 * 1024;             // bodies not yet complete and answers not yet
+                                       // taken, of all connections; above: 503 or closed
   std::size_t max_connections = 4096;  // above: 503 and closed at once
   std::size_t max_workers = 4096;      // threads; when all are held: 503
 
@@ -69,10 +70,10 @@ struct HttpServerOptions {
   std::chrono::milliseconds write_timeout{10'000};  // for a whole answer
   std::chrono::milliseconds idle_timeout{120'000};  // between requests of one connection
 
-  std::optional<TlsOptions> tls;
+  std::optional<TlsOptions> tls = std::nullopt;
   // Told in one line of events that an operator should see: certificates reloaded or refused, out
   // of files or threads. Called from any thread, must not block.
-  std::function<void(const std::string&)> on_event;
+  std::function<void(const std::string&)> on_event = nullptr;
 };
 
 // Counters since Start(), except the first block, which is now.
@@ -80,7 +81,7 @@ struct HttpServerStats {
   std::size_t connections = 0;     // open
   std::size_t workers = 0;         // threads
   std::size_t handlers = 0;        // handlers running
-  std::size_t buffered_bytes = 0;  // of bodies not yet handed to a handler
+  std::size_t buffered_bytes = 0;  // see max_buffered_bytes
 
   std::uint64_t accepted = 0;
   std::uint64_t requests = 0;        // handed to a handler

@@ -1,5 +1,7 @@
 // The server under attack at the level of bytes, connections and time: a clear answer each, nothing
 // left over, and a health check that keeps answering meanwhile.
+#include <sys/resource.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
@@ -315,6 +317,50 @@ TEST_CASE("all unfinished bodies together are bounded", "[http][attack]") {
     CHECK(Eventually([&] { return test.server.stats().refused_full > 0; }));
     callers.clear();
   });
+}
+
+TEST_CASE("answers that nobody takes are bounded too", "[http][attack]") {
+  HttpServerOptions options;
+  options.max_buffered_bytes = 8 * kMiB;
+  TestServer test(options);
+  Withstand(test, [&] {
+    std::vector<std::unique_ptr<RawCaller>> callers;
+    std::string requests;
+    for (int i = 0; i < 8; ++i) requests += GetRequest("/large");
+    for (int i = 0; i < 20; ++i) {
+      callers.push_back(std::make_unique<RawCaller>(test.port()));
+      REQUIRE(callers.back()->Send(requests));
+    }
+    // One answer of a little over 4 MiB fits; the other callers are closed as soon as theirs do not
+    // go out.
+    CHECK(Eventually([&] { return test.server.stats().refused_full == 19; }));
+    CHECK(test.server.stats().buffered_bytes <= 8 * kMiB);
+    callers.clear();
+  });
+}
+
+TEST_CASE("out of file descriptors, callers wait and are served when there are some",
+          "[http][attack]") {
+  std::atomic<int> told = 0;
+  HttpServerOptions options = SmallServer();
+  options.on_event = [&](const std::string& event) {
+    if (event.find("out of file descriptors") != std::string::npos) ++told;
+  };
+  TestServer test(options);
+  std::vector<RawCaller> callers(20);
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  rlimit none = usual;
+  none.rlim_cur = 3;  // every further descriptor is refused, those open stay open
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  int connected = 0;
+  for (RawCaller& caller : callers) connected += caller.Connect(test.port()) ? 1 : 0;
+  const bool reported = Eventually([&] { return told > 0; });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  CHECK(reported);
+  CHECK(connected == 20);
+  for (RawCaller& caller : callers) CHECK(caller.Call(GetRequest("/healthz")).status == 200);
+  CHECK(told == 1);
 }
 
 TEST_CASE("garbage of every kind ends in an answer or a closed connection", "[http][attack]") {

@@ -201,6 +201,39 @@ TEST_CASE("when every worker is held the next request is told so at once", "[htt
   CHECK(Eventually([&] { return test.Healthy(); }));
 }
 
+TEST_CASE("callers who leave while held cost nothing", "[http][held]") {
+  TestServer test;
+  for (int i = 0; i < 50; ++i) {
+    RawCaller caller(test.port());
+    REQUIRE(caller.Send(PostRequest("/held", "x")));
+    REQUIRE(Eventually([&] { return test.gate.waiting() == static_cast<std::size_t>(i) + 1; }));
+  }
+  CHECK(test.Healthy());
+  test.gate.Open();
+  CHECK(test.Quiet());
+  CHECK(test.Healthy());
+}
+
+TEST_CASE("stopping closes connections in every state", "[http][drain]") {
+  auto test = std::make_unique<TestServer>();
+  std::vector<std::unique_ptr<RawCaller>> callers;
+  const std::vector<std::string> beginnings = {
+      "", "G", "GET / HTTP/1.1\r\nHost: t\r\n",
+      "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nab", PostRequest("/held", "x")};
+  for (const std::string& beginning : beginnings) {
+    callers.push_back(std::make_unique<RawCaller>(test->port()));
+    REQUIRE(callers.back()->connected());
+    REQUIRE(callers.back()->Send(beginning));
+  }
+  REQUIRE(Eventually([&] { return test->gate.waiting() == 1; }));
+  test->gate.Open();
+  test->server.Stop();
+  test->server.Stop();
+  CHECK(test->server.stats().connections == 0);
+  CHECK(test->server.stats().workers == 0);
+  for (const auto& caller : callers) CHECK(caller->ClosedByServer());
+}
+
 TEST_CASE("draining answers what is held, closes what is idle and accepts nobody",
           "[http][drain]") {
   TestServer test;

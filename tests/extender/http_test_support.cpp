@@ -25,18 +25,23 @@ timeval ToTimeval(std::chrono::seconds duration) {
   return value;
 }
 
+int OpenSocket(int family) {
+  const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience = ToTimeval(kPatience);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
 int ConnectTo(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return -1;
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience = ToTimeval(kPatience);
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int fd = OpenSocket(found->ai_family);
   const int result = ::connect(fd, found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);
   if (result == 0) return fd;
@@ -66,12 +71,25 @@ std::size_t ResidentBytes() {
 bool MemoryIsMeasurable() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return false;
+#elif defined(__has_feature)
+  return !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #else
   return true;
 #endif
 }
 
 RawCaller::RawCaller(std::uint16_t port, const std::string& host) : fd_(ConnectTo(host, port)) {}
+
+RawCaller::RawCaller() : fd_(OpenSocket(AF_INET)) {}
+
+bool RawCaller::Connect(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  void* raw = &address;
+  return ::connect(fd_, static_cast<sockaddr*>(raw), sizeof address) == 0;
+}
 
 RawCaller::~RawCaller() {
   if (fd_ >= 0) ::close(fd_);
@@ -200,6 +218,11 @@ TestServer::TestServer(HttpServerOptions options) : server(std::move(options)) {
     HttpResponse response;
     response.body = request.path;
     for (const auto& [key, value] : request.query) response.body += "|" + key + "=" + value;
+    return response;
+  });
+  server.Handle("GET", "/large", [](const HttpRequest&) {
+    HttpResponse response;
+    response.body.assign(4 * 1024 * 1024, 'z');
     return response;
   });
   server.Handle("GET", "/who", [](const HttpRequest& request) {

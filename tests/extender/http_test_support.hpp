@@ -40,11 +40,14 @@ struct RawReply {
 class RawCaller {
  public:
   explicit RawCaller(std::uint16_t port, const std::string& host = "127.0.0.1");
+  // Has its socket but is not connected yet.
+  RawCaller();
   ~RawCaller();
   RawCaller(const RawCaller&) = delete;
   RawCaller& operator=(const RawCaller&) = delete;
 
   bool connected() const { return fd_ >= 0; }
+  bool Connect(std::uint16_t port);
   // Sends everything, or stops when the server has closed; true when all went out.
   bool Send(std::string_view bytes);
   // Sends `count` bytes of `fill` while the server takes them.
