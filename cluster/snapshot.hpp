@@ -1,13 +1,16 @@
-// Snapshot: the cluster at one moment, immutable. FreeTable: the numbers in it that change with every placement.
+// Snapshot: the cluster at one moment, immutable. FreeTable: the numbers in it that change with
+// every placement.
 //
-// A Snapshot is taken by ClusterState, costs O(nodes / 64) and may be read from any thread. Nodes are addressed by
-// NodeIndex; indices below size() may be empty slots (node(i) is null).
+// A Snapshot is taken by ClusterState, costs O(nodes / 64) and may be read from any thread. Nodes
+// are addressed by NodeIndex; indices below size() may be empty slots (node(i) is null).
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cluster/allocation.hpp"
@@ -15,7 +18,7 @@
 
 namespace muster::cluster {
 
-// What is free on one node. Never negative: an over-committed node has nothing free.
+// What is free on one node. Never negative: of what a node is over-committed in, nothing is free.
 struct NodeFree {
   Resources resources;
   int32_t gpu_total = 0;  // Σ free GPU-milli over healthy devices
@@ -23,8 +26,8 @@ struct NodeFree {
   int16_t gpu_most = 0;   // most free GPU-milli on one healthy device
 };
 
-// Free numbers of all nodes, in chunks of 64 that are copied when written while shared: copying the table copies
-// pointers only. Not thread-safe while written; share copies, not the object.
+// Free numbers of all nodes, in chunks of 64 that are copied when written while shared: copying the
+// table copies pointers only. Not thread-safe while written; share copies, not the object.
 class FreeTable {
  public:
   static constexpr uint32_t kChunk = 64;
@@ -36,31 +39,77 @@ class FreeTable {
 
   // Makes room for `size` nodes; new ones have nothing free.
   void Resize(uint32_t size);
-  // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus.
+  // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus. `resources`
+  // may be below zero (more is held than the node has): zero is shown, but giving back has to make
+  // up for it first.
   void Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus);
-  // Takes a placement's amounts (or gives them back). `positions` of the devices are looked up in `node`.
+  // True when all of `placement` is free on `node`: its resources and, device by device, its
+  // shares.
+  bool Fits(const Node& node, const Placement& placement) const;
+  // Takes a placement's amounts, or gives back what is held; one undoes the other exactly. The
+  // devices are looked up in `node`; those that it does not have or that are unhealthy have nothing
+  // to take or to give.
   void Take(const Node& node, const Placement& placement);
   void Give(const Node& node, const Placement& placement);
 
  private:
   struct Chunk {
     std::array<NodeFree, kChunk> nodes;
-    std::array<std::vector<int16_t>, kChunk> gpus;
+    std::array<Resources, kChunk> balance;     // what `nodes` shows of it is never below zero
+    std::array<uint32_t, kChunk + 1> first{};  // node i has gpus[first[i]] … gpus[first[i + 1] - 1]
+    std::vector<int16_t> gpus;
   };
-  const Chunk& chunk(NodeIndex node) const { return *chunks_[node.value / kChunk]; }
+  // A counted reference to a chunk. Beside shared_ptr's own count, which cannot be read with the
+  // ordering that this takes: a table may write in place only after everything that former readers
+  // did.
+  class ChunkRef {
+   public:
+    ChunkRef() : shared_(std::make_shared<Shared>()) {}
+    explicit ChunkRef(const Chunk& chunk) : shared_(std::make_shared<Shared>(chunk)) {}
+    ChunkRef(const ChunkRef& other) : shared_(other.shared_) {
+      shared_->users.fetch_add(1, std::memory_order_relaxed);
+    }
+    ChunkRef(ChunkRef&& other) noexcept = default;
+    ChunkRef& operator=(ChunkRef other) noexcept {
+      std::swap(shared_, other.shared_);
+      return *this;
+    }
+    ~ChunkRef() {
+      if (shared_ != nullptr) shared_->users.fetch_sub(1, std::memory_order_release);
+    }
+    const Chunk& read() const { return shared_->chunk; }
+    // Only when alone().
+    Chunk& write() { return shared_->chunk; }
+    bool alone() const { return shared_->users.load(std::memory_order_acquire) == 1; }
+
+   private:
+    struct Shared {
+      Shared() = default;
+      explicit Shared(const Chunk& from) : chunk(from) {}
+      Chunk chunk;
+      std::atomic<uint32_t> users{1};
+    };
+    std::shared_ptr<Shared> shared_;
+  };
+
+  const Chunk& chunk(NodeIndex node) const { return chunks_[node.value / kChunk].read(); }
   Chunk& Writable(NodeIndex node);
   void Move(const Node& node, const Placement& placement, int sign);
 
   uint32_t size_ = 0;
-  std::vector<std::shared_ptr<Chunk>> chunks_;
+  std::vector<ChunkRef> chunks_;
 };
 
 using NodeTable = std::vector<std::shared_ptr<const Node>>;
 
 class Snapshot {
  public:
-  Snapshot(std::shared_ptr<const NodeTable> nodes, FreeTable free, uint64_t generation, uint64_t layout)
-      : nodes_(std::move(nodes)), free_(std::move(free)), generation_(generation), layout_(layout) {}
+  Snapshot(std::shared_ptr<const NodeTable> nodes, FreeTable free, uint64_t generation,
+           uint64_t layout)
+      : nodes_(std::move(nodes)),
+        free_(std::move(free)),
+        generation_(generation),
+        layout_(layout) {}
 
   uint32_t size() const { return static_cast<uint32_t>(nodes_->size()); }
   const Node* node(NodeIndex index) const { return (*nodes_)[index.value].get(); }

@@ -1,0 +1,164 @@
+#include "cluster/cluster_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/check.hpp"
+#include "cluster/cluster_state_impl.hpp"
+
+namespace muster::cluster {
+
+ClusterState::ClusterState() : impl_(std::make_unique<Impl>()) {}
+ClusterState::~ClusterState() = default;
+ClusterState::ClusterState(ClusterState&&) noexcept = default;
+ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
+
+Applied ClusterState::Upsert(Node node) { return impl_->Upsert(std::move(node)); }
+Applied ClusterState::Upsert(Pod pod) { return impl_->Upsert(std::move(pod)); }
+Applied ClusterState::Upsert(PodGroup group) { return impl_->Upsert(std::move(group)); }
+
+bool ClusterState::Remove(const NodeUid& uid) {
+  impl_->dead_nodes.Add(uid.text());
+  const auto known = impl_->node_by_uid.find(uid);
+  if (known == impl_->node_by_uid.end()) return false;
+  impl_->RemoveNode(known->second);
+  return true;
+}
+
+bool ClusterState::Remove(const PodUid& uid) {
+  impl_->dead_pods.Add(uid.text());
+  PodEntry* known = impl_->Find(uid);
+  if (known == nullptr) return false;
+  impl_->RemovePod(*known);
+  return true;
+}
+
+bool ClusterState::Remove(const PodGroupUid& uid) {
+  impl_->dead_groups.Add(uid.text());
+  const auto known = impl_->group_by_uid.find(uid);
+  if (known == impl_->group_by_uid.end()) return false;
+  impl_->groups.erase(known->second);
+  impl_->group_by_uid.erase(known);
+  return true;
+}
+
+Status ClusterState::Reserve(const std::vector<Placement>& placements) {
+  FreeTable left = impl_->free;
+  std::set<PodUid> seen;
+  for (const Placement& placement : placements) {
+    const Status status = impl_->Check(placement, left);
+    if (!status.ok()) return status.error();
+    const Node& node = *impl_->slots[placement.node.value].node;
+    if (!seen.insert(placement.pod).second) {
+      const std::string pod = impl_->Find(placement.pod)->pod.key.ToString();
+      return Error{Code::kConflict, "pod " + pod + " on " + node.name + " is planned twice", {}};
+    }
+    left.Take(node, placement);
+  }
+  std::vector<NodeIndex> touched;
+  for (const Placement& placement : placements) {
+    impl_->Reserve(placement);
+    touched.push_back(placement.node);
+  }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (NodeIndex index : touched) impl_->Settle(index);
+  return Ok{};
+}
+
+bool ClusterState::Release(const PodUid& pod) {
+  PodEntry* entry = impl_->Find(pod);
+  if (entry == nullptr || !entry->reserved()) return false;
+  impl_->Release(*entry);
+  return true;
+}
+
+const Node* ClusterState::FindNode(const std::string& name) const { return node(IndexOf(name)); }
+
+NodeIndex ClusterState::IndexOf(const std::string& name) const { return impl_->IndexOf(name); }
+
+const Node* ClusterState::node(NodeIndex index) const {
+  const Impl::Slot* slot = impl_->SlotAt(index);
+  return slot == nullptr ? nullptr : slot->node.get();
+}
+
+const Pod* ClusterState::FindPod(const PodUid& uid) const {
+  const PodEntry* entry = impl_->Find(uid);
+  return entry == nullptr ? nullptr : &entry->pod;
+}
+
+const Pod* ClusterState::FindPod(const ObjectKey& key) const {
+  const PodEntry* entry = impl_->Find(key);
+  return entry == nullptr ? nullptr : &entry->pod;
+}
+
+const PodGroup* ClusterState::FindPodGroup(const ObjectKey& key) const {
+  const auto group = impl_->groups.find(key);
+  return group == impl_->groups.end() ? nullptr : &group->second;
+}
+
+const Allocation* ClusterState::AllocationOf(const PodUid& pod) const {
+  const PodEntry* entry = impl_->Find(pod);
+  return entry == nullptr || !entry->held ? nullptr : &*entry->held;
+}
+
+const std::set<PodUid>& ClusterState::HoldersOn(NodeIndex node) const {
+  const Impl::Slot* slot = impl_->SlotAt(node);
+  return slot == nullptr ? impl_->nobody : slot->ledger.holders();
+}
+
+bool ClusterState::Overcommitted(NodeIndex node) const {
+  const Impl::Slot* slot = impl_->SlotAt(node);
+  return slot != nullptr && slot->tally.overcommitted;
+}
+
+std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
+  if (impl_->snapshot != nullptr && impl_->snapshot->generation() == impl_->generation) {
+    return impl_->snapshot;
+  }
+  if (impl_->table == nullptr) {
+    auto table = std::make_shared<NodeTable>();
+    table->reserve(impl_->slots.size());
+    for (const Impl::Slot& slot : impl_->slots) table->push_back(slot.node);
+    impl_->table = std::move(table);
+  }
+  impl_->snapshot =
+      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout);
+  return impl_->snapshot;
+}
+
+uint64_t ClusterState::generation() const { return impl_->generation; }
+uint64_t ClusterState::growth() const { return impl_->growth; }
+size_t ClusterState::node_count() const { return impl_->node_by_uid.size(); }
+size_t ClusterState::pod_count() const { return impl_->pods.size(); }
+size_t ClusterState::reservation_count() const { return impl_->reservations; }
+
+std::vector<const Node*> ClusterState::Nodes() const {
+  std::vector<const Node*> nodes;
+  nodes.reserve(impl_->node_by_uid.size());
+  for (const Impl::Slot& slot : impl_->slots) {
+    if (slot.node != nullptr) nodes.push_back(slot.node.get());
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Node* a, const Node* b) { return a->name < b->name; });
+  return nodes;
+}
+
+std::vector<const Pod*> ClusterState::Pods() const {
+  std::vector<const Pod*> pods;
+  pods.reserve(impl_->pods.size());
+  for (const auto& entry : impl_->pods) pods.push_back(&entry->pod);
+  std::sort(pods.begin(), pods.end(), [](const Pod* a, const Pod* b) { return a->uid < b->uid; });
+  return pods;
+}
+
+std::vector<const PodGroup*> ClusterState::PodGroups() const {
+  std::vector<const PodGroup*> groups;
+  groups.reserve(impl_->groups.size());
+  for (const auto& [key, group] : impl_->groups) groups.push_back(&group);
+  return groups;
+}
+
+std::string ClusterState::Dump() const { return DumpState(*this, impl_->free); }
+
+}  // namespace muster::cluster

@@ -1,0 +1,216 @@
+// ClusterState::Dump: the whole state as text. One object a line, fields as name=value, text in
+// quotes.
+#include <string>
+#include <string_view>
+
+#include "cluster/cluster_state_impl.hpp"
+
+namespace muster::cluster {
+namespace {
+
+// One line of the dump. Text is escaped so that no value can look like another field or line.
+class Line {
+ public:
+  explicit Line(std::string_view kind) : text_(kind) {}
+
+  Line& Text(std::string_view name, std::string_view value) {
+    Name(name);
+    Quote(value);
+    return *this;
+  }
+  Line& Number(std::string_view name, int64_t value) {
+    Name(name);
+    text_ += std::to_string(value);
+    return *this;
+  }
+  Line& Flag(std::string_view name, bool value) {
+    if (!value) return *this;
+    text_ += ' ';
+    text_ += name;
+    return *this;
+  }
+  Line& Amounts(const Resources& amounts) {
+    return Number("cpu", amounts.cpu.value())
+        .Number("memory", amounts.memory.value())
+        .Number("slots", amounts.pods);
+  }
+  // name=[a,b,…], each element written by `write`, which appends to the line.
+  template <typename Range, typename Write>
+  Line& List(std::string_view name, const Range& range, Write write) {
+    Name(name);
+    text_ += '[';
+    bool first = true;
+    for (const auto& element : range) {
+      if (!first) text_ += ',';
+      first = false;
+      write(element, *this);
+    }
+    text_ += ']';
+    return *this;
+  }
+  void Append(int64_t value) { text_ += std::to_string(value); }
+  void Mark(char mark) { text_ += mark; }
+  void Quote(std::string_view value) {
+    constexpr std::string_view kHex = "0123456789abcdef";
+    text_ += '"';
+    for (char c : value) {
+      if (c >= ' ' && c != '"' && c != '\\' && c != '\x7f') {
+        text_ += c;
+        continue;
+      }
+      const auto byte = static_cast<unsigned char>(c);
+      text_ += "\\x";
+      text_ += kHex[byte >> 4U];
+      text_ += kHex[byte & 15U];
+    }
+    text_ += '"';
+  }
+  void EndTo(std::string& out) {
+    text_ += '\n';
+    out += text_;
+  }
+
+ private:
+  void Name(std::string_view name) {
+    text_ += ' ';
+    text_ += name;
+    text_ += '=';
+  }
+  std::string text_;
+};
+
+void WriteText(const std::string& text, Line& line) { line.Quote(text); }
+
+void WriteLabel(const Labels::value_type& label, Line& line) {
+  line.Quote(label.first);
+  line.Mark(':');
+  line.Quote(label.second);
+}
+
+void WriteTaint(const Taint& taint, Line& line) {
+  line.Quote(taint.key);
+  line.Mark(':');
+  line.Quote(taint.value);
+  line.Mark(':');
+  line.Append(static_cast<int>(taint.effect));
+}
+
+void WriteShare(const GpuShare& share, Line& line) {
+  line.Append(share.index.value);
+  line.Mark(':');
+  line.Append(share.taken.value());
+}
+
+void WriteRequirement(const SelectorRequirement& requirement, Line& line) {
+  line.Quote(requirement.key);
+  line.Mark(':');
+  line.Append(static_cast<int>(requirement.op));
+  line.List("in", requirement.values, WriteText);
+}
+
+void WriteTerm(const NodeSelectorTerm& term, Line& line) {
+  line.List("expressions", term.match_expressions, WriteRequirement);
+  line.List("fields", term.match_fields, WriteRequirement);
+}
+
+void WriteToleration(const Toleration& toleration, Line& line) {
+  line.Quote(toleration.key);
+  line.Mark(toleration.op == Toleration::Op::kExists ? '*' : '=');
+  line.Quote(toleration.value);
+  line.Mark(':');
+  line.Append(toleration.every_effect ? -1 : static_cast<int>(toleration.effect));
+}
+
+void DumpNode(const Node& node, std::string& out) {
+  Line line("node");
+  line.Text("name", node.name).Text("uid", node.uid.text()).Amounts(node.allocatable);
+  line.Flag("cordoned", node.unschedulable).Flag("notready", !node.ready);
+  line.List("labels", node.labels, WriteLabel).List("taints", node.taints, WriteTaint);
+  line.EndTo(out);
+  for (const Gpu& gpu : node.gpus) {
+    Line device("gpu");
+    device.Text("node", node.name).Number("index", gpu.index.value).Text("uuid", gpu.uuid);
+    device.Text("model", gpu.model).Number("memory", gpu.memory.value());
+    device.Number("sharing", static_cast<int>(gpu.sharing)).Number("replicas", gpu.replicas);
+    device.Flag("unhealthy", !gpu.healthy).EndTo(out);
+  }
+}
+
+void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node,
+              std::string& out) {
+  const NodeIndex index = state.IndexOf(node.name);
+  const NodeFree& numbers = free.at(index);
+  Line line("free");
+  line.Text("node", node.name).Amounts(numbers.resources);
+  line.Number("total", numbers.gpu_total).Number("whole", numbers.gpu_whole);
+  line.Number("most", numbers.gpu_most);
+  line.List("gpus", free.gpus(index), [](int16_t milli, Line& to) { to.Append(milli); });
+  line.List("holders", state.HoldersOn(index),
+            [](const PodUid& uid, Line& to) { to.Quote(uid.text()); });
+  line.Flag("overcommitted", state.Overcommitted(index)).EndTo(out);
+}
+
+void DumpSpec(const PodSpec& spec, Line& line) {
+  line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
+  line.Number("each", spec.gpus.each.value()).Number("gpumem", spec.gpus.memory_each.value());
+  line.Number("priority", spec.priority).Text("scheduler", spec.scheduler_name);
+  line.List("select", spec.constraints.node_selector, WriteLabel);
+  line.Flag("affinity", spec.constraints.has_affinity);
+  line.List("terms", spec.constraints.affinity_terms, WriteTerm);
+  line.List("tolerations", spec.constraints.tolerations, WriteToleration);
+}
+
+void DumpPod(const Pod& pod, std::string& out) {
+  Line line("pod");
+  line.Text("uid", pod.uid.text()).Text("ns", pod.key.ns).Text("name", pod.key.name);
+  line.Number("version", pod.resource_version).Number("created", pod.created.milliseconds());
+  line.Text("group", pod.pod_group).Text("role", pod.role).Text("owner", pod.owner_uid);
+  line.Flag("daemon", pod.daemon).Number("phase", static_cast<int>(pod.phase));
+  line.Flag("deleting", pod.deleting).List("gates", pod.gates, WriteText);
+  line.Text("nominated", pod.nominated_node).Text("node", pod.node_name);
+  line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
+  line.Text("defect", pod.defect);
+  DumpSpec(*pod.spec, line);
+  line.EndTo(out);
+}
+
+void DumpAllocation(const ClusterState& state, const Allocation& held, std::string& out) {
+  Line line("holds");
+  line.Text("pod", held.placement.pod.text());
+  line.Text("node", state.node(held.placement.node)->name).Amounts(held.placement.requests);
+  line.List("gpus", held.placement.gpus, WriteShare);
+  line.Flag("reserved", held.holding == Holding::kReserved);
+  line.Flag("unknown", !held.devices_known).EndTo(out);
+}
+
+void DumpGroup(const PodGroup& group, std::string& out) {
+  Line line("group");
+  line.Text("ns", group.key.ns).Text("name", group.key.name).Text("uid", group.uid.text());
+  line.Number("version", group.resource_version).Number("created", group.created.milliseconds());
+  line.Number("min", group.min_member);
+  line.List("roles", group.roles, [](const RoleMinimum& role, Line& to) {
+    to.Quote(role.name);
+    to.Mark(':');
+    to.Append(role.min_member);
+  });
+  line.Number("timeout", group.schedule_timeout.value()).Text("defect", group.defect).EndTo(out);
+}
+
+}  // namespace
+
+std::string DumpState(const ClusterState& state, const FreeTable& free) {
+  std::string out;
+  for (const Node* node : state.Nodes()) {
+    DumpNode(*node, out);
+    DumpFree(state, free, *node, out);
+  }
+  for (const Pod* pod : state.Pods()) {
+    DumpPod(*pod, out);
+    const Allocation* held = state.AllocationOf(pod->uid);
+    if (held != nullptr) DumpAllocation(state, *held, out);
+  }
+  for (const PodGroup* group : state.PodGroups()) DumpGroup(*group, out);
+  return out;
+}
+
+}  // namespace muster::cluster

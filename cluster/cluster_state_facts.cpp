@@ -1,0 +1,241 @@
+// The facts: what an upsert or a removal does to the tables of ClusterState.
+#include <algorithm>
+#include <utility>
+
+#include "cluster/check.hpp"
+#include "cluster/cluster_state_impl.hpp"
+
+namespace muster::cluster {
+namespace {
+
+// Old news: both versions are known, and this one is lower.
+bool Older(int64_t version, int64_t than) { return version != 0 && than != 0 && version < than; }
+
+bool SameSpec(const Pod& a, const Pod& b) { return a.spec == b.spec || *a.spec == *b.spec; }
+
+// Nothing is different but, perhaps, the resource version.
+bool SameRecord(const Pod& a, const Pod& b) {
+  return a.uid == b.uid && a.key == b.key && SameSpec(a, b) && a.pod_group == b.pod_group &&
+         a.role == b.role && a.owner_uid == b.owner_uid && a.daemon == b.daemon &&
+         a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
+         a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
+         a.bound_gpus == b.bound_gpus && a.created == b.created && a.defect == b.defect;
+}
+
+// What the pod holds is the same under both records.
+bool SameHolding(const Pod& a, const Pod& b) {
+  return a.node_name == b.node_name && a.terminal() == b.terminal() && a.created == b.created &&
+         a.bound_gpus == b.bound_gpus &&
+         (a.spec == b.spec ||
+          (a.spec->requests == b.spec->requests && a.spec->gpus == b.spec->gpus));
+}
+
+// Devices in order of their index, each once: what everything that looks up a device relies on.
+void OrderDevices(std::vector<Gpu>& gpus) {
+  std::stable_sort(gpus.begin(), gpus.end(),
+                   [](const Gpu& a, const Gpu& b) { return a.index < b.index; });
+  const auto same = [](const Gpu& a, const Gpu& b) { return a.index == b.index; };
+  gpus.erase(std::unique(gpus.begin(), gpus.end(), same), gpus.end());
+}
+
+// Something is free that was not: in one kind of resource, or on one device.
+bool Rose(const NodeTally& before, const NodeTally& after) {
+  if (after.balance.cpu > before.balance.cpu || after.balance.memory > before.balance.memory ||
+      after.balance.pods > before.balance.pods) {
+    return true;
+  }
+  for (size_t i = 0; i < after.gpus.size(); ++i) {
+    if (after.gpus[i] > (i < before.gpus.size() ? before.gpus[i] : 0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ClusterState::Impl::Settle(NodeIndex index) {
+  Slot& slot = slots[index.value];
+  bool changed = false;
+  NodeTally tally = slot.ledger.Settle(*slot.node, index, changed);
+  if (tally != slot.tally) {
+    changed = true;
+    if (Rose(slot.tally, tally)) ++growth;
+    free.Set(index, tally.balance, tally.gpus);
+    slot.tally = std::move(tally);
+  }
+  if (changed) ++generation;
+}
+
+void ClusterState::Impl::NodeChanged() {
+  ++layout;
+  ++generation;
+  table = nullptr;
+}
+
+Applied ClusterState::Impl::Upsert(Node node) {
+  if (dead_nodes.Contains(node.uid.text())) return {};
+  OrderDevices(node.gpus);
+  Applied applied{true, {}};
+  const auto known = node_by_uid.find(node.uid);
+  if (known != node_by_uid.end()) {
+    const NodeIndex index = known->second;
+    Slot& slot = slots[index.value];
+    if (*slot.node == node) return {};
+    if (slot.node->name == node.name) {
+      slot.node = std::make_shared<const Node>(std::move(node));
+      NodeChanged();
+      ++growth;
+      Settle(index);
+      return applied;
+    }
+    RemoveNode(index);
+  }
+  const NodeIndex rival = IndexOf(node.name);
+  if (rival.valid()) {
+    applied.replaced = slots[rival.value].node->uid.text();
+    dead_nodes.Add(applied.replaced);
+    RemoveNode(rival);
+  }
+  if (free_slots.empty()) {
+    free_slots.insert(static_cast<uint32_t>(slots.size()));
+    slots.emplace_back();
+    free.Resize(static_cast<uint32_t>(slots.size()));
+  }
+  const NodeIndex index{*free_slots.begin()};
+  free_slots.erase(free_slots.begin());
+  Slot& slot = slots[index.value];
+  slot.node = std::make_shared<const Node>(std::move(node));
+  node_by_uid[slot.node->uid] = index;
+  node_by_name[slot.node->name] = index;
+  if (auto bound = waiting.extract(slot.node->name)) {
+    for (PodEntry* entry : bound.mapped()) slot.ledger.Add(*entry);
+  }
+  NodeChanged();
+  ++growth;
+  Settle(index);
+  return applied;
+}
+
+// Reservations on the node end with it. Pods bound to it hold nothing until a node of that name is
+// there again.
+void ClusterState::Impl::RemoveNode(NodeIndex index) {
+  Slot& slot = slots[index.value];
+  const std::vector<PodEntry*> entries = slot.ledger.entries();
+  for (PodEntry* entry : entries) {
+    slot.ledger.Remove(*entry);
+    entry->held.reset();
+    DropPlan(*entry);
+    if (entry->pod.bound()) waiting[slot.node->name].push_back(entry);
+  }
+  node_by_uid.erase(slot.node->uid);
+  node_by_name.erase(slot.node->name);
+  slot = Slot{};
+  free.Set(index, {}, {});
+  free_slots.insert(index.value);
+  NodeChanged();
+}
+
+Applied ClusterState::Impl::Upsert(Pod pod) {
+  MUSTER_CHECK(pod.spec != nullptr);
+  if (dead_pods.Contains(pod.uid.text())) return {};
+  PodEntry* known = Find(pod.uid);
+  if (known != nullptr && Older(pod.resource_version, known->pod.resource_version)) return {};
+  Applied applied;
+  PodEntry* rival = Find(pod.key);
+  if (rival != nullptr && rival != known) {
+    if (Older(pod.resource_version, rival->pod.resource_version)) return {};
+    applied = {true, rival->pod.uid.text()};
+    dead_pods.Add(applied.replaced);
+    RemovePod(*rival);
+  }
+  if (known == nullptr) {
+    auto entry = std::make_unique<PodEntry>();
+    entry->pod = std::move(pod);
+    pod_by_name.insert(entry.get());
+    const Site site = SiteOf(*entry);
+    Link(*entry, site);
+    pods.insert(std::move(entry));
+    if (site.slot.valid()) Settle(site.slot);
+    return {true, applied.replaced};
+  }
+  // A record of unknown version does not make older ones news again.
+  pod.resource_version = std::max(pod.resource_version, known->pod.resource_version);
+  if (SameRecord(known->pod, pod)) {
+    known->pod.resource_version = pod.resource_version;
+    return applied;
+  }
+  Replace(*known, std::move(pod));
+  return {true, applied.replaced};
+}
+
+void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
+  const bool same_holding = SameHolding(entry.pod, pod);
+  const bool was_bound = entry.pod.bound();
+  const bool was_reserved = entry.reserved();
+  const Site before = SiteOf(entry);
+  if (!same_holding) Unlink(entry, before);
+  if (entry.pod.key != pod.key) {
+    pod_by_name.erase(&entry);
+    entry.pod.key = pod.key;
+    pod_by_name.insert(&entry);
+  }
+  entry.pod = std::move(pod);
+  if (same_holding) return;
+  if (entry.plan != nullptr) {
+    const bool elsewhere = entry.pod.bound() && IndexOf(entry.pod.node_name) != entry.plan->node;
+    const bool unbound = was_bound && !entry.pod.bound();
+    if (entry.pod.terminal() || elsewhere || unbound) entry.plan.reset();
+  }
+  if (was_reserved && !entry.reserved()) --reservations;
+  const Site after = SiteOf(entry);
+  Link(entry, after);
+  if (!after.slot.valid()) entry.held.reset();
+  if (before != after) ++generation;
+  if (before.slot.valid() && before.slot != after.slot) Settle(before.slot);
+  if (after.slot.valid()) Settle(after.slot);
+}
+
+void ClusterState::Impl::RemovePod(PodEntry& entry) {
+  const Site site = SiteOf(entry);
+  Unlink(entry, site);
+  DropPlan(entry);
+  pod_by_name.erase(&entry);
+  pods.erase(pods.find(entry.pod.uid));
+  if (!site.slot.valid()) return;
+  ++generation;
+  Settle(site.slot);
+}
+
+Applied ClusterState::Impl::Upsert(PodGroup group) {
+  if (dead_groups.Contains(group.uid.text())) return {};
+  Applied applied;
+  const auto known = group_by_uid.find(group.uid);
+  if (known != group_by_uid.end() &&
+      Older(group.resource_version, groups.at(known->second).resource_version)) {
+    return {};
+  }
+  const auto rival = groups.find(group.key);
+  if (rival != groups.end() && rival->second.uid != group.uid) {
+    if (Older(group.resource_version, rival->second.resource_version)) return {};
+    applied = {true, rival->second.uid.text()};
+    dead_groups.Add(applied.replaced);
+    group_by_uid.erase(rival->second.uid);
+    groups.erase(rival);
+  }
+  if (known != group_by_uid.end()) {
+    const auto old = groups.find(known->second);
+    group.resource_version = std::max(group.resource_version, old->second.resource_version);
+    PodGroup same = old->second;
+    same.resource_version = group.resource_version;
+    if (same == group) {
+      old->second.resource_version = group.resource_version;
+      return applied;
+    }
+    groups.erase(old);
+  }
+  group_by_uid[group.uid] = group.key;
+  const ObjectKey key = group.key;
+  groups.insert_or_assign(key, std::move(group));
+  return {true, applied.replaced};
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,128 @@
+// ClusterState::Impl: the tables behind ClusterState. Internal to cluster/; see cluster_state.hpp
+// for the rules.
+//
+// A pod that holds something is linked in one place: in the ledger of its node's slot, or, when it
+// is bound to a node that is not known, in `waiting` under that name. Where that is follows from
+// its record (SiteOf), so it is unlinked before the record changes and linked again after.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cluster/cluster_state.hpp"
+#include "cluster/node_ledger.hpp"
+#include "cluster/tombstones.hpp"
+
+namespace muster::cluster {
+
+struct UidHash {
+  using is_transparent =
+      void;  // NOLINT(readability-identifier-naming): the standard library's name
+  size_t operator()(const PodUid& uid) const { return std::hash<PodUid>{}(uid); }
+  size_t operator()(const std::unique_ptr<PodEntry>& entry) const {
+    return (*this)(entry->pod.uid);
+  }
+};
+struct UidEqual {
+  using is_transparent = void;  // NOLINT(readability-identifier-naming)
+  static const PodUid& Key(const PodUid& uid) { return uid; }
+  static const PodUid& Key(const std::unique_ptr<PodEntry>& entry) { return entry->pod.uid; }
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return Key(a) == Key(b);
+  }
+};
+struct NameHash {
+  using is_transparent = void;  // NOLINT(readability-identifier-naming)
+  size_t operator()(const ObjectKey& key) const {
+    return std::hash<std::string>{}(key.ns) * 31 + std::hash<std::string>{}(key.name);
+  }
+  size_t operator()(const PodEntry* entry) const { return (*this)(entry->pod.key); }
+};
+struct NameEqual {
+  using is_transparent = void;  // NOLINT(readability-identifier-naming)
+  static const ObjectKey& Key(const ObjectKey& key) { return key; }
+  static const ObjectKey& Key(const PodEntry* entry) { return entry->pod.key; }
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return Key(a) == Key(b);
+  }
+};
+
+struct ClusterState::Impl {
+  static constexpr size_t kTombstones = 65'536;  // per kind
+
+  struct Slot {
+    std::shared_ptr<const Node> node;  // null: the slot is free
+    NodeLedger ledger;
+    NodeTally tally;  // as `free` shows it
+  };
+  // Where a pod's holding belongs: a slot, or the name of a node that is not known; neither when it
+  // holds nothing.
+  struct Site {
+    NodeIndex slot;
+    std::string waiting;
+    bool operator==(const Site&) const = default;
+  };
+
+  std::vector<Slot> slots;
+  std::set<uint32_t> free_slots;
+  std::unordered_map<NodeUid, NodeIndex> node_by_uid;
+  std::unordered_map<std::string, NodeIndex> node_by_name;
+  Tombstones dead_nodes{kTombstones};
+
+  std::unordered_set<std::unique_ptr<PodEntry>, UidHash, UidEqual> pods;
+  std::unordered_set<PodEntry*, NameHash, NameEqual> pod_by_name;
+  std::unordered_map<std::string, std::vector<PodEntry*>> waiting;
+  size_t reservations = 0;
+  Tombstones dead_pods{kTombstones};
+
+  std::map<ObjectKey, PodGroup> groups;
+  std::unordered_map<PodGroupUid, ObjectKey> group_by_uid;
+  Tombstones dead_groups{kTombstones};
+
+  FreeTable free;
+  uint64_t generation = 1;
+  uint64_t growth = 1;
+  uint64_t layout = 1;
+  std::shared_ptr<const NodeTable> table;  // null when a node record changed since it was built
+  std::shared_ptr<const Snapshot> snapshot;
+
+  const std::set<PodUid> nobody;  // holders of a node that is not there
+
+  Applied Upsert(Node node);
+  Applied Upsert(Pod pod);
+  Applied Upsert(PodGroup group);
+  void RemoveNode(NodeIndex index);
+  void RemovePod(PodEntry& entry);
+
+  PodEntry* Find(const PodUid& uid) const;
+  PodEntry* Find(const ObjectKey& key) const;
+  NodeIndex IndexOf(const std::string& name) const;
+  const Slot* SlotAt(NodeIndex index) const;
+
+  Status Check(const Placement& placement, const FreeTable& left) const;
+  void Reserve(const Placement& placement);
+  void Release(PodEntry& entry);
+
+  // Replaces the record of `entry`; its UID stays.
+  void Replace(PodEntry& entry, Pod pod);
+  Site SiteOf(const PodEntry& entry) const;
+  void Link(PodEntry& entry, const Site& site);
+  void Unlink(PodEntry& entry, const Site& site);
+  void DropPlan(PodEntry& entry);
+  // Brings a node's numbers up to date after its record or its holders changed.
+  void Settle(NodeIndex index);
+  void NodeChanged();
+};
+
+// The text of ClusterState::Dump.
+std::string DumpState(const ClusterState& state, const FreeTable& free);
+
+}  // namespace muster::cluster

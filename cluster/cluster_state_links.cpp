@@ -1,0 +1,97 @@
+// Look-ups in the tables of ClusterState, reservations, and which pod is linked where.
+#include <algorithm>
+#include <utility>
+
+#include "cluster/check.hpp"
+#include "cluster/cluster_state_impl.hpp"
+
+namespace muster::cluster {
+
+PodEntry* ClusterState::Impl::Find(const PodUid& uid) const {
+  const auto entry = pods.find(uid);
+  return entry == pods.end() ? nullptr : entry->get();
+}
+
+PodEntry* ClusterState::Impl::Find(const ObjectKey& key) const {
+  const auto entry = pod_by_name.find(key);
+  return entry == pod_by_name.end() ? nullptr : *entry;
+}
+
+NodeIndex ClusterState::Impl::IndexOf(const std::string& name) const {
+  const auto index = node_by_name.find(name);
+  return index == node_by_name.end() ? NodeIndex{} : index->second;
+}
+
+const ClusterState::Impl::Slot* ClusterState::Impl::SlotAt(NodeIndex index) const {
+  if (index.value >= slots.size() || slots[index.value].node == nullptr) return nullptr;
+  return &slots[index.value];
+}
+
+ClusterState::Impl::Site ClusterState::Impl::SiteOf(const PodEntry& entry) const {
+  if (entry.pod.terminal()) return {};
+  if (entry.pod.bound()) {
+    const NodeIndex index = IndexOf(entry.pod.node_name);
+    return index.valid() ? Site{index, {}} : Site{{}, entry.pod.node_name};
+  }
+  return entry.plan == nullptr ? Site{} : Site{entry.plan->node, {}};
+}
+
+void ClusterState::Impl::Link(PodEntry& entry, const Site& site) {
+  if (site.slot.valid()) {
+    slots[site.slot.value].ledger.Add(entry);
+  } else if (!site.waiting.empty()) {
+    waiting[site.waiting].push_back(&entry);
+  }
+}
+
+void ClusterState::Impl::Unlink(PodEntry& entry, const Site& site) {
+  if (site.slot.valid()) {
+    slots[site.slot.value].ledger.Remove(entry);
+  } else if (!site.waiting.empty()) {
+    const auto list = waiting.find(site.waiting);
+    MUSTER_CHECK(list != waiting.end());
+    std::erase(list->second, &entry);
+    if (list->second.empty()) waiting.erase(list);
+  }
+}
+
+void ClusterState::Impl::DropPlan(PodEntry& entry) {
+  if (entry.reserved()) --reservations;
+  entry.plan.reset();
+}
+
+Status ClusterState::Impl::Check(const Placement& placement, const FreeTable& left) const {
+  const auto conflict = [](const std::string& message) {
+    return Error{Code::kConflict, message, {}};
+  };
+  const PodEntry* entry = Find(placement.pod);
+  const Slot* slot = SlotAt(placement.node);
+  const std::string on =
+      slot == nullptr ? " on a node that is not known" : " on " + slot->node->name;
+  if (entry == nullptr) return conflict("pod " + placement.pod.text() + on + " is not known");
+  const std::string pod = "pod " + entry->pod.key.ToString();
+  if (slot == nullptr) return conflict(pod + " is planned" + on);
+  if (entry->pod.terminal()) return conflict(pod + on + " has ended");
+  if (entry->pod.bound()) return conflict(pod + on + " is bound to " + entry->pod.node_name);
+  if (entry->plan != nullptr) return conflict(pod + on + " has a reservation");
+  if (!left.Fits(*slot->node, placement)) return conflict(pod + " does not fit" + on);
+  return Ok{};
+}
+
+void ClusterState::Impl::Reserve(const Placement& placement) {
+  PodEntry& entry = *Find(placement.pod);
+  entry.plan = std::make_unique<const Placement>(placement);
+  ++reservations;
+  slots[placement.node.value].ledger.Add(entry);
+}
+
+void ClusterState::Impl::Release(PodEntry& entry) {
+  const NodeIndex index = entry.plan->node;
+  slots[index.value].ledger.Remove(entry);
+  DropPlan(entry);
+  entry.held.reset();
+  ++generation;
+  Settle(index);
+}
+
+}  // namespace muster::cluster

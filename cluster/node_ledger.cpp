@@ -1,0 +1,196 @@
+#include "cluster/node_ledger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/check.hpp"
+
+namespace muster::cluster {
+namespace {
+
+bool Earlier(const PodEntry* a, const PodEntry* b) {
+  if (a->pod.created != b->pod.created) return a->pod.created < b->pod.created;
+  return a->pod.uid < b->pod.uid;
+}
+
+bool Replicated(const Gpu& gpu) {
+  return gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
+}
+
+// What of the devices is not given away yet while one node is settled. Health does not matter to
+// who holds a device, only to what is shown as free.
+class DeviceRoom {
+ public:
+  explicit DeviceRoom(const Node& node)
+      : node_(node), room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())) {}
+
+  // Exactly the listed devices or nothing. A replicated device may be listed once per turn.
+  bool TakeListed(const std::vector<GpuIndex>& listed, const GpuRequest& request,
+                  std::vector<GpuShare>& taken) {
+    if (listed.size() != static_cast<size_t>(std::max(request.count, 0))) return false;
+    const std::vector<int16_t> before = room_;
+    for (GpuIndex index : listed) {
+      const size_t at = Position(index);
+      if (at == room_.size() || !TakeOne(at, request, taken)) {
+        room_ = before;
+        taken.clear();
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Exactly the planned shares or nothing.
+  bool TakePlanned(const std::vector<GpuShare>& plan, bool only_healthy,
+                   std::vector<GpuShare>& taken) {
+    for (const GpuShare& share : plan) {
+      const size_t at = Position(share.index);
+      if (at == room_.size() || share.taken.value() > room_[at]) return false;
+      if (only_healthy && !node_.gpus[at].healthy) return false;
+    }
+    for (const GpuShare& share : plan) {
+      room_[Position(share.index)] -= static_cast<int16_t>(share.taken.value());
+    }
+    taken = plan;
+    return true;
+  }
+
+  // The lowest-numbered devices with room, healthy ones first; further turns of replicated devices
+  // only when there are too few of them. False when the request is not met: then `taken` is what
+  // there was.
+  bool TakeLowest(const GpuRequest& request, std::vector<GpuShare>& taken) {
+    int32_t missing = request.count;
+    for (bool healthy : {true, false}) {
+      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
+        if (node_.gpus[at].healthy == healthy && TakeOne(at, request, taken)) --missing;
+      }
+    }
+    for (bool progress = true; progress && missing > 0;) {
+      progress = false;
+      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
+        if (!TakeOne(at, request, taken)) continue;
+        --missing;
+        progress = true;
+      }
+    }
+    return missing <= 0;
+  }
+
+  const std::vector<int16_t>& room() const { return room_; }
+
+ private:
+  size_t Position(GpuIndex index) const {
+    const auto at =
+        std::lower_bound(node_.gpus.begin(), node_.gpus.end(), index,
+                         [](const Gpu& gpu, GpuIndex wanted) { return gpu.index < wanted; });
+    if (at == node_.gpus.end() || at->index != index) return node_.gpus.size();
+    return static_cast<size_t>(at - node_.gpus.begin());
+  }
+
+  // One device of a request, kept in order in `taken`. A second time only on a replicated device.
+  bool TakeOne(size_t at, const GpuRequest& request, std::vector<GpuShare>& taken) {
+    const Gpu& gpu = node_.gpus[at];
+    const GpuMilli share = ShareOn(gpu, request);
+    if (share.value() <= 0 || share.value() > room_[at]) return false;
+    auto place =
+        std::lower_bound(taken.begin(), taken.end(), gpu.index,
+                         [](const GpuShare& have, GpuIndex wanted) { return have.index < wanted; });
+    if (place != taken.end() && place->index == gpu.index) {
+      if (!Replicated(gpu)) return false;
+      place->taken += share;
+    } else {
+      taken.insert(place, {gpu.index, share});
+    }
+    room_[at] -= static_cast<int16_t>(share.value());
+    return true;
+  }
+
+  const Node& node_;
+  std::vector<int16_t> room_;
+};
+
+// What one holder gets while its node is settled.
+struct Grant {
+  std::vector<GpuShare> gpus;
+  bool settled = false;
+  bool known = true;
+};
+
+std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoom& room) {
+  std::vector<Grant> grants(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Pod& pod = entries[i]->pod;
+    Grant& grant = grants[i];
+    if (!pod.bound()) continue;
+    grant.settled =
+        pod.spec->gpus.none() ||
+        (!pod.bound_gpus.empty() && room.TakeListed(pod.bound_gpus, pod.spec->gpus, grant.gpus));
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const PodEntry& entry = *entries[i];
+    Grant& grant = grants[i];
+    if (grant.settled || entry.plan == nullptr) continue;
+    if (entry.pod.bound() && entry.plan->gpus.empty()) continue;  // it says nothing about devices
+    // A promise of a device that broke down is not kept; a pod that runs on one still has it.
+    const bool had = room.TakePlanned(entry.plan->gpus, entry.reserved(), grant.gpus);
+    grant.settled = had || entry.reserved();
+    grant.known = had || !entry.reserved();
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Grant& grant = grants[i];
+    if (!grant.settled) grant.known = room.TakeLowest(entries[i]->pod.spec->gpus, grant.gpus);
+  }
+  return grants;
+}
+
+// True when what the entry holds is not what it held before.
+bool Assign(PodEntry& entry, NodeIndex index, Grant grant) {
+  const Resources& requests = entry.pod.bound() ? entry.pod.spec->requests : entry.plan->requests;
+  const Holding holding = entry.pod.bound() ? Holding::kBound : Holding::kReserved;
+  if (entry.held && entry.held->placement.node == index &&
+      entry.held->placement.requests == requests && entry.held->placement.gpus == grant.gpus &&
+      entry.held->holding == holding && entry.held->devices_known == grant.known) {
+    return false;
+  }
+  entry.held =
+      Allocation{{entry.pod.uid, index, requests, std::move(grant.gpus)}, holding, grant.known};
+  return true;
+}
+
+}  // namespace
+
+void NodeLedger::Add(PodEntry& entry) {
+  entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), &entry, Earlier), &entry);
+  holders_.insert(entry.pod.uid);
+}
+
+void NodeLedger::Remove(const PodEntry& entry) {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), &entry, Earlier);
+  MUSTER_CHECK(at != entries_.end() && *at == &entry);
+  entries_.erase(at);
+  holders_.erase(entry.pod.uid);
+}
+
+NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
+  DeviceRoom room(node);
+  std::vector<Grant> grants = GrantDevices(entries_, room);
+  Resources held;
+  bool known = true;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    known = known && grants[i].known;
+    changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
+    held += entries_[i]->held->placement.requests;
+  }
+  NodeTally tally;
+  tally.balance = node.allocatable;
+  tally.balance -= held;
+  tally.gpus.resize(node.gpus.size());
+  for (size_t i = 0; i < node.gpus.size(); ++i) {
+    tally.gpus[i] = known && node.gpus[i].healthy ? room.room()[i] : int16_t{0};
+  }
+  tally.overcommitted = !known || tally.balance.cpu < MilliCpu() || tally.balance.memory < MiB() ||
+                        tally.balance.pods < 0;
+  return tally;
+}
+
+}  // namespace muster::cluster

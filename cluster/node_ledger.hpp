@@ -1,0 +1,68 @@
+// NodeLedger: who holds what on one node.
+//
+// It keeps the pods that hold something there, and works out their devices anew from the records
+// whenever asked, so that the outcome depends on which pods there are and not on the order in which
+// they were heard of:
+//   1. Bound pods whose annotation names devices get them, first come (created, UID) first served.
+//   2. Reserved pods get the devices of their reservation, and so do bound pods that had one and
+//   got nothing in 1.
+//   3. The other bound pods are assumed on the lowest-numbered free devices, healthy ones first.
+// Nobody gets more of a device than is left of it; who comes out short has `devices_known` false.
+//
+// Owned by ClusterState, one per node; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/node.hpp"
+#include "cluster/pod.hpp"
+
+namespace muster::cluster {
+
+// A pod as ClusterState keeps it.
+struct PodEntry {
+  Pod pod;
+  // Its reservation. Once the pod is bound to that node: where its devices come from, if not from
+  // the annotation.
+  std::unique_ptr<const Placement> plan;
+  // What it holds on a known node; the truth that AllocationOf shows.
+  std::optional<Allocation> held;
+
+  bool reserved() const { return plan != nullptr && !pod.bound(); }
+};
+
+// What is left of a node.
+struct NodeTally {
+  Resources balance;          // allocatable − held; below zero when over-committed
+  std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; all zero when a holder's
+                              // devices are not known
+  bool overcommitted = false;
+  bool operator==(const NodeTally&) const = default;
+};
+
+class NodeLedger {
+ public:
+  // The entry must stay where it is, and its `created` and UID unchanged, until it is removed
+  // again.
+  void Add(PodEntry& entry);
+  void Remove(const PodEntry& entry);
+
+  // Works out what every holder holds of `node`, at `index`. `changed` is set when any allocation
+  // changed.
+  NodeTally Settle(const Node& node, NodeIndex index, bool& changed);
+
+  // Ordered by (created, UID).
+  const std::vector<PodEntry*>& entries() const { return entries_; }
+  const std::set<PodUid>& holders() const { return holders_; }
+
+ private:
+  std::vector<PodEntry*> entries_;
+  std::set<PodUid> holders_;
+};
+
+}  // namespace muster::cluster

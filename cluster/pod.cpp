@@ -1,0 +1,16 @@
+#include "cluster/pod.hpp"
+
+#include <algorithm>
+
+namespace muster::cluster {
+
+bool Pod::gated_by_muster() const {
+  return std::find(gates.begin(), gates.end(), kGangGate) != gates.end();
+}
+
+bool Pod::gated_by_others() const {
+  return std::any_of(gates.begin(), gates.end(),
+                     [](const std::string& gate) { return gate != kGangGate; });
+}
+
+}  // namespace muster::cluster

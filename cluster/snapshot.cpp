@@ -1,0 +1,135 @@
+#include "cluster/snapshot.hpp"
+
+#include <algorithm>
+
+#include "cluster/check.hpp"
+
+namespace muster::cluster {
+namespace {
+
+constexpr int16_t kWhole = static_cast<int16_t>(kWholeGpu.value());
+
+Resources Shown(const Resources& balance) {
+  return {std::max(balance.cpu, MilliCpu()), std::max(balance.memory, MiB()),
+          std::max<int64_t>(balance.pods, 0)};
+}
+
+void DeriveSums(NodeFree& node, std::span<const int16_t> gpus) {
+  node.gpu_total = 0;
+  node.gpu_whole = 0;
+  node.gpu_most = 0;
+  for (int16_t free : gpus) {
+    node.gpu_total += free;
+    if (free == kWhole) ++node.gpu_whole;
+    node.gpu_most = std::max(node.gpu_most, free);
+  }
+}
+
+// Position of the device in node.gpus, or their number when it is not among them.
+size_t PositionOf(const Node& node, GpuIndex index) {
+  // Nearly always devices are numbered from 0 without gaps.
+  if (index.value < node.gpus.size() && node.gpus[index.value].index == index) return index.value;
+  const auto at =
+      std::lower_bound(node.gpus.begin(), node.gpus.end(), index,
+                       [](const Gpu& gpu, GpuIndex wanted) { return gpu.index < wanted; });
+  if (at == node.gpus.end() || at->index != index) return node.gpus.size();
+  return static_cast<size_t>(at - node.gpus.begin());
+}
+
+}  // namespace
+
+std::span<const int16_t> FreeTable::gpus(NodeIndex node) const {
+  const Chunk& c = chunk(node);
+  const uint32_t slot = node.value % kChunk;
+  return std::span<const int16_t>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
+}
+
+void FreeTable::Resize(uint32_t size) {
+  MUSTER_CHECK(size >= size_);
+  size_ = size;
+  chunks_.resize((size + kChunk - 1) / kChunk);
+}
+
+FreeTable::Chunk& FreeTable::Writable(NodeIndex node) {
+  MUSTER_CHECK(node.value < size_);
+  ChunkRef& ref = chunks_[node.value / kChunk];
+  if (!ref.alone()) ref = ChunkRef(ref.read());
+  return ref.write();
+}
+
+void FreeTable::Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus) {
+  Chunk& c = Writable(node);
+  const uint32_t slot = node.value % kChunk;
+  c.balance[slot] = resources;
+  c.nodes[slot].resources = Shown(resources);
+  const uint32_t had = c.first[slot + 1] - c.first[slot];
+  const uint32_t count = static_cast<uint32_t>(gpus.size());
+  if (had != count) {
+    const auto at = c.gpus.begin() + c.first[slot];
+    if (had > count) {
+      c.gpus.erase(at, at + (had - count));
+    } else {
+      c.gpus.insert(at, count - had, 0);
+    }
+    // Unsigned wrap-around cancels out when the node has fewer devices than before.
+    for (uint32_t i = slot + 1; i <= kChunk; ++i) c.first[i] += count - had;
+  }
+  std::copy(gpus.begin(), gpus.end(), c.gpus.begin() + c.first[slot]);
+  DeriveSums(c.nodes[slot], gpus);
+}
+
+bool FreeTable::Fits(const Node& node, const Placement& placement) const {
+  if (placement.node.value >= size_) return false;
+  if (!at(placement.node).resources.Fits(placement.requests)) return false;
+  const std::span<const int16_t> free = gpus(placement.node);
+  for (size_t i = 0; i < placement.gpus.size(); ++i) {
+    const GpuShare& share = placement.gpus[i];
+    if (i > 0 && share.index <= placement.gpus[i - 1].index) return false;
+    const size_t position = PositionOf(node, share.index);
+    if (position >= free.size()) return false;
+    if (share.taken.value() <= 0 || share.taken.value() > free[position]) return false;
+  }
+  return true;
+}
+
+void FreeTable::Take(const Node& node, const Placement& placement) { Move(node, placement, -1); }
+
+void FreeTable::Give(const Node& node, const Placement& placement) { Move(node, placement, 1); }
+
+void FreeTable::Move(const Node& node, const Placement& placement, int sign) {
+  Chunk& c = Writable(placement.node);
+  const uint32_t slot = placement.node.value % kChunk;
+  if (sign > 0) {
+    c.balance[slot] += placement.requests;
+  } else {
+    c.balance[slot] -= placement.requests;
+  }
+  c.nodes[slot].resources = Shown(c.balance[slot]);
+  if (placement.gpus.empty()) return;
+  const std::span<int16_t> free =
+      std::span<int16_t>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
+  for (const GpuShare& share : placement.gpus) {
+    const size_t position = PositionOf(node, share.index);
+    if (position >= free.size() || !node.gpus[position].healthy) continue;
+    const int64_t left = free[position] + sign * share.taken.value();
+    MUSTER_CHECK(left >= 0 && left <= kWhole);
+    free[position] = static_cast<int16_t>(left);
+  }
+  DeriveSums(c.nodes[slot], free);
+}
+
+Snapshot Snapshot::Emptied() const {
+  FreeTable all;
+  all.Resize(size());
+  std::vector<int16_t> gpus;
+  for (uint32_t i = 0; i < size(); ++i) {
+    const Node* record = node(NodeIndex{i});
+    if (record == nullptr) continue;
+    gpus.clear();
+    for (const Gpu& gpu : record->gpus) gpus.push_back(gpu.healthy ? kWhole : int16_t{0});
+    all.Set(NodeIndex{i}, record->allocatable, gpus);
+  }
+  return Snapshot(nodes_, std::move(all), generation_, layout_);
+}
+
+}  // namespace muster::cluster

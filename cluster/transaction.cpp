@@ -1,0 +1,40 @@
+#include "cluster/transaction.hpp"
+
+#include <utility>
+
+#include "cluster/check.hpp"
+
+namespace muster::cluster {
+
+void Transaction::Place(Placement placement) {
+  MUSTER_CHECK(placement.node.value < base_->size());
+  const Node* where = node(placement.node);
+  MUSTER_CHECK(where != nullptr);
+  MUSTER_CHECK(free_.Fits(*where, placement));
+  free_.Take(*where, placement);
+  deltas_.push_back({Delta::Kind::kPlace, std::move(placement)});
+}
+
+void Transaction::Evict(Placement placement) {
+  MUSTER_CHECK(placement.node.value < base_->size());
+  const Node* where = node(placement.node);
+  MUSTER_CHECK(where != nullptr);
+  free_.Give(*where, placement);
+  deltas_.push_back({Delta::Kind::kEvict, std::move(placement)});
+}
+
+void Transaction::RollbackTo(size_t checkpoint) {
+  MUSTER_CHECK(checkpoint <= deltas_.size());
+  while (deltas_.size() > checkpoint) {
+    const Delta& last = deltas_.back();
+    const Node& where = *node(last.placement.node);
+    if (last.kind == Delta::Kind::kPlace) {
+      free_.Give(where, last.placement);
+    } else {
+      free_.Take(where, last.placement);
+    }
+    deltas_.pop_back();
+  }
+}
+
+}  // namespace muster::cluster
