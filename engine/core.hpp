@@ -183,6 +183,7 @@ class Scheduler::Core {
   uint64_t next_action_ = 1;
   uint64_t next_version_ = 1;
   int64_t held_binds_ = 0;
+  cluster::Time last_call_{-1};  // kube-scheduler's last Filter or held Bind
   Progress progress_;
 };
 

@@ -206,6 +206,7 @@ void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
     const cluster::Duration own = state_.FindPodGroup(gang.id.key)->schedule_timeout;
     if (own > cluster::Duration(0)) timeout = own;
   }
+  gang.planned_at = now;
   gang.deadline = now + timeout;
   gang.all_nominated = false;
   gang.tried = true;
@@ -220,7 +221,6 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
   member.required = required;
   member.nominated = state_.FindPod(member.uid)->nominated_node == member.planned_node;
   member.bind_seen = false;
-  member.woken = false;
 }
 
 bool Scheduler::Core::PassNeeded() const {

@@ -55,19 +55,20 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
     return answer;
   }
   Member& member = *at.member;
-  if (member.plan && !Contains(question.nodes, member.planned_node)) {
-    // kube-scheduler asks about a nominated node first, and alone: when that is an old nomination,
-    // the full list follows.
-    const bool stale =
-        question.nodes.size() == 1 && question.nodes.front() == question.pod.nominated_node;
-    if (stale || question.nodes.empty() || member.may_be_bound()) {
-      answer.refusal = "muster: the gang is planned on other nodes";
-      return answer;
-    }
-    Replan(*at.gang, member, question.nodes, now);
+  last_call_ = now;
+  if (member.plan && !Contains(question.nodes, member.planned_node) && !member.may_be_bound()) {
+    // kube-scheduler tries a nominated node first, and alone. So a list without it means that the
+    // node did not pass, if the nomination had arrived by then; else the list may be a sample, or
+    // about an older nomination.
+    const bool turned_down = question.pod.nominated_node == member.planned_node;
+    if (turned_down && !question.nodes.empty()) Replan(*at.gang, member, question.nodes, now);
   }
   if (member.plan) {
-    if (Contains(question.nodes, member.planned_node)) answer.node = member.planned_node;
+    if (Contains(question.nodes, member.planned_node)) {
+      answer.node = member.planned_node;
+    } else {
+      member.refused = true;
+    }
     answer.refusal = "muster: the gang is planned on other nodes";
     return answer;
   }
@@ -169,6 +170,7 @@ Scheduler::BindReceipt Scheduler::Core::Bind(const BindCall& call, uint64_t tick
   Member& member = *at.member;
   if (!member.plan) return refuse("has no reservation: " + RefusalOf(*at.gang));
   if (member.planned_node != call.node) return refuse("is planned on node " + member.planned_node);
+  last_call_ = now;
   member.held.push_back({ticket, now + options_.bind_hold_timeout});
   member.bind_seen = true;
   ++held_binds_;

@@ -43,7 +43,6 @@ struct Member {
   ActionId action;           // of `doing`
   std::string asked_node;    // of the last Nominate
   cluster::Time not_before;  // of the next action: after a failed one
-  bool woken = false;        // WakePod done for this plan
   bool refused = false;      // kube-scheduler was told "no" and will not ask again by itself
   bool evicting = false;     // EvictPod done: the pod is about to go
   bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
@@ -100,6 +99,7 @@ struct Gang {
   int64_t attempts = 0;                    // failed starts in a row
   std::optional<cluster::Time> queued_at;  // complete since
   std::optional<cluster::Time> started_at;
+  cluster::Time planned_at;               // the present plan
   std::optional<cluster::Time> deadline;  // of the present plan
   std::optional<cluster::Time> backoff_until;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound

@@ -47,7 +47,7 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
   } else if (pod.gated_by_muster()) {
     Start(member, Doing::kRemoveGate);
     progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
-  } else if (member.refused && !member.woken) {
+  } else if (member.refused) {
     Start(member, Doing::kWake);
     progress_.actions.emplace_back(WakePod{member.action, RefOf(member)});
   }
@@ -93,7 +93,6 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
       std::erase(pod.gates, cluster::kGangGate);
       break;
     case Doing::kWake:
-      member.woken = true;
       member.refused = false;
       return;
     case Doing::kEvict:

@@ -251,6 +251,7 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
     Drop(gang, "muster: the reservation expired");
     Recount(gang);
   }
+  gang.barrier_open = gang.barrier_open || BarrierMet(gang);
   const int64_t lacks = Need(gang, true);
   if (lacks == 0)
     return SetState(gang, GangState::kBinding,

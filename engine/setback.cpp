@@ -74,15 +74,15 @@ void Scheduler::Core::DropMember(Gang& gang, Member& member, const std::string& 
   member.required = false;
   member.nominated = false;
   member.bind_seen = false;
-  member.woken = false;
   gang.version = next_version_++;
 }
 
 void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
-  // Members that were released and never came to Bind: kube-scheduler found their node unfit
-  // without asking us.
+  // Members that were released and never came to Bind while kube-scheduler was at work: it found
+  // their node unfit without asking us.
   for (auto& [uid, member] : gang.members) {
-    const bool asked = gang.all_nominated && member.plan && !member.bind_seen;
+    const bool asked =
+        gang.all_nominated && member.plan && !member.bind_seen && last_call_ >= gang.planned_at;
     if (asked && !state_.FindPod(uid)->gated_by_muster()) {
       member.excluded[member.planned_node] = now + options_.backoff_max;
     }

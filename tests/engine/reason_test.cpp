@@ -1,0 +1,211 @@
+#include <catch2/catch.hpp>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using engine::GangState;
+using engine::ReasonCode;
+
+struct Case {
+  std::string name;
+  std::vector<cluster::Node> nodes;
+  cluster::Pod member;
+  int members = 1;
+  GangState want_state = GangState::kQueued;
+  ReasonCode want_reason = ReasonCode::kNone;
+};
+
+std::vector<Case> Cases() {
+  const cluster::Node busy = MakeNode("n0").Gpus(8);
+  return {
+      {"too few GPUs in all",
+       {busy, MakeNode("n1").Gpus(8)},
+       MakePod("m").Gpus(8),
+       2,
+       GangState::kQueued,
+       ReasonCode::kNotEnoughGpus},
+      {"enough GPUs but not together",
+       {busy, MakeNode("n1").Gpus(4), MakeNode("n2").Gpus(4)},
+       MakePod("m").Gpus(8),
+       1,
+       GangState::kQueued,
+       ReasonCode::kFragmented},
+      {"too little CPU",
+       {MakeNode("n0").Gpus(8).Cpu(4)},
+       MakePod("m").Gpus(1).MilliCpu(4000),
+       1,
+       GangState::kQueued,
+       ReasonCode::kNotEnoughCpu},
+      {"too little memory",
+       {MakeNode("n0").Gpus(8).MemoryGiB(4)},
+       MakePod("m").Gpus(1).MemoryMiB(4096),
+       1,
+       GangState::kQueued,
+       ReasonCode::kNotEnoughMemory},
+      {"no pod slots",
+       {MakeNode("n0").Gpus(8).PodSlots(1)},
+       MakePod("m").Gpus(1),
+       1,
+       GangState::kQueued,
+       ReasonCode::kNotEnoughPodSlots},
+      {"cordoned nodes",
+       {MakeNode("n0").Gpus(8).Cordoned()},
+       MakePod("m").Gpus(8),
+       1,
+       GangState::kQueued,
+       ReasonCode::kNodesUnavailable},
+      {"no node matches",
+       {busy},
+       MakePod("m").Gpus(1).Select("zone", "mars"),
+       1,
+       GangState::kUnsatisfiable,
+       ReasonCode::kNeverFits},
+      {"larger than the cluster",
+       {busy},
+       MakePod("m").Gpus(8),
+       3,
+       GangState::kUnsatisfiable,
+       ReasonCode::kNeverFits},
+  };
+}
+
+TEST_CASE("a gang that does not fit says what is missing", "[engine][reason]") {
+  for (const Case& c : Cases()) {
+    DYNAMIC_SECTION(c.name) {
+      Harness world;
+      for (const cluster::Node& node : c.nodes) world.Add(node);
+      // Something runs on n0, so that what the gang needs is there but not free.
+      cluster::Pod filler = MakePod("filler").MilliCpu(1000).MemoryMiB(1024).Gpus(
+          c.want_reason == ReasonCode::kNotEnoughGpus || c.want_reason == ReasonCode::kFragmented ||
+                  c.want_reason == ReasonCode::kNodesUnavailable
+              ? 1
+              : 0);
+      filler.key.name = "filler";
+      world.Add(filler);
+      const uint64_t ticket = world.Bind("filler", "n0");
+      static_cast<void>(ticket);
+      world.Settle();
+      if (!world.Pod("filler").bound())
+        world.Change("filler", [](cluster::Pod& pod) { pod.node_name = "n0"; });
+      world.Add(MakePodGroup("gang").MinMember(c.members));
+      for (int i = 0; i < c.members; ++i) {
+        cluster::Pod pod = c.member;
+        pod.key.name = "m-" + std::to_string(i);
+        pod.uid = cluster::PodUid(pod.key.name);
+        pod.pod_group = "gang";
+        pod.gates = {cluster::kGangGate};
+        world.Add(pod);
+      }
+      world.Settle();
+      INFO(engine::Describe(world.Gang("gang").reason));
+      CHECK(world.Gang("gang").state == c.want_state);
+      CHECK(std::string(engine::ToString(world.Gang("gang").reason.code)) ==
+            engine::ToString(c.want_reason));
+      CHECK(world.engine().Count().reservations == 0);
+    }
+  }
+}
+
+TEST_CASE("an unsatisfiable gang is tried again when the cluster grows, and only then",
+          "[engine][reason]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("huge", 3, 8, 3);
+  world.Settle();
+  CHECK(world.Gang("huge").state == GangState::kUnsatisfiable);
+  CHECK(engine::Describe(world.Gang("huge").reason) ==
+        "it would not fit this cluster even if it were empty: not enough free GPUs: 8 of 24 GPUs "
+        "are free on nodes it "
+        "may use");
+  const engine::Progress idle = world.engine().Advance(world.now());
+  CHECK(idle.gangs_tried == 0);
+  world.Add(MakeNode("n1").Gpus(8));
+  world.Add(MakeNode("n2").Gpus(8));
+  world.ScheduleAll("huge");
+  CHECK(world.Gang("huge").state == GangState::kRunning);
+}
+
+TEST_CASE("a malformed PodGroup is invalid and says which field", "[engine][reason]") {
+  struct Bad {
+    std::string name;
+    cluster::PodGroup group;
+    std::string want;
+  };
+  for (const Bad& bad : std::vector<Bad>{
+           {"zero", MakePodGroup("g").MinMember(0), "spec.minMember is 0, expected 1 to 16384"},
+           {"negative", MakePodGroup("g").MinMember(-5),
+            "spec.minMember is -5, expected 1 to 16384"},
+           {"huge", MakePodGroup("g").MinMember(2147483647),
+            "spec.minMember is 2147483647, expected 1 to 16384"},
+           {"defect", MakePodGroup("g").Defect("spec.minMember: expected an integer"),
+            "spec.minMember: expected an integer"},
+           {"roles", MakePodGroup("g").MinMember(2).Role("a", 2).Role("b", 1),
+            "the roles' minima add up to 3, more than spec.minMember 2"},
+       }) {
+    DYNAMIC_SECTION(bad.name) {
+      Harness world;
+      world.Add(MakeNode("n0").Gpus(8));
+      world.Add(bad.group);
+      world.Add(MakePod("p").Gpus(1).InGroup("g").Gated());
+      world.Settle();
+      CHECK(world.Gang("g").state == GangState::kInvalid);
+      CHECK(world.Gang("g").reason.detail == bad.want);
+      world.Add(MakePodGroup("g").MinMember(1));
+      world.Settle();
+      CHECK(world.Gang("g").state == GangState::kReserved);
+    }
+  }
+}
+
+TEST_CASE("a malformed member makes its gang invalid and is named", "[engine][reason]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePodGroup("g").MinMember(2));
+  world.Add(MakePod("ok").Gpus(1).InGroup("g").Gated());
+  world.Add(
+      MakePod("odd").Gpus(1).InGroup("g").Gated().Defect("limits: \"1500m\" is no whole number"));
+  world.Settle();
+  CHECK(world.Gang("g").state == GangState::kInvalid);
+  CHECK(world.Gang("g").reason.detail == "pod odd: limits: \"1500m\" is no whole number");
+}
+
+TEST_CASE("a namespace that the policy shuts out is forbidden until the policy lets it in",
+          "[engine][reason]") {
+  engine::Options options;
+  options.namespaces.deny = {"default"};
+  Harness world(options);
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("g", 2, 1, 2);
+  world.Settle();
+  CHECK(world.Gang("g").state == GangState::kForbidden);
+  CHECK(world.engine().Count().reservations == 0);
+  world.engine().SetOptions(engine::Options{});
+  world.ScheduleAll("g");
+  CHECK(world.Gang("g").state == GangState::kRunning);
+}
+
+TEST_CASE("members behind another controller's gate are waited for", "[engine][reason]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePodGroup("g").MinMember(2));
+  world.Add(MakePod("a").Gpus(1).InGroup("g").Gated());
+  world.Add(MakePod("b").Gpus(1).InGroup("g").Gated().Gated("kueue.x-k8s.io/admission"));
+  world.Settle();
+  CHECK(world.Gang("g").reason == engine::Because(ReasonCode::kGatedByOthers, 1, 2));
+  world.Change("b", [](cluster::Pod& pod) { std::erase(pod.gates, "kueue.x-k8s.io/admission"); });
+  world.Settle();
+  CHECK(world.Gang("g").state == GangState::kReserved);
+}
+
+TEST_CASE("every reason has a name and a sentence", "[engine][reason]") {
+  for (int code = 1; code <= static_cast<int>(ReasonCode::kNeverFits); ++code) {
+    const engine::Reason reason = engine::Because(static_cast<ReasonCode>(code), 1, 2);
+    CHECK_FALSE(std::string(engine::ToString(reason.code)).empty());
+    CHECK_FALSE(engine::Describe(reason).empty());
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

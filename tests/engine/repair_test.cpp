@@ -1,0 +1,175 @@
+#include <catch2/catch.hpp>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using engine::GangState;
+using engine::ReasonCode;
+
+struct RunningWorld : Harness {
+  explicit RunningWorld(engine::Options options = {}, int nodes = 4) : Harness(options) {
+    for (int i = 0; i < nodes; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    AddGang("train", 4, 8, 4);
+    ScheduleAll("train");
+  }
+  int Evictions() const {
+    int count = 0;
+    for (const engine::Action& action : log)
+      count += std::holds_alternative<engine::EvictPod>(action) ? 1 : 0;
+    return count;
+  }
+};
+
+TEST_CASE("a running gang that loses a member is degraded and takes a replacement",
+          "[engine][repair]") {
+  RunningWorld world;
+  world.RemovePod("train-1");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.Gang("train").reason == engine::Because(ReasonCode::kMembersLost, 3, 4));
+  world.Add(MakePod("train-1").Uid("second").Gpus(8).InGroup("train").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a gang partially bound for 60 s has its bound members evicted", "[engine][repair]") {
+  RunningWorld world;
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(59));
+  CHECK(world.Evictions() == 0);
+  world.Pass(cluster::Seconds(1));
+  CHECK(world.Evictions() == 3);
+  CHECK(world.Gang("train").state == GangState::kBackoff);
+  CHECK(world.Gang("train").reason.code == ReasonCode::kRepairing);
+  for (const std::string name : {"train-0", "train-2", "train-3"}) world.RemovePod(name);
+  world.Settle();
+  CHECK(world.engine().Count().gpu_free_milli == 32000);
+}
+
+TEST_CASE("a partial gang is held where the policy says so", "[engine][repair]") {
+  engine::Options options;
+  options.partial_gang = engine::PartialGang::kHold;
+  RunningWorld world(options);
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+}
+
+TEST_CASE("members that succeeded still count, so the others are left alone", "[engine][repair]") {
+  RunningWorld world;
+  world.Change("train-1", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kSucceeded; });
+  world.Pass(cluster::Seconds(120));
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("an eviction that fails is tried again", "[engine][repair]") {
+  RunningWorld world;
+  int refusals = 5;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    if (!std::holds_alternative<engine::EvictPod>(action) || refusals-- <= 0) return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "429"};
+  };
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(70));
+  for (const std::string name : {"train-0", "train-2", "train-3"}) CHECK(world.Pod(name).deleting);
+}
+
+TEST_CASE("a gang bound in part when Muster restarts is completed", "[engine][repair][restart]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.Change("train-0", [](cluster::Pod& pod) {
+    pod.gates.clear();
+    pod.node_name = "n2";
+    pod.bound_gpus = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+  });
+  world.Restart();
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kBinding);
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Pod("train-0").node_name == "n2");
+}
+
+TEST_CASE("a node lost after the plan moves the whole gang before anything is bound",
+          "[engine][nodes]") {
+  Harness world;
+  for (int i = 0; i < 5; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.Settle();
+  const std::string lost = world.Filter("train-0").node;
+  SECTION("removed") { world.RemoveNode(lost); }
+  SECTION("cordoned") { world.Add(MakeNode(lost).Gpus(8).Cordoned()); }
+  SECTION("not ready") { world.Add(MakeNode(lost).Gpus(8).NotReady()); }
+  SECTION("its GPUs gone") { world.Add(MakeNode(lost).Gpus(0)); }
+  SECTION("tainted") {
+    world.Add(MakeNode(lost).Gpus(8).Taint("k", "v", cluster::TaintEffect::kNoSchedule));
+  }
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kReserved);
+  CHECK(world.Filter("train-0").node != lost);
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a node that shrinks under running pods harms nobody", "[engine][nodes]") {
+  RunningWorld world;
+  world.Add(MakeNode("n0").Gpus(2));
+  world.Pass(cluster::Seconds(100));
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 0);
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("room that another scheduler took breaks the plan before it is bound",
+          "[engine][nodes]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  world.Settle();
+  const std::string taken = world.Filter("train-0").node;
+  world.Add(MakePod("thief").Gpus(4).Scheduler("default-scheduler").BoundTo(taken));
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kReserved);
+  for (const std::string name : {"train-0", "train-1"}) CHECK(world.Filter(name).node != taken);
+}
+
+TEST_CASE("a gang whose member is deleted while Reserved gives everything back", "[engine][gang]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.Settle();
+  const uint64_t ticket = world.Bind("train-0");
+  world.RemovePod("train-3");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kForming);
+  CHECK(world.engine().Count().reservations == 0);
+  CHECK_FALSE(world.bind_answers.at(ticket).empty());
+}
+
+TEST_CASE("a PodGroup that is recreated under its name starts over", "[engine][gang]") {
+  RunningWorld world;
+  for (int i = 0; i < 4; ++i) world.RemovePod("train-" + std::to_string(i));
+  world.Add(MakePodGroup("train").Uid("second").MinMember(2));
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kForming);
+  for (int i = 0; i < 2; ++i) {
+    world.Add(MakePod("train-" + std::to_string(i))
+                  .Uid("new-" + std::to_string(i))
+                  .Gpus(8)
+                  .InGroup("train")
+                  .Gated());
+  }
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+}  // namespace
+}  // namespace muster::testing
