@@ -72,12 +72,19 @@ std::optional<Include> ParseInclude(std::string_view line) {
 
 std::string Quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
 
+// A test's own helper, beside it.
+bool IsNeighbourOfTest(std::string_view path, std::string_view name, const SourceTree& tree) {
+  if (RoomOf(path) != "tests" || name.find('/') != std::string_view::npos) return false;
+  return tree.paths.contains(std::string(path.substr(0, path.rfind('/') + 1)) + std::string(name));
+}
+
 // What is wrong with `path` including a header of ours; empty when nothing is.
 std::string CheckOwn(std::string_view path, const Include& include, const SourceTree& tree) {
   const std::string name(include.name);
   const Room* from = FindRoom(RoomOf(path));
   const Room* to = FindRoom(RoomOf(name));
   if (include.angled) return "our own " + name + " is included in quotes, not in <>";
+  if (IsNeighbourOfTest(path, name, tree)) return "";
   if (to == nullptr) return Quoted(name) + " is not named from the top of the tree";
   if (!tree.paths.contains(name)) return Quoted(name) + " does not exist";
   if (from != nullptr && from != to && to->level >= from->level) {

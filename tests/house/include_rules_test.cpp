@@ -64,6 +64,8 @@ TEST_CASE("a folder includes the folders below it and no other", "[house][includ
 TEST_CASE("our own headers exist and are named from the top in quotes", "[house][include]") {
   Check(GENERATE(values<Case>({
       {"sim/x.cpp", "#include \"a.hpp\"", "not named from the top"},
+      {"tests/x.cpp", "#include \"a.hpp\"", ""},
+      {"tests/sim/x.cpp", "#include \"a.hpp\"", "not named from the top"},
       {"sim/x.cpp", "#include \"../engine/a.hpp\"", "not named from the top"},
       {"sim/x.cpp", "#include <engine/a.hpp>", "in quotes"},
       {"sim/x.cpp", "#include \"engine/gone.hpp\"", "does not exist"},
