@@ -20,8 +20,8 @@ namespace muster::sim {
 
 // What happens to writes on their way to the API server and back.
 struct WriteFaults {
-  cluster::Duration latency;      // every write takes that long
-  cluster::Duration jitter;       // plus up to this, seeded
+  cluster::Duration latency{};    // every write takes that long
+  cluster::Duration jitter{};     // plus up to this, seeded
   int64_t lost_per_mille = 0;     // not carried out, reported kRetry
   int64_t unclear_per_mille = 0;  // carried out, reported kRetry all the same
 };

@@ -30,7 +30,7 @@ namespace muster::sim {
 struct Options {
   uint64_t seed = 1;  // of everything: the seeds below are derived from it
   bool with_muster = true;
-  cluster::Time start;  // the loop's first time
+  cluster::Time start{};  // the loop's first time
   ApiServerOptions api;
   KubeSchedulerOptions scheduler;
   KubeletOptions kubelet;

@@ -45,15 +45,15 @@ struct KubeSchedulerOptions {
   int64_t extender_weight = 1;
   TieBreak tie_break = TieBreak::kRandom;
   uint64_t seed = 1;
-  cluster::Duration cycle_time;    // a cycle takes that long
-  cluster::Duration bind_latency;  // of its own binder
+  cluster::Duration cycle_time{};    // a cycle takes that long
+  cluster::Duration bind_latency{};  // of its own binder
   cluster::Duration http_timeout =
       cluster::Seconds(60);  // a Bind call not answered by then has failed
   cluster::Duration backoff_first = cluster::Seconds(1);
   cluster::Duration backoff_max = cluster::Seconds(10);
   cluster::Duration flush_after =
       cluster::Seconds(300);  // an unschedulable pod is tried again at the latest
-  WatchFaults watch;
+  WatchFaults watch{};
 };
 
 struct KubeSchedulerStats {

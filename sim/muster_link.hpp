@@ -21,9 +21,9 @@
 namespace muster::sim {
 
 struct MusterLinkOptions {
-  engine::Options engine;
-  WatchFaults watch;
-  WriteFaults writes;
+  engine::Options engine{};
+  WatchFaults watch{};
+  WriteFaults writes{};
   uint64_t seed = 1;
 };
 

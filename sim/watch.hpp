@@ -63,8 +63,8 @@ class Watch {
 // What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes
 // always do, because a node record carries no version by which its reader could tell old from new.
 struct WatchFaults {
-  cluster::Duration latency;        // every event is that late
-  cluster::Duration jitter;         // plus up to this, seeded
+  cluster::Duration latency{};      // every event is that late
+  cluster::Duration jitter{};       // plus up to this, seeded
   bool reorder = false;             // pods and PodGroups may overtake each other and themselves
   int64_t duplicate_per_mille = 0;  // delivered twice, the second time up to `jitter` later
 };
