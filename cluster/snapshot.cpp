@@ -54,7 +54,9 @@ FreeTable::Chunk& FreeTable::Writable(NodeIndex node) {
   MUSTER_CHECK(node.value < size_);
   ChunkRef& ref = chunks_[node.value / kChunk];
   if (!ref.alone()) ref = ChunkRef(ref.read());
-  return ref.write();
+  Chunk& c = ref.write();
+  if (c.token.use_count() > 1) c.token = std::make_shared<const char>();
+  return c;
 }
 
 void FreeTable::Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus) {

@@ -37,6 +37,12 @@ class FreeTable {
   // Free GPU-milli per device, in the order of Node::gpus; zero for an unhealthy device.
   std::span<const int16_t> gpus(NodeIndex node) const;
 
+  // Equal tokens mean equal numbers in that chunk of nodes. A token that is held is not given to
+  // other numbers, so what was derived from a chunk may be kept beside its token.
+  using Token = std::shared_ptr<const char>;
+  uint32_t chunks() const { return static_cast<uint32_t>(chunks_.size()); }
+  const Token& token(uint32_t chunk) const { return chunks_[chunk].read().token; }
+
   // Makes room for `size` nodes; new ones have nothing free.
   void Resize(uint32_t size);
   // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus. `resources`
@@ -58,6 +64,7 @@ class FreeTable {
     std::array<Resources, kChunk> balance;     // what `nodes` shows of it is never below zero
     std::array<uint32_t, kChunk + 1> first{};  // node i has gpus[first[i]] … gpus[first[i + 1] - 1]
     std::vector<int16_t> gpus;
+    Token token = std::make_shared<const char>();
   };
   // A counted reference to a chunk. Beside shared_ptr's own count, which cannot be read with the
   // ordering that this takes: a table may write in place only after everything that former readers
@@ -114,6 +121,8 @@ class Snapshot {
   uint32_t size() const { return static_cast<uint32_t>(nodes_->size()); }
   const Node* node(NodeIndex index) const { return (*nodes_)[index.value].get(); }
   const FreeTable& free() const { return free_; }
+  // The records; the same table as long as none of them changes.
+  const std::shared_ptr<const NodeTable>& nodes() const { return nodes_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
