@@ -1,0 +1,276 @@
+#include "config/policy_fields.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "config/amounts.hpp"
+#include "config/yaml_text.hpp"
+
+namespace muster::config {
+
+using cluster::Seconds;
+
+namespace {
+
+constexpr int64_t kKiB = int64_t{1} << 10U;
+constexpr int64_t kMiB = int64_t{1} << 20U;
+constexpr int64_t kGiB = int64_t{1} << 30U;
+
+bool LowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// RFC 1123 label: lower-case letters, digits and '-', neither first nor last.
+bool IsLabel(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && LowerOrDigit(text.front()) &&
+         LowerOrDigit(text.back()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return LowerOrDigit(c) || c == '-'; });
+}
+
+// Labels joined by dots, at most 253 characters.
+bool IsSubdomain(std::string_view text) {
+  if (text.size() > 253) return false;
+  while (true) {
+    const std::size_t dot = text.find('.');
+    if (!IsLabel(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool IsPort(std::string_view text) {
+  const std::optional<int64_t> port = ParseWhole(text);
+  return port && *port <= 65535;
+}
+
+// host:port, [v6]:port or :port; the host itself is looked up when the server starts.
+bool IsAddress(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !IsPort(text.substr(colon + 1))) return false;
+  std::string_view host = text.substr(0, colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  return std::all_of(host.begin(), host.end(), [&](char c) {
+    return LowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
+           (bracketed && (c == ':' || c == '%'));
+  });
+}
+
+bool IsPath(std::string_view text) { return text.size() <= 4096 && IsPrintableLine(text); }
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && IsPrintableLine(text);
+}
+
+constexpr TextRule kNamespace{"a Kubernetes namespace", IsLabel};
+constexpr TextRule kSchedulerName{"a schedulerName (lower-case letters, digits, '-' and '.')",
+                                  IsSubdomain};
+constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8888", IsAddress};
+constexpr TextRule kPath{"the path of a file", IsPath};
+constexpr TextRule kClientName{"the name in a client's certificate", IsName};
+
+template <typename E>
+void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& words, E* value) {
+  auto chosen = static_cast<std::size_t>(*value);
+  visitor->Choice(info, words, &chosen);
+  *value = static_cast<E>(chosen);
+}
+
+void VisitNamespaces(engine::NamespaceRules* rules, FieldVisitor* visitor) {
+  visitor->Section(
+      {"namespaces", "Which namespaces may have gangs; pods of others are forbidden."}, [&] {
+        visitor->TextList({"allow", "Empty: all that are not denied."}, kNamespace, &rules->allow);
+        visitor->TextList({"deny", "Never these."}, kNamespace, &rules->deny);
+      });
+}
+
+void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
+  visitor->Section({"placement", ""}, [&] {
+    Enumeration(visitor,
+                {"strategy",
+                 "binpack: the fullest node first, so that whole nodes stay free for large gangs.\n"
+                 "spread: the emptiest node first, so that members disturb each other least."},
+                {"binpack", "spread"}, &placement->strategy);
+  });
+}
+
+void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
+  visitor->Section({"gangs", ""}, [&] {
+    visitor->Whole({"maxMembers", "The largest minMember that is accepted."}, {1, 100'000},
+                   &options->max_members);
+    visitor->Flag({"strictOrder", "true: a gang that does not fit blocks all that come after it."},
+                  &options->strict_order);
+    visitor->Duration({"reservationTimeout",
+                       "From plan to the last Bind call, then the plan is dropped. A PodGroup's\n"
+                       "scheduleTimeoutSeconds goes first."},
+                      {Seconds(1), Seconds(86'400)}, &options->reservation_timeout);
+    visitor->Duration({"partialTimeout", "How long a gang may be partly bound."},
+                      {Seconds(1), Seconds(3'600)}, &options->partial_timeout);
+    Enumeration(
+        visitor,
+        {"partialGang", "What then happens to its bound members: evict (and start anew) or hold."},
+        {"evict", "hold"}, &options->partial_gang);
+    visitor->Section(
+        {"backoff",
+         "The wait after a failed start: first, then twice as long each time, up to max."},
+        [&] {
+          const DurationRange range{cluster::Duration(1), Seconds(86'400)};
+          visitor->Duration({"first", ""}, range, &options->backoff_first);
+          visitor->Duration({"max", ""}, range, &options->backoff_max);
+        });
+    visitor->Duration(
+        {"retryInterval", "A failed write to the API server is tried again after this."},
+        {cluster::Duration(1), Seconds(3'600)}, &options->retry_interval);
+  });
+}
+
+void VisitLimits(ExtenderSettings* extender, FieldVisitor* visitor) {
+  visitor->Section(
+      {"limits", "What one server takes on; beyond it callers get a clear refusal."}, [&] {
+        visitor->Size({"header", "Request line and header of one call."}, {kKiB, kMiB},
+                      &extender->max_header_bytes);
+        visitor->Size(
+            {"body",
+             "Body of one call. With nodeCacheCapable: false it carries whole nodes, some\n"
+             "20 KiB each."},
+            {kKiB, kGiB}, &extender->max_body_bytes);
+        visitor->Size({"bufferedBodies", "Bodies of all calls that are still arriving, together."},
+                      {kKiB, 64 * kGiB}, &extender->max_buffered_bytes);
+        visitor->Whole({"connections", "Open at a time, idle ones too."}, {1, 1'000'000},
+                       &extender->max_connections);
+        visitor->Whole({"threads", "Each Bind call that is held takes one."}, {4, 100'000},
+                       &extender->max_threads);
+      });
+}
+
+void VisitTimeouts(ExtenderSettings* extender, FieldVisitor* visitor) {
+  const DurationRange range{cluster::Duration(100), Seconds(3'600)};
+  visitor->Section({"timeouts", "How long a caller may take over each part of a call."}, [&] {
+    visitor->Duration({"header", ""}, range, &extender->header_timeout);
+    visitor->Duration({"body", ""}, range, &extender->body_timeout);
+    visitor->Duration({"write", "For taking the answer."}, range, &extender->write_timeout);
+    visitor->Duration({"idle", "Between two calls of one connection."}, range,
+                      &extender->idle_timeout);
+  });
+}
+
+void VisitTls(TlsSettings* tls, FieldVisitor* visitor) {
+  visitor->Section(
+      {"tls",
+       "Without certFile and keyFile: plain HTTP. Changed files are loaded without a restart."},
+      [&] {
+        visitor->Text({"certFile", "PEM: the server's certificate, then intermediates."}, kPath,
+                      &tls->cert_file);
+        visitor->Text({"keyFile", "PEM: its private key."}, kPath, &tls->key_file);
+        visitor->Text(
+            {"clientCaFile", "PEM: with it, callers must show a certificate signed by one."}, kPath,
+            &tls->client_ca_file);
+        visitor->TextList({"allowedClientNames",
+                           "CN or DNS names of callers. Empty: every certificate of clientCaFile."},
+                          kClientName, &tls->allowed_client_names);
+      });
+}
+
+void VisitExtender(ExtenderSettings* extender, FieldVisitor* visitor) {
+  visitor->Section({"extender", "The server that kube-scheduler calls."}, [&] {
+    visitor->Text({"address", "host:port, or :port for all addresses; port 0 takes any free one."},
+                  kAddress, &extender->address);
+    visitor->Duration(
+        {"httpTimeout",
+         "Must be the httpTimeout of this extender in kube-scheduler's configuration: Bind calls\n"
+         "are held for 0.8 of it, until those of the whole gang have come."},
+        {Seconds(1), Seconds(600)}, &extender->http_timeout);
+    VisitLimits(extender, visitor);
+    VisitTimeouts(extender, visitor);
+    VisitTls(&extender->tls, visitor);
+  });
+}
+
+class FieldLister : public FieldVisitor {
+ public:
+  void Section(const FieldInfo& info, const std::function<void()>& fields) override {
+    Add(info);
+    const std::string outer = std::exchange(prefix_, paths_.back() + ".");
+    fields();
+    prefix_ = outer;
+  }
+  void Duration(const FieldInfo& info, DurationRange, cluster::Duration*) override { Add(info); }
+  void Whole(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
+  void Size(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
+  void Flag(const FieldInfo& info, bool*) override { Add(info); }
+  void Text(const FieldInfo& info, const TextRule&, std::string*) override { Add(info); }
+  void TextList(const FieldInfo& info, const TextRule&, std::vector<std::string>*) override {
+    Add(info);
+  }
+  void Choice(const FieldInfo& info, const Words&, std::size_t*) override { Add(info); }
+
+  std::vector<std::string> TakePaths() { return std::move(paths_); }
+
+ private:
+  void Add(const FieldInfo& info) { paths_.push_back(prefix_ + std::string(info.name)); }
+
+  std::string prefix_;
+  std::vector<std::string> paths_;
+};
+
+}  // namespace
+
+void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
+  engine::Options& options = policy->engine;
+  visitor->TextList({"schedulerNames",
+                     "Pods with one of these schedulerNames are planned as soon as they are seen,\n"
+                     "others when kube-scheduler asks about them."},
+                    kSchedulerName, &options.scheduler_names);
+  VisitNamespaces(&options.namespaces, visitor);
+  VisitPlacement(&options.placement, visitor);
+  VisitGangs(&options, visitor);
+  VisitExtender(&policy->extender, visitor);
+  visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
+    visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
+  });
+}
+
+std::vector<std::string> ListPolicyFields() {
+  Policy policy;
+  FieldLister lister;
+  VisitPolicy(&policy, &lister);
+  return lister.TakePaths();
+}
+
+std::vector<Contradiction> FindContradictions(const Policy& policy) {
+  std::vector<Contradiction> found;
+  const auto check = [&](bool good, std::string_view field, std::string message) {
+    if (!good) found.push_back({std::string(field), std::move(message)});
+  };
+  const engine::Options& options = policy.engine;
+  for (const std::string& name : options.namespaces.deny) {
+    const auto& allow = options.namespaces.allow;
+    check(std::find(allow.begin(), allow.end(), name) == allow.end(), "namespaces.deny",
+          "expected no namespace that namespaces.allow has too, found \"" + name + "\"");
+  }
+  check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",
+        "expected at least gangs.backoff.first (" + FormatDuration(options.backoff_first) +
+            "), found " + FormatDuration(options.backoff_max));
+  const ExtenderSettings& extender = policy.extender;
+  check(extender.max_body_bytes <= extender.max_buffered_bytes, "extender.limits.bufferedBodies",
+        "expected at least extender.limits.body (" + FormatSize(extender.max_body_bytes) +
+            "), found " + FormatSize(extender.max_buffered_bytes));
+  const TlsSettings& tls = extender.tls;
+  check(tls.cert_file.empty() || !tls.key_file.empty(), "extender.tls.keyFile",
+        "expected the key of extender.tls.certFile, found nothing");
+  check(tls.key_file.empty() || !tls.cert_file.empty(), "extender.tls.certFile",
+        "expected the certificate of extender.tls.keyFile, found nothing");
+  check(tls.client_ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty(),
+        "extender.tls.clientCaFile",
+        "expected extender.tls.certFile and keyFile beside it: callers show certificates only to a "
+        "server that has one");
+  check(tls.allowed_client_names.empty() || !tls.client_ca_file.empty(),
+        "extender.tls.allowedClientNames",
+        "expected extender.tls.clientCaFile beside it: names in unchecked certificates prove "
+        "nothing");
+  const bool same_port = extender.address == policy.metrics.address &&
+                         extender.address.substr(extender.address.rfind(':') + 1) != "0";
+  check(!same_port, "metrics.address", "expected another address than extender.address");
+  return found;
+}
+
+}  // namespace muster::config
