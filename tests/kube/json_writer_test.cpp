@@ -1,0 +1,75 @@
+#include "kube/json_writer.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+namespace {
+
+std::string Quoted(std::string_view text) {
+  std::string out;
+  AppendJsonText(out, text);
+  return out;
+}
+
+TEST_CASE("text is escaped as Go's encoding/json escapes it", "[kube][json]") {
+  CHECK(Quoted("") == R"("")");
+  CHECK(Quoted("node-0001.example") == R"("node-0001.example")");
+  CHECK(Quoted("a\"b\\c/d") == R"("a\"b\\c/d")");
+  CHECK(Quoted("1\n2\r3\t4\b5\f6\x01") == R"("1\n2\r3\t4\b5\f6\u0001")");
+  CHECK(Quoted("<a href='x'>&") == R"("\u003ca href='x'\u003e\u0026")");
+  CHECK(Quoted("grün 漢字 🚀") == "\"grün 漢字 🚀\"");
+  CHECK(Quoted("\xE2\x80\xA8|\xE2\x80\xA9") == R"("\u2028|\u2029")");
+  CHECK(Quoted(std::string(1, '\0') + "\x7f") == "\"\\u0000\x7f\"");
+}
+
+TEST_CASE("malformed UTF-8 is never written", "[kube][json]") {
+  CHECK(Quoted("a\xFFz") == R"("a\ufffdz")");
+  CHECK(Quoted("\xC3") == R"("\ufffd")");
+  CHECK(Quoted("\xE2\x80") == R"("\ufffd\ufffd")");
+  CHECK(Quoted("\xED\xA0\x80") == R"("\ufffd\ufffd\ufffd")");
+  CHECK(Quoted("\xF4\x90\x80\x80") == R"("\ufffd\ufffd\ufffd\ufffd")");
+  CHECK(Quoted("\xF0\x9F\x9A\x80") == "\"\xF0\x9F\x9A\x80\"");
+}
+
+TEST_CASE("a special character is found at every position of a word", "[kube][json]") {
+  for (size_t length = 0; length < 20; ++length) {
+    const std::string plain(length, 'x');
+    CHECK(PlainJsonPrefix(plain) == length);
+    for (const char special : {'"', '\\', '\n', '\x1f', '\x80', '\xff'}) {
+      for (size_t at = 0; at < length; ++at) {
+        std::string text = plain;
+        text[at] = special;
+        CHECK(PlainJsonPrefix(text) == at);
+        text.back() = special;  // a second one further on changes nothing
+        CHECK(PlainJsonPrefix(text) == at);
+      }
+    }
+    CHECK(PlainJsonPrefix(plain + " ~<>&") == length + 5);
+  }
+}
+
+TEST_CASE("every byte comes back from a written text as it was", "[kube][json]") {
+  std::string text;
+  for (int c = 1; c < 128; ++c) text += static_cast<char>(c);
+  const std::string json = Quoted(text);
+  const cluster::Result<Json> parsed = Json::Parse(json, json.size(), "text");
+  REQUIRE(parsed.ok());
+  JsonProblems problems;
+  CHECK(JsonView(parsed->root(), "text", problems).Text() == text);
+}
+
+TEST_CASE("commas stand where they belong", "[kube][json]") {
+  std::string out = "x=";
+  JsonWriter json(out);
+  json.BeginObject().Key("a").BeginArray().EndArray().Key("b").BeginObject().EndObject();
+  json.Key("c").BeginArray().Integer(-5).Flag(true).Null().BeginObject().TextKey("q\"").Text("v");
+  json.EndObject().Raw("{}").EndArray().EndObject();
+  CHECK(out == R"(x={"a":[],"b":{},"c":[-5,true,null,{"q\"":"v"},{}]})");
+}
+
+}  // namespace
+}  // namespace muster::kube

@@ -1,0 +1,101 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::GpuSharing;
+using cluster::Node;
+using cluster::Taint;
+using cluster::TaintEffect;
+
+DecodedNode Decode(const std::string& text, Source source = Source::kApiServer) {
+  DecodeOptions options;
+  options.source = source;
+  const cluster::Result<DecodedNode> node = DecodeNode(text, options);
+  REQUIRE(node.ok());
+  return *node;
+}
+
+std::string ErrorOf(const std::string& text) {
+  const cluster::Result<DecodedNode> node = DecodeNode(text);
+  return node.ok() ? "" : node.error().ToString();
+}
+
+TEST_CASE("a node from the API server", "[kube][node]") {
+  const DecodedNode decoded = Decode(R"({"kind":"Node","apiVersion":"v1",
+    "metadata":{"name":"gpu-1","uid":"77aa","labels":{"zone":"a","nvidia.com/gpu.product":"NVIDIA-L4",
+      "nvidia.com/gpu.memory":"23034"}},
+    "spec":{"unschedulable":true,"taints":[{"key":"a","value":"b","effect":"NoExecute"},
+      {"key":"c","effect":"PreferNoSchedule"},{"key":"d","effect":"NoSchedule"}]},
+    "status":{"capacity":{"cpu":"99"},
+      "allocatable":{"cpu":"95500m","memory":"1055762864Ki","pods":"110","nvidia.com/gpu":"2"},
+      "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}]}})");
+  CHECK(decoded.warnings.empty());
+  const Node& node = decoded.node;
+  CHECK(node.uid.text() == "77aa");
+  CHECK(node.name == "gpu-1");
+  CHECK(node.labels.at("zone") == "a");
+  CHECK(node.unschedulable);
+  CHECK(node.ready);
+  CHECK(node.taints == std::vector<Taint>{{"a", "b", TaintEffect::kNoExecute},
+                                          {"c", "", TaintEffect::kPreferNoSchedule},
+                                          {"d", "", TaintEffect::kNoSchedule}});
+  CHECK(node.allocatable.cpu.value() == 95500);
+  CHECK(node.allocatable.memory.value() == 1055762864 / 1024);  // rounded down
+  CHECK(node.allocatable.pods == 110);
+  REQUIRE(node.gpus.size() == 2);
+  CHECK(node.gpus[1].index.value == 1);
+  CHECK(node.gpus[1].model == "NVIDIA-L4");
+  CHECK(node.gpus[1].memory.value() == 23034);
+  CHECK(node.gpus[1].sharing == GpuSharing::kExclusive);
+}
+
+TEST_CASE("readiness is what the kubelet last said", "[kube][node]") {
+  const std::string head = R"({"metadata":{"name":"n","uid":"u"},"status":{"conditions":[)";
+  CHECK(Decode(head + R"({"type":"Ready","status":"True"}]}})").node.ready);
+  CHECK_FALSE(Decode(head + R"({"type":"Ready","status":"False"}]}})").node.ready);
+  CHECK_FALSE(Decode(head + R"({"type":"Ready","status":"Unknown"}]}})").node.ready);
+  CHECK_FALSE(Decode(head + "]}}").node.ready);
+  CHECK_FALSE(Decode(R"({"metadata":{"name":"n","uid":"u"}})").node.ready);
+}
+
+TEST_CASE("a node from a manifest is ready and takes pods", "[kube][node]") {
+  const Node node = Decode(R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":8,"memory":"1Gi",
+    "nvidia.com/gpu":1}}})",
+                           Source::kManifest)
+                        .node;
+  CHECK(node.ready);
+  CHECK(node.uid.empty());
+  CHECK(node.allocatable.cpu.value() == 8000);  // capacity stands in for allocatable
+  CHECK(node.allocatable.pods == 110);
+  CHECK(node.gpus.size() == 1);
+}
+
+TEST_CASE("a node that cannot be understood is refused", "[kube][node]") {
+  const std::string head = R"({"metadata":{"name":"n","uid":"u"},)";
+  CHECK(ErrorOf(R"({"metadata":{"name":"n"}})") == "Node.metadata.uid: is missing");
+  CHECK(ErrorOf(R"({"metadata":{"uid":"u"}})") == "Node.metadata.name: is missing");
+  CHECK_THAT(ErrorOf(head + R"("status":{"allocatable":{"cpu":"many"}}})"),
+             Catch::StartsWith("Node.status.allocatable.cpu: "));
+  CHECK_THAT(ErrorOf(head + R"("status":{"allocatable":{"nvidia.com/gpu":"1500m"}}})"),
+             Catch::StartsWith(R"(Node.status.allocatable["nvidia.com/gpu"]: )"));
+  CHECK(ErrorOf(head + R"("spec":{"taints":{}}})") ==
+        "Node.spec.taints: expected a list, found an object");
+  CHECK(ErrorOf(head + R"("spec":{"unschedulable":"yes"}})") ==
+        "Node.spec.unschedulable: expected true or false, found a text");
+}
+
+TEST_CASE("a taint with an effect that is not known keeps pods away", "[kube][node]") {
+  const DecodedNode decoded = Decode(
+      R"({"metadata":{"name":"n","uid":"u"},"spec":{"taints":[{"key":"a","effect":"NoFun"}]}})");
+  REQUIRE(decoded.node.taints.size() == 1);
+  CHECK(decoded.node.taints[0].effect == TaintEffect::kNoSchedule);
+  CHECK(decoded.warnings ==
+        std::vector<std::string>{"Node.spec.taints[0].effect: not known, taken as NoSchedule"});
+}
+
+}  // namespace
+}  // namespace muster::kube

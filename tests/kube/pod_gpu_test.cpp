@@ -1,0 +1,118 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::GpuMilli;
+using cluster::GpuRequest;
+using cluster::MiB;
+using cluster::Pod;
+
+Pod DecodeGpuPod(const std::string& annotations, const std::string& limits) {
+  const cluster::Result<Pod> pod = DecodePod(
+      R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" + annotations +
+      R"(}},"spec":{"containers":[{"resources":{"limits":{)" + limits + "}}}]}}");
+  REQUIRE(pod.ok());
+  return *pod;
+}
+
+GpuRequest Request(int32_t count, int64_t milli, int64_t memory) {
+  return {count, GpuMilli(milli), MiB(memory)};
+}
+
+TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod][gpu]") {
+  struct Case {
+    std::string name;
+    std::string annotations;
+    std::string limits;
+    GpuRequest want;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"none", "", "", GpuRequest{}},
+      {"none, said so", "", R"("nvidia.com/gpu":"0")", GpuRequest{}},
+      {"whole", "", R"("nvidia.com/gpu":"8")", Request(8, 1000, 0)},
+      {"KAI share", R"("gpu-fraction":"0.46")", "", Request(1, 460, 0)},
+      {"KAI share of two", R"("gpu-fraction":"0.5","gpu-fraction-num-devices":"2")", "",
+       Request(2, 500, 0)},
+      {"KAI memory", R"("gpu-memory":"4096")", "", Request(1, 0, 4096)},
+      {"KAI memory on two", R"("gpu-memory":"4096","gpu-fraction-num-devices":"2")", "",
+       Request(2, 0, 4096)},
+      {"HAMi memory", "", R"("nvidia.com/gpu":1,"nvidia.com/gpumem":3000)", Request(1, 0, 3000)},
+      {"HAMi memory, one device when it does not say", "", R"("nvidia.com/gpumem":3000)",
+       Request(1, 0, 3000)},
+      {"HAMi memory and cores", "",
+       R"("nvidia.com/gpu":2,"nvidia.com/gpumem":3000,"nvidia.com/gpucores":30)",
+       Request(2, 300, 3000)},
+      {"HAMi percentage", "", R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25)",
+       Request(1, 250, 0)},
+      {"the greater share counts", "",
+       R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25,"nvidia.com/gpucores":"40")",
+       Request(1, 400, 0)},
+      {"cores alone take all of the memory", "", R"("nvidia.com/gpu":1,"nvidia.com/gpucores":30)",
+       Request(1, 1000, 0)},
+      {"zero is not given, as HAMi has it", "",
+       R"("nvidia.com/gpu":1,"nvidia.com/gpumem":0,"nvidia.com/gpucores":0)", Request(1, 1000, 0)},
+      {"no device, no share", "", R"("nvidia.com/gpu":0,"nvidia.com/gpumem":3000)", GpuRequest{}},
+  }));
+  CAPTURE(c.name);
+  const Pod pod = DecodeGpuPod(c.annotations, c.limits);
+  CHECK(pod.defect.empty());
+  CHECK(pod.spec->gpus.count == c.want.count);
+  CHECK(pod.spec->gpus.each.value() == c.want.each.value());
+  CHECK(pod.spec->gpus.memory_each.value() == c.want.memory_each.value());
+}
+
+TEST_CASE("containers that ask for different HAMi shares get the greatest each",
+          "[kube][pod][gpu]") {
+  const cluster::Result<Pod> pod = DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},
+    "spec":{"containers":[
+      {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":1000,"nvidia.com/gpucores":50}}},
+      {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":2000,"nvidia.com/gpucores":20}}}]}})");
+  REQUIRE(pod.ok());
+  CHECK(pod->spec->gpus == Request(2, 500, 2000));
+}
+
+TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]") {
+  struct Case {
+    std::string annotations;
+    std::string limits;
+    std::string want;
+  };
+  const std::string share = R"(Pod.metadata.annotations.gpu-fraction: )";
+  const std::string memory = R"(Pod.metadata.annotations.gpu-memory: )";
+  const std::string devices = R"(Pod.metadata.annotations.gpu-fraction-num-devices: )";
+  const std::string limit = R"(Pod.spec.containers[0].resources.limits["nvidia.com/)";
+  const Case c = GENERATE_COPY(values<Case>({
+      {R"("gpu-fraction":"0.5")", R"("nvidia.com/gpu":1)", share + "contradicts nvidia.com/gpu of"},
+      {R"("gpu-fraction":"0.5")", R"("nvidia.com/gpumem":1)",
+       share + "contradicts nvidia.com/gpumem"},
+      {R"("gpu-fraction":"0.5","gpu-memory":"100")", "", memory + "contradicts gpu-fraction"},
+      {R"("gpu-memory":"100")", R"("nvidia.com/gpu":1)", memory + "contradicts nvidia.com/gpu of"},
+      {R"("gpu-fraction":"1")", "", share + "expected more than 0 and less than 1"},
+      {R"("gpu-fraction":"0")", "", share + "expected more than 0 and less than 1"},
+      {R"("gpu-fraction":"-0.5")", "", share},
+      {R"("gpu-fraction":"half")", "", share},
+      {R"("gpu-fraction":"")", "", share},
+      {R"("gpu-fraction":0.5)", "", share + "expected a text, found a number"},
+      {R"("gpu-memory":"0")", "", memory + "expected a whole number of MiB"},
+      {R"("gpu-memory":"1.5")", "", memory + "expected a whole number of MiB"},
+      {R"("gpu-fraction":"0.5","gpu-fraction-num-devices":"0")", "",
+       devices + "expected a whole number"},
+      {R"("gpu-fraction":"0.5","gpu-fraction-num-devices":"99999999999")", "",
+       devices + "expected a whole number"},
+      {R"("gpu-fraction-num-devices":"2")", "", devices + "expected gpu-fraction or gpu-memory"},
+      {"", R"("nvidia.com/gpu":1,"nvidia.com/gpucores":101)",
+       limit + R"(gpucores"]: expected a perc)"},
+      {"", R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":"150")",
+       limit + R"(gpumem-percentage"]: expected a percentage)"},
+      {"", R"("nvidia.com/gpu":1,"nvidia.com/gpumem":"some")", limit + R"(gpumem"]: )"},
+  }));
+  CAPTURE(c.annotations, c.limits);
+  CHECK_THAT(DecodeGpuPod(c.annotations, c.limits).defect, Catch::StartsWith(c.want));
+}
+
+}  // namespace
+}  // namespace muster::kube

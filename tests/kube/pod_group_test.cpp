@@ -1,0 +1,138 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::PodGroup;
+using cluster::RoleMinimum;
+
+std::string Group(const std::string& api_version, const std::string& spec) {
+  return R"({"apiVersion":")" + api_version + R"(","kind":"PodGroup","metadata":{"name":"g",
+    "namespace":"n","uid":"u","resourceVersion":"7","creationTimestamp":"2024-05-01T09:30:00Z"},
+    "spec":)" +
+         spec + "}";
+}
+
+PodGroup Decode(const std::string& api_version, const std::string& spec) {
+  const cluster::Result<PodGroup> group = DecodePodGroup(Group(api_version, spec));
+  REQUIRE(group.ok());
+  return *group;
+}
+
+const char* const kPlainVersion = "scheduling.x-k8s.io/v1alpha1";
+
+TEST_CASE("every flavour of PodGroup", "[kube][podgroup]") {
+  struct Case {
+    std::string api_version;
+    std::string spec;
+    int64_t min_member;
+    std::vector<RoleMinimum> roles;
+    int64_t timeout_seconds;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"scheduling.x-k8s.io/v1alpha1", R"({"minMember":4,"scheduleTimeoutSeconds":30})", 4, {}, 30},
+      {"scheduling.k8s.io/v1alpha1", R"({"minMember":4,"scheduleTimeoutSeconds":30})", 4, {}, 30},
+      {"scheduling.sigs.k8s.io/v1alpha1", R"({"minMember":4})", 4, {}, 0},
+      {"scheduling.x-k8s.io/v1alpha1", R"({"minResources":{"cpu":"1"}})", 1, {}, 0},
+      {"scheduling.k8s.io/v1alpha2", R"({"schedulingPolicy":{"gang":{"minCount":16}}})", 16, {}, 0},
+      {"scheduling.k8s.io/v1alpha3", R"({"schedulingPolicy":{"gang":{"minCount":16}}})", 16, {}, 0},
+      {"scheduling.k8s.io/v1beta1", R"({"schedulingPolicy":{"basic":{}}})", 1, {}, 0},
+      {"scheduling.volcano.sh/v1beta1",
+       R"({"minMember":5,"queue":"q","minTaskMember":{"launcher":1,"worker":4}})",
+       5,
+       {{"launcher", 1}, {"worker", 4}},
+       0},
+      {"scheduling.volcano.sh/v1beta1",
+       R"({"minMember":2,"minTaskMember":{"a":0,"b":3}})",
+       3,
+       {{"b", 3}},
+       0},
+      {"scheduling.run.ai/v2alpha2",
+       R"({"minMember":3,"subGroups":[{"name":"w","minMember":2},{"name":"l","minMember":1}]})",
+       3,
+       {{"w", 2}, {"l", 1}},
+       0},
+      {"scheduling.run.ai/v2alpha2",
+       R"({"subGroups":[{"name":"w","minMember":2},{"name":"top"}]})",
+       2,
+       {{"w", 2}},
+       0},
+  }));
+  CAPTURE(c.api_version, c.spec);
+  const PodGroup group = Decode(c.api_version, c.spec);
+  CHECK(group.defect.empty());
+  CHECK(group.uid.text() == "u");
+  CHECK(group.key.ToString() == "n/g");
+  CHECK(group.resource_version == 7);
+  CHECK(group.created.milliseconds() == 1714555800000);
+  CHECK(group.min_member == c.min_member);
+  CHECK(group.roles == c.roles);
+  CHECK(group.schedule_timeout == cluster::Seconds(c.timeout_seconds));
+}
+
+TEST_CASE("an odd minMember is kept as it is written", "[kube][podgroup]") {
+  const int64_t count = GENERATE(0, -1, 2147483647, 9223372036854775807, -9223372036854775807);
+  const PodGroup plain = Decode(kPlainVersion, R"({"minMember":)" + std::to_string(count) + "}");
+  CHECK(plain.min_member == count);
+  CHECK(plain.defect.empty());
+  const PodGroup native =
+      Decode("scheduling.k8s.io/v1beta1",
+             R"({"schedulingPolicy":{"gang":{"minCount":)" + std::to_string(count) + "}}}");
+  CHECK(native.min_member == count);
+}
+
+TEST_CASE("role minima that add up beyond any number do not wrap", "[kube][podgroup]") {
+  const PodGroup group =
+      Decode("scheduling.volcano.sh/v1beta1",
+             R"({"minTaskMember":{"a":9223372036854775807,"b":9223372036854775807}})");
+  CHECK(group.min_member == INT64_MAX);
+}
+
+TEST_CASE("a malformed PodGroup is kept with its defect", "[kube][podgroup]") {
+  struct Case {
+    std::string api_version;
+    std::string spec;
+    std::string want;
+  };
+  const std::string native = "scheduling.k8s.io/v1beta1";
+  const Case c = GENERATE_COPY(values<Case>({
+      {kPlainVersion, R"({"minMember":"4"})",
+       "PodGroup.spec.minMember: expected a whole number, found a text"},
+      {kPlainVersion, R"({"minMember":4.0})", "PodGroup.spec.minMember: expected a whole number"},
+      {kPlainVersion, R"({"minMember":18446744073709551615})",
+       "PodGroup.spec.minMember: expected a whole"},
+      {kPlainVersion, R"({"scheduleTimeoutSeconds":-1})", "PodGroup.spec.scheduleTimeoutSeconds: "},
+      {kPlainVersion, "null", "PodGroup.spec: is missing"},
+      {kPlainVersion, "[]", "PodGroup.spec: expected an object, found a list"},
+      {native, "{}", "PodGroup.spec.schedulingPolicy: expected either gang or basic"},
+      {native, R"({"schedulingPolicy":{"gang":{"minCount":1},"basic":{}}})",
+       "PodGroup.spec.schedulingPolicy: expected either"},
+      {native, R"({"schedulingPolicy":{"gang":{}}})",
+       "PodGroup.spec.schedulingPolicy.gang.minCount: is"},
+      {"scheduling.volcano.sh/v1beta1", R"({"minTaskMember":{"a":-1}})",
+       "PodGroup.spec.minTaskMember.a: expected a whole number from 0"},
+      {"scheduling.run.ai/v2alpha2", R"({"subGroups":[{"minMember":1}]})",
+       "PodGroup.spec.subGroups[0].name: is missing"},
+  }));
+  CAPTURE(c.spec);
+  CHECK_THAT(Decode(c.api_version, c.spec).defect, Catch::StartsWith(c.want));
+}
+
+TEST_CASE("a PodGroup that cannot be identified is refused", "[kube][podgroup]") {
+  const auto error = [](const std::string& text) {
+    const cluster::Result<PodGroup> group = DecodePodGroup(text);
+    return group.ok() ? "" : group.error().ToString();
+  };
+  CHECK(error(Group("example.com/v1", "{}")) ==
+        "PodGroup.apiVersion: not an API group of PodGroups that Muster knows");
+  CHECK(error(R"({"metadata":{"name":"g","namespace":"n","uid":"u"},"spec":{}})") ==
+        "PodGroup.apiVersion: not an API group of PodGroups that Muster knows");
+  CHECK(error(R"({"apiVersion":"scheduling.x-k8s.io/v1alpha1","metadata":{"name":"g"}})") ==
+        "PodGroup.metadata.namespace: is missing");
+}
+
+}  // namespace
+}  // namespace muster::kube

@@ -1,0 +1,150 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::GpuRequest;
+using cluster::Pod;
+
+Pod DecodeSpec(const std::string& spec) {
+  const cluster::Result<Pod> pod =
+      DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":)" + spec + "}");
+  REQUIRE(pod.ok());
+  return *pod;
+}
+
+// A container that requests these amounts.
+std::string Container(const std::string& cpu, const std::string& memory, const std::string& gpus,
+                      const std::string& more = "") {
+  return R"({"resources":{"requests":{"cpu":")" + cpu + R"(","memory":")" + memory +
+         R"(","nvidia.com/gpu":")" + gpus + R"("}})" + more + "}";
+}
+std::string Sidecar(const std::string& cpu, const std::string& memory, const std::string& gpus) {
+  return Container(cpu, memory, gpus, R"(,"restartPolicy":"Always")");
+}
+std::string Spec(const std::string& containers, const std::string& init_containers,
+                 const std::string& more = "") {
+  return R"({"containers":[)" + containers + R"(],"initContainers":[)" + init_containers + "]" +
+         more + "}";
+}
+
+TEST_CASE("the effective request is the one that kube-scheduler counts", "[kube][pod]") {
+  struct Case {
+    std::string name;
+    std::string spec;
+    int64_t cpu;     // milli
+    int64_t memory;  // MiB
+    int32_t gpus;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"nothing asked", R"({"containers":[{"name":"a"}]})", 0, 0, 0},
+      {"containers add up",
+       Spec(Container("500m", "1Gi", "1") + "," + Container("1.5", "512Mi", "2"), ""), 2000, 1536,
+       3},
+      {"memory is rounded once, not for each container",
+       Spec(Container("0", "1", "0") + "," + Container("0", "1", "0"), ""), 0, 1, 0},
+      {"memory in decimal units",
+       Spec(Container("0", "100M", "0") + "," + Container("0", "100M", "0") + "," +
+                Container("0", "100M", "0"),
+            ""),
+       0, 287, 0},
+      {"a greater init container counts in place of the containers",
+       Spec(Container("1", "1Gi", "1"), Container("4", "512Mi", "8")), 4000, 1024, 8},
+      {"init containers run one after another",
+       Spec(Container("1", "1Gi", "1"),
+            Container("2", "2Gi", "2") + "," + Container("3", "1Gi", "0")),
+       3000, 2048, 2},
+      {"sidecars run along with the containers",
+       Spec(Container("1", "1Gi", "1"), Sidecar("2", "1Gi", "1")), 3000, 2048, 2},
+      {"an init container runs along with the sidecars before it",
+       Spec(Container("1", "1Gi", "0"),
+            Sidecar("2", "1Gi", "1") + "," + Container("5", "1Gi", "4")),
+       7000, 2048, 5},
+      {"and without those after it",
+       Spec(Container("1", "1Gi", "0"),
+            Container("5", "1Gi", "4") + "," + Sidecar("2", "1Gi", "1")),
+       5000, 2048, 4},
+      {"overhead comes on top",
+       Spec(Container("1", "1Gi", "1"), Container("4", "4Gi", "0"),
+            R"(,"overhead":{"cpu":"250m","memory":"120Mi"})"),
+       4250, 4216, 1},
+      {"pod-level requests replace the sum, overhead still on top",
+       Spec(Container("1", "1Gi", "2"), Container("9", "9Gi", "0"),
+            R"(,"resources":{"requests":{"cpu":"3"}},"overhead":{"cpu":"1"})"),
+       4000, 9216, 2},
+      {"a pod-level limit stands in where no container says anything",
+       Spec("{}", "", R"(,"resources":{"limits":{"cpu":"3","memory":"2Gi"}})"), 3000, 2048, 0},
+      {"but not where one does",
+       Spec(Container("1", "1Gi", "0"), "",
+            R"(,"resources":{"limits":{"cpu":"3","memory":"2Gi"}})"),
+       1000, 1024, 0},
+      {"a request that is missing is the limit",
+       R"({"containers":[{"resources":{"limits":{"cpu":"2","memory":"1Gi","nvidia.com/gpu":4},)"
+       R"("requests":{"cpu":"1"}}}]})",
+       1000, 1024, 4},
+      {"a request of zero is not missing",
+       R"({"containers":[{"resources":{"limits":{"cpu":"2"},"requests":{"cpu":"0"}}}]})", 0, 0, 0},
+      {"numbers are quantities too",
+       R"({"containers":[{"resources":{"requests":{"cpu":0.1,"memory":1073741824,"nvidia.com/gpu":8}}}]})",
+       100, 1024, 8},
+      {"quantities have exponents and suffixes", Spec(Container("1e1", "1E3", "1k"), ""), 10000, 1,
+       1000},
+      {"amounts too large for bytes do not wrap", Spec(Container("1", "8Ei", "0"), ""), 1000,
+       (int64_t{1} << 43), 0},
+      {"null is absent",
+       R"({"containers":[{"resources":{"limits":null,"requests":null}}],)"
+       R"("initContainers":null,"overhead":null})",
+       0, 0, 0},
+  }));
+  CAPTURE(c.name);
+  const Pod pod = DecodeSpec(c.spec);
+  CHECK(pod.defect.empty());
+  CHECK(pod.spec->requests.cpu.value() == c.cpu);
+  CHECK(pod.spec->requests.memory.value() == c.memory);
+  CHECK(pod.spec->requests.pods == 1);
+  CHECK(pod.spec->gpus.count == c.gpus);
+  CHECK_FALSE(pod.spec->gpus.fractional());
+}
+
+TEST_CASE("a request that makes no sense is a defect that names the field", "[kube][pod]") {
+  struct Case {
+    std::string spec;
+    std::string want;  // how the defect begins
+  };
+  const std::string place = "Pod.spec.containers[0].resources.";
+  const Case c = GENERATE_COPY(values<Case>({
+      {Spec(Container("1", "1Gi", "1500m"), ""), place + R"(requests["nvidia.com/gpu"]: )"},
+      {Spec(Container("1", "1Gi", "-1"), ""), place + R"(requests["nvidia.com/gpu"]: )"},
+      {Spec(Container("one", "1Gi", "1"), ""), place + "requests.cpu: "},
+      {Spec(Container("1", "-1Gi", "1"), ""), place + "requests.memory: "},
+      {Spec(Container("1", "1GiB", "1"), ""), place + "requests.memory: "},
+      {Spec(Container("1", "1Gi", "1e30"), ""), place + R"(requests["nvidia.com/gpu"]: )"},
+      {Spec(Container("1", "1Gi", "4G"), ""), "Pod.spec: asks for more GPUs than"},
+      {Spec("{}", Container("1", "", "1")),
+       "Pod.spec.initContainers[0].resources.requests.memory: "},
+      {Spec("{}", "", R"(,"overhead":{"cpu":[]})"), "Pod.spec.overhead.cpu: expected a quantity"},
+      {Spec("{}", "", R"(,"resources":{"requests":{"cpu":"x"}})"),
+       "Pod.spec.resources.requests.cpu: "},
+      {Spec("{}", "", R"(,"resources":{"requests":{"cpu":"2"},"limits":{"cpu":"1"}})"),
+       "Pod.spec.resources.requests.cpu: is more than the limit"},
+      {R"({"containers":[{"resources":{"requests":{"cpu":"2"},"limits":{"cpu":"1"}}}]})",
+       place + "requests.cpu: is more than the limit"},
+      {R"({"containers":[{"resources":{"requests":{"nvidia.com/gpu":1},"limits":{"nvidia.com/gpu":2}}}]})",
+       place + R"(requests["nvidia.com/gpu"]: must be the same as the limit)"},
+      {R"({"containers":[{"resources":{"limits":{"memory":"lots"}}}]})", place + "limits.memory: "},
+      {R"({"containers":{}})", "Pod.spec.containers: expected a list, found an object"},
+      {R"({"containers":["x"]})", "Pod.spec.containers[0]: expected an object, found a text"},
+      {R"({"containers":[{"resources":5}]})",
+       "Pod.spec.containers[0].resources: expected an object"},
+      {"[]", "Pod.spec: expected an object, found a list"},
+      {"null", "Pod.spec: is missing"},
+  }));
+  CAPTURE(c.spec);
+  CHECK_THAT(DecodeSpec(c.spec).defect, Catch::StartsWith(c.want));
+}
+
+}  // namespace
+}  // namespace muster::kube

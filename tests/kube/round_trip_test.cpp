@@ -1,0 +1,253 @@
+// Decode(Encode(x)) == x for random records of pods and nodes.
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kube/decode.hpp"
+#include "kube/encode.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::GpuMilli;
+using cluster::GpuRequest;
+using cluster::GpuSharing;
+using cluster::MiB;
+using cluster::MilliCpu;
+using cluster::Node;
+using cluster::Pod;
+using cluster::PodSpec;
+using cluster::TaintEffect;
+using cluster::Time;
+
+constexpr int kRounds = 2000;
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : engine_(seed) {}
+
+  int64_t From(int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(engine_);
+  }
+  bool OneIn(int64_t n) { return From(1, n) == 1; }
+  template <typename T>
+  T Pick(std::initializer_list<T> choices) {
+    return *(choices.begin() + From(0, static_cast<int64_t>(choices.size()) - 1));
+  }
+  std::string Word() {
+    return Pick<std::string>({"a", "node-1", "example.com/key", "Ünïcode", "quo\"te", "back\\slash",
+                              "tab\there", "<&>", "x.y-z", "漢字", "0"}) +
+           std::to_string(From(0, 99));
+  }
+  std::string WordOrNothing() { return OneIn(2) ? "" : Word(); }
+  cluster::Labels Texts() {
+    cluster::Labels texts;
+    for (int64_t i = From(0, 3); i > 0; --i) texts[Word()] = WordOrNothing();
+    return texts;
+  }
+  std::vector<std::string> Words() {
+    std::vector<std::string> words;
+    for (int64_t i = From(0, 3); i > 0; --i) words.push_back(Word());
+    return words;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+std::vector<cluster::SelectorRequirement> RandomRequirements(Dice& dice) {
+  using Op = cluster::SelectorOperator;
+  std::vector<cluster::SelectorRequirement> requirements;
+  for (int64_t i = dice.From(0, 2); i > 0; --i) {
+    requirements.push_back(
+        {dice.Word(),
+         dice.Pick({Op::kIn, Op::kNotIn, Op::kExists, Op::kDoesNotExist, Op::kGt, Op::kLt}),
+         dice.Words()});
+  }
+  return requirements;
+}
+
+TaintEffect RandomEffect(Dice& dice) {
+  return dice.Pick(
+      {TaintEffect::kNoSchedule, TaintEffect::kPreferNoSchedule, TaintEffect::kNoExecute});
+}
+
+cluster::NodeConstraints RandomConstraints(Dice& dice) {
+  using Toleration = cluster::Toleration;
+  cluster::NodeConstraints constraints;
+  constraints.node_selector = dice.Texts();
+  constraints.has_affinity = dice.OneIn(3);
+  for (int64_t i = constraints.has_affinity ? dice.From(0, 2) : 0; i > 0; --i) {
+    constraints.affinity_terms.push_back({RandomRequirements(dice), RandomRequirements(dice)});
+  }
+  for (int64_t i = dice.From(0, 2); i > 0; --i) {
+    Toleration toleration{dice.WordOrNothing(),
+                          dice.Pick({Toleration::Op::kEqual, Toleration::Op::kExists}),
+                          dice.WordOrNothing(), dice.OneIn(2), TaintEffect::kNoSchedule};
+    if (!toleration.every_effect) toleration.effect = RandomEffect(dice);
+    constraints.tolerations.push_back(toleration);
+  }
+  return constraints;
+}
+
+// Any request that decoding can give.
+GpuRequest RandomGpus(Dice& dice) {
+  const auto count = static_cast<int32_t>(dice.OneIn(9) ? INT32_MAX : dice.From(1, 16));
+  switch (dice.From(0, 4)) {
+    case 0:
+      return {};
+    case 1:
+      return {count, cluster::kWholeGpu, MiB(0)};
+    case 2:
+      return {count, GpuMilli(dice.From(1, 999)), MiB(0)};
+    case 3:
+      return {count, GpuMilli(0), MiB(dice.From(1, 200'000))};
+    default:
+      return {count, GpuMilli(10 * dice.From(0, 100)), MiB(dice.From(1, 200'000))};
+  }
+}
+
+Pod RandomPod(Dice& dice) {
+  auto spec = std::make_shared<PodSpec>();
+  spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
+  spec->gpus = RandomGpus(dice);
+  spec->constraints = RandomConstraints(dice);
+  spec->priority = static_cast<int32_t>(dice.From(INT32_MIN, INT32_MAX));
+  spec->scheduler_name = dice.WordOrNothing();
+  Pod pod;
+  pod.spec = spec;
+  pod.uid = cluster::PodUid(dice.Word());
+  pod.key = {dice.Word(), dice.Word()};
+  pod.pod_group = dice.WordOrNothing();
+  pod.role = dice.WordOrNothing();
+  pod.owner_uid = dice.WordOrNothing();
+  pod.daemon = dice.OneIn(4);
+  using Phase = cluster::PodPhase;
+  pod.phase = dice.Pick(
+      {Phase::kPending, Phase::kRunning, Phase::kSucceeded, Phase::kFailed, Phase::kUnknown});
+  pod.deleting = dice.OneIn(4);
+  pod.gates = dice.Words();
+  pod.nominated_node = dice.WordOrNothing();
+  pod.node_name = dice.WordOrNothing();
+  const auto first = static_cast<uint16_t>(dice.From(0, 65'000));
+  for (int64_t i = dice.From(0, 8); i > 0; --i) {
+    pod.bound_gpus.push_back({static_cast<uint16_t>(first + 3 * i)});
+  }
+  pod.created = Time(dice.OneIn(5) ? 0 : dice.From(-62'135'596'800'000, 253'402'300'799'999));
+  pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
+  pod.defect = dice.OneIn(4) ? dice.Word() : "";
+  return pod;
+}
+
+bool Same(const Pod& a, const Pod& b) {
+  return a.uid == b.uid && a.key == b.key && *a.spec == *b.spec && a.pod_group == b.pod_group &&
+         a.role == b.role && a.owner_uid == b.owner_uid && a.daemon == b.daemon &&
+         a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
+         a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
+         a.bound_gpus == b.bound_gpus && a.created == b.created &&
+         a.resource_version == b.resource_version && a.defect == b.defect;
+}
+
+TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {
+  const uint64_t seed = std::random_device()();
+  CAPTURE(seed);
+  Dice dice(seed);
+  for (int round = 0; round < kRounds; ++round) {
+    const Pod pod = RandomPod(dice);
+    const std::string text = EncodePod(pod);
+    const cluster::Result<Pod> back = DecodePod(text);
+    CAPTURE(text);
+    if (!back.ok()) FAIL(back.error().ToString());
+    CAPTURE(EncodePod(*back));
+    REQUIRE(Same(pod, *back));
+  }
+}
+
+TEST_CASE("a pod of a manifest, without UID, is the same too", "[kube][roundtrip]") {
+  Dice dice(1);
+  Pod pod = RandomPod(dice);
+  pod.uid = {};
+  DecodeOptions options;
+  options.source = Source::kManifest;
+  const cluster::Result<Pod> back = DecodePod(EncodePod(pod), options);
+  REQUIRE(back.ok());
+  CHECK(back->uid.empty());
+}
+
+// Devices as labels describe them, or any others.
+std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
+  std::vector<cluster::Gpu> gpus;
+  const bool labelled = dice.OneIn(2);
+  const std::string model = dice.WordOrNothing();
+  uint16_t index = 0;
+  for (int64_t i = dice.From(0, 8); i > 0; --i) {
+    cluster::Gpu gpu;
+    gpu.index.value = index++;
+    gpu.model = model;
+    if (!labelled) {
+      index = static_cast<uint16_t>(index + dice.From(0, 3));
+      gpu.uuid = dice.WordOrNothing();
+      gpu.model = dice.WordOrNothing();
+      gpu.memory = MiB(dice.From(0, 200'000));
+      gpu.healthy = !dice.OneIn(4);
+      gpu.sharing = dice.Pick({GpuSharing::kExclusive, GpuSharing::kTimeSliced, GpuSharing::kMps,
+                               GpuSharing::kFractional, GpuSharing::kMig});
+      gpu.replicas = static_cast<int32_t>(dice.From(1, 10));
+    }
+    gpus.push_back(gpu);
+  }
+  if (labelled && !model.empty()) labels["nvidia.com/gpu.product"] = model;
+  if (dice.OneIn(5)) labels["nvidia.com/gpu.replicas"] = "2";
+  return gpus;
+}
+
+Node RandomNode(Dice& dice) {
+  Node node;
+  node.uid = cluster::NodeUid(dice.Word());
+  node.name = dice.Word();
+  node.labels = dice.Texts();
+  for (int64_t i = dice.From(0, 2); i > 0; --i) {
+    node.taints.push_back({dice.Word(), dice.WordOrNothing(), RandomEffect(dice)});
+  }
+  node.unschedulable = dice.OneIn(3);
+  node.ready = !dice.OneIn(3);
+  node.allocatable = {MilliCpu(dice.From(0, 500'000)), MiB(dice.From(0, 8'000'000)),
+                      dice.From(0, 250)};
+  node.gpus = RandomDevices(dice, node.labels);
+  return node;
+}
+
+TEST_CASE("a node that is written and read again is the same", "[kube][roundtrip]") {
+  const uint64_t seed = std::random_device()();
+  CAPTURE(seed);
+  Dice dice(seed);
+  for (int round = 0; round < kRounds; ++round) {
+    const Node node = RandomNode(dice);
+    const std::string text = EncodeNode(node);
+    const cluster::Result<DecodedNode> back = DecodeNode(text);
+    CAPTURE(text);
+    if (!back.ok()) FAIL(back.error().ToString());
+    CAPTURE(EncodeNode(back->node));
+    REQUIRE(node == back->node);
+  }
+}
+
+TEST_CASE("a node whose labels say everything needs no list of devices", "[kube][roundtrip]") {
+  Node node;
+  node.uid = cluster::NodeUid("u");
+  node.name = "n";
+  node.labels = {{"nvidia.com/gpu.product", "A100"}, {"nvidia.com/gpu.replicas", "4"}};
+  node.gpus.resize(1);
+  node.gpus[0].model = "A100";
+  node.gpus[0].sharing = GpuSharing::kTimeSliced;
+  node.gpus[0].replicas = 4;
+  CHECK(EncodeNode(node) ==
+        R"({"metadata":{"name":"n","uid":"u","creationTimestamp":null,"labels":{)"
+        R"("nvidia.com/gpu.product":"A100","nvidia.com/gpu.replicas":"4"}},"spec":{},)"
+        R"("status":{"allocatable":{"cpu":"0m","memory":"0Mi","nvidia.com/gpu":"4","pods":"0"},)"
+        R"("conditions":[{"type":"Ready","status":"True"}]}})");
+}
+
+}  // namespace
+}  // namespace muster::kube
