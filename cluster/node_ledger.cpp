@@ -40,6 +40,20 @@ class DeviceRoom {
     return true;
   }
 
+  // True when the planned shares are what `request` takes of these devices.
+  bool Meets(const std::vector<GpuShare>& plan, const GpuRequest& request) const {
+    int64_t count = 0;
+    for (const GpuShare& share : plan) {
+      const size_t at = Position(share.index);
+      if (at == room_.size()) return false;
+      const int64_t each = ShareOn(node_.gpus[at], request).value();
+      if (each <= 0 || share.taken.value() % each != 0) return false;
+      if (share.taken.value() != each && !Replicated(node_.gpus[at])) return false;
+      count += share.taken.value() / each;
+    }
+    return count == request.count;
+  }
+
   // Exactly the planned shares or nothing.
   bool TakePlanned(const std::vector<GpuShare>& plan, bool only_healthy,
                    std::vector<GpuShare>& taken) {
@@ -130,7 +144,8 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
     const PodEntry& entry = *entries[i];
     Grant& grant = grants[i];
     if (grant.settled || entry.plan == nullptr) continue;
-    if (entry.pod.bound() && entry.plan->gpus.empty()) continue;  // it says nothing about devices
+    // What it was planned with may not be what it asks for now.
+    if (entry.pod.bound() && !room.Meets(entry.plan->gpus, entry.pod.spec->gpus)) continue;
     // A promise of a device that broke down is not kept; a pod that runs on one still has it.
     const bool had = room.TakePlanned(entry.plan->gpus, entry.reserved(), grant.gpus);
     grant.settled = had || entry.reserved();
