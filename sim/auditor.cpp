@@ -37,7 +37,7 @@ class Auditor::Impl {
  private:
   struct NodeBook {
     std::map<PodUid, PodPtr> pods;  // live and bound
-    Time changed;                   // the node's record
+    Time changed;                   // when somebody else last changed what Muster can count on
   };
   struct GangBook {
     std::set<PodUid> bound;  // live, bound and not on their way out
@@ -47,8 +47,9 @@ class Auditor::Impl {
   };
 
   void See(const WatchEvent& event);
-  void SeePod(Change change, const PodPtr& pod);
-  void Judge(const ObjectKey& gang);
+  void SeePod(Change change, const PodPtr& pod, Time at);
+  void Judge(const ObjectKey& gang, Time at);
+  void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckDevices(const std::string& node, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
@@ -76,13 +77,13 @@ void Auditor::Impl::See(const WatchEvent& event) {
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
     nodes_[(*node)->node.name].changed = event.at;
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
-    SeePod(event.change, *pod);
+    SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
-    if (gangs_.contains((*group)->group.key)) Judge((*group)->group.key);
+    if (gangs_.contains((*group)->group.key)) Judge((*group)->group.key, event.at);
   }
 }
 
-void Auditor::Impl::SeePod(Change change, const PodPtr& pod) {
+void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const PodUid& uid = pod->pod.uid;
   const bool live = change != Change::kDeleted && Live(pod->pod);
   const auto known = bound_to_.find(uid);
@@ -91,7 +92,11 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod) {
     book.pods[uid] = pod;
     if (known == bound_to_.end()) {
       bound_to_[uid] = pod->pod.node_name;
-      if (Musters(pod->pod)) CheckBinding(*pod);
+      if (Musters(pod->pod)) {
+        CheckBinding(*pod);
+      } else {
+        book.changed = at;  // others bind as they please
+      }
       CheckDevices(pod->pod.node_name, book);
     }
   } else if (known != bound_to_.end()) {
@@ -115,11 +120,11 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod) {
   } else {
     gang.succeeded.erase(uid);
   }
-  Judge(key);
+  Judge(key, at);
 }
 
 // Brings up to date whether a gang is partially bound, and since when.
-void Auditor::Impl::Judge(const ObjectKey& key) {
+void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto found = gangs_.find(key);
   GangBook& gang = found->second;
   const PodGroupPtr group = api_.FindPodGroup(key);
@@ -134,10 +139,12 @@ void Auditor::Impl::Judge(const ObjectKey& key) {
   const bool partial = bound > 0 && bound + succeeded < need && !gang.started;
   if (partial != (gang.partial_since != Time::Never())) {
     if (partial) {
-      gang.partial_since = loop_.now();
+      gang.partial_since = at;
       partial_.emplace(gang.partial_since, key);
     } else {
-      partial_.erase({gang.partial_since, key});
+      if (partial_.erase({gang.partial_since, key}) > 0) {
+        CheckPartial(gang.partial_since, key, at);
+      }
       gang.partial_since = Time::Never();
     }
   }
@@ -205,6 +212,13 @@ void Auditor::Impl::CheckDevices(const std::string& name, const NodeBook& book) 
   }
 }
 
+void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
+  if (since + options_.partial_limit + options_.slack >= until) return;
+  Find("gang " + gang.ToString() + " is partially bound from " +
+       std::to_string(since.milliseconds()) + " to " + std::to_string(until.milliseconds()) +
+       " ms at least");
+}
+
 std::vector<std::string> Auditor::Impl::Check() {
   while (const WatchEvent* next = watch_->Peek()) {
     const WatchEvent event = *next;
@@ -214,8 +228,7 @@ std::vector<std::string> Auditor::Impl::Check() {
   const cluster::Duration limit = options_.partial_limit + options_.slack;
   while (!partial_.empty() && partial_.begin()->first + limit < loop_.now()) {
     const auto [since, key] = *partial_.begin();
-    Find("gang " + key.ToString() + " is partially bound since " +
-         std::to_string(since.milliseconds()) + " ms");
+    CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once
   }
   if (muster_ != nullptr && options_.ask_engine) {

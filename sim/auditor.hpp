@@ -24,9 +24,9 @@ struct AuditorOptions {
   std::vector<std::string> scheduler_names = {"muster"};  // whose pods rules 2 and 3 are for
   cluster::Duration partial_limit = cluster::Seconds(60);
   cluster::Duration slack = cluster::Seconds(30);  // evictions take their time
-  // A Binding may be under way while its node changes: for this long after a node's change rule 2
-  // is not judged there.
-  cluster::Duration node_slack = cluster::Duration(0);
+  // A Binding may be under way while its node changes, or while another scheduler's pod takes room
+  // there: for this long afterwards rule 2 is not judged on that node.
+  cluster::Duration node_slack{};
   bool ask_engine = true;
 };
 

@@ -1,5 +1,7 @@
 #include "sim/kubelet.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -29,6 +31,11 @@ class Kubelet::Impl {
     Time kill = Time::Never();   // its deletion is over then
     std::string node;
   };
+  // Members of one PodGroup that run or have succeeded.
+  struct Company {
+    std::set<PodUid> running;
+    std::set<PodUid> succeeded;
+  };
 
   void OnEvent(const WatchEvent& event);
   void OnNode(Change change, const cluster::Node& node);
@@ -37,6 +44,9 @@ class Kubelet::Impl {
   void Arrange(const PodRecord& pod);
   void Act(const PodUid& uid);
   void Post(const PodUid& uid, Time at);
+  // Lets the members' run time begin, if enough of them run.
+  void Meet(const PodRecord& pod);
+  void Forget(const PodRecord& pod);
   void RemoveOrphans(const std::string& node);
   bool Alive(const std::string& node) const;
 
@@ -44,6 +54,7 @@ class Kubelet::Impl {
   ApiServer& api_;
   const KubeletOptions options_;
   Random random_;
+  std::map<cluster::ObjectKey, Company> companies_;
   std::unordered_map<PodUid, Known> known_;                    // bound pods that exist
   std::unordered_map<std::string, std::set<PodUid>> pods_on_;  // of these, by node
   std::unique_ptr<Informer> informer_;
@@ -74,6 +85,7 @@ void Kubelet::Impl::OnPod(Change change, const PodPtr& pod) {
   if (change == Change::kDeleted) {
     const auto found = known_.find(uid);
     if (found == known_.end()) return;
+    Forget(*pod);
     pods_on_[found->second.node].erase(uid);
     known_.erase(found);
     return;
@@ -106,9 +118,40 @@ void Kubelet::Impl::Arrange(const PodRecord& pod) {
     post_once(known.kill, std::min(limit, pod.delete_at.value_or(now)));
   } else if (pod.pod.phase == PodPhase::kPending) {
     if (known.start == Time::Never()) post_once(known.start, now + options_.start_delay);
+  } else if (!pod.pod.pod_group.empty()) {
+    Meet(pod);
   } else if (pod.pod.phase == PodPhase::kRunning && pod.runs_for) {
     post_once(known.stop, pod.running_at.value_or(now) + *pod.runs_for);
   }
+}
+
+void Kubelet::Impl::Meet(const PodRecord& pod) {
+  const cluster::ObjectKey key{pod.pod.key.ns, pod.pod.pod_group};
+  Company& company = companies_[key];
+  if (pod.pod.phase == PodPhase::kRunning) {
+    company.running.insert(pod.pod.uid);
+  } else {
+    company.running.erase(pod.pod.uid);
+    if (pod.pod.phase == PodPhase::kSucceeded) company.succeeded.insert(pod.pod.uid);
+  }
+  const PodGroupPtr group = api_.FindPodGroup(key);
+  const int64_t need = group == nullptr ? 0 : group->group.min_member;
+  if (static_cast<int64_t>(company.running.size() + company.succeeded.size()) < need) return;
+  for (const PodUid& uid : company.running) {
+    Known& member = known_.at(uid);
+    const PodPtr record = member.stop == Time::Never() ? api_.FindPod(uid) : nullptr;
+    if (record == nullptr || !record->runs_for) continue;
+    member.stop = loop_.now() + *record->runs_for;
+    Post(uid, member.stop);
+  }
+}
+
+void Kubelet::Impl::Forget(const PodRecord& pod) {
+  const auto found = companies_.find({pod.pod.key.ns, pod.pod.pod_group});
+  if (found == companies_.end()) return;
+  found->second.running.erase(pod.pod.uid);
+  found->second.succeeded.erase(pod.pod.uid);
+  if (found->second.running.empty() && found->second.succeeded.empty()) companies_.erase(found);
 }
 
 void Kubelet::Impl::Post(const PodUid& uid, Time at) {

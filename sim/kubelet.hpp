@@ -1,7 +1,8 @@
 // Kubelet: all nodes' kubelets in one. A pod bound to a ready node becomes Running, then Succeeded
-// when its simulated run time is over; a deleted pod goes when its grace is over. On a node that is
-// not ready nothing moves until it is ready again; when a node is deleted, its pods are removed
-// after a while (the pod garbage collector's work).
+// when its simulated run time is over. For a member of a gang that time begins when minMember of
+// its members run: until then they wait for each other. A deleted pod goes when its grace is over.
+// On a node that is not ready nothing moves until it is ready again; when a node is deleted, its
+// pods are removed after a while (the pod garbage collector's work).
 //
 // Owned by sim::Cluster, driven by its loop; one thread at a time.
 #pragma once

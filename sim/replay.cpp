@@ -179,8 +179,9 @@ class Run {
     for (const PodRecord& pod : trace_.jobs[index].pods) {
       const PodPtr found = cluster_.api().FindPod(pod.pod.key);
       if (!found) continue;
-      MUSTER_CHECK(
-          cluster_.api().DeletePod(Actor::kUser, {found->pod.key, found->pod.uid}, Duration(0)).ok());
+      MUSTER_CHECK(cluster_.api()
+                       .DeletePod(Actor::kUser, {found->pod.key, found->pod.uid}, Duration(0))
+                       .ok());
     }
     cluster_.loop().RunUntil(cluster_.loop().now());
   }
