@@ -1,27 +1,29 @@
 #include "config/nearest_word.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace muster::config {
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Levenshtein's distance, one row of the table at a time.
+// Letters to add, drop, change or swap with the next, by the table of all pairs of beginnings.
 std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) table[0][j] = j;
+  const auto same = [&](std::size_t i, std::size_t j) { return Lower(a[i]) == Lower(b[j]); };
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (Lower(a[i]) == Lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, change});
+      const std::size_t change = table[i][j] + (same(i, j) ? 0 : 1);
+      std::size_t least = std::min({table[i][j + 1] + 1, table[i + 1][j] + 1, change});
+      if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j)) {
+        least = std::min(least, table[i - 1][j - 1] + 1);
+      }
+      table[i + 1][j + 1] = least;
     }
   }
-  return row.back();
+  return table[a.size()][b.size()];
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 namespace muster::config {
 
-// The word of `known` with the fewest letters to add, drop or change, upper case or lower case
-// being the same; the first of equals. Nothing when even that one is more than a third of its
-// letters away.
+// The word of `known` with the fewest letters to add, drop, change or swap, upper case or lower
+// case being the same; the first of equals. Nothing when even that is more than a third of its
+// letters.
 std::optional<std::string> NearestWord(std::string_view typed,
                                        const std::vector<std::string>& known);
 

@@ -313,7 +313,11 @@ void TreeBuilder::Attach(Anchored finished, YAML::anchor_t anchor) {
   if (around.content.node.kind == YamlNode::Kind::kSequence) {
     around.content.node.items.push_back(std::move(finished.node));
   } else {
-    around.content.node.entries.back().value = std::move(finished.node);
+    YamlEntry& entry = around.content.node.entries.back();
+    // The mark of nothing is that of what comes next, which may be anywhere.
+    const bool elsewhere = finished.node.mark.line != entry.mark.line;
+    if (finished.node.kind == YamlNode::Kind::kNull && elsewhere) finished.node.mark = entry.mark;
+    entry.value = std::move(finished.node);
     around.expects_value = false;
   }
 }
@@ -324,7 +328,7 @@ struct Wording {
 };
 
 // What yaml-cpp says, in the words of somebody who edits a file.
-constexpr std::array<Wording, 10> kWordings = {{
+constexpr std::array<Wording, 11> kWordings = {{
     {"illegal map value",
      "expected no ': ' here (is the line indented too far, or are quotes missing?)"},
     {"illegal block entry", "expected a value, found '-': begin the list on the next line"},
@@ -334,7 +338,9 @@ constexpr std::array<Wording, 10> kWordings = {{
     {"end of sequence not found", "expected \"- item\", indented as the lines above"},
     {"end of map flow not found", "expected ',' or '}'"},
     {"end of sequence flow not found", "expected ',' or ']'"},
-    {"unknown escape character", "expected an escape that YAML knows after '\\\\'"},
+    {"unknown escape character", "expected an escape that YAML knows after '\\'"},
+    {"the referenced anchor is not defined",
+     "expected an anchor ('&') of this name before the alias"},
     {"unknown token", "expected a value, found a character that cannot begin one without quotes"},
 }};
 

@@ -1,0 +1,169 @@
+#include <catch2/catch.hpp>
+
+#include "config/policy_file.hpp"
+
+namespace muster::config {
+namespace {
+
+constexpr const char* kHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+
+struct Case {
+  std::string text;
+  std::string want;
+};
+
+std::string ErrorOf(const std::string& text) {
+  const auto policy = LoadPolicy(text, "p.yaml");
+  return policy.ok() ? "" : policy.error().ToString();
+}
+
+TEST_CASE("a file that is no policy is refused", "[config][policy]") {
+  const Case c = GENERATE(values<Case>({
+      {"",
+       "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found no "
+       "text"},
+      {"# all commented out\n",
+       "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found no "
+       "text"},
+      {"gangs: {}\n", "p.yaml:1:1: apiVersion: expected muster.dev/v1alpha1, found nothing"},
+      {"apiVersion: muster.dev/v1alpha1\n", "p.yaml:1:1: kind: expected Policy, found nothing"},
+      {"kind: Policy\napiVersion: v1\n",
+       "p.yaml:2:13: apiVersion: expected muster.dev/v1alpha1, found \"v1\""},
+      {"kind: [Policy]\napiVersion: muster.dev/v1alpha1\n",
+       "p.yaml:1:7: kind: expected Policy, found a list"},
+      {"- a\n", "p.yaml:1:1: expected a policy (\"key: value\" lines), found a list"},
+      {"policy\n", "p.yaml:1:1: expected a policy (\"key: value\" lines), found \"policy\""},
+      {"a: 1\n---\nb: 1\n", "p.yaml:3:1: expected one document, found 2"},
+      {std::string(kMaxPolicyBytes + 1, '\n'),
+       "p.yaml: expected at most 1048576 bytes, found 1048577"},
+  }));
+  CHECK(ErrorOf(c.text) == c.want);
+}
+
+// Lines 1 and 2 are the head.
+TEST_CASE("what is wrong with a policy is told by line, column and field", "[config][policy]") {
+  const Case c = GENERATE(values<Case>({
+      {"gangs:\n  partialTimout: 1m\n",
+       "p.yaml:4:3: gangs.partialTimout: unknown field, did you mean partialTimeout?"},
+      {"gang: {}\n", "p.yaml:3:1: gang: unknown field, did you mean gangs?"},
+      {"partialTimeout: 1m\n",
+       "p.yaml:3:1: partialTimeout: unknown field, did you mean gangs.partialTimeout?"},
+      {"placement:\n  colour: red\n",
+       "p.yaml:4:3: placement.colour: unknown field, expected strategy"},
+      {"gangs:\n  backoff:\n    third: 1s\n",
+       "p.yaml:5:5: gangs.backoff.third: unknown field, expected first or max"},
+      {"\"a: b\": 1\n",
+       "p.yaml:3:1: \"a: b\": unknown field, expected apiVersion, kind, schedulerNames, "
+       "namespaces, "
+       "placement, gangs, extender or metrics"},
+      {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
+       "p.yaml:5:3: expected each key once, found \"maxMembers\" again (first on line 4)"},
+      {"gangs: 5\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found \"5\""},
+      {"gangs: []\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found a list"},
+      {"placement: {strategy: BinPack}\n",
+       "p.yaml:3:23: placement.strategy: expected binpack or spread, found \"BinPack\""},
+      {"placement:\n  strategy:\n",
+       "p.yaml:4:3: placement.strategy: expected binpack or spread, found nothing"},
+      {"gangs: {partialGang: {}}\n",
+       "p.yaml:3:22: gangs.partialGang: expected evict or hold, found a map"},
+      {"gangs: {strictOrder: yes}\n",
+       "p.yaml:3:22: gangs.strictOrder: expected true or false, found \"yes\""},
+      {"gangs: {strictOrder: \"true\"}\n",
+       "p.yaml:3:22: gangs.strictOrder: expected true or false, found the text \"true\""},
+      {"gangs:\n  partialTimeout: 90\n",
+       "p.yaml:4:19: gangs.partialTimeout: expected a duration from 1s to 1h, such as 90s or "
+       "1h30m, "
+       "found \"90\""},
+      {"gangs:\n  partialTimeout: 2h\n",
+       "p.yaml:4:19: gangs.partialTimeout: expected a duration from 1s to 1h, such as 90s or "
+       "1h30m, "
+       "found \"2h\""},
+      {"gangs:\n  partialTimeout: [1m]\n",
+       "p.yaml:4:19: gangs.partialTimeout: expected a duration from 1s to 1h, such as 90s or "
+       "1h30m, "
+       "found a list"},
+      {"extender: {limits: {body: 4MB}}\n",
+       "p.yaml:3:27: extender.limits.body: expected a size from 1KiB to 1GiB, such as 512KiB or "
+       "4MiB, found \"4MB\""},
+      {"extender: {limits: {body: 4194304}}\n",
+       "p.yaml:3:27: extender.limits.body: expected a size from 1KiB to 1GiB, such as 512KiB or "
+       "4MiB, found \"4194304\""},
+      {"schedulerNames: muster\n",
+       "p.yaml:3:17: schedulerNames: expected a list such as [first, second], found \"muster\""},
+      {"schedulerNames: [muster, 12]\n",
+       "p.yaml:3:26: schedulerNames[1]: expected a schedulerName (lower-case letters, digits, '-' "
+       "and '.'), found 12, which YAML takes for a number or a truth value: put it in quotes"},
+      {"namespaces: {deny: [a, b, a]}\n",
+       "p.yaml:3:27: namespaces.deny[2]: expected each entry once, found \"a\" again (first as "
+       "[0])"},
+      {"namespaces: {deny: [Team_A]}\n",
+       "p.yaml:3:21: namespaces.deny[0]: expected a Kubernetes namespace, found \"Team_A\""},
+      {"namespaces: {allow: [null]}\n",
+       "p.yaml:3:22: namespaces.allow[0]: expected a Kubernetes namespace, found nothing"},
+      {"extender: {address: localhost}\n",
+       "p.yaml:3:21: extender.address: expected an address such as 127.0.0.1:8888, [::1]:8888 or "
+       ":8888, found \"localhost\""},
+      {"extender: {address: \"host:65536\"}\n",
+       "p.yaml:3:21: extender.address: expected an address such as 127.0.0.1:8888, [::1]:8888 or "
+       ":8888, found the text \"host:65536\""},
+      {"extender: {address: \"::1:80\"}\n",
+       "p.yaml:3:21: extender.address: expected an address such as 127.0.0.1:8888, [::1]:8888 or "
+       ":8888, found the text \"::1:80\""},
+      {"extender: {tls: {certFile: \"a\\nb\"}}\n",
+       "p.yaml:3:28: extender.tls.certFile: expected the path of a file, found the text \"a\\nb\""},
+      {"a: &x 1\n",
+       "p.yaml:3:4: expected a value, found an anchor ('&'): anchors and aliases are not "
+       "supported"},
+      // Of several errors the first in the file counts.
+      {"metrics: {address: 1}\ngangs: {maxMembers: x}\n",
+       "p.yaml:3:20: metrics.address: expected an address such as 127.0.0.1:8888, [::1]:8888 or "
+       ":8888, found 1, which YAML takes for a number or a truth value: put it in quotes"},
+  }));
+  CAPTURE(c.text);
+  CHECK(ErrorOf(kHead + c.text) == c.want);
+}
+
+TEST_CASE("whole numbers that readers might take differently are refused", "[config][policy]") {
+  const std::string number = GENERATE(
+      as<std::string>{}, "012", "1e3", "0x10", "0b11", "0o17", "1_000", "+5", "-5", "1.0", "0",
+      "100001", "9223372036854775808", "99999999999999999999", "1e400", ".inf", "five", "true");
+  CHECK(ErrorOf(kHead + ("gangs: {maxMembers: " + number + "}\n")) ==
+        "p.yaml:3:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"" +
+            number + "\"");
+}
+
+TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
+  const Case c = GENERATE(values<Case>({
+      {"namespaces: {allow: [a], deny: [b, a]}\n",
+       "p.yaml:3:32: namespaces.deny: expected no namespace that namespaces.allow has too, found "
+       "\"a\""},
+      {"gangs:\n  backoff: {first: 10m}\n",
+       "p.yaml:4:12: gangs.backoff.max: expected at least gangs.backoff.first (10m), found 5m"},
+      {"extender:\n  limits:\n    bufferedBodies: 1MiB\n",
+       "p.yaml:5:21: extender.limits.bufferedBodies: expected at least extender.limits.body "
+       "(32MiB), "
+       "found 1MiB"},
+      {"extender: {tls: {certFile: a}}\n",
+       "p.yaml:3:17: extender.tls.keyFile: expected the key of extender.tls.certFile, found "
+       "nothing"},
+      {"extender: {tls: {keyFile: a}}\n",
+       "p.yaml:3:17: extender.tls.certFile: expected the certificate of extender.tls.keyFile, "
+       "found "
+       "nothing"},
+      {"extender: {tls: {clientCaFile: a}}\n",
+       "p.yaml:3:32: extender.tls.clientCaFile: expected extender.tls.certFile and keyFile beside "
+       "it: callers show certificates only to a server that has one"},
+      {"extender: {tls: {certFile: a, keyFile: b, allowedClientNames: [c]}}\n",
+       "p.yaml:3:63: extender.tls.allowedClientNames: expected extender.tls.clientCaFile beside "
+       "it: "
+       "names in unchecked certificates prove nothing"},
+      {"extender: {address: \":80\"}\nmetrics: {address: \":80\"}\n",
+       "p.yaml:4:20: metrics.address: expected another address than extender.address"},
+      {"extender: {address: \":0\"}\nmetrics: {address: \":0\"}\n", ""},
+  }));
+  CAPTURE(c.text);
+  CHECK(ErrorOf(kHead + c.text) == c.want);
+}
+
+}  // namespace
+}  // namespace muster::config
