@@ -165,9 +165,9 @@ void JsonView::Problem(const Error& error) const {
 }
 
 std::string JsonView::Place() const {
+  if (outer_ == nullptr) return std::string(name_);
   const std::string step =
       name_.data() != nullptr ? PathStep(name_) : "[" + std::to_string(index_) + "]";
-  if (outer_ == nullptr) return step;
   return step.front() == '[' ? outer_->Place() + step : outer_->Place() + "." + step;
 }
 
