@@ -63,6 +63,8 @@ class HttpClientPool {
  public:
   explicit HttpClientPool(HttpClientOptions options, std::size_t max_idle = 64);
   ~HttpClientPool();
+  HttpClientPool(const HttpClientPool&) = delete;
+  HttpClientPool& operator=(const HttpClientPool&) = delete;
 
   cluster::Result<HttpReply> Get(const std::string& path);
   cluster::Result<HttpReply> Post(const std::string& path, const std::string& body,

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "extender/http_channel.hpp"
 #include "extender/http_head.hpp"
@@ -28,7 +29,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // What all connections of a server share. Atomics are independent counters; nothing is ordered by
 // them.
 struct HttpShared {
-  explicit HttpShared(const HttpServerOptions& server_options) : options(server_options) {}
+  explicit HttpShared(HttpServerOptions server_options) : options(std::move(server_options)) {}
 
   const HttpServerOptions options;
   const TlsContext* tls = nullptr;  // set before the first connection

@@ -71,6 +71,16 @@ void SetUpProcess() {
   ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
 }
 
+// cpp-httplib sets up its tables at the first request. Doing that before there are workers spares
+// the first caller and makes the tables older than any thread that reads them.
+void WarmUpLibrary(HttpShared& shared) {
+  const HttpRouter no_routes;
+  IncomingRequest request;
+  request.head.method = "GET";
+  request.head.target = "/";
+  HttplibProcessor(no_routes, shared).Process(std::move(request));
+}
+
 // What one worker thread needs for itself.
 struct WorkerTools {
   WorkerTools(const HttpRouter& router, HttpShared& shared) : processor(router, shared) {}
@@ -190,6 +200,7 @@ Status HttpServer::Impl::Start() {
   stop.data.u64 = kStopEvent;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &stop);
 
+  WarmUpLibrary(shared_);
   started_ = true;
   if (!pool_.Start()) return Error{Code::kExhausted, "the system gives no threads", ""};
   timekeeper_ = std::thread([this] { KeepTime(); });
