@@ -7,31 +7,109 @@ namespace muster::policy {
 using cluster::GpuMilli;
 using cluster::GpuShare;
 
-std::optional<std::vector<GpuShare>> ChooseDevices(const cluster::Node& node,
-                                                   std::span<const int16_t> free,
-                                                   const cluster::GpuRequest& request,
-                                                   Strategy strategy) {
-  std::vector<GpuShare> chosen;
-  if (request.none()) return chosen;
-  struct Fit {
-    int64_t room;
-    GpuShare share;
-  };
-  std::vector<Fit> fits;
-  for (size_t i = 0; i < free.size(); ++i) {
-    const GpuMilli share = cluster::ShareOn(node.gpus[i], request);
-    if (share.value() > 0 && share.value() <= free[i])
-      fits.push_back({free[i], {node.gpus[i].index, share}});
+namespace {
+
+constexpr int16_t kWhole = static_cast<int16_t>(cluster::kWholeGpu.value());
+
+struct Fit {
+  int64_t preference = 0;  // smaller first
+  int64_t tie = 0;         // smaller first
+  GpuShare share;
+};
+
+int64_t PreferenceOf(const DeviceView& view, size_t i, DeviceOrder order) {
+  switch (order) {
+    case DeviceOrder::kTightest:
+      return view.free[i];
+    case DeviceOrder::kEmptiest:
+      return -view.free[i];
+    case DeviceOrder::kMostTurns:
+      return -view.TurnsAt(i);
   }
-  const auto count = static_cast<size_t>(request.count);
+  return 0;
+}
+
+// Where what is taken depends on the device, there is no short cut.
+std::optional<DeviceUse> UseOfChosen(const DeviceView& view, DeviceOrder order) {
+  const auto chosen = ChooseDevices(view, order);
+  if (!chosen) return std::nullopt;
+  DeviceUse use;
+  auto next = chosen->begin();
+  for (size_t i = 0; i < view.free.size() && next != chosen->end(); ++i) {
+    if (view.node.gpus[i].index != next->index) continue;
+    use.milli += static_cast<int32_t>(next->taken.value());
+    if (view.free[i] == kWhole) ++(next->taken == cluster::kWholeGpu ? use.whole : use.opened);
+    ++next;
+  }
+  return use;
+}
+
+}  // namespace
+
+std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, DeviceOrder order) {
+  std::vector<GpuShare> chosen;
+  if (view.request.none()) return chosen;
+  std::vector<Fit> fits;
+  fits.reserve(view.free.size());
+  for (size_t i = 0; i < view.free.size(); ++i) {
+    const int64_t share = view.ShareAt(i);
+    if (share <= 0 || share > view.free[i]) continue;
+    fits.push_back(
+        {PreferenceOf(view, i, order), -view.free[i], {view.node.gpus[i].index, GpuMilli(share)}});
+  }
+  const auto count = static_cast<size_t>(view.request.count);
   if (fits.size() < count) return std::nullopt;
-  std::stable_sort(fits.begin(), fits.end(), [&](const Fit& a, const Fit& b) {
-    return strategy == Strategy::kBinpack ? a.room < b.room : a.room > b.room;
+  std::sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) {
+    if (a.preference != b.preference) return a.preference < b.preference;
+    return a.tie != b.tie ? a.tie < b.tie : a.share.index < b.share.index;
   });
+  chosen.reserve(count);
   for (size_t i = 0; i < count; ++i) chosen.push_back(fits[i].share);
-  std::sort(chosen.begin(), chosen.end(),
-            [](const GpuShare& a, const GpuShare& b) { return a.index < b.index; });
+  std::sort(chosen.begin(), chosen.end());
   return chosen;
+}
+
+std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order) {
+  if (view.share < 0) return UseOfChosen(view, order);
+  if (view.share == 0) return std::nullopt;
+  const int32_t count = view.request.count;
+  int32_t fitting = 0;
+  int32_t fresh = 0;  // fully free ones among them
+  for (const int16_t free : view.free) {
+    fitting += free >= view.share ? 1 : 0;
+    fresh += free == kWhole ? 1 : 0;
+  }
+  if (fitting < count) return std::nullopt;
+  DeviceUse use;
+  use.milli = count * view.share;
+  // The tightest devices are the shared ones, the emptiest the fresh ones.
+  const int32_t taken = order == DeviceOrder::kTightest ? std::max(count - (fitting - fresh), 0)
+                                                        : std::min(count, fresh);
+  (view.share == kWhole ? use.whole : use.opened) = taken;
+  return use;
+}
+
+int64_t PodsOnDevices(const DeviceView& view, int64_t limit) {
+  if (view.request.none()) return limit;
+  int64_t turns = 0;
+  for (size_t i = 0; i < view.free.size(); ++i) turns += view.TurnsAt(i);
+  const int64_t count = view.request.count;
+  const auto feasible = [&](int64_t pods) {
+    int64_t usable = 0;
+    for (size_t i = 0; i < view.free.size(); ++i) usable += std::min(view.TurnsAt(i), pods);
+    return usable >= count * pods;
+  };
+  int64_t low = 0;
+  int64_t high = std::min(limit, turns / count);
+  while (low < high) {
+    const int64_t middle = high - (high - low) / 2;
+    if (feasible(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
 }
 
 }  // namespace muster::policy

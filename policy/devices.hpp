@@ -1,5 +1,5 @@
-// ChooseDevices: which GPUs of a node a pod gets. The one place where devices are chosen. Pure; any
-// thread.
+// ChooseDevices: which GPUs of a node a pod gets, the one place where devices are chosen; and what
+// a choice would cost, for scoring (internal to policy/). Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,53 @@
 #include <vector>
 
 #include "cluster/allocation.hpp"
+#include "cluster/node.hpp"
+#include "cluster/resources.hpp"
 #include "policy/placement.hpp"
+#include "policy/score.hpp"
 
 namespace muster::policy {
 
-// `free` in the order of node.gpus. Nothing when the devices do not suffice; an empty list when
-// none are asked for.
-//   whole GPUs   the lowest-numbered fully free ones
-//   shares       binpack: the devices with least room that fits; spread: those with most; ties to
-//   the lower index
-std::optional<std::vector<cluster::GpuShare>> ChooseDevices(const cluster::Node& node,
-                                                            std::span<const int16_t> free,
-                                                            const cluster::GpuRequest& request,
-                                                            Strategy strategy);
+// Which of the devices that fit come first; the lower index on a tie. Among whole exclusive devices
+// that is the lowest-numbered free ones.
+//   kTightest    least free: shares fill devices that are shared already
+//   kEmptiest    most free: those who share a device are as few as can be
+//   kMostTurns   those that can serve most further pods of the kind: of equal pods that want
+//   several
+//                devices each, as many as can be find room (any other order may strand turns)
+enum class DeviceOrder { kTightest, kEmptiest, kMostTurns };
+
+constexpr DeviceOrder DeviceOrderOf(Strategy strategy) {
+  return strategy == Strategy::kBinpack ? DeviceOrder::kTightest : DeviceOrder::kEmptiest;
+}
+
+// The devices of one node as one kind of request sees them.
+struct DeviceView {
+  const cluster::Node& node;
+  std::span<const int16_t> free;  // milli, in the order of node.gpus
+  const cluster::GpuRequest& request;
+  int16_t share;  // of each device, or Eligibility::kDiffers
+
+  // Milli that the request takes of device `i`; 0: it cannot serve it.
+  int64_t ShareAt(size_t i) const {
+    return share >= 0 ? share : cluster::ShareOn(node.gpus[i], request).value();
+  }
+  // How many shares are free on device `i`.
+  int64_t TurnsAt(size_t i) const {
+    const int64_t each = ShareAt(i);
+    return each > 0 ? free[i] / each : 0;
+  }
+};
+
+// `request.count` distinct devices, ordered by index; nothing when there are not so many.
+std::optional<std::vector<cluster::GpuShare>> ChooseDevices(const DeviceView& view,
+                                                            DeviceOrder order);
+
+// What ChooseDevices would take, without the list. `order` is not kMostTurns.
+std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order);
+
+// How many pods with this request find devices one after the other, at most `limit`: the largest t
+// with Σ min(turns, t) ≥ count · t, which choosing by kMostTurns attains.
+int64_t PodsOnDevices(const DeviceView& view, int64_t limit);
 
 }  // namespace muster::policy

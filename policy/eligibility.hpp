@@ -1,28 +1,72 @@
-// Eligibility: what can be said about (pod spec, node) as long as the node records stay as they
-// are, so that a placement looks at free numbers only (internal to policy/). Immutable once built.
+// Eligibility: what the node records alone say about (pod shape, node), so that a placement looks
+// at free numbers only (internal to policy/). Owned by a Placer's memory; not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
+#include "policy/placement.hpp"
 
 namespace muster::policy {
 
-// Why a node is out whatever is free on it; in the order in which kube-scheduler looks.
-enum class Bar : uint8_t { kNone, kNoNode, kUnschedulable, kTaint, kConstraint };
+// Why a node is out whatever is free on it. Bits, because which of them count depends on
+// NodeFilter.
+struct Bar {
+  static constexpr uint8_t kNoNode = 1;
+  static constexpr uint8_t kUnschedulable = 2;
+  // A taint that the control plane puts on a node while it is cordoned or not ready: the same fact
+  // told twice.
+  static constexpr uint8_t kPassingTaint = 4;
+  static constexpr uint8_t kTaint = 8;
+  static constexpr uint8_t kConstraint = 16;
 
-struct Eligibility {
-  std::vector<Bar> bars;  // by node index
-  // What the pod takes of each device where all devices of the node are alike; -1: they differ; 0:
-  // they cannot serve it.
-  std::vector<int16_t> share;
+  static constexpr uint8_t Counting(NodeFilter filter) {
+    return filter == NodeFilter::kSchedulable ? 0xff : kNoNode | kTaint | kConstraint;
+  }
 };
 
-Eligibility Judge(const cluster::PodSpec& spec, const cluster::NodeTable& nodes);
+// What scoring wants to know of a node beside its free numbers.
+struct NodeFacts {
+  int64_t cpu = 0;    // allocatable, in milli-CPU
+  uint32_t rank = 0;  // position of its name among all names
+  bool has_gpus = false;
+  bool operator==(const NodeFacts&) const = default;
+};
 
-// Position of each node in the order of names, by node index.
-std::vector<uint32_t> NameRanks(const cluster::NodeTable& nodes);
+class Eligibility {
+ public:
+  // What a pod takes of each device of a node whose healthy devices are not all alike.
+  static constexpr int16_t kDiffers = -1;
+
+  // Takes over a new table of nodes. Returns the chunks (of FreeTable::kChunk nodes) in which
+  // anything said below changed. The vectors handed out stay where they are and are up to date
+  // again.
+  std::vector<uint32_t> Follow(const std::shared_ptr<const cluster::NodeTable>& nodes);
+
+  // By node index: bits of Bar.
+  const std::vector<uint8_t>& BarsFor(const cluster::NodeConstraints& constraints);
+  // By node index: what the request takes of each device of that node (cluster::ShareOn), kDiffers,
+  // or 0 when no device can serve it.
+  const std::vector<int16_t>& SharesFor(const cluster::GpuRequest& request);
+  const NodeFacts& facts(cluster::NodeIndex node) const { return facts_[node.value]; }
+
+  // Drops what is known of constraints and requests; vectors handed out are gone.
+  void Forget();
+
+ private:
+  const cluster::Node* node(size_t i) const { return (*nodes_)[i].get(); }
+  bool SameNames(const cluster::NodeTable& nodes) const;
+  void RankNames();
+  void Learn(size_t i);
+
+  std::shared_ptr<const cluster::NodeTable> nodes_;  // what everything below is about
+  std::vector<NodeFacts> facts_;
+  std::map<cluster::NodeConstraints, std::vector<uint8_t>> bars_;
+  std::map<cluster::GpuRequest, std::vector<int16_t>> shares_;
+};
 
 }  // namespace muster::policy

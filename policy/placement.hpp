@@ -1,17 +1,19 @@
 // PlaceGang: finds nodes and GPUs for a whole gang at once, or says why it cannot be done.
 //
 // Pure functions of their arguments: no clock, no randomness, the same answer for the same input.
-// Any thread.
 //
 // 1. All demands are placed in `tx` or, when the answer is not placed, `tx` is as it was before.
 // 2. Every placed pod satisfies its constraints (labels, taints, schedulable node), its resources
-// and its devices.
-// 3. A pod with a `preferred` node gets that node if it fits there; excluded nodes are never used.
-// 4. Ties are broken by node name order as given by NodeOrder, then by GPU index: the outcome does
-// not depend on
-//    addresses or on the order in which nodes were learnt.
-// 5. When it does not fit, `shortage` names the first demand that failed and counts, over all
-// nodes, why.
+//    and its devices.
+// 3. Excluded nodes are never used. A pod with a `preferred` node gets it if it fits there; where
+//    not all of the gang's preferences can be kept, hardest roles come first, and where the gang
+//    then does not fit, it is placed as if there were none.
+// 4. Ties are broken by node name, then by GPU index: the outcome does not depend on addresses or
+//    on the order in which nodes were learnt.
+// 5. A gang of equal pods without exclusions is placed whenever it fits. A mixed one may be refused
+//    although it would fit in some way; more than one way is tried.
+// 6. When it does not fit, `shortage` names the first demand that failed, in the order in which
+//    demands are placed (hardest first), and counts, over all nodes, why.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +37,8 @@ struct Options {
   Strategy strategy = Strategy::kBinpack;
 };
 
-// One pod to place. Demands with the same `spec` pointer (or equal specs) are interchangeable.
+// One pod to place. Demands are interchangeable when their specs ask for the same resources, GPUs
+// and nodes.
 struct Demand {
   cluster::PodUid pod;
   std::shared_ptr<const cluster::PodSpec> spec;
@@ -43,10 +46,14 @@ struct Demand {
   std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
 };
 
-// Why nodes were turned down for one demand; the counts add up to the number of nodes.
+// Why nodes were turned down for one demand; the counts add up to the number of nodes. A node
+// counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
+// selector, excluded, pod slots, CPU, memory, GPUs.
 struct Shortage {
-  cluster::PodUid pod;        // the first pod that found no node
-  int64_t placed_before = 0;  // demands that had found one in the same attempt
+  cluster::PodUid pod;  // the first pod that found no node
+  // Demands that had found one before. Where not even the pods like this one fit among themselves:
+  // how many of those do.
+  int64_t placed_before = 0;
   int64_t nodes = 0;          // nodes looked at
   int64_t unschedulable = 0;  // cordoned or not ready
   int64_t constraints = 0;    // selector or affinity does not match
@@ -68,7 +75,8 @@ struct PlaceAnswer {
 };
 
 // Whether cordoned and not-ready nodes count: a gang that would fit once they are back is not
-// unsatisfiable.
+// unsatisfiable. With kAll, the taints by which the control plane marks such nodes
+// (node.kubernetes.io/unschedulable, not-ready, unreachable) are passed over as well.
 enum class NodeFilter { kSchedulable, kAll };
 
 class Placer {
@@ -78,9 +86,9 @@ class Placer {
   Placer(Placer&&) noexcept;
   Placer& operator=(Placer&&) noexcept;
 
-  // Remembers, between calls, which nodes satisfy which constraints (for as long as
-  // Snapshot::layout() stays), so one Placer is used from one thread at a time. The answer never
-  // depends on what is remembered.
+  // Remembers, between calls, which nodes satisfy which constraints and which are best, as long as
+  // they do not change; so one Placer is used from one thread at a time. The answer never depends
+  // on what is remembered.
   PlaceAnswer PlaceGang(cluster::Transaction& tx, const std::vector<Demand>& demands,
                         NodeFilter filter);
 

@@ -1,54 +1,59 @@
-// Score: how well a node suits a pod; compared field by field, smaller is better (internal to
-// policy/).
+// Score: how well a node suits one pod, compared field by field; smaller is better (internal to
+// policy/). Plain values.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 
-#include "cluster/resources.hpp"
+#include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
+#include "policy/eligibility.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::policy {
 
-// Binpack, pod with GPUs: break open as few whole devices as possible, leave as few behind on the
-// node as possible, fill the device and the node. Pod without GPUs: nodes without GPUs first, then
-// nodes whose GPUs are taken, then the fullest. Spread: the emptiest node, except that a pod
-// without GPUs still stays off GPU nodes where it can.
+// What one pod would take of a node's devices.
+struct DeviceUse {
+  int32_t opened = 0;  // devices that are fully free now and would be shared from then on
+  int32_t whole = 0;   // devices that are fully free now and would be taken whole
+  int32_t milli = 0;   // GPU-milli taken in all
+};
+
+// Binpack: break open as few whole devices as possible, then fill the node that has the fewest
+// whole devices left afterwards, then the least GPU-milli, then the least CPU. A pod without GPUs
+// goes where there are none, else where they are taken already: CPU beside free GPUs is kept for
+// those who will want both.
+//
+// Spread: the reverse, except that a pod without GPUs still stays off GPU nodes where it can, and
+// looks for the node with most CPU left, which is what such pods compete for.
 struct Score {
-  int32_t opened =
-      0;  // whole devices that become shared ones; for a pod without GPUs: 1 on a node with GPUs
-  int32_t whole = 0;  // fully free devices that remain
-  int32_t milli = 0;  // GPU-milli that remain free, on the device for a share, else on the node
-  int64_t cpu = 0;    // milli-CPU that remain free
-  uint32_t rank = 0;  // of the node's name
+  int32_t stray = 0;       // 1: a node with GPUs for a pod that wants none
+  int32_t opened = 0;      // DeviceUse::opened
+  int32_t whole_left = 0;  // fully free devices afterwards
+  int32_t milli_left = 0;  // GPU-milli free on the node afterwards
+  int32_t cpu_left = 0;    // thousandths of the node's CPU free afterwards
+  uint32_t rank = 0;       // of the node's name, under either strategy
   auto operator<=>(const Score&) const = default;
 };
 
-// `room`: free milli of the device that a share would take (ignored for whole GPUs).
-inline Score ScoreOf(const cluster::NodeFree& free, const cluster::PodSpec& spec, int16_t share,
-                     int16_t room, bool has_gpus, uint32_t rank, Strategy strategy) {
+inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free,
+                     const NodeFacts& facts, const DeviceUse& use, Strategy strategy) {
+  const bool wants_gpus = !spec.gpus.none();
+  const int64_t cpu = (free.resources.cpu - spec.requests.cpu).value();
   Score score;
-  const bool shares = share > 0 && share < cluster::kWholeGpu.value();
-  if (spec.gpus.none()) {
-    score.opened = has_gpus ? 1 : 0;
-    score.whole = free.gpu_whole;
-    score.milli = free.gpu_total;
-  } else if (shares) {
-    score.opened = room == cluster::kWholeGpu.value() ? 1 : 0;
-    score.whole = free.gpu_whole - score.opened;
-    score.milli = room - share;
-  } else {
-    score.whole = free.gpu_whole - spec.gpus.count;
-    score.milli = free.gpu_total;
-  }
-  score.cpu = (free.resources.cpu - spec.requests.cpu).value();
-  score.rank = rank;
+  score.stray = !wants_gpus && facts.has_gpus ? 1 : 0;
+  score.opened = use.opened;
+  score.whole_left = free.gpu_whole - use.opened - use.whole;
+  score.milli_left = free.gpu_total - use.milli;
+  const int64_t share = cluster::SaturatingMultiply(cpu, 1000) / std::max<int64_t>(facts.cpu, 1);
+  score.cpu_left = static_cast<int32_t>(std::clamp<int64_t>(share, 0, 1000));
+  score.rank = facts.rank;
   if (strategy == Strategy::kSpread) {
-    if (!spec.gpus.none()) score.opened = -score.opened;
-    score.whole = -score.whole;
-    score.milli = -score.milli;
-    score.cpu = -score.cpu;
+    score.opened = -score.opened;
+    score.whole_left = wants_gpus ? -score.whole_left : 0;
+    score.milli_left = wants_gpus ? -score.milli_left : 0;
+    score.cpu_left = -score.cpu_left;
   }
   return score;
 }

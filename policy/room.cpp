@@ -1,0 +1,147 @@
+#include "policy/room.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace muster::policy {
+
+using cluster::GpuRequest;
+using cluster::NodeFree;
+using cluster::NodeIndex;
+using cluster::PodSpec;
+using cluster::Resources;
+
+namespace {
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+
+int64_t Times(int64_t free, int64_t request) { return request <= 0 ? kNoLimit : free / request; }
+
+bool Excluded(const Demand& demand, NodeIndex node) {
+  return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
+}
+
+// GPU-milli that one pod takes at least, on a node or anywhere; what it names where no device can
+// serve it.
+int64_t LeastMilli(const DeviceView& view) {
+  int64_t least = kNoLimit;
+  for (size_t i = 0; i < view.free.size(); ++i) {
+    const int64_t share = view.ShareAt(i);
+    if (share > 0) least = std::min(least, share);
+  }
+  if (least == kNoLimit) return view.request.total().value();
+  return cluster::SaturatingMultiply(least, view.request.count);
+}
+
+int64_t LeastMilli(const Shape& shape) {
+  int64_t least = kNoLimit;
+  for (const int16_t share : *shape.shares) {
+    if (share < 0) return 0;  // no bound without a look at the devices
+    if (share > 0) least = std::min<int64_t>(least, share);
+  }
+  const GpuRequest& request = shape.spec->gpus;
+  if (least == kNoLimit) return request.total().value();
+  return cluster::SaturatingMultiply(least, request.count);
+}
+
+void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortage& shortage) {
+  const PodSpec& spec = *shape.spec;
+  const NodeFree& free = search.tx().free().at(node);
+  const int64_t pods = PodsOn(search, shape, node, kNoLimit);
+  Resources left = free.resources;
+  left -= {spec.requests.cpu * pods, spec.requests.memory * pods,
+           cluster::SaturatingMultiply(spec.requests.pods, pods)};
+  const auto lacks = [](int64_t want, int64_t has) { return want > 0 && want > has; };
+  if (lacks(spec.requests.pods, left.pods)) {
+    ++shortage.pod_slots;
+  } else if (lacks(spec.requests.cpu.value(), left.cpu.value())) {
+    ++shortage.cpu;
+  } else if (lacks(spec.requests.memory.value(), left.memory.value())) {
+    ++shortage.memory;
+  } else {
+    const int64_t need = LeastMilli(search.DevicesOn(shape, node));
+    const int64_t milli = free.gpu_total - cluster::SaturatingMultiply(need, pods);
+    ++(milli < need ? shortage.gpus : shortage.gpu_devices);
+  }
+}
+
+}  // namespace
+
+int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t limit) {
+  if (search.BarsOn(shape, node) != 0) return 0;
+  const PodSpec& spec = *shape.spec;
+  const NodeFree& free = search.tx().free().at(node);
+  int64_t pods = std::min(limit, Times(free.resources.cpu.value(), spec.requests.cpu.value()));
+  pods = std::min(pods, Times(free.resources.memory.value(), spec.requests.memory.value()));
+  pods = std::min(pods, Times(free.resources.pods, spec.requests.pods));
+  if (spec.gpus.none() || pods == 0) return pods;
+  if ((*shape.shares)[node.value] == cluster::kWholeGpu.value()) {
+    return std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
+  }
+  return PodsOnDevices(search.DevicesOn(shape, node), pods);
+}
+
+int64_t RoomFor(const Search& search, const Role& role) {
+  int64_t room = 0;
+  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+    room += PodsOn(search, *role.shape, node, role.size() - room);
+    if (room >= role.size()) break;
+  }
+  return room;
+}
+
+bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
+  Resources want;
+  int64_t want_milli = 0;
+  for (const Role& role : roles) {
+    const Resources& each = role.spec().requests;
+    want += {each.cpu * role.size(), each.memory * role.size(),
+             cluster::SaturatingMultiply(each.pods, role.size())};
+    if (role.spec().gpus.none()) continue;
+    want_milli = cluster::SaturatingAdd(
+        want_milli, cluster::SaturatingMultiply(LeastMilli(*role.shape), role.size()));
+  }
+  Resources free;
+  int64_t free_milli = 0;
+  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+    const bool open = std::any_of(roles.begin(), roles.end(), [&](const Role& role) {
+      return search.BarsOn(*role.shape, node) == 0;
+    });
+    if (!open) continue;
+    free += search.tx().free().at(node).resources;
+    free_milli += search.tx().free().at(node).gpu_total;
+  }
+  return !free.Fits(want) || want_milli > free_milli;
+}
+
+void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
+                   Shortage& shortage) {
+  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+    const uint8_t bars = search.BarsOn(shape, node);
+    if ((bars & Bar::kNoNode) != 0) continue;
+    ++shortage.nodes;
+    if ((bars & Bar::kUnschedulable) != 0) {
+      ++shortage.unschedulable;
+    } else if ((bars & (Bar::kTaint | Bar::kPassingTaint)) != 0) {
+      ++shortage.taints;
+    } else if ((bars & Bar::kConstraint) != 0) {
+      ++shortage.constraints;
+    } else if (Excluded(demand, node)) {
+      ++shortage.excluded;
+    } else {
+      CountRoom(search, shape, node, shortage);
+    }
+  }
+}
+
+int64_t FreeGpuMilli(const Search& search, const Shape& shape, const Demand& demand) {
+  int64_t milli = 0;
+  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+    if (search.BarsOn(shape, node) != 0 || Excluded(demand, node)) continue;
+    const NodeFree& free = search.tx().free().at(node);
+    if (free.resources.Fits(shape.spec->requests)) milli += free.gpu_total;
+  }
+  return milli;
+}
+
+}  // namespace muster::policy

@@ -1,0 +1,34 @@
+// Room: how many pods of a kind there is room for, and why there is none for one more (internal to
+// policy/). Pure functions of what is free in a Search's transaction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "policy/placement.hpp"
+#include "policy/roles.hpp"
+#include "policy/search.hpp"
+
+namespace muster::policy {
+
+// How many pods of the shape fit on a node one after the other, at most `limit`.
+int64_t PodsOn(const Search& search, const Shape& shape, cluster::NodeIndex node, int64_t limit);
+
+// How many members of a role there is room for if nobody else is placed and nothing is excluded.
+int64_t RoomFor(const Search& search, const Role& role);
+
+// True when the roles want more CPU, memory, pod slots or GPU-milli than all nodes together have
+// free: no order of placing can help.
+bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
+
+// Counts, over all nodes, why `demand` finds no room once as many pods of its shape are on the
+// nodes as fit. Each node counts once, under the first check that fails in kube-scheduler's usual
+// order: cordoned, taints, selector and affinity, excluded, pod slots, CPU, memory, GPUs.
+void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
+                   Shortage& shortage);
+
+// Σ free GPU-milli of the nodes that `demand` may use and that have room for the rest of it.
+int64_t FreeGpuMilli(const Search& search, const Shape& shape, const Demand& demand);
+
+}  // namespace muster::policy

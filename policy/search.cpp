@@ -1,0 +1,119 @@
+#include "policy/search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/check.hpp"
+
+namespace muster::policy {
+
+using cluster::FreeTable;
+using cluster::NodeFree;
+using cluster::NodeIndex;
+using cluster::PodSpec;
+
+namespace {
+
+// Shapes remembered at once, about 8 KB each at 5,000 nodes; a cluster's pods have some hundreds.
+constexpr size_t kMostShapes = 1024;
+
+void Improve(Candidate& best, const Candidate& other) {
+  if (other.node.valid() && (!best.node.valid() || other.score < best.score)) best = other;
+}
+
+}  // namespace
+
+void ShapeMemory::Follow(const std::shared_ptr<const cluster::NodeTable>& nodes) {
+  if (shapes_.size() > kMostShapes) {
+    shapes_.clear();
+    eligibility_.Forget();
+  }
+  const std::vector<uint32_t> changed = eligibility_.Follow(nodes);
+  if (changed.empty()) return;
+  for (auto& [spec, shape] : shapes_) {
+    for (std::vector<ChunkBest>& chunks : shape.chunks) {
+      for (const uint32_t chunk : changed) {
+        if (chunk < chunks.size()) chunks[chunk].token = nullptr;
+      }
+    }
+  }
+}
+
+Shape& ShapeMemory::ShapeOf(const std::shared_ptr<const PodSpec>& spec) {
+  const auto [at, added] = shapes_.try_emplace(spec);
+  Shape& shape = at->second;
+  if (added) {
+    shape.spec = spec.get();
+    shape.bars = &eligibility_.BarsFor(spec->constraints);
+    shape.shares = &eligibility_.SharesFor(spec->gpus);
+  }
+  return shape;
+}
+
+std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
+  if (BarsOn(shape, node) != 0) return std::nullopt;
+  const PodSpec& spec = *shape.spec;
+  const NodeFree& free = tx_.free().at(node);
+  if (!free.resources.Fits(spec.requests)) return std::nullopt;
+  DeviceUse use;
+  if (!spec.gpus.none()) {
+    const int16_t share = (*shape.shares)[node.value];
+    if (share == cluster::kWholeGpu.value()) {
+      if (free.gpu_whole < spec.gpus.count) return std::nullopt;
+      use.whole = spec.gpus.count;
+      use.milli = spec.gpus.count * share;
+    } else {
+      if (share == 0 || free.gpu_most < share) return std::nullopt;
+      const std::optional<DeviceUse> found =
+          UseOf(DevicesOn(shape, node), DeviceOrderOf(strategy_));
+      if (!found) return std::nullopt;
+      use = *found;
+    }
+  }
+  return ScoreOf(spec, free, eligibility_.facts(node), use, strategy_);
+}
+
+Candidate Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
+  Candidate best;
+  const uint32_t end = std::min((chunk + 1) * FreeTable::kChunk, tx_.base().size());
+  for (NodeIndex node{chunk * FreeTable::kChunk}; node.value < end; ++node.value) {
+    while (first != last && *first < node) ++first;
+    if (first != last && *first == node) continue;
+    const std::optional<Score> score = ScoreOn(shape, node);
+    if (score && (!best.node.valid() || *score < best.score)) best = {node, *score};
+  }
+  return best;
+}
+
+Candidate Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {
+  std::vector<ChunkBest>& known = shape.chunks[static_cast<size_t>(filter_)];
+  const uint32_t chunks = tx_.free().chunks();
+  known.resize(chunks);
+  Candidate best;
+  Excluded next = excluded.begin();
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    const Excluded first = next;
+    while (next != excluded.end() && next->value / FreeTable::kChunk == chunk) ++next;
+    if (first != next) {
+      Improve(best, FindIn(shape, chunk, first, next));
+      continue;
+    }
+    ChunkBest& one = known[chunk];
+    const FreeTable::Token& token = tx_.free().token(chunk);
+    if (one.token != token) {
+      one.best = FindIn(shape, chunk, next, next);
+      one.token = token;
+    }
+    Improve(best, one.best);
+  }
+  return best;
+}
+
+void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex node,
+                   DeviceOrder order) const {
+  auto devices = ChooseDevices(DevicesOn(shape, node), order);
+  MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
+  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)});
+}
+
+}  // namespace muster::policy

@@ -1,0 +1,98 @@
+// Search: the best node for one pod of a shape, remembered chunk by chunk (internal to policy/).
+//
+// A shape's best node in a chunk of 64 stays the best as long as the chunk's free numbers (its
+// token) and node records stay. So a decision costs one comparison per chunk and a look at the
+// nodes of those that changed; a gang of k costs N + k · (N / 64 + 64) looks. What is remembered is
+// never needed for the answer, only for its price.
+//
+// ShapeMemory belongs to one Placer, a Search to one PlaceGang call; neither is thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cluster/pod.hpp"
+#include "cluster/snapshot.hpp"
+#include "cluster/transaction.hpp"
+#include "policy/devices.hpp"
+#include "policy/eligibility.hpp"
+#include "policy/placement.hpp"
+#include "policy/pod_shape.hpp"
+#include "policy/score.hpp"
+
+namespace muster::policy {
+
+struct Candidate {
+  cluster::NodeIndex node;  // invalid: no node fits
+  Score score;
+};
+
+// The best node of one chunk while its token is `token`; null: not known.
+struct ChunkBest {
+  cluster::FreeTable::Token token;
+  Candidate best;
+};
+
+// What is remembered of pods that are alike for placement (ShapeLess).
+struct Shape {
+  const cluster::PodSpec* spec = nullptr;
+  const std::vector<uint8_t>* bars = nullptr;    // Eligibility::BarsFor
+  const std::vector<int16_t>* shares = nullptr;  // Eligibility::SharesFor
+  std::array<std::vector<ChunkBest>, 2> chunks;  // by NodeFilter
+};
+
+class ShapeMemory {
+ public:
+  // At the start of a call: drops what is about other node records, and everything when too many
+  // shapes have been seen.
+  void Follow(const std::shared_ptr<const cluster::NodeTable>& nodes);
+  // Stays where it is until the next Follow.
+  Shape& ShapeOf(const std::shared_ptr<const cluster::PodSpec>& spec);
+  const Eligibility& eligibility() const { return eligibility_; }
+
+ private:
+  Eligibility eligibility_;
+  // The key holds the spec, so that it lives as long as its shape.
+  std::map<std::shared_ptr<const cluster::PodSpec>, Shape, ShapeLess> shapes_;
+};
+
+class Search {
+ public:
+  Search(cluster::Transaction& tx, const Eligibility& eligibility, Strategy strategy,
+         NodeFilter filter)
+      : tx_(tx), eligibility_(eligibility), strategy_(strategy), filter_(filter) {}
+
+  // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
+  std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
+  // The best of all nodes but `excluded`, which is ordered.
+  Candidate Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
+  // Places one pod where it fits.
+  void Place(const Shape& shape, const cluster::PodUid& pod, cluster::NodeIndex node,
+             DeviceOrder order) const;
+
+  // Bits of Bar that hold for the node and count here.
+  uint8_t BarsOn(const Shape& shape, cluster::NodeIndex node) const {
+    return (*shape.bars)[node.value] & Bar::Counting(filter_);
+  }
+  // The devices of a node that is there.
+  DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
+    return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value]};
+  }
+  cluster::Transaction& tx() const { return tx_; }
+  Strategy strategy() const { return strategy_; }
+
+ private:
+  using Excluded = std::vector<cluster::NodeIndex>::const_iterator;
+  Candidate FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
+
+  cluster::Transaction& tx_;
+  const Eligibility& eligibility_;
+  const Strategy strategy_;
+  const NodeFilter filter_;
+};
+
+}  // namespace muster::policy
