@@ -232,7 +232,9 @@ void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
 void TreeBuilder::Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style, YamlNode::Kind kind) {
   CheckStart(mark, tag, anchor);
-  if (ExpectsKey()) Refuse(mark, "expected a key, found a map or a sequence");
+  if (ExpectsKey()) {
+    Refuse(mark, "expected a key, found a map or a sequence (is a bracket not closed?)");
+  }
   if (static_cast<int>(open_.size()) >= rules_.max_depth) {
     Refuse(mark, "expected at most " + std::to_string(rules_.max_depth) + " levels, found more",
            Code::kExhausted);
