@@ -79,23 +79,18 @@ bool PodExists(const ApiServer& api, const Target& target) {
 
 }  // namespace
 
-struct ApiActions::Shared {
-  uint64_t life = 0;  // of the process that asked; outcomes of earlier ones are dropped
-};
-
 ApiActions::ApiActions(EventLoop& loop, ApiServer& api, WriteFaults faults, uint64_t seed,
                        Report report)
-    : loop_(loop),
-      api_(api),
-      faults_(faults),
-      random_(seed),
-      report_(std::move(report)),
-      shared_(std::make_shared<Shared>()) {}
+    : loop_(loop), api_(api), faults_(faults), random_(seed), report_(std::move(report)) {}
 
 ApiActions::~ApiActions() = default;
 
 void ApiActions::Disown() {
-  ++shared_->life;
+  for (const auto& [number, action] : travelling_) {
+    std::string nobody_hears;
+    if (random_.Chance(500)) CarryOut(action, nobody_hears);
+  }
+  travelling_.clear();
   busy_.clear();
 }
 
@@ -125,7 +120,10 @@ void ApiActions::Do(const Action& action) {
   Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
   const bool lost = random_.Chance(faults_.lost_per_mille);
   const bool unclear = random_.Chance(faults_.unclear_per_mille);
-  if (!lost) {
+  if (!lost && faults_.refuse_binds && std::holds_alternative<engine::BindPod>(action)) {
+    outcome.kind = OutcomeKind::kRefused;
+    outcome.message = "denied by an admission webhook";
+  } else if (!lost) {
     std::string message;
     const OutcomeKind kind = CarryOut(action, message);
     if (!unclear) {
@@ -141,17 +139,20 @@ void ApiActions::Later(const Action& action) {
   const Duration late = faults_.latency + Duration(random_.Between(0, faults_.jitter.value()));
   Time& busy = busy_[target.object];
   busy = std::max(busy, loop_.now() + late);
-  loop_.Post(busy, [this, action, object = target.object, shared = shared_, life = shared_->life] {
-    if (shared->life != life) {
-      // Nobody waits for it any more, but it was sent.
-      std::string ignored;
-      CarryOut(action, ignored);
-      return;
-    }
-    const auto found = busy_.find(object);
-    if (found != busy_.end() && found->second <= loop_.now()) busy_.erase(found);
-    Do(action);
-  });
+  const uint64_t number = next_number_++;
+  travelling_.emplace(number, action);
+  loop_.Post(busy, [this, number] { Arrive(number); });
+}
+
+void ApiActions::Arrive(uint64_t number) {
+  const auto found = travelling_.find(number);
+  if (found == travelling_.end()) return;  // its process is gone
+  const Action action = std::move(found->second);
+  travelling_.erase(found);
+  const Target target = std::visit([](const auto& one) { return TargetOf(one); }, action);
+  const auto busy = busy_.find(target.object);
+  if (busy != busy_.end() && busy->second <= loop_.now()) busy_.erase(busy);
+  Do(action);
 }
 
 }  // namespace muster::sim

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +24,7 @@ struct WriteFaults {
   cluster::Duration jitter{};     // plus up to this, seeded
   int64_t lost_per_mille = 0;     // not carried out, reported kRetry
   int64_t unclear_per_mille = 0;  // carried out, reported kRetry all the same
+  bool refuse_binds = false;      // an admission webhook says no to every Binding: kRefused
 };
 
 class ApiActions final : public engine::ActionPort {
@@ -35,8 +36,8 @@ class ApiActions final : public engine::ActionPort {
 
   // AnswerBind is none of its business and ignored.
   void Perform(const std::vector<engine::Action>& actions) override;
-  // Outcomes of everything performed so far are no longer reported: the process that asked is gone.
-  // What is on its way still happens.
+  // The process that asked is gone: of the writes on their way each one either has reached the API
+  // server, and happens now, or never will (seeded). No outcome of them is reported.
   void Disown();
   void SetFaults(WriteFaults faults) { faults_ = faults; }
 
@@ -44,17 +45,18 @@ class ApiActions final : public engine::ActionPort {
   engine::OutcomeKind CarryOut(const engine::Action& action, std::string& message);
 
  private:
-  struct Shared;
   void Do(const engine::Action& action);
   void Later(const engine::Action& action);
+  void Arrive(uint64_t number);
 
   EventLoop& loop_;
   ApiServer& api_;
   WriteFaults faults_;
   Random random_;
   Report report_;
-  std::shared_ptr<Shared> shared_;                       // outlives this inside posted tasks
   std::unordered_map<std::string, cluster::Time> busy_;  // until when writes to this object travel
+  uint64_t next_number_ = 0;
+  std::map<uint64_t, engine::Action> travelling_;
 };
 
 }  // namespace muster::sim

@@ -1,0 +1,231 @@
+#include "tests/scenario/script.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "config/amounts.hpp"
+#include "config/policy_file.hpp"
+#include "extender/manifests.hpp"
+
+namespace muster::testing {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+
+namespace {
+
+Error Wrong(const std::string& message) { return {Code::kInvalidArgument, message, ""}; }
+
+cluster::ObjectKey KeyOf(const std::string& name) {
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos) return {"default", name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+std::string Gpus(const std::vector<cluster::GpuIndex>& gpus) {
+  std::string text;
+  for (const cluster::GpuIndex gpu : gpus)
+    text += (text.empty() ? "" : ",") + std::to_string(gpu.value);
+  return text;
+}
+
+// Columns as wide as their widest cell, two spaces between them, nothing at line ends.
+std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += "  " + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> Script::Run() {
+  std::ifstream file(folder_ / "script.txt");
+  if (!file) return Error{Code::kIo, "cannot be read", (folder_ / "script.txt").string()};
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = line.substr(0, line.find('#'));
+    line.erase(line.find_last_not_of(" \t") + 1);
+    if (line.empty()) continue;
+    if (Status done = Do(line); !done.ok())
+      return done.error().At("script.txt:" + std::to_string(number));
+  }
+  for (const std::string& finding : world().auditor()->findings())
+    shown_ += "BROKEN: " + finding + "\n";
+  return shown_;
+}
+
+sim::Cluster& Script::world() {
+  if (!world_) {
+    options_.audit = true;
+    world_ = std::make_unique<sim::Cluster>(options_);
+  }
+  return *world_;
+}
+
+Status Script::Do(const std::string& line) {
+  std::istringstream words(line);
+  std::string verb;
+  std::string first;
+  std::string second;
+  words >> verb >> first >> second;
+  if (verb == "policy") return LoadPolicy(first, false);
+  if (verb == "replace-policy") return LoadPolicy(first, true);
+  if (verb == "option") return SetOption(first, second);
+  if (verb == "apply") return Apply(first);
+  if (verb == "delete") return Delete(first, second);
+  if (verb == "show") return Show(first);
+  if (verb == "run") {
+    const auto duration = config::ParseDuration(first);
+    if (!duration) return Wrong("expected a duration, found \"" + first + "\"");
+    world().loop().RunUntil(world().loop().now() + *duration);
+    return Ok{};
+  }
+  if (verb == "refuse-binds" || verb == "lose-writes") {
+    if (verb == "refuse-binds") faults_.refuse_binds = first == "on";
+    if (verb == "lose-writes") faults_.lost_per_mille = first == "on" ? 1000 : 0;
+    SetFaults();
+    return Ok{};
+  }
+  if (verb == "restart") {
+    if (first == "muster") world().muster()->Restart();
+    if (first == "kube-scheduler") world().scheduler().Restart();
+    return Ok{};
+  }
+  return ChangeNode(verb, first);
+}
+
+Status Script::LoadPolicy(const std::string& file, bool reload) {
+  const Result<config::Policy> policy = config::LoadPolicyFile((folder_ / file).string());
+  if (!policy.ok()) return policy.error();
+  if (reload) {
+    world().muster()->SetOptions(policy->engine);
+    world().muster()->Kick();
+  } else {
+    options_.muster.engine = policy->engine;
+  }
+  return Ok{};
+}
+
+Status Script::SetOption(const std::string& name, const std::string& value) {
+  if (name == "gating") {
+    options_.api.gating = value == "all"     ? sim::Gating::kAll
+                          : value == "gangs" ? sim::Gating::kGangs
+                                             : sim::Gating::kNone;
+    return Ok{};
+  }
+  const auto duration = config::ParseDuration(value);
+  if (!duration) return Wrong("expected a duration, found \"" + value + "\"");
+  if (name == "scheduler-cycle") {
+    options_.scheduler.cycle_time = *duration;
+  } else if (name == "write-latency") {
+    faults_.latency = *duration;
+    options_.muster.writes.latency = *duration;
+  } else {
+    return Wrong("there is no option " + name);
+  }
+  return Ok{};
+}
+
+void Script::SetFaults() { world().muster()->SetFaults(faults_); }
+
+Status Script::Apply(const std::string& file) {
+  const auto objects = extender::ReadManifestFile((folder_ / file).string());
+  if (!objects.ok()) return objects.error();
+  return extender::CreateObjects(world().api(), *objects);
+}
+
+Status Script::Delete(const std::string& kind, const std::string& name) {
+  sim::ApiServer& api = world().api();
+  const cluster::ObjectKey key = KeyOf(name);
+  if (kind == "node") return api.DeleteNode(sim::Actor::kUser, name);
+  if (kind == "podgroup") return api.DeletePodGroup(sim::Actor::kUser, key);
+  if (kind == "job") return api.DeleteJob(sim::Actor::kUser, key);
+  const sim::PodPtr pod = api.FindPod(key);
+  if (kind != "pod" || !pod) return Wrong("there is no " + kind + " " + name);
+  return api.DeletePod(sim::Actor::kUser, {key, pod->pod.uid});
+}
+
+Status Script::ChangeNode(const std::string& verb, const std::string& name) {
+  const sim::NodePtr found = world().api().FindNode(name);
+  if (!found) return Wrong("expected a command with a node, found \"" + verb + " " + name + "\"");
+  cluster::Node node = found->node;
+  if (verb == "cordon" || verb == "uncordon") {
+    node.unschedulable = verb == "cordon";
+  } else if (verb == "ready" || verb == "unready") {
+    node.ready = verb == "ready";
+  } else {
+    return Wrong("there is no command " + verb);
+  }
+  return world().api().UpdateNode(sim::Actor::kUser, node);
+}
+
+Status Script::Show(const std::string& what) {
+  const auto seconds = static_cast<double>(world().loop().now().milliseconds()) / 1000;
+  std::ostringstream time;
+  time << seconds;
+  shown_ += "after " + time.str() + "s: " + what + "\n";
+  if (what == "gangs") {
+    ShowGangs();
+  } else if (what == "pods") {
+    ShowPods();
+  } else if (what == "events") {
+    ShowEvents();
+  } else if (what == "writes") {
+    shown_ += "  " + std::to_string(world().api().Writes(sim::Actor::kMuster)) + " by muster\n";
+  } else {
+    return Wrong("there is nothing called " + what + " to show");
+  }
+  return Ok{};
+}
+
+void Script::ShowGangs() {
+  std::vector<std::vector<std::string>> rows = {{"GANG", "STATE", "BOUND", "MIN", "REASON", "WHY"}};
+  for (const engine::GangView& gang : world().muster()->scheduler().Gangs()) {
+    rows.push_back({gang.id.key.ToString(), engine::ToString(gang.state),
+                    std::to_string(gang.bound), std::to_string(gang.min_member),
+                    engine::ToString(gang.reason.code), engine::Describe(gang.reason)});
+  }
+  shown_ += Aligned(rows);
+}
+
+void Script::ShowPods() {
+  std::vector<std::vector<std::string>> rows = {{"POD", "NODE", "GPUS", "PHASE"}};
+  const char* const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown"};
+  for (const sim::PodPtr& record : world().api().Pods()) {
+    const cluster::Pod& pod = record->pod;
+    std::string state = phases[static_cast<int>(pod.phase)];
+    if (!pod.gates.empty()) state += " gated";
+    if (!pod.nominated_node.empty()) state += " nominated " + pod.nominated_node;
+    if (pod.deleting) state += " deleting";
+    rows.push_back({pod.key.ToString(), pod.node_name, Gpus(pod.bound_gpus), state});
+  }
+  shown_ += Aligned(rows);
+}
+
+void Script::ShowEvents() {
+  std::vector<std::vector<std::string>> rows;
+  for (const sim::EventRecord& event : world().api().Events()) {
+    rows.push_back(
+        {event.warning ? "Warning" : "Normal", event.reason, event.key.ToString(), event.message});
+  }
+  shown_ += Aligned(rows);
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,59 @@
+// Script: a scenario as data. One command per line; the objects are Kubernetes YAML beside it. Runs
+// on the embedded cluster in virtual time and gives the text that its `show` commands print, which
+// is compared with expected.txt.
+//
+//   policy FILE                    the policy (before everything else)
+//   option gating none|gangs|all   which pods get Muster's gate when they are created
+//   option scheduler-cycle 1s      how long a cycle of kube-scheduler takes
+//   option write-latency 1s        how long Muster's writes take
+//   apply FILE                     creates the objects
+//   run 10s                        lets time pass
+//   delete pod|podgroup|job|node NAME
+//   cordon NODE | uncordon NODE | unready NODE | ready NODE
+//   replace-policy FILE            hot reload
+//   refuse-binds on|off            the API server refuses every Binding
+//   lose-writes on|off             every write fails
+//   restart muster|kube-scheduler
+//   show gangs|pods|writes|events
+//
+// Names are NAMESPACE/NAME or NAME in namespace default. '#' starts a comment.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cluster/result.hpp"
+#include "sim/cluster.hpp"
+
+namespace muster::testing {
+
+class Script {
+ public:
+  explicit Script(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // What the script shows, or its first command that went wrong, "script.txt:LINE: …".
+  cluster::Result<std::string> Run();
+
+ private:
+  cluster::Status Do(const std::string& line);
+  cluster::Status SetOption(const std::string& name, const std::string& value);
+  cluster::Status Apply(const std::string& file);
+  cluster::Status Delete(const std::string& kind, const std::string& name);
+  cluster::Status ChangeNode(const std::string& verb, const std::string& name);
+  cluster::Status LoadPolicy(const std::string& file, bool reload);
+  void SetFaults();
+  cluster::Status Show(const std::string& what);
+  void ShowGangs();
+  void ShowPods();
+  void ShowEvents();
+  sim::Cluster& world();
+
+  std::filesystem::path folder_;
+  sim::Options options_;
+  sim::WriteFaults faults_;
+  std::unique_ptr<sim::Cluster> world_;
+  std::string shown_;
+};
+
+}  // namespace muster::testing
