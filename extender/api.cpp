@@ -1,0 +1,170 @@
+#include "extender/api.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "extender/api_json.hpp"
+#include "extender/manifests.hpp"
+#include "extender/object_json.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::ObjectKey;
+using cluster::Result;
+using cluster::Status;
+
+constexpr std::string_view kGangsPrefix = "/v1/gangs/";
+constexpr std::string_view kObjectsPrefix = "/v1/objects/";
+
+HttpResponse Text(std::string body) {
+  return {.status = 200,
+          .body = std::move(body),
+          .content_type = "text/plain; charset=utf-8",
+          .close = false,
+          .headers = {}};
+}
+
+HttpResponse Json(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+int StatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+      return 400;
+    case Code::kNotFound:
+      return 404;
+    case Code::kConflict:
+      return 409;
+    case Code::kForbidden:
+      return 403;
+    case Code::kUnavailable:
+      return 503;
+    case Code::kExhausted:
+      return 413;
+    case Code::kIo:
+    case Code::kInternal:
+      break;
+  }
+  return 500;
+}
+
+HttpResponse Failed(const Error& error) {
+  HttpResponse response;
+  response.status = StatusOf(error.code);
+  response.body = ErrorJson(error);
+  return response;
+}
+
+// The parts of a path after `prefix`, by slashes.
+std::vector<std::string> Parts(std::string_view path, std::string_view prefix) {
+  std::vector<std::string> parts;
+  path.remove_prefix(std::min(prefix.size(), path.size()));
+  while (true) {
+    const std::size_t slash = path.find('/');
+    parts.emplace_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return parts;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+Status DeleteObject(sim::ApiServer& api, const std::vector<std::string>& parts) {
+  const sim::Actor user = sim::Actor::kUser;
+  if (parts.size() == 2 && parts[0] == "nodes") return api.DeleteNode(user, parts[1]);
+  if (parts.size() == 3) {
+    const ObjectKey key{parts[1], parts[2]};
+    if (parts[0] == "pods") return api.DeletePod(user, engine::PodRef{key, {}});
+    if (parts[0] == "podgroups") return api.DeletePodGroup(user, key);
+    if (parts[0] == "jobs") return api.DeleteJob(user, key);
+  }
+  return Error{Code::kNotFound,
+               "expected /v1/objects/nodes/NAME, or pods, podgroups or jobs with NAMESPACE/NAME",
+               ""};
+}
+
+Error Stopped() { return Error{Code::kUnavailable, "the embedded cluster has stopped", ""}; }
+
+}  // namespace
+
+void ApiHandlers::Mount(HttpServer& server) {
+  server.Handle("GET", "/healthz", [](const HttpRequest&) { return Text("ok\n"); });
+  server.Handle("GET", "/readyz", [this](const HttpRequest&) { return Ready(); });
+  server.Handle("GET", "/metrics", [this](const HttpRequest&) {
+    HttpResponse page = Text(ports_.metrics());
+    page.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    return page;
+  });
+  server.Handle("GET", "/v1/gangs", [this](const HttpRequest&) {
+    return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
+  });
+  server.Handle("GET", "/v1/gangs/*", [this](const HttpRequest& r) { return Gang(r); });
+  server.Handle("GET", "/v1/nodes",
+                [this](const HttpRequest&) { return Json(NodesJson(ports_.scheduler.Nodes())); });
+  server.Handle("GET", "/v1/policy", [this](const HttpRequest&) {
+    HttpResponse page = Text(ports_.policy());
+    page.content_type = "application/yaml";
+    return page;
+  });
+  if (ports_.cluster == nullptr) return;
+  server.Handle("POST", "/v1/manifests", [this](const HttpRequest& r) { return Create(r); });
+  server.Handle("GET", "/v1/objects/*", [this](const HttpRequest& r) { return List(r); });
+  server.Handle("DELETE", "/v1/objects/*", [this](const HttpRequest& r) { return Delete(r); });
+}
+
+HttpResponse ApiHandlers::Ready() const {
+  const std::string why = ports_.not_ready();
+  if (why.empty()) return Text("ok\n");
+  HttpResponse response = Text(why + "\n");
+  response.status = 503;
+  return response;
+}
+
+HttpResponse ApiHandlers::Gang(const HttpRequest& request) const {
+  const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
+  if (parts.size() == 2) {
+    const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
+    if (gang) return Json(GangJson(*gang, ports_.now()));
+    return Failed({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
+  }
+  return Failed({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
+}
+
+HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
+  const Result<std::vector<ManifestObject>> objects = ReadManifests(request.body, "manifest");
+  if (!objects.ok()) return Failed(objects.error());
+  Status created = Stopped();
+  ports_.cluster->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });
+  if (!created.ok()) return Failed(created.error());
+  return Json(CreatedJson(*objects));
+}
+
+HttpResponse ApiHandlers::List(const HttpRequest& request) const {
+  const std::string kind = request.path.substr(kObjectsPrefix.size());
+  Result<std::string> page = Stopped();
+  ports_.cluster->Do([&](sim::ApiServer& api) {
+    if (std::optional<std::string> json = ObjectsJson(api, kind)) {
+      page = *std::move(json);
+    } else {
+      page = Error{Code::kNotFound, "expected nodes, pods, podgroups, jobs or events", ""};
+    }
+  });
+  if (!page.ok()) return Failed(page.error());
+  return Json(*std::move(page));
+}
+
+HttpResponse ApiHandlers::Delete(const HttpRequest& request) const {
+  const std::vector<std::string> parts = Parts(request.path, kObjectsPrefix);
+  Status deleted = Stopped();
+  ports_.cluster->Do([&](sim::ApiServer& api) { deleted = DeleteObject(api, parts); });
+  if (!deleted.ok()) return Failed(deleted.error());
+  return Json("{}\n");
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,52 @@
+// ApiHandlers: the second port. Health, metrics, and what people ask: why does my gang wait?
+//
+//   GET  /healthz /readyz /metrics
+//   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/policy
+//   on an embedded cluster also
+//   POST   /v1/manifests                       create objects, all of a request or none
+//   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events
+//   DELETE /v1/objects/{kind}/{ns}/{name}      (nodes: /v1/objects/nodes/{name})
+//
+// Reads of the engine are consistent per page. Owned by serve, which outlives the server; any
+// thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cluster/units.hpp"
+#include "engine/scheduler.hpp"
+#include "extender/embedded_cluster.hpp"
+#include "extender/http_server.hpp"
+
+namespace muster::extender {
+
+class ApiHandlers {
+ public:
+  struct Ports {
+    engine::Scheduler& scheduler;
+    std::function<cluster::Time()> now;
+    std::function<std::string()> not_ready;  // why; empty: ready
+    std::function<std::string()> metrics;    // the page
+    std::function<std::string()> policy;     // the policy in force, as YAML
+    EmbeddedCluster* cluster = nullptr;      // null: no objects to create, list or delete
+  };
+
+  explicit ApiHandlers(Ports ports) : ports_(std::move(ports)) {}
+  ApiHandlers(const ApiHandlers&) = delete;
+  ApiHandlers& operator=(const ApiHandlers&) = delete;
+
+  // Before server.Start().
+  void Mount(HttpServer& server);
+
+ private:
+  HttpResponse Ready() const;
+  HttpResponse Gang(const HttpRequest& request) const;
+  HttpResponse Create(const HttpRequest& request) const;
+  HttpResponse List(const HttpRequest& request) const;
+  HttpResponse Delete(const HttpRequest& request) const;
+
+  const Ports ports_;
+};
+
+}  // namespace muster::extender

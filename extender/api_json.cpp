@@ -1,0 +1,160 @@
+#include "extender/api_json.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "extender/json_text.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Duration;
+using cluster::Time;
+using Json = JsonText;
+
+void AddReason(Json& json, const engine::Reason& reason) {
+  if (reason.code == engine::ReasonCode::kNone) return;
+  json.BeginObject("reason");
+  json.Add("code", engine::ToString(reason.code));
+  json.Add("message", engine::Describe(reason));
+  json.Add("have", reason.have);
+  json.Add("need", reason.need);
+  if (!reason.detail.empty()) json.Add("detail", reason.detail);
+  if (!reason.nodes.empty()) json.AddNames("nodes", reason.nodes);
+  json.EndObject();
+}
+
+void AddGang(Json& json, const engine::GangView& gang, Time now) {
+  json.Add("namespace", gang.id.key.ns);
+  json.Add("name", gang.id.key.name);
+  json.Add("kind", gang.id.solo ? "Pod" : "PodGroup");
+  json.Add("state", engine::ToString(gang.state));
+  AddReason(json, gang.reason);
+  json.Add("priority", gang.priority);
+  json.Add("minMember", gang.min_member);
+  json.Add("pods", static_cast<int64_t>(gang.members.size()));
+  json.Add("bound", gang.bound);
+  json.Add("succeeded", gang.succeeded);
+  json.Add("failed", gang.failed);
+  json.Add("attempts", gang.attempts);
+  // A gang that is not complete yet has not begun to wait for the cluster.
+  if (gang.state != engine::GangState::kForming) {
+    json.AddSeconds("waitedSeconds", gang.started_at.value_or(now) - gang.queued_at);
+  }
+  if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
+  if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
+}
+
+const char* PhaseName(cluster::PodPhase phase) {
+  switch (phase) {
+    case cluster::PodPhase::kPending:
+      return "Pending";
+    case cluster::PodPhase::kRunning:
+      return "Running";
+    case cluster::PodPhase::kSucceeded:
+      return "Succeeded";
+    case cluster::PodPhase::kFailed:
+      return "Failed";
+    case cluster::PodPhase::kUnknown:
+      break;
+  }
+  return "Unknown";
+}
+
+void AddMember(Json& json, const engine::MemberView& member) {
+  json.BeginObject();
+  json.Add("pod", member.pod.name);
+  json.Add("uid", member.uid.text());
+  if (!member.role.empty()) json.Add("role", member.role);
+  json.Add("phase", PhaseName(member.phase));
+  json.Add("gated", member.gated);
+  json.Add("required", member.required);
+  if (!member.planned_node.empty()) json.Add("plannedNode", member.planned_node);
+  if (!member.bound_node.empty()) json.Add("boundNode", member.bound_node);
+  json.BeginArray("gpus");
+  for (const cluster::GpuIndex gpu : member.gpus) json.Number(gpu.value);
+  json.EndArray();
+  json.Add("bindHeld", member.bind_held);
+  json.EndObject();
+}
+
+void AddGpus(Json& json, const engine::NodeView& view) {
+  json.BeginArray("gpus");
+  for (std::size_t i = 0; i < view.node.gpus.size(); ++i) {
+    const cluster::Gpu& gpu = view.node.gpus[i];
+    json.BeginObject();
+    json.Add("index", static_cast<int64_t>(gpu.index.value));
+    if (!gpu.model.empty()) json.Add("model", gpu.model);
+    if (!gpu.uuid.empty()) json.Add("uuid", gpu.uuid);
+    json.Add("healthy", gpu.healthy);
+    json.AddMilli("free", i < view.gpu_free.size() ? view.gpu_free[i] : 0);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AddNode(Json& json, const engine::NodeView& view) {
+  json.BeginObject();
+  json.Add("name", view.node.name);
+  json.Add("ready", view.node.ready);
+  json.Add("schedulable", view.node.schedulable());
+  json.Add("overcommitted", view.overcommitted);
+  json.Add("cpuMilli", view.node.allocatable.cpu.value());
+  json.Add("cpuMilliFree", view.free.cpu.value());
+  json.Add("memoryMiB", view.node.allocatable.memory.value());
+  json.Add("memoryMiBFree", view.free.memory.value());
+  json.Add("podSlots", view.node.allocatable.pods);
+  json.Add("podSlotsFree", view.free.pods);
+  json.Add("holders", static_cast<int64_t>(view.holders.size()));
+  AddGpus(json, view);
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
+  Json json;
+  json.BeginObject();
+  json.BeginArray("gangs");
+  for (const engine::GangView& gang : gangs) {
+    json.BeginObject();
+    AddGang(json, gang, now);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.Take();
+}
+
+std::string GangJson(const engine::GangView& gang, Time now) {
+  Json json;
+  json.BeginObject();
+  AddGang(json, gang, now);
+  json.BeginArray("members");
+  for (const engine::MemberView& member : gang.members) AddMember(json, member);
+  json.EndArray();
+  json.EndObject();
+  return json.Take();
+}
+
+std::string NodesJson(const std::vector<engine::NodeView>& nodes) {
+  Json json;
+  json.BeginObject();
+  json.BeginArray("nodes");
+  for (const engine::NodeView& node : nodes) AddNode(json, node);
+  json.EndArray();
+  json.EndObject();
+  return json.Take();
+}
+
+std::string ErrorJson(const cluster::Error& error) {
+  Json json;
+  json.BeginObject();
+  json.Add("error", error.message);
+  if (!error.place.empty()) json.Add("place", error.place);
+  json.EndObject();
+  return json.Take();
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,25 @@
+// JSON of what the engine tells people, as the /v1 pages serve it and `muster get -o json` prints.
+//
+// Pure functions. Names are lowerCamel; times are seconds relative to `now` (the engine's clock has
+// no date); absent values are left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/result.hpp"
+#include "cluster/units.hpp"
+#include "engine/scheduler.hpp"
+
+namespace muster::extender {
+
+// {"gangs": [{namespace, name, state, reason{code, message, …}, bound, …}]}, without members.
+std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
+// One gang with its members and plan.
+std::string GangJson(const engine::GangView& gang, cluster::Time now);
+// {"nodes": [{name, ready, gpus[{index, model, free}], cpuMilliFree, …}]}
+std::string NodesJson(const std::vector<engine::NodeView>& nodes);
+// {"error": "…", "place": "…"}
+std::string ErrorJson(const cluster::Error& error);
+
+}  // namespace muster::extender

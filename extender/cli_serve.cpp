@@ -1,0 +1,125 @@
+// muster serve: the service, until it is told to stop.
+#include <chrono>
+#include <string>
+
+#include "extender/cli.hpp"
+#include "extender/log.hpp"
+#include "extender/service.hpp"
+#include "extender/signals.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+// How soon a changed policy file is noticed.
+constexpr std::chrono::milliseconds kLookAround{1'000};
+
+Result<std::optional<HostPort>> AddressFrom(const Args& args, const std::string& flag) {
+  if (!args.Has(flag)) return std::optional<HostPort>();
+  const Result<HostPort> address = ParseHostPort(args.Text(flag));
+  if (!address.ok()) return address.error().At(flag);
+  return std::optional<HostPort>(*address);
+}
+
+Result<ServiceOptions> OptionsFrom(const Args& args) {
+  ServiceOptions options;
+  options.policy_file = args.Text("--policy");
+  options.cluster_file = args.Text("--cluster");
+  Result<std::optional<HostPort>> listen = AddressFrom(args, "--listen");
+  if (!listen.ok()) return listen.error();
+  options.listen = *std::move(listen);
+  Result<std::optional<HostPort>> api = AddressFrom(args, "--metrics");
+  if (!api.ok()) return api.error();
+  options.api = *std::move(api);
+  if (args.Has("--tls-cert") != args.Has("--tls-key")) {
+    return Error{Code::kInvalidArgument, "--tls-cert and --tls-key go together", ""};
+  }
+  if (args.Has("--tls-client-ca") && !args.Has("--tls-cert")) {
+    return Error{Code::kInvalidArgument, "--tls-client-ca needs --tls-cert", ""};
+  }
+  if (args.Has("--tls-cert")) {
+    options.tls = config::TlsSettings{args.Text("--tls-cert"), args.Text("--tls-key"),
+                                      args.Text("--tls-client-ca"), args.All("--tls-client")};
+  }
+  options.scheduler_ca_file = args.Text("--scheduler-ca");
+  options.scheduler_cert_file = args.Text("--scheduler-cert");
+  options.scheduler_key_file = args.Text("--scheduler-key");
+  const Result<int64_t> drain = args.Number("--drain-seconds", 10, 0, 3600);
+  if (!drain.ok()) return drain.error();
+  options.drain_timeout = std::chrono::seconds(*drain);
+  const Result<int64_t> seed = args.Number("--seed", 1, 0, INT64_MAX);
+  if (!seed.ok()) return seed.error();
+  options.seed = static_cast<std::uint64_t>(*seed);
+  return options;
+}
+
+void FollowSignals(SignalInbox& signals, Service& service, const Logger& log) {
+  while (true) {
+    switch (signals.Wait(kLookAround)) {
+      case SignalEvent::kStop:
+        log.Info("stopping");
+        return;
+      case SignalEvent::kReload:
+        // What went wrong is in the log and in the metrics.
+        if (!service.ReloadPolicy().ok()) log.Write(2, "reload failed", {});
+        break;
+      case SignalEvent::kNone:
+        service.ReloadPolicyIfChanged();
+        break;
+    }
+  }
+}
+
+int Serve(const Args& args, const CliStreams& streams) {
+  if (!args.positionals().empty()) {
+    return Misused(streams, "serve", "unexpected \"" + args.positionals().front() + "\"");
+  }
+  Result<ServiceOptions> options = OptionsFrom(args);
+  if (!options.ok()) return Misused(streams, "serve", options.error().ToString());
+  const Result<int64_t> level = args.Number("--log-level", 1, 0, 5);
+  if (!level.ok()) return Misused(streams, "serve", level.error().message);
+
+  // Before any thread exists, so that all of them leave signals to this one.
+  SignalInbox signals;
+  const Logger log({.level = static_cast<int>(*level)});
+  Service service(*std::move(options), log);
+  if (const cluster::Status started = service.Start(); !started.ok()) {
+    return Fail(streams, started.error().ToString());
+  }
+  streams.out << "extender: port " << service.extender_port()
+              << "\napi:      http://127.0.0.1:" << service.api_port() << "/v1/gangs\n"
+              << std::flush;
+  FollowSignals(signals, service, log);
+  service.Shutdown();
+  return kExitOk;
+}
+
+}  // namespace
+
+Command ServeCommand() {
+  return {"serve",
+          "",
+          "answer kube-scheduler, on an embedded cluster",
+          {{"--policy", "FILE", "policy YAML, loaded again on SIGHUP and when it changes"},
+           {"--listen", "HOST:PORT",
+            "where kube-scheduler calls (default " + std::string(kDefaultExtenderAddress) + ")"},
+           {"--metrics", "HOST:PORT",
+            "health, metrics and /v1 (default " + std::string(kDefaultApiAddress) + ")"},
+           {"--cluster", "FILE", "manifests of the embedded cluster (default 16 nodes of 8 GPUs)"},
+           {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
+           {"--tls-key", "FILE", "its key"},
+           {"--tls-client-ca", "FILE", "ask callers for certificates that this CA signed"},
+           {"--tls-client", "NAME", "let in callers of this name only; may be repeated", "", true},
+           {"--scheduler-ca", "FILE", "CA that the embedded kube-scheduler trusts"},
+           {"--scheduler-cert", "FILE", "certificate that it presents"},
+           {"--scheduler-key", "FILE", "its key"},
+           {"--drain-seconds", "N", "how long SIGTERM waits for held Bind calls (default 10)"},
+           {"--seed", "N", "of the embedded cluster (default 1)"},
+           {"--log-level", "N", "0 errors, 1 decisions (default), 2 flow, 3 debug"}},
+          Serve};
+}
+
+}  // namespace muster::extender

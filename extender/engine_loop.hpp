@@ -1,0 +1,67 @@
+// EngineLoop: the thread that drives an engine::Scheduler against a cluster in real time.
+//
+//   facts, outcomes, extender calls ──▶ Scheduler ──Poke──▶ [ Advance ] ──actions──▶ ActionPort
+//                                                               └──AnswerBind──▶ open Bind calls
+//
+// Advance runs when something was told, or when NextWake has come; never twice at a time. Nothing
+// is locked while actions are handed out. Owned by serve; every method from any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <unordered_map>
+
+#include "cluster/mutex.hpp"
+#include "cluster/units.hpp"
+#include "engine/ports.hpp"
+#include "engine/scheduler.hpp"
+#include "extender/log.hpp"
+#include "extender/metrics.hpp"
+
+namespace muster::extender {
+
+class EngineLoop {
+ public:
+  struct Parts {
+    engine::Scheduler& scheduler;
+    engine::ActionPort& port;                               // called from the loop's thread only
+    std::function<void(const engine::AnswerBind&)> answer;  // called from the loop's thread only
+    std::function<cluster::Time()> now;                     // never goes back
+    Metrics& metrics;
+    const Logger& log;
+  };
+
+  explicit EngineLoop(Parts parts) : parts_(std::move(parts)) {}
+  ~EngineLoop() { Stop(); }
+  EngineLoop(const EngineLoop&) = delete;
+  EngineLoop& operator=(const EngineLoop&) = delete;
+
+  void Start();
+  // Returns when the thread has ended; what it has handed out so far stays valid. Idempotent.
+  void Stop();
+
+  // Something was told to the scheduler directly.
+  void Poke();
+  void Apply(const engine::Fact& fact);
+  // Counts the outcome and tells the scheduler.
+  void Report(const engine::Outcome& outcome);
+
+ private:
+  void Run();
+  void Round();
+  void HandOut(const engine::Progress& progress);
+
+  const Parts parts_;
+  std::thread thread_;
+
+  cluster::Mutex mu_;
+  cluster::CondVar wake_;
+  bool poked_ MUSTER_GUARDED_BY(mu_) = true;
+  bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
+  // Kinds (index into engine::Action) of the actions whose outcome is awaited. Looked up, never
+  // iterated.
+  std::unordered_map<uint64_t, std::size_t> awaited_ MUSTER_GUARDED_BY(mu_);
+};
+
+}  // namespace muster::extender

@@ -1,0 +1,39 @@
+// HttpExtender: the extender protocol over real sockets, for a simulated kube-scheduler that lives
+// in real time.
+//
+// Filter and Prioritize go over one kept-alive connection, Bind calls concurrently over others.
+// Owned by the cluster; Filter, Prioritize and Bind from its thread.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "extender/bind_callers.hpp"
+#include "extender/http_client.hpp"
+#include "extender/wire_port.hpp"
+
+namespace muster::extender {
+
+class HttpExtender final : public WirePort {
+ public:
+  // Runs a task on the cluster's thread, from any thread.
+  using Post = std::function<void(std::function<void()>)>;
+
+  HttpExtender(const HttpClientOptions& server, Post post);
+
+  void Bind(const engine::BindCall& call, BindDone done) override;
+
+ private:
+  cluster::Result<std::string> Exchange(ExtenderVerb verb, const std::string& body) override;
+
+  const Post post_;
+  HttpClient client_;
+  HttpClientPool bind_clients_;
+  BindCallers callers_;
+};
+
+// One Filter or Prioritize call.
+cluster::Result<std::string> CallExtender(HttpClient& client, ExtenderVerb verb,
+                                          const std::string& body);
+
+}  // namespace muster::extender

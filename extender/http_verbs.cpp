@@ -1,0 +1,69 @@
+#include "extender/http_verbs.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cluster/mutex.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::MutexLock;
+
+// Where the thread of a held call waits for its answer.
+class Answer {
+ public:
+  void Set(HandlerReply reply) {
+    const MutexLock lock(mu_);
+    reply_ = std::move(reply);
+    came_.NotifyAll();
+  }
+  HandlerReply Wait() {
+    const MutexLock lock(mu_);
+    while (!reply_) came_.Wait(mu_);
+    return *std::move(reply_);
+  }
+
+ private:
+  cluster::Mutex mu_;
+  cluster::CondVar came_;
+  std::optional<HandlerReply> reply_ MUSTER_GUARDED_BY(mu_);
+};
+
+HttpResponse ToHttp(HandlerReply reply) {
+  if (reply.malformed) {
+    HttpResponse refused = ErrorResponse(400, reply.body);
+    refused.close = reply.close;
+    return refused;
+  }
+  HttpResponse response;
+  response.body = std::move(reply.body);
+  response.close = reply.close;
+  return response;
+}
+
+}  // namespace
+
+void MountExtenderVerbs(HttpServer& server, ExtenderHandlers& handlers) {
+  server.Handle("POST", kFilterPath, [&handlers](const HttpRequest& request) {
+    return ToHttp(handlers.Filter(request.body));
+  });
+  server.Handle("POST", kPrioritizePath, [&handlers](const HttpRequest& request) {
+    return ToHttp(handlers.Prioritize(request.body));
+  });
+  server.Handle("POST", kPreemptPath, [&handlers](const HttpRequest& request) {
+    return ToHttp(handlers.Preempt(request.body));
+  });
+  server.Handle("POST", kBindPath, [&handlers](const HttpRequest& request) {
+    const auto answer = std::make_shared<Answer>();
+    handlers.Bind(request.body, [answer](HandlerReply reply) { answer->Set(std::move(reply)); });
+    return ToHttp(answer->Wait());
+  });
+  server.Handle("GET", "/healthz", [](const HttpRequest&) {
+    return HttpResponse{.body = "ok\n", .content_type = "text/plain"};
+  });
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,43 @@
+// Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
+//
+// Nodes, PodGroups of every flavour, Pods and Jobs, and Lists of them. Beside what Muster itself
+// reads, annotations and terminationGracePeriodSeconds are kept, and the annotation
+//   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds
+// Pure functions but for ReadManifestFile and CreateObjects.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cluster/node.hpp"
+#include "cluster/pod_group.hpp"
+#include "cluster/result.hpp"
+#include "sim/api_server.hpp"
+#include "sim/records.hpp"
+
+namespace muster::extender {
+
+inline constexpr const char* kRunsForAnnotation = "sim.muster.dev/runs-for";
+
+using ManifestObject =
+    std::variant<cluster::Node, cluster::PodGroup, sim::PodRecord, sim::JobRecord>;
+
+// "Pod", "Node", …
+const char* KindOf(const ManifestObject& object);
+// Namespace (empty for a node) and name.
+cluster::ObjectKey KeyOf(const ManifestObject& object);
+
+// All objects of the text, in its order, or the first thing that is wrong with its place: file,
+// line, column and field.
+cluster::Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
+                                                           const std::string& file_name);
+cluster::Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path);
+// 16 nodes of 8 GPUs.
+std::vector<ManifestObject> DefaultCluster();
+
+// All of them or none: kConflict, naming the object, when one exists already or twice.
+cluster::Status CreateObjects(sim::ApiServer& api, const std::vector<ManifestObject>& objects);
+
+}  // namespace muster::extender

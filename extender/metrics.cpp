@@ -1,0 +1,269 @@
+#include "extender/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+
+namespace muster::extender {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+constexpr std::array<const char*, kExtenderVerbs> kVerbNames = {"filter", "prioritize", "preempt",
+                                                                "bind"};
+constexpr std::array<const char*, kVerbResults> kResultNames = {"ok", "refused", "error"};
+constexpr std::array<const char*, kActionKinds> kActionNames = {
+    "nominate", "remove_gate", "wake", "bind", "evict", "patch_gang", "event", "answer_bind"};
+static_assert(std::variant_size_v<engine::Action> == kActionKinds);
+constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict", "retry",
+                                                      "refused"};
+
+// A Filter answers in a fraction of a millisecond, a held Bind may take a minute.
+Histogram::BucketBoundaries LatencyBuckets() {
+  return {5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2,
+          0.1,  0.25, 0.5,    1,    2.5,  5,      10,   30,   60};
+}
+
+// A gang may start at once or wait for a week.
+Histogram::BucketBoundaries WaitBuckets() {
+  return {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600};
+}
+
+double Seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+const char* ToString(ExtenderVerb verb) { return kVerbNames[static_cast<std::size_t>(verb)]; }
+
+const char* ActionKindName(std::size_t kind) {
+  return kind < kActionNames.size() ? kActionNames[kind] : "unknown";
+}
+
+class Metrics::Impl {
+ public:
+  explicit Impl(const std::string& version) {
+    BuildGauge()
+        .Name("muster_build_info")
+        .Help("1, with the version as label")
+        .Register(registry_)
+        .Add({{"version", version}})
+        .Set(1);
+    auto& seconds = BuildHistogram()
+                        .Name("muster_extender_request_seconds")
+                        .Help("Time from a complete request to its answer; for bind with holding")
+                        .Register(registry_);
+    auto& requests = BuildCounter()
+                         .Name("muster_extender_requests_total")
+                         .Help("Calls of kube-scheduler by verb and result")
+                         .Register(registry_);
+    for (std::size_t verb = 0; verb < kVerbNames.size(); ++verb) {
+      latency[verb] = &seconds.Add({{"verb", kVerbNames[verb]}}, LatencyBuckets());
+      for (std::size_t result = 0; result < kResultNames.size(); ++result) {
+        calls[verb][result] =
+            &requests.Add({{"verb", kVerbNames[verb]}, {"result", kResultNames[result]}});
+      }
+    }
+    auto& actions = BuildCounter()
+                        .Name("muster_actions_sent_total")
+                        .Help("Writes that the engine asked for, by kind")
+                        .Register(registry_);
+    auto& outcomes = BuildCounter()
+                         .Name("muster_action_outcomes_total")
+                         .Help("What became of writes whose outcome is awaited")
+                         .Register(registry_);
+    for (std::size_t kind = 0; kind < kActionNames.size(); ++kind) {
+      sent[kind] = &actions.Add({{"kind", kActionNames[kind]}});
+      for (std::size_t outcome = 0; outcome < kOutcomeNames.size(); ++outcome) {
+        ended[kind][outcome] =
+            &outcomes.Add({{"kind", kActionNames[kind]}, {"outcome", kOutcomeNames[outcome]}});
+      }
+    }
+    AddPlanning();
+    AddGauges();
+  }
+
+  std::string Text(const engine::Counts& counts, const HttpServerStats& server) {
+    const cluster::MutexLock lock(mu_);
+    SetGangs(counts);
+    SetServer(server);
+    return prometheus::TextSerializer().Serialize(registry_.Collect());
+  }
+
+ private:
+  prometheus::Registry registry_;
+  // Gauges are set and read as one.
+  cluster::Mutex mu_;
+
+  Gauge& OneGauge(const std::string& name, const std::string& help) {
+    return BuildGauge().Name(name).Help(help).Register(registry_).Add({});
+  }
+
+  void AddPlanning() {
+    wait = &BuildHistogram()
+                .Name("muster_gang_wait_seconds")
+                .Help("From a gang being complete to its minimum being bound")
+                .Register(registry_)
+                .Add({}, WaitBuckets());
+    plan = &BuildHistogram()
+                .Name("muster_plan_seconds")
+                .Help("Duration of engine rounds in which at least one plan was attempted")
+                .Register(registry_)
+                .Add({}, LatencyBuckets());
+    auto& attempts = BuildCounter()
+                         .Name("muster_plans_total")
+                         .Help("Plans attempted, by what came of them")
+                         .Register(registry_);
+    planned = &attempts.Add({{"result", "reserved"}});
+    not_planned = &attempts.Add({{"result", "no_fit"}});
+    auto& reloads = BuildCounter()
+                        .Name("muster_policy_reloads_total")
+                        .Help("Attempts to load a changed policy file")
+                        .Register(registry_);
+    reloads_ok = &reloads.Add({{"result", "ok"}});
+    reloads_failed = &reloads.Add({{"result", "failed"}});
+  }
+
+  void AddGauges() {
+    auto& gangs = BuildGauge().Name("muster_gangs").Help("Gangs by state").Register(registry_);
+    for (int state = 0; state < engine::kGangStates; ++state) {
+      by_state_[static_cast<std::size_t>(state)] =
+          &gangs.Add({{"state", engine::ToString(static_cast<engine::GangState>(state))}});
+    }
+    waiting_ = &BuildGauge()
+                    .Name("muster_gangs_waiting")
+                    .Help("Gangs not started, by the code of their reason")
+                    .Register(registry_);
+    nodes_ = &OneGauge("muster_nodes", "Nodes known");
+    pods_ = &OneGauge("muster_pods", "Pods known");
+    reservations_ = &OneGauge("muster_reservations", "Pods with a reservation");
+    held_ = &OneGauge("muster_held_binds", "Bind calls held at the barrier");
+    gpu_capacity_ = &OneGauge("muster_gpu_capacity", "GPUs on known nodes");
+    gpu_free_ = &OneGauge("muster_gpu_free", "GPUs neither bound nor reserved");
+    connections_ = &OneGauge("muster_http_connections", "Open connections of the extender port");
+    workers_ = &OneGauge("muster_http_workers", "Threads of the extender port");
+    refused_ = &BuildGauge()
+                    .Name("muster_http_refused")
+                    .Help("Requests and connections refused by the server since start, by cause")
+                    .Register(registry_);
+  }
+
+  void SetGangs(const engine::Counts& counts) MUSTER_REQUIRES(mu_) {
+    for (std::size_t state = 0; state < by_state_.size(); ++state) {
+      by_state_[state]->Set(static_cast<double>(counts.gangs[state]));
+    }
+    // A code that nobody waits for any more goes back to zero instead of disappearing.
+    for (const auto& [code, gauge] : by_reason_) gauge->Set(0);
+    for (const auto& [code, count] : counts.waiting) {
+      Gauge*& gauge = by_reason_[code];
+      if (gauge == nullptr) gauge = &waiting_->Add({{"reason", engine::ToString(code)}});
+      gauge->Set(static_cast<double>(count));
+    }
+    nodes_->Set(static_cast<double>(counts.nodes));
+    pods_->Set(static_cast<double>(counts.pods));
+    reservations_->Set(static_cast<double>(counts.reservations));
+    held_->Set(static_cast<double>(counts.held_binds));
+    gpu_capacity_->Set(static_cast<double>(counts.gpu_capacity_milli) / 1000);
+    gpu_free_->Set(static_cast<double>(counts.gpu_free_milli) / 1000);
+  }
+
+  void SetServer(const HttpServerStats& server) {
+    connections_->Set(static_cast<double>(server.connections));
+    workers_->Set(static_cast<double>(server.workers));
+    const auto set = [&](const char* cause, std::uint64_t count) {
+      refused_->Add({{"cause", cause}}).Set(static_cast<double>(count));
+    };
+    set("full", server.refused_full);
+    set("malformed", server.refused_bad);
+    set("client", server.refused_client);
+    set("timeout", server.timeouts);
+    set("tls", server.tls_failures);
+    set("exception", server.handler_exceptions);
+  }
+
+  std::array<Gauge*, engine::kGangStates> by_state_{};
+  Family<Gauge>* waiting_ = nullptr;
+  std::map<engine::ReasonCode, Gauge*> by_reason_ MUSTER_GUARDED_BY(mu_);
+  Gauge* nodes_ = nullptr;
+  Gauge* pods_ = nullptr;
+  Gauge* reservations_ = nullptr;
+  Gauge* held_ = nullptr;
+  Gauge* gpu_capacity_ = nullptr;
+  Gauge* gpu_free_ = nullptr;
+  Gauge* connections_ = nullptr;
+  Gauge* workers_ = nullptr;
+  Family<Gauge>* refused_ = nullptr;
+
+ public:
+  // Constant after construction; the library's own metrics may be fed from any thread.
+  std::array<Histogram*, kExtenderVerbs> latency{};
+  std::array<std::array<Counter*, kVerbResults>, kExtenderVerbs> calls{};
+  std::array<Counter*, kActionKinds> sent{};
+  std::array<std::array<Counter*, 5>, kActionKinds> ended{};
+  Histogram* wait = nullptr;
+  Histogram* plan = nullptr;
+  Counter* planned = nullptr;
+  Counter* not_planned = nullptr;
+  Counter* reloads_ok = nullptr;
+  Counter* reloads_failed = nullptr;
+};
+
+Metrics::Metrics(const std::string& version) : impl_(std::make_unique<Impl>(version)) {}
+Metrics::~Metrics() = default;
+
+void Metrics::Called(ExtenderVerb verb, VerbResult result, std::chrono::nanoseconds took) {
+  const auto index = static_cast<std::size_t>(verb);
+  impl_->latency[index]->Observe(Seconds(took));
+  impl_->calls[index][static_cast<std::size_t>(result)]->Increment();
+}
+
+void Metrics::GangStarted(cluster::Duration waited) {
+  impl_->wait->Observe(static_cast<double>(waited.value()) / 1000);
+}
+
+void Metrics::Planned(int64_t tried, int64_t planned, std::chrono::nanoseconds took) {
+  if (tried == 0) return;
+  impl_->plan->Observe(Seconds(took));
+  impl_->planned->Increment(static_cast<double>(planned));
+  impl_->not_planned->Increment(static_cast<double>(tried - planned));
+}
+
+void Metrics::ActionSent(std::size_t kind) {
+  if (kind < impl_->sent.size()) impl_->sent[kind]->Increment();
+}
+
+void Metrics::ActionEnded(std::size_t kind, engine::OutcomeKind outcome) {
+  const auto index = static_cast<std::size_t>(outcome);
+  if (kind < impl_->ended.size() && index < kOutcomeNames.size()) {
+    impl_->ended[kind][index]->Increment();
+  }
+}
+
+void Metrics::PolicyReloaded(bool ok) {
+  (ok ? impl_->reloads_ok : impl_->reloads_failed)->Increment();
+}
+
+std::string Metrics::Text(const engine::Counts& counts,
+                          const HttpServerStats& extender_server) const {
+  return impl_->Text(counts, extender_server);
+}
+
+}  // namespace muster::extender

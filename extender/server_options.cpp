@@ -1,0 +1,60 @@
+#include "extender/server_options.hpp"
+
+#include <chrono>
+
+#include "extender/args.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Result;
+
+// Manifests of a large cluster in one request.
+constexpr std::size_t kMaxManifestBytes = std::size_t{32} << 20U;
+constexpr std::size_t kApiConnections = 256;
+
+std::chrono::milliseconds Millis(cluster::Duration duration) {
+  return std::chrono::milliseconds(duration.value());
+}
+
+}  // namespace
+
+Result<HttpServerOptions> ExtenderServerOptions(const config::ExtenderSettings& settings) {
+  const Result<HostPort> address = ParseHostPort(settings.address);
+  if (!address.ok()) return address.error().At("extender.address");
+  HttpServerOptions options;
+  options.host = address->host;
+  options.port = address->port;
+  options.max_header_bytes = static_cast<std::size_t>(settings.max_header_bytes);
+  options.max_body_bytes = static_cast<std::size_t>(settings.max_body_bytes);
+  options.max_buffered_bytes = static_cast<std::size_t>(settings.max_buffered_bytes);
+  options.max_connections = static_cast<std::size_t>(settings.max_connections);
+  options.max_workers = static_cast<std::size_t>(settings.max_threads);
+  options.header_timeout = Millis(settings.header_timeout);
+  options.body_timeout = Millis(settings.body_timeout);
+  options.write_timeout = Millis(settings.write_timeout);
+  options.idle_timeout = Millis(settings.idle_timeout);
+  if (!settings.tls.cert_file.empty()) {
+    TlsOptions tls;
+    tls.cert_file = settings.tls.cert_file;
+    tls.key_file = settings.tls.key_file;
+    tls.client_ca_file = settings.tls.client_ca_file;
+    tls.allowed_clients = settings.tls.allowed_client_names;
+    options.tls = tls;
+  }
+  return options;
+}
+
+Result<HttpServerOptions> ApiServerOptions(const config::MetricsSettings& settings) {
+  const Result<HostPort> address = ParseHostPort(settings.address);
+  if (!address.ok()) return address.error().At("metrics.address");
+  HttpServerOptions options;
+  options.host = address->host;
+  options.port = address->port;
+  options.max_body_bytes = kMaxManifestBytes;
+  options.max_connections = kApiConnections;
+  options.max_workers = kApiConnections;
+  return options;
+}
+
+}  // namespace muster::extender

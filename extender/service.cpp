@@ -1,0 +1,322 @@
+#include "extender/service.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "engine/scheduler.hpp"
+#include "extender/api.hpp"
+#include "extender/cli.hpp"
+#include "extender/embedded_cluster.hpp"
+#include "extender/engine_loop.hpp"
+#include "extender/file_watch.hpp"
+#include "extender/handlers.hpp"
+#include "extender/http_extender.hpp"
+#include "extender/http_server.hpp"
+#include "extender/http_verbs.hpp"
+#include "extender/manifests.hpp"
+#include "extender/metrics.hpp"
+#include "extender/server_options.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::MutexLock;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kDrainPoll{20};
+constexpr std::chrono::milliseconds kLastAnswers{2'000};  // for answers that are on their way
+
+cluster::Time WallClock() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return cluster::Time(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+}
+
+}  // namespace
+
+class Service::Impl {
+ public:
+  Impl(ServiceOptions options, const Logger& log)
+      : options_(std::move(options)),
+        log_(log),
+        begin_(SteadyClock::now()),
+        policy_watch_(options_.policy_file) {}
+  ~Impl() { Shutdown(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status Start();
+  std::uint16_t extender_port() const { return extender_server_ ? extender_server_->port() : 0; }
+  std::uint16_t api_port() const { return api_server_ ? api_server_->port() : 0; }
+  Status ReloadPolicy();
+  void ReloadPolicyIfChanged() {
+    if (!options_.policy_file.empty() && policy_watch_.Changed()) {
+      // Logged and counted there; nobody waits for it.
+      static_cast<void>(ReloadPolicy());
+    }
+  }
+  void Shutdown();
+
+ private:
+  Status LoadPolicy();
+  Status StartExtender();
+  Status StartCluster();
+  Status StartApi();
+  Result<HttpClientOptions> SchedulerClient() const;
+  std::string PolicyPage() const;
+  std::string NotReady() const;
+  void FinishHeldBinds();
+  cluster::Time Now() const {
+    return cluster::Time(
+        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - begin_).count());
+  }
+
+  // Constant after Start.
+  const ServiceOptions options_;
+  const Logger& log_;
+  const SteadyClock::time_point begin_;
+  config::Policy started_with_;
+
+  FileWatch policy_watch_;
+  mutable cluster::Mutex mu_;
+  config::Policy policy_ MUSTER_GUARDED_BY(mu_);  // in force
+
+  Metrics metrics_{kVersion};
+  std::unique_ptr<engine::Scheduler> scheduler_;
+  std::unique_ptr<ExtenderHandlers> handlers_;
+  std::unique_ptr<HttpServer> extender_server_;
+  std::unique_ptr<EmbeddedCluster> cluster_;
+  std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<ApiHandlers> api_;
+  std::unique_ptr<HttpServer> api_server_;
+  bool shut_down_ = false;
+};
+
+Status Service::Impl::Start() {
+  for (Status (Impl::*step)() :
+       {&Impl::LoadPolicy, &Impl::StartExtender, &Impl::StartCluster, &Impl::StartApi}) {
+    if (Status done = (this->*step)(); !done.ok()) return done;
+  }
+  handlers_->SetAvailability(Availability::kReady);
+  log_.Info("ready", {{"extender", std::to_string(extender_port())},
+                      {"api", std::to_string(api_port())},
+                      {"tls", started_with_.extender.tls.cert_file.empty() ? "no" : "yes"}});
+  return Ok{};
+}
+
+Status Service::Impl::LoadPolicy() {
+  if (!options_.policy_file.empty()) {
+    Result<config::Policy> policy = config::LoadPolicyFile(options_.policy_file);
+    if (!policy.ok()) return policy.error();
+    started_with_ = *std::move(policy);
+  }
+  if (options_.tls) started_with_.extender.tls = *options_.tls;
+  const MutexLock lock(mu_);
+  policy_ = started_with_;
+  return Ok{};
+}
+
+Status Service::Impl::StartExtender() {
+  scheduler_ = std::make_unique<engine::Scheduler>(started_with_.engine);
+  handlers_ = std::make_unique<ExtenderHandlers>(
+      ExtenderHandlers::Ports{.scheduler = [this]() -> engine::Scheduler& { return *scheduler_; },
+                              .now = [this] { return Now(); },
+                              .told = [this] { loop_->Poke(); },
+                              .metrics = &metrics_},
+      ExtenderHandlers::Options{});
+  Result<HttpServerOptions> options = ExtenderServerOptions(started_with_.extender);
+  if (!options.ok()) return options.error();
+  if (options_.listen) {
+    options->host = options_.listen->host;
+    options->port = options_.listen->port;
+  }
+  options->on_event = [this](const std::string& event) {
+    log_.Info(event, {{"port", "extender"}});
+  };
+  extender_server_ = std::make_unique<HttpServer>(*std::move(options));
+  MountExtenderVerbs(*extender_server_, *handlers_);
+  return extender_server_->Start();
+}
+
+// kube-scheduler's tlsConfig, as it were.
+Result<HttpClientOptions> Service::Impl::SchedulerClient() const {
+  const config::ExtenderSettings& settings = started_with_.extender;
+  HttpClientOptions client;
+  const Result<HostPort> address = ParseHostPort(settings.address);
+  if (!address.ok()) return address.error();
+  const std::string host = options_.listen ? options_.listen->host : address->host;
+  client.host = host.empty() || host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host;
+  client.port = extender_server_->port();
+  client.timeout = std::chrono::milliseconds(settings.http_timeout.value());
+  if (settings.tls.cert_file.empty()) return client;
+  if (!settings.tls.client_ca_file.empty() && options_.scheduler_cert_file.empty()) {
+    return Error{Code::kInvalidArgument,
+                 "the extender port asks for client certificates, so the embedded kube-scheduler "
+                 "needs one: --scheduler-cert and --scheduler-key",
+                 ""};
+  }
+  client.tls = true;
+  client.ca_file =
+      options_.scheduler_ca_file.empty() ? settings.tls.cert_file : options_.scheduler_ca_file;
+  client.cert_file = options_.scheduler_cert_file;
+  client.key_file = options_.scheduler_key_file;
+  return client;
+}
+
+Status Service::Impl::StartCluster() {
+  const Result<HttpClientOptions> client = SchedulerClient();
+  if (!client.ok()) return client.error();
+  const Result<std::vector<ManifestObject>> objects =
+      options_.cluster_file.empty() ? DefaultCluster() : ReadManifestFile(options_.cluster_file);
+  if (!objects.ok()) return objects.error();
+
+  EmbeddedCluster::Options options;
+  options.api.seed = options_.seed;
+  options.api.epoch = WallClock();
+  options.api.gated_schedulers = started_with_.engine.scheduler_names;
+  options.scheduler.seed = options_.seed;
+  options.scheduler.scheduler_names = started_with_.engine.scheduler_names;
+  options.scheduler.scheduler_names.push_back("default-scheduler");
+  options.scheduler.http_timeout = started_with_.extender.http_timeout;
+  options.kubelet.seed = options_.seed;
+  options.now = [this] { return Now(); };
+  options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
+  options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
+  options.extender = [&client](std::function<void(EmbeddedCluster::Task)> post) {
+    return std::make_unique<HttpExtender>(*client, std::move(post));
+  };
+  cluster_ = std::make_unique<EmbeddedCluster>(std::move(options));
+  loop_ = std::make_unique<EngineLoop>(EngineLoop::Parts{
+      .scheduler = *scheduler_,
+      .port = *cluster_,
+      .answer = [this](const engine::AnswerBind& answer) { handlers_->Deliver(answer); },
+      .now = [this] { return Now(); },
+      .metrics = metrics_,
+      .log = log_});
+  cluster_->Start();
+  loop_->Start();
+  Status created = Ok{};
+  cluster_->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });
+  return created;
+}
+
+Status Service::Impl::StartApi() {
+  api_ = std::make_unique<ApiHandlers>(ApiHandlers::Ports{
+      .scheduler = *scheduler_,
+      .now = [this] { return Now(); },
+      .not_ready = [this] { return NotReady(); },
+      .metrics = [this] { return metrics_.Text(scheduler_->Count(), extender_server_->stats()); },
+      .policy = [this] { return PolicyPage(); },
+      .cluster = cluster_.get()});
+  Result<HttpServerOptions> options = ApiServerOptions(started_with_.metrics);
+  if (!options.ok()) return options.error();
+  if (options_.api) {
+    options->host = options_.api->host;
+    options->port = options_.api->port;
+  }
+  options->on_event = [this](const std::string& event) { log_.Info(event, {{"port", "api"}}); };
+  api_server_ = std::make_unique<HttpServer>(*std::move(options));
+  api_->Mount(*api_server_);
+  return api_server_->Start();
+}
+
+std::string Service::Impl::PolicyPage() const {
+  const std::string source =
+      options_.policy_file.empty() ? "defaults, no policy file is given" : options_.policy_file;
+  const MutexLock lock(mu_);
+  return "# source: " + LogValue(source) + "\n" + config::WritePolicy(policy_);
+}
+
+std::string Service::Impl::NotReady() const {
+  switch (handlers_->availability()) {
+    case Availability::kReady:
+      return {};
+    case Availability::kNotSynced:
+      return "not synced";
+    case Availability::kDraining:
+    case Availability::kStopped:
+      break;
+  }
+  return "shutting down";
+}
+
+Status Service::Impl::ReloadPolicy() {
+  if (options_.policy_file.empty()) {
+    return Error{Code::kInvalidArgument, "there is no policy file to reload", ""};
+  }
+  Result<config::Policy> policy = config::LoadPolicyFile(options_.policy_file);
+  metrics_.PolicyReloaded(policy.ok());
+  if (!policy.ok()) {
+    log_.Error("policy not reloaded, the last good one stays",
+               {{"error", policy.error().ToString()}});
+    return policy.error();
+  }
+  scheduler_->SetOptions(policy->engine);
+  loop_->Poke();
+  const bool servers_changed = policy->extender != started_with_.extender && !options_.tls;
+  // What the servers were started with is what holds.
+  policy->extender = started_with_.extender;
+  policy->metrics = started_with_.metrics;
+  {
+    const MutexLock lock(mu_);
+    policy_ = *std::move(policy);
+  }
+  log_.Info("policy reloaded", {{"file", options_.policy_file}});
+  if (servers_changed) log_.Info("a change of the extender's server needs a restart");
+  return Ok{};
+}
+
+void Service::Impl::FinishHeldBinds() {
+  const auto end = SteadyClock::now() + options_.drain_timeout;
+  while (handlers_->tickets().open() > 0 && SteadyClock::now() < end) {
+    std::this_thread::sleep_for(kDrainPoll);
+  }
+  if (const std::size_t left = handlers_->tickets().open(); left > 0) {
+    log_.Info("held bind calls are refused", {{"calls", std::to_string(left)}});
+  }
+}
+
+void Service::Impl::Shutdown() {
+  if (shut_down_) return;
+  shut_down_ = true;
+  if (handlers_) {
+    // Bind calls are still taken, so that gangs at the barrier become complete.
+    handlers_->SetAvailability(Availability::kDraining);
+    FinishHeldBinds();
+    handlers_->SetAvailability(Availability::kStopped);
+    handlers_->RefuseOpenBinds("muster is shutting down");
+  }
+  if (cluster_) cluster_->Stop();
+  if (extender_server_) {
+    extender_server_->Drain(kLastAnswers);
+    handlers_->RefuseOpenBinds("muster is shutting down");
+    extender_server_->Stop();
+  }
+  if (api_server_) {
+    api_server_->Drain(kLastAnswers);
+    api_server_->Stop();
+  }
+  if (loop_) loop_->Stop();
+  if (extender_server_) log_.Info("stopped");
+}
+
+Service::Service(ServiceOptions options, const Logger& log)
+    : impl_(std::make_unique<Impl>(std::move(options), log)) {}
+Service::~Service() = default;
+
+Status Service::Start() { return impl_->Start(); }
+std::uint16_t Service::extender_port() const { return impl_->extender_port(); }
+std::uint16_t Service::api_port() const { return impl_->api_port(); }
+Status Service::ReloadPolicy() { return impl_->ReloadPolicy(); }
+void Service::ReloadPolicyIfChanged() { impl_->ReloadPolicyIfChanged(); }
+void Service::Shutdown() { impl_->Shutdown(); }
+
+}  // namespace muster::extender

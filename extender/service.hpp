@@ -1,0 +1,66 @@
+// Service: everything that `muster serve` runs, put together.
+//
+//   kube-scheduler ──▶ extender port ──▶ ExtenderHandlers ──▶ engine ◀──▶ EngineLoop ◀──▶ cluster
+//   people, probes ──▶ API port ──▶ /healthz /readyz /metrics /v1/…
+//
+// Owned by the serve command or a test: Start, then ReloadPolicy… now and then, then Shutdown;
+// these from one thread. Everything else happens on the service's own threads.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/result.hpp"
+#include "config/policy_file.hpp"
+#include "extender/args.hpp"
+#include "extender/log.hpp"
+
+namespace muster::extender {
+
+struct ServiceOptions {
+  // Empty: the defaults, and nothing is reloaded. Its sections about servers hold from start to
+  // end.
+  std::string policy_file;
+  std::string cluster_file;  // manifests of the embedded cluster's nodes; empty: 16 × 8 GPUs
+  // Each goes before what the policy file says.
+  std::optional<HostPort> listen;
+  std::optional<HostPort> api;
+  std::optional<config::TlsSettings> tls;
+  // What the embedded kube-scheduler trusts and presents when the extender port has TLS.
+  std::string scheduler_ca_file;  // empty: the server's own certificate
+  std::string scheduler_cert_file;
+  std::string scheduler_key_file;
+  // Shutdown gives held Bind calls this long to be answered by the engine.
+  std::chrono::milliseconds drain_timeout{10'000};
+  std::uint64_t seed = 1;  // of the embedded cluster
+};
+
+class Service {
+ public:
+  Service(ServiceOptions options, const Logger& log);
+  ~Service();  // Shutdown()
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Loads policy and cluster, binds both ports, is ready when it returns. Once only.
+  cluster::Status Start();
+  std::uint16_t extender_port() const;
+  std::uint16_t api_port() const;
+
+  // Reads the policy file again; a bad one leaves the last good one in force.
+  cluster::Status ReloadPolicy();
+  void ReloadPolicyIfChanged();
+
+  // Not ready from now on. Held Bind calls are finished, or refused when the drain timeout is over;
+  // then both ports close. Idempotent.
+  void Shutdown();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::extender
