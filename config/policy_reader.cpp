@@ -207,6 +207,7 @@ void PolicyReader::RefuseUnknownKeys() {
   for (const YamlEntry& entry : scope.map->entries) {
     if (std::find(scope.known.begin(), scope.known.end(), entry.key) != scope.known.end()) continue;
     Refuse(scope.prefix + ShownKey(entry.key), entry.mark, "unknown field, " + Advice(entry.key));
+    return;  // entries are in the order of the file: this is the first
   }
 }
 

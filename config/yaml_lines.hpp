@@ -12,7 +12,7 @@
 #include "cluster/result.hpp"
 #include "config/yaml_text.hpp"
 
-namespace YAML {
+namespace YAML {  // NOLINT(readability-identifier-naming): theirs
 struct Mark;
 }
 
