@@ -52,11 +52,15 @@ void Scheduler::Core::AuditMember(const Gang& gang, const Member& member,
   const cluster::Allocation* held = state_.AllocationOf(member.uid);
   const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;
   const bool settled = !dirty_.contains(gang.id);
-  if (settled && reserved != member.plan.has_value()) {
+  // Its node may go while a binding is under way: then the plan stays, as what the binding is asked
+  // for.
+  const bool rootless = member.plan && !reserved && member.may_be_bound();
+  if (settled && reserved != member.plan.has_value() && !rootless) {
     broken.push_back(who + (reserved ? " has a reservation without a plan"
                                      : " has a plan without a reservation"));
   }
-  if (reserved && member.plan && held->placement != *member.plan)
+  if (settled && reserved && member.plan && held->placement != *member.plan &&
+      !member.may_be_bound())
     broken.push_back(who + " reserves other than planned");
   if (settled && member.plan && (pod->bound() || pod->terminal()))
     broken.push_back(who + " has ended or is bound and planned");
@@ -70,15 +74,16 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
   for (const auto& [uid, member] : gang.members) AuditMember(gang, member, broken);
   if (dirty_.contains(gang.id)) return;
   const Tally& tally = gang.tally;
-  if (tally.bound == 0 && tally.planned > 0 && Need(gang, true) > 0) {
+  // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
+  const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
+                                   [](const auto& m) { return m.second.may_be_bound(); });
+  if (tally.bound == 0 && tally.planned > 0 && Need(gang, true) > 0 && !binding) {
     broken.push_back(who + " holds part of what it needs and waits");
   }
   const bool holds_nothing =
       gang.state == GangState::kForming || gang.state == GangState::kQueued ||
       gang.state == GangState::kInvalid || gang.state == GangState::kForbidden ||
       gang.state == GangState::kUnsatisfiable;
-  const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
-                                   [](const auto& m) { return m.second.may_be_bound(); });
   if (holds_nothing && tally.planned > 0 && !binding) {
     broken.push_back(who + " is " + ToString(gang.state) + " and holds a reservation");
   }
@@ -101,7 +106,8 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
     AuditGang(gang, now, broken);
     members += gang.members.size();
     for (const auto& [uid, member] : gang.members) {
-      plans += member.plan ? 1 : 0;
+      const bool rootless = member.may_be_bound() && state_.AllocationOf(uid) == nullptr;
+      plans += member.plan && !rootless ? 1 : 0;
       held += static_cast<int64_t>(member.held.size());
     }
   }

@@ -172,6 +172,8 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
 
   if (const Reason defect = Defect(gang); defect.code != ReasonCode::kNone) {
     Drop(gang, "muster: " + Describe(defect));
+    Recount(gang);
+    gang.partial_since.reset();  // of what, nobody can say
     return SetState(gang, GangState::kInvalid, defect);
   }
   if (gang.tally.present() == 0 && gang.tally.succeeded + gang.tally.failed > 0) {
@@ -181,13 +183,18 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   if (!gang.id.solo && group == nullptr) {
     // Pods that run keep running; nothing new is started without a PodGroup.
     Drop(gang, "muster: the PodGroup is gone");
+    Recount(gang);
+    gang.partial_since.reset();
     const bool runs = gang.tally.bound > 0;
     return SetState(
         gang, runs ? GangState::kRunning : GangState::kForming,
         runs ? Reason{} : Because(ReasonCode::kPodGroupMissing, 0, 0, gang.id.key.ToString()));
   }
   if (gang.check_plan) {
-    gang.check_plan = false;
+    // Members that are being bound are looked at again when their outcome is known.
+    gang.check_plan = std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+      return entry.second.plan && entry.second.may_be_bound();
+    });
     if (!PlanHolds(gang)) {
       Drop(gang, "muster: a planned node changed, the gang is planned anew");
       gang.setback = Because(ReasonCode::kPlanBroken);
@@ -205,6 +212,9 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
 bool Scheduler::Core::PlanHolds(const Gang& gang) const {
   for (const auto& [uid, member] : gang.members) {
     if (!member.plan || member.may_be_bound()) continue;
+    // A node that was replaced, or a device that is gone, took the reservation with it.
+    const cluster::Allocation* held = state_.AllocationOf(uid);
+    if (held == nullptr || held->placement != *member.plan) return false;
     const cluster::Node* node = state_.FindNode(member.planned_node);
     if (node == nullptr || state_.IndexOf(member.planned_node) != member.plan->node) return false;
     const cluster::NodeConstraints& wants = state_.FindPod(uid)->spec->constraints;
@@ -244,8 +254,7 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const bool overdue = *gang.partial_since + options_.partial_timeout <= now;
   if (gang.repairing || (overdue && options_.partial_gang == PartialGang::kEvict)) {
     Repair(gang, now);
-    return SetState(gang, GangState::kBackoff,
-                    Because(ReasonCode::kRepairing, have, gang.min_member));
+    return SetState(gang, GangState::kBackoff, gang.setback);
   }
   if (gang.deadline && *gang.deadline <= now && gang.tally.planned > 0) {
     Drop(gang, "muster: the reservation expired");

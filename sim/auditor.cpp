@@ -51,7 +51,7 @@ class Auditor::Impl {
   void Judge(const ObjectKey& gang, Time at);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
-  void CheckDevices(const std::string& node, const NodeBook& book);
+  void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
   void Find(std::string what) { found_.push_back(std::move(what)); }
 
@@ -97,7 +97,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
       } else {
         book.changed = at;  // others bind as they please
       }
-      CheckDevices(pod->pod.node_name, book);
+      CheckDevices(*pod, book);
     }
   } else if (known != bound_to_.end()) {
     nodes_[known->second].pods.erase(uid);
@@ -191,10 +191,15 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
 }
 
-void Auditor::Impl::CheckDevices(const std::string& name, const NodeBook& book) {
+// Of the devices that the new pod was given. (How a device is shared may change under the pods that
+// have it; nobody new must get it then.)
+void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
+  const std::string& name = fresh.pod.node_name;
   const NodePtr node = api_.FindNode(name);
   if (node == nullptr) return;
   for (const cluster::Gpu& gpu : node->node.gpus) {
+    const auto& given = fresh.pod.bound_gpus;
+    if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
     int64_t taken = 0;
     std::string owners;
     for (const auto& [uid, pod] : book.pods) {

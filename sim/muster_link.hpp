@@ -52,7 +52,7 @@ class MusterLink {
   // the present time.
   void Kick();
   // The process dies and a new one starts: the engine is rebuilt from API objects alone. Writes
-  // that were on their way still happen; nobody hears of them.
+  // that were on their way happen now or never (see ApiActions::Disown); nobody hears of them.
   void Restart();
   // Held from the next cycle on, and over restarts.
   void SetOptions(engine::Options options);

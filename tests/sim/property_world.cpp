@@ -1,0 +1,527 @@
+#include "property_world.hpp"
+
+#include <algorithm>
+
+#include "engine/scheduler.hpp"
+#include "sim/direct_extender.hpp"
+#include "sim_support.hpp"
+
+namespace muster::sim::testing {
+
+using cluster::Duration;
+using cluster::Node;
+
+namespace {
+
+constexpr size_t kMostNodes = 8;
+constexpr size_t kMostPods = 60;
+
+Options WorldOptions(uint64_t seed) {
+  Random random(seed);
+  Options options;
+  options.seed = seed;
+  options.audit = true;
+  options.auditor.scheduler_names = {"muster", "default-scheduler"};
+  options.api.gating =
+      random.Chance(500) ? Gating::kGangs : (random.Chance(500) ? Gating::kNone : Gating::kAll);
+  options.scheduler.percentage_of_nodes_to_score = random.Chance(500) ? 0 : 100;
+  options.scheduler.cycle_time = Duration(random.Between(0, 20));
+  options.scheduler.http_timeout = Seconds(30);
+  options.muster.engine.bind_hold_timeout = Seconds(24);
+  options.muster.engine.strict_order = random.Chance(200);
+  options.muster.engine.placement.strategy =
+      random.Chance(500) ? policy::Strategy::kBinpack : policy::Strategy::kSpread;
+  options.muster.engine.reservation_timeout = Seconds(random.Between(5, 120));
+  if (random.Chance(300)) options.kubelet.admission_failures_per_mille = 20;
+  if (random.Chance(400)) {
+    options.muster.watch = {Duration(random.Between(0, 200)), Duration(random.Between(1, 2000)),
+                            random.Chance(500), 100};
+    options.muster.writes.latency = Duration(random.Between(0, 50));
+    options.muster.writes.jitter = Duration(random.Between(0, 500));
+    options.auditor.node_slack = Seconds(20);
+  }
+  return options;
+}
+
+engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
+
+// How a node's devices are shared never changes: what is on its way to a device just then is not
+// Muster's doing.
+void SetGpus(Node& node, uint32_t count) {
+  node.gpus = GpuNode(static_cast<int>(count)).gpus;
+  if ((node.name.back() - '0') % 4 != 0) return;
+  for (cluster::Gpu& gpu : node.gpus) gpu.sharing = cluster::GpuSharing::kFractional;
+}
+
+Node NewNode(const std::string& name, uint32_t gpus) {
+  Node node = GpuNode(0);
+  node.name = name;
+  SetGpus(node, gpus);
+  node.allocatable.cpu = cluster::MilliCpu(16'000);
+  node.allocatable.pods = 20;
+  return node;
+}
+
+template <typename T>
+T Pick(const std::vector<T>& from, uint32_t pick) {
+  return from.empty() ? T{} : from[pick % from.size()];
+}
+
+}  // namespace
+
+std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
+  Random random(seed);
+  // How often each happens, in the order of Happening.
+  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8,  4, 4, 1, 2, 3, 4, 2,
+                                         2,  5, 3, 5, 22, 8, 6, 5, 4, 2, 3};
+  std::vector<Happening> bag;
+  for (int i = 0; i < kHappenings; ++i) {
+    bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
+  }
+  const auto number = [&] { return static_cast<uint32_t>(random.Next() >> 32U); };
+  std::vector<Operation> operations;
+  for (size_t i = 0; i < count; ++i) {
+    operations.push_back({bag[random.Below(bag.size())], number(), number(), number()});
+  }
+  return operations;
+}
+
+World::World(uint64_t seed)
+    : options_(WorldOptions(seed)), cluster_(std::make_unique<Cluster>(options_)) {
+  for (uint32_t i = 0; i < 4; ++i) ChangeNodes({Happening::kAddNode, i, 0, 0});
+  Run(Seconds(1));
+}
+
+PodRecord World::NewPod(const std::string& name, uint32_t kind) {
+  muster::testing::PodBuilder pod = MakePod(name);
+  constexpr int32_t kCounts[] = {1, 1, 2, 4, 8, 0, 3};
+  const int32_t count = kCounts[kind % 7];
+  if (kind % 11 == 0) {
+    pod.GpuShare(300, 1);
+  } else {
+    pod.Gpus(count);
+  }
+  pod.MilliCpu(kind % 13 == 0 ? 9000 : 500).Priority(static_cast<int32_t>(kind % 3));
+  pod.Scheduler(kind % 17 == 0 ? "default-scheduler" : "muster");
+  PodRecord record;
+  record.pod = pod;
+  record.grace = Seconds(kind % 2 == 0 ? 0 : 5);
+  if (kind % 4 != 0) record.runs_for = Seconds(5 + kind % 300);
+  return record;
+}
+
+PodPtr World::PickPod(uint32_t pick) const { return Pick(cluster_->api().Pods(), pick); }
+NodePtr World::PickNode(uint32_t pick) const { return Pick(cluster_->api().Nodes(), pick); }
+PodGroupPtr World::PickGroup(uint32_t pick) const {
+  return Pick(cluster_->api().PodGroups(), pick);
+}
+
+void World::Run(Duration duration) { cluster_->loop().RunUntil(cluster_->loop().now() + duration); }
+
+std::string World::Broken() {
+  const std::vector<std::string>& findings = cluster_->auditor()->findings();
+  return findings.empty() ? "" : findings.front();
+}
+
+void World::CreateGang(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const bool solo = operation.what == Happening::kSolo;
+  const int64_t members = solo ? 1 : 1 + operation.a % 6;
+  const std::string name = (solo ? "solo" : "gang") + std::to_string(made_++);
+  if (!solo) {
+    // Most are asked for whole, some with surplus, a few with more than there are.
+    const int64_t minimum =
+        operation.b % 5 == 0 ? members - 1 : (operation.b % 23 == 0 ? members + 1 : members);
+    const cluster::PodGroup group = MakePodGroup(name).MinMember(minimum);
+    static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
+    Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
+         std::to_string(minimum) + ", kind " + std::to_string(operation.c % 1000));
+  } else {
+    Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
+  }
+  for (int64_t i = 0; i < members; ++i) {
+    PodRecord pod = NewPod(solo ? name : name + "-" + std::to_string(i), operation.c % 1000);
+    if (!solo) pod.pod.pod_group = name;
+    const Duration late(operation.b % 3 == 0 ? static_cast<int64_t>(operation.b % 4000) * i : 0);
+    cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
+      static_cast<void>(api.CreatePod(Actor::kUser, pod));
+    });
+  }
+}
+
+void World::CreateJob(const Operation& operation) {
+  JobRecord job;
+  job.key = Key("job" + std::to_string(made_++));
+  job.parallelism = job.completions = 1 + operation.a % 5;
+  job.backoff_limit = operation.b % 4;
+  job.pod = NewPod("template", operation.c % 1000);
+  job.pod.pod.pod_group = job.key.name;
+  const cluster::PodGroup group = MakePodGroup(job.key.name).MinMember(job.completions);
+  Tell("job " + job.key.name + " of " + std::to_string(job.completions) + ", kind " +
+       std::to_string(operation.c % 1000));
+  static_cast<void>(cluster_->api().CreatePodGroup(Actor::kUser, group));
+  static_cast<void>(cluster_->api().CreateJob(Actor::kUser, std::move(job)));
+}
+
+void World::CreateForeignPod(const Operation& operation) {
+  const NodePtr node = PickNode(operation.a);
+  if (node == nullptr) return;
+  PodRecord pod = NewPod("foreign" + std::to_string(made_++), operation.b % 1000);
+  cluster::PodSpec spec = *pod.pod.spec;
+  spec.scheduler_name = "other";
+  pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+  pod.pod.node_name = node->node.name;
+  Tell("pod " + pod.pod.key.name + " of another scheduler on " + node->node.name + ", kind " +
+       std::to_string(operation.b % 1000));
+  static_cast<void>(cluster_->api().CreatePod(Actor::kUser, std::move(pod)));
+}
+
+void World::Remove(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  if (operation.what == Happening::kDeleteGang) {
+    const PodGroupPtr group = PickGroup(operation.a);
+    if (group == nullptr) return;
+    Tell("delete gang " + group->group.key.name);
+    static_cast<void>(api.DeleteJob(Actor::kUser, group->group.key));
+    static_cast<void>(api.DeletePodGroup(Actor::kUser, group->group.key));
+    for (const PodPtr& pod : api.Pods()) {
+      if (pod->pod.pod_group == group->group.key.name) {
+        static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod)));
+      }
+    }
+    return;
+  }
+  const PodPtr pod = PickPod(operation.a);
+  if (pod == nullptr) return;
+  const bool again = operation.what == Happening::kRecreatePod;
+  Tell(std::string(again ? "recreate" : "delete") + " pod " + pod->pod.key.name);
+  old_pods_.push_back(pod);
+  const auto grace = again ? std::optional(Duration()) : std::nullopt;
+  static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), grace));
+  if (!again) return;
+  PodRecord fresh = NewPod(pod->pod.key.name, operation.b % 1000);
+  fresh.pod.pod_group = pod->pod.pod_group;
+  fresh.job_uid = pod->job_uid;
+  fresh.job_index = pod->job_index;
+  static_cast<void>(api.CreatePod(Actor::kUser, std::move(fresh)));
+}
+
+void World::ChangeGroup(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const PodGroupPtr group = PickGroup(operation.a);
+  if (group == nullptr) return;
+  cluster::PodGroup next = group->group;
+  next.min_member = std::max<int64_t>(0, next.min_member - 1 + operation.b % 3);
+  const std::string name = next.key.name;
+  if (operation.what == Happening::kChangeMinimum) {
+    Tell("minMember of " + name + " becomes " + std::to_string(next.min_member));
+    static_cast<void>(api.UpdatePodGroup(Actor::kUser, next));
+    return;
+  }
+  const bool again = operation.what == Happening::kRecreateGroup;
+  Tell(std::string(again ? "recreate" : "delete") + " PodGroup " + name);
+  static_cast<void>(api.DeletePodGroup(Actor::kUser, next.key));
+  if (again) static_cast<void>(api.CreatePodGroup(Actor::kUser, next));
+}
+
+void World::ChangeNodes(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  if (operation.what == Happening::kAddNode) {
+    if (api.node_count() >= kMostNodes) return;
+    Node node =
+        NewNode("node" + std::to_string(made_++), operation.a % 3 == 0 ? 8 : operation.a % 5);
+    Tell("add " + node.name + " with " + std::to_string(node.gpus.size()) + " GPUs");
+    static_cast<void>(api.CreateNode(Actor::kUser, std::move(node)));
+    return;
+  }
+  const NodePtr old = PickNode(operation.a);
+  if (old == nullptr) return;
+  Node node = old->node;
+  switch (operation.what) {
+    case Happening::kDeleteNode:
+      Tell("delete " + node.name);
+      static_cast<void>(api.DeleteNode(Actor::kUser, node.name));
+      return;
+    case Happening::kRecreateNode: {
+      Node fresh = NewNode(node.name, operation.b % 9);
+      Tell("recreate " + node.name + " with " + std::to_string(fresh.gpus.size()) + " GPUs");
+      static_cast<void>(api.DeleteNode(Actor::kUser, node.name));
+      static_cast<void>(api.CreateNode(Actor::kUser, std::move(fresh)));
+      return;
+    }
+    case Happening::kNodeReady:
+      node.ready = !node.ready;
+      Tell(node.name + (node.ready ? " is ready" : " is not ready"));
+      break;
+    default:
+      node.unschedulable = !node.unschedulable;
+      Tell(node.name + (node.unschedulable ? " is cordoned" : " is uncordoned"));
+      break;
+  }
+  static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
+}
+
+void World::ChangeGpus(const Operation& operation) {
+  const NodePtr old = PickNode(operation.a);
+  if (old == nullptr) return;
+  Node node = old->node;
+  if (operation.b % 3 == 0 && !node.gpus.empty()) {
+    cluster::Gpu& gpu = node.gpus[operation.c % node.gpus.size()];
+    gpu.healthy = !gpu.healthy;
+    Tell("GPU " + std::to_string(gpu.index.value) + " of " + node.name +
+         (gpu.healthy ? " is healthy" : " is unhealthy"));
+  } else {
+    SetGpus(node, operation.c % 9);
+    Tell(node.name + " has " + std::to_string(node.gpus.size()) + " GPUs");
+  }
+  static_cast<void>(cluster_->api().UpdateNode(Actor::kUser, std::move(node)));
+}
+
+std::string World::FilterAgain(const Operation& operation) {
+  const PodPtr pod = PickPod(operation.a);
+  if (pod == nullptr) return "";
+  engine::NodesQuestion question;
+  question.pod = pod->pod;
+  for (const NodePtr& node : cluster_->api().Nodes()) {
+    if (operation.b % 3 != 0 || operation.c % 2 == 0) question.nodes.push_back(node->node.name);
+  }
+  if (operation.b % 2 == 0 && !question.nodes.empty()) {
+    question.nodes = {question.nodes[operation.c % question.nodes.size()]};
+  }
+  Tell("Filter for " + pod->pod.key.name + " with " + std::to_string(question.nodes.size()) +
+       " nodes");
+  // The first time it may teach the engine a pod or break a plan; from then on it must only read.
+  const Time now = cluster_->loop().now();
+  engine::Scheduler& scheduler = cluster_->muster()->scheduler();
+  scheduler.Filter(question, now);
+  cluster_->muster()->Kick();
+  cluster_->loop().RunUntil(now);
+  engine::Scheduler& present = cluster_->muster()->scheduler();
+  present.Filter(question, now);
+  const std::string before = present.Dump();
+  const engine::FilterAnswer first = present.Filter(question, now);
+  for (int i = 0; i < 3; ++i) {
+    present.Prioritize(question);
+    const engine::FilterAnswer answer = present.Filter(question, now);
+    if (answer.node != first.node || answer.refusal != first.refusal ||
+        answer.error != first.error) {
+      return "Filter answered \"" + first.node + "\" \"" + first.refusal + "\", then \"" +
+             answer.node + "\" \"" + answer.refusal + "\"";
+    }
+  }
+  const bool listed =
+      std::find(question.nodes.begin(), question.nodes.end(), first.node) != question.nodes.end();
+  if (!first.node.empty() && !listed) return "Filter answered a node that it was not asked about";
+  return present.Dump() == before
+             ? ""
+             : "Filter changed the engine's state:\n" + before + "\n" + present.Dump();
+}
+
+void World::BindAgain(const Operation& operation) {
+  const PodPtr pod = PickPod(operation.a);
+  const NodePtr node = PickNode(operation.b);
+  if (pod == nullptr || node == nullptr) return;
+  // Half of the calls name the node that the pod has or should have.
+  std::string name = node->node.name;
+  if (operation.c % 2 == 0 && !pod->pod.nominated_node.empty()) name = pod->pod.nominated_node;
+  if (operation.c % 2 == 0 && pod->pod.bound()) name = pod->pod.node_name;
+  Tell("Bind call for " + pod->pod.key.name + " on " + name);
+  constexpr uint64_t kOurTickets = uint64_t{1} << 40U;
+  cluster_->muster()->scheduler().Bind({pod->pod.key, pod->pod.uid, name},
+                                       kOurTickets + static_cast<uint64_t>(made_++),
+                                       cluster_->loop().now());
+  cluster_->muster()->Kick();
+}
+
+void World::OldNews(const Operation& operation) {
+  if (old_pods_.size() > 50) old_pods_.erase(old_pods_.begin(), old_pods_.begin() + 25);
+  const PodPtr present = PickPod(operation.b);
+  const PodPtr old = Pick(old_pods_, operation.a);
+  if (present != nullptr) old_pods_.push_back(present);
+  if (old == nullptr) return;
+  Tell("the engine hears again of " + old->pod.key.name + ", version " +
+       std::to_string(old->pod.resource_version));
+  cluster_->muster()->scheduler().Apply(old->pod, cluster_->loop().now());
+  cluster_->muster()->Kick();
+}
+
+void World::RestartOrFail(const Operation& operation) {
+  if (operation.what == Happening::kRestartScheduler) {
+    Tell("kube-scheduler restarts");
+    cluster_->scheduler().Restart();
+    return;
+  }
+  if (operation.what == Happening::kRestartMuster) {
+    Tell("muster restarts");
+    old_pods_.clear();  // a new process lists afresh and never hears what the old one was told
+    cluster_->muster()->Restart();
+    return;
+  }
+  WriteFaults faults = options_.muster.writes;
+  if (operation.a % 2 == 0 && Delayed()) {
+    faults.lost_per_mille = operation.b % 400;
+    faults.unclear_per_mille = operation.c % 400;
+  }
+  Tell("of 1000 writes " + std::to_string(faults.lost_per_mille) + " are lost, " +
+       std::to_string(faults.unclear_per_mille) + " unclear");
+  cluster_->muster()->SetFaults(faults);
+}
+
+// A new engine that hears of the same objects must keep the same books.
+std::string World::CheckRebuild() {
+  engine::Scheduler& present = cluster_->muster()->scheduler();
+  if (Delayed() || present.Count().reservations > 0) return "";
+  engine::Scheduler rebuilt(options_.muster.engine);
+  const Time now = cluster_->loop().now();
+  for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
+  for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
+  const auto a = present.Nodes();
+  const auto b = rebuilt.Nodes();
+  if (a.size() != b.size()) return "rebuilt from scratch the engine knows other nodes";
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i].node == b[i].node && a[i].free == b[i].free &&
+                      a[i].gpu_free == b[i].gpu_free && a[i].holders == b[i].holders &&
+                      a[i].overcommitted == b[i].overcommitted;
+    if (!same) return "rebuilt from scratch the engine has other books of " + a[i].node.name;
+  }
+  return "";
+}
+
+std::string World::Do(const Operation& operation) {
+  const size_t before = story_.size();
+  std::string broken;
+  const bool makes_pods = operation.what <= Happening::kJob;
+  if (makes_pods && cluster_->api().pod_count() >= kMostPods) {
+    Tell("(enough pods)");
+  } else {
+    switch (operation.what) {
+      case Happening::kGang:
+      case Happening::kSolo:
+        CreateGang(operation);
+        break;
+      case Happening::kForeignPod:
+        CreateForeignPod(operation);
+        break;
+      case Happening::kJob:
+        CreateJob(operation);
+        break;
+      case Happening::kDeletePod:
+      case Happening::kRecreatePod:
+      case Happening::kDeleteGang:
+        Remove(operation);
+        break;
+      case Happening::kDeleteGroup:
+      case Happening::kRecreateGroup:
+      case Happening::kChangeMinimum:
+        ChangeGroup(operation);
+        break;
+      case Happening::kAddNode:
+      case Happening::kDeleteNode:
+      case Happening::kRecreateNode:
+      case Happening::kNodeReady:
+      case Happening::kCordon:
+        ChangeNodes(operation);
+        break;
+      case Happening::kChangeGpus:
+        ChangeGpus(operation);
+        break;
+      case Happening::kWait: {
+        const int64_t most = operation.b % 4 == 0 ? 120'000 : 3'000;
+        const Duration time(static_cast<int64_t>(operation.a) % most);
+        Tell("wait " + std::to_string(time.value()) + " ms");
+        Run(time);
+        break;
+      }
+      case Happening::kFilterAgain:
+        broken = FilterAgain(operation);
+        break;
+      case Happening::kBindAgain:
+        BindAgain(operation);
+        break;
+      case Happening::kOldNews:
+        OldNews(operation);
+        break;
+      case Happening::kRestartMuster:
+      case Happening::kRestartScheduler:
+      case Happening::kFaults:
+        RestartOrFail(operation);
+        break;
+    }
+  }
+  if (story_.size() == before) Tell("(nothing there for it)");
+  Run(Duration(operation.c % 10));
+  if (broken.empty()) broken = CheckRebuild();
+  return broken.empty() ? Broken() : broken;
+}
+
+// Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, some must
+// start each time.
+std::string World::CheckProgress() {
+  ApiServer& api = cluster_->api();
+  const auto waiting = [&] {
+    std::vector<std::string> names;
+    for (const engine::GangView& gang : cluster_->muster()->scheduler().Gangs()) {
+      const bool waits =
+          gang.state == engine::GangState::kQueued || gang.state == engine::GangState::kReserved ||
+          gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
+          gang.state == engine::GangState::kDegraded;
+      if (waits)
+        names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
+                        Describe(gang.reason) + ")");
+    }
+    return names;
+  };
+  std::vector<std::string> before = waiting();
+  while (!before.empty()) {
+    for (const PodPtr& pod : api.Pods()) {
+      if (pod->pod.bound()) static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+    }
+    Run(Seconds(900));
+    const std::vector<std::string> after = waiting();
+    if (after.size() >= before.size())
+      return "gang " + after.front() + " does not start in an empty cluster";
+    before = after;
+  }
+  return "";
+}
+
+std::string World::Finish() {
+  ApiServer& api = cluster_->api();
+  Tell("(everything is mended)");
+  cluster_->muster()->SetFaults({});
+  for (const NodePtr& old : api.Nodes()) {
+    Node node = old->node;
+    node.ready = true;
+    node.unschedulable = false;
+    static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
+  }
+  Run(Seconds(2000));
+  if (!Broken().empty()) return Broken();
+  for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
+  Run(Seconds(60));
+  Tell("(what runs is taken away until all have run)");
+  std::string broken = CheckProgress();
+  if (broken.empty()) broken = Broken();
+  if (!broken.empty()) return broken;
+  Tell("(everything is deleted)");
+  for (const PodPtr& pod : api.Pods())
+    static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+  for (const PodGroupPtr& group : api.PodGroups()) {
+    static_cast<void>(api.DeletePodGroup(Actor::kUser, group->group.key));
+  }
+  for (const NodePtr& node : api.Nodes())
+    static_cast<void>(api.DeleteNode(Actor::kUser, node->node.name));
+  Run(Seconds(600));
+  if (!Broken().empty()) return Broken();
+  const std::string left = cluster_->muster()->scheduler().Dump();
+  if (left != engine::Scheduler(options_.muster.engine).Dump())
+    return "left over in the engine:\n" + left;
+  const engine::Counts counts = cluster_->muster()->scheduler().Count();
+  if (counts.held_binds != 0) return "Bind calls are held for pods that are gone";
+  const KubeScheduler& scheduler = cluster_->scheduler();
+  const size_t queued = scheduler.active() + scheduler.backing_off() + scheduler.unschedulable() +
+                        scheduler.gated() + scheduler.binding();
+  return queued == 0 ? "" : "pods that are gone are left in kube-scheduler";
+}
+
+}  // namespace muster::sim::testing

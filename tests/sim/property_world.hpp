@@ -1,0 +1,100 @@
+// A cluster in which anything may happen, one random operation after another, with every invariant
+// checked after each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cluster.hpp"
+#include "sim/random.hpp"
+
+namespace muster::sim::testing {
+
+enum class Happening {
+  kGang,        // a PodGroup and its pods appear, in some order, some late
+  kSolo,        // a pod of its own
+  kForeignPod,  // another scheduler's pod, bound to a node by it
+  kJob,         // a Job whose pods are a gang
+  kDeletePod,
+  kRecreatePod,    // deleted and created under its name at once
+  kDeleteGang,     // PodGroup, Job and pods
+  kDeleteGroup,    // the PodGroup alone
+  kRecreateGroup,  // deleted and created under its name at once, with another minMember
+  kChangeMinimum,
+  kAddNode,
+  kDeleteNode,
+  kRecreateNode,  // with another number of GPUs
+  kNodeReady,     // not ready, or ready again
+  kCordon,        // or uncordon
+  kChangeGpus,    // fewer or more, or one unhealthy
+  kWait,          // time passes
+  kFilterAgain,   // the same questions several times over
+  kBindAgain,     // a Bind call that kube-scheduler did not mean
+  kOldNews,       // the engine hears an outdated record again
+  kRestartMuster,
+  kRestartScheduler,
+  kFaults,  // writes start or stop failing
+};
+inline constexpr int kHappenings = 23;
+
+struct Operation {
+  Happening what = Happening::kWait;
+  // Chosen at random, understood as far as they fit what exists: a list of operations stays one
+  // when some are left out.
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+};
+
+std::vector<Operation> RandomOperations(uint64_t seed, size_t count);
+
+class World {
+ public:
+  // The seed decides latencies, faults, sizes and strategies.
+  explicit World(uint64_t seed);
+
+  // Carries out one operation, lets everything due happen, and checks. Empty when all is well.
+  std::string Do(const Operation& operation);
+  // Mends everything and lets it settle, then takes everything away: what can run must have run,
+  // nothing must be left.
+  std::string Finish();
+  // The engine's state as text.
+  std::string Dump() const { return cluster_->muster()->scheduler().Dump(); }
+  // What Do did, in words, one line each.
+  const std::vector<std::string>& story() const { return story_; }
+
+ private:
+  PodRecord NewPod(const std::string& name, uint32_t kind);
+  // News and writes take time, and writes may fail: what Muster knows may be old.
+  bool Delayed() const { return options_.muster.watch.jitter.value() > 0; }
+  void Tell(const std::string& text) { story_.push_back(text); }
+  PodPtr PickPod(uint32_t pick) const;
+  NodePtr PickNode(uint32_t pick) const;
+  PodGroupPtr PickGroup(uint32_t pick) const;
+  void Run(cluster::Duration duration);
+  std::string Broken();
+
+  void CreateGang(const Operation& operation);
+  void CreateJob(const Operation& operation);
+  void CreateForeignPod(const Operation& operation);
+  void Remove(const Operation& operation);
+  void ChangeGroup(const Operation& operation);
+  void ChangeNodes(const Operation& operation);
+  void ChangeGpus(const Operation& operation);
+  std::string FilterAgain(const Operation& operation);
+  void BindAgain(const Operation& operation);
+  void RestartOrFail(const Operation& operation);
+  void OldNews(const Operation& operation);
+  std::string CheckRebuild();
+  std::string CheckProgress();
+
+  Options options_;
+  std::unique_ptr<Cluster> cluster_;
+  std::vector<PodPtr> old_pods_;  // outdated records
+  int64_t made_ = 0;              // objects made so far, for names
+  std::vector<std::string> story_;
+};
+
+}  // namespace muster::sim::testing
