@@ -30,14 +30,17 @@ enum class Holding { kBound, kReserved };
 struct Allocation {
   Placement placement;
   Holding holding = Holding::kReserved;
-  // False when the node's devices could not be found for it: more was bound than the node has (its GPU count shrank,
-  // or another scheduler bound it). Then placement.gpus may be shorter than the request.
+  // False when the node's devices could not be found for it: more was bound than the node has (its
+  // GPU count shrank, or another scheduler bound it). Then placement.gpus may be shorter than the
+  // request.
   bool devices_known = true;
 };
 
-// What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve such a request at all.
+// What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve
+// such a request at all.
 //   whole GPUs        1000, or 1000 / replicas on a time-sliced or MPS device
-//   a share           max(each, ceil(1000 × memory_each / memory)), only where sharing is kFractional
+//   a share           max(each, ceil(1000 × memory_each / memory)), where sharing is kFractional
+//                     and the device's memory is known or not asked for
 GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request);
 
 }  // namespace muster::cluster

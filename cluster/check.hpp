@@ -1,7 +1,7 @@
 // MUSTER_CHECK: stops the program when an internal assumption is broken.
 //
-// For bugs only. Input of any kind (requests, YAML, API objects) is answered with an Error instead, and "does not
-// fit" is an answer, not an error.
+// For bugs only. Input of any kind (requests, YAML, API objects) is answered with an Error instead,
+// and "does not fit" is an answer, not an error.
 #pragma once
 
 #include <cstdio>
@@ -16,5 +16,6 @@ namespace muster::cluster {
 
 }  // namespace muster::cluster
 
-#define MUSTER_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::muster::cluster::CheckFailed(#condition, __FILE__, __LINE__))
+#define MUSTER_CHECK(condition)       \
+  ((condition) ? static_cast<void>(0) \
+               : ::muster::cluster::CheckFailed(#condition, __FILE__, __LINE__))

@@ -2,17 +2,23 @@
 //
 // Fed by facts. A fact is idempotent and keyed by UID:
 //   1. The same fact twice changes nothing the second time.
-//   2. A record with a lower resource_version than the known one of that UID is old news and ignored (0: not known,
-//      always applied).
-//   3. A record whose name is taken by another UID replaces that object (delete and recreate seen as one), unless both
-//      versions are known and it is the older one.
+//   2. A record with a lower resource_version than the known one of that UID is old news and
+//      ignored (0: not known, always applied).
+//   3. A record whose name is taken by another UID replaces that object (delete and recreate seen
+//      as one), unless both versions are known and it is the older one.
 //   4. A UID that was removed stays removed: late duplicates do not bring it back.
 //   5. Removing a UID that is not known does nothing, except that 4 holds for it from then on.
 //
-// What a pod holds: a live bound pod holds its requests and devices on its node; a reserved pod holds them too. Devices
-// of a bound pod come from its annotation when that is possible (they exist and nobody else has them), else from its
-// reservation, else the lowest-numbered free ones are assumed, so that the outcome depends on the set of pods and not on
-// the order of facts. More bound than there is makes the node over-committed: nothing is free there, nobody is harmed.
+// What a pod holds: a live bound pod holds its requests and devices on its node; a reserved pod
+// holds them too. Devices of a bound pod come from its annotation when that is possible (they exist
+// and nobody else has them), else from its reservation, else the lowest-numbered free ones are
+// assumed, so that the outcome depends on the set of pods and not on the order of facts. More bound
+// than there is makes the node over-committed: of what there is too little of, nothing is
+// free there, and nobody is harmed.
+//
+// A reservation ends when it is released, when its pod has ended, is removed or is bound elsewhere,
+// and when its node is removed. When its pod is bound to its node it becomes what the pod holds.
+// Pods bound to a node that is not known hold nothing until it appears.
 //
 // Owned by engine::Scheduler (and by the simulator's own scheduler). Not thread-safe.
 #pragma once
@@ -34,7 +40,8 @@
 
 namespace muster::cluster {
 
-// What a fact did. `replaced` is the UID (as text) of an object that lost its name to the new one (rule 3).
+// What a fact did. `replaced` is the UID (as text) of an object that lost its name to the new one
+// (rule 3).
 struct Applied {
   bool changed = false;
   std::string replaced;
@@ -49,17 +56,20 @@ class ClusterState {
   ClusterState(const ClusterState&) = delete;
   ClusterState& operator=(const ClusterState&) = delete;
 
+  // Devices that are out of order are put in order; of several with one index the first is kept.
   Applied Upsert(Node node);
+  // `pod.spec` must be set (MUSTER_CHECK).
   Applied Upsert(Pod pod);
   Applied Upsert(PodGroup group);
   bool Remove(const NodeUid& uid);
   bool Remove(const PodUid& uid);
   bool Remove(const PodGroupUid& uid);
 
-  // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown, bound or already
-  // holds a reservation, or when a placement does not fit what is free.
+  // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown,
+  // bound or already holds a reservation, or when a placement does not fit what is free.
   Status Reserve(const std::vector<Placement>& placements);
-  // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True when there was one.
+  // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True
+  // when there was one.
   bool Release(const PodUid& pod);
 
   const Node* FindNode(const std::string& name) const;
@@ -76,6 +86,8 @@ class ClusterState {
   bool Overcommitted(NodeIndex node) const;
 
   std::shared_ptr<const Snapshot> TakeSnapshot();
+  // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod
+  // waits.
   uint64_t generation() const;
   // Changes only when something that did not fit before might fit now.
   uint64_t growth() const;
@@ -87,7 +99,8 @@ class ClusterState {
   std::vector<const Node*> Nodes() const;
   std::vector<const Pod*> Pods() const;
   std::vector<const PodGroup*> PodGroups() const;
-  // Every number and record, one line each, in a fixed order: equal texts mean equal states. Generations are left out.
+  // Every number and record, one line each, in a fixed order: equal texts mean equal states.
+  // Generations, NodeIndexes and the UIDs of what was removed are left out.
   std::string Dump() const;
 
  private:

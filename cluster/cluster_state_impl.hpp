@@ -94,7 +94,7 @@ struct ClusterState::Impl {
   std::shared_ptr<const NodeTable> table;  // null when a node record changed since it was built
   std::shared_ptr<const Snapshot> snapshot;
 
-  const std::set<PodUid> nobody;  // holders of a node that is not there
+  const std::set<PodUid> nobody{};  // holders of a node that is not there
 
   Applied Upsert(Node node);
   Applied Upsert(Pod pod);

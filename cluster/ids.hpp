@@ -1,4 +1,5 @@
-// Ids that cannot be mixed up. Uid types wrap the API server's UIDs; NodeIndex is a dense index into a Snapshot.
+// Ids that cannot be mixed up. Uid types wrap the API server's UIDs; NodeIndex is a dense index
+// into a Snapshot.
 #pragma once
 
 #include <compare>
@@ -35,7 +36,8 @@ struct ObjectKey {
   std::string ToString() const { return ns + "/" + name; }
 };
 
-// Position of a node in one ClusterState's dense arrays. Valid as long as the node lives; a freed index is used again.
+// Position of a node in one ClusterState's dense arrays. Valid as long as the node lives; a freed
+// index is used again.
 struct NodeIndex {
   uint32_t value = UINT32_MAX;
   bool valid() const { return value != UINT32_MAX; }

@@ -1,5 +1,6 @@
-// Mutex, MutexLock and CondVar: std's, with the annotations by which `clang++ -Wthread-safety` proves at compile time
-// that guarded fields are touched only under their lock. (clang does not see std::lock_guard, hence the wrapper.)
+// Mutex, MutexLock and CondVar: std's, with the annotations by which `clang++ -Wthread-safety`
+// proves at compile time that guarded fields are touched only under their lock. (clang does not see
+// std::lock_guard, hence the wrapper.)
 #pragma once
 
 #include <chrono>

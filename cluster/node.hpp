@@ -1,5 +1,5 @@
-// Node and Gpu: the records of one machine, as the API server and the GPU operator's labels describe it.
-// Plain values, built by the decoders, immutable once inside a ClusterState.
+// Node and Gpu: the records of one machine, as the API server and the GPU operator's labels
+// describe it. Plain values, built by the decoders, immutable once inside a ClusterState.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace muster::cluster {
 
 // How one device is given to pods.
 enum class GpuSharing {
-  kExclusive,    // whole devices only
-  kTimeSliced,   // `replicas` pods take turns; the device plugin advertises each turn as one GPU
-  kMps,          // `replicas` pods at once, each with 1/replicas of the device
-  kFractional,   // any share in GpuMilli (HAMi, KAI and others enforce or trust it)
-  kMig,          // partitioned in hardware; the partitions are devices of their own
+  kExclusive,   // whole devices only
+  kTimeSliced,  // `replicas` pods take turns; the device plugin advertises each turn as one GPU
+  kMps,         // `replicas` pods at once, each with 1/replicas of the device
+  kFractional,  // any share in GpuMilli (HAMi, KAI and others enforce or trust it)
+  kMig,         // partitioned in hardware; the partitions are devices of their own
 };
 
 struct Gpu {

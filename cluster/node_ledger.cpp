@@ -63,7 +63,7 @@ class DeviceRoom {
       if (only_healthy && !node_.gpus[at].healthy) return false;
     }
     for (const GpuShare& share : plan) {
-      room_[Position(share.index)] -= static_cast<int16_t>(share.taken.value());
+      Reduce(Position(share.index), share.taken);
     }
     taken = plan;
     return true;
@@ -115,9 +115,11 @@ class DeviceRoom {
     } else {
       taken.insert(place, {gpu.index, share});
     }
-    room_[at] -= static_cast<int16_t>(share.value());
+    Reduce(at, share);
     return true;
   }
+
+  void Reduce(size_t at, GpuMilli by) { room_[at] = static_cast<int16_t>(room_[at] - by.value()); }
 
   const Node& node_;
   std::vector<int16_t> room_;

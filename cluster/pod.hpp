@@ -1,4 +1,5 @@
-// Pod and PodSpec: what Muster keeps of a pod. Plain values; a PodSpec is shared by the pods it describes and immutable.
+// Pod and PodSpec: what Muster keeps of a pod. Plain values; a PodSpec is shared by the pods it
+// describes and immutable.
 #pragma once
 
 #include <cstdint>
@@ -38,20 +39,20 @@ struct Pod {
   PodUid uid;
   ObjectKey key;
   std::shared_ptr<const PodSpec> spec;
-  std::string pod_group;              // name of its PodGroup in the same namespace; empty: a gang of one
-  std::string role;                   // name of its role in the gang (muster.dev/role), may be empty
-  std::string owner_uid;              // controller owner reference, may be empty
-  bool daemon = false;                // owned by a DaemonSet or a mirror (static) pod: counted, never planned
+  std::string pod_group;  // name of its PodGroup in the same namespace; empty: a gang of one
+  std::string role;       // name of its role in the gang (muster.dev/role), may be empty
+  std::string owner_uid;  // controller owner reference, may be empty
+  bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: counted, never planned
   PodPhase phase = PodPhase::kPending;
-  bool deleting = false;              // deletionTimestamp is set
-  std::vector<std::string> gates;     // schedulingGates still present
-  std::string nominated_node;         // status.nominatedNodeName
-  std::string node_name;              // spec.nodeName; empty: not bound
-  std::vector<GpuIndex> bound_gpus;   // from kGpusAnnotation, only meaningful when bound
-  Time created;                       // creationTimestamp, milliseconds since 1970
-  int64_t resource_version = 0;       // 0: not known. Within one UID a lower one is older news
-  // Why the record cannot be scheduled as it is (a malformed request, say). Empty: fine. The pod is kept, so that
-  // its gang can say why it waits.
+  bool deleting = false;             // deletionTimestamp is set
+  std::vector<std::string> gates;    // schedulingGates still present
+  std::string nominated_node;        // status.nominatedNodeName
+  std::string node_name;             // spec.nodeName; empty: not bound
+  std::vector<GpuIndex> bound_gpus;  // from kGpusAnnotation, only meaningful when bound
+  Time created;                      // creationTimestamp, milliseconds since 1970
+  int64_t resource_version = 0;      // 0: not known. Within one UID a lower one is older news
+  // Why the record cannot be scheduled as it is (a malformed request, say). Empty: fine. The pod is
+  // kept, so that its gang can say why it waits.
   std::string defect;
 
   bool bound() const { return !node_name.empty(); }

@@ -1,4 +1,5 @@
-// PodGroup: the demand for a gang, whatever flavour of object expressed it. Plain value, built by the decoders.
+// PodGroup: the demand for a gang, whatever flavour of object expressed it. Plain value, built by
+// the decoders.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ struct RoleMinimum {
 struct PodGroup {
   PodGroupUid uid;
   ObjectKey key;
-  int64_t min_member = 1;           // as written; validity is judged by the engine
-  std::vector<RoleMinimum> roles;   // optional per-role minima; their sum never exceeds min_member
-  Duration schedule_timeout;        // 0: the policy's default
-  Time created;                     // creationTimestamp, milliseconds since 1970
-  int64_t resource_version = 0;     // 0: not known
-  std::string defect;               // why the object is malformed; empty: fine
+  int64_t min_member = 1;          // as written; validity is judged by the engine
+  std::vector<RoleMinimum> roles;  // optional per-role minima; their sum never exceeds min_member
+  Duration schedule_timeout;       // 0: the policy's default
+  Time created;                    // creationTimestamp, milliseconds since 1970
+  int64_t resource_version = 0;    // 0: not known
+  std::string defect;              // why the object is malformed; empty: fine
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -1,4 +1,5 @@
-// Resources: what a pod asks of a node beside GPUs, and what a node offers. GpuRequest: what a pod asks of GPUs.
+// Resources: what a pod asks of a node beside GPUs, and what a node offers. GpuRequest: what a pod
+// asks of GPUs.
 #pragma once
 
 #include <compare>
@@ -27,16 +28,19 @@ struct Resources {
     pods = SaturatingAdd(pods, -other.pods);
     return *this;
   }
-  // True when every kind of `request` is within this. A kind that the request does not ask for (zero) always fits,
-  // also on a node that is over-committed in it (kube-scheduler's NodeResourcesFit does the same).
+  // True when every kind of `request` is within this. A kind that the request does not ask for
+  // (zero) always fits, also on a node that is over-committed in it (kube-scheduler's
+  // NodeResourcesFit does the same).
   bool Fits(const Resources& request) const {
     return (request.cpu.value() <= 0 || request.cpu <= cpu) &&
-           (request.memory.value() <= 0 || request.memory <= memory) && (request.pods <= 0 || request.pods <= pods);
+           (request.memory.value() <= 0 || request.memory <= memory) &&
+           (request.pods <= 0 || request.pods <= pods);
   }
 };
 
-// `count` devices, `each` of every one of them. Less than a whole GPU is shared with others on the same device and is
-// asked for one device at a time or several; `memory_each` is what a share needs of the device's memory (0: not said).
+// `count` devices, `each` of every one of them. Less than a whole GPU is shared with others on the
+// same device and is asked for one device at a time or several; `memory_each` is what a share needs
+// of the device's memory (0: not said).
 struct GpuRequest {
   int32_t count = 0;
   GpuMilli each = kWholeGpu;

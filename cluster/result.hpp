@@ -1,7 +1,8 @@
 // Error and Result<T>: expected failures are values.
 //
-// An Error says what is wrong, where (file, line, field: whatever the reader can look up) and, in its message, what to
-// do. Result<T> holds a T or an Error. Both are plain values; threads share them as they share an int.
+// An Error says what is wrong, where (file, line, field: whatever the reader can look up) and, in
+// its message, what to do. Result<T> holds a T or an Error. Both are plain values; threads share
+// them as they share an int.
 //
 //   Result<MilliCpu> cpu = ParseCpu(text);
 //   if (!cpu.ok()) return cpu.error().At("spec.containers[0].resources.requests.cpu");
@@ -44,7 +45,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): reads as `return value`
+  // Both implicit, so that a function reads `return value` and `return error`.
+  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : value_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return std::holds_alternative<T>(value_); }

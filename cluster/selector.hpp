@@ -1,5 +1,6 @@
-// Where a pod may run by its own word: nodeSelector, required node affinity, tolerations. The rules are those of
-// kube-scheduler's NodeAffinity and TaintToleration plugins (Kubernetes API reference: NodeSelectorTerm, Toleration).
+// Where a pod may run by its own word: nodeSelector, required node affinity, tolerations. The rules
+// are those of kube-scheduler's NodeAffinity and TaintToleration plugins (Kubernetes API reference:
+// NodeSelectorTerm, Toleration).
 #pragma once
 
 #include <compare>
@@ -13,8 +14,8 @@ namespace muster::cluster {
 
 using Labels = std::map<std::string, std::string>;
 
-// kDoesNotExist and kNotIn also hold for a node that lacks the key. kGt and kLt compare integers; text that is no
-// integer never matches.
+// kDoesNotExist and kNotIn also hold for a node that lacks the key. kGt and kLt compare integers;
+// text that is no integer never matches.
 enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 
 struct SelectorRequirement {
@@ -63,7 +64,8 @@ struct NodeConstraints {
 bool Matches(const SelectorRequirement& requirement, const Labels& labels);
 bool Matches(const NodeSelectorTerm& term, std::string_view node_name, const Labels& labels);
 // nodeSelector and required affinity together.
-bool MatchesNode(const NodeConstraints& constraints, std::string_view node_name, const Labels& labels);
+bool MatchesNode(const NodeConstraints& constraints, std::string_view node_name,
+                 const Labels& labels);
 bool Tolerates(const Toleration& toleration, const Taint& taint);
 // True when no NoSchedule or NoExecute taint is left untolerated.
 bool ToleratesAll(const std::vector<Toleration>& tolerations, const std::vector<Taint>& taints);

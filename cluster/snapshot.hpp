@@ -77,7 +77,8 @@ class FreeTable {
       shared_->users.fetch_add(1, std::memory_order_relaxed);
     }
     ChunkRef(ChunkRef&& other) noexcept = default;
-    ChunkRef& operator=(ChunkRef other) noexcept {
+    ChunkRef& operator=(const ChunkRef& other) { return *this = ChunkRef(other); }
+    ChunkRef& operator=(ChunkRef&& other) noexcept {
       std::swap(shared_, other.shared_);
       return *this;
     }

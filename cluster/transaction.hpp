@@ -1,5 +1,5 @@
-// Transaction: tentative placements and evictions on top of a Snapshot. Private to one thread; the Snapshot is not
-// changed.
+// Transaction: tentative placements and evictions on top of a Snapshot. Private to one thread; the
+// Snapshot is not changed.
 //
 //   Transaction tx(snapshot);
 //   auto before = tx.checkpoint();
@@ -24,11 +24,13 @@ struct Delta {
 
 class Transaction {
  public:
-  explicit Transaction(std::shared_ptr<const Snapshot> base) : base_(std::move(base)), free_(base_->free()) {}
+  explicit Transaction(std::shared_ptr<const Snapshot> base)
+      : base_(std::move(base)), free_(base_->free()) {}
 
   // 1. `placement` must fit: its resources and, device by device, its shares (MUSTER_CHECK).
   void Place(Placement placement);
-  // 2. `placement` is what a pod of the snapshot, or of this transaction, holds: it becomes free here.
+  // 2. `placement` is what a pod of the snapshot, or of this transaction, holds: it becomes free
+  // here.
   void Evict(Placement placement);
   // 3. Everything done after the checkpoint is undone, in reverse order.
   size_t checkpoint() const { return deltas_.size(); }

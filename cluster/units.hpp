@@ -3,11 +3,11 @@
 //   MilliCpu   1/1000 of a core
 //   MiB        2^20 bytes of memory (host or GPU)
 //   GpuMilli   1/1000 of one GPU; 1000 is one whole GPU
-//   Time       milliseconds since an arbitrary but fixed start (engine time) or since 1970 (API timestamps)
+//   Time       milliseconds since a fixed start (engine time) or since 1970 (API timestamps)
 //   Duration   milliseconds
 //
-// Arithmetic saturates at the ends of int64, so "no limit" (Quantity::Unlimited()) survives addition and subtraction.
-// Plain values: threads share them as they share an int.
+// Arithmetic saturates at the ends of int64, so "no limit" (Quantity::Unlimited()) survives
+// addition and subtraction. Plain values: threads share them as they share an int.
 #pragma once
 
 #include <compare>
@@ -25,7 +25,8 @@ constexpr int64_t SaturatingAdd(int64_t a, int64_t b) {
 constexpr int64_t SaturatingMultiply(int64_t a, int64_t b) {
   int64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
-  return (a > 0) == (b > 0) ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+  return (a > 0) == (b > 0) ? std::numeric_limits<int64_t>::max()
+                            : std::numeric_limits<int64_t>::min();
 }
 
 template <typename Tag>
@@ -40,7 +41,8 @@ class Quantity {
   constexpr auto operator<=>(const Quantity&) const = default;
 
   constexpr Quantity& operator+=(Quantity other) {
-    if (!unlimited()) value_ = other.unlimited() ? other.value_ : SaturatingAdd(value_, other.value_);
+    if (!unlimited())
+      value_ = other.unlimited() ? other.value_ : SaturatingAdd(value_, other.value_);
     return *this;
   }
   // An unlimited amount stays unlimited whatever is taken from it.
@@ -77,7 +79,8 @@ class Time {
   constexpr int64_t milliseconds() const { return milliseconds_; }
   constexpr auto operator<=>(const Time&) const = default;
   friend constexpr Time operator+(Time t, Duration d) {
-    return t == Never() || d.unlimited() ? Never() : Time(SaturatingAdd(t.milliseconds_, d.value()));
+    return t == Never() || d.unlimited() ? Never()
+                                         : Time(SaturatingAdd(t.milliseconds_, d.value()));
   }
   friend constexpr Duration operator-(Time a, Time b) {
     return Duration(SaturatingAdd(a.milliseconds_, SaturatingMultiply(b.milliseconds_, -1)));

@@ -1,8 +1,8 @@
 // How much memory a large cluster takes and how fast facts go in. Hidden: a measurement for people
 // and for CI's limits file, run by name.  cluster_test "[size]"
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -70,17 +70,18 @@ std::vector<std::shared_ptr<const PodSpec>> Specs() {
   return specs;
 }
 
+// Processor time, so that a busy machine does not matter.
 class Watch {
  public:
   double Microseconds() {
-    const auto now = std::chrono::steady_clock::now();
-    const double spent = std::chrono::duration<double, std::micro>(now - start_).count();
+    const std::clock_t now = std::clock();
+    const double spent = 1e6 * static_cast<double>(now - start_) / CLOCKS_PER_SEC;
     start_ = now;
     return spent;
   }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t start_ = std::clock();
 };
 
 TEST_CASE("5,000 nodes, 40,000 GPUs and 100,000 pods fit in 300 MB", "[.][size]") {
