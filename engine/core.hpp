@@ -175,8 +175,9 @@ class Scheduler::Core {
   std::map<Shape, Reason>
       failed_shapes_;  // what did not fit, as long as growth() is `failed_growth_`
   uint64_t failed_growth_ = 0;
-  std::set<Shape> never_shapes_;  // what does not fit the empty cluster, for `never_layout_`
-  std::set<Shape> ever_shapes_;   // what does
+  std::map<Shape, Reason>
+      never_shapes_;             // what does not fit the empty cluster, for `never_layout_`
+  std::set<Shape> ever_shapes_;  // what does
   uint64_t never_layout_ = 0;
 
   std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id

@@ -175,17 +175,16 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.required.size());
   const bool whole = gang.tally.bound == 0;
-  bool never = whole && never_shapes_.contains(job.shape);
   if (job.ask_if_ever && never_layout_ == job.snapshot->layout()) {
-    (result.never_fits ? never_shapes_ : ever_shapes_).insert(job.shape);
-    never = result.never_fits;
+    if (result.never_fits) {
+      never_shapes_[job.shape] = Because(ReasonCode::kNeverFits, 0, 0, Describe(reason));
+    } else {
+      ever_shapes_.insert(job.shape);
+    }
   }
-  if (never) {
-    reason.detail = Describe(reason);
-    reason.code = ReasonCode::kNeverFits;
-    reason.have = 0;
-    reason.need = 0;
-  }
+  const auto impossible = never_shapes_.find(job.shape);
+  const bool never = whole && impossible != never_shapes_.end();
+  if (never) reason = impossible->second;
   if (whole && job.plain && job.growth == state_.growth()) failed_shapes_[job.shape] = reason;
   SetState(gang,
            !whole  ? GangState::kDegraded

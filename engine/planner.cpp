@@ -28,11 +28,11 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
   return placed;
 }
 
-bool FitsEmptyCluster(policy::Placer& placer, const PlanJob& job) {
+policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
   Transaction tx(std::make_shared<const cluster::Snapshot>(job.snapshot->Emptied()));
   std::vector<policy::Demand> demands = job.required;
   for (policy::Demand& demand : demands) demand.excluded.clear();
-  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll).placed;
+  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll);
 }
 
 }  // namespace
@@ -45,7 +45,10 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
         placer.PlaceGang(tx, job.required, policy::NodeFilter::kSchedulable);
     if (!answer.placed) {
       result.shortage = answer.shortage;
-      result.never_fits = job.ask_if_ever && !FitsEmptyCluster(placer, job);
+      if (!job.ask_if_ever) return result;
+      const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
+      result.never_fits = !empty.placed;
+      if (result.never_fits) result.shortage = empty.shortage;
       return result;
     }
     result.required = std::move(answer.placements);

@@ -29,7 +29,7 @@ struct PlanResult {
   bool placed = false;
   std::vector<cluster::Placement> required;
   std::vector<cluster::Placement> elastic;
-  policy::Shortage shortage;  // unless placed
+  policy::Shortage shortage;  // unless placed; of the empty cluster when it never fits
   bool never_fits = false;
 };
 

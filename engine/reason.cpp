@@ -107,7 +107,9 @@ Reason FromShortage(const policy::Shortage& shortage) {
   reason.have = shortage.placed_before;
   reason.need = 0;
   const bool short_of_gpus =
-      shortage.gpus + shortage.gpu_devices > 0 && shortage.free_gpu_milli < shortage.need_gpu_milli;
+      shortage.pod_gpu_milli > 0 && shortage.free_gpu_milli < shortage.need_gpu_milli &&
+      shortage.unschedulable + shortage.taints + shortage.constraints + shortage.excluded <
+          shortage.nodes;
   if (short_of_gpus) {
     reason.code = ReasonCode::kNotEnoughGpus;
     reason.have = shortage.free_gpu_milli;

@@ -155,6 +155,7 @@ PlaceAnswer GangPlacement::Refused() {
     shortage_.need_gpu_milli =
         cluster::SaturatingAdd(shortage_.need_gpu_milli, demand.spec->gpus.total().value());
   }
+  shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
   answer.shortage = shortage_;
   return answer;
 }

@@ -62,10 +62,12 @@ struct Shortage {
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
   int64_t pod_slots = 0;
-  int64_t gpus = 0;            // too few free GPUs on the node, in total
-  int64_t gpu_devices = 0;     // enough in total, but not as devices: fragmented
-  int64_t free_gpu_milli = 0;  // Σ over nodes that pass all but GPUs, before any demand is placed
+  int64_t gpus = 0;         // too few free GPUs on the node, in total
+  int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
+  // Σ over the nodes that are neither barred nor excluded, before any demand is placed.
+  int64_t free_gpu_milli = 0;
   int64_t need_gpu_milli = 0;  // Σ over all demands of the gang
+  int64_t pod_gpu_milli = 0;   // of the pod alone
 };
 
 struct PlaceAnswer {

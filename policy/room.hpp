@@ -28,7 +28,7 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
                    Shortage& shortage);
 
-// Σ free GPU-milli of the nodes that `demand` may use and that have room for the rest of it.
+// Σ free GPU-milli of the nodes that are neither barred nor excluded for `demand`.
 int64_t FreeGpuMilli(const Search& search, const Shape& shape, const Demand& demand);
 
 }  // namespace muster::policy

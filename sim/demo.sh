@@ -113,7 +113,7 @@ say "3. Why does pretrain-b wait? It holds nothing meanwhile."
 "$MUSTER" explain gang team-b/pretrain-b --server "$url" | head -n 12
 
 say "4. A manifest that is wrong is refused with its line, and changes nothing"
-printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containers: {}\n' >"$work/broken.yaml"
+printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  schedulerName: muster\n  schedulerName: master\n' >"$work/broken.yaml"
 if "$MUSTER" submit -f "$work/broken.yaml" --server "$url" 2>"$work/refusal"; then fail "a broken manifest was taken"; fi
 sed "s|$work/||" "$work/refusal"
 
