@@ -52,7 +52,9 @@ std::optional<std::string> Integer(std::string_view text) {
   if (!amount) return std::nullopt;
   constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (sign && *amount > (negative ? kMost + 1 : kMost)) return std::nullopt;
-  return (negative && *amount != 0 ? "-" : "") + std::to_string(*amount);
+  std::string written = negative && *amount != 0 ? "-" : "";
+  written += std::to_string(*amount);
+  return written;
 }
 
 // <sign>? (digits <. digits?>? | . digits) (e <sign>? digits)?
@@ -104,7 +106,8 @@ std::string Shortest(double value) {
   const auto whole = static_cast<std::size_t>(std::max(exponent, 0)) + 1;
   if (digits.size() < whole) digits.append(whole - digits.size(), '0');
   if (digits.size() > whole) digits.insert(whole, 1, '.');
-  return (below_zero ? "-" : "") + digits;
+  if (below_zero) digits.insert(0, 1, '-');
+  return digits;
 }
 
 std::optional<std::string> Float(std::string_view text) {

@@ -142,8 +142,10 @@ TEST_CASE("anchors and aliases are resolved exactly or refused", "[config][yaml]
 TEST_CASE("bombs are refused without delay", "[config][yaml]") {
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
-    const std::string before = "*a" + std::to_string(i - 1);
-    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    const std::string number = std::to_string(i);
+    std::string before = "*a";
+    before += std::to_string(i - 1);
+    laughs.append("a").append(number).append(": &a").append(number).append(" [").append(before);
     for (int j = 1; j < 10; ++j) laughs += ", " + before;
     laughs += "]\n";
   }
