@@ -209,6 +209,7 @@ GpuRequest ReadAnnotatedShare(const JsonView& annotations) {
       request.count = static_cast<int32_t>(*count);
     }
   }
+  if (request.each == GpuMilli(0) && request.memory_each == MiB(0)) return {};  // malformed
   return request;
 }
 

@@ -111,7 +111,11 @@ TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]
       {"", R"("nvidia.com/gpu":1,"nvidia.com/gpumem":"some")", limit + R"(gpumem"]: )"},
   }));
   CAPTURE(c.annotations, c.limits);
-  CHECK_THAT(DecodeGpuPod(c.annotations, c.limits).defect, Catch::StartsWith(c.want));
+  const Pod pod = DecodeGpuPod(c.annotations, c.limits);
+  CHECK_THAT(pod.defect, Catch::StartsWith(c.want));
+  // Never a share of nothing, whatever was malformed.
+  const GpuRequest& gpus = pod.spec->gpus;
+  CHECK((gpus.none() || gpus.each > GpuMilli(0) || gpus.memory_each > MiB(0)));
 }
 
 }  // namespace
