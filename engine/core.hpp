@@ -167,6 +167,7 @@ class Scheduler::Core {
   std::set<GangId> tried_in_vain_;     // their reason may have changed
   std::map<OrderKey, Gang*> pending_;  // to be planned, in order
   std::set<OrderKey> untried_;         // of these, not tried since `tried_growth_`
+  bool retry_all_ = false;             // the next pass goes through all of pending_
   uint64_t tried_growth_ = 0;          // ClusterState::growth() that the last full pass saw
   bool full_pass_ = false;             // this pass goes through all of pending_
   std::optional<OrderKey> pass_cursor_;

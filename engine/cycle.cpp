@@ -13,12 +13,13 @@ using cluster::Time;
 // otherwise only those that were not tried yet have a turn.
 std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
   if (!pass_cursor_) {
-    full_pass_ = tried_growth_ != state_.growth();
+    full_pass_ = retry_all_ || tried_growth_ != state_.growth();
     tried_growth_ = state_.growth();
-    if (failed_growth_ != state_.growth()) {
+    if (retry_all_ || failed_growth_ != state_.growth()) {
       failed_shapes_.clear();
       failed_growth_ = state_.growth();
     }
+    retry_all_ = false;
   }
   while (true) {
     Gang* gang = nullptr;
@@ -223,7 +224,7 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
 }
 
 bool Scheduler::Core::PassNeeded() const {
-  return !pending_.empty() && (tried_growth_ != state_.growth() || !untried_.empty());
+  return !pending_.empty() && (retry_all_ || tried_growth_ != state_.growth() || !untried_.empty());
 }
 
 bool Scheduler::Core::HasWork() const {

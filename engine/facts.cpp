@@ -19,7 +19,7 @@ void Scheduler::Core::SetOptions(Options options) {
   failed_shapes_.clear();
   never_shapes_.clear();
   ever_shapes_.clear();
-  tried_growth_ = 0;  // every pending gang may have new chances
+  retry_all_ = true;
   // Pods may have become Muster's, or another scheduler's.
   for (const Pod* pod : state_.Pods()) {
     const bool member = gang_of_.contains(pod->uid);
@@ -55,7 +55,8 @@ void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
     TouchReservations(state_.IndexOf(node->name));
     break;
   }
-  state_.Remove(uid);
+  // What waited for room may now be waiting for what this cluster will never have.
+  if (state_.Remove(uid)) retry_all_ = true;
 }
 
 void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {

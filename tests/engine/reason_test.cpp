@@ -127,6 +127,20 @@ TEST_CASE("an unsatisfiable gang is tried again when the cluster grows, and only
   CHECK(world.Gang("huge").state == GangState::kRunning);
 }
 
+TEST_CASE("a waiting gang becomes unsatisfiable when the nodes that it needs are removed",
+          "[engine][reason]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePod("busy").Gpus(8));
+  world.ScheduleAll("");
+  world.AddGang("waits", 3, 8, 3);
+  world.Settle();
+  CHECK(world.Gang("waits").state == GangState::kQueued);
+  world.RemoveNode(world.Pod("busy").node_name == "n0" ? "n1" : "n0");
+  world.Settle();
+  CHECK(world.Gang("waits").state == GangState::kUnsatisfiable);
+}
+
 TEST_CASE("a malformed PodGroup is invalid and says which field", "[engine][reason]") {
   struct Bad {
     std::string name;

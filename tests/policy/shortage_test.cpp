@@ -48,7 +48,7 @@ TEST_CASE("each node counts once, under the first check that fails", "[policy][s
   CHECK(Refusal(world, {demand}) ==
         demand.pod.text() +
             " after 0 of 11 nodes: 2 unschedulable 1 taints 1 constraints 1 excluded 1 pod_slots "
-            "1 cpu 1 memory 2 gpus 1 gpu_devices; GPU-milli 4500 of 2000");
+            "1 cpu 1 memory 2 gpus 1 gpu_devices; GPU-milli 20500 of 2000");
 }
 
 TEST_CASE("a gang too large for the cluster says how many would fit", "[policy][shortage]") {
@@ -94,6 +94,19 @@ TEST_CASE("of a mixed gang the first in the order of placing is named", "[policy
   // Both large ones are placed; then nothing is left for the small ones.
   CHECK(Refusal(world, gang) ==
         gang[0].pod.text() + " after 2 of 2 nodes: 2 gpus; GPU-milli 16000 of 24000");
+}
+
+TEST_CASE("what the pod that missed asks for is told beside what the gang does",
+          "[policy][shortage]") {
+  World world;
+  world.Add(MakeNode("a").Gpus(8));
+  std::vector<Demand> gang = world.Ask(2, MakePod("large").Gpus(8));
+  gang.push_back(world.Ask(MakePod("small").Gpus(2)));
+  Placer placer(Options{});
+  const Shortage shortage = world.Place(placer, gang).shortage;
+  CHECK(shortage.pod == gang[1].pod);
+  CHECK(shortage.pod_gpu_milli == 8000);
+  CHECK(shortage.need_gpu_milli == 18'000);
 }
 
 TEST_CASE("nodes that were cordoned are not counted when all nodes are asked about",
