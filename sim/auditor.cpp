@@ -64,6 +64,8 @@ class Auditor::Impl {
   std::unordered_map<PodUid, std::string> bound_to_;  // node of every live bound pod
   std::map<ObjectKey, GangBook> gangs_;               // with members that count
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
+  int64_t restarts_ = 0;                              // of Muster, seen so far
+  Time restarted_at_;                                 // the last of them
   std::vector<std::string> found_;                    // by the present Check
   std::vector<std::string> findings_;
 };
@@ -218,6 +220,7 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
+  since = std::max(since, restarted_at_);
   if (since + options_.partial_limit + options_.slack >= until) return;
   Find("gang " + gang.ToString() + " is partially bound from " +
        std::to_string(since.milliseconds()) + " to " + std::to_string(until.milliseconds()) +
@@ -230,8 +233,13 @@ std::vector<std::string> Auditor::Impl::Check() {
     watch_->Pop();
     See(event);
   }
+  if (muster_ != nullptr && muster_->stats().restarts != restarts_) {
+    restarts_ = muster_->stats().restarts;
+    restarted_at_ = loop_.now();
+  }
   const cluster::Duration limit = options_.partial_limit + options_.slack;
-  while (!partial_.empty() && partial_.begin()->first + limit < loop_.now()) {
+  while (!partial_.empty() &&
+         std::max(partial_.begin()->first, restarted_at_) + limit < loop_.now()) {
     const auto [since, key] = *partial_.begin();
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once

@@ -1,0 +1,108 @@
+// What must hold in a World beside the invariants that its auditor checks after every event.
+
+#include "engine/scheduler.hpp"
+#include "property_world.hpp"
+#include "sim_support.hpp"
+
+namespace muster::sim::testing {
+
+using cluster::Duration;
+using cluster::Node;
+
+namespace {
+
+engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
+
+}  // namespace
+
+// A new engine that hears of the same objects must keep the same books.
+std::string World::CheckRebuild() {
+  engine::Scheduler& present = cluster_->muster()->scheduler();
+  if (Delayed() || present.Count().reservations > 0) return "";
+  engine::Scheduler rebuilt(options_.muster.engine);
+  const Time now = cluster_->loop().now();
+  for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
+  for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
+  const auto a = present.Nodes();
+  const auto b = rebuilt.Nodes();
+  if (a.size() != b.size()) return "rebuilt from scratch the engine knows other nodes";
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i].node == b[i].node && a[i].free == b[i].free &&
+                      a[i].gpu_free == b[i].gpu_free && a[i].holders == b[i].holders &&
+                      a[i].overcommitted == b[i].overcommitted;
+    if (!same) return "rebuilt from scratch the engine has other books of " + a[i].node.name;
+  }
+  return "";
+}
+
+// Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, some must
+// start each time.
+std::string World::CheckProgress() {
+  ApiServer& api = cluster_->api();
+  const auto waiting = [&] {
+    std::vector<std::string> names;
+    for (const engine::GangView& gang : cluster_->muster()->scheduler().Gangs()) {
+      const bool waits =
+          gang.state == engine::GangState::kQueued || gang.state == engine::GangState::kReserved ||
+          gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
+          gang.state == engine::GangState::kDegraded;
+      if (waits)
+        names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
+                        Describe(gang.reason) + ")");
+    }
+    return names;
+  };
+  std::vector<std::string> before = waiting();
+  while (!before.empty()) {
+    for (const PodPtr& pod : api.Pods()) {
+      if (pod->pod.bound()) static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+    }
+    Run(Seconds(900));
+    const std::vector<std::string> after = waiting();
+    if (after.size() >= before.size())
+      return "gang " + after.front() + " does not start in an empty cluster";
+    before = after;
+  }
+  return "";
+}
+
+std::string World::Finish() {
+  ApiServer& api = cluster_->api();
+  Tell("(everything is mended)");
+  cluster_->muster()->SetFaults({});
+  for (const NodePtr& old : api.Nodes()) {
+    Node node = old->node;
+    node.ready = true;
+    node.unschedulable = false;
+    static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
+  }
+  Run(Seconds(2000));
+  if (!Broken().empty()) return Broken();
+  for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
+  Run(Seconds(60));
+  Tell("(what runs is taken away until all have run)");
+  std::string broken = CheckProgress();
+  if (broken.empty()) broken = Broken();
+  if (!broken.empty()) return broken;
+  Tell("(everything is deleted)");
+  for (const PodPtr& pod : api.Pods())
+    static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
+  for (const PodGroupPtr& group : api.PodGroups()) {
+    static_cast<void>(api.DeletePodGroup(Actor::kUser, group->group.key));
+  }
+  for (const NodePtr& node : api.Nodes())
+    static_cast<void>(api.DeleteNode(Actor::kUser, node->node.name));
+  Run(Seconds(600));
+  if (!Broken().empty()) return Broken();
+  const std::string left = cluster_->muster()->scheduler().Dump();
+  if (left != engine::Scheduler(options_.muster.engine).Dump())
+    return "left over in the engine:\n" + left;
+  const engine::Counts counts = cluster_->muster()->scheduler().Count();
+  if (counts.held_binds != 0) return "Bind calls are held for pods that are gone";
+  const KubeScheduler& scheduler = cluster_->scheduler();
+  const size_t queued = scheduler.active() + scheduler.backing_off() + scheduler.unschedulable() +
+                        scheduler.gated() + scheduler.binding();
+  return queued == 0 ? "" : "pods that are gone are left in kube-scheduler";
+}
+
+}  // namespace muster::sim::testing
