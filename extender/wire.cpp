@@ -29,6 +29,9 @@ namespace {
 constexpr std::string_view kLowestScore = ",\"Score\":0}";
 constexpr std::string_view kHighestScore = ",\"Score\":10}";
 
+// Room made for names before they are seen; more names than that are as welcome, but move.
+constexpr size_t kMostReserved = 16384;
+
 // For a node that is refused without a reason of the engine's.
 constexpr std::string_view kPlainRefusal = "muster: planned on another node";
 
@@ -49,6 +52,10 @@ Status ReadPod(WireScanner& scan, std::optional<cluster::Pod>& pod) {
 Status ReadNames(WireScanner& scan, std::vector<std::string>& names) {
   return scan.Items([&]() -> Status {
     if (const std::optional<std::string_view> plain = scan.PlainText()) {
+      // Names are of much the same length: room for all that may follow, so that they never move.
+      if (names.empty()) {
+        names.reserve(std::min(kMostReserved, 1 + scan.left() / (plain->size() + 3)));
+      }
       names.emplace_back(*plain);
       return Ok{};
     }
@@ -104,18 +111,42 @@ void AppendNodeList(std::string& out, const std::vector<std::string_view>& objec
   out += "]}";
 }
 
+bool AllPlain(const std::vector<std::string>& texts) {
+  return std::all_of(texts.begin(), texts.end(), [](const std::string& text) {
+    return kube::PlainJsonPrefix(text) == text.size();
+  });
+}
+
 // {"<node>":"<refusal>",…} for every node but the one that passes.
 void AppendRefused(std::string& out, const std::vector<std::string>& nodes, size_t passing,
                    std::string_view refusal) {
   std::string tail = ":";
   AppendJsonText(tail, refusal);
   out += '{';
+  if (!AllPlain(nodes)) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (i == passing) continue;
+      if (out.back() != '{') out += ',';
+      AppendJsonText(out, nodes[i]);
+      out += tail;
+    }
+    out += '}';
+    return;
+  }
+  // Thousands of names that need no escaping: each is two copies into room made beforehand.
+  tail = '"' + tail + ",\"";
+  const size_t begin = out.size();
+  out.resize(begin + 1 + TotalSize(nodes) + nodes.size() * tail.size());
+  char* to = out.data() + begin;
+  *to++ = '"';
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (i == passing) continue;
-    if (out.back() != '{') out += ',';
-    AppendJsonText(out, nodes[i]);
-    out += tail;
+    to += nodes[i].copy(to, nodes[i].size());
+    to += tail.copy(to, tail.size());
   }
+  const auto written = static_cast<size_t>(to - (out.data() + begin));
+  // The last tail opened another name, and an empty list its first.
+  out.resize(begin + (written == 1 ? 0 : written - 2));
   out += '}';
 }
 

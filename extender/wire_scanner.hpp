@@ -83,6 +83,8 @@ class WireScanner {
   cluster::Result<kube::Json> Value(std::string_view name);
   // The text of the value that Value read last.
   std::string_view LastValue() const { return text_.substr(value_begin_, at_ - value_begin_); }
+  // How many bytes are not read yet.
+  size_t left() const { return text_.size() - at_; }
   // Nothing but white space is left.
   cluster::Status End();
 

@@ -107,6 +107,19 @@ TEST_CASE("Filter replies are what Go would write", "[extender][wire]") {
     CHECK(EncodeFilterReply(DecodeGolden(nodes_body), answer) ==
           Golden("filter_reply_nodes" + version));
   }
+  SECTION("names that need escaping, and no name at all") {
+    ExtenderArgs odd = names;
+    odd.question.nodes = {"a\"b", "gpu-2", "c"};
+    answer = {"gpu-2", "x", false, ""};
+    CHECK_THAT(EncodeFilterReply(odd, answer), Catch::Contains(R"({"a\"b":"x","c":"x"})"));
+    odd.question.nodes = {"gpu-2"};
+    CHECK_THAT(EncodeFilterReply(odd, answer),
+               Catch::Contains(R"("FailedAndUnresolvableNodes":{},)"));
+    odd.question.nodes = {};
+    CHECK_THAT(EncodeFilterReply(odd, answer), Catch::Contains(R"("NodeNames":[],)"));
+    CHECK_THAT(EncodeFilterReply(odd, answer),
+               Catch::Contains(R"("FailedAndUnresolvableNodes":{},)"));
+  }
   SECTION("a refusal without words has some all the same") {
     answer = {"gpu-2", "", false, ""};
     CHECK_THAT(EncodeFilterReply(names, answer),
