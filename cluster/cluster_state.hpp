@@ -10,11 +10,11 @@
 //   5. Removing a UID that is not known does nothing, except that 4 holds for it from then on.
 //
 // What a pod holds: a live bound pod holds its requests and devices on its node; a reserved pod
-// holds them too. Devices of a bound pod come from its annotation when that is possible (they exist
-// and nobody else has them), else from its reservation, else the lowest-numbered free ones are
-// assumed, so that the outcome depends on the set of pods and not on the order of facts. More bound
-// than there is makes the node over-committed: of what there is too little of, nothing is
-// free there, and nobody is harmed.
+// holds them too. Devices of a bound pod come from its annotation as far as that is possible (they
+// exist and nobody else has them), else from its reservation; for the rest the lowest-numbered free
+// ones are assumed, so that the outcome depends on the set of pods and not on the order of facts.
+// More bound than there is makes the node over-committed: of what there is too little of, nothing
+// is free there, and nobody is harmed.
 //
 // A reservation ends when it is released, when its pod has ended, is removed or is bound elsewhere,
 // and when its node is removed. When its pod is bound to its node it becomes what the pod holds.

@@ -40,6 +40,19 @@ class DeviceRoom {
     return true;
   }
 
+  // Those of the listed devices that are still there and free; returns how many. (A node may lose
+  // devices under a running pod, which keeps the others.)
+  int32_t TakeRest(const std::vector<GpuIndex>& listed, const GpuRequest& request,
+                   std::vector<GpuShare>& taken) {
+    if (listed.size() != static_cast<size_t>(std::max(request.count, 0))) return 0;
+    int32_t count = 0;
+    for (GpuIndex index : listed) {
+      const size_t at = Position(index);
+      if (at < room_.size() && TakeOne(at, request, taken)) ++count;
+    }
+    return count;
+  }
+
   // True when the planned shares are what `request` takes of these devices.
   bool Meets(const std::vector<GpuShare>& plan, const GpuRequest& request) const {
     int64_t count = 0;
@@ -69,11 +82,11 @@ class DeviceRoom {
     return true;
   }
 
-  // The lowest-numbered devices with room, healthy ones first; further turns of replicated devices
-  // only when there are too few of them. False when the request is not met: then `taken` is what
-  // there was.
-  bool TakeLowest(const GpuRequest& request, std::vector<GpuShare>& taken) {
-    int32_t missing = request.count;
+  // The lowest-numbered devices with room, healthy ones first, beside the `had` that are in
+  // `taken`; further turns of replicated devices only when there are too few of them. False when
+  // the request is not met: then `taken` is what there was.
+  bool TakeLowest(const GpuRequest& request, int32_t had, std::vector<GpuShare>& taken) {
+    int32_t missing = request.count - had;
     for (bool healthy : {true, false}) {
       for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
         if (node_.gpus[at].healthy == healthy && TakeOne(at, request, taken)) --missing;
@@ -128,6 +141,7 @@ class DeviceRoom {
 // What one holder gets while its node is settled.
 struct Grant {
   std::vector<GpuShare> gpus;
+  int32_t listed = 0;  // devices of its list that it still has, when it does not have all of them
   bool settled = false;
   bool known = true;
 };
@@ -143,9 +157,14 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
         (!pod.bound_gpus.empty() && room.TakeListed(pod.bound_gpus, pod.spec->gpus, grant.gpus));
   }
   for (size_t i = 0; i < entries.size(); ++i) {
+    const Pod& pod = entries[i]->pod;
+    if (grants[i].settled || !pod.bound()) continue;
+    grants[i].listed = room.TakeRest(pod.bound_gpus, pod.spec->gpus, grants[i].gpus);
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
     const PodEntry& entry = *entries[i];
     Grant& grant = grants[i];
-    if (grant.settled || entry.plan == nullptr) continue;
+    if (grant.settled || grant.listed > 0 || entry.plan == nullptr) continue;
     // What it was planned with may not be what it asks for now.
     if (entry.pod.bound() && !room.Meets(entry.plan->gpus, entry.pod.spec->gpus)) continue;
     // A promise of a device that broke down is not kept; a pod that runs on one still has it.
@@ -155,7 +174,8 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
   }
   for (size_t i = 0; i < entries.size(); ++i) {
     Grant& grant = grants[i];
-    if (!grant.settled) grant.known = room.TakeLowest(entries[i]->pod.spec->gpus, grant.gpus);
+    if (grant.settled) continue;
+    grant.known = room.TakeLowest(entries[i]->pod.spec->gpus, grant.listed, grant.gpus);
   }
   return grants;
 }

@@ -60,12 +60,25 @@ TEST_CASE("an annotation that is not possible gives way to the lowest free devic
   const Case c = GENERATE(values<Case>({{"absent", {}},
                                         {"too few", {3}},
                                         {"too many", {1, 2, 3}},
-                                        {"not there", {3, 4}},
-                                        {"twice the same", {3, 3}}}));
+                                        {"nothing of it there", {4, 5}}}));
   DYNAMIC_SECTION(c.name) {
     state.Upsert(MakePod("p").Gpus(2).BoundTo("n0", c.gpus));
     CHECK(Held(state, "p") == "0:1000 1:1000");
   }
+}
+
+TEST_CASE("of an annotation that is possible in part the pod keeps what is there",
+          "[cluster][claims]") {
+  ClusterState state;
+  state.Upsert(MakeNode("n0").Gpus(8));
+  state.Upsert(MakePod("p").Gpus(2).BoundTo("n0", {5, 7}));
+  state.Upsert(MakeNode("n0").Gpus(6));  // GPU 7 is gone
+  CHECK(Held(state, "p") == "0:1000 5:1000");
+  CHECK(Free(state, "n0") == std::vector<int>{0, 1000, 1000, 1000, 1000, 0});
+  state.Upsert(MakeNode("n0").Gpus(8));
+  CHECK(Held(state, "p") == "5:1000 7:1000");
+  state.Upsert(MakePod("twice").Gpus(2).BoundTo("n0", {3, 3}));
+  CHECK(Held(state, "twice") == "0:1000 3:1000");
 }
 
 TEST_CASE("of two pods annotated with one device the earlier has it, in any order of facts",
