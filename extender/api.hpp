@@ -33,6 +33,7 @@ class ApiHandlers {
   };
 
   explicit ApiHandlers(Ports ports) : ports_(std::move(ports)) {}
+  ~ApiHandlers() = default;
   ApiHandlers(const ApiHandlers&) = delete;
   ApiHandlers& operator=(const ApiHandlers&) = delete;
 

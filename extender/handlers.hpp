@@ -66,6 +66,7 @@ class ExtenderHandlers {
 
   ExtenderHandlers(Ports ports, Options options)
       : ports_(std::move(ports)), tickets_(options.most_open_binds) {}
+  ~ExtenderHandlers() = default;
   ExtenderHandlers(const ExtenderHandlers&) = delete;
   ExtenderHandlers& operator=(const ExtenderHandlers&) = delete;
 

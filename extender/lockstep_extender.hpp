@@ -31,6 +31,8 @@ class LockstepExtender final : public WirePort {
   // says why.
   LockstepExtender(sim::EventLoop& loop, sim::MusterLink& link);
   ~LockstepExtender() override;
+  LockstepExtender(const LockstepExtender&) = delete;
+  LockstepExtender& operator=(const LockstepExtender&) = delete;
 
   void Bind(const engine::BindCall& call, BindDone done) override;
 

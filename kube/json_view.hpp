@@ -40,6 +40,7 @@ class JsonProblems {
 class JsonView {
  public:
   JsonView(const JsonNode& root, std::string_view name, JsonProblems& problems);
+  ~JsonView() = default;
   JsonView(const JsonView&) = delete;
   JsonView& operator=(const JsonView&) = delete;
 

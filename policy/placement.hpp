@@ -85,6 +85,8 @@ class Placer {
  public:
   explicit Placer(Options options);
   ~Placer();
+  Placer(const Placer&) = delete;
+  Placer& operator=(const Placer&) = delete;
   Placer(Placer&&) noexcept;
   Placer& operator=(Placer&&) noexcept;
 

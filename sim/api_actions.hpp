@@ -33,6 +33,8 @@ class ApiActions final : public engine::ActionPort {
 
   ApiActions(EventLoop& loop, ApiServer& api, WriteFaults faults, uint64_t seed, Report report);
   ~ApiActions() override;
+  ApiActions(const ApiActions&) = delete;
+  ApiActions& operator=(const ApiActions&) = delete;
 
   // AnswerBind is none of its business and ignored.
   void Perform(const std::vector<engine::Action>& actions) override;

@@ -25,6 +25,7 @@ class EventLoop {
   using Task = std::function<void()>;
 
   explicit EventLoop(cluster::Time start = cluster::Time()) : now_(start) {}
+  ~EventLoop() = default;
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
