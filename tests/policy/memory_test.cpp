@@ -41,6 +41,14 @@ void Happen(Dice& dice, World& world, std::vector<Demand>& held) {
         world.Add(again);
       }
       break;
+    case 3:
+      if (const cluster::Node* node = world.state.FindNode(name); node != nullptr) {
+        cluster::Node other = *node;  // nothing becomes free or taken by this
+        other.unschedulable = !other.unschedulable;
+        other.labels["zone"] = dice.OneIn(2) ? "a" : "b";
+        world.Add(other);
+      }
+      break;
     default:
       for (int i = 0; i < 3 && !held.empty(); ++i) {
         const auto at = held.begin() + dice.Roll(0, static_cast<int>(held.size()) - 1);
@@ -89,6 +97,20 @@ TEST_CASE("a Placer asked about the emptied cluster in between answers the same"
     cluster::Transaction tx(
         std::make_shared<const cluster::Snapshot>(world.state.TakeSnapshot()->Emptied()));
     CHECK(placer.PlaceGang(tx, more, NodeFilter::kAll).placed);
+  }
+}
+
+TEST_CASE("a node that is cordoned, and then not, is noticed", "[policy][memory]") {
+  World world;
+  const testing::NodeBuilder node = MakeNode("a").Gpus(8);
+  world.Add(node);
+  Placer placer(Options{});
+  const Demand demand = world.Ask(MakePod("p").Gpus(8));
+  for (int i = 0; i < 2; ++i) {
+    CHECK(world.Place(placer, {demand}).placed);
+    world.Add(testing::NodeBuilder(node).Cordoned());
+    CHECK_FALSE(world.Place(placer, {demand}).placed);
+    world.Add(node);
   }
 }
 
