@@ -40,11 +40,14 @@ class MusterLink::Impl {
         loop_, api_, Kinds{.nodes = true, .pods = true, .pod_groups = true}, options_.watch,
         options_.seed + static_cast<uint64_t>(stats_.restarts),
         [this](const WatchEvent& event) { scheduler_->Apply(FactOf(event), loop_.now()); },
-        [this] { Kick(); });
+        [this] { OnNews(); });
+    started_ = true;
+    Kick();
   }
 
   void Restart() {
     ++stats_.restarts;
+    started_ = false;
     informer_.reset();
     actions_.Disown();
     wake_.Stop();
@@ -55,7 +58,10 @@ class MusterLink::Impl {
   void Kick() {
     if (advance_posted_) return;
     advance_posted_ = true;
-    loop_.Post([this] { Advance(); });
+    loop_.Post([this] {
+      advance_posted_ = false;
+      Advance();
+    });
   }
 
   engine::Scheduler& scheduler() { return *scheduler_; }
@@ -72,14 +78,19 @@ class MusterLink::Impl {
 
  private:
   void Advance();
+  // At once, so that what follows from an event is written before kube-scheduler hears of the
+  // event.
+  void OnNews() {
+    if (started_) Advance();
+  }
 
+  bool started_ = false;
   bool advance_posted_ = false;
   Timer wake_;
   std::unique_ptr<Informer> informer_;
 };
 
 void MusterLink::Impl::Advance() {
-  advance_posted_ = false;
   ++stats_.advances;
   const engine::Progress progress = scheduler_->Advance(loop_.now());
   stats_.gangs_tried += progress.gangs_tried;

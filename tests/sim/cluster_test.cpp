@@ -60,7 +60,9 @@ TEST_CASE("the same input and seed give the same decisions, another seed others"
 }
 
 TEST_CASE("all that fits runs and ends, and nothing is broken on the way", "[cluster]") {
-  Cluster cluster(Audited(GENERATE(1U, 2U)));
+  Options options = Audited(GENERATE(1U, 2U));
+  options.api.gating = Gating::kAll;
+  Cluster cluster(options);
   cluster.AddNodes("node", 12, GpuNode(8));
   Crowd(cluster, 11);
   CHECK(cluster.loop().RunUntilIdle(At(24 * 3600)));
