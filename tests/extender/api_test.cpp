@@ -1,0 +1,150 @@
+// The second port, on a running service: health, metrics, pages, submissions.
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <string>
+
+#include "extender/cli.hpp"
+#include "http_test_support.hpp"
+#include "service_test_support.hpp"
+
+namespace muster::extender::testing {
+
+TEST_CASE("the API says how the service is", "[api]") {
+  TestService test;
+  CHECK(test.Get("/healthz").status == 200);
+  CHECK(test.Get("/readyz").status == 200);
+  CHECK(test.Get("/nowhere").status == 404);
+  CHECK(test.Post("/healthz", "").status == 405);
+
+  const HttpReply metrics = test.Get("/metrics");
+  CHECK_THAT(metrics.content_type, Catch::StartsWith("text/plain; version=0.0.4"));
+  CHECK(Eventually(
+      [&] { return test.Get("/metrics").body.find("muster_nodes 16\n") != std::string::npos; }));
+  for (const char* name :
+       {"muster_build_info{version=", "muster_gangs{state=\"Queued\"}", "muster_gpu_capacity",
+        "muster_gang_wait_seconds_bucket", "muster_plan_seconds_count",
+        "muster_policy_reloads_total{result=\"failed\"}",
+        "muster_actions_sent_total{kind=\"bind\"}",
+        "muster_action_outcomes_total{kind=\"bind\",outcome=\"done\"}", "muster_held_binds"}) {
+    CHECK_THAT(metrics.body, Catch::Contains(name));
+  }
+  const HttpReply policy = test.Get("/v1/policy");
+  CHECK_THAT(policy.body, Catch::Contains("strategy: binpack"));
+  CHECK_THAT(policy.body, Catch::StartsWith("# source: "));
+}
+
+TEST_CASE("a gang that is submitted runs, and its page shows where", "[api]") {
+  TestService test;
+  test.Submit(GangYaml("train", 4, 8));
+  REQUIRE(test.Reaches("train", "Running"));
+  const HttpReply page = test.Get("/v1/gangs/default/train");
+  CHECK_THAT(page.body, Catch::Contains("\"bound\": 4"));
+  CHECK_THAT(page.body, Catch::Contains("\"boundNode\": \"node-"));
+  CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"train\""));
+  CHECK(test.Get("/v1/gangs/default/other").status == 404);
+  CHECK(test.Get("/v1/gangs/default").status == 404);
+  CHECK_THAT(test.Get("/v1/nodes").body, Catch::Contains("\"name\": \"node-15\""));
+  CHECK_THAT(test.Get("/v1/objects/pods").body, Catch::Contains("\"train-3\""));
+  CHECK(test.Get("/v1/objects/secrets").status == 404);
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_action_outcomes_total{kind=\"bind\",outcome=\"done\"} 4"));
+}
+
+TEST_CASE("a gang that waits says why", "[api]") {
+  TestService test;
+  test.Submit(GangYaml("huge", 20, 8));
+  REQUIRE(test.Reaches("huge", "Unsatisfiable"));
+  CHECK_THAT(test.Get("/v1/gangs/default/huge").body, Catch::Contains("\"NeverFits\""));
+  test.Submit(GangYaml("first", 16, 8));
+  REQUIRE(test.Reaches("first", "Running"));
+  test.Submit(GangYaml("second", 2, 8));
+  REQUIRE(Eventually([&] {
+    return test.Get("/v1/gangs/default/second").body.find("NotEnoughGpus") != std::string::npos;
+  }));
+  // Room for it, and it goes.
+  for (int i = 0; i < 16; ++i) {
+    CHECK(test.Delete("/v1/objects/pods/default/first-" + std::to_string(i)).status == 200);
+  }
+  CHECK(test.Reaches("second", "Running"));
+  CHECK(test.Delete("/v1/objects/pods/default/none").status == 404);
+  CHECK(test.Delete("/v1/objects/pods").status == 404);
+}
+
+TEST_CASE("a submission is accepted whole or refused with the place of what is wrong", "[api]") {
+  TestService test;
+  const auto refused = [&](const std::string& yaml, int status, const std::string& want) {
+    const HttpReply reply = test.Post("/v1/manifests", yaml);
+    INFO(reply.body);
+    CHECK(reply.status == status);
+    CHECK_THAT(reply.body, Catch::Contains(want));
+  };
+  refused(GangYaml("a", 1, 1) + "---\nkind: Pod\n", 400, "apiVersion");
+  refused(GangYaml("a", 1, 1) + "---\napiVersion: v1\nkind: Pod\nmetadata: {}\n", 400, "name");
+  refused("a: [", 400, "manifest:1:");
+  refused("apiVersion: v1\nkind: Service\nmetadata: {name: x}\n", 400, "Service");
+  refused(GangYaml("a", 1, 1, "soon"), 400, "expected a duration");
+  refused(GangYaml("a", 1, 1) + "---\n" + GangYaml("a", 1, 1), 409, "twice");
+  CHECK(test.StateOf("a").empty());
+  CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"a-0\""));
+
+  test.Submit(GangYaml("a", 1, 1));
+  refused(GangYaml("b", 1, 1) + "---\n" + GangYaml("a", 1, 1), 409, "exists already");
+  CHECK(test.StateOf("b").empty());
+}
+
+TEST_CASE("Lists, Jobs and simulated run times are understood", "[api]") {
+  TestService test;
+  test.Submit(R"(apiVersion: v1
+kind: List
+items:
+- apiVersion: batch/v1
+  kind: Job
+  metadata: {name: sweep}
+  spec:
+    parallelism: 3
+    completions: 3
+    template:
+      metadata: {annotations: {sim.muster.dev/runs-for: 100ms}}
+      spec:
+        schedulerName: muster
+        restartPolicy: Never
+        containers:
+        - name: main
+          resources: {limits: {nvidia.com/gpu: 1}}
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: alone}
+  spec: {schedulerName: muster, containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]}
+)");
+  CHECK(test.Reaches("alone", "Running"));
+  CHECK(Eventually([&] {
+    return test.Get("/v1/objects/jobs").body.find("\"complete\": true") != std::string::npos;
+  }));
+}
+
+TEST_CASE("get, submit and explain work against a running service", "[api][cli]") {
+  TestService test;
+  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
+  const auto run = [&](std::vector<std::string> words, int want) {
+    words.insert(words.end(), {"--server", server});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = RunCli(words, {out, err});
+    INFO(err.str());
+    CHECK(status == want);
+    return out.str() + err.str();
+  };
+  CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
+  CHECK_THAT(run({"get", "nodes"}, kExitOk), Catch::Contains("node-07"));
+  test.Submit(GangYaml("train", 2, 8));
+  REQUIRE(test.Reaches("train", "Running"));
+  CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
+  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
+  const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
+  CHECK_THAT(explained, Catch::Contains("Running"));
+  CHECK_THAT(explained, Catch::Contains("train-1"));
+  CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
+             Catch::Contains("there is no gang default/none"));
+}
+
+}  // namespace muster::extender::testing

@@ -1,0 +1,237 @@
+// The command line without a server: tables, arguments, help, usage errors, log lines.
+#include "extender/cli.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "extender/args.hpp"
+#include "extender/cli_output.hpp"
+#include "extender/log.hpp"
+#include "extender/table.hpp"
+#include "tls_test_support.hpp"
+
+namespace muster::extender::testing {
+namespace {
+
+struct CliRun {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+CliRun Run(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  CliRun run;
+  run.status = RunCli(words, {out, err});
+  run.out = out.str();
+  run.err = err.str();
+  return run;
+}
+
+const std::vector<Flag> kFlags = {{"--listen", "ADDR", "where", "-l"},
+                                  {"--http", "", "with sockets"},
+                                  {"--file", "FILE", "what", "-f", true}};
+
+}  // namespace
+
+TEST_CASE("a table aligns its columns by characters and ends lines without spaces", "[cli]") {
+  Table table({{"NAME"}, {"GPUS", true}, {"WHY"}});
+  table.Add({"a", "8", ""});
+  table.Add({"größer", "128", "waits", "dropped"});
+  table.Add({"x"});
+  CHECK(table.ToString() ==
+        "NAME    GPUS  WHY\n"
+        "a          8\n"
+        "größer   128  waits\n"
+        "x\n");
+}
+
+TEST_CASE("a table's cells cannot steer the terminal", "[cli]") {
+  CHECK(Printable("a\x1b[2Jb\r\n\tc") == "a?[2Jb???c");
+  CHECK(Printable("caf\xc3\xa9") == "caf\xc3\xa9");
+  CHECK(Printable("\xc2\x9b"
+                  "5m") == "?5m");
+  CHECK(Printable("\xff\xc3") == "??");
+}
+
+TEST_CASE("arguments are read against their flags", "[cli]") {
+  const auto args =
+      Args::Parse(kFlags, {"gang", "-f", "a.yaml", "--listen=:80", "--file=b", "--", "--http"});
+  REQUIRE(args.ok());
+  CHECK(args->positionals() == std::vector<std::string>{"gang", "--http"});
+  CHECK(args->All("--file") == std::vector<std::string>{"a.yaml", "b"});
+  CHECK(args->Text("--listen") == ":80");
+  CHECK_FALSE(args->Has("--http"));
+  CHECK(args->Text("--none", "other") == "other");
+}
+
+TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
+  struct Case {
+    std::vector<std::string> words;
+    std::string want;
+  };
+  const auto [words, want] = GENERATE(values<Case>({
+      {{"--lisen", "x"}, "unknown flag --lisen"},
+      {{"--listen"}, "--listen needs a value: --listen ADDR"},
+      {{"--listen", "a", "-l", "b"}, "-l is given twice"},
+      {{"--http=yes"}, "--http takes no value"},
+      {{"-x"}, "unknown flag -x"},
+  }));
+  const auto args = Args::Parse(kFlags, words);
+  REQUIRE_FALSE(args.ok());
+  CHECK(args.error().message == want);
+}
+
+TEST_CASE("numbers have limits and addresses have a form", "[cli]") {
+  const std::vector<Flag> flags = {{"--seed", "N", ""}};
+  const auto number = [&](const std::string& text) {
+    return Args::Parse(flags, {"--seed", text})->Number("--seed", 7, 1, 100);
+  };
+  CHECK(number("100").value() == 100);
+  CHECK_FALSE(number("101").ok());
+  CHECK_FALSE(number("0").ok());
+  CHECK_FALSE(number("5x").ok());
+  CHECK_FALSE(number("99999999999999999999").ok());
+  CHECK(Args::Parse(flags, {})->Number("--seed", 7, 1, 100).value() == 7);
+
+  CHECK(ParseHostPort("10.0.0.1:80")->host == "10.0.0.1");
+  CHECK(ParseHostPort("[::1]:443")->host == "::1");
+  CHECK(ParseHostPort(":8888")->host.empty());
+  CHECK(ParseHostPort("8888")->host == "127.0.0.1");
+  CHECK(ParseHostPort("8888")->port == 8888);
+  for (const char* wrong : {"", "host", "host:", "h:65536", "h:-1", "::1:80", "[::1:80"}) {
+    INFO(wrong);
+    CHECK_FALSE(ParseHostPort(wrong).ok());
+  }
+}
+
+TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
+  struct Case {
+    std::vector<std::string> words;
+    std::string want;
+  };
+  const auto [words, want] = GENERATE(values<Case>({
+      {{}, "usage: muster COMMAND"},
+      {{"frobnicate"}, "there is no command \"frobnicate\""},
+      {{"serve", "--polcy", "x"}, "unknown flag --polcy"},
+      {{"serve", "extra"}, "unexpected \"extra\""},
+      {{"serve", "--listen", "nowhere"}, "--listen: \"nowhere\" is no address"},
+      {{"serve", "--tls-cert", "a"}, "--tls-cert and --tls-key go together"},
+      {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
+      {{"check-policy"}, "give one policy FILE"},
+      {{"submit"}, "give -f FILE"},
+      {{"get"}, "one of gangs, nodes"},
+      {{"get", "pods"}, "\"pods\" is unknown"},
+      {{"get", "gangs", "-o", "xml"}, "--output must be table or json"},
+      {{"explain", "gang"}, "gang NAMESPACE/NAME"},
+      {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
+      {{"simulate", "--nodes", "2x8"}, "one of --pods and --jobs"},
+      {{"simulate", "--pods", "x"}, "--nodes is needed"},
+      {{"help", "nothing"}, "there is no command \"nothing\""},
+  }));
+  const CliRun run = Run(words);
+  INFO(run.err);
+  CHECK(run.status == kExitUsage);
+  CHECK(run.out.empty());
+  CHECK_THAT(run.err, Catch::Contains(want, Catch::CaseSensitive::No));
+}
+
+TEST_CASE("help names every command and every flag", "[cli]") {
+  const CliRun overview = Run({"help"});
+  CHECK(overview.status == kExitOk);
+  for (const Command& command : Commands()) {
+    CHECK_THAT(overview.out, Catch::Contains("  " + command.name));
+    const CliRun one = Run({"help", command.name});
+    CHECK(one.status == kExitOk);
+    for (const Flag& flag : command.flags) CHECK_THAT(one.out, Catch::Contains(flag.name));
+    CHECK(Run({command.name, "--help"}).out == one.out);
+  }
+  CHECK_THAT(Run({"version"}).out, Catch::StartsWith("muster 0."));
+}
+
+TEST_CASE("a command that cannot reach the server fails and says where it tried", "[cli]") {
+  // Port 1 of loopback: nobody listens there.
+  const CliRun run = Run({"get", "gangs", "--server", "http://127.0.0.1:1"});
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("no answer from http://127.0.0.1:1"));
+}
+
+TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]") {
+  const TempFolder folder;
+  const std::string file = folder.File("policy.yaml");
+  const std::string head = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+  std::ofstream(file) << head << "placement:\n  strategy: spread\n";
+  const CliRun fine = Run({"check-policy", file});
+  CHECK(fine.status == kExitOk);
+  CHECK(fine.out == file + ": fine\n");
+  CHECK_THAT(Run({"check-policy", "--show", file}).out, Catch::Contains("strategy: spread"));
+
+  std::ofstream(file) << head << "placement:\n  strategy: sideways\n";
+  const CliRun wrong = Run({"check-policy", file});
+  CHECK(wrong.status == kExitFailed);
+  CHECK_THAT(wrong.err, Catch::Contains(file + ":4:"));
+  CHECK_THAT(wrong.err, Catch::Contains("strategy"));
+  CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
+}
+
+TEST_CASE("simulate fails on files that are missing or no traces", "[cli]") {
+  const TempFolder folder;
+  const CliRun missing = Run({"simulate", "--nodes", "2x8", "--jobs", folder.File("none.csv")});
+  CHECK(missing.status == kExitFailed);
+  CHECK_THAT(missing.err, Catch::Contains("none.csv"));
+  std::ofstream(folder.File("bad.csv")) << "a,b\n1,2\n";
+  CHECK(Run({"simulate", "--nodes", "2x8", "--jobs", folder.File("bad.csv")}).status ==
+        kExitFailed);
+  CHECK(Run({"simulate", "--nodes", "0x8", "--jobs", folder.File("bad.csv")}).status ==
+        kExitFailed);
+}
+
+TEST_CASE("pages of the server become tables", "[cli]") {
+  const auto gangs = GangsTable(R"({"gangs": [
+      {"namespace": "demo", "name": "a", "state": "Running", "minMember": 10, "pods": 10,
+       "bound": 10, "waitedSeconds": 0.25},
+      {"namespace": "demo", "name": "b", "state": "Queued", "minMember": 2, "pods": 2, "bound": 0,
+       "waitedSeconds": 75, "reason": {"code": "NotEnoughGpus", "message": "not enough"}}]})");
+  REQUIRE(gangs.ok());
+  CHECK(*gangs ==
+        "NAMESPACE  NAME  STATE    MIN  PODS  BOUND  WAITED  WHY\n"
+        "demo       a     Running   10    10     10   250ms\n"
+        "demo       b     Queued     2     2      0   1m15s  not enough\n");
+  CHECK(GangsTable(R"({"gangs": []})").value() == "no gangs\n");
+  CHECK_FALSE(GangsTable("<html>").ok());
+  CHECK_FALSE(NodesTable("{}").ok());
+  CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
+  CHECK(ServerMessage("plain") == "plain");
+}
+
+TEST_CASE("elapsed times are short", "[cli]") {
+  CHECK(Elapsed(0) == "0s");
+  CHECK(Elapsed(0.0129) == "12ms");
+  CHECK(Elapsed(59.99) == "59.9s");
+  CHECK(Elapsed(60) == "1m00s");
+  CHECK(Elapsed(3600 * 3 + 300) == "3h05m");
+  CHECK(Elapsed(86400 * 2 + 3600 * 4) == "2d4h");
+}
+
+TEST_CASE("log lines are key=value pairs whose values cannot break out", "[cli]") {
+  std::string lines;
+  const Logger log({.level = 1,
+                    .sink = [&](std::string_view line) { lines += line; },
+                    .now =
+                        [] {
+                          return std::chrono::system_clock::time_point(
+                              std::chrono::milliseconds(1'767'323'045'678));
+                        }});
+  log.Info("gang started", {{"gang", "a/b"}, {"why", "say \"x\"\nlevel=0"}});
+  log.Write(2, "not shown", {});
+  CHECK(lines ==
+        "time=2026-01-02T03:04:05.678Z level=1 msg=\"gang started\" gang=a/b "
+        "why=\"say \\\"x\\\"\\nlevel=0\"\n");
+  CHECK(LogValue("") == "\"\"");
+}
+
+}  // namespace muster::extender::testing

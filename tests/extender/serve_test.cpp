@@ -1,0 +1,292 @@
+// The whole service over real sockets: many held calls, TLS, policies that change, shutting down.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "extender/http_verbs.hpp"
+#include "extender/wire.hpp"
+#include "http_test_support.hpp"
+#include "service_test_support.hpp"
+#include "tests/support/builders.hpp"
+#include "tls_test_support.hpp"
+
+namespace muster::extender::testing {
+namespace {
+
+using muster::testing::MakePod;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+HttpClientOptions ExtenderClient(const TestService& test) {
+  HttpClientOptions options;
+  options.port = test.service.extender_port();
+  return options;
+}
+
+// Calls Filter again and again for a pod that fits nowhere, and keeps the time each call took.
+class FilterProbe {
+ public:
+  explicit FilterProbe(const TestService& test)
+      : client_(ExtenderClient(test)),
+        body_(EncodeArgs({MakePod("probe").Gpus(64).Scheduler("elsewhere"), {"gpu-000"}})) {}
+
+  // False when a call failed.
+  bool Call() {
+    const auto begin = SteadyClock::now();
+    const cluster::Result<HttpReply> reply = client_.Post(kFilterPath, body_);
+    took_.push_back(SteadyClock::now() - begin);
+    if (!reply.ok() || reply->status != 200) return false;
+    const auto filter = DecodeFilterReply(reply->body, NodesForm::kNames);
+    return filter.ok() && filter->error.empty() && filter->passed.empty();
+  }
+  std::size_t calls() const { return took_.size(); }
+  double P99Millis() {
+    if (took_.empty()) return 0;
+    std::sort(took_.begin(), took_.end());
+    const auto at = took_[(took_.size() - 1) * 99 / 100];
+    return std::chrono::duration<double, std::milli>(at).count();
+  }
+
+ private:
+  HttpClient client_;
+  const std::string body_;
+  std::vector<SteadyClock::duration> took_;
+};
+
+// A gang of two whose pods no embedded kube-scheduler looks at: the test plays it.
+class ForeignGang {
+ public:
+  explicit ForeignGang(TestService& test) : test_(test) {
+    std::string yaml = GangYaml("pair", 2, 8);
+    const std::string from = "schedulerName: muster";
+    for (std::size_t at = yaml.find(from); at != std::string::npos; at = yaml.find(from, at)) {
+      yaml.replace(at, from.size(), "schedulerName: foreign");
+    }
+    test.Submit(yaml);
+    const std::string pods = test.Get("/v1/objects/pods").body;
+    for (const char* name : {"pair-0", "pair-1"}) {
+      uids_.push_back(JsonText(pods.substr(pods.find(name)), "uid"));
+    }
+  }
+
+  std::string Filter(std::size_t member) {
+    const std::string name = "pair-" + std::to_string(member);
+    const cluster::Pod pod =
+        MakePod(name).Uid(uids_[member]).Gpus(8).InGroup("pair").Scheduler("foreign");
+    HttpClient client(ExtenderClient(test_));
+    std::vector<std::string> nodes;
+    for (int i = 0; i < 16; ++i) nodes.push_back((i < 10 ? "node-0" : "node-") + std::to_string(i));
+    const auto reply = client.Post(kFilterPath, EncodeArgs({pod, nodes}));
+    REQUIRE(reply.ok());
+    const auto filter = DecodeFilterReply(reply->body, NodesForm::kNames);
+    REQUIRE(filter.ok());
+    return filter->passed.empty() ? "" : filter->passed.front();
+  }
+  // Both members are planned.
+  void Plan() {
+    // Both are asked about each time: the gang is whole only when Muster has seen both.
+    REQUIRE(Eventually([&] {
+      const std::string first = Filter(0);
+      const std::string second = Filter(1);
+      return !first.empty() && !second.empty();
+    }));
+  }
+  std::future<HttpReply> Bind(std::size_t member) {
+    const std::string body = EncodeBindRequest({{"default", "pair-" + std::to_string(member)},
+                                                cluster::PodUid(uids_[member]),
+                                                Filter(member)});
+    return std::async(std::launch::async, [options = ExtenderClient(test_), body] {
+      const auto reply = HttpClient(options).Post(kBindPath, body);
+      return reply.ok() ? *reply : HttpReply{};
+    });
+  }
+  bool Held(int calls) {
+    return Eventually([&] {
+      return test_.Get("/metrics").body.find("muster_held_binds " + std::to_string(calls) + "\n") !=
+             std::string::npos;
+    });
+  }
+
+ private:
+  TestService& test_;
+  std::vector<std::string> uids_;
+};
+
+const std::string kPolicyHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+
+}  // namespace
+
+TEST_CASE("1,024 members bind at once over HTTP while Filter goes on answering", "[serve]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.cluster_file = folder.File("cluster.yaml");
+  std::ofstream(options.cluster_file) << NodesYaml("gpu", 128, 8);
+  TestService test(options);
+  FilterProbe idle(test);
+  for (int i = 0; i < 500; ++i) REQUIRE(idle.Call());
+
+  FilterProbe busy(test);
+  std::atomic<bool> done = false;
+  std::atomic<bool> failed = false;
+  std::thread prober([&] {
+    while (!done) {
+      if (!busy.Call()) failed = true;
+    }
+  });
+  test.Submit(GangYaml("big", 1024, 1));
+  const bool running = test.Reaches("big", "Running");
+  done = true;
+  prober.join();
+  INFO(test.Get("/v1/gangs").body);
+  REQUIRE(running);
+  CHECK_FALSE(failed);
+  CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"bound\": 1024"));
+  // The last answers may still be on their way.
+  const std::string all = "muster_extender_requests_total{result=\"ok\",verb=\"bind\"} 1024\n";
+  CHECK(Eventually([&] { return test.Get("/metrics").body.find(all) != std::string::npos; }));
+  CHECK_THAT(test.Get("/metrics").body, Catch::Contains("muster_held_binds 0\n"));
+  WARN("Filter p99 idle " << idle.P99Millis()
+                          << " ms, while 1,024 members were scheduled and bound "
+                          << busy.P99Millis() << " ms over " << busy.calls() << " calls");
+}
+
+TEST_CASE("with mTLS the embedded kube-scheduler gets in by its certificate, others do not",
+          "[serve][tls]") {
+  const TempFolder folder;
+  TestAuthority authority("test authority");
+  authority.WriteCertificate(folder.File("ca.pem"));
+  authority.Issue({"muster", {}, true}, folder.File("cert.pem"), folder.File("key.pem"));
+  authority.Issue({"kube-scheduler", {}, false}, folder.File("ks.pem"), folder.File("ks-key.pem"));
+  authority.Issue({"somebody", {}, false}, folder.File("other.pem"), folder.File("other-key.pem"));
+  ServiceOptions options;
+  options.tls = config::TlsSettings{
+      folder.File("cert.pem"), folder.File("key.pem"), folder.File("ca.pem"), {"kube-scheduler"}};
+  options.scheduler_ca_file = folder.File("ca.pem");
+  {
+    const Logger quiet({.level = -1});
+    ServiceOptions incomplete = options;
+    incomplete.listen = HostPort{"127.0.0.1", 0};
+    Service service(incomplete, quiet);
+    const cluster::Status started = service.Start();
+    REQUIRE_FALSE(started.ok());
+    CHECK_THAT(started.error().message, Catch::Contains("--scheduler-cert"));
+  }
+  options.scheduler_cert_file = folder.File("ks.pem");
+  options.scheduler_key_file = folder.File("ks-key.pem");
+  TestService test(options);
+  test.Submit(GangYaml("train", 4, 8));
+  CHECK(test.Reaches("train", "Running"));
+
+  HttpClientOptions client = ExtenderClient(test);
+  const auto plain = HttpClient(client).Get("/healthz");
+  CHECK((!plain.ok() || plain->status == 400));
+  client.tls = true;
+  client.ca_file = folder.File("ca.pem");
+  CHECK_FALSE(HttpClient(client).Get("/healthz").ok());  // no certificate
+  client.cert_file = folder.File("other.pem");
+  client.key_file = folder.File("other-key.pem");
+  const auto stranger = HttpClient(client).Get("/healthz");
+  CHECK((!stranger.ok() || stranger->status == 403));
+  client.cert_file = folder.File("ks.pem");
+  client.key_file = folder.File("ks-key.pem");
+  const auto known = HttpClient(client).Get("/healthz");
+  REQUIRE(known.ok());
+  CHECK(known->status == 200);
+}
+
+TEST_CASE("a changed policy holds from the next cycle, a bad one changes nothing",
+          "[serve][policy]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file) << kPolicyHead << "namespaces: {deny: [default]}\n";
+  TestService test(options);
+  test.Submit(GangYaml("train", 2, 8));
+  REQUIRE(test.Reaches("train", "Forbidden"));
+
+  std::ofstream(options.policy_file) << kPolicyHead << "namespaces: {deny: default}\n";
+  test.service.ReloadPolicyIfChanged();
+  CHECK(test.lines.Has("policy not reloaded"));
+  CHECK(test.lines.Has("policy.yaml:3:"));
+  CHECK(test.StateOf("train") == "Forbidden");
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_policy_reloads_total{result=\"failed\"} 1"));
+  test.service.ReloadPolicyIfChanged();  // looked at once per change
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_policy_reloads_total{result=\"failed\"} 1"));
+
+  std::ofstream(options.policy_file) << kPolicyHead << "placement: {strategy: spread}\n";
+  REQUIRE(test.service.ReloadPolicy().ok());
+  CHECK(test.Reaches("train", "Running"));
+  CHECK_THAT(test.Get("/v1/policy").body, Catch::Contains("strategy: spread"));
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_policy_reloads_total{result=\"ok\"} 1"));
+}
+
+TEST_CASE("a service does not start on a policy, cluster or port that is no good", "[serve]") {
+  const TempFolder folder;
+  const Logger quiet({.level = -1});
+  const auto refusal = [&](ServiceOptions options) {
+    if (!options.listen) options.listen = HostPort{"127.0.0.1", 0};
+    options.api = HostPort{"127.0.0.1", 0};
+    Service service(options, quiet);
+    const cluster::Status started = service.Start();
+    REQUIRE_FALSE(started.ok());
+    return started.error().ToString();
+  };
+  ServiceOptions options;
+  options.policy_file = folder.File("none.yaml");
+  CHECK_THAT(refusal(options), Catch::Contains("none.yaml"));
+  options = {};
+  options.cluster_file = folder.File("cluster.yaml");
+  std::ofstream(options.cluster_file) << "apiVersion: v1\nkind: Node\nmetadata: {}\n";
+  CHECK_THAT(refusal(options), Catch::Contains("cluster.yaml:"));
+  const TestService taken;
+  options = {};
+  options.listen = HostPort{"127.0.0.1", taken.service.extender_port()};
+  CHECK_FALSE(refusal(options).empty());
+}
+
+TEST_CASE("shutting down finishes a gang that is at the barrier", "[serve][shutdown]") {
+  TestService test;
+  ForeignGang gang(test);
+  gang.Plan();
+  std::future<HttpReply> first = gang.Bind(0);
+  REQUIRE(gang.Held(1));
+  std::thread stopping([&] { test.service.Shutdown(); });
+  REQUIRE(Eventually([&] { return test.Get("/readyz").status == 503; }));
+  CHECK(test.Get("/healthz").status == 200);
+  std::future<HttpReply> second = gang.Bind(1);
+  const HttpReply answer1 = first.get();
+  const HttpReply answer2 = second.get();
+  stopping.join();
+  CHECK(answer1.status == 200);
+  CHECK(BindErrorIn(answer1.body).empty());
+  CHECK(BindErrorIn(answer2.body).empty());
+  CHECK(test.lines.Has("stopped"));
+  CHECK_FALSE(HttpClient(ExtenderClient(test)).Get("/healthz").ok());
+}
+
+TEST_CASE("shutting down refuses what is held for too long", "[serve][shutdown]") {
+  ServiceOptions options;
+  options.drain_timeout = milliseconds(200);
+  TestService test(options);
+  ForeignGang gang(test);
+  gang.Plan();
+  std::future<HttpReply> held = gang.Bind(0);
+  REQUIRE(gang.Held(1));
+  const auto begin = SteadyClock::now();
+  test.service.Shutdown();
+  CHECK(SteadyClock::now() - begin < std::chrono::seconds(20));
+  const HttpReply answer = held.get();
+  CHECK(answer.status == 200);
+  CHECK(BindErrorIn(answer.body) == "muster is shutting down");
+}
+
+}  // namespace muster::extender::testing

@@ -1,0 +1,58 @@
+// What the tests of the whole service share: a service on free ports, calls to its API, manifests.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "extender/http_client.hpp"
+#include "extender/log.hpp"
+#include "extender/service.hpp"
+
+namespace muster::extender::testing {
+
+// Lines of a log, from any thread.
+class LogLines {
+ public:
+  void Add(std::string_view line);
+  std::string Text() const;
+  bool Has(const std::string& part) const { return Text().find(part) != std::string::npos; }
+
+ private:
+  mutable cluster::Mutex mu_;
+  std::string text_ MUSTER_GUARDED_BY(mu_);
+};
+
+class TestService {
+ public:
+  // On free ports whatever `options` says.
+  explicit TestService(ServiceOptions options = {});
+
+  HttpReply Get(const std::string& path);
+  HttpReply Post(const std::string& path, const std::string& body);
+  HttpReply Delete(const std::string& path);
+  // Must succeed.
+  void Submit(const std::string& yaml);
+  // "Running", "Queued", …; empty when there is no such gang.
+  std::string StateOf(const std::string& name, const std::string& ns = "default");
+  // False when the state did not come in time.
+  bool Reaches(const std::string& name, const std::string& state);
+
+  LogLines lines;
+  Logger log;
+  Service service;
+
+ private:
+  std::unique_ptr<HttpClient> client_;
+};
+
+// A PodGroup `name` of `pods` members with `gpus` GPUs each. `runs_for` empty: until deleted.
+std::string GangYaml(const std::string& name, int pods, int gpus, const std::string& runs_for = "");
+// `count` nodes of `gpus` GPUs as a NodePool.
+std::string NodesYaml(const std::string& prefix, int count, int gpus);
+
+// The text of member `key` in flat JSON, empty when it is not there.
+std::string JsonText(const std::string& json, const std::string& key);
+
+}  // namespace muster::extender::testing
