@@ -101,7 +101,7 @@ class Scheduler::Core {
   Reason Defect(const Gang& gang) const;
   bool NamespaceAllowed(const std::string& ns) const;
   int64_t Need(const Gang& gang, bool with_plans) const;
-  bool PlanHolds(const Gang& gang) const;
+  bool PlanHolds(const Gang& gang, cluster::Time now) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
   void JudgePartial(Gang& gang, cluster::Time now);
   void JudgeUnbound(Gang& gang, cluster::Time now);

@@ -135,6 +135,7 @@ TEST_CASE("room that another scheduler took breaks the plan before it is bound",
   world.AddGang("train", 2, 8, 2);
   world.Settle();
   const std::string taken = world.Filter("train-0").node;
+  world.Pass(cluster::Duration(1));
   world.Add(MakePod("thief").Gpus(4).Scheduler("default-scheduler").BoundTo(taken));
   world.Settle();
   CHECK(world.Gang("train").state == GangState::kReserved);
