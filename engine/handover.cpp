@@ -108,7 +108,14 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
     case Doing::kNothing:
       return;
   }
+  const std::string node = pod.node_name;
   state_.Upsert(std::move(pod));
+  // Its reservation may have gone with a node that was replaced meanwhile, and its devices to
+  // others.
+  const cluster::NodeIndex index = state_.IndexOf(node);
+  if (doing == Doing::kBind && index.valid() && state_.Overcommitted(index)) {
+    TouchReservations(index);
+  }
 }
 
 void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome,
