@@ -91,12 +91,20 @@ PrioritizeAnswer Scheduler::Core::Prioritize(const NodesQuestion& question) cons
 bool Scheduler::Core::Replan(Gang& gang, Member& member, const std::vector<std::string>& nodes,
                              Time now) {
   member.excluded[member.planned_node] = now + options_.backoff_max;
-  if (TryMove(gang, {&member}, member, nodes, now)) return true;
+  // A fact may have broken reservations since the gang was judged; only sound ones can be moved,
+  // and put back.
+  const auto sound = [&](const Member& one) {
+    const cluster::Allocation* held = state_.AllocationOf(one.uid);
+    return held != nullptr && held->placement == *one.plan && !state_.Overcommitted(one.plan->node);
+  };
+  if (sound(member) && TryMove(gang, {&member}, member, nodes, now)) return true;
   std::vector<Member*> moving;
   for (auto& [uid, other] : gang.members) {
     if (other.plan && other.held.empty() && !other.may_be_bound()) moving.push_back(&other);
   }
-  if (moving.size() > 1 && TryMove(gang, moving, member, nodes, now)) return true;
+  const bool all_sound =
+      std::all_of(moving.begin(), moving.end(), [&](const Member* one) { return sound(*one); });
+  if (moving.size() > 1 && all_sound && TryMove(gang, moving, member, nodes, now)) return true;
   if (gang.barrier_open || gang.tally.bound > 0) {
     DropMember(gang, member, "muster: kube-scheduler turned the planned node down");
   } else {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 
@@ -28,35 +29,41 @@ struct Outcome {
   std::string story;
 };
 
-Outcome RunHere(uint64_t seed, const std::vector<Operation>& operations) {
-  Outcome outcome;
-  World world(seed);
-  for (const Operation& operation : operations) {
-    outcome.finding = world.Do(operation);
-    if (!outcome.finding.empty()) break;
+void Write(int file, const std::string& text) {
+  for (size_t sent = 0; sent < text.size();) {
+    const ssize_t count = write(file, text.data() + sent, text.size() - sent);
+    if (count <= 0) return;
+    sent += static_cast<size_t>(count);
   }
-  if (outcome.finding.empty()) outcome.finding = world.Finish();
-  for (const std::string& line : world.story()) outcome.story += "  " + line + "\n";
-  if (!outcome.finding.empty() && std::getenv("MUSTER_PROPERTY_DUMP") != nullptr)
-    outcome.story += "the engine's state:\n" + world.Dump();
-  return outcome;
 }
 
-// In a process of its own, so that a failed internal check is a finding like any other and can be
-// shrunk.
+// Writes the story as it goes, a zero byte, and the finding.
+void Run(uint64_t seed, const std::vector<Operation>& operations, int file) {
+  World world(seed, [file](const std::string& line) { Write(file, "  " + line + "\n"); });
+  std::string finding;
+  for (const Operation& operation : operations) {
+    finding = world.Do(operation);
+    if (!finding.empty()) break;
+  }
+  if (finding.empty()) finding = world.Finish();
+  if (!finding.empty() && std::getenv("MUSTER_PROPERTY_DUMP") != nullptr) {
+    Write(file, "the engine's state:\n" + world.Dump());
+  }
+  Write(file, '\0' + finding);
+}
+
+// In a process of its own, so that a failed internal check, and what it says, is a finding like any
+// other and can be shrunk; so is a loop without end.
 Outcome RunApart(uint64_t seed, const std::vector<Operation>& operations) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return {"no pipe", ""};
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    const Outcome outcome = RunHere(seed, operations);
-    const std::string text = outcome.finding + '\0' + outcome.story;
-    for (size_t sent = 0; sent < text.size();) {
-      const ssize_t count = write(ends[1], text.data() + sent, text.size() - sent);
-      if (count <= 0) break;
-      sent += static_cast<size_t>(count);
-    }
+    dup2(ends[1], STDERR_FILENO);
+    for (const int fatal : {SIGABRT, SIGSEGV, SIGFPE, SIGTERM}) signal(fatal, SIG_DFL);
+    alarm(300);
+    Run(seed, operations, ends[1]);
     _exit(0);
   }
   close(ends[1]);
@@ -68,9 +75,12 @@ Outcome RunApart(uint64_t seed, const std::vector<Operation>& operations) {
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return {"the process died", ""};
   const size_t end = text.find('\0');
-  return {text.substr(0, end), text.substr(end + 1)};
+  if (end == std::string::npos) {
+    const int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return {"the process died of signal " + std::to_string(signal_number), text};
+  }
+  return {text.substr(end + 1), text.substr(0, end)};
 }
 
 // Leaves out what can be left out: halves first, then smaller pieces, down to single operations.

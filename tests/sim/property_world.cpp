@@ -86,8 +86,10 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   return operations;
 }
 
-World::World(uint64_t seed)
-    : options_(WorldOptions(seed)), cluster_(std::make_unique<Cluster>(options_)) {
+World::World(uint64_t seed, std::function<void(const std::string&)> tell)
+    : options_(WorldOptions(seed)),
+      cluster_(std::make_unique<Cluster>(options_)),
+      tell_(std::move(tell)) {
   for (uint32_t i = 0; i < 4; ++i) ChangeNodes({Happening::kAddNode, i, 0, 0});
   Run(Seconds(1));
 }
@@ -368,7 +370,7 @@ void World::RestartOrFail(const Operation& operation) {
 }
 
 std::string World::Do(const Operation& operation) {
-  const size_t before = story_.size();
+  const int64_t before = told_;
   std::string broken;
   const bool makes_pods = operation.what <= Happening::kJob;
   if (makes_pods && cluster_->api().pod_count() >= kMostPods) {
@@ -428,7 +430,7 @@ std::string World::Do(const Operation& operation) {
         break;
     }
   }
-  if (story_.size() == before) Tell("(nothing there for it)");
+  if (told_ == before) Tell("(nothing there for it)");
   Run(Duration(operation.c % 10));
   if (broken.empty()) broken = CheckRebuild();
   return broken.empty() ? Broken() : broken;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,7 +54,8 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count);
 class World {
  public:
   // The seed decides latencies, faults, sizes and strategies.
-  explicit World(uint64_t seed);
+  // `tell` hears what is done, in words, just before it is done.
+  World(uint64_t seed, std::function<void(const std::string&)> tell);
 
   // Carries out one operation, lets everything due happen, and checks. Empty when all is well.
   std::string Do(const Operation& operation);
@@ -62,14 +64,15 @@ class World {
   std::string Finish();
   // The engine's state as text.
   std::string Dump() const { return cluster_->muster()->scheduler().Dump(); }
-  // What Do did, in words, one line each.
-  const std::vector<std::string>& story() const { return story_; }
 
  private:
   PodRecord NewPod(const std::string& name, uint32_t kind);
   // News and writes take time, and writes may fail: what Muster knows may be old.
   bool Delayed() const { return options_.muster.watch.jitter.value() > 0; }
-  void Tell(const std::string& text) { story_.push_back(text); }
+  void Tell(const std::string& text) {
+    ++told_;
+    tell_(text);
+  }
   PodPtr PickPod(uint32_t pick) const;
   NodePtr PickNode(uint32_t pick) const;
   PodGroupPtr PickGroup(uint32_t pick) const;
@@ -94,7 +97,8 @@ class World {
   std::unique_ptr<Cluster> cluster_;
   std::vector<PodPtr> old_pods_;  // outdated records
   int64_t made_ = 0;              // objects made so far, for names
-  std::vector<std::string> story_;
+  int64_t told_ = 0;
+  std::function<void(const std::string&)> tell_;
 };
 
 }  // namespace muster::sim::testing
