@@ -20,6 +20,7 @@ using cluster::Status;
 
 constexpr std::string_view kGangsPrefix = "/v1/gangs/";
 constexpr std::string_view kObjectsPrefix = "/v1/objects/";
+constexpr std::size_t kMaxName = 256;  // of a file, in messages
 
 HttpResponse Text(std::string body) {
   return {.status = 200,
@@ -137,7 +138,9 @@ HttpResponse ApiHandlers::Gang(const HttpRequest& request) const {
 }
 
 HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
-  const Result<std::vector<ManifestObject>> objects = ReadManifests(request.body, "manifest");
+  const auto name = request.query.find("name");
+  const Result<std::vector<ManifestObject>> objects = ReadManifests(
+      request.body, name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName));
   if (!objects.ok()) return Failed(objects.error());
   Status created = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });

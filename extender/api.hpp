@@ -3,7 +3,7 @@
 //   GET  /healthz /readyz /metrics
 //   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/policy
 //   on an embedded cluster also
-//   POST   /v1/manifests                       create objects, all of a request or none
+//   POST   /v1/manifests[?name=FILE]           create objects, all of a request or none
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events
 //   DELETE /v1/objects/{kind}/{ns}/{name}      (nodes: /v1/objects/nodes/{name})
 //

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "config/file.hpp"
 #include "extender/cli.hpp"
@@ -17,6 +18,10 @@ using cluster::Result;
 
 constexpr int kHttpOk = 200;
 constexpr std::size_t kMaxManifestBytes = std::size_t{32} << 20U;
+
+// Characters that a URL takes as they are.
+constexpr std::string_view kPathCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
 
 Flag ServerFlag() {
   return {"--server", "URL",
@@ -82,6 +87,23 @@ int Show(const Args& args, const CliStreams& streams, const std::string& command
   return kExitOk;
 }
 
+// `text` as the value of a query parameter.
+std::string QueryText(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (kPathCharacters.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 0xfU];
+  }
+  return out;
+}
+
 int Submit(const Args& args, const CliStreams& streams) {
   if (!args.positionals().empty()) {
     return Misused(streams, "submit", "unexpected \"" + args.positionals().front() + "\"");
@@ -94,9 +116,14 @@ int Submit(const Args& args, const CliStreams& streams) {
   for (const std::string& file : files) {
     const Result<std::string> text = ReadInput(file);
     if (!text.ok()) return Fail(streams, text.error().ToString());
-    const Result<std::string> body =
-        Body(client.Post("/v1/manifests", *text, "application/yaml"), *server);
-    if (!body.ok()) return Fail(streams, file + ": " + body.error().message);
+    const std::string name = file == "-" ? "stdin" : file;
+    const Result<std::string> body = Body(
+        client.Post("/v1/manifests?name=" + QueryText(name), *text, "application/yaml"), *server);
+    if (!body.ok()) {
+      // Most messages begin with the place; which file it was is always said.
+      const std::string& message = body.error().message;
+      return Fail(streams, message.rfind(name + ":", 0) == 0 ? message : name + ": " + message);
+    }
     const Result<std::string> lines = SubmittedLines(*body);
     if (!lines.ok()) return Fail(streams, lines.error().message);
     streams.out << *lines;
@@ -114,12 +141,9 @@ int Get(const Args& args, const CliStreams& streams) {
   return Misused(streams, "get", "\"" + what + "\" is unknown: give one of gangs, nodes");
 }
 
-// Characters that a URL's path takes as they are; names of objects have no others.
+// Names of objects have no other characters.
 bool IsPathText(const std::string& text) {
-  return !text.empty() &&
-         text.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") ==
-             std::string::npos;
+  return !text.empty() && text.find_first_not_of(kPathCharacters) == std::string::npos;
 }
 
 int Explain(const Args& args, const CliStreams& streams) {

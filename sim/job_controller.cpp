@@ -101,10 +101,8 @@ void JobController::Impl::Reconcile(const std::string& uid, Work& work) {
     DropPods(work);
   } else {
     int64_t active = 0;
-    int64_t done = 0;
     for (const auto& [number, index] : work.indices) {
       active += index.pod.empty() ? 0 : 1;
-      done += index.done ? 1 : 0;
     }
     for (int64_t number = 0; number < job->completions && active < job->parallelism; ++number) {
       Index& index = work.indices[number];

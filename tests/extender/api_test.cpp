@@ -1,11 +1,13 @@
 // The second port, on a running service: health, metrics, pages, submissions.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <sstream>
 #include <string>
 
 #include "extender/cli.hpp"
 #include "http_test_support.hpp"
 #include "service_test_support.hpp"
+#include "tls_test_support.hpp"
 
 namespace muster::extender::testing {
 
@@ -143,6 +145,17 @@ TEST_CASE("get, submit and explain work against a running service", "[api][cli]"
   const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
   CHECK_THAT(explained, Catch::Contains("Running"));
   CHECK_THAT(explained, Catch::Contains("train-1"));
+  const TempFolder folder;
+  const std::string file = folder.File("a b.yaml");
+  std::ofstream(file) << GangYaml("more", 1, 1);
+  CHECK_THAT(run({"submit", "-f", file}, kExitOk),
+             Catch::Equals("PodGroup default/more created\nPod default/more-0 created\n"));
+  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
+             Catch::Contains(file + ": PodGroup default/more exists already"));
+  std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
+  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
+             Catch::Contains("muster: " + file + ":3:1: "));
+  CHECK_THAT(run({"submit", "-f", folder.File("none")}, kExitFailed), Catch::Contains("none"));
   CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
              Catch::Contains("there is no gang default/none"));
 }
