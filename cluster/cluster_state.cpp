@@ -109,7 +109,15 @@ const std::set<PodUid>& ClusterState::HoldersOn(NodeIndex node) const {
 
 bool ClusterState::Overcommitted(NodeIndex node) const {
   const Impl::Slot* slot = impl_->SlotAt(node);
-  return slot != nullptr && slot->tally.overcommitted;
+  return slot != nullptr && slot->tally.overcommitted();
+}
+
+bool ClusterState::Sound(const PodUid& pod) const {
+  const PodEntry* entry = impl_->Find(pod);
+  if (entry == nullptr || !entry->held || !entry->reserved()) return false;
+  const Impl::Slot* slot = impl_->SlotAt(entry->held->placement.node);
+  return entry->held->devices_known && entry->held->placement == *entry->plan &&
+         !slot->tally.Short(entry->plan->requests, entry->pod.spec->gpus);
 }
 
 std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {

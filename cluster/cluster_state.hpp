@@ -82,8 +82,11 @@ class ClusterState {
   const Allocation* AllocationOf(const PodUid& pod) const;
   // Pods that hold something on the node, ordered by UID.
   const std::set<PodUid>& HoldersOn(NodeIndex node) const;
-  // More is held than the node has: reservations there are no longer sound.
+  // More is held than the node has of something.
   bool Overcommitted(NodeIndex node) const;
+  // The pod's reservation can be kept: it has the devices it was made with, and its node is not
+  // over-committed in anything that the pod asks for. False without a reservation.
+  bool Sound(const PodUid& pod) const;
 
   std::shared_ptr<const Snapshot> TakeSnapshot();
   // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod

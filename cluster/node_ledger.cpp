@@ -22,7 +22,24 @@ bool Replicated(const Gpu& gpu) {
 class DeviceRoom {
  public:
   explicit DeviceRoom(const Node& node)
-      : node_(node), room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())) {}
+      : node_(node),
+        room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())),
+        withheld_(node.gpus.size(), 0) {}
+
+  // Withholds a healthy device, or turn, for each that is taken of a broken one: the highest-numbered
+  // with room. Which they are depends only on what was taken so far.
+  void WithholdForBroken() {
+    int64_t turns = 0;
+    for (size_t at = 0; at < room_.size(); ++at) {
+      if (!node_.gpus[at].healthy) turns += (kWholeGpu.value() - room_[at]) / TurnOf(at);
+    }
+    for (size_t at = room_.size(); at > 0 && turns > 0; --at) {
+      if (!node_.gpus[at - 1].healthy) continue;
+      const int64_t here = std::min(turns, room_[at - 1] / TurnOf(at - 1));
+      withheld_[at - 1] = static_cast<int16_t>(here * TurnOf(at - 1));
+      turns -= here;
+    }
+  }
 
   // Exactly the listed devices or nothing. A replicated device may be listed once per turn.
   bool TakeListed(const std::vector<GpuIndex>& listed, const GpuRequest& request,
@@ -67,13 +84,12 @@ class DeviceRoom {
     return count == request.count;
   }
 
-  // Exactly the planned shares or nothing.
-  bool TakePlanned(const std::vector<GpuShare>& plan, bool only_healthy,
-                   std::vector<GpuShare>& taken) {
+  // Exactly the planned shares or nothing; for a promise, only of what can be offered.
+  bool TakePlanned(const std::vector<GpuShare>& plan, bool promise, std::vector<GpuShare>& taken) {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
       if (at == room_.size() || share.taken.value() > room_[at]) return false;
-      if (only_healthy && !node_.gpus[at].healthy) return false;
+      if (promise && (!node_.gpus[at].healthy || share.taken.value() > Offered(at))) return false;
     }
     for (const GpuShare& share : plan) {
       Reduce(Position(share.index), share.taken);
@@ -103,9 +119,17 @@ class DeviceRoom {
     return missing <= 0;
   }
 
-  const std::vector<int16_t>& room() const { return room_; }
+  // Free milli of a device that may be given to pods to come.
+  int16_t Offered(size_t at) const {
+    return std::max<int16_t>(static_cast<int16_t>(room_[at] - withheld_[at]), 0);
+  }
 
  private:
+  // What a pod takes that asks for one whole GPU.
+  int64_t TurnOf(size_t at) const {
+    return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}).value();
+  }
+
   size_t Position(GpuIndex index) const {
     const auto at =
         std::lower_bound(node_.gpus.begin(), node_.gpus.end(), index,
@@ -136,6 +160,7 @@ class DeviceRoom {
 
   const Node& node_;
   std::vector<int16_t> room_;
+  std::vector<int16_t> withheld_;  // milli of each device
 };
 
 // What one holder gets while its node is settled.
@@ -161,6 +186,7 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
     if (grants[i].settled || !pod.bound()) continue;
     grants[i].listed = room.TakeRest(pod.bound_gpus, pod.spec->gpus, grants[i].gpus);
   }
+  room.WithholdForBroken();
   for (size_t i = 0; i < entries.size(); ++i) {
     const PodEntry& entry = *entries[i];
     Grant& grant = grants[i];
@@ -208,25 +234,31 @@ void NodeLedger::Remove(const PodEntry& entry) {
   holders_.erase(entry.pod.uid);
 }
 
+bool NodeTally::Short(const Resources& requests, const GpuRequest& gpu_request) const {
+  return (requests.cpu > MilliCpu() && balance.cpu < MilliCpu()) ||
+         (requests.memory > MiB() && balance.memory < MiB()) ||
+         (requests.pods > 0 && balance.pods < 0) || (!gpu_request.none() && !devices_known);
+}
+
+bool NodeTally::overcommitted() const {
+  return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 ||
+         !devices_known;
+}
+
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
   DeviceRoom room(node);
   std::vector<Grant> grants = GrantDevices(entries_, room);
-  Resources held;
-  bool known = true;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    known = known && grants[i].known;
-    changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
-    held += entries_[i]->held->placement.requests;
-  }
   NodeTally tally;
   tally.balance = node.allocatable;
-  tally.balance -= held;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    tally.devices_known = tally.devices_known && grants[i].known;
+    changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
+    tally.balance -= entries_[i]->held->placement.requests;
+  }
   tally.gpus.resize(node.gpus.size());
   for (size_t i = 0; i < node.gpus.size(); ++i) {
-    tally.gpus[i] = known && node.gpus[i].healthy ? room.room()[i] : int16_t{0};
+    if (tally.devices_known && node.gpus[i].healthy) tally.gpus[i] = room.Offered(i);
   }
-  tally.overcommitted = !known || tally.balance.cpu < MilliCpu() || tally.balance.memory < MiB() ||
-                        tally.balance.pods < 0;
   return tally;
 }
 

@@ -9,6 +9,10 @@
 //   3. The other bound pods are assumed on the lowest-numbered free devices, healthy ones first.
 // Nobody gets more of a device than is left of it; who comes out short has `devices_known` false.
 //
+// kube-scheduler knows no devices: it compares the number of GPUs asked for with the number of
+// healthy ones. Where a device broke down under a pod, it counts one free device less than there
+// are, so one healthy device is withheld for each: it is neither reserved nor shown as free.
+//
 // Owned by ClusterState, one per node; not thread-safe.
 #pragma once
 
@@ -41,8 +45,13 @@ struct NodeTally {
   Resources balance;          // allocatable − held; below zero when over-committed
   std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; all zero when a holder's
                               // devices are not known
-  bool overcommitted = false;
+  bool devices_known = true;  // every holder's
   bool operator==(const NodeTally&) const = default;
+
+  // True when more is held than there is of something that a pod asks for with these.
+  bool Short(const Resources& requests, const GpuRequest& gpu_request) const;
+  // The same for anything at all.
+  bool overcommitted() const;
 };
 
 class NodeLedger {

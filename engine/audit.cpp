@@ -119,6 +119,12 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   }
   if (seen_in_filter_.size() > state_.pod_count())
     broken.push_back("pods from Filter calls are remembered for ever");
+  for (const auto& [key, pods] : outsiders_) {
+    for (const cluster::PodUid& uid : pods) {
+      if (state_.FindPod(uid) == nullptr || gang_of_.contains(uid))
+        broken.push_back("a pod of PodGroup " + key.ToString() + " is a member, or gone, and apart");
+    }
+  }
   if (in_flight_.size() > members) broken.push_back("actions of pods that are gone are remembered");
   return broken;
 }

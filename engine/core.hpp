@@ -86,10 +86,13 @@ class Scheduler::Core {
   void RemovePod(const cluster::PodUid& uid);
   void RemovePodGroup(const cluster::PodGroupUid& uid);
   void Restart(Gang& gang);
+  bool Claimed(const cluster::Pod& pod) const;
   bool Managed(const cluster::Pod& pod) const;
   GangId GangOf(const cluster::Pod& pod) const;
   void Join(const cluster::Pod& pod);
   void Leave(const cluster::PodUid& uid);
+  void AddOutsider(const cluster::Pod& pod);
+  void RemoveOutsider(const cluster::ObjectKey& group, const cluster::PodUid& pod);
   void Touch(Gang& gang);
   void TouchReservations(cluster::NodeIndex node);
 
@@ -101,7 +104,7 @@ class Scheduler::Core {
   Reason Defect(const Gang& gang) const;
   bool NamespaceAllowed(const std::string& ns) const;
   int64_t Need(const Gang& gang, bool with_plans) const;
-  bool PlanHolds(const Gang& gang, cluster::Time now) const;
+  bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
   void JudgePartial(Gang& gang, cluster::Time now);
   void JudgeUnbound(Gang& gang, cluster::Time now);
@@ -162,7 +165,9 @@ class Scheduler::Core {
   std::unordered_map<cluster::PodUid, Gang*> gang_of_;  // of every member
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
   std::set<cluster::PodUid>
-      seen_in_filter_;                 // live pods of other schedulerNames that Filter brought
+      seen_in_filter_;  // live pods of other schedulerNames that Filter brought
+  // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
+  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
   std::set<GangId> dirty_;             // to be judged
   std::set<GangId> tried_in_vain_;     // their reason may have changed
   std::map<OrderKey, Gang*> pending_;  // to be planned, in order

@@ -93,17 +93,13 @@ bool Scheduler::Core::Replan(Gang& gang, Member& member, const std::vector<std::
   member.excluded[member.planned_node] = now + options_.backoff_max;
   // A fact may have broken reservations since the gang was judged; only sound ones can be moved,
   // and put back.
-  const auto sound = [&](const Member& one) {
-    const cluster::Allocation* held = state_.AllocationOf(one.uid);
-    return held != nullptr && held->placement == *one.plan && !state_.Overcommitted(one.plan->node);
-  };
-  if (sound(member) && TryMove(gang, {&member}, member, nodes, now)) return true;
+  if (state_.Sound(member.uid) && TryMove(gang, {&member}, member, nodes, now)) return true;
   std::vector<Member*> moving;
   for (auto& [uid, other] : gang.members) {
     if (other.plan && other.held.empty() && !other.may_be_bound()) moving.push_back(&other);
   }
   const bool all_sound =
-      std::all_of(moving.begin(), moving.end(), [&](const Member* one) { return sound(*one); });
+      std::all_of(moving.begin(), moving.end(), [&](const Member* one) { return state_.Sound(one->uid); });
   if (moving.size() > 1 && all_sound && TryMove(gang, moving, member, nodes, now)) return true;
   if (gang.barrier_open || gang.tally.bound > 0) {
     DropMember(gang, member, "muster: kube-scheduler turned the planned node down");

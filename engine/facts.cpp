@@ -24,7 +24,11 @@ void Scheduler::Core::SetOptions(Options options) {
   for (const Pod* pod : state_.Pods()) {
     const bool member = gang_of_.contains(pod->uid);
     if (Managed(*pod) && !member) Join(*pod);
-    if (!Managed(*pod) && member && !pod->bound()) Leave(pod->uid);
+  }
+  for (const Pod* pod : state_.Pods()) {
+    if (!gang_of_.contains(pod->uid) || pod->bound() || Managed(*pod)) continue;
+    Leave(pod->uid);
+    AddOutsider(*pod);
   }
   for (auto& [id, gang] : gangs_) Touch(gang);
 }
@@ -69,10 +73,22 @@ void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {
   }
 }
 
-bool Scheduler::Core::Managed(const Pod& pod) const {
+// Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because Muster
+// bound it before it was restarted.
+bool Scheduler::Core::Claimed(const Pod& pod) const {
   return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
                    pod.spec->scheduler_name) != options_.scheduler_names.end() ||
-         seen_in_filter_.contains(pod.uid);
+         seen_in_filter_.contains(pod.uid) || (pod.bound() && !pod.bound_gpus.empty());
+}
+
+bool Scheduler::Core::Managed(const Pod& pod) const {
+  if (Claimed(pod)) return true;
+  if (pod.pod_group.empty()) return false;
+  const auto gang = gangs_.find(GangOf(pod));
+  return gang != gangs_.end() && std::any_of(gang->second.members.begin(),
+                                             gang->second.members.end(), [&](const auto& entry) {
+                                               return Claimed(*state_.FindPod(entry.first));
+                                             });
 }
 
 GangId Scheduler::Core::GangOf(const Pod& pod) const {
@@ -97,15 +113,25 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   }
   const PodUid uid = pod.uid;
   const bool managed = Managed(pod);
+  const Pod* before = state_.FindPod(pod.key);
+  const cluster::ObjectKey group_before = before == nullptr ? pod.key : GangOf(*before).key;
   const cluster::Applied applied = state_.Upsert(std::move(pod));
   if (!applied.replaced.empty()) {
+    RemoveOutsider(group_before, PodUid(applied.replaced));
     Leave(PodUid(applied.replaced));
     seen_in_filter_.erase(PodUid(applied.replaced));
   }
   if (!applied.changed) return;
+  RemoveOutsider(group_before, uid);
   const Pod* now_known = state_.FindPod(uid);
   if (now_known == nullptr) return;
-  if (managed) Join(*now_known);
+  if (managed) {
+    Join(*now_known);
+  } else {
+    const auto member = gang_of_.find(uid);
+    if (member != gang_of_.end() && member->second->id != GangOf(*now_known)) Leave(uid);
+    AddOutsider(*now_known);
+  }
   // A pod that another scheduler bound may have taken what was reserved.
   if (now_known->bound()) {
     const cluster::NodeIndex node = state_.IndexOf(now_known->node_name);
@@ -115,6 +141,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
 
 void Scheduler::Core::RemovePod(const PodUid& uid) {
   Leave(uid);
+  if (const Pod* pod = state_.FindPod(uid)) RemoveOutsider(GangOf(*pod).key, uid);
   seen_in_filter_.erase(uid);
   state_.Remove(uid);
 }
@@ -167,6 +194,12 @@ void Scheduler::Core::Join(const Pod& pod) {
   member.key = pod.key;
   gang_of_[pod.uid] = &gang;
   Touch(gang);
+  if (id.solo) return;
+  const auto outsiders = outsiders_.extract(id.key);
+  if (outsiders.empty()) return;
+  for (const PodUid& uid : outsiders.mapped()) {
+    if (uid != pod.uid) Join(*state_.FindPod(uid));
+  }
 }
 
 void Scheduler::Core::Leave(const PodUid& uid) {
@@ -180,6 +213,18 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   gang.members.erase(uid);
   gang_of_.erase(found);
   Touch(gang);
+}
+
+void Scheduler::Core::AddOutsider(const Pod& pod) {
+  if (pod.pod_group.empty() || gang_of_.contains(pod.uid)) return;
+  outsiders_[GangOf(pod).key].insert(pod.uid);
+}
+
+void Scheduler::Core::RemoveOutsider(const cluster::ObjectKey& key, const PodUid& pod) {
+  const auto group = outsiders_.find(key);
+  if (group == outsiders_.end()) return;
+  group->second.erase(pod);
+  if (group->second.empty()) outsiders_.erase(group);
 }
 
 void Scheduler::Core::Touch(Gang& gang) {

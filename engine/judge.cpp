@@ -195,7 +195,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
     gang.check_plan = std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
       return entry.second.plan && entry.second.may_be_bound();
     });
-    if (!PlanHolds(gang, now)) {
+    if (!PlanHolds(gang)) {
       Drop(gang, "muster: a planned node changed, the gang is planned anew");
       gang.setback = Because(ReasonCode::kPlanBroken);
       Recount(gang);
@@ -207,20 +207,16 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   JudgeUnbound(gang, now);
 }
 
-// Every planned node still takes the pod that is planned there, and has room for all that is
-// reserved on it.
-bool Scheduler::Core::PlanHolds(const Gang& gang, Time now) const {
+// Every planned node still takes the pod that is planned there, and has room for it.
+bool Scheduler::Core::PlanHolds(const Gang& gang) const {
   for (const auto& [uid, member] : gang.members) {
     if (!member.plan || member.may_be_bound()) continue;
     // A node that was replaced, or a device that is gone, took the reservation with it.
-    const cluster::Allocation* held = state_.AllocationOf(uid);
-    if (held == nullptr || held->placement != *member.plan) return false;
+    if (!state_.Sound(uid)) return false;
     const cluster::Node* node = state_.FindNode(member.planned_node);
     if (node == nullptr || state_.IndexOf(member.planned_node) != member.plan->node) return false;
     const cluster::NodeConstraints& wants = state_.FindPod(uid)->spec->constraints;
     if (!node->schedulable()) return false;
-    // A plan of this very moment was made on what is there now: dropping it would bring it back.
-    if (gang.planned_at < now && state_.Overcommitted(member.plan->node)) return false;
     if (!cluster::MatchesNode(wants, node->name, node->labels)) return false;
     if (!cluster::ToleratesAll(wants.tolerations, node->taints)) return false;
   }

@@ -147,7 +147,7 @@ TEST_CASE("an unhealthy device has nothing free, but who runs on it holds it",
   state.Upsert(MakeNode("n0").Gpus(3).Unhealthy(1));
   CHECK(Held(state, "a") == "1:1000");
   CHECK(Held(state, "b") == "0:1000");
-  CHECK(Free(state, "n0") == std::vector<int>{0, 0, 1000});
+  CHECK(Free(state, "n0") == std::vector<int>{0, 0, 0});  // two healthy ones, two asked for
   // Healthy ones are assumed first; only then is a pod assumed on a device that broke under it.
   state.Upsert(MakeNode("n0").Gpus(3).Unhealthy(0));
   CHECK(Held(state, "b") == "2:1000");
@@ -155,6 +155,32 @@ TEST_CASE("an unhealthy device has nothing free, but who runs on it holds it",
   CHECK(Held(state, "c") == "0:1000");
   CHECK_FALSE(state.Overcommitted(state.IndexOf("n0")));
   CHECK(Numbers(state, "n0").gpu_total == 0);
+}
+
+TEST_CASE("for each device that broke under a pod a healthy one is withheld", "[cluster][claims]") {
+  ClusterState state;
+  state.Upsert(MakeNode("n0").Gpus(4).Unhealthy(1));
+  state.Upsert(MakePod("a").Gpus(1).BoundTo("n0", {1}));
+  CHECK(Free(state, "n0") == std::vector<int>{1000, 0, 1000, 0});
+  CHECK_FALSE(state.Overcommitted(state.IndexOf("n0")));
+  state.Upsert(MakePod("b").Gpus(2));
+  Placement plan{PodUid("pod-b"), state.IndexOf("n0"), {}, {}};
+  plan.gpus = {{GpuIndex{0}, kWholeGpu}, {GpuIndex{3}, kWholeGpu}};
+  CHECK_FALSE(state.Reserve({plan}).ok());
+  plan.gpus[1].index = GpuIndex{2};
+  REQUIRE(state.Reserve({plan}).ok());
+  CHECK(state.Sound(PodUid("pod-b")));
+  SECTION("a reservation of the withheld one is lost") {
+    state.Upsert(MakePod("c").Gpus(1).BoundTo("n0", {3}));
+    CHECK_FALSE(state.Sound(PodUid("pod-b")));
+    CHECK(state.Release(PodUid("pod-b")));
+    CHECK(Free(state, "n0") == std::vector<int>{1000, 0, 0, 0});
+  }
+  SECTION("it is offered when the device is whole again") {
+    state.Upsert(MakeNode("n0").Gpus(4));
+    CHECK(Free(state, "n0") == std::vector<int>{0, 0, 0, 1000});
+    CHECK(state.Sound(PodUid("pod-b")));
+  }
 }
 
 TEST_CASE("a GPU count that shrinks under running pods over-commits the node",

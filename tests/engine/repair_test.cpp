@@ -96,6 +96,87 @@ TEST_CASE("a gang bound in part when Muster restarts is completed", "[engine][re
   CHECK(world.Pod("train-0").node_name == "n2");
 }
 
+TEST_CASE("a gang of another schedulerName that was bound in part is found again after a restart",
+          "[engine][repair][restart]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePodGroup("train").MinMember(3));
+  for (const std::string name : {"train-0", "train-1", "train-2"}) {
+    world.Add(MakePod(name).Gpus(8).InGroup("train").Scheduler("default-scheduler"));
+  }
+  const auto bind = [&](const std::string& name, const std::string& node) {
+    world.Change(name, [&](cluster::Pod& pod) {
+      pod.node_name = node;
+      pod.bound_gpus = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+    });
+  };
+  bind("train-0", "n0");
+  SECTION("and completed") {
+    bind("train-1", "n1");
+    world.Restart();
+    world.Settle();
+    CHECK(world.Gang("train").bound == 2);
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kRunning);
+  }
+  SECTION("and cleared away, when its other pods are gone") {
+    world.Restart();
+    world.RemovePod("train-1");
+    world.RemovePod("train-2");
+    world.Pass(cluster::Seconds(61));
+    CHECK(world.Pod("train-0").deleting);
+  }
+}
+
+TEST_CASE("a gang is Muster's as soon as one of its pods is", "[engine][gang]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePodGroup("train").MinMember(2));
+  world.Add(MakePod("train-0").Gpus(8).InGroup("train").Scheduler("default-scheduler"));
+  world.Add(MakePod("train-1").Gpus(8).InGroup("train").Scheduler("default-scheduler"));
+  world.Settle();
+  CHECK(world.Gang("train").members.empty());
+  world.Filter("train-1");
+  CHECK(world.Gang("train").members.size() == 2);
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a node whose broken device is in use gets no more GPUs than kube-scheduler counts",
+          "[engine][nodes]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("runs", 1, 1, 1);
+  world.ScheduleAll("runs");
+  world.Add(MakeNode("n0").Gpus(8).Unhealthy(0));  // seven are healthy, one is in use
+  world.AddGang("wants-seven", 1, 7, 1);
+  world.Settle();
+  CHECK(world.Gang("wants-seven").state == GangState::kQueued);
+  world.RemovePod("wants-seven-0");
+  world.AddGang("wants-six", 1, 6, 1);
+  world.ScheduleAll("wants-six");
+  CHECK(world.Gang("wants-six").state == GangState::kRunning);
+}
+
+TEST_CASE("a plan outlives that its node is over-committed in what the pod does not ask for",
+          "[engine][nodes]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("train", 1, 8, 1);
+  world.Change("train-0", [](cluster::Pod& pod) {
+    cluster::PodSpec spec = *pod.spec;
+    spec.requests.cpu = cluster::MilliCpu(0);
+    pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+  });
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kReserved);
+  world.Add(MakePod("thief").Gpus(0).MilliCpu(1'000'000).Scheduler("other").BoundTo("n0"));
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kReserved);
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a node lost after the plan moves the whole gang before anything is bound",
           "[engine][nodes]") {
   Harness world;
@@ -135,7 +216,6 @@ TEST_CASE("room that another scheduler took breaks the plan before it is bound",
   world.AddGang("train", 2, 8, 2);
   world.Settle();
   const std::string taken = world.Filter("train-0").node;
-  world.Pass(cluster::Duration(1));
   world.Add(MakePod("thief").Gpus(4).Scheduler("default-scheduler").BoundTo(taken));
   world.Settle();
   CHECK(world.Gang("train").state == GangState::kReserved);
