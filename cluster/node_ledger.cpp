@@ -26,8 +26,8 @@ class DeviceRoom {
         room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())),
         withheld_(node.gpus.size(), 0) {}
 
-  // Withholds a healthy device, or turn, for each that is taken of a broken one: the highest-numbered
-  // with room. Which they are depends only on what was taken so far.
+  // Withholds a healthy device, or turn, for each that is taken of a broken one: the
+  // highest-numbered with room. Which they are depends only on what was taken so far.
   void WithholdForBroken() {
     int64_t turns = 0;
     for (size_t at = 0; at < room_.size(); ++at) {
@@ -126,9 +126,7 @@ class DeviceRoom {
 
  private:
   // What a pod takes that asks for one whole GPU.
-  int64_t TurnOf(size_t at) const {
-    return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}).value();
-  }
+  int64_t TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}).value(); }
 
   size_t Position(GpuIndex index) const {
     const auto at =
@@ -241,8 +239,7 @@ bool NodeTally::Short(const Resources& requests, const GpuRequest& gpu_request) 
 }
 
 bool NodeTally::overcommitted() const {
-  return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 ||
-         !devices_known;
+  return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 || !devices_known;
 }
 
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {

@@ -122,7 +122,8 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   for (const auto& [key, pods] : outsiders_) {
     for (const cluster::PodUid& uid : pods) {
       if (state_.FindPod(uid) == nullptr || gang_of_.contains(uid))
-        broken.push_back("a pod of PodGroup " + key.ToString() + " is a member, or gone, and apart");
+        broken.push_back("a pod of PodGroup " + key.ToString() +
+                         " is a member, or gone, and apart");
     }
   }
   if (in_flight_.size() > members) broken.push_back("actions of pods that are gone are remembered");

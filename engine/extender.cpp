@@ -98,8 +98,8 @@ bool Scheduler::Core::Replan(Gang& gang, Member& member, const std::vector<std::
   for (auto& [uid, other] : gang.members) {
     if (other.plan && other.held.empty() && !other.may_be_bound()) moving.push_back(&other);
   }
-  const bool all_sound =
-      std::all_of(moving.begin(), moving.end(), [&](const Member* one) { return state_.Sound(one->uid); });
+  const bool all_sound = std::all_of(moving.begin(), moving.end(),
+                                     [&](const Member* one) { return state_.Sound(one->uid); });
   if (moving.size() > 1 && all_sound && TryMove(gang, moving, member, nodes, now)) return true;
   if (gang.barrier_open || gang.tally.bound > 0) {
     DropMember(gang, member, "muster: kube-scheduler turned the planned node down");

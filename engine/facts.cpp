@@ -73,8 +73,8 @@ void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {
   }
 }
 
-// Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because Muster
-// bound it before it was restarted.
+// Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because
+// Muster bound it before it was restarted.
 bool Scheduler::Core::Claimed(const Pod& pod) const {
   return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
                    pod.spec->scheduler_name) != options_.scheduler_names.end() ||
@@ -85,10 +85,9 @@ bool Scheduler::Core::Managed(const Pod& pod) const {
   if (Claimed(pod)) return true;
   if (pod.pod_group.empty()) return false;
   const auto gang = gangs_.find(GangOf(pod));
-  return gang != gangs_.end() && std::any_of(gang->second.members.begin(),
-                                             gang->second.members.end(), [&](const auto& entry) {
-                                               return Claimed(*state_.FindPod(entry.first));
-                                             });
+  return gang != gangs_.end() &&
+         std::any_of(gang->second.members.begin(), gang->second.members.end(),
+                     [&](const auto& entry) { return Claimed(*state_.FindPod(entry.first)); });
 }
 
 GangId Scheduler::Core::GangOf(const Pod& pod) const {

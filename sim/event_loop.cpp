@@ -8,16 +8,28 @@ using cluster::Time;
 
 void EventLoop::Push(Time at, Task task, bool background) {
   if (at == Time::Never()) return;
-  heap_.push_back({std::max(at, now_), next_order_++, background, std::move(task)});
-  std::push_heap(heap_.begin(), heap_.end());
   if (!background) ++foreground_;
+  Event event{std::max(at, now_), next_order_++, background, std::move(task)};
+  if (event.at == now_) {
+    present_.push_back(std::move(event));
+    return;
+  }
+  heap_.push_back(std::move(event));
+  std::push_heap(heap_.begin(), heap_.end());
 }
 
 bool EventLoop::RunOne() {
-  if (heap_.empty()) return false;
-  std::pop_heap(heap_.begin(), heap_.end());
-  Event event = std::move(heap_.back());
-  heap_.pop_back();
+  const Event* next = Next();
+  if (next == nullptr) return false;
+  Event event;
+  if (!present_.empty() && next == &present_.front()) {
+    event = std::move(present_.front());
+    present_.pop_front();
+  } else {
+    std::pop_heap(heap_.begin(), heap_.end());
+    event = std::move(heap_.back());
+    heap_.pop_back();
+  }
   now_ = std::max(now_, event.at);
   if (!event.background) --foreground_;
   ++events_run_;

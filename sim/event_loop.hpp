@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -46,19 +47,19 @@ class EventLoop {
   // when idle.
   bool RunUntilIdle(cluster::Time limit);
   // 4. For a loop that follows a real clock: the time is `now` (never less than before), and what
-  // is
-  //    due runs, at most `most` events, so that a caller can let others in. True when all of it
-  //    has.
+  // is due runs, at most `most` events, so that a caller can let others in. True when all of it
+  // has.
   bool RunDue(cluster::Time now, int64_t most);
 
   // When the next event is due; Never when there is none. (It may turn out to be a stopped timer.)
   cluster::Time NextDue() const {
-    return heap_.empty() ? cluster::Time::Never() : heap_.front().at;
+    const Event* next = Next();
+    return next == nullptr ? cluster::Time::Never() : next->at;
   }
   // Nothing but background events and stopped timers is left.
   bool idle() const { return foreground_ == 0; }
   int64_t events_run() const { return events_run_; }
-  size_t pending() const { return heap_.size(); }
+  size_t pending() const { return heap_.size() + present_.size(); }
   // Called after every event; used by auditors. Null: none.
   void SetAfterEvent(Task task) { after_event_ = std::move(task); }
 
@@ -75,12 +76,17 @@ class EventLoop {
   };
   friend class Timer;
   void Push(cluster::Time at, Task task, bool background);
+  const Event* Next() const {
+    if (present_.empty()) return heap_.empty() ? nullptr : &heap_.front();
+    return heap_.empty() || heap_.front() < present_.front() ? &present_.front() : &heap_.front();
+  }
 
   cluster::Time now_;
   uint64_t next_order_ = 0;
-  int64_t foreground_ = 0;  // events in heap_ that are not background, and timers that are set
+  int64_t foreground_ = 0;  // events to come that are not background, and timers that are set
   int64_t events_run_ = 0;
-  std::vector<Event> heap_;
+  std::vector<Event> heap_;    // events for later
+  std::deque<Event> present_;  // events for the time they were posted at, most of all, in order
   Task after_event_;
 };
 
