@@ -91,6 +91,8 @@ class Scheduler::Core {
   GangId GangOf(const cluster::Pod& pod) const;
   void Join(const cluster::Pod& pod);
   void Leave(const cluster::PodUid& uid);
+  void RememberBindings(cluster::NodeIndex node);
+  void RestoreBindings(const std::string& node);
   void AddOutsider(const cluster::Pod& pod);
   void RemoveOutsider(const cluster::ObjectKey& group, const cluster::PodUid& pod);
   void Touch(Gang& gang);
@@ -168,13 +170,14 @@ class Scheduler::Core {
       seen_in_filter_;  // live pods of other schedulerNames that Filter brought
   // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
-  std::set<GangId> dirty_;             // to be judged
-  std::set<GangId> tried_in_vain_;     // their reason may have changed
-  std::map<OrderKey, Gang*> pending_;  // to be planned, in order
-  std::set<OrderKey> untried_;         // of these, not tried since `tried_growth_`
-  bool retry_all_ = false;             // the next pass goes through all of pending_
-  uint64_t tried_growth_ = 0;          // ClusterState::growth() that the last full pass saw
-  bool full_pass_ = false;             // this pass goes through all of pending_
+  std::set<cluster::PodUid> rootless_;  // being bound to nodes that are gone
+  std::set<GangId> dirty_;              // to be judged
+  std::set<GangId> tried_in_vain_;      // their reason may have changed
+  std::map<OrderKey, Gang*> pending_;   // to be planned, in order
+  std::set<OrderKey> untried_;          // of these, not tried since `tried_growth_`
+  bool retry_all_ = false;              // the next pass goes through all of pending_
+  uint64_t tried_growth_ = 0;           // ClusterState::growth() that the last full pass saw
+  bool full_pass_ = false;              // this pass goes through all of pending_
   std::optional<OrderKey> pass_cursor_;
   std::set<std::pair<cluster::Time, GangId>> timers_;
 

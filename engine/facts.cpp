@@ -49,14 +49,20 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
 void Scheduler::Core::ApplyNode(const Node& node) {
   const Node* known = state_.FindNode(node.name);
   if (known != nullptr && *known == node) return;  // a heartbeat
-  if (known != nullptr) TouchReservations(state_.IndexOf(node.name));
-  if (state_.Upsert(node).changed) TouchReservations(state_.IndexOf(node.name));
+  if (known != nullptr) {
+    TouchReservations(state_.IndexOf(node.name));
+    if (known->uid != node.uid) RememberBindings(state_.IndexOf(node.name));
+  }
+  if (!state_.Upsert(node).changed) return;
+  RestoreBindings(node.name);
+  TouchReservations(state_.IndexOf(node.name));
 }
 
 void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
   for (const Node* node : state_.Nodes()) {
     if (node->uid != uid) continue;
     TouchReservations(state_.IndexOf(node->name));
+    RememberBindings(state_.IndexOf(node->name));
     break;
   }
   // What waited for room may now be waiting for what this cluster will never have.
@@ -70,6 +76,34 @@ void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {
     if (found == gang_of_.end()) continue;
     found->second->check_plan = true;
     Touch(*found->second);
+  }
+}
+
+// A node takes the reservations on it along when it goes. A binding that is under way can still
+// come true on the next node of that name, so what it was planned on there stays reserved for it.
+void Scheduler::Core::RememberBindings(cluster::NodeIndex node) {
+  if (!node.valid()) return;
+  for (const PodUid& holder : state_.HoldersOn(node)) {
+    const PlacedMember at = Find(holder);
+    if (at.member != nullptr && at.member->may_be_bound()) rootless_.insert(holder);
+  }
+}
+
+void Scheduler::Core::RestoreBindings(const std::string& node) {
+  for (auto next = rootless_.begin(); next != rootless_.end();) {
+    const PodUid uid = *next;
+    const PlacedMember at = Find(uid);
+    const bool lost = at.member != nullptr && at.member->plan && at.member->may_be_bound() &&
+                      state_.AllocationOf(uid) == nullptr;
+    if (lost && at.member->planned_node != node) {
+      ++next;
+      continue;
+    }
+    next = rootless_.erase(next);
+    if (!lost) continue;
+    cluster::Placement plan = *at.member->plan;
+    plan.node = state_.IndexOf(node);
+    if (state_.Reserve({plan}).ok()) at.member->plan = std::move(plan);
   }
 }
 

@@ -177,6 +177,32 @@ TEST_CASE("a plan outlives that its node is over-committed in what the pod does 
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+TEST_CASE("what a binding in doubt was planned on stays reserved when its node is recreated",
+          "[engine][nodes]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("train", 1, 4, 1);
+  bool lost = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    if (!lost || !std::holds_alternative<engine::BindPod>(action)) return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"};
+  };
+  world.ScheduleAll("train");
+  CHECK_FALSE(world.Pod("train-0").bound());
+  world.RemoveNode("n0");
+  world.Settle();
+  world.Add(MakeNode("n0").Uid("another").Gpus(8));
+  world.Settle();
+  CHECK(world.engine().Count().gpu_free_milli == 4000);
+  world.AddGang("other", 1, 8, 1);
+  world.Settle();
+  CHECK(world.Gang("other").state == GangState::kQueued);
+  lost = false;
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Pod("train-0").node_name == "n0");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a node lost after the plan moves the whole gang before anything is bound",
           "[engine][nodes]") {
   Harness world;
