@@ -29,12 +29,16 @@ class DeviceRoom {
   // Withholds a healthy device, or turn, for each that is taken of a broken one: the
   // highest-numbered with room. Which they are depends only on what was taken so far.
   void WithholdForBroken() {
+    const auto shared = [&](size_t at) {
+      return node_.gpus[at].sharing == GpuSharing::kFractional;
+    };
     int64_t turns = 0;
     for (size_t at = 0; at < room_.size(); ++at) {
-      if (!node_.gpus[at].healthy) turns += (kWholeGpu.value() - room_[at]) / TurnOf(at);
+      if (node_.gpus[at].healthy || shared(at)) continue;
+      turns += (kWholeGpu.value() - room_[at]) / TurnOf(at);
     }
     for (size_t at = room_.size(); at > 0 && turns > 0; --at) {
-      if (!node_.gpus[at - 1].healthy) continue;
+      if (!node_.gpus[at - 1].healthy || shared(at - 1)) continue;
       const int64_t here = std::min(turns, room_[at - 1] / TurnOf(at - 1));
       withheld_[at - 1] = static_cast<int16_t>(here * TurnOf(at - 1));
       turns -= here;

@@ -97,6 +97,7 @@ class Scheduler::Core {
   void RemoveOutsider(const cluster::ObjectKey& group, const cluster::PodUid& pod);
   void Touch(Gang& gang);
   void TouchReservations(cluster::NodeIndex node);
+  void TouchUnsound(cluster::NodeIndex node);  // the same if more is held there than there is
 
   // judge.cpp
   void Judge(Gang& gang, cluster::Time now);

@@ -107,6 +107,10 @@ void Scheduler::Core::RestoreBindings(const std::string& node) {
   }
 }
 
+void Scheduler::Core::TouchUnsound(cluster::NodeIndex node) {
+  if (node.valid() && state_.Overcommitted(node)) TouchReservations(node);
+}
+
 // Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because
 // Muster bound it before it was restarted.
 bool Scheduler::Core::Claimed(const Pod& pod) const {
@@ -148,10 +152,12 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   const bool managed = Managed(pod);
   const Pod* before = state_.FindPod(pod.key);
   const cluster::ObjectKey group_before = before == nullptr ? pod.key : GangOf(*before).key;
+  const cluster::NodeIndex node_before = state_.IndexOf(before == nullptr ? "" : before->node_name);
   const cluster::Applied applied = state_.Upsert(std::move(pod));
   if (!applied.replaced.empty()) {
     RemoveOutsider(group_before, PodUid(applied.replaced));
     Leave(PodUid(applied.replaced));
+    TouchUnsound(node_before);
     seen_in_filter_.erase(PodUid(applied.replaced));
   }
   if (!applied.changed) return;
@@ -166,17 +172,19 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     AddOutsider(*now_known);
   }
   // A pod that another scheduler bound may have taken what was reserved.
-  if (now_known->bound()) {
-    const cluster::NodeIndex node = state_.IndexOf(now_known->node_name);
-    if (node.valid() && state_.Overcommitted(node)) TouchReservations(node);
-  }
+  if (now_known->bound()) TouchUnsound(state_.IndexOf(now_known->node_name));
 }
 
 void Scheduler::Core::RemovePod(const PodUid& uid) {
   Leave(uid);
-  if (const Pod* pod = state_.FindPod(uid)) RemoveOutsider(GangOf(*pod).key, uid);
+  cluster::NodeIndex node;
+  if (const Pod* pod = state_.FindPod(uid)) {
+    RemoveOutsider(GangOf(*pod).key, uid);
+    node = state_.IndexOf(pod->node_name);
+  }
   seen_in_filter_.erase(uid);
   state_.Remove(uid);
+  TouchUnsound(node);
 }
 
 void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {

@@ -112,10 +112,7 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
   state_.Upsert(std::move(pod));
   // Its reservation may have gone with a node that was replaced meanwhile, and its devices to
   // others.
-  const cluster::NodeIndex index = state_.IndexOf(node);
-  if (doing == Doing::kBind && index.valid() && state_.Overcommitted(index)) {
-    TouchReservations(index);
-  }
+  if (doing == Doing::kBind) TouchUnsound(state_.IndexOf(node));
 }
 
 void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome,

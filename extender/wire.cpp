@@ -25,8 +25,7 @@ using kube::JsonView;
 
 namespace {
 
-// MinExtenderPriority and MaxExtenderPriority.
-constexpr std::string_view kLowestScore = ",\"Score\":0}";
+// MaxExtenderPriority.
 constexpr std::string_view kHighestScore = ",\"Score\":10}";
 
 // Room made for names before they are seen; more names than that are as welcome, but move.
@@ -117,17 +116,16 @@ bool AllPlain(const std::vector<std::string>& texts) {
   });
 }
 
-// {"<node>":"<refusal>",…} for every node but the one that passes.
-void AppendRefused(std::string& out, const std::vector<std::string>& nodes, size_t passing,
+// {"<node>":"<refusal>",…} for every node.
+void AppendRefused(std::string& out, const std::vector<std::string>& nodes,
                    std::string_view refusal) {
   std::string tail = ":";
   AppendJsonText(tail, refusal);
   out += '{';
   if (!AllPlain(nodes)) {
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (i == passing) continue;
+    for (const std::string& node : nodes) {
       if (out.back() != '{') out += ',';
-      AppendJsonText(out, nodes[i]);
+      AppendJsonText(out, node);
       out += tail;
     }
     out += '}';
@@ -139,9 +137,8 @@ void AppendRefused(std::string& out, const std::vector<std::string>& nodes, size
   out.resize(begin + 1 + TotalSize(nodes) + nodes.size() * tail.size());
   char* to = out.data() + begin;
   *to++ = '"';
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (i == passing) continue;
-    to += nodes[i].copy(to, nodes[i].size());
+  for (const std::string& node : nodes) {
+    to += node.copy(to, node.size());
     to += tail.copy(to, tail.size());
   }
   const auto written = static_cast<size_t>(to - (out.data() + begin));
@@ -244,26 +241,28 @@ std::string EncodeFilterReply(const ExtenderArgs& args, const engine::FilterAnsw
   const auto found =
       answer.node.empty() ? nodes.end() : std::find(nodes.begin(), nodes.end(), answer.node);
   const bool passes = found != nodes.end();
-  const size_t passing = static_cast<size_t>(found - nodes.begin());
   const std::string_view refusal = answer.refusal.empty() ? kPlainRefusal : answer.refusal;
   std::string out;
-  out.reserve(256 + TotalSize(nodes) + nodes.size() * (refusal.size() + 6));
+  out.reserve(256 + (passes ? 0 : TotalSize(nodes) + nodes.size() * (refusal.size() + 6)));
   out += "{\"Nodes\":";
   if (args.form == NodesForm::kNames) {
     out += "null,\"NodeNames\":";
     AppendNames(out, passes ? std::vector<std::string>{*found} : std::vector<std::string>{});
   } else {
-    AppendNodeList(out, passes ? std::vector<std::string_view>{args.objects[passing]}
+    const auto position = static_cast<size_t>(found - nodes.begin());
+    AppendNodeList(out, passes ? std::vector<std::string_view>{args.objects[position]}
                                : std::vector<std::string_view>{});
     out += ",\"NodeNames\":null";
   }
-  if (answer.resolvable) {
+  if (passes) {
+    out += ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{}";
+  } else if (answer.resolvable) {
     out += ",\"FailedNodes\":";
-    AppendRefused(out, nodes, passing, refusal);
+    AppendRefused(out, nodes, refusal);
     out += ",\"FailedAndUnresolvableNodes\":{}";
   } else {
     out += ",\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":";
-    AppendRefused(out, nodes, passing, refusal);
+    AppendRefused(out, nodes, refusal);
   }
   out += ",\"Error\":\"\"}";
   return out;
@@ -309,13 +308,11 @@ Result<sim::FilterReply> DecodeFilterReply(std::string_view body, NodesForm form
 std::string EncodePrioritizeReply(const ExtenderArgs& args,
                                   const engine::PrioritizeAnswer& answer) {
   const std::vector<std::string>& nodes = args.question.nodes;
-  std::string out;
-  out.reserve(16 + TotalSize(nodes) + 24 * nodes.size());
-  out += '[';
-  for (const std::string& node : nodes) {
-    out += out.size() == 1 ? "{\"Host\":" : ",{\"Host\":";
-    AppendJsonText(out, node);
-    out += node == answer.node ? kHighestScore : kLowestScore;
+  std::string out = "[";
+  if (std::find(nodes.begin(), nodes.end(), answer.node) != nodes.end()) {
+    out += "{\"Host\":";
+    AppendJsonText(out, answer.node);
+    out += kHighestScore;
   }
   out += ']';
   return out;

@@ -36,8 +36,9 @@ std::string EncodeArgs(const engine::NodesQuestion& question);
 std::string EncodeArgs(const engine::NodesQuestion& question,
                        const std::vector<std::string_view>& objects);
 
-// ExtenderFilterResult. Every node of the question is in it once: the planned one passes, if it was
-// asked about, all others are refused. Nodes that came as objects go back as those very bytes.
+// ExtenderFilterResult. The planned node passes, if it was asked about; then nobody reads why others
+// were refused, and the reply does not list them. Else every node of the question is refused. Nodes
+// that came as objects go back as those very bytes.
 std::string EncodeFilterReply(const ExtenderArgs& args, const engine::FilterAnswer& answer);
 // The call failed: nothing passes, nothing is refused.
 std::string EncodeFilterError(std::string_view error);
@@ -46,7 +47,8 @@ std::string EncodeFilterError(std::string_view error);
 // FailedAndUnresolvableNodes wins.
 cluster::Result<sim::FilterReply> DecodeFilterReply(std::string_view body, NodesForm form);
 
-// HostPriorityList: a bare array, every node of the question with its score.
+// HostPriorityList: a bare array of the planned node's score, if it was asked about; nodes that are
+// left out have 0.
 std::string EncodePrioritizeReply(const ExtenderArgs& args, const engine::PrioritizeAnswer& answer);
 cluster::Result<sim::PrioritizeReply> DecodePrioritizeReply(std::string_view body);
 

@@ -8,12 +8,11 @@ FilterReply ReplyOf(const engine::NodesQuestion& question, const engine::FilterA
   FilterReply reply;
   reply.error = answer.error;
   if (!answer.error.empty()) return reply;
-  int64_t refused = static_cast<int64_t>(question.nodes.size());
   if (!answer.node.empty()) {
     reply.passed.push_back(answer.node);
-    --refused;
+  } else if (!question.nodes.empty()) {
+    reply.refused[answer.refusal] = static_cast<int64_t>(question.nodes.size());
   }
-  if (refused > 0) reply.refused[answer.refusal] = refused;
   return reply;
 }
 

@@ -19,9 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto read = extender::DecodeFilterReply(reply, args->form);
     MUSTER_CHECK(read.ok());
     MUSTER_CHECK(read->passed.size() == (args->question.nodes.empty() ? 0 : 1));
+    MUSTER_CHECK(extender::DecodeFilterReply(
+                     extender::EncodeFilterReply(*args, {"", "no", false, ""}), args->form)
+                     .ok());
     const auto scores =
         extender::DecodePrioritizeReply(extender::EncodePrioritizeReply(*args, {answer.node}));
-    MUSTER_CHECK(scores.ok() && scores->scores.size() == args->question.nodes.size());
+    MUSTER_CHECK(scores.ok() && scores->scores.size() == (args->question.nodes.empty() ? 0 : 1));
     MUSTER_CHECK(extender::DecodeArgs(extender::EncodeArgs(args->question)).ok());
   }
   if (const auto call = extender::DecodeBindRequest(body); call.ok()) {
