@@ -180,14 +180,10 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   Amounts used;
   for (const auto& [uid, other] : book.pods) used += RequestOf(*other->pod.spec);
   Amounts offer = AllocatableOf(node->node);
-  // A broken device in use is not offered, yet the request of its pod is counted. Where devices are
-  // shared, Muster goes by devices, as the kubelet does.
+  // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does: a
+  // pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
   for (const cluster::Gpu& gpu : node->node.gpus) {
-    if (gpu.healthy || gpu.sharing != cluster::GpuSharing::kFractional) continue;
-    offer.gpus += std::any_of(book.pods.begin(), book.pods.end(), [&](const auto& entry) {
-      const auto& held = entry.second->pod.bound_gpus;
-      return std::find(held.begin(), held.end(), gpu.index) != held.end();
-    });
+    if (!gpu.healthy && gpu.sharing == cluster::GpuSharing::kFractional) ++offer.gpus;
   }
   const Amounts request = RequestOf(*pod.pod.spec);
   const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {
