@@ -239,11 +239,13 @@ void NodeLedger::Remove(const PodEntry& entry) {
 bool NodeTally::Short(const Resources& requests, const GpuRequest& gpu_request) const {
   return (requests.cpu > MilliCpu() && balance.cpu < MilliCpu()) ||
          (requests.memory > MiB() && balance.memory < MiB()) ||
-         (requests.pods > 0 && balance.pods < 0) || (!gpu_request.none() && !devices_known);
+         (requests.pods > 0 && balance.pods < 0) ||
+         (!gpu_request.none() && (gpu_balance < 0 || !devices_known));
 }
 
 bool NodeTally::overcommitted() const {
-  return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 || !devices_known;
+  return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 ||
+         gpu_balance < 0 || !devices_known;
 }
 
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
@@ -255,11 +257,19 @@ NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
     tally.devices_known = tally.devices_known && grants[i].known;
     changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
     tally.balance -= entries_[i]->held->placement.requests;
+    const GpuRequest& wants = entries_[i]->pod.spec->gpus;
+    tally.gpu_balance -= wants.fractional() ? 0 : wants.count;
   }
   tally.gpus.resize(node.gpus.size());
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     if (tally.devices_known && node.gpus[i].healthy) tally.gpus[i] = room.Offered(i);
+    const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
+    if (node.gpus[i].healthy) tally.gpu_balance += turns;
   }
+  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
+    return gpu.sharing == GpuSharing::kFractional;
+  });
+  if (shared) tally.gpu_balance = 0;
   return tally;
 }
 

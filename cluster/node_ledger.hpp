@@ -47,6 +47,8 @@ struct NodeTally {
   std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; all zero when a holder's
                               // devices are not known
   bool devices_known = true;  // every holder's
+  // GPUs by number, healthy − held; below zero when over-committed. 0 where devices are shared.
+  int64_t gpu_balance = 0;
   bool operator==(const NodeTally&) const = default;
 
   // True when more is held than there is of something that a pod asks for with these.

@@ -111,7 +111,6 @@ class Run {
   }
 
   ReplayReport Go() {
-    Time next_report;
     for (size_t i = 0; i < trace_.jobs.size(); ++i) {
       AdvanceTo(trace_.jobs[i].submitted);
       Submit(i);

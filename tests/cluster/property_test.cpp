@@ -243,7 +243,21 @@ void CheckNode(ClusterState& state, const Node& node) {
   REQUIRE(free.resources.cpu.value() == std::max<int64_t>(left.cpu.value(), 0));
   REQUIRE(free.resources.memory.value() == std::max<int64_t>(left.memory.value(), 0));
   REQUIRE(free.resources.pods == std::max<int64_t>(left.pods, 0));
-  REQUIRE(state.Overcommitted(index) == (!known || left.cpu.value() < 0 || left.pods < 0));
+  // GPUs by number, as kube-scheduler has them, where none is shared.
+  int64_t gpus_left = 0;
+  bool shared = false;
+  for (const Gpu& gpu : node.gpus) {
+    const bool turns = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
+    shared = shared || gpu.sharing == GpuSharing::kFractional;
+    if (gpu.healthy) gpus_left += turns ? std::max(gpu.replicas, 1) : 1;
+  }
+  for (const PodUid& uid : state.HoldersOn(index)) {
+    const GpuRequest& wants = state.FindPod(uid)->spec->gpus;
+    if (!wants.fractional()) gpus_left -= wants.count;
+  }
+  const bool too_many = !shared && gpus_left < 0;
+  REQUIRE(state.Overcommitted(index) ==
+          (!known || left.cpu.value() < 0 || left.pods < 0 || too_many));
   int64_t total = 0;
   bool broken_in_use = false;
   for (size_t i = 0; i < node.gpus.size(); ++i) {
