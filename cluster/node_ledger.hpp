@@ -11,8 +11,8 @@
 //
 // kube-scheduler knows no devices: it compares the number of GPUs asked for with the number of
 // healthy ones. Where a device broke down under a pod, it counts one free device less than there
-// are, so one healthy device is withheld for each: it is neither reserved nor shown as free. (Not so
-// where devices are given in shares, which it does not count.)
+// are, so one healthy device is withheld for each: it is neither reserved nor shown as free. (Not
+// so where devices are given in shares, which it does not count.)
 //
 // Owned by ClusterState, one per node; not thread-safe.
 #pragma once

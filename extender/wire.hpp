@@ -36,9 +36,9 @@ std::string EncodeArgs(const engine::NodesQuestion& question);
 std::string EncodeArgs(const engine::NodesQuestion& question,
                        const std::vector<std::string_view>& objects);
 
-// ExtenderFilterResult. The planned node passes, if it was asked about; then nobody reads why others
-// were refused, and the reply does not list them. Else every node of the question is refused. Nodes
-// that came as objects go back as those very bytes.
+// ExtenderFilterResult. The planned node passes, if it was asked about; then nobody reads why
+// others were refused, and the reply does not list them. Else every node of the question is
+// refused. Nodes that came as objects go back as those very bytes.
 std::string EncodeFilterReply(const ExtenderArgs& args, const engine::FilterAnswer& answer);
 // The call failed: nothing passes, nothing is refused.
 std::string EncodeFilterError(std::string_view error);

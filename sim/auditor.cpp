@@ -180,8 +180,8 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   Amounts used;
   for (const auto& [uid, other] : book.pods) used += RequestOf(*other->pod.spec);
   Amounts offer = AllocatableOf(node->node);
-  // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does: a
-  // pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
+  // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
+  // a pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
   for (const cluster::Gpu& gpu : node->node.gpus) {
     if (!gpu.healthy && gpu.sharing == cluster::GpuSharing::kFractional) ++offer.gpus;
   }
