@@ -1,6 +1,7 @@
 #include "cluster/cluster_state.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -43,27 +44,22 @@ bool ClusterState::Remove(const PodGroupUid& uid) {
 }
 
 Status ClusterState::Reserve(const std::vector<Placement>& placements) {
+  return impl_->Take(placements, false, impl_->free);
+}
+
+Status ClusterState::Move(const std::vector<Placement>& placements) {
   FreeTable left = impl_->free;
   std::set<PodUid> seen;
   for (const Placement& placement : placements) {
-    const Status status = impl_->Check(placement, left);
-    if (!status.ok()) return status.error();
-    const Node& node = *impl_->slots[placement.node.value].node;
-    if (!seen.insert(placement.pod).second) {
-      const std::string pod = impl_->Find(placement.pod)->pod.key.ToString();
-      return Error{Code::kConflict, "pod " + pod + " on " + node.name + " is planned twice", {}};
+    if (!seen.insert(placement.pod).second || !Sound(placement.pod)) {
+      return Error{Code::kConflict,
+                   "pod " + placement.pod.text() + " has no reservation that can be moved",
+                   {}};
     }
-    left.Take(node, placement);
+    const Placement& old = *impl_->Find(placement.pod)->plan;
+    left.Give(*impl_->slots[old.node.value].node, old);
   }
-  std::vector<NodeIndex> touched;
-  for (const Placement& placement : placements) {
-    impl_->Reserve(placement);
-    touched.push_back(placement.node);
-  }
-  std::sort(touched.begin(), touched.end());
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (NodeIndex index : touched) impl_->Settle(index);
-  return Ok{};
+  return impl_->Take(placements, true, std::move(left));
 }
 
 bool ClusterState::Release(const PodUid& pod) {

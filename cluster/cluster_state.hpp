@@ -68,6 +68,10 @@ class ClusterState {
   // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown,
   // bound or already holds a reservation, or when a placement does not fit what is free.
   Status Reserve(const std::vector<Placement>& placements);
+  // Reserves every placement or none, for pods that hold a sound reservation each, which they give
+  // back at the same moment. Fails (kConflict, naming pod and node) and changes nothing when one
+  // does not, or when a placement does not fit what is free then.
+  Status Move(const std::vector<Placement>& placements);
   // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True
   // when there was one.
   bool Release(const PodUid& pod);

@@ -107,7 +107,9 @@ struct ClusterState::Impl {
   NodeIndex IndexOf(const std::string& name) const;
   const Slot* SlotAt(NodeIndex index) const;
 
-  Status Check(const Placement& placement, const FreeTable& left) const;
+  // `moves`: the pod gives a reservation back for this one, else it must have none.
+  Status Check(const Placement& placement, bool moves, const FreeTable& left) const;
+  Status Take(const std::vector<Placement>& placements, bool moves, FreeTable left);
   void Reserve(const Placement& placement);
   void Release(PodEntry& entry);
 

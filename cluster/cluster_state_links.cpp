@@ -1,5 +1,6 @@
 // Look-ups in the tables of ClusterState, reservations, and which pod is linked where.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -60,7 +61,8 @@ void ClusterState::Impl::DropPlan(PodEntry& entry) {
   entry.plan.reset();
 }
 
-Status ClusterState::Impl::Check(const Placement& placement, const FreeTable& left) const {
+Status ClusterState::Impl::Check(const Placement& placement, bool moves,
+                                 const FreeTable& left) const {
   const auto conflict = [](const std::string& message) {
     return Error{Code::kConflict, message, {}};
   };
@@ -73,8 +75,41 @@ Status ClusterState::Impl::Check(const Placement& placement, const FreeTable& le
   if (slot == nullptr) return conflict(pod + " is planned" + on);
   if (entry->pod.terminal()) return conflict(pod + on + " has ended");
   if (entry->pod.bound()) return conflict(pod + on + " is bound to " + entry->pod.node_name);
-  if (entry->plan != nullptr) return conflict(pod + on + " has a reservation");
+  if (!moves && entry->plan != nullptr) return conflict(pod + on + " has a reservation");
   if (!left.Fits(*slot->node, placement)) return conflict(pod + " does not fit" + on);
+  return Ok{};
+}
+
+// Reserves every placement or none of what is `left`.
+Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool moves,
+                                FreeTable left) {
+  std::set<PodUid> seen;
+  for (const Placement& placement : placements) {
+    const Status status = Check(placement, moves, left);
+    if (!status.ok()) return status.error();
+    const Node& node = *slots[placement.node.value].node;
+    if (!seen.insert(placement.pod).second) {
+      const std::string pod = Find(placement.pod)->pod.key.ToString();
+      return Error{Code::kConflict, "pod " + pod + " on " + node.name + " is planned twice", {}};
+    }
+    left.Take(node, placement);
+  }
+  std::vector<NodeIndex> touched;
+  for (const Placement& placement : placements) {
+    PodEntry& entry = *Find(placement.pod);
+    if (moves) {
+      touched.push_back(entry.plan->node);
+      slots[entry.plan->node.value].ledger.Remove(entry);
+      DropPlan(entry);
+      entry.held.reset();
+      ++generation;
+    }
+    Reserve(placement);
+    touched.push_back(placement.node);
+  }
+  std::sort(touched.begin(), touched.end());
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (NodeIndex index : touched) Settle(index);
   return Ok{};
 }
 

@@ -91,8 +91,7 @@ PrioritizeAnswer Scheduler::Core::Prioritize(const NodesQuestion& question) cons
 bool Scheduler::Core::Replan(Gang& gang, Member& member, const std::vector<std::string>& nodes,
                              Time now) {
   member.excluded[member.planned_node] = now + options_.backoff_max;
-  // A fact may have broken reservations since the gang was judged; only sound ones can be moved,
-  // and put back.
+  // A fact may have broken reservations since the gang was judged; only sound ones can be moved.
   if (state_.Sound(member.uid) && TryMove(gang, {&member}, member, nodes, now)) return true;
   std::vector<Member*> moving;
   for (auto& [uid, other] : gang.members) {
@@ -120,9 +119,7 @@ bool Scheduler::Core::TryMove(Gang& gang, const std::vector<Member*>& moving,
   const std::shared_ptr<const cluster::Snapshot> snapshot = state_.TakeSnapshot();
   cluster::Transaction tx(snapshot);
   std::vector<policy::Demand> demands;
-  std::vector<cluster::Placement> before;
   for (const Member* member : moving) {
-    before.push_back(*member->plan);
     tx.Evict(*member->plan);
     policy::Demand demand = DemandOf(*member, now);
     demand.preferred = member == &restricted ? cluster::NodeIndex{} : member->plan->node;
@@ -142,12 +139,7 @@ bool Scheduler::Core::TryMove(Gang& gang, const std::vector<Member*>& moving,
   const policy::PlaceAnswer answer =
       replanner_.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable);
   if (!answer.placed) return false;
-  for (const Member* member : moving) state_.Release(member->uid);
-  if (!state_.Reserve(answer.placements).ok()) {
-    MUSTER_CHECK(
-        state_.Reserve(before).ok());  // the lock was held: what was there before still fits
-    return false;
-  }
+  if (!state_.Move(answer.placements).ok()) return false;
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = gang.members.at(placement.pod);
     if (member.plan == placement) continue;

@@ -206,6 +206,31 @@ TEST_CASE_METHOD(Reservations, "bound pods are assumed on devices that are not r
   CHECK_FALSE(state.Overcommitted(state.IndexOf("n0")));
 }
 
+TEST_CASE_METHOD(Reservations, "reservations move together or not at all", "[cluster][reserve]") {
+  state.Upsert(MakeNode("n1").Gpus(4));
+  state.Upsert(MakePod("c").Gpus(4));
+  REQUIRE(state.Reserve({Plan("a", "n0", {0, 1}), Plan("c", "n1", {0, 1, 2, 3})}).ok());
+  SECTION("each takes the other's place") {
+    REQUIRE(state.Move({Plan("c", "n0", {0, 1, 2, 3}), Plan("a", "n1", {2, 3})}).ok());
+    CHECK(Free("n0") == 0);
+    CHECK(Free("n1") == 2000);
+    CHECK(state.Sound(PodUid("pod-a")));
+    CHECK(state.reservation_count() == 2);
+  }
+  SECTION("a pod whose devices nobody knows keeps out of the way") {
+    state.Upsert(MakePod("silent").Gpus(2).BoundTo("n0"));
+    REQUIRE(state.Move({Plan("a", "n0", {0, 1})}).ok());
+    CHECK(Held("a")->placement.gpus[0].index == GpuIndex{0});
+  }
+  SECTION("what does not fit changes nothing") {
+    const std::string before = state.Dump();
+    CHECK_FALSE(state.Move({Plan("a", "n1", {0, 1})}).ok());
+    CHECK_FALSE(state.Move({Plan("a", "n0", {2, 3}), Plan("a", "n0", {0, 1})}).ok());
+    CHECK_FALSE(state.Move({Plan("b", "n0", {2, 3})}).ok());
+    CHECK(state.Dump() == before);
+  }
+}
+
 TEST_CASE_METHOD(Reservations, "a reservation whose devices are lost is no longer sound",
                  "[cluster][reserve]") {
   REQUIRE(state.Reserve({Plan("a", "n0", {2, 3})}).ok());
