@@ -69,7 +69,7 @@ void Withstand(TestServer& test, const Attack& attack) {
   attack();
   CHECK(health.Finish() == 0);
   CHECK(test.Quiet());
-  if (MemoryIsMeasurable()) {
+  if (!Sanitized()) {
     INFO("resident before " << before << ", after " << ResidentBytes());
     CHECK(Eventually([&] { return ResidentBytes() < before + kTolerance; }));
   }

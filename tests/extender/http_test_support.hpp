@@ -26,8 +26,9 @@ bool Eventually(const std::function<bool()>& condition);
 // Resident memory of this process in bytes.
 std::size_t ResidentBytes();
 
-// Under a sanitizer memory is kept in quarantine, so its growth says nothing.
-bool MemoryIsMeasurable();
+// Under a sanitizer memory is kept in quarantine, so its growth says nothing, and all is many times
+// slower.
+bool Sanitized();
 
 struct RawReply {
   int status = 0;  // 0: the connection ended without a complete answer

@@ -122,7 +122,10 @@ const std::string kPolicyHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n
 
 }  // namespace
 
+// Sanitizers make it many times slower; a quarter of the members still come all at once.
 TEST_CASE("1,024 members bind at once over HTTP while Filter goes on answering", "[serve]") {
+  const int members = Sanitized() ? 256 : 1024;
+  const std::string count = std::to_string(members);
   const TempFolder folder;
   ServiceOptions options;
   options.cluster_file = folder.File("cluster.yaml");
@@ -139,21 +142,22 @@ TEST_CASE("1,024 members bind at once over HTTP while Filter goes on answering",
       if (!busy.Call()) failed = true;
     }
   });
-  test.Submit(GangYaml("big", 1024, 1));
+  test.Submit(GangYaml("big", members, 1));
   const bool running = test.Reaches("big", "Running");
   done = true;
   prober.join();
   INFO(test.Get("/v1/gangs").body);
   REQUIRE(running);
   CHECK_FALSE(failed);
-  CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"bound\": 1024"));
+  CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"bound\": " + count));
   // The last answers may still be on their way.
-  const std::string all = "muster_extender_requests_total{result=\"ok\",verb=\"bind\"} 1024\n";
+  const std::string all =
+      "muster_extender_requests_total{result=\"ok\",verb=\"bind\"} " + count + "\n";
   CHECK(Eventually([&] { return test.Get("/metrics").body.find(all) != std::string::npos; }));
   CHECK_THAT(test.Get("/metrics").body, Catch::Contains("muster_held_binds 0\n"));
-  WARN("Filter p99 idle " << idle.P99Millis()
-                          << " ms, while 1,024 members were scheduled and bound "
-                          << busy.P99Millis() << " ms over " << busy.calls() << " calls");
+  WARN("Filter p99 idle " << idle.P99Millis() << " ms, while " << count
+                          << " members were scheduled and bound " << busy.P99Millis() << " ms over "
+                          << busy.calls() << " calls");
 }
 
 TEST_CASE("with mTLS the embedded kube-scheduler gets in by its certificate, others do not",
