@@ -163,7 +163,7 @@ Result<Pod> DecodePod(const JsonNode& json, const DecodeOptions& options) {
   record.resource_version = meta.resource_version;
   JsonProblems defects;
   ReadPod(JsonView(json, "Pod", defects), options, record);
-  if (!defects.none()) record.defect = defects.first().ToString();
+  if (record.defect.empty() && !defects.none()) record.defect = defects.first().ToString();
   return record;
 }
 

@@ -218,6 +218,20 @@ Node RandomNode(Dice& dice) {
   return node;
 }
 
+TEST_CASE("of two defects the first stays the one that is told", "[kube][roundtrip]") {
+  const std::string two =
+      R"({"metadata":{"name":"p","namespace":"n","uid":"u",)"
+      R"("annotations":{"gpu-fraction-num-devices":"2"}},"spec":{"affinity":{"nodeAffinity":)"
+      R"({"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":)"
+      R"([{"matchExpressions":[{"operator":"Exists"}]}]}}}}})";
+  const cluster::Result<Pod> first = DecodePod(two, {});
+  REQUIRE(first.ok());
+  CHECK(first->defect.find("gpu-fraction-num-devices") != std::string::npos);
+  const cluster::Result<Pod> again = DecodePod(EncodePod(*first), {});
+  REQUIRE(again.ok());
+  CHECK(again->defect == first->defect);
+}
+
 TEST_CASE("a node that is written and read again is the same", "[kube][roundtrip]") {
   const uint64_t seed = std::random_device()();
   CAPTURE(seed);
