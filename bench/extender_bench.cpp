@@ -13,6 +13,7 @@
 
 #include "cluster/check.hpp"
 #include "engine/scheduler.hpp"
+#include "extender/allocator.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/handlers.hpp"
 #include "extender/http_client.hpp"
@@ -311,6 +312,7 @@ void HoldBinds(bool smoke) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
+  muster::extender::KeepFreedMemory();  // as muster does
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
   muster::bench::CompareWithEcho(smoke);
   muster::bench::HoldBinds(smoke);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/file.hpp"
+#include "extender/allocator.hpp"
 #include "extender/wire_extender.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
@@ -111,5 +112,6 @@ int Run(bool smoke) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
+  muster::extender::KeepFreedMemory();  // as muster does
   return muster::bench::Run(argc > 1 && std::string_view(argv[1]) == "--smoke");
 }

@@ -3,10 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "extender/allocator.hpp"
 #include "extender/cli.hpp"
 
 int main(int argc, char** argv) {
   using namespace muster::extender;  // NOLINT(google-build-using-namespace): main has no header
+  KeepFreedMemory();
   const CliStreams streams{std::cout, std::cerr};
   try {
     return RunCli(std::vector<std::string>(argv + 1, argv + argc), streams);
