@@ -124,6 +124,8 @@ class Stage {
     server_.Stop();
     loop_.Stop();
   }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
   void Add(const engine::Fact& fact) { loop_.Apply(fact); }
   void AwaitReservations(int64_t pods) const {
@@ -311,6 +313,7 @@ void HoldBinds(bool smoke) {
 }  // namespace
 }  // namespace muster::bench
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a bench that cannot go on ends there
 int main(int argc, char** argv) {
   muster::extender::KeepFreedMemory();  // as muster does
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";

@@ -133,14 +133,17 @@ struct Timing {
 
 Timing TimeGang(Bed& bed, int nodes, int members, int32_t gpus, int rounds) {
   std::vector<Demand> demands;
+  demands.reserve(static_cast<std::size_t>(members));
   for (int i = 0; i < members; ++i)
     demands.push_back(bed.Ask({gpus, cluster::kWholeGpu, MiB()}, 8000));
   std::mt19937_64 random(7);
   Placer used(policy::Options{});
   Timing timing;
   for (int round = 0; round < rounds; ++round) {
+    constexpr int kPassing = 100;
     std::vector<cluster::PodUid> passing;
-    for (int i = 0; i < 100; ++i) {
+    passing.reserve(kPassing);
+    for (int i = 0; i < kPassing; ++i) {
       passing.push_back(bed.Occupy(static_cast<int>(random() % static_cast<uint64_t>(nodes)), 0));
     }
     const auto snapshot = bed.state.TakeSnapshot();

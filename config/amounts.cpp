@@ -43,8 +43,8 @@ std::optional<std::string_view> TakeWord(std::string_view* text, bool digits) {
 }
 
 // Terms of number and unit, units in falling order.
-template <std::size_t N>
-std::optional<int64_t> ParseTerms(std::string_view text, const std::array<Unit, N>& units) {
+template <std::size_t kSize>
+std::optional<int64_t> ParseTerms(std::string_view text, const std::array<Unit, kSize>& units) {
   int64_t sum = 0;
   std::size_t next_unit = 0;
   do {
@@ -53,9 +53,9 @@ std::optional<int64_t> ParseTerms(std::string_view text, const std::array<Unit, 
     const std::optional<std::string_view> name = TakeWord(&text, false);
     const std::optional<int64_t> number = ParseWhole(*digits);
     if (!number || !name) return std::nullopt;
-    while (next_unit < N && units[next_unit].name != *name) ++next_unit;
+    while (next_unit < kSize && units[next_unit].name != *name) ++next_unit;
     int64_t term = 0;
-    if (next_unit == N || __builtin_mul_overflow(*number, units[next_unit].value, &term) ||
+    if (next_unit == kSize || __builtin_mul_overflow(*number, units[next_unit].value, &term) ||
         __builtin_add_overflow(sum, term, &sum)) {
       return std::nullopt;
     }

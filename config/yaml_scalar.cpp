@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 12> kNotFinites = {".nan",  ".NaN",  ".NA
                                                           ".Inf",  ".INF",  "+.inf", "+.Inf",
                                                           "+.INF", "-.inf", "-.Inf", "-.INF"};
 
-template <std::size_t N>
-bool OneOf(std::string_view text, const std::array<std::string_view, N>& words) {
+template <std::size_t kSize>
+bool OneOf(std::string_view text, const std::array<std::string_view, kSize>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 

@@ -17,7 +17,7 @@ constexpr int kPasses = 4;
 
 }  // namespace
 
-Scheduler::Scheduler(Options options)
+Scheduler::Scheduler(const Options& options)
     : core_(std::make_unique<Core>(options)),
       placer_(std::make_unique<policy::Placer>(options.placement)) {}
 

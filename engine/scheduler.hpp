@@ -62,7 +62,7 @@ struct Counts {
 
 class Scheduler {
  public:
-  explicit Scheduler(Options options);
+  explicit Scheduler(const Options& options);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

@@ -56,7 +56,11 @@ Result<Args> Args::Parse(const std::vector<Flag>& flags, const std::vector<std::
     } else if (i + 1 < words.size()) {
       value = words[++i];
     } else {
-      return Usage(name + " needs a value: " + name + " " + flag->value_name);
+      return Usage(std::string(name)
+                       .append(" needs a value: ")
+                       .append(name)
+                       .append(" ")
+                       .append(flag->value_name));
     }
     std::vector<std::string>& values = args.values_[flag->name];
     if (!values.empty() && !flag->repeated) return Usage(name + " is given twice");

@@ -18,7 +18,7 @@ BindCallers::~BindCallers() {
   for (std::thread& thread : TakeFinished()) thread.join();
 }
 
-void BindCallers::Start(std::string body, Done done) {
+void BindCallers::Start(std::string body, const Done& done) {
   for (std::thread& thread : TakeFinished()) thread.join();
   bool started = true;
   {

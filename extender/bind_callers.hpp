@@ -27,7 +27,7 @@ class BindCallers {
   BindCallers(const BindCallers&) = delete;
   BindCallers& operator=(const BindCallers&) = delete;
 
-  void Start(std::string body, Done done);
+  void Start(std::string body, const Done& done);
 
  private:
   void Call(uint64_t id, const std::string& body, const Done& done);

@@ -122,7 +122,10 @@ int Submit(const Args& args, const CliStreams& streams) {
     if (!body.ok()) {
       // Most messages begin with the place; which file it was is always said.
       const std::string& message = body.error().message;
-      return Fail(streams, message.rfind(name + ":", 0) == 0 ? message : name + ": " + message);
+      const std::string place = name + ":";
+      return Fail(streams, message.rfind(place, 0) == 0
+                               ? message
+                               : std::string(place).append(" ").append(message));
     }
     const Result<std::string> lines = SubmittedLines(*body);
     if (!lines.ok()) return Fail(streams, lines.error().message);

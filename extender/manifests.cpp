@@ -138,7 +138,7 @@ Status ReadDocument(const config::ManifestDocument& document, std::vector<Manife
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
     if (!json.ok()) return json.error();
-    const Status done = read({*json, items->items[i]}, "items[" + std::to_string(i) + "]");
+    Status done = read({*json, items->items[i]}, "items[" + std::to_string(i) + "]");
     if (!done.ok()) return done;
   }
   return Ok{};

@@ -65,9 +65,8 @@ class NumberText {
     end += suffix.copy(end, 4);
     length_ = static_cast<size_t>(end - text_);
   }
-  operator std::string_view() const {
-    return {text_, length_};
-  }  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands for its text
+  operator std::string_view() const { return {text_, length_}; }
 
  private:
   char text_[32];

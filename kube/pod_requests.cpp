@@ -61,7 +61,7 @@ Result<int64_t> ParseCpuMilli(std::string_view text) {
 }
 
 Result<int64_t> ParseBytes(std::string_view text) {
-  const Result<int64_t> bytes = cluster::ParseCount(text);
+  Result<int64_t> bytes = cluster::ParseCount(text);
   if (bytes.ok()) return bytes;
   const Result<MiB> mib = cluster::ParseMemory(text, Round::kUp);  // parts of a byte, or over 2^63
   if (!mib.ok()) return mib.error();
@@ -69,7 +69,7 @@ Result<int64_t> ParseBytes(std::string_view text) {
 }
 
 Result<int64_t> ParsePercent(std::string_view text) {
-  const Result<int64_t> percent = cluster::ParseCount(text);
+  Result<int64_t> percent = cluster::ParseCount(text);
   if (percent.ok() && *percent > 100) {
     return cluster::Error{cluster::Code::kInvalidArgument, "expected a percentage from 0 to 100",
                           ""};

@@ -215,12 +215,12 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
       // A device that cannot serve such a request any more is taken whole.
       const int64_t share = cluster::ShareOn(gpu, pod->pod.spec->gpus).value();
       taken += share > 0 ? share : cluster::kWholeGpu.value();
-      owners += " " + pod->pod.key.ToString();
+      owners.append(" ").append(pod->pod.key.ToString());
     }
-    if (taken > cluster::kWholeGpu.value()) {
-      Find("GPU " + std::to_string(gpu.index.value) + " of node " + name + " has " +
-           std::to_string(taken) + " of 1000 taken by" + owners);
-    }
+    if (taken <= cluster::kWholeGpu.value()) continue;
+    std::string what = "GPU " + std::to_string(gpu.index.value);
+    what.append(" of node ").append(name).append(" has ").append(std::to_string(taken));
+    Find(std::move(what.append(" of 1000 taken by").append(owners)));
   }
 }
 

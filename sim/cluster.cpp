@@ -50,7 +50,7 @@ void Cluster::AddNodes(const std::string& prefix, int64_t count, const cluster::
     std::string number = std::to_string(i);
     number.insert(0, digits - number.size(), '0');
     cluster::Node one = node;
-    one.name = prefix + "-" + number;
+    one.name = std::string(prefix).append("-").append(number);
     MUSTER_CHECK(api_.CreateNode(Actor::kUser, std::move(one)).ok());
   }
 }
