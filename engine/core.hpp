@@ -72,6 +72,8 @@ class Scheduler::Core {
  private:
   // A state that passes quickly is not written: it must last this long.
   static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
+  // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
+  static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
   struct PlacedMember {
     Gang* gang = nullptr;
@@ -93,6 +95,7 @@ class Scheduler::Core {
   void Leave(const cluster::PodUid& uid);
   void RememberBindings(cluster::NodeIndex node);
   void RestoreBindings(const std::string& node);
+  void Abandon(const cluster::Pod& pod);
   void AddOutsider(const cluster::Pod& pod);
   void RemoveOutsider(const cluster::ObjectKey& group, const cluster::PodUid& pod);
   void Touch(Gang& gang);
@@ -146,6 +149,7 @@ class Scheduler::Core {
   void Publish(Gang& gang, cluster::Time now);
 
   // extender.cpp
+  void LearnFromFilter(const cluster::Pod& pod, cluster::Time now);
   bool Replan(Gang& gang, Member& member, const std::vector<std::string>& nodes, cluster::Time now);
   bool TryMove(Gang& gang, const std::vector<Member*>& moving, const Member& restricted,
                const std::vector<std::string>& nodes, cluster::Time now);
@@ -169,6 +173,8 @@ class Scheduler::Core {
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
   std::set<cluster::PodUid>
       seen_in_filter_;  // live pods of other schedulerNames that Filter brought
+  // Pods that only a Filter call has shown, since when.
+  std::map<cluster::PodUid, cluster::Time> unconfirmed_;
   // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
   std::set<cluster::PodUid> rootless_;  // being bound to nodes that are gone

@@ -34,15 +34,14 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
   const cluster::PodUid& uid = question.pod.uid;
   PlacedMember at = Find(uid);
   if (at.member == nullptr) {
-    seen_in_filter_.insert(uid);
-    ApplyPod(question.pod);
-    if (const Pod* known = state_.FindPod(uid)) {
-      Join(*known);
-      at = Find(uid);
-    } else {
-      seen_in_filter_.erase(
-          uid);  // it was removed already: the question is older than what we know
+    if (state_.FindPod(uid) == nullptr && state_.FindPod(question.pod.key) != nullptr) {
+      // Only the watch can say that the pod we know is gone.
+      answer.error = "muster: pod " + question.pod.key.ToString() +
+                     " is known under another UID than " + uid.text() + ", try again";
+      return answer;
     }
+    LearnFromFilter(question.pod, now);
+    at = Find(uid);
   }
   if (at.member == nullptr) {
     answer.refusal = "muster: the pod does not exist any more";
@@ -75,6 +74,23 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
   member.refused = true;
   answer.refusal = RefusalOf(*at.gang);
   return answer;
+}
+
+// A pod of another schedulerName, or one that kube-scheduler heard of before Muster did. A question
+// never changes what is known of a pod.
+void Scheduler::Core::LearnFromFilter(const Pod& pod, Time now) {
+  if (state_.FindPod(pod.uid) == nullptr) {
+    for (auto next = unconfirmed_.begin(); next != unconfirmed_.end();) {
+      const auto [uid, since] = *next++;
+      if (since + kConfirmWithin <= now) RemovePod(uid);
+    }
+    ApplyPod(pod);
+    // Removed already: the question is older than what we know.
+    if (state_.FindPod(pod.uid) == nullptr) return;
+    unconfirmed_.emplace(pod.uid, now);
+  }
+  seen_in_filter_.insert(pod.uid);
+  Join(*state_.FindPod(pod.uid));
 }
 
 PrioritizeAnswer Scheduler::Core::Prioritize(const NodesQuestion& question) const {

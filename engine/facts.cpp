@@ -27,8 +27,7 @@ void Scheduler::Core::SetOptions(Options options) {
   }
   for (const Pod* pod : state_.Pods()) {
     if (!gang_of_.contains(pod->uid) || pod->bound() || Managed(*pod)) continue;
-    Leave(pod->uid);
-    AddOutsider(*pod);
+    Abandon(*pod);
   }
   for (auto& [id, gang] : gangs_) Touch(gang);
 }
@@ -38,7 +37,10 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     Core& core;
     void operator()(const Node& node) { core.ApplyNode(node); }
     void operator()(const NodeRemoved& removed) { core.ApplyNodeRemoved(removed.uid); }
-    void operator()(const Pod& pod) { core.ApplyPod(pod); }
+    void operator()(const Pod& pod) {
+      core.unconfirmed_.erase(pod.uid);
+      core.ApplyPod(pod);
+    }
     void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
     void operator()(const PodGroupRemoved& removed) { core.RemovePodGroup(removed.uid); }
@@ -159,6 +161,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     Leave(PodUid(applied.replaced));
     TouchUnsound(node_before);
     seen_in_filter_.erase(PodUid(applied.replaced));
+    unconfirmed_.erase(PodUid(applied.replaced));
   }
   if (!applied.changed) return;
   RemoveOutsider(group_before, uid);
@@ -168,7 +171,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     Join(*now_known);
   } else {
     const auto member = gang_of_.find(uid);
-    if (member != gang_of_.end() && member->second->id != GangOf(*now_known)) Leave(uid);
+    if (member != gang_of_.end() && member->second->id != GangOf(*now_known)) Abandon(*now_known);
     AddOutsider(*now_known);
   }
   // A pod that another scheduler bound may have taken what was reserved.
@@ -183,6 +186,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid) {
     node = state_.IndexOf(pod->node_name);
   }
   seen_in_filter_.erase(uid);
+  unconfirmed_.erase(uid);
   state_.Remove(uid);
   TouchUnsound(node);
 }
@@ -254,6 +258,16 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   gang.members.erase(uid);
   gang_of_.erase(found);
   Touch(gang);
+}
+
+// A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.
+void Scheduler::Core::Abandon(const Pod& pod) {
+  const PlacedMember at = Find(pod.uid);
+  if (at.member->plan && !pod.bound()) {
+    progress_.actions.emplace_back(Nominate{ActionId{next_action_++}, RefOf(*at.member), ""});
+  }
+  Leave(pod.uid);
+  AddOutsider(pod);
 }
 
 void Scheduler::Core::AddOutsider(const Pod& pod) {

@@ -66,7 +66,7 @@ struct GangView {
   int64_t bound = 0;  // live and bound
   int64_t succeeded = 0;
   int64_t failed = 0;
-  cluster::Time queued_at;                  // complete since; engine time, 0: it is not
+  std::optional<cluster::Time> queued_at;   // complete since; nothing when it never was
   std::optional<cluster::Time> started_at;  // min_member bound since; engine time
   std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
   int64_t attempts = 0;                     // failed starts in a row

@@ -72,6 +72,7 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
   in_flight_.erase(found);
   if (at.member == nullptr) return;
   const Doing doing = std::exchange(at.member->doing, Doing::kNothing);
+  if (outcome.kind == OutcomeKind::kGone) return RemovePod(at.member->uid);
   if (doing == Doing::kBind) at.member->unsure = outcome.kind == OutcomeKind::kRetry;
   if (outcome.kind == OutcomeKind::kDone) {
     Done(*at.member, doing);

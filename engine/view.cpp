@@ -17,7 +17,7 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   view.bound = gang.tally.bound;
   view.succeeded = gang.tally.succeeded;
   view.failed = gang.tally.failed;
-  view.queued_at = gang.queued_at.value_or(cluster::Time(0));
+  view.queued_at = gang.queued_at;
   view.started_at = gang.started_at;
   view.attempts = gang.attempts;
   view.deadline = gang.state == GangState::kBackoff ? gang.backoff_until : gang.deadline;

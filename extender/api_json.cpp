@@ -39,8 +39,8 @@ void AddGang(Json& json, const engine::GangView& gang, Time now) {
   json.Add("failed", gang.failed);
   json.Add("attempts", gang.attempts);
   // A gang that is not complete yet has not begun to wait for the cluster.
-  if (gang.state != engine::GangState::kForming) {
-    json.AddSeconds("waitedSeconds", gang.started_at.value_or(now) - gang.queued_at);
+  if (gang.queued_at) {
+    json.AddSeconds("waitedSeconds", gang.started_at.value_or(now) - *gang.queued_at);
   }
   if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);

@@ -190,8 +190,10 @@ Result<std::string> GangExplained(std::string_view json) {
   Table facts({{"GANG"}, {Text(gang, "namespace") + "/" + Text(gang, "name")}});
   std::string state = Text(gang, "state");
   if (Find(gang, "startedSecondsAgo") != nullptr) {
-    state += ", started " + Elapsed(Decimal(gang, "startedSecondsAgo")) + " ago after waiting " +
-             Elapsed(Decimal(gang, "waitedSeconds"));
+    state += ", started " + Elapsed(Decimal(gang, "startedSecondsAgo")) + " ago";
+    if (Find(gang, "waitedSeconds") != nullptr) {
+      state += " after waiting " + Elapsed(Decimal(gang, "waitedSeconds"));
+    }
   } else if (Find(gang, "waitedSeconds") != nullptr) {
     state += ", waiting for " + Elapsed(Decimal(gang, "waitedSeconds"));
   }

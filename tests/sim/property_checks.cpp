@@ -1,5 +1,7 @@
 // What must hold in a World beside the invariants that its auditor checks after every event.
 
+#include <optional>
+
 #include "engine/scheduler.hpp"
 #include "property_world.hpp"
 #include "sim_support.hpp"
@@ -13,6 +15,13 @@ namespace {
 
 engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 
+// Its state follows from the objects alone, not from a clock or a try.
+bool Settled(const engine::GangView& gang) {
+  return gang.state == engine::GangState::kForming || gang.state == engine::GangState::kRunning ||
+         gang.state == engine::GangState::kFinished || gang.state == engine::GangState::kInvalid ||
+         gang.state == engine::GangState::kForbidden;
+}
+
 }  // namespace
 
 // A new engine that hears of the same objects must keep the same books.
@@ -22,6 +31,7 @@ std::string World::CheckRebuild() {
   engine::Scheduler rebuilt(options_.muster.engine);
   const Time now = cluster_->loop().now();
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
+  for (const PodGroupPtr& group : cluster_->api().PodGroups()) rebuilt.Apply(group->group, now);
   for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
   const auto a = present.Nodes();
   const auto b = rebuilt.Nodes();
@@ -31,6 +41,19 @@ std::string World::CheckRebuild() {
                       a[i].gpu_free == b[i].gpu_free && a[i].holders == b[i].holders &&
                       a[i].overcommitted == b[i].overcommitted;
     if (!same) return "rebuilt from scratch the engine has other books of " + a[i].node.name;
+  }
+  rebuilt.Advance(now);
+  for (const engine::GangView& gang : rebuilt.Gangs()) {
+    // What Muster knows of pods of other schedulerNames depends on what it was asked.
+    const std::optional<engine::GangView> known = present.FindGang(gang.id.key);
+    if (!known) return "rebuilt from scratch the engine knows another gang " + gang.id.key.name;
+    if (known->members.size() != gang.members.size() || !Settled(*known) || !Settled(gang)) {
+      continue;
+    }
+    const bool same = known->state == gang.state && known->bound == gang.bound &&
+                      known->succeeded == gang.succeeded && known->failed == gang.failed &&
+                      known->min_member == gang.min_member;
+    if (!same) return "rebuilt from scratch the engine judges " + gang.id.key.name + " otherwise";
   }
   return "";
 }

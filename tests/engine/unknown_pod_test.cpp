@@ -1,0 +1,79 @@
+// Filter calls for pods that the watch has not shown, or shows otherwise.
+#include <catch2/catch.hpp>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using engine::GangState;
+
+TEST_CASE("a Filter call never replaces a pod that the watch has shown", "[engine][filter]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePod("real").Gpus(8).BoundTo("n0", {0, 1, 2, 3, 4, 5, 6, 7}));
+  world.Settle();
+  const std::string before = world.engine().Dump();
+  const cluster::Pod other = MakePod("real").Uid("bogus").Gpus(1);
+  const engine::FilterAnswer answer = world.engine().Filter({other, {"n0"}}, world.now());
+  CHECK_THAT(answer.error, Catch::Contains("is known under another UID than bogus"));
+  world.Settle();
+  CHECK(world.engine().Dump() == before);
+  CHECK(world.engine().Count().gpu_free_milli == 0);
+}
+
+TEST_CASE("a question about a known pod does not change its record", "[engine][filter]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePod("solo").Gpus(2).Scheduler("other"));
+  world.Settle();
+  cluster::Pod asked = MakePod("solo").Gpus(8).Scheduler("other");
+  world.engine().Filter({asked, {"n0"}}, world.now());
+  world.Settle();
+  CHECK(world.engine().Count().gpu_free_milli == 6000);
+}
+
+TEST_CASE("a pod that the API server does not have is forgotten with the first write to it",
+          "[engine][filter]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  const cluster::Pod phantom = MakePod("phantom").Gpus(8);
+  world.engine().Filter({phantom, {"n0"}}, world.now());
+  world.Settle();
+  CHECK(world.engine().Count().reservations == 0);
+  CHECK(world.engine().Count().gpu_free_milli == 8000);
+  const int writes = world.writes;
+  world.Pass(cluster::Seconds(600));
+  CHECK(world.writes == writes);
+  CHECK_FALSE(world.engine().FindGang({"default", "phantom"}).has_value());
+}
+
+TEST_CASE("a pod that only Filter has shown is forgotten in time", "[engine][filter]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  const cluster::Pod never = MakePod("never").Gpus(64);  // fits nowhere: nothing is written
+  world.engine().Filter({never, {"n0"}}, world.now());
+  world.Pass(cluster::Seconds(601));
+  const cluster::Pod next = MakePod("next").Gpus(64);
+  world.engine().Filter({next, {"n0"}}, world.now());
+  world.Settle();
+  CHECK_FALSE(world.engine().FindGang({"default", "never"}).has_value());
+  CHECK(world.engine().FindGang({"default", "next"}).has_value());
+}
+
+TEST_CASE("a pod that a policy takes from Muster loses its nomination", "[engine][policy]") {
+  engine::Options both;
+  both.scheduler_names = {"muster", "late"};
+  Harness world(both);
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePod("solo").Gpus(2).Scheduler("late"));
+  world.Settle();
+  CHECK(world.Pod("solo").nominated_node == "n0");
+  world.engine().SetOptions(engine::Options{});
+  world.Settle();
+  CHECK(world.Pod("solo").nominated_node.empty());
+  CHECK(world.engine().Count().reservations == 0);
+}
+
+}  // namespace
+}  // namespace muster::testing
