@@ -132,5 +132,21 @@ TEST_CASE("Prioritize gives the planned node the whole score", "[engine][priorit
   CHECK(world.engine().Prioritize({MakePod("other"), {"n0"}}).node.empty());
 }
 
+TEST_CASE("a plan that kube-scheduler turned down is broken until the next cycle looks for another",
+          "[engine][replan]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakeNode("n1").Gpus(1));
+  world.AddGang("train", 1, 8, 1);
+  world.Settle();
+  REQUIRE(world.Gang("train").state == engine::GangState::kReserved);
+  CHECK(world.Filter("train-0", {"n1"}).node.empty());
+  CHECK(world.Gang("train").state == engine::GangState::kQueued);
+  CHECK(world.Gang("train").reason.code == engine::ReasonCode::kPlanBroken);
+  CHECK(world.engine().Count().reservations == 0);
+  world.Settle();
+  CHECK(world.Gang("train").reason.code != engine::ReasonCode::kPlanBroken);
+}
+
 }  // namespace
 }  // namespace muster::testing
