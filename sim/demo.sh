@@ -18,7 +18,14 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+# Headings are bold on a terminal only.
+bold=''
+plain=''
+if [ -t 1 ]; then
+  bold=$'\033[1m'
+  plain=$'\033[0m'
+fi
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 fail() {
   printf 'demo: %s\n' "$*" >&2
   [ -f "$work/log" ] && tail -n 20 "$work/log" >&2
