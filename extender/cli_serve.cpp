@@ -1,6 +1,7 @@
 // muster serve: the service, until it is told to stop.
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "extender/cli.hpp"
 #include "extender/log.hpp"
@@ -12,7 +13,9 @@ namespace {
 
 using cluster::Code;
 using cluster::Error;
+using cluster::Ok;
 using cluster::Result;
+using cluster::Status;
 
 // How soon a changed policy file is noticed.
 constexpr std::chrono::milliseconds kLookAround{1'000};
@@ -22,6 +25,29 @@ Result<std::optional<HostPort>> AddressFrom(const Args& args, const std::string&
   const Result<HostPort> address = ParseHostPort(args.Text(flag));
   if (!address.ok()) return address.error().At(flag);
   return std::optional<HostPort>(*address);
+}
+
+// Which of them need each other depends on the policy as well: the service looks at that.
+Status ReadTlsFlags(const Args& args, ServiceOptions* options) {
+  for (const char* flag : {"--tls-cert", "--tls-key", "--tls-client-ca", "--tls-client",
+                           "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
+    for (const std::string& value : args.All(flag)) {
+      // As an empty variable of a script gives it; it must not read like a flag not given.
+      if (value.empty()) return Error{Code::kInvalidArgument, "expected a value", flag};
+    }
+  }
+  for (const auto& [cert, key] :
+       {std::pair("--tls-cert", "--tls-key"), std::pair("--scheduler-cert", "--scheduler-key")}) {
+    if (args.Has(cert) != args.Has(key)) {
+      return Error{Code::kInvalidArgument, std::string(cert) + " and " + key + " go together", ""};
+    }
+  }
+  options->tls = config::TlsSettings{args.Text("--tls-cert"), args.Text("--tls-key"),
+                                     args.Text("--tls-client-ca"), args.All("--tls-client")};
+  options->scheduler_ca_file = args.Text("--scheduler-ca");
+  options->scheduler_cert_file = args.Text("--scheduler-cert");
+  options->scheduler_key_file = args.Text("--scheduler-key");
+  return Ok{};
 }
 
 Result<ServiceOptions> OptionsFrom(const Args& args) {
@@ -34,19 +60,7 @@ Result<ServiceOptions> OptionsFrom(const Args& args) {
   Result<std::optional<HostPort>> api = AddressFrom(args, "--metrics");
   if (!api.ok()) return api.error();
   options.api = *std::move(api);
-  if (args.Has("--tls-cert") != args.Has("--tls-key")) {
-    return Error{Code::kInvalidArgument, "--tls-cert and --tls-key go together", ""};
-  }
-  if (args.Has("--tls-client-ca") && !args.Has("--tls-cert")) {
-    return Error{Code::kInvalidArgument, "--tls-client-ca needs --tls-cert", ""};
-  }
-  if (args.Has("--tls-cert")) {
-    options.tls = config::TlsSettings{args.Text("--tls-cert"), args.Text("--tls-key"),
-                                      args.Text("--tls-client-ca"), args.All("--tls-client")};
-  }
-  options.scheduler_ca_file = args.Text("--scheduler-ca");
-  options.scheduler_cert_file = args.Text("--scheduler-cert");
-  options.scheduler_key_file = args.Text("--scheduler-key");
+  if (const Status read = ReadTlsFlags(args, &options); !read.ok()) return read.error();
   const Result<int64_t> drain = args.Number("--drain-seconds", 10, 0, 3600);
   if (!drain.ok()) return drain.error();
   options.drain_timeout = std::chrono::seconds(*drain);
@@ -64,7 +78,7 @@ void FollowSignals(SignalInbox& signals, Service& service, const Logger& log) {
         return;
       case SignalEvent::kReload:
         // What went wrong is in the log and in the metrics.
-        if (!service.ReloadPolicy().ok()) log.Write(2, "reload failed", {});
+        static_cast<void>(service.ReloadPolicy());
         break;
       case SignalEvent::kNone:
         service.ReloadPolicyIfChanged();

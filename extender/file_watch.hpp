@@ -14,6 +14,8 @@ class FileWatch {
 
   // True once per change.
   bool Changed();
+  // The file is about to be read: only what is changed from now on is a change.
+  void Forget() { seen_ = Read(); }
   const std::string& path() const { return path_; }
 
  private:

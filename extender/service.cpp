@@ -20,6 +20,7 @@
 #include "extender/manifests.hpp"
 #include "extender/metrics.hpp"
 #include "extender/server_options.hpp"
+#include "extender/start_policy.hpp"
 
 namespace muster::extender {
 namespace {
@@ -113,12 +114,9 @@ Status Service::Impl::Start() {
 }
 
 Status Service::Impl::LoadPolicy() {
-  if (!options_.policy_file.empty()) {
-    Result<config::Policy> policy = config::LoadPolicyFile(options_.policy_file);
-    if (!policy.ok()) return policy.error();
-    started_with_ = *std::move(policy);
-  }
-  if (options_.tls) started_with_.extender.tls = *options_.tls;
+  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
+  if (!policy.ok()) return policy.error();
+  started_with_ = *std::move(policy);
   const MutexLock lock(mu_);
   policy_ = started_with_;
   return Ok{};
@@ -156,7 +154,19 @@ Result<HttpClientOptions> Service::Impl::SchedulerClient() const {
   client.host = host.empty() || host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host;
   client.port = extender_server_->port();
   client.timeout = std::chrono::milliseconds(settings.http_timeout.value());
-  if (settings.tls.cert_file.empty()) return client;
+  if (settings.tls.cert_file.empty()) {
+    for (const auto& [flag, file] : {std::pair("--scheduler-ca", &options_.scheduler_ca_file),
+                                     std::pair("--scheduler-cert", &options_.scheduler_cert_file),
+                                     std::pair("--scheduler-key", &options_.scheduler_key_file)}) {
+      if (!file->empty()) {
+        return Error{Code::kInvalidArgument,
+                     "expected a certificate of the extender port beside it (--tls-cert and "
+                     "--tls-key, or extender.tls of the policy): without one there is no TLS",
+                     flag};
+      }
+    }
+    return client;
+  }
   if (!settings.tls.client_ca_file.empty() && options_.scheduler_cert_file.empty()) {
     return Error{Code::kInvalidArgument,
                  "the extender port asks for client certificates, so the embedded kube-scheduler "
@@ -250,27 +260,31 @@ std::string Service::Impl::NotReady() const {
 
 Status Service::Impl::ReloadPolicy() {
   if (options_.policy_file.empty()) {
+    log_.Info("nothing to reload, serve was started without --policy");
     return Error{Code::kInvalidArgument, "there is no policy file to reload", ""};
   }
-  Result<config::Policy> policy = config::LoadPolicyFile(options_.policy_file);
+  policy_watch_.Forget();
+  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
   metrics_.PolicyReloaded(policy.ok());
   if (!policy.ok()) {
     log_.Error("policy not reloaded, the last good one stays",
                {{"error", policy.error().ToString()}});
     return policy.error();
   }
+  // What a flag goes before is no change.
+  if (options_.listen) policy->extender.address = started_with_.extender.address;
+  if (options_.api) policy->metrics.address = started_with_.metrics.address;
+  const std::vector<std::string> waiting = KeepStarted(started_with_, &*policy);
   scheduler_->SetOptions(policy->engine);
   loop_->Poke();
-  const bool servers_changed = policy->extender != started_with_.extender && !options_.tls;
-  // What the servers were started with is what holds.
-  policy->extender = started_with_.extender;
-  policy->metrics = started_with_.metrics;
   {
     const MutexLock lock(mu_);
     policy_ = *std::move(policy);
   }
   log_.Info("policy reloaded", {{"file", options_.policy_file}});
-  if (servers_changed) log_.Info("a change of the extender's server needs a restart");
+  for (const std::string& field : waiting) {
+    log_.Info("a changed field needs a restart", {{"field", field}});
+  }
   return Ok{};
 }
 

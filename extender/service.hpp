@@ -21,14 +21,14 @@
 namespace muster::extender {
 
 struct ServiceOptions {
-  // Empty: the defaults, and nothing is reloaded. Its sections about servers hold from start to
-  // end.
+  // Empty: the defaults, and nothing is reloaded. See start_policy.hpp for what a reload leaves as
+  // it was at the start.
   std::string policy_file;
   std::string cluster_file;  // manifests of the embedded cluster's nodes; empty: 16 × 8 GPUs
-  // Each goes before what the policy file says.
+  // Each goes before what the policy file says; in `tls` each field that is not empty.
   std::optional<HostPort> listen;
   std::optional<HostPort> api;
-  std::optional<config::TlsSettings> tls;
+  config::TlsSettings tls;
   // What the embedded kube-scheduler trusts and presents when the extender port has TLS.
   std::string scheduler_ca_file;  // empty: the server's own certificate
   std::string scheduler_cert_file;

@@ -121,6 +121,8 @@ TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
       {{"serve", "extra"}, "unexpected \"extra\""},
       {{"serve", "--listen", "nowhere"}, "--listen: \"nowhere\" is no address"},
       {{"serve", "--tls-cert", "a"}, "--tls-cert and --tls-key go together"},
+      {{"serve", "--scheduler-key", "a"}, "--scheduler-cert and --scheduler-key go together"},
+      {{"serve", "--tls-client-ca", ""}, "--tls-client-ca: expected a value"},
       {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
       {{"check-policy"}, "give one policy FILE"},
       {{"submit"}, "give -f FILE"},
@@ -138,6 +140,15 @@ TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
   CHECK(run.status == kExitUsage);
   CHECK(run.out.empty());
   CHECK_THAT(run.err, Catch::Contains(want, Catch::CaseSensitive::No));
+}
+
+TEST_CASE("serve does not start when a TLS flag would do nothing", "[cli]") {
+  for (const char* flag : {"--tls-client", "--tls-client-ca", "--scheduler-ca"}) {
+    const CliRun run = Run({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
+                            "--log-level", "0", flag, "foo"});
+    CHECK(run.status == kExitFailed);
+    CHECK_THAT(run.err, Catch::StartsWith("muster: " + std::string(flag) + ": expected "));
+  }
 }
 
 TEST_CASE("help names every command and every flag", "[cli]") {

@@ -1,0 +1,81 @@
+#include "extender/start_policy.hpp"
+
+#include <array>
+#include <utility>
+
+#include "config/policy_fields.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+using config::Policy;
+using config::TlsSettings;
+
+// A flag of serve and the field of the policy file that it goes before.
+struct FlagOfField {
+  const char* flag;
+  std::string_view field;
+};
+constexpr std::array<FlagOfField, 4> kFlags = {
+    {{"--tls-cert", "extender.tls.certFile"},
+     {"--tls-key", "extender.tls.keyFile"},
+     {"--tls-client-ca", "extender.tls.clientCaFile"},
+     {"--tls-client", "extender.tls.allowedClientNames"}}};
+
+void MergeTls(const TlsSettings& flags, TlsSettings* tls) {
+  if (!flags.cert_file.empty()) tls->cert_file = flags.cert_file;
+  if (!flags.key_file.empty()) tls->key_file = flags.key_file;
+  if (!flags.client_ca_file.empty()) tls->client_ca_file = flags.client_ca_file;
+  if (!flags.allowed_client_names.empty()) tls->allowed_client_names = flags.allowed_client_names;
+}
+
+// The files were read before and are right by themselves, so this is about a flag: in its words.
+Error InFlags(const config::Contradiction& contradiction) {
+  Error error{Code::kInvalidArgument, contradiction.message, contradiction.field};
+  for (const FlagOfField& one : kFlags) {
+    if (contradiction.field == one.field) error.place = one.flag;
+    if (const std::size_t at = error.message.find(one.field); at != std::string::npos) {
+      error.message.insert(at, std::string(one.flag) + " or ");
+    }
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<Policy> ReadPolicy(const std::string& file, const TlsSettings& flags) {
+  Policy policy;
+  if (!file.empty()) {
+    Result<Policy> read = config::LoadPolicyFile(file);
+    if (!read.ok()) return read.error();
+    policy = *std::move(read);
+  }
+  MergeTls(flags, &policy.extender.tls);
+  const std::vector<config::Contradiction> found = config::FindContradictions(policy);
+  if (!found.empty()) return InFlags(found.front());
+  return policy;
+}
+
+std::vector<std::string> KeepStarted(const Policy& started, Policy* policy) {
+  std::vector<std::string> changed;
+  if (policy->engine.scheduler_names != started.engine.scheduler_names) {
+    changed.emplace_back("schedulerNames");
+  }
+  if (policy->extender != started.extender) {
+    config::ExtenderSettings other = started.extender;
+    other.http_timeout = policy->extender.http_timeout;
+    changed.emplace_back(policy->extender == other ? "extender.httpTimeout" : "extender");
+  }
+  if (policy->metrics != started.metrics) changed.emplace_back("metrics");
+  policy->engine.scheduler_names = started.engine.scheduler_names;
+  // 0.8 of the httpTimeout that callers have.
+  policy->engine.bind_hold_timeout = started.engine.bind_hold_timeout;
+  policy->extender = started.extender;
+  policy->metrics = started.metrics;
+  return changed;
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,182 @@
+// What a service starts with and keeps: TLS flags over the policy's section, reloads that change
+// less than the file does.
+#include "extender/start_policy.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "http_test_support.hpp"
+#include "service_test_support.hpp"
+#include "tls_test_support.hpp"
+
+namespace muster::extender::testing {
+namespace {
+
+const std::string kHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+
+// A policy file with a tls section of `fields`, and certificates that fit: of the server, and of
+// the clients "kube-scheduler" and "somebody".
+class MutualTls {
+ public:
+  MutualTls() {
+    authority_.WriteCertificate(File("ca.pem"));
+    for (const char* server : {"policy", "flag"}) {
+      authority_.Issue({server, {}, true}, File(std::string(server) + ".pem"),
+                       File(std::string(server) + "-key.pem"));
+    }
+    for (const char* client : {"kube-scheduler", "somebody"}) {
+      authority_.Issue({client, {}, false}, File(std::string(client) + ".pem"),
+                       File(std::string(client) + "-key.pem"));
+    }
+    options.policy_file = File("policy.yaml");
+    std::ofstream(options.policy_file)
+        << kHead << "extender:\n  tls: {certFile: " << File("policy.pem")
+        << ", keyFile: " << File("policy-key.pem") << ", clientCaFile: " << File("ca.pem") << "}\n";
+    options.scheduler_ca_file = File("ca.pem");
+    options.scheduler_cert_file = File("kube-scheduler.pem");
+    options.scheduler_key_file = File("kube-scheduler-key.pem");
+  }
+
+  std::string File(const std::string& name) const { return folder_.File(name); }
+  // The status that a caller with this certificate gets; 0: no answer.
+  int StatusFor(const TestService& test, const std::string& client) const {
+    HttpClientOptions call;
+    call.port = test.service.extender_port();
+    call.tls = true;
+    call.ca_file = File("ca.pem");
+    if (!client.empty()) {
+      call.cert_file = File(client + ".pem");
+      call.key_file = File(client + "-key.pem");
+    }
+    const auto reply = HttpClient(call).Get("/healthz");
+    return reply.ok() ? reply->status : 0;
+  }
+
+  ServiceOptions options;
+
+ private:
+  const TempFolder folder_;
+  TestAuthority authority_{"test authority"};
+};
+
+std::string Refusal(const cluster::Result<config::Policy>& policy) {
+  REQUIRE_FALSE(policy.ok());
+  return policy.error().ToString();
+}
+
+}  // namespace
+
+TEST_CASE("a certificate given by flags leaves the policy's client CA in force", "[serve][tls]") {
+  MutualTls tls;
+  tls.options.tls.cert_file = tls.File("flag.pem");
+  tls.options.tls.key_file = tls.File("flag-key.pem");
+  const TestService test(tls.options);
+  CHECK(tls.StatusFor(test, "") == 0);
+  CHECK(tls.StatusFor(test, "somebody") == 200);
+  const TlsCaller caller{test.service.extender_port(), tls.File("somebody.pem"),
+                         tls.File("somebody-key.pem")};
+  CHECK(caller.Get("/healthz").server_name == "flag");
+}
+
+TEST_CASE("a client name given by a flag holds with certificates of the policy", "[serve][tls]") {
+  MutualTls tls;
+  tls.options.tls.allowed_client_names = {"kube-scheduler"};
+  const TestService test(tls.options);
+  CHECK(tls.StatusFor(test, "") == 0);
+  CHECK((tls.StatusFor(test, "somebody") == 0 || tls.StatusFor(test, "somebody") == 403));
+  CHECK(tls.StatusFor(test, "kube-scheduler") == 200);
+}
+
+TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[serve][tls]") {
+  CHECK(Refusal(ReadPolicy("", {"", "", "", {"foo"}})) ==
+        "--tls-client: expected --tls-client-ca or extender.tls.clientCaFile beside it: names in "
+        "unchecked certificates prove nothing");
+  CHECK(Refusal(ReadPolicy("", {"a", "b", "", {"foo"}})).rfind("--tls-client: ", 0) == 0);
+  CHECK(Refusal(ReadPolicy("", {"", "", "ca", {}})).rfind("--tls-client-ca: ", 0) == 0);
+  CHECK(Refusal(ReadPolicy("", {"a", "", "", {}})).rfind("--tls-key: ", 0) == 0);
+  CHECK(Refusal(ReadPolicy("", {"", "b", "", {}})).rfind("--tls-cert: ", 0) == 0);
+  CHECK(ReadPolicy("", {"a", "b", "ca", {"foo"}}).ok());
+  CHECK(ReadPolicy("", {}).ok());
+
+  ServiceOptions options;
+  options.listen = HostPort{"127.0.0.1", 0};
+  options.scheduler_ca_file = "ca.pem";
+  const Logger quiet({.level = -1});
+  Service service(options, quiet);
+  const cluster::Status started = service.Start();
+  REQUIRE_FALSE(started.ok());
+  CHECK_THAT(started.error().ToString(), Catch::StartsWith("--scheduler-ca: "));
+}
+
+TEST_CASE("a reload leaves what the servers were started with and says what waits for a restart",
+          "[serve][policy]") {
+  config::Policy started;
+  started.engine.bind_hold_timeout = cluster::Seconds(48);
+  config::Policy policy = started;
+  CHECK(KeepStarted(started, &policy).empty());
+
+  policy.engine.bind_hold_timeout = cluster::Seconds(4);
+  policy.engine.scheduler_names = {"muster", "other"};
+  policy.engine.backoff_max = cluster::Seconds(99);
+  policy.extender.http_timeout = cluster::Seconds(5);
+  policy.metrics.address = ":1";
+  CHECK(KeepStarted(started, &policy) ==
+        std::vector<std::string>{"schedulerNames", "extender.httpTimeout", "metrics"});
+  CHECK(policy.engine.bind_hold_timeout == cluster::Seconds(48));
+  CHECK(policy.engine.scheduler_names == started.engine.scheduler_names);
+  CHECK(policy.engine.backoff_max == cluster::Seconds(99));
+  CHECK(policy.extender == started.extender);
+  CHECK(policy.metrics == started.metrics);
+
+  policy.extender.http_timeout = cluster::Seconds(5);
+  policy.extender.max_threads = 7;
+  CHECK(KeepStarted(started, &policy) == std::vector<std::string>{"extender"});
+}
+
+TEST_CASE("a reload by signal is not done again for the same change", "[serve][policy]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file) << kHead;
+  TestService test(options);
+  std::ofstream(options.policy_file) << kHead << "schedulerNames: [muster, other]\n"
+                                     << "extender: {limits: {threads: 100}}\n"
+                                     << "placement: {strategy: spread}\n";
+  REQUIRE(test.service.ReloadPolicy().ok());
+  test.service.ReloadPolicyIfChanged();
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_policy_reloads_total{result=\"ok\"} 1"));
+  CHECK(test.lines.Has("needs a restart\" field=schedulerNames"));
+  CHECK(test.lines.Has("needs a restart\" field=extender\n"));
+  CHECK_FALSE(test.lines.Has("field=metrics"));
+  const std::string page = test.Get("/v1/policy").body;
+  CHECK_THAT(page, Catch::Contains("strategy: spread"));
+  CHECK_THAT(page, !Catch::Contains("other"));
+}
+
+TEST_CASE("changed servers are mentioned although TLS comes from flags", "[serve][policy][tls]") {
+  MutualTls tls;
+  tls.options.tls = {tls.File("flag.pem"), tls.File("flag-key.pem"), "", {"kube-scheduler"}};
+  TestService test(tls.options);
+  REQUIRE(test.service.ReloadPolicy().ok());
+  CHECK_FALSE(test.lines.Has("needs a restart"));
+  std::ofstream(tls.options.policy_file)
+      << kHead << "extender:\n  httpTimeout: 5s\n  tls: {certFile: a, keyFile: b, clientCaFile: "
+      << tls.File("ca.pem") << "}\n";
+  REQUIRE(test.service.ReloadPolicy().ok());
+  CHECK(test.lines.Has("needs a restart\" field=extender.httpTimeout"));
+  // Without the client CA the name in the flag would prove nothing.
+  std::ofstream(tls.options.policy_file) << kHead;
+  CHECK_FALSE(test.service.ReloadPolicy().ok());
+  CHECK(test.lines.Has("--tls-client: "));
+}
+
+TEST_CASE("a reload without a policy file says that there is none", "[serve][policy]") {
+  TestService test;
+  CHECK_FALSE(test.service.ReloadPolicy().ok());
+  CHECK(test.lines.Has("level=1 msg=\"nothing to reload"));
+}
+
+}  // namespace muster::extender::testing
