@@ -81,15 +81,17 @@ HandlerReply ExtenderHandlers::Prioritize(std::string_view body) {
 
 HandlerReply ExtenderHandlers::Preempt(std::string_view body) {
   const auto begin = SteadyClock::now();
-  const auto fail = [&](std::string error) {
+  const auto fail = [&](ReplyKind kind, std::string error) {
     Count(ExtenderVerb::kPreempt, VerbResult::kError, begin);
     HandlerReply reply = Reply(std::move(error));
-    reply.malformed = true;
+    reply.kind = kind;
     return reply;
   };
-  if (const char* why = Unavailable(availability_); *why != '\0') return fail(why);
+  if (const char* why = Unavailable(availability_); *why != '\0') {
+    return fail(ReplyKind::kUnavailable, why);
+  }
   const Result<PreemptionArgs> args = DecodePreemptionArgs(body);
-  if (!args.ok()) return fail(args.error().ToString());
+  if (!args.ok()) return fail(ReplyKind::kMalformed, args.error().ToString());
   Count(ExtenderVerb::kPreempt, VerbResult::kOk, begin);
   return Reply(EncodePreemptionReply({}));
 }

@@ -9,7 +9,7 @@
 //      at once, or when the engine's AnswerBind for its ticket is delivered. Idempotent by UID.
 //   3. Every error of Filter and Bind is a reply with Error set: kube-scheduler throws the body of
 //      any other status away. Prioritize has no place for an error, an empty list says the same;
-//      Preempt has none either, so a call that cannot be read is marked `malformed`.
+//      Preempt has none either, so its errors are replies of another `kind`.
 //   4. Preempt answers "no candidates": Muster evicts whole gangs by itself, and kube-scheduler's
 //      preemption of single pods would only break them.
 //   5. Before kReady and after kDraining every reply is an error that says so; then, and while
@@ -37,10 +37,17 @@
 
 namespace muster::extender {
 
+// Anything but kProtocol: the body is an error text.
+enum class ReplyKind {
+  kProtocol,     // what kube-scheduler decodes
+  kMalformed,    // the call cannot be read; asked again it will not be either
+  kUnavailable,  // not now; another replica may answer, or this one later
+};
+
 struct HandlerReply {
   std::string body;
-  bool close = false;      // the caller should find another connection
-  bool malformed = false;  // the body is an error text and not a reply of the protocol
+  bool close = false;  // the caller should find another connection
+  ReplyKind kind = ReplyKind::kProtocol;
 };
 
 enum class Availability {

@@ -33,8 +33,9 @@ class Answer {
 };
 
 HttpResponse ToHttp(HandlerReply reply) {
-  if (reply.malformed) {
-    HttpResponse refused = ErrorResponse(400, reply.body);
+  if (reply.kind != ReplyKind::kProtocol) {
+    const int status = reply.kind == ReplyKind::kMalformed ? 400 : 503;
+    HttpResponse refused = ErrorResponse(status, reply.body);
     refused.close = reply.close;
     return refused;
   }

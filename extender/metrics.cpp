@@ -35,6 +35,19 @@ static_assert(std::variant_size_v<engine::Action> == kActionKinds);
 constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict", "retry",
                                                       "refused"};
 
+struct RefusalCause {
+  const char* name;
+  std::uint64_t HttpServerStats::*count;
+};
+constexpr std::array<RefusalCause, 6> kRefusalCauses = {{
+    {"full", &HttpServerStats::refused_full},
+    {"malformed", &HttpServerStats::refused_bad},
+    {"client", &HttpServerStats::refused_client},
+    {"timeout", &HttpServerStats::timeouts},
+    {"tls", &HttpServerStats::tls_failures},
+    {"exception", &HttpServerStats::handler_exceptions},
+}};
+
 // A Filter answers in a fraction of a millisecond, a held Bind may take a minute.
 Histogram::BucketBoundaries LatencyBuckets() {
   return {5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2,
@@ -160,10 +173,13 @@ class Metrics::Impl {
     gpu_free_ = &OneGauge("muster_gpu_free", "GPUs neither bound nor reserved");
     connections_ = &OneGauge("muster_http_connections", "Open connections of the extender port");
     workers_ = &OneGauge("muster_http_workers", "Threads of the extender port");
-    refused_ = &BuildGauge()
-                    .Name("muster_http_refused")
-                    .Help("Requests and connections refused by the server since start, by cause")
-                    .Register(registry_);
+    auto& refused = BuildCounter()
+                        .Name("muster_http_refused_total")
+                        .Help("Requests and connections refused by the extender port, by cause")
+                        .Register(registry_);
+    for (std::size_t cause = 0; cause < kRefusalCauses.size(); ++cause) {
+      refused_[cause] = &refused.Add({{"cause", kRefusalCauses[cause].name}});
+    }
   }
 
   void SetGangs(const engine::Counts& counts) MUSTER_REQUIRES(mu_) {
@@ -185,18 +201,16 @@ class Metrics::Impl {
     gpu_free_->Set(static_cast<double>(counts.gpu_free_milli) / 1000);
   }
 
-  void SetServer(const HttpServerStats& server) {
+  void SetServer(const HttpServerStats& server) MUSTER_REQUIRES(mu_) {
     connections_->Set(static_cast<double>(server.connections));
     workers_->Set(static_cast<double>(server.workers));
-    const auto set = [&](const char* cause, std::uint64_t count) {
-      refused_->Add({{"cause", cause}}).Set(static_cast<double>(count));
-    };
-    set("full", server.refused_full);
-    set("malformed", server.refused_bad);
-    set("client", server.refused_client);
-    set("timeout", server.timeouts);
-    set("tls", server.tls_failures);
-    set("exception", server.handler_exceptions);
+    for (std::size_t cause = 0; cause < kRefusalCauses.size(); ++cause) {
+      // The server counts by itself. Pages may be made of statistics read in another order: one
+      // that is behind adds nothing.
+      const double more =
+          static_cast<double>(server.*kRefusalCauses[cause].count) - refused_[cause]->Value();
+      if (more > 0) refused_[cause]->Increment(more);
+    }
   }
 
   std::array<Gauge*, engine::kGangStates> by_state_{};
@@ -210,7 +224,7 @@ class Metrics::Impl {
   Gauge* gpu_free_ = nullptr;
   Gauge* connections_ = nullptr;
   Gauge* workers_ = nullptr;
-  Family<Gauge>* refused_ = nullptr;
+  std::array<Counter*, kRefusalCauses.size()> refused_{};  // set as gauges are
 
  public:
   // Constant after construction; the library's own metrics may be fed from any thread.

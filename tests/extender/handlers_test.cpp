@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "extender/http_client.hpp"
+#include "extender/http_server.hpp"
+#include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
 #include "extender/wire.hpp"
 #include "kube/encode.hpp"
@@ -193,7 +196,7 @@ TEST_CASE("what cannot be read gets an error and changes nothing", "[handlers]")
   CHECK_FALSE(filter->error.empty());
   CHECK(filter->passed.empty());
   CHECK(world.handlers.Prioritize(body).body == "[]");
-  CHECK(world.handlers.Preempt(body).malformed);
+  CHECK(world.handlers.Preempt(body).kind == ReplyKind::kMalformed);
   const std::size_t call = world.Bind(body);
   REQUIRE(world.replies[call]);
   CHECK_FALSE(BindErrorIn(world.replies[call]->body).empty());
@@ -209,15 +212,41 @@ TEST_CASE("before the cluster is known every verb says so and asks for another c
   const std::string want = state == Availability::kStopped ? "shutting down" : "not synced";
   const HandlerReply filter = world.handlers.Filter(world.Question("p0"));
   CHECK(filter.close);
-  CHECK_FALSE(filter.malformed);
+  CHECK(filter.kind == ReplyKind::kProtocol);
   CHECK_THAT(DecodeFilterReply(filter.body, NodesForm::kNames)->error, Catch::Contains(want));
   CHECK(world.handlers.Prioritize(world.Question("p0")).body == "[]");
-  CHECK(world.handlers.Preempt(EncodePreemptionArgs(World::Pod("p0"), {})).malformed);
+  const HandlerReply preempt = world.handlers.Preempt(EncodePreemptionArgs(World::Pod("p0"), {}));
+  CHECK(preempt.kind == ReplyKind::kUnavailable);
+  CHECK_THAT(preempt.body, Catch::Contains(want));
   const std::size_t call = world.Bind(bind);
   REQUIRE(world.replies[call]);
   CHECK(world.replies[call]->close);
   CHECK_THAT(BindErrorIn(world.replies[call]->body), Catch::Contains(want));
   CHECK(world.scheduler.Count().held_binds == 0);
+}
+
+TEST_CASE("over HTTP Preempt is 503 until the cluster is known, and 400 for what cannot be read",
+          "[handlers][http]") {
+  World world;
+  HttpServer server(HttpServerOptions{});
+  MountExtenderVerbs(server, world.handlers);
+  REQUIRE(server.Start().ok());
+  HttpClientOptions options;
+  options.port = server.port();
+  HttpClient client(options);
+  const std::string body = EncodePreemptionArgs(World::Pod("p0"), {});
+  const auto status = [&](Availability availability, const std::string& text) {
+    world.handlers.SetAvailability(availability);
+    const auto reply = client.Post(kPreemptPath, text);
+    REQUIRE(reply.ok());
+    INFO(reply->body);
+    if (reply->status == 503) CHECK_THAT(reply->body, Catch::Contains("try again"));
+    return reply->status;
+  };
+  CHECK(status(Availability::kNotSynced, body) == 503);
+  CHECK(status(Availability::kReady, body) == 200);
+  CHECK(status(Availability::kReady, "{") == 400);
+  CHECK(status(Availability::kStopped, body) == 503);
 }
 
 TEST_CASE("while draining calls are answered and connections are given up", "[handlers]") {
@@ -233,7 +262,7 @@ TEST_CASE("Preempt answers that there is no candidate", "[handlers]") {
   const std::string before = world.scheduler.Dump();
   const std::string body = EncodePreemptionArgs(World::Pod("p0"), {{"n0", {{}, 0}}});
   const HandlerReply reply = world.handlers.Preempt(body);
-  CHECK_FALSE(reply.malformed);
+  CHECK(reply.kind == ReplyKind::kProtocol);
   const auto nodes = DecodePreemptionReply(reply.body);
   REQUIRE(nodes.ok());
   CHECK(nodes->empty());
@@ -265,6 +294,22 @@ TEST_CASE("calls are counted by verb and result", "[handlers]") {
                            "muster_gangs{state=\"Reserved\"} 1", "muster_reservations 2"}) {
     CHECK_THAT(page, Catch::Contains(line));
   }
+}
+
+TEST_CASE("refusals of the server are a counter that never goes back", "[metrics]") {
+  Metrics metrics("test");
+  HttpServerStats server;
+  const auto page = [&] { return metrics.Text({}, server); };
+  CHECK_THAT(page(), Catch::Contains("# TYPE muster_http_refused_total counter\n"));
+  CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 0\n"));
+  server.tls_failures = 3;
+  server.refused_bad = 2;
+  CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 3\n"));
+  CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"malformed\"} 2\n"));
+  server.tls_failures = 2;  // read before the page above was made
+  CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 3\n"));
+  server.tls_failures = 4;
+  CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 4\n"));
 }
 
 }  // namespace muster::extender::testing
