@@ -10,7 +10,9 @@ namespace muster::config {
 
 using cluster::Code;
 using cluster::Error;
+using cluster::Ok;
 using cluster::Result;
+using cluster::Status;
 
 namespace {
 
@@ -44,6 +46,17 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   }
   if (std::ferror(file.get()) != 0) return Failed(path, errno);
   return text;
+}
+
+Status CheckReadable(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                             &std::fclose);
+  if (!file) return Failed(path, errno);
+  // Nothing of it stays in a buffer: it may be a private key.
+  std::setvbuf(file.get(), nullptr, _IONBF, 0);
+  errno = 0;
+  if (std::fgetc(file.get()) == EOF && std::ferror(file.get()) != 0) return Failed(path, errno);
+  return Ok{};
 }
 
 }  // namespace muster::config

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/mutex.hpp"
+#include "config/file.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
 #include "extender/cli.hpp"
@@ -172,6 +173,11 @@ Result<HttpClientOptions> Service::Impl::SchedulerClient() const {
                  "the extender port asks for client certificates, so the embedded kube-scheduler "
                  "needs one: --scheduler-cert and --scheduler-key",
                  ""};
+  }
+  for (const std::string* file :
+       {&options_.scheduler_ca_file, &options_.scheduler_cert_file, &options_.scheduler_key_file}) {
+    if (file->empty()) continue;
+    if (Status readable = config::CheckReadable(*file); !readable.ok()) return readable.error();
   }
   client.tls = true;
   client.ca_file =

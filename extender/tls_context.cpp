@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/file.hpp"
+
 namespace muster::extender {
 namespace {
 
@@ -67,6 +69,11 @@ Status TrustClients(SSL_CTX* context, const TlsOptions& options) {
 }
 
 Result<std::shared_ptr<SSL_CTX>> Load(const TlsOptions& options) {
+  // OpenSSL has only "system lib" to say about a file that is not there.
+  for (const std::string* file : {&options.cert_file, &options.key_file, &options.client_ca_file}) {
+    if (file->empty()) continue;
+    if (Status readable = config::CheckReadable(*file); !readable.ok()) return readable.error();
+  }
   ERR_clear_error();
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()),
                                    [](SSL_CTX* made) { SSL_CTX_free(made); });

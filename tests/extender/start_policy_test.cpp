@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,40 @@ TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[ser
   const cluster::Status started = service.Start();
   REQUIRE_FALSE(started.ok());
   CHECK_THAT(started.error().ToString(), Catch::StartsWith("--scheduler-ca: "));
+}
+
+TEST_CASE("a TLS file that is not there is named with the reason", "[serve][tls]") {
+  const MutualTls tls;
+  const auto refusal = [&](const std::function<std::string*(ServiceOptions&)>& file,
+                           const std::string& path) {
+    ServiceOptions options = tls.options;
+    options.listen = HostPort{"127.0.0.1", 0};
+    options.tls.cert_file = tls.File("flag.pem");
+    options.tls.key_file = tls.File("flag-key.pem");
+    *file(options) = path;
+    const Logger quiet({.level = -1});
+    Service service(options, quiet);
+    const cluster::Status started = service.Start();
+    REQUIRE_FALSE(started.ok());
+    return started.error().ToString();
+  };
+  using File = std::function<std::string*(ServiceOptions&)>;
+  const std::vector<File> files = {
+      [](ServiceOptions& options) { return &options.tls.cert_file; },
+      [](ServiceOptions& options) { return &options.tls.key_file; },
+      [](ServiceOptions& options) { return &options.tls.client_ca_file; },
+      [](ServiceOptions& options) { return &options.scheduler_ca_file; },
+      [](ServiceOptions& options) { return &options.scheduler_cert_file; },
+      [](ServiceOptions& options) { return &options.scheduler_key_file; },
+  };
+  const std::string none = tls.File("none.pem");
+  const std::string folder = tls.File("");
+  for (const File& file : files) {
+    CHECK(refusal(file, none) == none + ": cannot be read: No such file or directory");
+    CHECK(refusal(file, folder) == folder + ": cannot be read: Is a directory");
+  }
+  // One that is there but is no certificate is another error.
+  CHECK_THAT(refusal(files[0], tls.File("policy.yaml")), Catch::Contains("expected a PEM"));
 }
 
 TEST_CASE("a reload leaves what the servers were started with and says what waits for a restart",
