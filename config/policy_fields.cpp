@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/amounts.hpp"
+#include "config/dns_names.hpp"
 #include "config/yaml_text.hpp"
 
 namespace muster::config {
@@ -16,26 +17,6 @@ namespace {
 constexpr int64_t kKiB = int64_t{1} << 10U;
 constexpr int64_t kMiB = int64_t{1} << 20U;
 constexpr int64_t kGiB = int64_t{1} << 30U;
-
-bool LowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-// RFC 1123 label: lower-case letters, digits and '-', neither first nor last.
-bool IsLabel(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && LowerOrDigit(text.front()) &&
-         LowerOrDigit(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return LowerOrDigit(c) || c == '-'; });
-}
-
-// Labels joined by dots, at most 253 characters.
-bool IsSubdomain(std::string_view text) {
-  if (text.size() > 253) return false;
-  while (true) {
-    const std::size_t dot = text.find('.');
-    if (!IsLabel(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
 
 bool IsPort(std::string_view text) {
   const std::optional<int64_t> port = ParseWhole(text);
@@ -50,8 +31,8 @@ bool IsAddress(std::string_view text) {
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   return std::all_of(host.begin(), host.end(), [&](char c) {
-    return LowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
-           (bracketed && (c == ':' || c == '%'));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || (bracketed && (c == ':' || c == '%'));
   });
 }
 
@@ -61,9 +42,9 @@ bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= 253 && IsPrintableLine(text);
 }
 
-constexpr TextRule kNamespace{"a Kubernetes namespace", IsLabel};
+constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
 constexpr TextRule kSchedulerName{"a schedulerName (lower-case letters, digits, '-' and '.')",
-                                  IsSubdomain};
+                                  IsDnsSubdomain};
 constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8888", IsAddress};
 constexpr TextRule kPath{"the path of a file", IsPath};
 constexpr TextRule kClientName{"the name in a client's certificate", IsName};

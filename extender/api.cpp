@@ -139,9 +139,13 @@ HttpResponse ApiHandlers::Gang(const HttpRequest& request) const {
 
 HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
   const auto name = request.query.find("name");
-  const Result<std::vector<ManifestObject>> objects = ReadManifests(
-      request.body, name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName));
+  const std::string file =
+      name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
+  const Result<std::vector<ManifestObject>> objects = ReadManifests(request.body, file);
   if (!objects.ok()) return Failed(objects.error());
+  if (objects->empty()) {
+    return Failed({Code::kInvalidArgument, "expected at least one object, found none", file});
+  }
   Status created = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });
   if (!created.ok()) return Failed(created.error());

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "config/amounts.hpp"
+#include "config/dns_names.hpp"
 #include "config/manifest.hpp"
 #include "config/node_pool.hpp"
 #include "config/yaml_json.hpp"
+#include "config/yaml_text.hpp"
 #include "kube/decode.hpp"
 #include "sim/cluster.hpp"
 
@@ -112,6 +114,26 @@ Result<ManifestObject> ReadOne(const Source& source) {
                "expected a Node, NodePool, PodGroup, Pod or Job, found \"" + kind + "\"", "kind"};
 }
 
+// As the API server does.
+Status CheckName(const ManifestObject& object) {
+  const ObjectKey key = KeyOf(object);
+  if (!config::IsDnsSubdomain(key.name)) {
+    return Error{Code::kInvalidArgument,
+                 "expected a DNS-1123 subdomain (lower-case letters, digits, '-' and '.', at most "
+                 "253), found " +
+                     config::Quoted(key.name),
+                 "metadata.name"};
+  }
+  if (!key.ns.empty() && !config::IsDnsLabel(key.ns)) {
+    return Error{Code::kInvalidArgument,
+                 "expected a DNS-1123 label (lower-case letters, digits and '-', at most 63), "
+                 "found " +
+                     config::Quoted(key.ns),
+                 "metadata.namespace"};
+  }
+  return Ok{};
+}
+
 // A decoder's paths begin with the kind ("Pod.spec"), a document's do not.
 Error WithoutKind(Error error, const std::string& kind) {
   if (!kind.empty() && error.place.compare(0, kind.size(), kind) == 0) {
@@ -123,11 +145,12 @@ Error WithoutKind(Error error, const std::string& kind) {
 
 Status ReadDocument(const config::ManifestDocument& document, std::vector<ManifestObject>& out) {
   const auto read = [&](const Source& source, const std::string& path) -> Status {
-    Result<ManifestObject> object = ReadOne(source);
-    if (!object.ok()) {
-      const Error error = WithoutKind(object.error(), TextAt(source.tree, "kind"));
+    const auto located = [&](const Error& error) {
       return document.Locate(path.empty() ? error : error.At(path));
-    }
+    };
+    Result<ManifestObject> object = ReadOne(source);
+    if (!object.ok()) return located(WithoutKind(object.error(), TextAt(source.tree, "kind")));
+    if (Status named = CheckName(*object); !named.ok()) return located(named.error());
     out.push_back(*std::move(object));
     return Ok{};
   };

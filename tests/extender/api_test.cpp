@@ -5,6 +5,7 @@
 #include <string>
 
 #include "extender/cli.hpp"
+#include "extender/cli_output.hpp"
 #include "http_test_support.hpp"
 #include "service_test_support.hpp"
 #include "tls_test_support.hpp"
@@ -86,12 +87,50 @@ TEST_CASE("a submission is accepted whole or refused with the place of what is w
   refused("apiVersion: v1\nkind: Service\nmetadata: {name: x}\n", 400, "Service");
   refused(GangYaml("a", 1, 1, "soon"), 400, "expected a duration");
   refused(GangYaml("a", 1, 1) + "---\n" + GangYaml("a", 1, 1), 409, "twice");
+  refused("", 400, "expected at least one object, found none");
+  refused("# nothing\n---\n", 400, "at least one object");
+  refused("apiVersion: v1\nkind: List\nitems: []\n", 400, "at least one object");
   CHECK(test.StateOf("a").empty());
   CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"a-0\""));
 
   test.Submit(GangYaml("a", 1, 1));
   refused(GangYaml("b", 1, 1) + "---\n" + GangYaml("a", 1, 1), 409, "exists already");
   CHECK(test.StateOf("b").empty());
+}
+
+TEST_CASE("names that Kubernetes would refuse are refused with their place", "[api]") {
+  struct Case {
+    std::string metadata;  // of a Pod, on the third line
+    std::string want;
+  };
+  const std::string label(63, 'a');
+  const auto [metadata, want] = GENERATE_COPY(values<Case>({
+      {"{name: BAD_Name}", "manifest:3:18: metadata.name: expected a DNS-1123 subdomain"},
+      {"{name: -a}", "manifest:3:18: metadata.name: "},
+      {"{name: a..b}", "manifest:3:18: metadata.name: "},
+      {"{name: a.b.}", "manifest:3:18: metadata.name: "},
+      {"{name: a" + label + "}", "manifest:3:18: metadata.name: "},
+      {"{name: a, namespace: b.c}", "manifest:3:32: metadata.namespace: expected a DNS-1123 label"},
+      {"{generateName: a-}", "manifest:3:11: metadata.name: is missing"},
+  }));
+  TestService test;
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: " + metadata + "\nspec: {containers: [{name: main}]}\n";
+  const HttpReply reply = test.Post("/v1/manifests", pod);
+  INFO(reply.body);
+  CHECK(reply.status == 400);
+  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+  CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"name\""));
+}
+
+TEST_CASE("names that Kubernetes takes are taken", "[api]") {
+  TestService test;
+  const std::string label(63, 'a');
+  for (const std::string& name : {std::string("0"), std::string("a-1.b--2"), label + "." + label}) {
+    test.Submit("apiVersion: v1\nkind: Pod\nmetadata: {name: \"" + name +
+                "\", namespace: team-a}\nspec: {containers: [{name: main}]}\n");
+    CHECK_THAT(test.Get("/v1/objects/pods").body, Catch::Contains("\"" + name + "\""));
+  }
 }
 
 TEST_CASE("Lists, Jobs and simulated run times are understood", "[api]") {
@@ -155,6 +194,9 @@ TEST_CASE("get, submit and explain work against a running service", "[api][cli]"
   std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
   CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
              Catch::Contains("muster: " + file + ":3:1: "));
+  std::ofstream(file) << "# nothing\n";
+  CHECK(run({"submit", "-f", file}, kExitFailed) ==
+        "muster: " + file + ": expected at least one object, found none\n");
   CHECK_THAT(run({"submit", "-f", folder.File("none")}, kExitFailed), Catch::Contains("none"));
   CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
              Catch::Contains("there is no gang default/none"));

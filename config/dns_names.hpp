@@ -1,0 +1,15 @@
+// The names that Kubernetes takes for its objects (RFC 1123). Pure functions, any thread.
+#pragma once
+
+#include <string_view>
+
+namespace muster::config {
+
+// Lower-case letters, digits and '-', which is neither first nor last; at most 63 characters. Names
+// of namespaces are labels.
+bool IsDnsLabel(std::string_view text);
+
+// Labels joined by dots; at most 253 characters. Names of nodes, pods, groups and jobs are.
+bool IsDnsSubdomain(std::string_view text);
+
+}  // namespace muster::config
