@@ -91,19 +91,22 @@ int Run(bool smoke) {
               trace->jobs.size());
   std::printf("%-16s %9s %8s %8s %12s  %s\n", "", "decisions", "wall s", "cpu s", "per cpu s",
               "decision hash");
-  double best = 0;
+  std::vector<double> rates;
   for (int round = 0; round < (smoke ? 1 : 3); ++round) {
     Print("without muster", Replay(*trace, false));
     const Timed with = Replay(*trace, true);
     Print("with muster", with);
-    best = std::max(best, static_cast<double>(with.report.decisions) / with.cpu_s);
+    rates.push_back(static_cast<double>(with.report.decisions) / with.wall_s);
   }
-  if (best >= kGoalDecisionsPerSecond) {
-    std::printf("goal met: %.0f decisions a second, at least %.0f\n", best,
+  std::sort(rates.begin(), rates.end());
+  const double median = rates[rates.size() / 2];
+  if (median >= kGoalDecisionsPerSecond) {
+    std::printf("goal met: %.0f decisions a second (median), at least %.0f\n", median,
                 kGoalDecisionsPerSecond);
   } else {
-    std::printf("goal missed: %.0f decisions a second, should be at least %.0f: %.0f %% below\n",
-                best, kGoalDecisionsPerSecond, (1 - best / kGoalDecisionsPerSecond) * 100);
+    std::printf(
+        "goal missed: %.0f decisions a second (median), should be at least %.0f: %.0f %% below\n",
+        median, kGoalDecisionsPerSecond, (1 - median / kGoalDecisionsPerSecond) * 100);
   }
   return 0;
 }

@@ -110,6 +110,7 @@ Run Replay(const sim::Trace& trace, sim::ReplayOptions options, std::ostream& er
 
 void AddDistribution(JsonText& json, const char* name, const sim::Distribution& d) {
   json.BeginObject(name);
+  json.Add("samples", d.samples);
   json.AddDecimal("mean", d.mean);
   json.AddDecimal("p50", d.p50);
   json.AddDecimal("p95", d.p95);
@@ -153,6 +154,7 @@ std::string Decimal(double value, int digits) {
 }
 
 std::string Describe(const sim::Distribution& d) {
+  if (d.samples == 0) return "-";
   return "mean " + Decimal(d.mean, 1) + ", p50 " + Decimal(d.p50, 1) + ", p95 " +
          Decimal(d.p95, 1) + ", p99 " + Decimal(d.p99, 1) + ", max " + Decimal(d.max, 1);
 }
@@ -210,6 +212,9 @@ Status CheckUse(const Args& args) {
   if (args.Has("--timeline") && args.Has("--fill")) {
     return wrong("--timeline and --fill exclude each other");
   }
+  if (args.Has("--timeline") && args.Has("--jobs")) {
+    return wrong("--timeline is for --pods: jobs end by themselves");
+  }
   if (args.Has("--http") && args.Has("--without-muster")) {
     return wrong("--http and --without-muster exclude each other");
   }
@@ -230,10 +235,17 @@ int Simulate(const Args& args, const CliStreams& streams) {
   const Result<sim::Trace> trace = ReadTrace(args);
   if (!trace.ok()) return Fail(streams, trace.error().ToString());
 
+  const bool to_file = args.Has("--json") && args.Text("--json") != "-";
+  std::ofstream file;
+  if (to_file) file.open(args.Text("--json"), std::ios::binary);
+  if (!file) return Fail(streams, args.Text("--json") + ": cannot be written");
   const Run run = Replay(*trace, *options, streams.err);
-  streams.out << ToTable(run);
-  if (args.Has("--json")) {
-    std::ofstream file(args.Text("--json"), std::ios::binary);
+  if (args.Has("--json") && !to_file) {
+    streams.out << ToJson(run);
+  } else {
+    streams.out << ToTable(run);
+  }
+  if (to_file) {
     file << ToJson(run);
     if (!file.flush()) return Fail(streams, args.Text("--json") + ": cannot be written");
   }
@@ -259,7 +271,7 @@ Command SimulateCommand() {
            {"--http", "", "put real sockets between kube-scheduler and Muster"},
            {"--without-muster", "", "kube-scheduler alone, pod by pod"},
            {"--audit", "", "check every invariant after every event (slow)"},
-           {"--json", "FILE", "write the result there as well"}},
+           {"--json", "FILE", "write the result there as well (-: to standard output instead)"}},
           Simulate};
 }
 

@@ -57,7 +57,8 @@ class Recorder {
       Allocate(-pod.gpu_milli, event.at);
       if (!job.started) --job.bound;
     }
-    if (record.pod.terminal() && ++job.ended == job.pods)
+    // A job that started has ended when its pods have ended, or were deleted at the trace's time.
+    if ((record.pod.terminal() || job.started) && ++job.ended == job.pods)
       completions_.push_back(event.at - job.submitted);
   }
 
@@ -248,7 +249,11 @@ Distribution Summarize(std::vector<Duration> samples) {
   };
   double sum = 0;
   for (const Duration sample : samples) sum += static_cast<double>(sample.value());
-  return {sum / static_cast<double>(samples.size()) / 1000, rank(0.50), rank(0.95), rank(0.99),
+  return {static_cast<int64_t>(samples.size()),
+          sum / static_cast<double>(samples.size()) / 1000,
+          rank(0.50),
+          rank(0.95),
+          rank(0.99),
           rank(1.0)};
 }
 

@@ -31,6 +31,7 @@ struct ReplayOptions {
 
 // Seconds; all zero when there are no samples. Percentiles by nearest rank.
 struct Distribution {
+  int64_t samples = 0;
   double mean = 0;
   double p50 = 0;
   double p95 = 0;
@@ -53,7 +54,8 @@ struct ReplayReport {
   int64_t gangs_started = 0;
   int64_t partial_gangs = 0;  // at the end: some members bound, fewer than needed
   Distribution wait_s;        // submitted → all members bound
-  Distribution jct_s;         // submitted → last member ended; jobs that ended by themselves
+  Distribution
+      jct_s;  // submitted → last member ended; jobs that ended, or were deleted at the trace's time
   double utilization_mean =
       0;  // allocated / capacity, mean over time from first submission to last event
   double makespan_s = 0;

@@ -71,6 +71,9 @@ TEST_CASE("pods leave when the trace says so only with a timeline", "[sim][repla
   const ReplayReport report = Replay(trace, options);
   CHECK(report.pods_placed == 2);
   CHECK(report.wait_s.max == Approx(50));
+  CHECK(report.jct_s.samples == 2);  // deleted at 100, and at 200 after 150 s
+  CHECK(report.jct_s.p50 == Approx(100));
+  CHECK(report.jct_s.max == Approx(150));
 }
 
 TEST_CASE("percentiles are by nearest rank", "[sim][replay]") {
@@ -82,7 +85,8 @@ TEST_CASE("percentiles are by nearest rank", "[sim][replay]") {
   CHECK(result.p99 == 99);
   CHECK(result.max == 100);
   CHECK(result.mean == Approx(50.5));
-  CHECK(Summarize({}).max == 0);
+  CHECK(result.samples == 100);
+  CHECK(Summarize({}).samples == 0);
 }
 
 std::string ReadData(const std::string& name) {
