@@ -6,6 +6,7 @@
 namespace muster::engine {
 
 using cluster::Pod;
+using cluster::PodUid;
 using cluster::Time;
 
 // What the state calls for and is not under way: one action per pod at a time, the next one after
@@ -72,7 +73,8 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
   in_flight_.erase(found);
   if (at.member == nullptr) return;
   const Doing doing = std::exchange(at.member->doing, Doing::kNothing);
-  if (outcome.kind == OutcomeKind::kGone) return RemovePod(at.member->uid);
+  // A copy, because the member goes too.
+  if (outcome.kind == OutcomeKind::kGone) return RemovePod(PodUid(at.member->uid));
   if (doing == Doing::kBind) at.member->unsure = outcome.kind == OutcomeKind::kRetry;
   if (outcome.kind == OutcomeKind::kDone) {
     Done(*at.member, doing);
