@@ -74,9 +74,10 @@ Timed Replay(const sim::Trace& trace, bool with_muster) {
 
 void Print(const char* what, const Timed& timed) {
   const auto decisions = static_cast<double>(timed.report.decisions);
-  std::printf("%-16s %9ld %8.3f %8.3f %12.0f  %s\n", what,
+  std::printf("%-16s %9ld %8.3f %8.3f %12.0f %12.0f  %s\n", what,
               static_cast<long>(timed.report.decisions), timed.wall_s, timed.cpu_s,
-              decisions / timed.cpu_s, timed.report.decision_hash.c_str());
+              decisions / timed.wall_s, decisions / timed.cpu_s,
+              timed.report.decision_hash.c_str());
 }
 
 int Run(bool smoke) {
@@ -89,8 +90,8 @@ int Run(bool smoke) {
   if (smoke) trace->jobs.resize(std::min(trace->jobs.size(), kSmokeJobs));
   std::printf("openb default: %zu nodes, %zu pods, never deleted\n", trace->nodes.size(),
               trace->jobs.size());
-  std::printf("%-16s %9s %8s %8s %12s  %s\n", "", "decisions", "wall s", "cpu s", "per cpu s",
-              "decision hash");
+  std::printf("%-16s %9s %8s %8s %12s %12s  %s\n", "", "decisions", "wall s", "cpu s", "per s",
+              "per cpu s", "decision hash");
   std::vector<double> rates;
   for (int round = 0; round < (smoke ? 1 : 3); ++round) {
     Print("without muster", Replay(*trace, false));

@@ -25,6 +25,7 @@ struct JobFate {
   int64_t bound = 0;
   int64_t ended = 0;
   bool started = false;
+  bool deleted = false;  // by the trace, at its time
 };
 
 // Follows pods from their watch events. GPU time is integrated between events.
@@ -57,9 +58,10 @@ class Recorder {
       Allocate(-pod.gpu_milli, event.at);
       if (!job.started) --job.bound;
     }
-    // A job that started has ended when its pods have ended, or were deleted at the trace's time.
-    if ((record.pod.terminal() || job.started) && ++job.ended == job.pods)
-      completions_.push_back(event.at - job.submitted);
+    // The trace deletes a job when it was over. One that had not started by then never ran, and a
+    // pod that somebody else removed did not end.
+    const bool ended = record.pod.terminal() || (job.started && job.deleted);
+    if (ended && ++job.ended == job.pods) completions_.push_back(event.at - job.submitted);
   }
 
   void Finish(Time first, Time last, ReplayReport& report) {
@@ -141,6 +143,7 @@ class Run {
       const auto [at, job] = *deletions_.begin();
       cluster_.loop().RunUntil(std::max(at, cluster_.loop().now()));
       deletions_.erase(deletions_.begin());
+      Drain();
       Delete(job);
       Drain();
     }
@@ -176,6 +179,7 @@ class Run {
   }
 
   void Delete(size_t index) {
+    fates_[index].deleted = true;
     for (const PodRecord& pod : trace_.jobs[index].pods) {
       const PodPtr found = cluster_.api().FindPod(pod.pod.key);
       if (!found) continue;

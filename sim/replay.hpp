@@ -54,8 +54,9 @@ struct ReplayReport {
   int64_t gangs_started = 0;
   int64_t partial_gangs = 0;  // at the end: some members bound, fewer than needed
   Distribution wait_s;        // submitted → all members bound
-  Distribution
-      jct_s;  // submitted → last member ended; jobs that ended, or were deleted at the trace's time
+  // Submitted → last member ended by itself or, with a timeline, was deleted by the trace; only of
+  // jobs that had started by then.
+  Distribution jct_s;
   double utilization_mean =
       0;  // allocated / capacity, mean over time from first submission to last event
   double makespan_s = 0;

@@ -76,6 +76,25 @@ TEST_CASE("pods leave when the trace says so only with a timeline", "[sim][repla
   CHECK(report.jct_s.max == Approx(150));
 }
 
+TEST_CASE("a job is completed only when it ran and has ended", "[sim][replay]") {
+  Trace trace;
+  trace.nodes = ParseNodeCount("1x8").value();
+  trace.jobs =
+      ReadOpenbPods(
+          "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n"
+          "runs,1000,1024,8,1000,,0,100\nwaits-in-vain,1000,1024,8,1000,,10,60\n",
+          "pods.csv")
+          .value();
+  ReplayOptions options = Audited();
+  CHECK(Replay(trace, options).jct_s.samples == 0);  // nothing is ever deleted
+  options.timeline = true;
+  const ReplayReport report = Replay(trace, options);
+  CHECK(report.pods_placed == 1);
+  CHECK(report.wait_s.samples == 1);
+  CHECK(report.jct_s.samples == 1);
+  CHECK(report.jct_s.max == Approx(100));
+}
+
 TEST_CASE("percentiles are by nearest rank", "[sim][replay]") {
   std::vector<cluster::Duration> samples;
   for (int i = 1; i <= 100; ++i) samples.push_back(cluster::Seconds(101 - i));
