@@ -6,6 +6,7 @@
 #include <rapidjson/reader.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -19,10 +20,10 @@ using cluster::Result;
 
 namespace {
 
-// Iterative: depth costs heap, and the handler stops at kMaxJsonDepth. Full precision: a quantity
-// written as a number must come back as it was written.
+// Iterative: depth costs heap, and the handler stops at kMaxJsonDepth. RapidJSON's own full
+// precision is left out: it counts the leading zeros of 0 for texts like 0e80. See Builder::Double.
 constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-                            rapidjson::kParseStopWhenDoneFlag | rapidjson::kParseFullPrecisionFlag;
+                            rapidjson::kParseStopWhenDoneFlag;
 
 // Keys of objects up to this size are compared pairwise; of larger ones sorted.
 constexpr size_t kPairwise = 12;
@@ -41,9 +42,16 @@ class Builder {
   bool Uint(unsigned value) { return out_.Uint(value); }
   bool Int64(int64_t value) { return out_.Int64(value); }
   bool Uint64(uint64_t value) { return out_.Uint64(value); }
+  // A quantity written as a number must come back as it was written: the text is read again, to the
+  // nearest double. `value` may be off in the last bits.
   bool Double(double value) {
-    if (IntegerEndsHere()) return Refuse(Code::kInvalidArgument, "an integer beyond 64 bits");
+    const std::string_view text = NumberEndingHere();
+    if (text.find_first_of(".eE") == std::string_view::npos) {
+      return Refuse(Code::kInvalidArgument, "an integer beyond 64 bits");
+    }
     if (!std::isfinite(value)) return Refuse(Code::kInvalidArgument, "a number out of range");
+    // What is too small for a double stays as RapidJSON rounds it.
+    std::from_chars(text.data(), text.data() + text.size(), value);
     return out_.Double(value);
   }
   bool RawNumber(const char* text, rapidjson::SizeType length, bool copy) {
@@ -79,13 +87,14 @@ class Builder {
                   "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
   }
   // RapidJSON silently turns integers of more than 64 bits into doubles; the text shows it.
-  bool IntegerEndsHere() const {
-    for (size_t at = start_ + stream_.Tell(); at > start_; --at) {
-      const char c = text_[at - 1];
-      if (c == '.' || c == 'e' || c == 'E') return false;
-      if ((c < '0' || c > '9') && c != '-' && c != '+') break;
-    }
-    return true;
+  std::string_view NumberEndingHere() const {
+    const size_t end = start_ + stream_.Tell();
+    size_t begin = end;
+    while (begin > start_ && IsOfNumber(text_[begin - 1])) --begin;
+    return text_.substr(begin, end - begin);
+  }
+  static bool IsOfNumber(char c) {
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
   }
 
   rapidjson::Document& out_;

@@ -101,6 +101,25 @@ TEST_CASE("a value may be read out of the middle of a text", "[kube][json]") {
   CHECK_FALSE(Json::ParseAt(text, text.size(), "End").ok());
 }
 
+TEST_CASE("numbers with a fraction or an exponent are read to the nearest double", "[kube][json]") {
+  const std::pair<const char*, const char*> numbers[] = {
+      {"0e80", "0"},
+      {"0e-80", "0"},
+      {"-0.0e5", "-0"},
+      {"0.1", "0.1"},
+      {"1e23", "1e+23"},
+      {"8.5e-10", "8.5e-10"},
+      {"9007199254740993.0", "9007199254740992"},
+      {"2.2250738585072011e-308", "2.225073858507201e-308"}};
+  for (const auto& [text, value] : numbers) {
+    CAPTURE(text);
+    const cluster::Result<Json> json = Json::Parse(text, kPlenty, "Number");
+    REQUIRE(json.ok());
+    JsonProblems problems;
+    CHECK(JsonView(json->root(), "Number", problems).QuantityText() == value);
+  }
+}
+
 TEST_CASE("a view notes the first thing that is not as expected, with its path", "[kube][json]") {
   const cluster::Result<Json> json =
       Json::Parse(R"({"a":{"b":[{"c":1},{"c":"x"}]},"n":5.0,"big":18446744073709551615,"t":true})",
