@@ -1,0 +1,125 @@
+#include "kube/cluster_feed.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::kube {
+
+using cluster::MutexLock;
+using cluster::Result;
+using std::chrono::milliseconds;
+
+ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
+    : ports_(std::move(ports)), options_(options), seed_(seed) {}
+
+ClusterFeed::~ClusterFeed() { Stop(); }
+
+void ClusterFeed::Start() {
+  {
+    const MutexLock lock(mu_);
+    Read(NodeResource());
+    Read(PodResource());
+  }
+  discovery_ = std::thread([this] { Discover(); });
+}
+
+void ClusterFeed::Stop() {
+  std::map<std::string, Reader> readers;
+  {
+    const MutexLock lock(mu_);
+    stopping_ = true;
+    stopped_.NotifyAll();
+    for (auto& [path, reader] : readers_) reader.reflector->Stop();
+  }
+  if (discovery_.joinable()) discovery_.join();
+  {
+    const MutexLock lock(mu_);
+    readers.swap(readers_);
+  }
+  for (auto& [path, reader] : readers) reader.thread.join();
+}
+
+std::vector<FeedHealth> ClusterFeed::Health() const {
+  std::vector<FeedHealth> health;
+  const MutexLock lock(mu_);
+  for (const auto& [path, reader] : readers_) {
+    const Reflector& reflector = *reader.reflector;
+    health.push_back(
+        {reflector.resource().name, reflector.synced(), reflector.lists(), reflector.age()});
+  }
+  std::sort(health.begin(), health.end(),
+            [](const FeedHealth& a, const FeedHealth& b) { return a.resource < b.resource; });
+  return health;
+}
+
+void ClusterFeed::Discover() {
+  milliseconds pause = options_.discover_again;
+  do {
+    const Result<std::vector<std::string>> flavours = ports_.discover();
+    if (!flavours.ok()) {
+      ports_.warn("PodGroups cannot be discovered, it is tried again: " +
+                  flavours.error().ToString());
+      continue;
+    }
+    {
+      const MutexLock lock(mu_);
+      if (stopping_) return;
+      for (const std::string& api_version : *flavours) Read(PodGroupResource(api_version));
+      discovered_ = true;
+    }
+    pause = options_.rediscover;
+    OneSynced();
+  } while (Sleep(pause));
+}
+
+bool ClusterFeed::Sleep(milliseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  const MutexLock lock(mu_);
+  while (!stopping_) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return true;
+    stopped_.WaitFor(mu_, left);
+  }
+  return false;
+}
+
+void ClusterFeed::Read(Resource resource) {
+  std::string path = resource.path;
+  if (readers_.contains(path)) return;
+  Reader reader;
+  reader.reflector = std::make_unique<Reflector>(
+      std::move(resource),
+      Reflector::Ports{.api = ports_.api,
+                       .apply = [this](const engine::Fact& fact) { Apply(fact); },
+                       .synced = [this] { OneSynced(); },
+                       .warn = ports_.warn},
+      options_.reflector, seed_++);
+  Reflector& reflector = *reader.reflector;
+  reader.thread = std::thread([&reflector] { reflector.Run(); });
+  readers_.emplace(std::move(path), std::move(reader));
+}
+
+void ClusterFeed::Apply(const engine::Fact& fact) {
+  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
+    ports_.versions.Note(pod->uid, pod->resource_version);
+  } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
+    ports_.versions.Forget(gone->uid);
+  }
+  ports_.apply(fact);
+}
+
+void ClusterFeed::OneSynced() {
+  {
+    const MutexLock lock(mu_);
+    if (said_synced_ || stopping_ || !discovered_) return;
+    const bool all = std::all_of(readers_.begin(), readers_.end(), [](const auto& reader) {
+      return reader.second.reflector->synced();
+    });
+    if (!all) return;
+    said_synced_ = true;
+  }
+  ports_.synced();
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,91 @@
+// ClusterFeed: everything that muster reads of a cluster, as facts: nodes, pods, and the PodGroups
+// of every flavour that the API server serves. One Reflector and one thread for each resource; a
+// flavour whose CRD appears later is found within `rediscover` and read from then on.
+//
+//   discover ──▶ podgroups.* ─┐
+//                nodes, pods ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
+//
+// Start and Stop by one thread; the rest from any.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "cluster/result.hpp"
+#include "kube/api_caller.hpp"
+#include "kube/pod_writer.hpp"
+#include "kube/reflector.hpp"
+
+namespace muster::kube {
+
+struct ClusterFeedOptions {
+  ReflectorOptions reflector;
+  std::chrono::milliseconds rediscover{30'000};
+  // Between tries of the first discovery.
+  std::chrono::milliseconds discover_again{1'000};
+};
+
+// How one resource is read, for metrics.
+struct FeedHealth {
+  std::string resource;
+  bool synced = false;
+  int64_t lists = 0;
+  std::chrono::milliseconds age{0};  // since the API server said anything on it
+};
+
+class ClusterFeed {
+ public:
+  struct Ports {
+    ApiCaller& api;
+    PodVersions& versions;
+    // Which PodGroups are served: "scheduling.x-k8s.io/v1alpha1" and the like.
+    std::function<cluster::Result<std::vector<std::string>>()> discover;
+    // One call at a time for each resource, several resources at once.
+    std::function<void(const engine::Fact&)> apply;
+    // Said when every resource found at first was listed once, and never again.
+    std::function<void()> synced;
+    std::function<void(const std::string&)> warn;
+  };
+
+  ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed);
+  ~ClusterFeed();  // Stop()
+  ClusterFeed(const ClusterFeed&) = delete;
+  ClusterFeed& operator=(const ClusterFeed&) = delete;
+
+  void Start();
+  void Stop();
+  std::vector<FeedHealth> Health() const;  // ordered by resource
+
+ private:
+  struct Reader {
+    std::unique_ptr<Reflector> reflector;
+    std::thread thread;
+  };
+
+  void Discover();
+  bool Sleep(std::chrono::milliseconds time);
+  void Read(Resource resource) MUSTER_REQUIRES(mu_);
+  void Apply(const engine::Fact& fact);
+  void OneSynced();
+
+  const Ports ports_;
+  const ClusterFeedOptions options_;
+  uint64_t seed_;
+  std::thread discovery_;
+
+  mutable cluster::Mutex mu_;
+  cluster::CondVar stopped_;
+  bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
+  bool discovered_ MUSTER_GUARDED_BY(mu_) = false;
+  bool said_synced_ MUSTER_GUARDED_BY(mu_) = false;
+  std::map<std::string, Reader> readers_ MUSTER_GUARDED_BY(mu_);  // by path
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,257 @@
+#include "kube/pod_writer.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+
+using cluster::MutexLock;
+using cluster::Result;
+using engine::Outcome;
+using engine::OutcomeKind;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds kLongestSleep{1'000};
+constexpr int kTooManyRequests = 429;
+
+std::optional<PodWrite> AsPodWrite(const engine::Action& action) {
+  return std::visit(
+      [](const auto& one) -> std::optional<PodWrite> {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_constructible_v<PodWrite, T>) {
+          return PodWrite(one);
+        } else {
+          return std::nullopt;
+        }
+      },
+      action);
+}
+
+}  // namespace
+
+void PodVersions::Note(const cluster::PodUid& uid, int64_t version) {
+  if (version <= 0) return;
+  const MutexLock lock(mu_);
+  int64_t& known = versions_[uid];
+  known = std::max(known, version);
+}
+
+void PodVersions::Forget(const cluster::PodUid& uid) {
+  const MutexLock lock(mu_);
+  versions_.erase(uid);
+}
+
+int64_t PodVersions::Find(const cluster::PodUid& uid) const {
+  const MutexLock lock(mu_);
+  const auto found = versions_.find(uid);
+  return found == versions_.end() ? 0 : found->second;
+}
+
+PodWriter::PodWriter(Ports ports, PodWriterOptions options, uint64_t seed)
+    : ports_(std::move(ports)), options_(options), nonce_(seed), random_(seed) {}
+
+PodWriter::~PodWriter() { Stop(); }
+
+void PodWriter::Start() {
+  for (int i = 0; i < options_.workers; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+void PodWriter::Stop() {
+  {
+    const MutexLock lock(mu_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void PodWriter::Perform(const std::vector<engine::Action>& actions) {
+  auto evictions = std::make_shared<EvictionSet>();
+  for (const engine::Action& action : actions) {
+    if (const auto* status = std::get_if<engine::PatchGang>(&action)) {
+      ports_.gang_status(*status);
+    } else if (const auto* event = std::get_if<engine::EmitEvent>(&action)) {
+      ports_.event(*event);
+    } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
+      evictions->pods.push_back(*evict);
+    } else if (std::optional<PodWrite> write = AsPodWrite(action)) {
+      Enqueue(*std::move(write));
+    }
+  }
+  if (evictions->pods.empty()) return;
+  const MutexLock lock(mu_);
+  ready_.push_back({{}, std::move(evictions)});
+  changed_.NotifyOne();
+}
+
+void PodWriter::Enqueue(PodWrite write) {
+  const std::string uid = PodOf(write).uid.text();
+  const MutexLock lock(mu_);
+  std::deque<Job>& jobs = jobs_[uid];
+  jobs.push_back({std::move(write)});
+  if (jobs.size() == 1) Ready(uid);
+}
+
+void PodWriter::Ready(const std::string& uid) {
+  const bool urgent = std::holds_alternative<engine::BindPod>(jobs_.at(uid).front().write);
+  (urgent ? urgent_ : ready_).push_back({uid, nullptr});
+  changed_.NotifyOne();
+}
+
+void PodWriter::ReadyDelayed() {
+  const auto due = delayed_.upper_bound(Clock::now());
+  for (auto at = delayed_.begin(); at != due; ++at) Ready(at->second);
+  delayed_.erase(delayed_.begin(), due);
+}
+
+std::optional<PodWriter::Turn> PodWriter::NextTurn() {
+  const MutexLock lock(mu_);
+  while (!stopping_) {
+    ReadyDelayed();
+    for (std::deque<Turn>* queue : {&urgent_, &ready_}) {
+      if (queue->empty()) continue;
+      Turn turn = std::move(queue->front());
+      queue->pop_front();
+      return turn;
+    }
+    if (delayed_.empty()) {
+      changed_.Wait(mu_);
+      continue;
+    }
+    const auto left = std::chrono::ceil<milliseconds>(delayed_.begin()->first - Clock::now());
+    changed_.WaitFor(mu_, std::clamp(left, milliseconds(1), kLongestSleep));
+  }
+  return std::nullopt;
+}
+
+void PodWriter::Work() {
+  while (const std::optional<Turn> turn = NextTurn()) {
+    if (turn->evictions) {
+      RunEvictions(*turn->evictions);
+    } else {
+      RunFirstJob(turn->uid);
+    }
+  }
+}
+
+void PodWriter::RunFirstJob(const std::string& uid) {
+  std::optional<Job> job;
+  {
+    const MutexLock lock(mu_);
+    job = jobs_.at(uid).front();
+  }
+  milliseconds wait{0};
+  const std::optional<Outcome> outcome = Attempt(*job, wait);
+  {
+    const MutexLock lock(mu_);
+    std::deque<Job>& jobs = jobs_.at(uid);
+    if (!outcome) {
+      ++jobs.front().attempt;
+      delayed_.emplace(Clock::now() + wait, uid);
+      changed_.NotifyOne();
+      return;
+    }
+    jobs.pop_front();
+    if (jobs.empty()) {
+      jobs_.erase(uid);
+    } else {
+      Ready(uid);
+    }
+  }
+  ports_.report(*outcome);
+}
+
+std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
+  const engine::ActionId id = IdOf(job.write);
+  if (!ports_.may_write()) return Outcome{id, OutcomeKind::kRetry, "not the leader"};
+  WriteContext context;
+  context.resource_version = ports_.versions.Find(PodOf(job.write).uid);
+  {
+    const MutexLock lock(mu_);
+    context.nonce = ++nonce_;
+  }
+  const Result<ApiReply> answer = ports_.api.Call(RequestOf(job.write, context));
+  if (answer.ok() && answer->ok()) {
+    // What a patch answers is the pod as it is now; a Binding and an eviction answer a Status.
+    if (const auto pod = ReadPodFrom(answer->body)) {
+      ports_.versions.Note(pod->uid, pod->resource_version);
+    }
+    return Outcome{id, OutcomeKind::kDone, {}};
+  }
+  Verdict verdict = JudgeAnswer(job.write, answer);
+  const bool conflict = verdict.kind == OutcomeKind::kConflict;
+  if (verdict.standing == Standing::kLook) verdict = LookAndJudge(job.write, verdict);
+  if (verdict.standing == Standing::kSettled) {
+    if (verdict.kind == OutcomeKind::kRefused) {
+      ports_.warn("the API server refuses to " + Describe(job.write) + ": " + verdict.message);
+    }
+    return Outcome{id, verdict.kind, std::move(verdict.message)};
+  }
+  if (job.attempt + 1 >= options_.attempts) {
+    return Outcome{id, OutcomeKind::kRetry, std::move(verdict.message)};
+  }
+  // The version was old and is known now: at once.
+  if (!conflict) wait = BackOff(job.attempt);
+  if (answer.ok() && answer->retry_after) wait = std::max(wait, *answer->retry_after);
+  return std::nullopt;
+}
+
+Verdict PodWriter::LookAndJudge(const PodWrite& write, const Verdict& answer) {
+  const Result<ApiReply> reply = ports_.api.Call(GetPod(PodOf(write)));
+  if (!reply.ok()) return {Standing::kLater, OutcomeKind::kRetry, reply.error().ToString()};
+  if (reply->status == 404) return JudgePod(write, std::nullopt, answer);
+  if (!reply->ok()) {
+    return {Standing::kLater, OutcomeKind::kRetry, "HTTP " + std::to_string(reply->status)};
+  }
+  const std::optional<cluster::Pod> pod = ReadPodFrom(reply->body);
+  if (!pod) return {Standing::kLater, OutcomeKind::kRetry, "the pod cannot be read"};
+  ports_.versions.Note(pod->uid, pod->resource_version);
+  return JudgePod(write, pod, answer);
+}
+
+std::optional<cluster::Pod> PodWriter::ReadPodFrom(const std::string& body) {
+  Result<cluster::Pod> pod = DecodePod(body);
+  if (!pod.ok()) return std::nullopt;
+  return *std::move(pod);
+}
+
+milliseconds PodWriter::BackOff(int attempt) {
+  const milliseconds most =
+      std::min(options_.backoff_first * (1 << std::min(attempt, 10)), options_.backoff_max);
+  const MutexLock lock(mu_);
+  return milliseconds(
+      std::uniform_int_distribution<int64_t>(most.count() / 2, most.count())(random_));
+}
+
+// All of them dry, and only if the API server would take them all are they meant.
+void PodWriter::RunEvictions(const EvictionSet& set) {
+  std::string obstacle;
+  for (const engine::EvictPod& pod : set.pods) {
+    if (!ports_.may_write()) {
+      obstacle = "not the leader";
+      break;
+    }
+    const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
+    if (answer.ok() && answer->status == kTooManyRequests) {
+      obstacle = "evicting " + pod.pod.key.ToString() +
+                 " is refused, so none is evicted: " + JudgeAnswer(pod, answer).message;
+      break;
+    }
+  }
+  if (!obstacle.empty()) {
+    ports_.warn(obstacle);
+    for (const engine::EvictPod& pod : set.pods) {
+      ports_.report({pod.id, OutcomeKind::kRetry, obstacle});
+    }
+    return;
+  }
+  for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,127 @@
+// PodWriter: carries out what the engine wants done to pods, against an API server.
+//
+//   Perform ──▶ a queue per pod, in order ──▶ workers, bindings first ──▶ Call ──▶ Outcome
+//                     ▲                                                    │
+//                     └──── not before a while ──── 429, 5xx, unknown: GET the pod, then decide
+//
+// An outcome that is unknown is settled by looking at the pod before anything is tried again. No
+// write leaves once `may_write` says no. Evictions given together are all tried dry first: a
+// PodDisruptionBudget that protects one of them spares all.
+//
+// Perform may be called from any thread; outcomes are reported from the workers.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "engine/ports.hpp"
+#include "kube/api_caller.hpp"
+#include "kube/pod_writes.hpp"
+
+namespace muster::kube {
+
+// The newest resourceVersion of every pod that was seen. Shared by reader and writer.
+class PodVersions {
+ public:
+  // An older one than the known changes nothing.
+  void Note(const cluster::PodUid& uid, int64_t version);
+  void Forget(const cluster::PodUid& uid);
+  int64_t Find(const cluster::PodUid& uid) const;  // 0: not known
+
+ private:
+  mutable cluster::Mutex mu_;
+  std::unordered_map<cluster::PodUid, int64_t> versions_ MUSTER_GUARDED_BY(mu_);
+};
+
+struct PodWriterOptions {
+  int workers = 32;  // calls at a time
+  int attempts = 5;  // of one action, before the engine hears that it did not work
+  std::chrono::milliseconds backoff_first{250};
+  std::chrono::milliseconds backoff_max{8'000};
+};
+
+class PodWriter final : public engine::ActionPort {
+ public:
+  struct Ports {
+    ApiCaller& api;
+    PodVersions& versions;
+    // False: not the leader, or not for much longer.
+    std::function<bool()> may_write;
+    std::function<void(const engine::Outcome&)> report;
+    // Statuses and events: for those who write them. From the thread that called Perform.
+    std::function<void(const engine::PatchGang&)> gang_status;
+    std::function<void(const engine::EmitEvent&)> event;
+    std::function<void(const std::string&)> warn;
+  };
+
+  PodWriter(Ports ports, PodWriterOptions options, uint64_t seed);
+  ~PodWriter() override;  // Stop()
+  PodWriter(const PodWriter&) = delete;
+  PodWriter& operator=(const PodWriter&) = delete;
+
+  void Start();
+  // Drops what has not begun, waits for what has. Idempotent.
+  void Stop();
+
+  void Perform(const std::vector<engine::Action>& actions) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Job {
+    PodWrite write;
+    int attempt = 0;
+  };
+  // Evictions that are tried dry before the first of them is meant.
+  struct EvictionSet {
+    std::vector<engine::EvictPod> pods;
+  };
+  // What one worker takes: the pod whose first job is next, or a set of evictions.
+  struct Turn {
+    std::string uid;
+    std::shared_ptr<EvictionSet> evictions;
+  };
+
+  void Work();
+  // Null when stopped.
+  std::optional<Turn> NextTurn();
+  void ReadyDelayed() MUSTER_REQUIRES(mu_);
+  void Enqueue(PodWrite write);
+  void Ready(const std::string& uid) MUSTER_REQUIRES(mu_);
+
+  void RunFirstJob(const std::string& uid);
+  // Nothing: not settled, to be tried again after `wait`.
+  std::optional<engine::Outcome> Attempt(const Job& job, std::chrono::milliseconds& wait);
+  Verdict LookAndJudge(const PodWrite& write, const Verdict& answer);
+  std::optional<cluster::Pod> ReadPodFrom(const std::string& body);
+  std::chrono::milliseconds BackOff(int attempt);
+  void RunEvictions(const EvictionSet& set);
+
+  const Ports ports_;
+  const PodWriterOptions options_;
+  std::vector<std::thread> threads_;
+
+  cluster::Mutex mu_;
+  cluster::CondVar changed_;
+  bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
+  uint64_t nonce_ MUSTER_GUARDED_BY(mu_) = 0;
+  std::mt19937_64 random_ MUSTER_GUARDED_BY(mu_);
+  // By UID: the first job is running or waits for its turn.
+  std::unordered_map<std::string, std::deque<Job>> jobs_ MUSTER_GUARDED_BY(mu_);
+  std::deque<Turn> urgent_ MUSTER_GUARDED_BY(mu_);  // bindings
+  std::deque<Turn> ready_ MUSTER_GUARDED_BY(mu_);   // everything else
+  std::multimap<Clock::time_point, std::string> delayed_ MUSTER_GUARDED_BY(mu_);
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,227 @@
+#include "kube/pod_writes.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
+
+namespace muster::kube {
+
+using cluster::Pod;
+using cluster::Result;
+using engine::OutcomeKind;
+
+namespace {
+
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kUnprocessable = 422;
+constexpr int kTooManyRequests = 429;
+
+constexpr const char* kStrategicMerge = "application/strategic-merge-patch+json";
+constexpr const char* kMerge = "application/merge-patch+json";
+
+std::string PodPath(const engine::PodRef& pod) {
+  return "/api/v1/namespaces/" + pod.key.ns + "/pods/" + pod.key.name;
+}
+
+// {"metadata":{"uid":…, and the caller goes on inside metadata.
+JsonWriter& BeginPatch(JsonWriter& json, const engine::PodRef& pod) {
+  return json.BeginObject().Key("metadata").BeginObject().Key("uid").Text(pod.uid.text());
+}
+
+ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation, uint64_t value) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(pod)};
+  request.content_type = kMerge;
+  JsonWriter json(request.body);
+  BeginPatch(json, pod).Key("annotations").BeginObject();
+  json.TextKey(annotation).Text(std::to_string(value)).EndObject().EndObject().EndObject();
+  return request;
+}
+
+ApiRequest Make(const engine::Nominate& action, const WriteContext& /*context*/) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod) + "/status"};
+  request.content_type = kMerge;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod).EndObject().Key("status").BeginObject().Key("nominatedNodeName");
+  if (action.node.empty()) {
+    json.Null();
+  } else {
+    json.Text(action.node);
+  }
+  json.EndObject().EndObject();
+  return request;
+}
+
+ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*/) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
+  request.content_type = kStrategicMerge;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod).EndObject().Key("spec").BeginObject();
+  json.Key("schedulingGates").BeginArray().BeginObject();
+  json.Key("$patch").Text("delete").Key("name").Text(cluster::kGangGate);
+  json.EndObject().EndArray().EndObject().EndObject();
+  return request;
+}
+
+ApiRequest Make(const engine::WakePod& action, const WriteContext& context) {
+  return AnnotationPatch(action.pod, kWakeAnnotation, context.nonce);
+}
+
+std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
+  std::string text;
+  for (const cluster::GpuIndex gpu : gpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(gpu.value);
+  }
+  return text;
+}
+
+ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
+  ApiRequest request{
+      .method = Method::kPost, .lane = Lane::kBind, .path = PodPath(action.pod) + "/binding"};
+  JsonWriter json(request.body);
+  json.BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Binding");
+  json.Key("metadata").BeginObject().Key("name").Text(action.pod.key.name);
+  json.Key("namespace").Text(action.pod.key.ns).Key("uid").Text(action.pod.uid.text());
+  if (context.resource_version > 0) {
+    json.Key("resourceVersion").Text(std::to_string(context.resource_version));
+  }
+  json.Key("annotations").BeginObject().TextKey(kBoundByAnnotation).Text("muster");
+  if (!action.gpus.empty()) json.TextKey(cluster::kGpusAnnotation).Text(GpuList(action.gpus));
+  json.EndObject().EndObject();
+  json.Key("target").BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Node");
+  json.Key("name").Text(action.node).EndObject().EndObject();
+  return request;
+}
+
+ApiRequest Make(const engine::EvictPod& action, const WriteContext& context) {
+  ApiRequest request{.method = Method::kPost, .path = PodPath(action.pod) + "/eviction"};
+  JsonWriter json(request.body);
+  json.BeginObject().Key("apiVersion").Text("policy/v1").Key("kind").Text("Eviction");
+  json.Key("metadata").BeginObject().Key("name").Text(action.pod.key.name);
+  json.Key("namespace").Text(action.pod.key.ns).EndObject();
+  json.Key("deleteOptions").BeginObject().Key("preconditions").BeginObject();
+  json.Key("uid").Text(action.pod.uid.text()).EndObject();
+  if (context.dry_run) json.Key("dryRun").BeginArray().Text("All").EndArray();
+  json.EndObject().EndObject();
+  return request;
+}
+
+// The `message` of a Status, or the beginning of what came instead.
+std::string MessageOf(const ApiReply& reply) {
+  constexpr size_t kShown = 300;
+  std::string text = "HTTP " + std::to_string(reply.status);
+  const Result<Json> json = Json::Parse(reply.body, size_t{1} << 20, "status");
+  if (!json.ok()) return text;
+  JsonProblems problems;
+  const JsonView status(json->root(), "status", problems);
+  const std::string_view message = status.Get("message").Text();
+  if (!message.empty()) text += ": " + std::string(message.substr(0, kShown));
+  return text;
+}
+
+bool IsSo(const engine::Nominate& action, const Pod& pod) {
+  return pod.nominated_node == action.node;
+}
+bool IsSo(const engine::RemoveGate& /*action*/, const Pod& pod) { return !pod.gated_by_muster(); }
+bool IsSo(const engine::WakePod& /*action*/, const Pod& /*pod*/) { return false; }
+bool IsSo(const engine::BindPod& action, const Pod& pod) { return pod.node_name == action.node; }
+bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) {
+  return pod.deleting || pod.terminal();
+}
+
+// Why the pod as it is will never take the write; empty: it may.
+std::string Obstacle(const PodWrite& write, const Pod& pod) {
+  if (std::holds_alternative<engine::EvictPod>(write)) return {};
+  if (pod.bound()) return "bound to " + pod.node_name;
+  if (pod.deleting) return "being deleted";
+  if (pod.terminal()) return "has ended";
+  if (std::holds_alternative<engine::BindPod>(write) && !pod.gates.empty()) {
+    return "held by gate " + pod.gates.front();
+  }
+  return {};
+}
+
+}  // namespace
+
+const engine::PodRef& PodOf(const PodWrite& write) {
+  return std::visit([](const auto& one) -> const engine::PodRef& { return one.pod; }, write);
+}
+
+engine::ActionId IdOf(const PodWrite& write) {
+  return std::visit([](const auto& one) { return one.id; }, write);
+}
+
+std::string Describe(const PodWrite& write) {
+  const std::string pod = PodOf(write).key.ToString();
+  if (const auto* nominate = std::get_if<engine::Nominate>(&write)) {
+    if (nominate->node.empty()) return "clear the nomination of " + pod;
+    return "nominate " + pod + " for " + nominate->node;
+  }
+  if (const auto* bind = std::get_if<engine::BindPod>(&write)) {
+    return "bind " + pod + " to " + bind->node;
+  }
+  if (std::holds_alternative<engine::RemoveGate>(write)) return "release " + pod;
+  if (std::holds_alternative<engine::EvictPod>(write)) return "evict " + pod;
+  return "wake " + pod;
+}
+
+ApiRequest RequestOf(const PodWrite& write, const WriteContext& context) {
+  return std::visit([&](const auto& one) { return Make(one, context); }, write);
+}
+
+ApiRequest GetPod(const engine::PodRef& pod) {
+  return {.method = Method::kGet, .path = PodPath(pod)};
+}
+
+ApiRequest FenceRequest(const engine::PodRef& pod, uint64_t epoch) {
+  return AnnotationPatch(pod, kEpochAnnotation, epoch);
+}
+
+Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
+  if (!answer.ok()) {
+    return {Standing::kLook, OutcomeKind::kRetry, answer.error().ToString()};
+  }
+  if (answer->ok()) return {};
+  std::string message = MessageOf(*answer);
+  switch (answer->status) {
+    case kNotFound:
+      return {Standing::kSettled, OutcomeKind::kGone, std::move(message)};
+    case kTooManyRequests:
+      // An eviction that a PodDisruptionBudget refuses is for the engine to wait for.
+      if (std::holds_alternative<engine::EvictPod>(write) && !answer->retry_after) {
+        return {Standing::kSettled, OutcomeKind::kRetry, std::move(message)};
+      }
+      return {Standing::kLater, OutcomeKind::kRetry, std::move(message)};
+    case kConflict:
+    case kUnprocessable:
+      return {Standing::kLook, OutcomeKind::kConflict, std::move(message)};
+    case kForbidden:
+      return {Standing::kSettled, OutcomeKind::kRefused, std::move(message)};
+    default:
+      if (answer->status >= 500) return {Standing::kLook, OutcomeKind::kRetry, std::move(message)};
+      return {Standing::kLook, OutcomeKind::kRefused, std::move(message)};
+  }
+}
+
+Verdict JudgePod(const PodWrite& write, const std::optional<Pod>& pod, const Verdict& answer) {
+  if (!pod || pod->uid != PodOf(write).uid) {
+    return {Standing::kSettled, OutcomeKind::kGone, "the pod does not exist any more"};
+  }
+  if (std::visit([&](const auto& one) { return IsSo(one, *pod); }, write)) return {};
+  if (std::string obstacle = Obstacle(write, *pod); !obstacle.empty()) {
+    return {Standing::kSettled, OutcomeKind::kConflict, std::move(obstacle)};
+  }
+  // Refused for what it says, not for when: the same write fails again.
+  if (answer.kind == OutcomeKind::kRefused) {
+    return {Standing::kSettled, OutcomeKind::kRefused, answer.message};
+  }
+  return {Standing::kLater, OutcomeKind::kRetry, answer.message};
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,67 @@
+// The writes that muster makes to pods: the request of each action, and what its answer, or the pod
+// looked at afterwards, says about it. Pure functions.
+//
+// Every write names the UID that it is meant for, so that a pod created anew under the same name is
+// never touched; a Binding names the resourceVersion too. That version is the fence between two
+// leaders: a new one rewrites an annotation of every pod that it found nominated, after which a
+// Binding that its predecessor sent late is refused (extender/README: High availability).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cluster/pod.hpp"
+#include "engine/actions.hpp"
+#include "kube/api_caller.hpp"
+
+namespace muster::kube {
+
+// Written to make kube-scheduler look at an ungated pod again. Any other value than before will do.
+inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
+// Written with every Binding that muster makes, also of pods without GPUs.
+inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
+// The term of the leader that took a nominated pod over.
+inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
+
+using PodWrite = std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod,
+                              engine::BindPod, engine::EvictPod>;
+
+struct WriteContext {
+  int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known
+  uint64_t nonce = 0;            // for kWakeAnnotation
+  bool dry_run = false;          // evictions only
+};
+
+const engine::PodRef& PodOf(const PodWrite& write);
+engine::ActionId IdOf(const PodWrite& write);
+// "bind team-a/train-3 to node-7", for logs.
+std::string Describe(const PodWrite& write);
+
+ApiRequest RequestOf(const PodWrite& write, const WriteContext& context);
+ApiRequest GetPod(const engine::PodRef& pod);
+// The epoch annotation of a pod that a new leader found nominated.
+ApiRequest FenceRequest(const engine::PodRef& pod, uint64_t epoch);
+
+// What the answer to a write says.
+//   kSettled  the outcome is known
+//   kLook     it is not: the pod must be looked at
+//   kLater    nothing was done; try again after a while
+enum class Standing { kSettled, kLook, kLater };
+
+struct Verdict {
+  Standing standing = Standing::kSettled;
+  engine::OutcomeKind kind = engine::OutcomeKind::kDone;
+  std::string message = {};
+};
+
+// `answer`: what Call gave.
+Verdict JudgeAnswer(const PodWrite& write, const cluster::Result<ApiReply>& answer);
+
+// The pod as it is now; nothing when it does not exist. `answer` is what had to be settled. kLater
+// means that the write has not happened and may be tried again.
+Verdict JudgePod(const PodWrite& write, const std::optional<cluster::Pod>& pod,
+                 const Verdict& answer);
+
+}  // namespace muster::kube

@@ -1,0 +1,294 @@
+#include "kube/reflector.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "kube/json.hpp"
+
+namespace muster::kube {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::MutexLock;
+using cluster::Result;
+using std::chrono::milliseconds;
+
+namespace {
+
+// A list may take long where there are 100,000 pods.
+constexpr milliseconds kListTimeout{60'000};
+constexpr size_t kMaxPageBytes = size_t{256} << 20;
+// Watches in a row that ended at once and brought nothing, before the list is read again: an API
+// server that has lost its place answers like that instead of 410.
+constexpr int kEmptyWatches = 3;
+
+constexpr int kNotFound = 404;
+constexpr int kGone = 410;
+
+// Opaque, but it comes back in a URL: everything that has a meaning there is escaped.
+std::string Escaped(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
+Error Refused(const ApiReply& reply) {
+  constexpr size_t kShown = 200;
+  return {Code::kUnavailable,
+          "HTTP " + std::to_string(reply.status) + ": " + reply.body.substr(0, kShown), ""};
+}
+
+}  // namespace
+
+Reflector::Reflector(Resource resource, Ports ports, ReflectorOptions options, uint64_t seed)
+    : resource_(std::move(resource)), ports_(std::move(ports)), options_(options), random_(seed) {}
+
+Reflector::~Reflector() = default;
+
+void Reflector::Stop() {
+  const MutexLock lock(mu_);
+  stopping_ = true;
+  if (stream_) stream_->Stop();
+  stopped_.NotifyAll();
+}
+
+bool Reflector::stopping() {
+  const MutexLock lock(mu_);
+  return stopping_;
+}
+
+milliseconds Reflector::age() const {
+  const Clock::rep heard = heard_;
+  if (heard == 0) return milliseconds(0);
+  const auto since = Clock::now().time_since_epoch() - Clock::duration(heard);
+  return std::chrono::duration_cast<milliseconds>(since);
+}
+
+void Reflector::Run() {
+  Next next = Next::kList;
+  while (!stopping()) {
+    if (next == Next::kList) {
+      if (!List()) {
+        BackOff(std::exchange(retry_after_, milliseconds(0)));
+        continue;
+      }
+      if (!synced_.exchange(true)) ports_.synced();
+    }
+    next = Watch();
+    if (next == Next::kWatchAgain) BackOff(std::exchange(retry_after_, milliseconds(0)));
+  }
+}
+
+// 1. Page after page. 2. What was known and is not in it is gone. A continuation that has become
+// too old starts the list again, in one piece.
+bool Reflector::List() {
+  std::unordered_set<std::string> seen;
+  const std::string paged = "?limit=" + std::to_string(options_.page);
+  std::string query = paged;
+  while (!stopping()) {
+    bool gone = false;
+    const Result<std::string> token = ListPage(query, seen, gone);
+    if (!token.ok()) {
+      if (gone && query != "?") {
+        seen.clear();
+        query = "?";
+        continue;
+      }
+      Warn("list failed, it is tried again: " + token.error().ToString());
+      return false;
+    }
+    if (!token->empty()) {
+      query = paged + "&continue=" + Escaped(*token);
+      continue;
+    }
+    ForgetUnseen(seen);
+    ++lists_;
+    failures_ = 0;
+    empty_watches_ = 0;
+    return true;
+  }
+  return false;
+}
+
+Result<std::string> Reflector::ListPage(const std::string& query,
+                                        std::unordered_set<std::string>& seen, bool& gone) {
+  const Result<ApiReply> reply = ports_.api.Call({.method = Method::kGet,
+                                                  .lane = Lane::kList,
+                                                  .path = resource_.path + query,
+                                                  .timeout = kListTimeout});
+  if (!reply.ok()) return reply.error();
+  Heard();
+  if (reply->status == kNotFound) {
+    // The resource itself has gone, with all its objects (a CRD was deleted).
+    version_.clear();
+    ForgetUnseen({});
+    return Refused(*reply);
+  }
+  gone = reply->status == kGone;
+  retry_after_ = reply->retry_after.value_or(milliseconds(0));
+  if (!reply->ok()) return Refused(*reply);
+
+  const Result<Json> json = Json::Parse(reply->body, kMaxPageBytes, resource_.name);
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView list(json->root(), resource_.name, problems);
+  if (!list.ExpectObject()) return problems.first();
+  const JsonView metadata = list.Get("metadata");
+  const JsonView version = metadata.Get("resourceVersion");
+  std::string list_version(version.RequiredText());
+  std::string token(metadata.Get("continue").Text());
+  if (!problems.none()) return problems.first();
+  ReadPage(list, seen);
+  if (!problems.none()) return problems.first();
+  version_ = std::move(list_version);
+  return token;
+}
+
+void Reflector::ReadPage(const JsonView& list, std::unordered_set<std::string>& seen) {
+  const JsonView items = list.Get("items");
+  items.Items([&](const JsonView& item) {
+    if (item.ExpectObject()) Upsert(item.node(), &seen);
+  });
+}
+
+void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
+  std::vector<std::string> gone;
+  for (const auto& [name, uid] : uids_) {
+    if (!seen.contains(name)) gone.push_back(name);
+  }
+  // The order of a hash table is nobody's business.
+  std::sort(gone.begin(), gone.end());
+  for (const std::string& name : gone) {
+    const auto found = uids_.find(name);
+    ports_.apply(resource_.removed(found->second));
+    uids_.erase(found);
+  }
+}
+
+void Reflector::Upsert(const JsonNode& object, std::unordered_set<std::string>* seen) {
+  const Result<Observed> observed = resource_.decode(object);
+  if (!observed.ok()) {
+    Warn("an object is left out: " + observed.error().ToString());
+    return;
+  }
+  std::string& uid = uids_[observed->name];
+  if (!uid.empty() && uid != observed->uid) ports_.apply(resource_.removed(uid));
+  uid = observed->uid;
+  if (seen != nullptr) seen->insert(observed->name);
+  ports_.apply(observed->fact);
+}
+
+void Reflector::Remove(const JsonNode& object) {
+  const Result<Observed> observed = resource_.decode(object);
+  if (!observed.ok()) {
+    Warn("a deleted object cannot be identified: " + observed.error().ToString());
+    return;
+  }
+  const auto found = uids_.find(observed->name);
+  if (found != uids_.end() && found->second == observed->uid) uids_.erase(found);
+  ports_.apply(resource_.removed(observed->uid));
+}
+
+Reflector::Next Reflector::Watch() {
+  const int64_t longest = options_.watch_for.count() * 2;
+  const auto wanted =
+      std::uniform_int_distribution<int64_t>(options_.watch_for.count(), longest)(random_);
+  std::shared_ptr<ApiStream> stream = ports_.api.OpenStream();
+  {
+    const MutexLock lock(mu_);
+    if (stopping_) return Next::kWatch;
+    stream_ = stream;
+  }
+  Next next = Next::kWatch;
+  bool any = false;
+  WatchStream events([&](const WatchEvent& event) { return TakeEvent(event, next, any); });
+  const Result<ApiReply> end = stream->Run(
+      resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_) +
+          "&timeoutSeconds=" + std::to_string(wanted),
+      [&](std::string_view bytes) { return events.Feed(bytes); },
+      std::chrono::seconds(wanted) + options_.grace);
+  {
+    const MutexLock lock(mu_);
+    stream_.reset();
+    if (stopping_) return Next::kWatch;
+  }
+  if (next != Next::kWatch) return next;
+  return AfterWatch(end, events.problem(), any);
+}
+
+bool Reflector::TakeEvent(const WatchEvent& event, Next& next, bool& any) {
+  Heard();
+  switch (event.kind) {
+    case WatchKind::kAdded:
+    case WatchKind::kModified:
+      Upsert(*event.object, nullptr);
+      break;
+    case WatchKind::kDeleted:
+      Remove(*event.object);
+      break;
+    case WatchKind::kBookmark:
+      break;
+    case WatchKind::kError:
+      next = event.status_code == kGone ? Next::kList : Next::kWatchAgain;
+      Warn("watch refused with code " + std::to_string(event.status_code) + ": " + event.message);
+      return false;
+  }
+  any = true;
+  failures_ = 0;
+  if (!event.resource_version.empty()) version_ = event.resource_version;
+  return true;
+}
+
+Reflector::Next Reflector::AfterWatch(const Result<ApiReply>& end, const std::string& problem,
+                                      bool any) {
+  if (!problem.empty()) {
+    Warn("watch left, the list is read again: " + problem);
+    return Next::kList;
+  }
+  if (!end.ok()) {
+    Warn("watch broken off, it is resumed: " + end.error().ToString());
+    return Next::kWatchAgain;
+  }
+  if (end->status == kGone || end->status == kNotFound) return Next::kList;
+  if (end->status != 200) {
+    retry_after_ = end->retry_after.value_or(milliseconds(0));
+    Warn("watch refused, it is tried again: " + Refused(*end).message);
+    return Next::kWatchAgain;
+  }
+  // The server ended it in order. Not even a bookmark came: it may have lost its place.
+  empty_watches_ = any ? 0 : empty_watches_ + 1;
+  if (any) return Next::kWatch;
+  return empty_watches_ >= kEmptyWatches ? Next::kList : Next::kWatchAgain;
+}
+
+void Reflector::Warn(const std::string& what) { ports_.warn(resource_.name + ": " + what); }
+
+void Reflector::BackOff(milliseconds at_least) {
+  const int doublings = std::min(failures_++, 10);
+  const milliseconds most =
+      std::min(options_.backoff_first * (1 << doublings), options_.backoff_max);
+  const milliseconds wait =
+      at_least + milliseconds(std::uniform_int_distribution<int64_t>(0, most.count())(random_));
+  const auto until = Clock::now() + wait;
+  const MutexLock lock(mu_);
+  while (!stopping_) {
+    const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return;
+    stopped_.WaitFor(mu_, left);
+  }
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,117 @@
+// Reflector: keeps its reader's picture of one resource equal to the API server's.
+//
+//   LIST (pages) ──▶ facts, removals of what is not there any more ──▶ synced
+//   WATCH from the list's version ──▶ facts as they come; ended or broken: resumed where it was
+//   410 Gone, or three watches in a row that bring nothing ──▶ LIST again
+//
+// It never asks for resourceVersion=0: that may be answered from a cache older than what this
+// process has seen or done. Names keep their UIDs, so that an object that was deleted and created
+// anew between two looks is reported as removed first. What is told twice is told again: facts are
+// idempotent.
+//
+// Run belongs to one thread; everything else may be called from any.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cluster/mutex.hpp"
+#include "cluster/result.hpp"
+#include "kube/api_caller.hpp"
+#include "kube/resource.hpp"
+#include "kube/watch_stream.hpp"
+
+namespace muster::kube {
+
+struct ReflectorOptions {
+  int64_t page = 500;  // objects of one LIST call
+  // A watch is asked to end after this to twice this, so that watches do not end together.
+  std::chrono::seconds watch_for{300};
+  // A stream on which nothing came for this much longer than it should have lasted is dead.
+  std::chrono::seconds grace{30};
+  // After a failure: first × 2^(failures - 1), at most `backoff_max`, of it a random part.
+  std::chrono::milliseconds backoff_first{500};
+  std::chrono::milliseconds backoff_max{30'000};
+};
+
+class Reflector {
+ public:
+  struct Ports {
+    ApiCaller& api;
+    // Called on the thread of Run, in order.
+    std::function<void(const engine::Fact&)> apply;
+    // Said when the picture is whole for the first time.
+    std::function<void()> synced;
+    // One line for the log: what went wrong and what is done about it.
+    std::function<void(const std::string&)> warn;
+  };
+
+  Reflector(Resource resource, Ports ports, ReflectorOptions options, uint64_t seed);
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  // Returns after Stop.
+  void Run();
+  void Stop();
+
+  const Resource& resource() const { return resource_; }
+  bool synced() const { return synced_; }
+  int64_t lists() const { return lists_; }
+  // How long ago the API server last said anything on this resource; 0 before it ever did.
+  std::chrono::milliseconds age() const;
+
+ private:
+  enum class Next { kWatch, kWatchAgain, kList };
+  using Clock = std::chrono::steady_clock;
+
+  bool List();
+  // One page; the token of the next one, or an error. `gone` is set when a continuation is refused
+  // because it is too old.
+  cluster::Result<std::string> ListPage(const std::string& query,
+                                        std::unordered_set<std::string>& seen, bool& gone);
+  void ReadPage(const JsonView& list, std::unordered_set<std::string>& seen);
+  void ForgetUnseen(const std::unordered_set<std::string>& seen);
+  void Upsert(const JsonNode& object, std::unordered_set<std::string>* seen);
+  void Remove(const JsonNode& object);
+
+  Next Watch();
+  bool TakeEvent(const WatchEvent& event, Next& next, bool& any);
+  Next AfterWatch(const cluster::Result<ApiReply>& end, const std::string& problem, bool any);
+
+  void Heard() { heard_ = Clock::now().time_since_epoch().count(); }
+  void Warn(const std::string& what);
+  // Waits, a little longer after each failure in a row; at once when stopped.
+  void BackOff(std::chrono::milliseconds at_least);
+  bool stopping();
+
+  const Resource resource_;
+  const Ports ports_;
+  const ReflectorOptions options_;
+
+  std::atomic<bool> synced_{false};
+  std::atomic<int64_t> lists_{0};
+  std::atomic<Clock::rep> heard_{0};
+
+  cluster::Mutex mu_;
+  cluster::CondVar stopped_;
+  bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
+  std::shared_ptr<ApiStream> stream_ MUSTER_GUARDED_BY(mu_);
+
+  // The thread of Run's.
+  std::mt19937_64 random_;
+  std::string version_;                                // where to watch from
+  std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
+  int failures_ = 0;                                   // in a row
+  int empty_watches_ = 0;                              // in a row
+  std::chrono::milliseconds retry_after_{0};           // what the server asked for last
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,34 @@
+// Resource: one kind of object as the API server serves it, and how its objects become facts.
+// Plain values; the functions are pure.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cluster/result.hpp"
+#include "engine/facts.hpp"
+#include "kube/json.hpp"
+
+namespace muster::kube {
+
+// An object that was read.
+struct Observed {
+  std::string uid;
+  std::string name;  // "namespace/name", or "name" where there are no namespaces
+  engine::Fact fact;
+};
+
+struct Resource {
+  std::string name;  // for people: "pods", "podgroups.scheduling.x-k8s.io"
+  std::string path;  // "/api/v1/pods"
+  // An error: the object cannot be identified, or is none of this kind.
+  std::function<cluster::Result<Observed>(const JsonNode& object)> decode;
+  std::function<engine::Fact(const std::string& uid)> removed;
+};
+
+Resource NodeResource();
+Resource PodResource();
+// `api_version` as in "scheduling.x-k8s.io/v1alpha1".
+Resource PodGroupResource(const std::string& api_version);
+
+}  // namespace muster::kube

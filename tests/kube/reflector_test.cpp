@@ -1,0 +1,264 @@
+#include "kube/reflector.hpp"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_api.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::MutexLock;
+using cluster::Result;
+
+std::string Node(const std::string& name, const std::string& uid, int version) {
+  return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + R"(","uid":")" + uid +
+         R"(","resourceVersion":")" + std::to_string(version) + R"("}})";
+}
+
+std::string List(int version, const std::vector<std::string>& items,
+                 const std::string& token = "") {
+  std::string text = R"({"kind":"NodeList","metadata":{"resourceVersion":")" +
+                     std::to_string(version) + R"(","continue":")" + token + R"("},"items":[)";
+  for (size_t i = 0; i < items.size(); ++i) text += (i > 0 ? "," : "") + items[i];
+  return text + "]}";
+}
+
+std::string Event(const std::string& type, const std::string& object) {
+  return R"({"type":")" + type + R"(","object":)" + object + "}\n";
+}
+
+// What one watch brings, and how it ends; without an end it stays open until Stop.
+struct Script {
+  std::string body;
+  std::optional<Result<ApiReply>> end;
+};
+
+// An API server of nodes: lists come from FakeApi, watches from scripts, in order; after the last
+// one a watch stays open and brings nothing.
+class Server {
+ public:
+  Server() {
+    api.OnStream([this] { return std::make_unique<Stream>(*this); });
+  }
+
+  // What the reflector told, as "+name/uid" and "-uid".
+  std::vector<std::string> told() {
+    const MutexLock lock(mu_);
+    return told_;
+  }
+  // The queries of watches, in order.
+  std::vector<std::string> watches() {
+    const MutexLock lock(mu_);
+    return watches_;
+  }
+  void Watch(Script script) {
+    const MutexLock lock(mu_);
+    scripts_.push_back(std::move(script));
+  }
+  // Runs a reflector until the last script has been played and a watch waits.
+  void Play() {
+    Reflector reflector(NodeResource(),
+                        {.api = api,
+                         .apply = [this](const engine::Fact& fact) { Told(fact); },
+                         .synced = [this] { ++synced; },
+                         .warn = [](const std::string&) {}},
+                        {.page = 2,
+                         .watch_for = std::chrono::seconds(300),
+                         .grace = std::chrono::seconds(30),
+                         .backoff_first = std::chrono::milliseconds(1),
+                         .backoff_max = std::chrono::milliseconds(2)},
+                        1);
+    std::thread thread([&] { reflector.Run(); });
+    {
+      const MutexLock lock(mu_);
+      while (!waiting_) changed_.Wait(mu_);
+    }
+    reflector.Stop();
+    thread.join();
+    lists = reflector.lists();
+  }
+
+  FakeApi api;
+  std::atomic<int> synced{0};
+  int64_t lists = 0;
+
+ private:
+  class Stream final : public ApiStream {
+   public:
+    explicit Stream(Server& server) : server_(server) {}
+    Result<ApiReply> Run(const std::string& path, const std::function<bool(std::string_view)>& take,
+                         std::chrono::milliseconds /*silence*/) override {
+      Script script;
+      {
+        const MutexLock lock(server_.mu_);
+        server_.watches_.push_back(path.substr(path.find("resourceVersion=")));
+        if (!server_.scripts_.empty()) {
+          script = std::move(server_.scripts_.front());
+          server_.scripts_.pop_front();
+        }
+      }
+      const bool go_on = script.body.empty() || take(script.body);
+      if (script.end) return *script.end;
+      if (!go_on) return ApiReply{.status = 200};
+      const MutexLock lock(server_.mu_);
+      server_.waiting_ = true;
+      server_.changed_.NotifyAll();
+      while (!stopped_) server_.changed_.Wait(server_.mu_);
+      return ApiReply{.status = 200};
+    }
+    void Stop() override {
+      const MutexLock lock(server_.mu_);
+      stopped_ = true;
+      server_.changed_.NotifyAll();
+    }
+
+   private:
+    Server& server_;
+    bool stopped_ = false;
+  };
+
+  void Told(const engine::Fact& fact) {
+    const MutexLock lock(mu_);
+    if (const auto* node = std::get_if<cluster::Node>(&fact)) {
+      told_.push_back("+" + node->name + "/" + node->uid.text());
+    } else {
+      told_.push_back("-" + std::get<engine::NodeRemoved>(fact).uid.text());
+    }
+  }
+
+  cluster::Mutex mu_;
+  cluster::CondVar changed_;
+  std::vector<std::string> told_;
+  std::vector<std::string> watches_;
+  std::deque<Script> scripts_;
+  bool waiting_ = false;
+};
+
+const ApiReply kEnded{.status = 200};
+using Texts = std::vector<std::string>;
+
+TEST_CASE("a list is read page by page and then watched from its version", "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2",
+                Reply(200, List(10, {Node("a", "1", 3), Node("b", "2", 4)}, "x/y=")));
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2&continue=x%2Fy%3D",
+                Reply(200, List(10, {Node("c", "3", 5)})));
+  server.Watch({Event("ADDED", Node("d", "4", 11)) + Event("MODIFIED", Node("a", "1", 12)) +
+                    Event("DELETED", Node("b", "2", 13)),
+                kEnded});
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1", "+b/2", "+c/3", "+d/4", "+a/1", "-2"});
+  CHECK(server.synced == 1);
+  REQUIRE(server.watches().size() == 2);
+  CHECK_THAT(server.watches()[0], Catch::StartsWith("resourceVersion=10&"));
+  CHECK_THAT(server.watches()[1], Catch::StartsWith("resourceVersion=13&"));
+}
+
+TEST_CASE("a watch broken off is resumed where it was, also from a bookmark", "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch({Event("BOOKMARK", Node("", "", 40)), NoConnection()});
+  server.Watch({"", Result<ApiReply>(Refusal(500, "not now"))});
+  server.Play();
+  CHECK(server.told().empty());
+  CHECK(server.lists == 1);
+  REQUIRE(server.watches().size() == 3);
+  CHECK_THAT(server.watches()[1], Catch::StartsWith("resourceVersion=40&"));
+  CHECK_THAT(server.watches()[2], Catch::StartsWith("resourceVersion=40&"));
+}
+
+TEST_CASE("after 410 the list is read again and what has gone is told", "[kube][reflector]") {
+  const Script by_event{
+      R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"
+      "\n",
+      kEnded};
+  const Script by_status{"", Result<ApiReply>(Refusal(410, "too old"))};
+  for (const Script& gone : {by_event, by_status}) {
+    Server server;
+    server.api.Once(Method::kGet, "/api/v1/nodes?limit=2",
+                    Reply(200, List(10, {Node("a", "1", 3), Node("b", "2", 4)})));
+    server.api.On(Method::kGet, "/api/v1/nodes?limit=2",
+                  Reply(200, List(90, {Node("b", "9", 80)})));
+    server.Watch(gone);
+    server.Play();
+    // b was deleted and created anew meanwhile: the old one goes before the new one comes.
+    CHECK(server.told() == Texts{"+a/1", "+b/2", "-2", "+b/9", "-1"});
+    CHECK(server.lists == 2);
+    CHECK_THAT(server.watches().back(), Catch::StartsWith("resourceVersion=90&"));
+    CHECK(server.synced == 1);
+  }
+}
+
+TEST_CASE("an object created anew within one MODIFIED is first removed", "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
+  server.Watch(
+      {Event("MODIFIED", Node("a", "2", 11)) + Event("DELETED", Node("a", "1", 12)), kEnded});
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1", "-1", "+a/2", "-1"});
+}
+
+TEST_CASE("a continuation that is too old starts the list again in one piece",
+          "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2",
+                Reply(200, List(10, {Node("a", "1", 3), Node("b", "2", 4)}, "t")));
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2&continue=t", Refusal(410, "expired"));
+  server.api.On(Method::kGet, "/api/v1/nodes?",
+                Reply(200, List(20, {Node("b", "2", 4), Node("c", "3", 15)})));
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1", "+b/2", "+b/2", "+c/3", "-1"});
+  CHECK_THAT(server.watches().at(0), Catch::StartsWith("resourceVersion=20&"));
+}
+
+TEST_CASE("watches that bring nothing three times over make the list be read again",
+          "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  for (int i = 0; i < 3; ++i) server.Watch({"", kEnded});
+  server.Play();
+  CHECK(server.lists == 2);
+}
+
+TEST_CASE("a list that fails is tried again, and nothing is synced before", "[kube][reflector]") {
+  Server server;
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", NoConnection());
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(429, "slowly"));
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, "{\"kind\":"));
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1"});
+  CHECK(server.synced == 1);
+  for (const std::string& line : server.api.lines()) {
+    CHECK(line.find("resourceVersion=0") == std::string::npos);
+  }
+}
+
+TEST_CASE("one object that makes no sense does not hide the others", "[kube][reflector]") {
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2",
+                Reply(200, List(10, {R"({"kind":"Node","metadata":{}})", Node("b", "2", 4)})));
+  server.Watch({Event("ADDED", R"({"kind":"Node","metadata":{"name":"c"}})") +
+                    Event("ADDED", Node("d", "4", 11)),
+                kEnded});
+  server.Play();
+  CHECK(server.told() == Texts{"+b/2", "+d/4"});
+}
+
+TEST_CASE("when a resource itself goes, so do all its objects", "[kube][reflector]") {
+  Server server;
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(404, "no such resource"));
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(30, {})));
+  server.Watch({"", Result<ApiReply>(Refusal(404, "no such resource"))});
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1", "-1"});
+}
+
+}  // namespace
+}  // namespace muster::kube
