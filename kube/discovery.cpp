@@ -1,0 +1,157 @@
+#include "kube/discovery.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/refusal.hpp"
+
+namespace muster::kube {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+namespace {
+
+constexpr size_t kMaxBytes = size_t{4} * 1024 * 1024;
+constexpr std::string_view kResource = "podgroups";
+
+struct Known {
+  PodGroupFlavour flavour;
+  std::string_view name;
+  std::string_view group;
+  std::array<std::string_view, 3> versions;  // best first
+};
+
+constexpr std::array<Known, 4> kKnown = {{
+    {PodGroupFlavour::kNative, "native", "scheduling.k8s.io", {"v1beta1", "v1alpha3", "v1alpha2"}},
+    {PodGroupFlavour::kSchedulerPlugins,
+     "scheduler-plugins",
+     "scheduling.x-k8s.io",
+     {"v1alpha1", "", ""}},
+    {PodGroupFlavour::kVolcano, "volcano", "scheduling.volcano.sh", {"v1beta1", "", ""}},
+    {PodGroupFlavour::kKai, "kai", "scheduling.run.ai", {"v2alpha2", "", ""}},
+}};
+
+Result<Json> Read(ApiCaller& api, const std::string& path) {
+  ApiRequest request;
+  request.lane = Lane::kList;
+  request.path = path;
+  const Result<ApiReply> reply = api.Call(request);
+  if (!reply.ok()) return reply.error().At(path);
+  if (!reply->ok()) return ErrorOf(*reply).At(path);
+  Result<Json> json = Json::Parse(reply->body, kMaxBytes, path);
+  if (!json.ok()) return Error{Code::kInternal, json.error().ToString(), path};
+  return json;
+}
+
+// Group versions that the server has, as "group/version".
+Result<std::set<std::string>> ReadGroupVersions(ApiCaller& api) {
+  const Result<Json> json = Read(api, "/apis");
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView list(json->root(), "/apis", problems);
+  const JsonView groups = list.Get("groups");
+  std::set<std::string> found;
+  groups.Items([&](const JsonView& group) {
+    const JsonView versions = group.Get("versions");
+    versions.Items([&](const JsonView& version) {
+      found.insert(std::string(version.Get("groupVersion").Text()));
+    });
+  });
+  if (!list.ExpectObject() || !problems.none()) {
+    return Error{Code::kInternal, problems.first().message, problems.first().place};
+  }
+  return found;
+}
+
+// Nothing: this version has no PodGroups.
+Result<std::optional<ServedPodGroups>> ReadVersion(ApiCaller& api, const Known& known,
+                                                   std::string_view version) {
+  ServedPodGroups served{known.flavour, std::string(known.group), std::string(version), false};
+  const Result<Json> json = Read(api, served.path());
+  if (!json.ok()) {
+    // Gone since /apis was read.
+    if (json.error().code == Code::kNotFound) return std::optional<ServedPodGroups>();
+    return json.error();
+  }
+  JsonProblems problems;
+  const JsonView list(json->root(), served.path(), problems);
+  const JsonView resources = list.Get("resources");
+  bool found = false;
+  resources.Items([&](const JsonView& resource) {
+    const JsonView name = resource.Get("name");
+    found = found || name.Text() == kResource;
+    served.has_status = served.has_status || name.Text() == std::string(kResource) + "/status";
+  });
+  if (!list.ExpectObject() || !problems.none()) {
+    return Error{Code::kInternal, problems.first().message, problems.first().place};
+  }
+  return found ? std::optional<ServedPodGroups>(std::move(served)) : std::nullopt;
+}
+
+// A failure of the best version is not answered with the next one: its objects would be read as
+// another version's for as long as that lasts.
+Result<std::optional<ServedPodGroups>> ReadFlavour(ApiCaller& api, const Known& known,
+                                                   const std::set<std::string>& group_versions) {
+  for (const std::string_view version : known.versions) {
+    const std::string group_version = std::string(known.group) + "/" + std::string(version);
+    if (version.empty() || group_versions.count(group_version) == 0) continue;
+    Result<std::optional<ServedPodGroups>> served = ReadVersion(api, known, version);
+    if (!served.ok() || served->has_value()) return served;
+  }
+  return std::optional<ServedPodGroups>();
+}
+
+// "34+" is 34.
+std::optional<int> LeadingNumber(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+const char* ToString(PodGroupFlavour flavour) {
+  const auto* found = std::find_if(kKnown.begin(), kKnown.end(),
+                                   [&](const Known& known) { return known.flavour == flavour; });
+  return found == kKnown.end() ? "" : found->name.data();
+}
+
+Result<ServerVersion> DiscoverVersion(ApiCaller& api) {
+  const Result<Json> json = Read(api, "/version");
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView info(json->root(), "/version", problems);
+  const std::optional<int> major = LeadingNumber(info.Get("major").Text());
+  const std::optional<int> minor = LeadingNumber(info.Get("minor").Text());
+  if (!major || !minor) {
+    return Error{Code::kInternal, "expected a major and a minor version", "/version"};
+  }
+  return ServerVersion{*major, *minor};
+}
+
+Result<PodGroupDiscovery> DiscoverPodGroups(ApiCaller& api) {
+  const Result<std::set<std::string>> group_versions = ReadGroupVersions(api);
+  if (!group_versions.ok()) return group_versions.error();
+  PodGroupDiscovery discovery;
+  for (const Known& known : kKnown) {
+    Result<std::optional<ServedPodGroups>> served = ReadFlavour(api, known, *group_versions);
+    if (!served.ok()) {
+      discovery.unknown.push_back({known.flavour, served.error()});
+    } else if (served->has_value()) {
+      discovery.served.push_back(std::move(**served));
+    }
+  }
+  return discovery;
+}
+
+}  // namespace muster::kube

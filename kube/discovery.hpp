@@ -1,0 +1,57 @@
+// Discovery: which version an API server has and which flavours of PodGroup it serves. A caller
+// polls, for CRDs come and go while Muster runs. Reads only, in Lane::kList; any thread.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "cluster/result.hpp"
+#include "kube/api_caller.hpp"
+
+namespace muster::kube {
+
+struct ServerVersion {
+  int major = 0;
+  int minor = 0;
+  auto operator<=>(const ServerVersion&) const = default;
+};
+
+enum class PodGroupFlavour {
+  kNative,            // scheduling.k8s.io v1beta1, v1alpha3, v1alpha2
+  kSchedulerPlugins,  // scheduling.x-k8s.io v1alpha1
+  kVolcano,           // scheduling.volcano.sh v1beta1
+  kKai,               // scheduling.run.ai v2alpha2
+};
+
+const char* ToString(PodGroupFlavour flavour);
+
+// One flavour as this server serves it.
+struct ServedPodGroups {
+  PodGroupFlavour flavour = PodGroupFlavour::kNative;
+  std::string group;
+  std::string version;
+  bool has_status = false;  // there is a status subresource, to which status must be written
+
+  std::string api_version() const { return group + "/" + version; }
+  // "/apis/scheduling.volcano.sh/v1beta1"; resources are below it.
+  std::string path() const { return "/apis/" + api_version(); }
+  auto operator<=>(const ServedPodGroups&) const = default;
+};
+
+struct PodGroupDiscovery {
+  // A flavour of which the server would not say whether it serves it (its group is served by an
+  // API server behind this one, which is down): nothing changes for who knew it before.
+  struct Unknown {
+    PodGroupFlavour flavour = PodGroupFlavour::kNative;
+    cluster::Error why;
+  };
+  std::vector<ServedPodGroups> served;  // at most one of a flavour, in their order
+  std::vector<Unknown> unknown;
+};
+
+// Errors are those of ApiCaller and of ErrorOf (refusal.hpp); kInternal: the answer makes no sense.
+cluster::Result<ServerVersion> DiscoverVersion(ApiCaller& api);
+cluster::Result<PodGroupDiscovery> DiscoverPodGroups(ApiCaller& api);
+
+}  // namespace muster::kube

@@ -1,0 +1,15 @@
+// What an API server's refusal comes to: its Status object as an Error. Pure.
+#pragma once
+
+#include "cluster/result.hpp"
+#include "kube/api_caller.hpp"
+
+namespace muster::kube {
+
+// Of a reply that is not ok(). "HTTP 403: podgroups is forbidden: …", with the first line of what
+// the server says.
+//   404, 410 kNotFound · 409 kConflict · 401, 403 kForbidden · 408, 429, 5xx kUnavailable
+//   other 4xx kInvalidArgument · anything else kInternal
+cluster::Error ErrorOf(const ApiReply& reply);
+
+}  // namespace muster::kube
