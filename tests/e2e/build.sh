@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
+# A FOLDER is kubernetes/v1.37, kubernetes/v1.34 or kwok. Programs land in build/e2e/bin/<its last part>/, each beside a
+# key: the hash of what it was built from. Where the key still fits, nothing is built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+needed_minor=26
+bin="$(cd ../.. && pwd)/build/e2e/bin"
+parallel="${MUSTER_E2E_JOBS:-2}"
+
+say() { printf '%s\n' "$*"; }
+
+require_go() {
+  local version=""
+  if command -v go >/dev/null; then
+    version="$(cd kubernetes/v1.37 && go env GOVERSION)"
+  fi
+  case "$version" in
+    go1.*) if [ "$(sed 's/^go1\.\([0-9]*\).*/\1/' <<<"$version")" -ge "$needed_minor" ]; then return; fi ;;
+  esac
+  say "The end-to-end tests build Kubernetes from its Go modules and need Go 1.$needed_minor or newer; found: ${version:-no go in PATH}." >&2
+  say "Install it from https://go.dev/dl and put it into PATH." >&2
+  exit 1
+}
+
+# The flags that make a program say its release; without them version-dependent features misbehave.
+version_flags() {  # v1.37.0
+  local package minor key
+  minor="${1#v1.}"
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    for key in gitVersion="$1" gitMajor=1 gitMinor="${minor%%.*}" gitTreeState=clean gitCommit=release \
+               buildDate=1970-01-01T00:00:00Z; do
+      printf -- '-X %s.%s ' "$package" "$key"
+    done
+  done
+}
+
+build_one() {  # FOLDER PACKAGE [extra linker flags]
+  local folder="$1" package="$2" flags="-s -w ${3:-}" name out key begin="$SECONDS"
+  name="$(basename "$package")"
+  out="$bin/$(basename "$folder")/$name"
+  key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" <(printf '%s %s' "$package" "$flags") | sha256sum)"
+  if [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ]; then
+    return
+  fi
+  say "building $(basename "$folder")/$name ..."
+  (cd "$folder" && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" -ldflags "$flags" -o "$out.new" "$package")
+  mv "$out.new" "$out"
+  printf '%s' "$key" > "$out.key"
+  say "built    $(basename "$folder")/$name in $((SECONDS - begin)) s"
+}
+
+build_kubernetes() {
+  local folder="$1" version program flags
+  version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$folder/go.mod")"
+  flags="$(version_flags "$version")"
+  build_one "$folder" ./etcd
+  for program in kube-apiserver kube-scheduler kube-controller-manager kubectl; do
+    build_one "$folder" "k8s.io/kubernetes/cmd/$program" "$flags"
+  done
+}
+
+# KWOK's stages say what its kubelets do; they are files of the same module.
+build_kwok() {
+  local folder="$1" module
+  build_one "$folder" sigs.k8s.io/kwok/cmd/kwok
+  module="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' sigs.k8s.io/kwok)"
+  mkdir -p "$bin/kwok/stages"
+  for stage in pod/fast/pod-ready pod/fast/pod-complete pod/fast/pod-delete node/fast/node-initialize \
+               node/heartbeat-with-lease/node-heartbeat-with-lease; do
+    install -m 0644 "$module/kustomize/stage/$stage.yaml" "$bin/kwok/stages/"
+  done
+}
+
+require_go
+for folder in "$@"; do
+  mkdir -p "$bin/$(basename "$folder")"
+  case "$folder" in
+    kwok) build_kwok "$folder" ;;
+    *) build_kubernetes "$folder" ;;
+  esac
+done
