@@ -40,6 +40,9 @@ struct Pod {
   ObjectKey key;
   std::shared_ptr<const PodSpec> spec;
   std::string pod_group;  // name of its PodGroup in the same namespace; empty: a gang of one
+  // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
+  // says nothing.
+  int64_t declared_min_member = 0;
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: counted, never planned

@@ -42,9 +42,9 @@ struct ApiRequest {
 
 struct ApiReply {
   int status = 0;  // as HTTP has it; any status is a reply
-  std::string body;
+  std::string body = {};
   // Of a 429 or 503 that says so; capped at 60 s.
-  std::optional<std::chrono::milliseconds> retry_after;
+  std::optional<std::chrono::milliseconds> retry_after = {};
 
   bool ok() const { return status >= 200 && status < 300; }
 };

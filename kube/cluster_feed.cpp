@@ -106,6 +106,8 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     ports_.versions.Forget(gone->uid);
   }
+  const MutexLock lock(facts_mu_);
+  for (const engine::Fact& follows : declared_.Observe(fact)) ports_.apply(follows);
   ports_.apply(fact);
 }
 

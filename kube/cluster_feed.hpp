@@ -20,6 +20,7 @@
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/declared_gangs.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
 
@@ -47,7 +48,7 @@ class ClusterFeed {
     PodVersions& versions;
     // Which PodGroups are served: "scheduling.x-k8s.io/v1alpha1" and the like.
     std::function<cluster::Result<std::vector<std::string>>()> discover;
-    // One call at a time for each resource, several resources at once.
+    // One call at a time.
     std::function<void(const engine::Fact&)> apply;
     // Said when every resource found at first was listed once, and never again.
     std::function<void()> synced;
@@ -79,6 +80,9 @@ class ClusterFeed {
   const ClusterFeedOptions options_;
   uint64_t seed_;
   std::thread discovery_;
+
+  cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
 
   mutable cluster::Mutex mu_;
   cluster::CondVar stopped_;

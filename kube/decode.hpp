@@ -25,6 +25,8 @@ namespace muster::kube {
 
 // Labels and annotations that are Muster's own (see also cluster/pod.hpp).
 inline constexpr const char* kRoleLabel = "muster.dev/role";
+// On a pod: how many members its gang needs to start, where no PodGroup object says so.
+inline constexpr const char* kMinMemberAnnotation = "muster.dev/min-member";
 // On a node, label or annotation: "fractional" or "exclusive".
 inline constexpr const char* kGpuSharing = "muster.dev/gpu-sharing";
 // On a node: its devices as a JSON list, see node_devices.hpp.

@@ -96,7 +96,10 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const GpuForm form = FormOf(gpus);
   const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
   const bool mirror = pod.daemon && pod.owner_uid.empty();
-  if (!annotated && !mirror && pod.bound_gpus.empty() && pod.defect.empty()) return;
+  if (!annotated && !mirror && pod.bound_gpus.empty() && pod.defect.empty() &&
+      pod.declared_min_member == 0) {
+    return;
+  }
   json.Key("annotations").BeginObject();
   if (form == GpuForm::kFraction) json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each));
   if (form == GpuForm::kMemory) {
@@ -106,6 +109,9 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     json.Key(kGpuFractionDevicesAnnotation).Text(NumberText(gpus.count));
   }
   if (mirror) json.Key("kubernetes.io/config.mirror").Text("static");
+  if (pod.declared_min_member > 0) {
+    json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
+  }
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (!pod.bound_gpus.empty()) {
     std::string indices;

@@ -39,14 +39,37 @@ std::string ReadPodGroupName(const JsonView& spec, const JsonView& labels,
   const JsonView group = spec.Get("schedulingGroup");
   std::string name(group.Get("podGroupName").Text());
   if (name.empty()) {
-    name = FirstOf(labels, {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
-                            "pod-group.scheduling.sigs.k8s.io"});
+    name =
+        FirstOf(labels, {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
+                         "pod-group.scheduling.sigs.k8s.io",
+                         "pod-group.scheduling.sigs.k8s.io/name", "kueue.x-k8s.io/pod-group-name"});
   }
   if (name.empty()) {
     name = FirstOf(annotations, {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
-                                 "pod-group-name"});
+                                 "pod-group-name", "gang.scheduling.koordinator.sh/name"});
   }
   return name;
+}
+
+// The gang's size where a pod carries it, by whatever name its ecosystem gives that.
+int64_t ReadDeclaredMinMember(const JsonView& labels, const JsonView& annotations) {
+  for (const auto& [texts, key] :
+       {std::pair(&annotations, kMinMemberAnnotation),
+        std::pair(&annotations, "scheduling.volcano.sh/group-min-member"),
+        std::pair(&annotations, "kueue.x-k8s.io/pod-group-total-count"),
+        std::pair(&annotations, "gang.scheduling.koordinator.sh/min-available"),
+        std::pair(&labels, "pod-group.scheduling.sigs.k8s.io/min-available"),
+        std::pair(&labels, "fluence.group-size")}) {
+    const JsonView size = texts->Get(key);
+    const std::string_view text = size.Text();
+    if (text.empty()) continue;
+    int64_t count = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (read.ec == std::errc() && read.ptr == text.data() + text.size() && count > 0) return count;
+    size.Problem("expected how many members the gang needs, 1 or more");
+    return 0;
+  }
+  return 0;
 }
 
 std::string ReadRole(const JsonView& labels, const JsonView& annotations) {
@@ -139,6 +162,9 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   spec.ExpectObject();
   record.spec = ReadSpec(spec, annotations, options);
   record.pod_group = ReadPodGroupName(spec, labels, annotations);
+  if (!record.pod_group.empty()) {
+    record.declared_min_member = ReadDeclaredMinMember(labels, annotations);
+  }
   record.role = ReadRole(labels, annotations);
   ReadOwner(metadata, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());

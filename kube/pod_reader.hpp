@@ -11,8 +11,12 @@ namespace muster::kube {
 // What is malformed is a problem of the view. These decide, first match first:
 //   PodGroup  spec.schedulingGroup.podGroupName; labels scheduling.x-k8s.io/pod-group,
 //   scheduling.k8s.io/pod-group,
-//             pod-group.scheduling.sigs.k8s.io; annotations scheduling.k8s.io/group-name,
-//             scheduling.volcano.sh/group-name, pod-group-name
+//             pod-group.scheduling.sigs.k8s.io, pod-group.scheduling.sigs.k8s.io/name,
+//             kueue.x-k8s.io/pod-group-name; annotations scheduling.k8s.io/group-name,
+//             scheduling.volcano.sh/group-name, pod-group-name, gang.scheduling.koordinator.sh/name
+//   its size  annotations muster.dev/min-member, scheduling.volcano.sh/group-min-member,
+//             kueue.x-k8s.io/pod-group-total-count, gang.scheduling.koordinator.sh/min-available,
+//             labels pod-group.scheduling.sigs.k8s.io/min-available, fluence.group-size
 //   role      label muster.dev/role, annotation volcano.sh/task-spec, label
 //   kai.scheduler/subgroup-name
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "fake_api.hpp"
+#include "tests/kube/fake_api.hpp"
 
 namespace muster::kube {
 namespace {

@@ -1,0 +1,92 @@
+#include "kube/declared_gangs.hpp"
+
+#include <algorithm>
+
+namespace muster::kube {
+
+using cluster::ObjectKey;
+using engine::Fact;
+
+bool IsDeclared(const cluster::PodGroupUid& uid) {
+  return uid.text().starts_with(kDeclaredUidPrefix);
+}
+
+std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
+  std::vector<Fact> facts;
+  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
+    ObservePod(*pod, facts);
+  } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
+    ForgetPod(gone->uid, facts);
+  } else if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
+    if (key_of_.emplace(group->uid, group->key).second && ++objects_[group->key] == 1) {
+      Tell(group->key, facts);
+    }
+  } else if (const auto* left = std::get_if<engine::PodGroupRemoved>(&fact)) {
+    const auto found = key_of_.find(left->uid);
+    if (found == key_of_.end()) return facts;
+    const ObjectKey key = found->second;
+    key_of_.erase(found);
+    if (--objects_[key] == 0) {
+      objects_.erase(key);
+      Tell(key, facts);
+    }
+  }
+  return facts;
+}
+
+void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts) {
+  if (pod.declared_min_member == 0 || pod.pod_group.empty()) {
+    ForgetPod(pod.uid, facts);
+    return;
+  }
+  const ObjectKey key{pod.key.ns, pod.pod_group};
+  const auto [at, is_new] = gang_of_.emplace(pod.uid, key);
+  if (!is_new && at->second != key) {
+    ForgetPod(pod.uid, facts);
+    gang_of_.emplace(pod.uid, key);
+  }
+  Member& member = gangs_[key].members[pod.uid];
+  const Member now{pod.declared_min_member, pod.created};
+  if (member == now) return;
+  member = now;
+  Tell(key, facts);
+}
+
+void DeclaredGangs::ForgetPod(const cluster::PodUid& uid, std::vector<Fact>& facts) {
+  const auto found = gang_of_.find(uid);
+  if (found == gang_of_.end()) return;
+  const ObjectKey key = found->second;
+  gang_of_.erase(found);
+  gangs_.at(key).members.erase(uid);
+  Tell(key, facts);
+}
+
+void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end()) return;
+  Gang& gang = found->second;
+  const cluster::PodGroupUid uid(kDeclaredUidPrefix + key.ToString());
+  if (gang.members.empty() || objects_.contains(key)) {
+    if (gang.told) facts.emplace_back(engine::PodGroupRemoved{uid});
+    gang.told = false;
+    if (gang.members.empty()) gangs_.erase(found);
+    return;
+  }
+  cluster::PodGroup group;
+  group.uid = uid;
+  group.key = key;
+  const Member& first = gang.members.begin()->second;
+  group.min_member = first.min_member;
+  group.created = first.created;
+  for (const auto& [pod, member] : gang.members) {
+    group.created = std::min(group.created, member.created);
+    if (member.min_member == group.min_member) continue;
+    group.defect = "its pods disagree on how many members it needs: " +
+                   std::to_string(std::min(group.min_member, member.min_member)) + " and " +
+                   std::to_string(std::max(group.min_member, member.min_member));
+  }
+  facts.emplace_back(std::move(group));
+  gang.told = true;
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,102 @@
+#include "kube/declared_gangs.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+
+namespace muster::kube {
+namespace {
+
+cluster::Pod Pod(const std::string& uid, int64_t size, const std::string& group = "g") {
+  cluster::Pod pod;
+  pod.uid = cluster::PodUid(uid);
+  pod.key = {"n", uid};
+  pod.pod_group = group;
+  pod.declared_min_member = size;
+  return pod;
+}
+
+// "n/g needs 2", "n/g defect …", "-n/g", joined.
+std::string Told(DeclaredGangs& gangs, const engine::Fact& fact) {
+  std::string text;
+  for (const engine::Fact& one : gangs.Observe(fact)) {
+    if (const auto* group = std::get_if<cluster::PodGroup>(&one)) {
+      text += group->key.ToString() + " needs " + std::to_string(group->min_member);
+      if (!group->defect.empty()) text += ", defect: " + group->defect;
+    } else {
+      text += "-" + std::get<engine::PodGroupRemoved>(one).uid.text();
+    }
+    text += ";";
+  }
+  return text;
+}
+
+TEST_CASE("a gang given by its pods alone lives as long as they do", "[kube][declared]") {
+  DeclaredGangs gangs;
+  CHECK(Told(gangs, Pod("a", 2)) == "n/g needs 2;");
+  CHECK(Told(gangs, Pod("b", 2)) == "n/g needs 2;");
+  CHECK(Told(gangs, Pod("b", 2)).empty());
+  CHECK(Told(gangs, Pod("c", 0)).empty());
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("a")}) == "n/g needs 2;");
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}) == "-declared/n/g;");
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}).empty());
+}
+
+TEST_CASE("pods that disagree make the gang invalid until they agree", "[kube][declared]") {
+  DeclaredGangs gangs;
+  Told(gangs, Pod("a", 2));
+  CHECK(Told(gangs, Pod("b", 3)) ==
+        "n/g needs 2, defect: its pods disagree on how many members it needs: 2 and 3;");
+  CHECK(Told(gangs, Pod("a", 3)) == "n/g needs 3;");
+}
+
+TEST_CASE("a PodGroup object goes before what pods say", "[kube][declared]") {
+  DeclaredGangs gangs;
+  cluster::PodGroup object;
+  object.uid = cluster::PodGroupUid("o");
+  object.key = {"n", "g"};
+  CHECK(Told(gangs, Pod("a", 2)) == "n/g needs 2;");
+  CHECK(Told(gangs, object) == "-declared/n/g;");
+  CHECK(Told(gangs, Pod("b", 2)).empty());
+  CHECK(Told(gangs, engine::PodGroupRemoved{object.uid}) == "n/g needs 2;");
+}
+
+TEST_CASE("the size is read by every name that it goes by", "[kube][declared]") {
+  const std::pair<const char*, const char*> forms[] = {
+      {R"("scheduling.x-k8s.io/pod-group":"g")", R"("muster.dev/min-member":"4")"},
+      {R"("kueue.x-k8s.io/pod-group-name":"g")", R"("kueue.x-k8s.io/pod-group-total-count":"4")"},
+      {R"("pod-group.scheduling.sigs.k8s.io/name":"g",)"
+       R"("pod-group.scheduling.sigs.k8s.io/min-available":"4")",
+       ""},
+      {"", R"("gang.scheduling.koordinator.sh/name":"g",)"
+           R"("gang.scheduling.koordinator.sh/min-available":"4")"},
+      {"", R"("scheduling.k8s.io/group-name":"g","scheduling.volcano.sh/group-min-member":"4")"},
+      {R"("scheduling.x-k8s.io/pod-group":"g","fluence.group-size":"4")", ""}};
+  for (const auto& [labels, annotations] : forms) {
+    CAPTURE(labels, annotations);
+    const auto pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":{)" +
+                  std::string(labels) + R"(},"annotations":{)" + annotations + R"(}},"spec":{}})");
+    REQUIRE(pod.ok());
+    CHECK(pod->pod_group == "g");
+    CHECK(pod->declared_min_member == 4);
+    CHECK(pod->defect.empty());
+  }
+}
+
+TEST_CASE("a size that is none is a defect, and without a gang it says nothing",
+          "[kube][declared]") {
+  const auto decode = [](const std::string& group, const std::string& size) {
+    return *DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" +
+                      group + R"("muster.dev/min-member":")" + size + R"("}},"spec":{}})");
+  };
+  for (const char* size : {"0", "-1", "two", "3.5", "99999999999999999999"}) {
+    CHECK_THAT(decode(R"("pod-group-name":"g",)", size).defect,
+               Catch::Contains("muster.dev/min-member"));
+  }
+  CHECK(decode("", "two").defect.empty());
+}
+
+}  // namespace
+}  // namespace muster::kube

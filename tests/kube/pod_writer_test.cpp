@@ -1,0 +1,193 @@
+#include "kube/pod_writer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/kube/fake_api.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::MutexLock;
+using engine::OutcomeKind;
+
+constexpr const char* kPath = "/api/v1/namespaces/team/pods/a";
+constexpr const char* kBinding = "/api/v1/namespaces/team/pods/a/binding";
+constexpr const char* kEviction = "/api/v1/namespaces/team/pods/a/eviction";
+constexpr const char* kStatus = "/api/v1/namespaces/team/pods/a/status";
+
+engine::PodRef Ref(const std::string& name = "a") {
+  return {{"team", name}, cluster::PodUid("u-" + name)};
+}
+
+std::string PodText(int version, const std::string& rest = R"("spec":{})") {
+  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"team","uid":"u-a",)"
+         R"("resourceVersion":")" +
+         std::to_string(version) + "\"}," + rest + "}";
+}
+
+// A writer on a fake server, and what it reports.
+class Desk {
+ public:
+  Desk() { writer_.Start(); }
+  ~Desk() { writer_.Stop(); }
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // Performs and waits until all are reported.
+  std::vector<engine::Outcome> Do(const std::vector<engine::Action>& actions) {
+    writer_.Perform(actions);
+    const MutexLock lock(mu_);
+    while (outcomes_.size() < actions.size()) reported_.Wait(mu_);
+    std::vector<engine::Outcome> outcomes = std::exchange(outcomes_, {});
+    std::sort(outcomes.begin(), outcomes.end(),
+              [](const auto& x, const auto& y) { return x.id < y.id; });
+    return outcomes;
+  }
+  OutcomeKind DoOne(const engine::Action& action) { return Do({action}).front().kind; }
+
+  FakeApi api;
+  PodVersions versions;
+  std::atomic<bool> leader{true};
+
+ private:
+  cluster::Mutex mu_;
+  cluster::CondVar reported_;
+  std::vector<engine::Outcome> outcomes_ MUSTER_GUARDED_BY(mu_);
+  PodWriter writer_{{.api = api,
+                     .versions = versions,
+                     .may_write = [this] { return leader.load(); },
+                     .report =
+                         [this](const engine::Outcome& outcome) {
+                           const MutexLock lock(mu_);
+                           outcomes_.push_back(outcome);
+                           reported_.NotifyAll();
+                         },
+                     .gang_status = [](const engine::PatchGang&) {},
+                     .event = [](const engine::EmitEvent&) {},
+                     .warn = [](const std::string&) {}},
+                    {.workers = 4,
+                     .attempts = 3,
+                     .backoff_first = std::chrono::milliseconds(1),
+                     .backoff_max = std::chrono::milliseconds(2)},
+                    1};
+};
+
+const engine::Action kBind = engine::BindPod{{1}, Ref(), "node-7", {}};
+using Lines = std::vector<std::string>;
+
+TEST_CASE("a pod's writes are made in order, and what they answer is remembered",
+          "[kube][writer]") {
+  Desk desk;
+  desk.versions.Note(Ref().uid, 3);
+  desk.api.On(Method::kPatch, kStatus, Reply(200, PodText(10)));
+  desk.api.On(Method::kPatch, kPath, Reply(200, PodText(11)));
+  desk.api.On(Method::kPost, kBinding, Reply(201));
+  const auto outcomes =
+      desk.Do({engine::Nominate{{1}, Ref(), "node-7"}, engine::RemoveGate{{2}, Ref()},
+               engine::BindPod{{3}, Ref(), "node-7", {}}});
+  for (const engine::Outcome& outcome : outcomes) CHECK(outcome.kind == OutcomeKind::kDone);
+  CHECK(desk.api.lines() == Lines{std::string("PATCH ") + kStatus, std::string("PATCH ") + kPath,
+                                  std::string("POST ") + kBinding});
+  CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"11")"));
+}
+
+TEST_CASE("a binding without an answer is looked up before anything else is done",
+          "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, NoConnection());
+  desk.api.On(Method::kGet, kPath, Reply(200, PodText(12, R"("spec":{"nodeName":"node-7"})")));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding, std::string("GET ") + kPath});
+}
+
+TEST_CASE("a binding refused for its version is made again with the new one", "[kube][writer]") {
+  Desk desk;
+  desk.versions.Note(Ref().uid, 3);
+  desk.api.Once(Method::kPost, kBinding, Refusal(409, "the object has been modified"));
+  desk.api.On(Method::kPost, kBinding, Reply(201));
+  desk.api.On(Method::kGet, kPath, Reply(200, PodText(21)));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  CHECK_THAT(desk.api.requests().front().body, Catch::Contains(R"("resourceVersion":"3")"));
+  CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"21")"));
+}
+
+TEST_CASE("a pod bound elsewhere, created anew or gone is told apart", "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, Refusal(409, "already assigned"));
+  desk.api.Once(Method::kGet, kPath, Reply(200, PodText(12, R"("spec":{"nodeName":"node-8"})")));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kConflict);
+  desk.api.Once(Method::kGet, kPath, Refusal(404, "not found"));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kGone);
+  desk.api.On(Method::kPost, kBinding, Refusal(404, "not found"));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kGone);
+}
+
+TEST_CASE("the engine hears of a write that keeps failing", "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, Refusal(500, "etcd is away"));
+  desk.api.On(Method::kGet, kPath, Reply(200, PodText(12)));
+  const engine::Outcome outcome = desk.Do({kBind}).front();
+  CHECK(outcome.kind == OutcomeKind::kRetry);
+  CHECK_THAT(outcome.message, Catch::Contains("etcd is away"));
+  CHECK(desk.api.lines().size() == 6);  // three tries, each looked up
+}
+
+TEST_CASE("too many requests is waited out, without looking", "[kube][writer]") {
+  Desk desk;
+  ApiReply busy = Refusal(429, "slowly");
+  busy.retry_after = std::chrono::milliseconds(1);
+  desk.api.Once(Method::kPost, kBinding, busy);
+  desk.api.On(Method::kPost, kBinding, Reply(201));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  CHECK(desk.api.lines().size() == 2);
+}
+
+TEST_CASE("what a webhook denies is refused, not tried again", "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, Refusal(400, "admission webhook denied the request"));
+  desk.api.On(Method::kGet, kPath, Reply(200, PodText(12)));
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kRefused);
+  CHECK(desk.api.lines().size() == 2);
+}
+
+TEST_CASE("who does not lead writes nothing", "[kube][writer]") {
+  Desk desk;
+  desk.leader = false;
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kRetry);
+  CHECK(desk.DoOne(engine::EvictPod{{1}, Ref(), "partial"}) == OutcomeKind::kRetry);
+  CHECK(desk.api.requests().empty());
+}
+
+TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") {
+  Desk desk;
+  const std::string other = "/api/v1/namespaces/team/pods/b/eviction";
+  desk.api.On(Method::kPost, kEviction, Reply(201));
+  const std::vector<engine::Action> both = {engine::EvictPod{{1}, Ref(), "partial"},
+                                            engine::EvictPod{{2}, Ref("b"), "partial"}};
+  SECTION("one that a budget protects spares all") {
+    desk.api.On(Method::kPost, other, Refusal(429, "Cannot evict pod: disruption budget"));
+    for (const engine::Outcome& outcome : desk.Do(both)) {
+      CHECK(outcome.kind == OutcomeKind::kRetry);
+      CHECK_THAT(outcome.message, Catch::Contains("disruption budget"));
+    }
+    for (const ApiRequest& request : desk.api.requests()) {
+      CHECK_THAT(request.body, Catch::Contains("dryRun"));
+    }
+  }
+  SECTION("when none is, all are evicted") {
+    desk.api.On(Method::kPost, other, Reply(201));
+    for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kDone);
+    const std::vector<ApiRequest> requests = desk.api.requests();
+    REQUIRE(requests.size() == 4);
+    CHECK_THAT(requests[1].body, Catch::Contains("dryRun"));
+    CHECK_THAT(requests[2].body, !Catch::Contains("dryRun"));
+    CHECK_THAT(requests[3].body, !Catch::Contains("dryRun"));
+  }
+}
+
+}  // namespace
+}  // namespace muster::kube

@@ -1,0 +1,123 @@
+#include "kube/pod_writes.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace muster::kube {
+namespace {
+
+using engine::OutcomeKind;
+
+const engine::PodRef kPod{{"team", "a"}, cluster::PodUid("u-1")};
+const PodWrite kBind =
+    engine::BindPod{{1}, kPod, "node-7", {cluster::GpuIndex{0}, cluster::GpuIndex{3}}};
+
+cluster::Pod Pod() {
+  cluster::Pod pod;
+  pod.key = kPod.key;
+  pod.uid = kPod.uid;
+  return pod;
+}
+
+ApiReply Answer(int status) {
+  return {.status = status,
+          .body = R"({"kind":"Status","message":"because","code":)" + std::to_string(status) + "}"};
+}
+
+TEST_CASE("every write names the UID, and a Binding the version too", "[kube][writes]") {
+  const ApiRequest nominate = RequestOf(engine::Nominate{{1}, kPod, "node-7"}, {});
+  CHECK(nominate.path == "/api/v1/namespaces/team/pods/a/status");
+  CHECK(nominate.content_type == "application/merge-patch+json");
+  CHECK(nominate.body == R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":"node-7"}})");
+  CHECK(RequestOf(engine::Nominate{{1}, kPod, ""}, {}).body ==
+        R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":null}})");
+
+  const ApiRequest release = RequestOf(engine::RemoveGate{{1}, kPod}, {});
+  CHECK(release.path == "/api/v1/namespaces/team/pods/a");
+  CHECK(release.content_type == "application/strategic-merge-patch+json");
+  CHECK(release.body ==
+        R"({"metadata":{"uid":"u-1"},"spec":{"schedulingGates":[{"$patch":"delete",)"
+        R"("name":"muster.dev/gang"}]}})");
+
+  CHECK(RequestOf(engine::WakePod{{1}, kPod}, {.nonce = 5}).body ==
+        R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/wake":"5"}}})");
+
+  const ApiRequest bind = RequestOf(kBind, {.resource_version = 44});
+  CHECK(bind.lane == Lane::kBind);
+  CHECK(bind.path == "/api/v1/namespaces/team/pods/a/binding");
+  CHECK(bind.body ==
+        R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"a","namespace":"team",)"
+        R"("uid":"u-1","resourceVersion":"44","annotations":{"muster.dev/bound-by":"muster",)"
+        R"("muster.dev/gpus":"0,3"}},"target":{"apiVersion":"v1","kind":"Node","name":"node-7"}})");
+
+  CHECK(RequestOf(engine::EvictPod{{1}, kPod, "partial"}, {.dry_run = true}).body ==
+        R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
+        R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},"dryRun":["All"]}})");
+}
+
+TEST_CASE("what an answer says is taken, what it leaves open is looked up", "[kube][writes]") {
+  struct Case {
+    int status;
+    Standing standing;
+    OutcomeKind kind;
+  };
+  const Case cases[] = {{200, Standing::kSettled, OutcomeKind::kDone},
+                        {201, Standing::kSettled, OutcomeKind::kDone},
+                        {400, Standing::kLook, OutcomeKind::kRefused},
+                        {403, Standing::kSettled, OutcomeKind::kRefused},
+                        {404, Standing::kSettled, OutcomeKind::kGone},
+                        {409, Standing::kLook, OutcomeKind::kConflict},
+                        {422, Standing::kLook, OutcomeKind::kConflict},
+                        {429, Standing::kLater, OutcomeKind::kRetry},
+                        {500, Standing::kLook, OutcomeKind::kRetry},
+                        {504, Standing::kLook, OutcomeKind::kRetry}};
+  for (const Case& one : cases) {
+    CAPTURE(one.status);
+    const Verdict verdict = JudgeAnswer(kBind, Answer(one.status));
+    CHECK(verdict.standing == one.standing);
+    CHECK(verdict.kind == one.kind);
+    if (one.status >= 400) CHECK_THAT(verdict.message, Catch::Contains("because"));
+  }
+  const Verdict silence =
+      JudgeAnswer(kBind, cluster::Error{cluster::Code::kUnavailable, "no answer", ""});
+  CHECK(silence.standing == Standing::kLook);
+  // A budget protects the pod: for the engine to wait, not for us to insist.
+  const PodWrite evict = engine::EvictPod{{1}, kPod, "partial"};
+  CHECK(JudgeAnswer(evict, Answer(429)).standing == Standing::kSettled);
+}
+
+TEST_CASE("a pod that was looked at settles what was unknown", "[kube][writes]") {
+  const Verdict unknown{Standing::kLook, OutcomeKind::kRetry, "no answer"};
+  CHECK(JudgePod(kBind, std::nullopt, unknown).kind == OutcomeKind::kGone);
+  cluster::Pod pod = Pod();
+  pod.uid = cluster::PodUid("u-2");
+  CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kGone);
+
+  pod = Pod();
+  CHECK(JudgePod(kBind, pod, unknown).standing == Standing::kLater);
+  pod.node_name = "node-7";
+  CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kDone);
+  pod.node_name = "node-8";
+  CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kConflict);
+
+  pod = Pod();
+  pod.gates = {"example.com/wait"};
+  CHECK(JudgePod(kBind, pod, unknown).message == "held by gate example.com/wait");
+  pod = Pod();
+  pod.deleting = true;
+  CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kConflict);
+  CHECK(JudgePod(engine::EvictPod{{1}, kPod, ""}, pod, unknown).kind == OutcomeKind::kDone);
+
+  pod = Pod();
+  pod.nominated_node = "node-7";
+  CHECK(JudgePod(engine::Nominate{{1}, kPod, "node-7"}, pod, unknown).kind == OutcomeKind::kDone);
+  CHECK(JudgePod(engine::RemoveGate{{1}, kPod}, pod, unknown).kind == OutcomeKind::kDone);
+  pod.gates = {cluster::kGangGate};
+  CHECK(JudgePod(engine::RemoveGate{{1}, kPod}, pod, unknown).standing == Standing::kLater);
+
+  const Verdict refused{Standing::kLook, OutcomeKind::kRefused, "denied by a webhook"};
+  CHECK(JudgePod(kBind, Pod(), refused).kind == OutcomeKind::kRefused);
+}
+
+}  // namespace
+}  // namespace muster::kube
