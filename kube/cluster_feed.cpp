@@ -17,8 +17,9 @@ ClusterFeed::~ClusterFeed() { Stop(); }
 void ClusterFeed::Start() {
   {
     const MutexLock lock(mu_);
-    Read(NodeResource());
-    Read(PodResource());
+    const auto apply = [this](const engine::Fact& fact) { Apply(fact); };
+    Read(NodeResource(), apply);
+    Read(PodResource(), apply);
   }
   discovery_ = std::thread([this] { Discover(); });
 }
@@ -55,16 +56,19 @@ std::vector<FeedHealth> ClusterFeed::Health() const {
 void ClusterFeed::Discover() {
   milliseconds pause = options_.discover_again;
   do {
-    const Result<std::vector<std::string>> flavours = ports_.discover();
-    if (!flavours.ok()) {
-      ports_.warn("PodGroups cannot be discovered, it is tried again: " +
-                  flavours.error().ToString());
+    const Result<PodGroupDiscovery> found = DiscoverPodGroups(ports_.api);
+    if (!found.ok()) {
+      ports_.warn("PodGroups cannot be discovered, it is tried again: " + found.error().ToString());
       continue;
+    }
+    for (const PodGroupDiscovery::Unknown& unknown : found->unknown) {
+      ports_.warn(std::string("not known whether PodGroups of ") + ToString(unknown.flavour) +
+                  " are served: " + unknown.why.ToString());
     }
     {
       const MutexLock lock(mu_);
       if (stopping_) return;
-      for (const std::string& api_version : *flavours) Read(PodGroupResource(api_version));
+      for (const ServedPodGroups& served : found->served) ReadPodGroups(served);
       discovered_ = true;
     }
     pause = options_.rediscover;
@@ -84,20 +88,39 @@ bool ClusterFeed::Sleep(milliseconds time) {
   return false;
 }
 
-void ClusterFeed::Read(Resource resource) {
+void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&)> apply) {
   std::string path = resource.path;
   if (readers_.contains(path)) return;
   Reader reader;
-  reader.reflector = std::make_unique<Reflector>(
-      std::move(resource),
-      Reflector::Ports{.api = ports_.api,
-                       .apply = [this](const engine::Fact& fact) { Apply(fact); },
-                       .synced = [this] { OneSynced(); },
-                       .warn = ports_.warn},
-      options_.reflector, seed_++);
+  reader.reflector = std::make_unique<Reflector>(std::move(resource),
+                                                 Reflector::Ports{.api = ports_.api,
+                                                                  .apply = std::move(apply),
+                                                                  .synced = [this] { OneSynced(); },
+                                                                  .warn = ports_.warn},
+                                                 options_.reflector, seed_++);
   Reflector& reflector = *reader.reflector;
   reader.thread = std::thread([&reflector] { reflector.Run(); });
   readers_.emplace(std::move(path), std::move(reader));
+}
+
+void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
+  Read(PodGroupResource(served.api_version()), [this, served](const engine::Fact& fact) {
+    if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
+      const MutexLock lock(facts_mu_);
+      served_[group->uid] = served;
+    } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
+      const MutexLock lock(facts_mu_);
+      served_.erase(gone->uid);
+    }
+    Apply(fact);
+  });
+}
+
+std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUid& uid) const {
+  const MutexLock lock(facts_mu_);
+  const auto found = served_.find(uid);
+  if (found == served_.end()) return std::nullopt;
+  return found->second;
 }
 
 void ClusterFeed::Apply(const engine::Fact& fact) {

@@ -13,14 +13,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/declared_gangs.hpp"
+#include "kube/discovery.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
 
@@ -46,8 +49,6 @@ class ClusterFeed {
   struct Ports {
     ApiCaller& api;
     PodVersions& versions;
-    // Which PodGroups are served: "scheduling.x-k8s.io/v1alpha1" and the like.
-    std::function<cluster::Result<std::vector<std::string>>()> discover;
     // One call at a time.
     std::function<void(const engine::Fact&)> apply;
     // Said when every resource found at first was listed once, and never again.
@@ -63,6 +64,8 @@ class ClusterFeed {
   void Start();
   void Stop();
   std::vector<FeedHealth> Health() const;  // ordered by resource
+  // As what a PodGroup is served; nothing when there is no such object.
+  std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
 
  private:
   struct Reader {
@@ -72,7 +75,8 @@ class ClusterFeed {
 
   void Discover();
   bool Sleep(std::chrono::milliseconds time);
-  void Read(Resource resource) MUSTER_REQUIRES(mu_);
+  void Read(Resource resource, std::function<void(const engine::Fact&)> apply) MUSTER_REQUIRES(mu_);
+  void ReadPodGroups(const ServedPodGroups& served) MUSTER_REQUIRES(mu_);
   void Apply(const engine::Fact& fact);
   void OneSynced();
 
@@ -81,8 +85,9 @@ class ClusterFeed {
   uint64_t seed_;
   std::thread discovery_;
 
-  cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
+  std::unordered_map<cluster::PodGroupUid, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
 
   mutable cluster::Mutex mu_;
   cluster::CondVar stopped_;
