@@ -32,38 +32,20 @@ type Options struct {
 // NativeGangs are the feature gates for PodGroups of Kubernetes' own.
 func NativeGangs() map[string]bool { return map[string]bool{"GenericWorkload": true} }
 
-// API groups that are off by default, by version. Admission policies that change objects are older than their v1.
+// API groups that are off by default.
 func runtimeConfig(o Options) string {
-	switch o.Version {
-	case Older:
-		return "admissionregistration.k8s.io/v1beta1=true"
-	default:
-		if o.Gates["GenericWorkload"] {
-			return "scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true"
-		}
-		return ""
+	if o.Version == Newest && o.Gates["GenericWorkload"] {
+		return "scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true"
 	}
-}
-
-// Admission policies that change objects need a gate where they are not yet general.
-func (o Options) allGates() map[string]bool {
-	gates := map[string]bool{}
-	if o.Version == Older {
-		gates["MutatingAdmissionPolicy"] = true
-	}
-	for name, on := range o.Gates {
-		gates[name] = on
-	}
-	return gates
+	return ""
 }
 
 func (o Options) gateFlags() []string {
-	gates := o.allGates()
-	if len(gates) == 0 {
+	if len(o.Gates) == 0 {
 		return nil
 	}
 	var parts []string
-	for name, on := range gates {
+	for name, on := range o.Gates {
 		parts = append(parts, fmt.Sprintf("%s=%t", name, on))
 	}
 	sort.Strings(parts)

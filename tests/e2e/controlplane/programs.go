@@ -25,6 +25,8 @@ rules:
   verbs: [get, list, watch]
 - level: None
   users: [e2e-kubelet, "system:kube-controller-manager"]
+- level: None
+  userGroups: ["system:serviceaccounts:kube-system"]
 - level: Metadata
 `
 

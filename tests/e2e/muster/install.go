@@ -1,0 +1,87 @@
+// Package muster installs Muster's manifests into a control plane and runs its programs beside it: muster itself and
+// the second kube-scheduler. Both hold the tokens of the manifests' service accounts and nothing else.
+package muster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"muster.dev/e2e/controlplane"
+)
+
+// The namespace and the accounts of the manifests.
+const (
+	Namespace        = "muster-system"
+	Account          = "muster"
+	SchedulerAccount = "muster-scheduler"
+	ServiceName      = "muster.muster-system.svc"
+)
+
+// Files are the certificates of both sides.
+type Files struct{ Server, Client string } // folders of ca.crt, tls.crt and tls.key
+
+// Overlay is the Kustomize folder for a Kubernetes version.
+func Overlay(version string) string {
+	if version == controlplane.Older {
+		return "manifests/overlays/before-1.36"
+	}
+	return "manifests/overlays/default"
+}
+
+// Install does what docs/deploy.md says: certificates, then the manifests. Their Deployments are scaled to nothing,
+// because no played kubelet can run an image; Start and StartScheduler run the same programs as processes.
+func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return Files{}, err
+	}
+	folder := filepath.Join(cp.LogDir(), "certificates")
+	make := exec.CommandContext(ctx, filepath.Join(root, "manifests/certificates/make-secrets.sh"), "--out", folder)
+	make.Stderr = os.Stderr
+	secrets, err := make.Output()
+	if err != nil {
+		return Files{}, fmt.Errorf("make-secrets.sh: %w", err)
+	}
+	if _, err := cp.Kubectl(ctx, string(secrets), "apply", "-f", "-"); err != nil {
+		return Files{}, err
+	}
+	if _, err := cp.Kubectl(ctx, "", "apply", "-k", filepath.Join(root, Overlay(cp.Options.Version))); err != nil {
+		return Files{}, err
+	}
+	if _, err := cp.Kubectl(ctx, "", "-n", Namespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
+		return Files{}, err
+	}
+	_, err = cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s",
+		"crd/podgroups.scheduling.x-k8s.io")
+	return Files{Server: filepath.Join(folder, "extender"), Client: filepath.Join(folder, "scheduler")}, err
+}
+
+// SchedulerConfig is the manifests' KubeSchedulerConfiguration with the addresses of this machine.
+func SchedulerConfig(files Files, extenderPort int) (string, error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return "", err
+	}
+	bytes, err := os.ReadFile(filepath.Join(root, "manifests/scheduler/config.yaml"))
+	if err != nil {
+		return "", err
+	}
+	config := string(bytes)
+	for _, change := range [][2]string{
+		{`kubeconfig: ""`, `kubeconfig: "@KUBECONFIG@"`},
+		{"https://" + ServiceName + ":8888", fmt.Sprintf("https://127.0.0.1:%d", extenderPort)},
+		// The certificate says the Service's name, and so does a kube-scheduler inside the cluster.
+		{"tlsConfig:\n", "tlsConfig:\n    serverName: " + ServiceName + "\n"},
+		{"/etc/muster-scheduler/tls", files.Client},
+	} {
+		if !strings.Contains(config, change[0]) {
+			return "", fmt.Errorf("manifests/scheduler/config.yaml has no %q", change[0])
+		}
+		config = strings.ReplaceAll(config, change[0], change[1])
+	}
+	return config, nil
+}
