@@ -44,6 +44,14 @@ bool MatchesField(const SelectorRequirement& requirement, std::string_view node_
 }  // namespace
 
 // Malformed requirements, which the API server refuses, match nothing, as in kube-scheduler.
+void PinTo(const std::string& node_name, NodeConstraints* constraints) {
+  if (!constraints->has_affinity) constraints->affinity_terms.assign(1, {});
+  constraints->has_affinity = true;
+  for (NodeSelectorTerm& term : constraints->affinity_terms) {
+    term.match_fields.push_back({"metadata.name", SelectorOperator::kIn, {node_name}});
+  }
+}
+
 bool Matches(const SelectorRequirement& requirement, const Labels& labels) {
   const auto label = labels.find(requirement.key);
   const bool present = label != labels.end();

@@ -61,6 +61,10 @@ struct NodeConstraints {
   auto operator<=>(const NodeConstraints&) const = default;
 };
 
+// Adds to every term of the required affinity that the node has this name; a term of its own where
+// there is none.
+void PinTo(const std::string& node_name, NodeConstraints* constraints);
+
 bool Matches(const SelectorRequirement& requirement, const Labels& labels);
 bool Matches(const NodeSelectorTerm& term, std::string_view node_name, const Labels& labels);
 // nodeSelector and required affinity together.

@@ -90,6 +90,16 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
         visitor,
         {"partialGang", "What then happens to its bound members: evict (and start anew) or hold."},
         {"evict", "hold"}, &options->partial_gang);
+    Enumeration(
+        visitor,
+        {"handover",
+         "nominate: members are nominated to their nodes before their gates go; that keeps\n"
+         "the room free for them, and a plan that breaks is made anew.\n"
+         "pin: members that a controller would create again get their node as required node\n"
+         "affinity instead. One write less for each, but nothing keeps the room between\n"
+         "release and binding, and a released pod whose node is lost stays pending until\n"
+         "somebody deletes it."},
+        {"nominate", "pin"}, &options->hand_over);
     visitor->Section(
         {"backoff",
          "The wait after a failed start: first, then twice as long each time, up to max."},

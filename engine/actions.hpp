@@ -7,11 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::engine {
@@ -35,10 +37,13 @@ struct Nominate {
   PodRef pod;
   std::string node;
 };
-// Takes the gate cluster::kGangGate off the pod.
+// Takes the gate cluster::kGangGate off the pod. With `pin`, the same write makes that node the
+// only one that the pod's required node affinity lets it on; `spec` is then what it asks for now.
 struct RemoveGate {
   ActionId id;
   PodRef pod;
+  std::string pin = {};
+  std::shared_ptr<const cluster::PodSpec> spec = nullptr;
 };
 // Changes an annotation, so that kube-scheduler looks at an ungated pod again (a status patch does
 // not wake it).

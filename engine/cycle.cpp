@@ -219,7 +219,8 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
   member.planned_node = state_.node(placement.node)->name;
   member.plan = std::move(placement);
   member.required = required;
-  member.nominated = state_.FindPod(member.uid)->nominated_node == member.planned_node;
+  const cluster::Pod& pod = *state_.FindPod(member.uid);
+  member.nominated = pod.nominated_node == member.planned_node || Pins(pod);
   member.bind_seen = false;
 }
 

@@ -42,6 +42,7 @@ struct Member {
   Doing doing = Doing::kNothing;
   ActionId action;           // of `doing`
   std::string asked_node;    // of the last Nominate
+  std::string pinned_node;   // of the last RemoveGate that pinned it
   cluster::Time not_before;  // of the next action: after a failed one
   bool refused = false;      // kube-scheduler was told "no" and will not ask again by itself
   bool evicting = false;     // EvictPod done: the pod is about to go

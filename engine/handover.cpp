@@ -41,17 +41,29 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
     progress_.actions.emplace_back(std::move(bind));
   } else if (member.bind_seen) {
     return;  // kube-scheduler had it at Bind: it comes again by itself
-  } else if (pod.nominated_node != member.planned_node) {
+  } else if (pod.nominated_node != member.planned_node && !Pins(pod) &&
+             member.pinned_node != member.planned_node) {
     AskNomination(member, member.planned_node);
   } else if (!gang.all_nominated) {
     return;
   } else if (pod.gated_by_muster()) {
     Start(member, Doing::kRemoveGate);
-    progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
+    RemoveGate release{member.action, RefOf(member)};
+    if (Pins(pod) && pod.nominated_node != member.planned_node) {
+      release.pin = member.planned_node;
+      release.spec = pod.spec;
+      member.pinned_node = member.planned_node;
+    }
+    progress_.actions.emplace_back(std::move(release));
   } else if (member.refused) {
     Start(member, Doing::kWake);
     progress_.actions.emplace_back(WakePod{member.action, RefOf(member)});
   }
+}
+
+// Only while it is gated: a pod's affinity cannot be changed afterwards.
+bool Scheduler::Core::Pins(const Pod& pod) const {
+  return options_.hand_over == HandOver::kPin && pod.gated_by_muster() && !pod.owner_uid.empty();
 }
 
 void Scheduler::Core::AskNomination(Member& member, const std::string& node) {

@@ -14,6 +14,13 @@ namespace muster::engine {
 // What happens to the bound members of a gang that stays partial.
 enum class PartialGang { kEvict, kHold };
 
+// How kube-scheduler learns of a member's node before the gate goes.
+//   kNominate  status.nominatedNodeName: keeps the room free meanwhile, and can be changed
+//   kPin       node affinity, for gated pods that have a controller: one write less, but a pod
+//   whose
+//              plan breaks after its release fits nowhere else, until it is deleted
+enum class HandOver { kNominate, kPin };
+
 // Which namespaces may have gangs. A name in `deny` never may; an empty `allow` lets all others.
 struct NamespaceRules {
   std::vector<std::string> allow;
@@ -37,6 +44,7 @@ struct Options {
   // (design: 60 s).
   cluster::Duration partial_timeout = cluster::Seconds(60);
   PartialGang partial_gang = PartialGang::kEvict;
+  HandOver hand_over = HandOver::kNominate;
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.
   cluster::Duration backoff_first = cluster::Seconds(1);
   cluster::Duration backoff_max = cluster::Seconds(300);

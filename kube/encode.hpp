@@ -12,10 +12,13 @@
 
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
+#include "kube/json_writer.hpp"
 
 namespace muster::kube {
 
 void AppendPod(std::string& out, const cluster::Pod& pod);
+// {"nodeAffinity":{"required…":{"nodeSelectorTerms":[…]}}}
+void AppendAffinity(JsonWriter& json, const cluster::NodeConstraints& constraints);
 void AppendNode(std::string& out, const cluster::Node& node);
 std::string_view EffectText(cluster::TaintEffect effect);
 

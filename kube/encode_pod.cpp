@@ -205,22 +205,7 @@ void AppendConstraints(JsonWriter& json, const NodeConstraints& constraints) {
     for (const auto& [key, value] : constraints.node_selector) json.TextKey(key).Text(value);
     json.EndObject();
   }
-  if (constraints.has_affinity) {
-    json.Key("affinity").BeginObject().Key("nodeAffinity").BeginObject();
-    json.Key("requiredDuringSchedulingIgnoredDuringExecution").BeginObject();
-    json.Key("nodeSelectorTerms").BeginArray();
-    for (const cluster::NodeSelectorTerm& term : constraints.affinity_terms) {
-      json.BeginObject();
-      if (!term.match_expressions.empty()) {
-        AppendRequirements(json.Key("matchExpressions"), term.match_expressions);
-      }
-      if (!term.match_fields.empty()) {
-        AppendRequirements(json.Key("matchFields"), term.match_fields);
-      }
-      json.EndObject();
-    }
-    json.EndArray().EndObject().EndObject().EndObject();
-  }
+  if (constraints.has_affinity) AppendAffinity(json.Key("affinity"), constraints);
   if (constraints.tolerations.empty()) return;
   json.Key("tolerations").BeginArray();
   for (const Toleration& toleration : constraints.tolerations) {
@@ -251,6 +236,23 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
 }
 
 }  // namespace
+
+void AppendAffinity(JsonWriter& json, const NodeConstraints& constraints) {
+  json.BeginObject().Key("nodeAffinity").BeginObject();
+  json.Key("requiredDuringSchedulingIgnoredDuringExecution").BeginObject();
+  json.Key("nodeSelectorTerms").BeginArray();
+  for (const cluster::NodeSelectorTerm& term : constraints.affinity_terms) {
+    json.BeginObject();
+    if (!term.match_expressions.empty()) {
+      AppendRequirements(json.Key("matchExpressions"), term.match_expressions);
+    }
+    if (!term.match_fields.empty()) {
+      AppendRequirements(json.Key("matchFields"), term.match_fields);
+    }
+    json.EndObject();
+  }
+  json.EndArray().EndObject().EndObject().EndObject();
+}
 
 void AppendPod(std::string& out, const Pod& pod) {
   MUSTER_CHECK(pod.spec != nullptr);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "kube/encode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -62,6 +63,11 @@ ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*
   request.content_type = kStrategicMerge;
   JsonWriter json(request.body);
   BeginPatch(json, action.pod).EndObject().Key("spec").BeginObject();
+  if (!action.pin.empty()) {
+    cluster::NodeConstraints constraints = action.spec->constraints;
+    cluster::PinTo(action.pin, &constraints);
+    AppendAffinity(json.Key("affinity"), constraints);
+  }
   json.Key("schedulingGates").BeginArray().BeginObject();
   json.Key("$patch").Text("delete").Key("name").Text(cluster::kGangGate);
   json.EndObject().EndArray().EndObject().EndObject();

@@ -32,7 +32,7 @@ Status Write(ApiServer& api, const engine::Nominate& action) {
   return api.PatchPodStatus(Actor::kMuster, action.pod, patch);
 }
 Status Write(ApiServer& api, const engine::RemoveGate& action) {
-  return api.RemoveGate(Actor::kMuster, action.pod, cluster::kGangGate);
+  return api.RemoveGate(Actor::kMuster, action.pod, cluster::kGangGate, action.pin);
 }
 Status Write(ApiServer& api, const engine::WakePod& action) {
   // Any value that the pod does not have yet.

@@ -89,7 +89,9 @@ class ApiServer {
   // kConflict when the pod is being deleted, has a node already (also this one), has gates, or the
   // UID differs. Capacity is not checked. Clears nominatedNodeName.
   cluster::Status BindPod(Actor actor, const Binding& binding);
-  cluster::Status RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate);
+  // With `pin`, the pod's required node affinity names that node alone from then on.
+  cluster::Status RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
+                             const std::string& pin = {});
   cluster::Status Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
                            const std::string& value);
   cluster::Status PatchPodStatus(Actor actor, const engine::PodRef& pod,

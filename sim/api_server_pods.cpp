@@ -161,7 +161,8 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
   return Ok{};
 }
 
-Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate) {
+Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
+                             const std::string& pin) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kPatch);
@@ -169,6 +170,11 @@ Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::
   if (std::find(gates.begin(), gates.end(), gate) == gates.end()) return Ok{};
   auto next = std::make_shared<PodRecord>(***slot);
   std::erase(next->pod.gates, gate);
+  if (!pin.empty()) {
+    auto spec = std::make_shared<cluster::PodSpec>(*next->pod.spec);
+    cluster::PinTo(pin, &spec->constraints);
+    next->pod.spec = std::move(spec);
+  }
   impl_->Store(**slot, std::move(next));
   return Ok{};
 }

@@ -49,6 +49,7 @@ gangs:
   reservationTimeout: 1h30m
   partialTimeout: "30s"
   partialGang: hold
+  handover: pin
   backoff: {first: 250ms, max: 2s}
   retryInterval: 3s
 extender:
@@ -75,6 +76,7 @@ metrics: {address: :9090}
   CHECK(options.reservation_timeout == Seconds(5400));
   CHECK(options.partial_timeout == Seconds(30));
   CHECK(options.partial_gang == engine::PartialGang::kHold);
+  CHECK(options.hand_over == engine::HandOver::kPin);
   CHECK(options.backoff_first == Duration(250));
   CHECK(options.backoff_max == Seconds(2));
   CHECK(options.retry_interval == Seconds(3));
@@ -104,8 +106,8 @@ metrics: {address: :9090}
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
-               bind_hold_timeout, partial_timeout, partial_gang, backoff_first, backoff_max,
-               retry_interval, max_members] = options;
+               bind_hold_timeout, partial_timeout, partial_gang, hand_over, backoff_first,
+               backoff_max, retry_interval, max_members] = options;
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
                                   "schedulerNames",
@@ -120,6 +122,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "gangs.reservationTimeout",
                                   "gangs.partialTimeout",
                                   "gangs.partialGang",
+                                  "gangs.handover",
                                   "gangs.backoff",
                                   "gangs.backoff.first",
                                   "gangs.backoff.max",

@@ -55,6 +55,32 @@ TEST_CASE("a reserved gang is nominated as a whole before the first gate goes",
   }
 }
 
+TEST_CASE("pods that a controller would create again may be pinned instead of nominated",
+          "[engine][handover]") {
+  engine::Options options;
+  options.hand_over = engine::HandOver::kPin;
+  Harness world(options);
+  AddNodes(world, 2, 8);
+  world.Add(MakePodGroup("train").MinMember(2));
+  world.Add(MakePod("owned").Gpus(8).InGroup("train").Gated().Owner("job-1"));
+  world.Add(MakePod("lone").Gpus(8).InGroup("train").Gated());
+  world.Settle();
+  std::map<std::string, std::string> pins;
+  for (const engine::Action& action : world.log) {
+    if (const auto* nominate = std::get_if<engine::Nominate>(&action)) {
+      CHECK(nominate->pod.key.name == "lone");
+    } else if (const auto* release = std::get_if<engine::RemoveGate>(&action)) {
+      pins[release->pod.key.name] = release->pin;
+    }
+  }
+  CHECK(pins["lone"].empty());
+  CHECK(pins["owned"] == world.Filter("owned").node);
+  CHECK(world.Pod("lone").nominated_node == world.Filter("lone").node);
+  CHECK(world.Pod("owned").nominated_node.empty());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a gang runs from its first pod to its last", "[engine][gang]") {
   Harness world;
   AddNodes(world, 4, 8);

@@ -39,6 +39,20 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
         R"({"metadata":{"uid":"u-1"},"spec":{"schedulingGates":[{"$patch":"delete",)"
         R"("name":"muster.dev/gang"}]}})");
 
+  auto spec = std::make_shared<cluster::PodSpec>();
+  const auto pinned = [&] {
+    return RequestOf(engine::RemoveGate{{1}, kPod, "node-7", spec}, {}).body;
+  };
+  const std::string only = R"("matchFields":[{"key":"metadata.name","operator":"In",)"
+                           R"("values":["node-7"]}])";
+  CHECK_THAT(pinned(), Catch::Contains(R"("nodeSelectorTerms":[{)" + only + "}]"));
+  // What was asked for already stays, in every term.
+  spec->constraints.has_affinity = true;
+  spec->constraints.affinity_terms = {{{{"gpu", cluster::SelectorOperator::kExists, {}}}, {}}};
+  CHECK_THAT(pinned(), Catch::Contains(R"("nodeSelectorTerms":[{"matchExpressions":[{"key":"gpu",)"
+                                       R"("operator":"Exists"}],)" +
+                                       only + "}]"));
+
   CHECK(RequestOf(engine::WakePod{{1}, kPod}, {.nonce = 5}).body ==
         R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/wake":"5"}}})");
 
