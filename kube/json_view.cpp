@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kube/json.hpp"
+#include "kube/json_writer.hpp"
 
 namespace muster::kube {
 
@@ -56,7 +57,54 @@ std::string_view TextOf(const rapidjson::Value& value) {
   return {value.GetString(), value.GetStringLength()};
 }
 
+// Recursion is bounded by kMaxJsonDepth.
+void Append(JsonWriter& json, const rapidjson::Value& value) {
+  switch (value.GetType()) {
+    case rapidjson::kNullType:
+      json.Null();
+      break;
+    case rapidjson::kFalseType:
+    case rapidjson::kTrueType:
+      json.Flag(value.GetBool());
+      break;
+    case rapidjson::kObjectType:
+      json.BeginObject();
+      for (const auto& member : value.GetObject()) {
+        json.TextKey(TextOf(member.name));
+        Append(json, member.value);
+      }
+      json.EndObject();
+      break;
+    case rapidjson::kArrayType:
+      json.BeginArray();
+      for (const auto& item : value.GetArray()) Append(json, item);
+      json.EndArray();
+      break;
+    case rapidjson::kStringType:
+      json.Text(TextOf(value));
+      break;
+    case rapidjson::kNumberType: {
+      char text[64];
+      const std::to_chars_result end =
+          value.IsInt64()    ? std::to_chars(text, text + sizeof text, value.GetInt64())
+          : value.IsUint64() ? std::to_chars(text, text + sizeof text, value.GetUint64())
+                             : std::to_chars(text, text + sizeof text, value.GetDouble());
+      json.Raw({text, static_cast<size_t>(end.ptr - text)});
+      break;
+    }
+  }
+}
+
 }  // namespace
+
+void JsonView::AppendTo(std::string& out) const {
+  JsonWriter json(out);
+  if (value_ == nullptr) {
+    json.Null();
+  } else {
+    Append(json, Of(*value_));
+  }
+}
 
 JsonView::JsonView(const JsonNode& root, std::string_view name, JsonProblems& problems)
     : JsonView(NodeOf(Of(root)), nullptr, name, 0, problems) {}

@@ -47,6 +47,8 @@ class JsonView {
   bool present() const { return value_ != nullptr; }
   // For decoders that take a value; it must be present.
   const JsonNode& node() const { return *value_; }
+  // The value written out again, without white space; absent: null.
+  void AppendTo(std::string& out) const;
 
   // A member of an object; absent when there is none.
   JsonView Get(std::string_view key) const&;

@@ -122,6 +122,14 @@ size_t AppendEscaped(std::string& out, std::string_view text) {
 
 size_t PlainJsonPrefix(std::string_view text) { return PlainPrefix<Plain::kReading>(text); }
 
+std::string_view CutText(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  // Back to the first byte of the character that the cut would go through.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 void AppendJsonText(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {

@@ -20,6 +20,9 @@ namespace muster::kube {
 // '"' and '\\'. (Go also escapes '<', '>' and '&' when it writes, see AppendJsonText.)
 size_t PlainJsonPrefix(std::string_view text);
 
+// The longest front of `text` of at most `most` bytes that cuts no UTF-8 character in two.
+std::string_view CutText(std::string_view text, size_t most);
+
 // `text` in quotes. Malformed UTF-8 becomes U+FFFD.
 void AppendJsonText(std::string& out, std::string_view text);
 

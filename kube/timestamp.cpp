@@ -114,7 +114,15 @@ Result<Time> ParseTimestamp(std::string_view text) {
   return Error{Code::kInvalidArgument, "expected a timestamp such as 2024-05-01T09:30:00Z", ""};
 }
 
-std::string FormatTimestamp(Time time) {
+namespace {
+
+// "2006-01-02T15:04:05" and the milliseconds.
+struct Moment {
+  std::string seconds;
+  int millis = 0;
+};
+
+Moment MomentOf(Time time) {
   const int64_t first = DaysOf(1, 1, 1) * kMillisPerDay;
   const int64_t last = (DaysOf(9999, 12, 31) + 1) * kMillisPerDay - 1;
   const int64_t millis = std::clamp(time.milliseconds(), first, last);
@@ -128,12 +136,27 @@ std::string FormatTimestamp(Time time) {
                     static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                     static_cast<unsigned>(date.day()), static_cast<int>(of_day / 3'600'000),
                     static_cast<int>(of_day / 60'000 % 60), static_cast<int>(of_day / 1000 % 60));
-  std::string out(text, static_cast<size_t>(length));
-  if (of_day % 1000 != 0) {
-    std::snprintf(text, sizeof text, ".%03d", static_cast<int>(of_day % 1000));
-    out += text;
-  }
-  return out + "Z";
+  return {std::string(text, static_cast<size_t>(length)), static_cast<int>(of_day % 1000)};
+}
+
+std::string Fraction(int millis) {
+  char text[16];
+  const int length = std::snprintf(text, sizeof text, ".%03d", millis);
+  return {text, static_cast<size_t>(length)};
+}
+
+}  // namespace
+
+std::string FormatTimestamp(Time time) {
+  const Moment moment = MomentOf(time);
+  return moment.seconds + (moment.millis == 0 ? "" : Fraction(moment.millis)) + "Z";
+}
+
+std::string FormatSeconds(Time time) { return MomentOf(time).seconds + "Z"; }
+
+std::string FormatMicroTime(Time time) {
+  const Moment moment = MomentOf(time);
+  return moment.seconds + Fraction(moment.millis) + "000Z";
 }
 
 }  // namespace muster::kube

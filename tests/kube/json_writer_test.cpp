@@ -71,5 +71,29 @@ TEST_CASE("commas stand where they belong", "[kube][json]") {
   CHECK(out == R"(x={"a":[],"b":{},"c":[-5,true,null,{"q\"":"v"},{}]})");
 }
 
+TEST_CASE("text is cut between characters", "[kube][json]") {
+  CHECK(CutText("plain", 5) == "plain");
+  CHECK(CutText("plain", 3) == "pla");
+  CHECK(CutText("aüb", 2) == "a");
+  CHECK(CutText("aüb", 3) == "aü");
+  CHECK(CutText("🚀", 3).empty());
+  CHECK(CutText("\x80\x80\x80", 2).empty());
+}
+
+TEST_CASE("a value that was read is written again as it was", "[kube][json]") {
+  const std::string text =
+      R"({"a":[1,-2,18446744073709551615,1.5,null,true,false,{}],"b\"":{"c":"ü\n","d":[]}})";
+  const cluster::Result<Json> json = Json::Parse(text, 1000, "x");
+  REQUIRE(json.ok());
+  JsonProblems problems;
+  const JsonView view(json->root(), "x", problems);
+  std::string out;
+  view.AppendTo(out);
+  CHECK(out == text);
+  out.clear();
+  view.Get("none").AppendTo(out);
+  CHECK(out == "null");
+}
+
 }  // namespace
 }  // namespace muster::kube

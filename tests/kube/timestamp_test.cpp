@@ -54,5 +54,13 @@ TEST_CASE("what is written is read back", "[kube][timestamp]") {
   }
 }
 
+TEST_CASE("times without fractions, and with six digits of them", "[kube][timestamp]") {
+  const cluster::Time time = *ParseTimestamp("2024-05-01T09:30:00.070Z");
+  CHECK(FormatTimestamp(time) == "2024-05-01T09:30:00.070Z");
+  CHECK(FormatSeconds(time) == "2024-05-01T09:30:00Z");
+  CHECK(FormatMicroTime(time) == "2024-05-01T09:30:00.070000Z");
+  CHECK(FormatMicroTime(cluster::Time(0)) == "1970-01-01T00:00:00.000000Z");
+}
+
 }  // namespace
 }  // namespace muster::kube
