@@ -9,10 +9,10 @@ JOBS ?= $(shell nproc)
 BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
 CTEST = ctest --progress --output-on-failure --test-dir build/$(1) --no-tests=error
 
-.PHONY: help deps lint-deps build demo test bench lint check asan tsan fuzz clean
+.PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench lint check asan tsan fuzz clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install the Debian packages that are missing (deps/debian-packages.txt)
 	@bash deps/install.sh build
@@ -29,6 +29,18 @@ demo: build ## six gangs on an embedded cluster, over HTTP, with a table of what
 test: deps ## build and run every test
 	$(call BUILD,dev)
 	$(call CTEST,dev)
+
+e2e: build ## the tests against a real control plane (tests/e2e); needs Go 1.26
+	@tests/e2e/run.sh
+
+e2e-full: build ## the slow ones too, and an older Kubernetes
+	@MUSTER_E2E=full tests/e2e/run.sh
+
+cluster: build ## a real control plane with Muster in it, left up; prints how to use it
+	@tests/e2e/cluster.sh up
+
+cluster-down: ## end it
+	@tests/e2e/cluster.sh down
 
 bench: deps ## measure; see bench/README.md
 	$(call BUILD,release) --target bench/all

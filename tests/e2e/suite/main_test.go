@@ -25,7 +25,4 @@ func slow(t *testing.T) {
 	}
 }
 
-func logf(t *testing.T, format string, args ...any) {
-	t.Helper()
-	t.Log(fmt.Sprintf(format, args...))
-}
+func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E=full adds what is slow and the older
+# Kubernetes. The last line counts.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+folders=(kubernetes/v1.37 kwok)
+timeout=20m
+if [ "${MUSTER_E2E:-}" = full ]; then
+  folders+=(kubernetes/v1.34)
+  timeout=60m
+fi
+./build.sh "${folders[@]}"
+# The flags are those of build.sh, so that the client libraries are compiled once.
+export CGO_ENABLED=0
+unformatted="$(gofmt -l .)"
+if [ -n "$unformatted" ]; then
+  printf 'gofmt -w these:\n%s\n' "$unformatted"
+  exit 1
+fi
+go vet -trimpath ./...
+go test -trimpath -p 1 -count=1 -json -timeout "$timeout" "$@" ./... | go run -trimpath ./cmd/count

@@ -1,0 +1,41 @@
+package suite
+
+import (
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/e2e/controlplane"
+	"muster.dev/e2e/objects"
+)
+
+// What README and docs/deploy.md tell an administrator to do, done: mustered() applies the manifests.
+func TestTheSampleJobOfTheManifestsRunsToItsEnd(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addNodes(objects.Nodes(e.ns, 2, 8)...)
+	root, err := controlplane.Root()
+	e.must(err)
+	_, err = e.Kubectl(e.ctx, "", "apply", "-f", root+"/manifests/samples/team.yaml")
+	e.must(err)
+	t.Cleanup(func() {
+		if _, err := e.Kubectl(e.ctx, "", "delete", "--wait=true", "-f", root+"/manifests/samples/team.yaml"); err != nil {
+			t.Error(err)
+		}
+	})
+	e.eventually(60*time.Second, "the job is complete", func() error {
+		job, err := e.Client.BatchV1().Jobs("team-a").Get(e.ctx, "train", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return succeeded(job)
+	})
+}
+
+func succeeded(job *batchv1.Job) error {
+	if job.Status.Succeeded != *job.Spec.Completions {
+		return errorf("%d of %d pods have succeeded", job.Status.Succeeded, *job.Spec.Completions)
+	}
+	return nil
+}
