@@ -1,0 +1,243 @@
+#include "kube/client_config.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "kube/base64.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/url.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+constexpr std::size_t kMaxKubeconfigBytes = std::size_t{4} << 20;
+
+std::string InFolderOf(const std::string& file_name, std::string_view path) {
+  if (path.empty() || path.starts_with('/')) return std::string(path);
+  const std::size_t slash = file_name.rfind('/');
+  if (slash == std::string::npos) return std::string(path);
+  return file_name.substr(0, slash + 1) + std::string(path);
+}
+
+// Calls visit(inner) with member `kind` of the element of `list` that is called `name`. Every name
+// must be unique, as for kubectl. False when there is none of that name.
+template <typename Visit>
+bool VisitNamed(const JsonView& list, std::string_view kind, std::string_view name, Visit visit) {
+  std::set<std::string_view> seen;
+  bool found = false;
+  list.Items([&](const JsonView& item) {
+    const JsonView item_name = item.Get("name");
+    if (!seen.insert(item_name.Text()).second) item_name.Problem("is the name of an earlier one");
+    if (item_name.Text() != name || found) return;
+    found = true;
+    const JsonView inner = item.Get(kind);
+    visit(inner);
+  });
+  return found;
+}
+
+PemSource ReadPem(const JsonView& object, std::string_view field, const std::string& file_name) {
+  PemSource pem;
+  const JsonView data = object.Get(std::string(field) + "-data");
+  const JsonView file = object.Get(field);
+  if (!data.Text().empty()) {
+    std::optional<std::string> decoded = DecodeBase64(data.Text());
+    if (decoded) {
+      pem.data = *std::move(decoded);
+    } else {
+      data.Problem("expected base64");
+    }
+  }
+  // Both may stand there; kubectl then looks at the text only.
+  if (pem.data.empty()) pem.file = InFolderOf(file_name, file.Text());
+  return pem;
+}
+
+void ReadServer(const JsonView& server, ClientConfig& config) {
+  const std::string_view text = server.RequiredText();
+  if (text.empty()) return;
+  Result<Url> url = ParseUrl(text);
+  if (!url.ok()) return server.Problem(url.error());
+  if (url->scheme != "http" && url->scheme != "https")
+    return server.Problem("expected https:// or http://");
+  if (!url->username.empty() || !url->password.empty())
+    return server.Problem("a user in the URL is not supported; give users[].user.token");
+  config.tls = url->scheme == "https";
+  config.host = url->host;
+  config.port = url->port;
+  config.path_prefix = url->path;
+}
+
+void ReadProxy(const JsonView& proxy, ClientConfig& config) {
+  if (proxy.Text().empty()) return;
+  Result<Url> url = ParseUrl(proxy.Text());
+  if (!url.ok()) return proxy.Problem(url.error());
+  if (url->scheme != "http")
+    return proxy.Problem("only proxies at http:// are supported (https is spoken through them)");
+  if (!url->path.empty()) return proxy.Problem("a proxy has no path");
+  config.proxy = ProxyConfig{url->host, url->port, url->username, url->password};
+}
+
+void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientConfig& config) {
+  if (!cluster.ExpectObject()) return;
+  const JsonView server = cluster.Get("server");
+  ReadServer(server, config);
+  const JsonView proxy = cluster.Get("proxy-url");
+  ReadProxy(proxy, config);
+  config.ca = ReadPem(cluster, "certificate-authority", file_name);
+  config.tls_server_name = cluster.Get("tls-server-name").Text();
+  const JsonView insecure = cluster.Get("insecure-skip-tls-verify");
+  config.insecure_skip_tls_verify = insecure.Flag(false);
+  if (config.insecure_skip_tls_verify && !config.ca.empty())
+    insecure.Problem("contradicts certificate-authority; leave one of them out");
+  config.disable_compression = cluster.Get("disable-compression").Flag(false);
+}
+
+// What would run a program, send a password or act as somebody else.
+void RefuseForeignCredentials(const JsonView& user) {
+  struct Refused {
+    std::string_view field;
+    const char* instead;
+  };
+  constexpr const char* kTokenInstead =
+      "is not supported, Muster runs no programs; use the token of a service account (tokenFile) "
+      "or client-certificate";
+  constexpr const char* kNoPasswords =
+      "is not supported, Kubernetes has no passwords any more; use token, tokenFile or "
+      "client-certificate";
+  constexpr const char* kNoDisguise =
+      "is not supported; give a user that may itself do what is needed";
+  for (const Refused& refused : {Refused{"exec", kTokenInstead},
+                                 {"auth-provider", kTokenInstead},
+                                 {"username", kNoPasswords},
+                                 {"password", kNoPasswords},
+                                 {"as", kNoDisguise},
+                                 {"as-uid", kNoDisguise},
+                                 {"as-groups", kNoDisguise},
+                                 {"as-user-extra", kNoDisguise}}) {
+    const JsonView field = user.Get(refused.field);
+    if (field.present()) field.Problem(refused.instead);
+  }
+}
+
+void ReadUser(const JsonView& user, const std::string& file_name, ClientConfig& config) {
+  if (!user.present()) return;
+  RefuseForeignCredentials(user);
+  PemSource certificate = ReadPem(user, "client-certificate", file_name);
+  PemSource key = ReadPem(user, "client-key", file_name);
+  const JsonView token = user.Get("token");
+  const JsonView token_file = user.Get("tokenFile");
+  if (certificate.empty() != key.empty()) {
+    user.Problem(certificate.empty() ? "client-key needs client-certificate"
+                                     : "client-certificate needs client-key");
+  }
+  if (token.Text().find_first_of("\r\n\t ") != std::string_view::npos)
+    token.Problem("expected a token without white space");
+  if (!config.tls) return;  // nobody's credentials go over the wire in clear
+  config.client_certificate = std::move(certificate);
+  config.client_key = std::move(key);
+  config.token = token.Text();
+  config.token_file = InFolderOf(file_name, token_file.Text());
+}
+
+// Cluster and user of a context, by name.
+struct ContextNames {
+  std::string cluster;
+  std::string user;
+};
+
+void ReadContext(const JsonView& root, const std::string& wanted, ContextNames& names,
+                 ClientConfig& config) {
+  const JsonView current = root.Get("current-context");
+  const std::string name = wanted.empty() ? std::string(current.Text()) : wanted;
+  if (name.empty()) return current.Problem("is missing, and no context was asked for");
+  const JsonView contexts = root.Get("contexts");
+  const bool found = VisitNamed(contexts, "context", name, [&](const JsonView& context) {
+    if (!context.ExpectObject()) return;
+    const JsonView cluster = context.Get("cluster");
+    names.cluster = cluster.RequiredText();
+    names.user = context.Get("user").Text();
+    const std::string_view space = context.Get("namespace").Text();
+    if (!space.empty()) config.default_namespace = space;
+  });
+  if (!found) contexts.Problem("there is no context " + name);
+}
+
+Result<std::string> ReadSmallFile(const std::string& path) {
+  constexpr std::size_t kMost = 64 * 1024;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMost, '\0');
+  if (!file.is_open() || !file.read(text.data(), static_cast<std::streamsize>(kMost)).eof())
+    return Error{Code::kNotFound, "cannot be read", path};
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+std::string Trimmed(const std::string& text) {
+  constexpr const char* kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+}  // namespace
+
+Result<ClientConfig> ParseKubeconfig(std::string_view json_text, const std::string& file_name,
+                                     const std::string& context) {
+  Result<Json> json = Json::Parse(json_text, kMaxKubeconfigBytes, file_name);
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView root(json->root(), file_name, problems);
+  ClientConfig config;
+  if (root.ExpectObject()) {
+    ContextNames names;
+    ReadContext(root, context, names, config);
+    const JsonView clusters = root.Get("clusters");
+    const JsonView users = root.Get("users");
+    const bool has_cluster =
+        VisitNamed(clusters, "cluster", names.cluster,
+                   [&](const JsonView& cluster) { ReadCluster(cluster, file_name, config); });
+    if (!has_cluster) clusters.Problem("there is no cluster " + names.cluster);
+    const bool has_user = VisitNamed(users, "user", names.user, [&](const JsonView& user) {
+      ReadUser(user, file_name, config);
+    });
+    if (!has_user && !names.user.empty()) users.Problem("there is no user " + names.user);
+  }
+  if (!problems.none()) return problems.first();
+  return config;
+}
+
+Result<ClientConfig> InClusterConfig(const std::string& folder, const EnvGetter& env) {
+  const std::string host = env("KUBERNETES_SERVICE_HOST").value_or("");
+  const std::string port = env("KUBERNETES_SERVICE_PORT").value_or("");
+  if (host.empty() || port.empty()) {
+    return Error{Code::kNotFound, "is not set: this is no pod; name a kubeconfig instead",
+                 host.empty() ? "KUBERNETES_SERVICE_HOST" : "KUBERNETES_SERVICE_PORT"};
+  }
+  ClientConfig config;
+  config.host = host;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), config.port);
+  if (error != std::errc() || end != port.data() + port.size() || config.port == 0)
+    return Error{Code::kInvalidArgument, "expected a port", "KUBERNETES_SERVICE_PORT"};
+  config.token_file = folder + "/token";
+  config.ca.file = folder + "/ca.crt";
+  Result<std::string> token = ReadSmallFile(config.token_file);
+  if (!token.ok()) {
+    return Error{Code::kNotFound,
+                 "cannot be read; does the pod have automountServiceAccountToken: false?",
+                 config.token_file};
+  }
+  const Result<std::string> space = ReadSmallFile(folder + "/namespace");
+  if (space.ok() && !Trimmed(*space).empty()) config.default_namespace = Trimmed(*space);
+  return config;
+}
+
+}  // namespace muster::kube
