@@ -19,4 +19,15 @@ if [ -n "$unformatted" ]; then
   exit 1
 fi
 go vet -trimpath ./...
-go test -trimpath -p 1 -count=1 -json -timeout "$timeout" "$@" ./... | go run -trimpath ./cmd/count
+run_tests() { go test -trimpath -p 1 -count=1 -json -timeout "$timeout" "$@"; }
+
+{
+  status=0
+  run_tests "$@" ./... || status=1
+  if [ "${MUSTER_E2E:-}" = full ]; then
+    # The same tests once more; their results are told apart by the name of their package.
+    MUSTER_E2E_VERSION=v1.34 run_tests "$@" ./suite | sed 's|"Package":"muster.dev/e2e/suite"|"Package":"suite on v1.34"|' \
+      || status=1
+  fi
+  exit "$status"
+} | go run -trimpath ./cmd/count

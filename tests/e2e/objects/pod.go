@@ -110,7 +110,21 @@ func WithClaim(claim string) PodOption {
 	}
 }
 
-// Ungated says that Muster's gate shall not be on the pod; the admission policy of the manifests puts it on otherwise.
-func Ungated(pod *corev1.Pod) { pod.Annotations[ungated] = "true" }
+// Lingering pods stay deleted-but-there until the label is taken away, as if they took long to end.
+func Lingering(pod *corev1.Pod) {
+	grace := int64(300)
+	pod.Spec.TerminationGracePeriodSeconds = &grace
+	pod.Labels[KubeletLabel] = "lingers"
+}
 
-const ungated = "e2e.muster.dev/ungated"
+// Gated puts Muster's gate on the pod, where no admission policy does.
+func Gated(pod *corev1.Pod) {
+	for _, gate := range pod.Spec.SchedulingGates {
+		if gate.Name == gangGate {
+			return
+		}
+	}
+	WithGate(gangGate)(pod)
+}
+
+const gangGate = "muster.dev/gang"

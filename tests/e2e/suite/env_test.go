@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/e2e/controlplane"
 	"muster.dev/e2e/objects"
 )
 
@@ -154,6 +155,9 @@ func (e *env) addPods(pods ...*corev1.Pod) {
 	var mu sync.Mutex
 	var failed error
 	each(pods, func(pod *corev1.Pod) {
+		if e.Options.Version == controlplane.Older && pod.Spec.SchedulerName == objects.Muster {
+			objects.Gated(pod) // by the pod template, as docs/deploy.md says for releases without the admission policy
+		}
 		_, err := e.Client.CoreV1().Pods(pod.Namespace).Create(e.ctx, pod, metav1.CreateOptions{})
 		mu.Lock()
 		defer mu.Unlock()

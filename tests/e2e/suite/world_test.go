@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -26,8 +27,9 @@ const (
 
 // worldOptions say what a control plane is like. Equal ones share one.
 type worldOptions struct {
-	version string
-	native  bool // PodGroups of Kubernetes' own
+	version string // MUSTER_E2E_VERSION, or the newest
+	native  bool   // PodGroups of Kubernetes' own
+	bulk    bool   // so many pods that nobody plays their kubelets
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -56,8 +58,11 @@ var worlds = struct {
 // bare is a control plane with kube-scheduler and without Muster's pods being looked after by anyone.
 func bare(t *testing.T, o worldOptions) *world {
 	t.Helper()
-	if o.version == "" {
+	if o.version = os.Getenv("MUSTER_E2E_VERSION"); o.version == "" {
 		o.version = controlplane.Newest
+	}
+	if o.native && o.version == controlplane.Older {
+		t.Skip("this Kubernetes has no PodGroups of its own")
 	}
 	worlds.Lock()
 	defer worlds.Unlock()
@@ -118,6 +123,9 @@ func (o worldOptions) name() string {
 	if o.native {
 		name += "-native"
 	}
+	if o.bulk {
+		name += "-bulk"
+	}
 	return name
 }
 
@@ -128,7 +136,7 @@ func startWorld(o worldOptions) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := controlplane.Options{Version: o.version, Dir: dir, Kubelets: true, Controllers: true}
+	options := controlplane.Options{Version: o.version, Dir: dir, Kubelets: !o.bulk, Controllers: true}
 	if o.native {
 		options.Gates = controlplane.NativeGangs()
 	}
