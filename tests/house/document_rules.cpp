@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 4> kMachinePaths = {
     "me/",
     "/Us"
     "ers/"};
-constexpr std::string_view kTargetChars = "abcdefghijklmnopqrstuvwxyz-";
+constexpr std::string_view kTargetChars = "abcdefghijklmnopqrstuvwxyz-0123456789";
 constexpr std::array<std::string_view, 2> kFurtherFolders = {"docs", "manifests"};
 
 bool IsWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
