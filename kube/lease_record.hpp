@@ -1,0 +1,38 @@
+// LeaseRecord: what a Lease of coordination.k8s.io/v1 says, and the requests that read and write
+// it. Plain values, pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cluster/ids.hpp"
+#include "cluster/result.hpp"
+#include "kube/api_caller.hpp"
+
+namespace muster::kube {
+
+struct LeaseRecord {
+  std::string holder;  // empty: nobody
+  int64_t duration_seconds = 0;
+  std::string acquire_time;  // MicroTime; never compared with any clock, only with itself
+  std::string renew_time;
+  int64_t transitions = 0;
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+// A Lease as it was read: the record, and the metadata that an update must give back.
+struct LeaseObject {
+  LeaseRecord record;
+  std::string metadata;  // JSON, without managedFields
+};
+
+cluster::Result<LeaseObject> ReadLease(std::string_view json);
+
+ApiRequest GetLease(const cluster::ObjectKey& key);
+ApiRequest CreateLease(const cluster::ObjectKey& key, const LeaseRecord& record);
+// Fails with 409 where the Lease has changed since `base` was read.
+ApiRequest UpdateLease(const cluster::ObjectKey& key, const LeaseObject& base,
+                       const LeaseRecord& record);
+
+}  // namespace muster::kube
