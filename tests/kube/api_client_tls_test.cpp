@@ -120,8 +120,8 @@ TEST_CASE("a client certificate is presented, and replaced when its files are", 
 
   SECTION("none: the server refuses") {
     const auto reply = MakeClient(config)->Call(Version());
+    // By an alert, unless the end of the connection overtakes it.
     REQUIRE_FALSE(reply.ok());
-    CHECK(reply.error().code == Code::kIo);
   }
   SECTION("from files") {
     config.client_certificate.file = cert;

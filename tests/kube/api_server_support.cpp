@@ -36,14 +36,32 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TestServer::TestServer() : server_(std::make_unique<httplib::Server>()), tls_(false) {}
+namespace {
+
+template <typename Base>
+class WideServer final : public Base {
+ public:
+  using Base::Base;
+  void Widen() { ::listen(this->svr_sock_, 256); }
+};
+
+}  // namespace
+
+template <typename Base, typename... Args>
+void TestServer::Make(Args... args) {
+  auto server = std::make_unique<WideServer<Base>>(args...);
+  REQUIRE(server->is_valid());
+  widen_ = [made = server.get()] { made->Widen(); };
+  server_ = std::move(server);
+}
+
+TestServer::TestServer() : tls_(false) { Make<httplib::Server>(); }
 
 TestServer::TestServer(const std::string& cert_file, const std::string& key_file,
                        const std::string& client_ca)
-    : server_(std::make_unique<httplib::SSLServer>(
-          cert_file.c_str(), key_file.c_str(), client_ca.empty() ? nullptr : client_ca.c_str())),
-      tls_(true) {
-  REQUIRE(server_->is_valid());
+    : tls_(true) {
+  Make<httplib::SSLServer>(cert_file.c_str(), key_file.c_str(),
+                           client_ca.empty() ? nullptr : client_ca.c_str());
 }
 
 void TestServer::Start() {
@@ -53,6 +71,7 @@ void TestServer::Start() {
   server_->set_tcp_nodelay(true);
   const int port = server_->bind_to_any_port("127.0.0.1");
   REQUIRE(port > 0);
+  widen_();
   port_ = static_cast<std::uint16_t>(port);
   thread_ = std::thread([this] { server_->listen_after_bind(); });
   REQUIRE(Eventually([this] { return server_->is_running(); }));
@@ -79,6 +98,11 @@ std::string RawConnection::ReadHead() const {
     head += byte;
   }
   return head;
+}
+
+int RawConnection::ReadByte() const {
+  unsigned char byte = 0;
+  return ::recv(fd_, &byte, 1, 0) == 1 ? byte : -1;
 }
 
 void RawConnection::Send(std::string_view bytes) const {
@@ -109,6 +133,7 @@ RawServer::RawServer(std::vector<Script> scripts) {
       ++connections_;
       script(RawConnection(fd));
       ::close(fd);
+      ++closed_;
     }
   });
 }

@@ -45,7 +45,12 @@ class TestServer {
   ClientConfig Config() const;
 
  private:
+  template <typename Base, typename... Args>
+  void Make(Args... args);
+
   std::unique_ptr<httplib::Server> server_;
+  // The library lets five connections wait to be accepted; the sixth tries again after seconds.
+  std::function<void()> widen_;
   const bool tls_;
   std::uint16_t port_ = 0;
   std::thread thread_;
@@ -57,6 +62,7 @@ class RawConnection {
   explicit RawConnection(int fd) : fd_(fd) {}
   // Up to the empty line; empty when the client has closed.
   std::string ReadHead() const;
+  int ReadByte() const;  // -1: the client has closed
   void Send(std::string_view bytes) const;
   // Returns when the client has closed.
   void WaitForClose() const;
@@ -78,11 +84,13 @@ class RawServer {
   std::uint16_t port() const { return port_; }
   ClientConfig Config() const;
   int connections() const { return connections_; }
+  int closed() const { return closed_; }
 
  private:
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> closed_ = 0;
   std::thread thread_;
 };
 
