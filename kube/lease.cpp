@@ -16,6 +16,13 @@ using cluster::Result;
 using cluster::Seconds;
 using cluster::Time;
 
+namespace {
+
+// A Lease that was deleted may have had terms of which this replica saw none; epochs still rise.
+constexpr int64_t kUnseenTerms = 1000;
+
+}  // namespace
+
 LeaderElection::LeaderElection(Ports ports, LeaseOptions options)
     : ports_(std::move(ports)), options_(std::move(options)), random_(options_.seed) {}
 
@@ -163,7 +170,8 @@ LeaderElection::Next LeaderElection::Create() {
   EndIfOver();
   // It was deleted; who held it may still believe that it leads, and so may we.
   if (!leading() && MustWait()) return Next::kWait;
-  const LeaseRecord record = leading() ? RenewedRecord() : TakenRecord(observed_.transitions);
+  const LeaseRecord record =
+      leading() ? RenewedRecord() : TakenRecord(seen_ ? observed_.transitions + kUnseenTerms : 0);
   const Time start = Now();
   return Judge(ports_.api.Call(CreateLease(options_.lease, record)), start, record);
 }

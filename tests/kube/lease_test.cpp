@@ -100,7 +100,7 @@ TEST_CASE("who holds it is let be for the duration since the last change that wa
   renewed.renew_time = "2025-01-01T00:00:00.000000Z";
   world.server.Set(renewed, R"("labels":{"team":"infra"},)");
   const Time seen_at_least = world.now;
-  while (world.server.writes() == 0) world.Pass(Duration(10));
+  for (int i = 0; i < 3000 && world.server.writes() == 0; ++i) world.Pass(Duration(10));
   CHECK(world.now >= seen_at_least + Seconds(15));
   CHECK(world.now <= seen_at_least + Seconds(25));
   CHECK(world.server.Says() == "a/5");
@@ -354,9 +354,10 @@ TEST_CASE("a Lease that is deleted goes back to its holder", "[kube][lease]") {
   SECTION("unless that is gone, for as long as it could have led") {
     a.busy = true;
     const Time end = *a.election->deadline();
-    while (!world.server.exists()) world.Pass(Duration(100));
+    for (int i = 0; i < 300 && !world.server.exists(); ++i) world.Pass(Duration(100));
     CHECK(world.now > end);
-    CHECK(world.server.Says() == "b/2");
+    // Above all terms that it may have missed.
+    CHECK(world.server.Says() == "b/1002");
   }
 }
 
