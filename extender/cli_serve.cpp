@@ -50,10 +50,43 @@ Status ReadTlsFlags(const Args& args, ServiceOptions* options) {
   return Ok{};
 }
 
+// A real cluster, and nothing beside it that only an embedded one has.
+Status ReadAccess(const Args& args, ClusterAccess* access) {
+  access->kubeconfig = args.Text("--kubeconfig");
+  access->context = args.Text("--context");
+  access->in_cluster = args.Has("--in-cluster");
+  if (args.Has("--kubeconfig") && access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "expected a file", "--kubeconfig"};
+  }
+  if (access->in_cluster && !access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "--in-cluster and --kubeconfig exclude each other", ""};
+  }
+  if (args.Has("--context") && access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "needs --kubeconfig", "--context"};
+  }
+  if (args.Has("--lease")) {
+    if (!access->given()) {
+      return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--lease"};
+    }
+    const Result<cluster::ObjectKey> lease = ParseObjectKey(args.Text("--lease"));
+    if (!lease.ok()) return lease.error().At("--lease");
+    access->lease = *lease;
+  }
+  if (!access->given()) return Ok{};
+  for (const char* flag :
+       {"--cluster", "--seed", "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
+    if (args.Has(flag)) {
+      return Error{Code::kInvalidArgument, "is for the embedded cluster only", flag};
+    }
+  }
+  return Ok{};
+}
+
 Result<ServiceOptions> OptionsFrom(const Args& args) {
   ServiceOptions options;
   options.policy_file = args.Text("--policy");
   options.cluster_file = args.Text("--cluster");
+  if (const Status read = ReadAccess(args, &options.access); !read.ok()) return read.error();
   Result<std::optional<HostPort>> listen = AddressFrom(args, "--listen");
   if (!listen.ok()) return listen.error();
   options.listen = *std::move(listen);
@@ -71,7 +104,7 @@ Result<ServiceOptions> OptionsFrom(const Args& args) {
 }
 
 void FollowSignals(SignalInbox& signals, Service& service, const Logger& log) {
-  while (true) {
+  while (!service.lost()) {
     switch (signals.Wait(kLookAround)) {
       case SignalEvent::kStop:
         log.Info("stopping");
@@ -108,6 +141,7 @@ int Serve(const Args& args, const CliStreams& streams) {
               << std::flush;
   FollowSignals(signals, service, log);
   service.Shutdown();
+  if (service.lost()) return Fail(streams, "another replica leads now");
   return kExitOk;
 }
 
@@ -116,12 +150,16 @@ int Serve(const Args& args, const CliStreams& streams) {
 Command ServeCommand() {
   return {"serve",
           "",
-          "answer kube-scheduler, on an embedded cluster",
+          "answer kube-scheduler, on a real cluster or an embedded one",
           {{"--policy", "FILE", "policy YAML, loaded again on SIGHUP and when it changes"},
            {"--listen", "HOST:PORT",
             "where kube-scheduler calls (default " + std::string(kDefaultExtenderAddress) + ")"},
            {"--metrics", "HOST:PORT",
             "health, metrics and /v1 (default " + std::string(kDefaultApiAddress) + ")"},
+           {"--kubeconfig", "FILE", "a real cluster, and how to reach it"},
+           {"--context", "NAME", "of the kubeconfig (default: its current-context)"},
+           {"--in-cluster", "", "the cluster that this pod runs in"},
+           {"--lease", "NS/NAME", "of several replicas only the holder of this Lease decides"},
            {"--cluster", "FILE", "manifests of the embedded cluster (default 16 nodes of 8 GPUs)"},
            {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
            {"--tls-key", "FILE", "its key"},

@@ -16,6 +16,8 @@ const char* Unavailable(Availability availability) {
   switch (availability) {
     case Availability::kNotSynced:
       return "muster: not synced with the cluster yet, try again";
+    case Availability::kNotLeader:
+      return "muster: not the leader, another replica answers";
     case Availability::kStopped:
       return "muster: shutting down, try again";
     case Availability::kReady:

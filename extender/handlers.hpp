@@ -4,7 +4,8 @@
 //   body ──wire──▶ question ──▶ engine::Scheduler ──▶ answer ──wire──▶ body
 //
 // Contract:
-//   1. Filter and Prioritize are pure reads of the plan: asked again they answer the same.
+//   1. Filter and Prioritize read the plan: asked again they answer the same. What Filter remembers
+//      is told in engine/scheduler.hpp.
 //   2. Bind answers through `done`, exactly once, from any thread and possibly before it returns:
 //      at once, or when the engine's AnswerBind for its ticket is delivered. Idempotent by UID.
 //   3. Every error of Filter and Bind is a reply with Error set: kube-scheduler throws the body of
@@ -52,6 +53,7 @@ struct HandlerReply {
 
 enum class Availability {
   kNotSynced,  // the cluster is not known yet
+  kNotLeader,  // another replica answers
   kReady,
   kDraining,  // calls are still answered, so that gangs at the barrier become complete
   kStopped,

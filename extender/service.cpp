@@ -1,6 +1,7 @@
 #include "extender/service.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "config/file.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
+#include "extender/api_cluster.hpp"
 #include "extender/cli.hpp"
 #include "extender/embedded_cluster.hpp"
 #include "extender/engine_loop.hpp"
@@ -66,11 +68,17 @@ class Service::Impl {
     }
   }
   void Shutdown();
+  bool lost() const { return lost_; }
 
  private:
   Status LoadPolicy();
   Status StartExtender();
   Status StartCluster();
+  Status StartEmbeddedCluster();
+  Status StartApiCluster();
+  void MakeLoop(engine::ActionPort& port);
+  void Lead();
+  void Lose();
   Status StartApi();
   Result<HttpClientOptions> SchedulerClient() const;
   std::string PolicyPage() const;
@@ -95,11 +103,13 @@ class Service::Impl {
   std::unique_ptr<engine::Scheduler> scheduler_;
   std::unique_ptr<ExtenderHandlers> handlers_;
   std::unique_ptr<HttpServer> extender_server_;
-  std::unique_ptr<EmbeddedCluster> cluster_;
+  std::unique_ptr<EmbeddedCluster> cluster_;  // one of these two
+  std::unique_ptr<ApiCluster> api_cluster_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<ApiHandlers> api_;
   std::unique_ptr<HttpServer> api_server_;
   bool shut_down_ = false;
+  std::atomic<bool> lost_{false};
 };
 
 Status Service::Impl::Start() {
@@ -107,10 +117,11 @@ Status Service::Impl::Start() {
        {&Impl::LoadPolicy, &Impl::StartExtender, &Impl::StartCluster, &Impl::StartApi}) {
     if (Status done = (this->*step)(); !done.ok()) return done;
   }
-  handlers_->SetAvailability(Availability::kReady);
-  log_.Info("ready", {{"extender", std::to_string(extender_port())},
-                      {"api", std::to_string(api_port())},
-                      {"tls", started_with_.extender.tls.cert_file.empty() ? "no" : "yes"}});
+  if (cluster_) handlers_->SetAvailability(Availability::kReady);
+  log_.Info(cluster_ ? "ready" : "listening",
+            {{"extender", std::to_string(extender_port())},
+             {"api", std::to_string(api_port())},
+             {"tls", started_with_.extender.tls.cert_file.empty() ? "no" : "yes"}});
   return Ok{};
 }
 
@@ -188,6 +199,55 @@ Result<HttpClientOptions> Service::Impl::SchedulerClient() const {
 }
 
 Status Service::Impl::StartCluster() {
+  return options_.access.given() ? StartApiCluster() : StartEmbeddedCluster();
+}
+
+Status Service::Impl::StartApiCluster() {
+  ApiCluster::Options options;
+  Result<kube::ClientConfig> client = ReadClientConfig(options_.access);
+  if (!client.ok()) return client.error();
+  options.client = *std::move(client);
+  options.client.user_agent = std::string("muster/") + kVersion;
+  options.lease = options_.access.lease;
+  options.identity = OwnIdentity();
+  options.own_pod = OwnPod();
+  options.scheduler_names = started_with_.engine.scheduler_names;
+  options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
+  options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
+  options.synced = [this] { handlers_->SetAvailability(Availability::kNotLeader); };
+  options.lead = [this] { Lead(); };
+  options.lost = [this] { Lose(); };
+  api_cluster_ = std::make_unique<ApiCluster>(std::move(options), log_);
+  MakeLoop(*api_cluster_);
+  return api_cluster_->Start();
+}
+
+// From here on decisions are made and carried out. What was read so far is all there is: the engine
+// was told the facts as they came and has decided nothing yet.
+void Service::Impl::Lead() {
+  loop_->Start();
+  handlers_->SetAvailability(Availability::kReady);
+  log_.Info("ready, this replica leads");
+}
+
+void Service::Impl::Lose() {
+  handlers_->SetAvailability(Availability::kNotLeader);
+  handlers_->RefuseOpenBinds("muster: not the leader any more, another replica answers");
+  log_.Error("leadership lost");
+  lost_ = true;
+}
+
+void Service::Impl::MakeLoop(engine::ActionPort& port) {
+  loop_ = std::make_unique<EngineLoop>(EngineLoop::Parts{
+      .scheduler = *scheduler_,
+      .port = port,
+      .answer = [this](const engine::AnswerBind& answer) { handlers_->Deliver(answer); },
+      .now = [this] { return Now(); },
+      .metrics = metrics_,
+      .log = log_});
+}
+
+Status Service::Impl::StartEmbeddedCluster() {
   const Result<HttpClientOptions> client = SchedulerClient();
   if (!client.ok()) return client.error();
   const Result<std::vector<ManifestObject>> objects =
@@ -210,13 +270,7 @@ Status Service::Impl::StartCluster() {
     return std::make_unique<HttpExtender>(*client, std::move(post));
   };
   cluster_ = std::make_unique<EmbeddedCluster>(std::move(options));
-  loop_ = std::make_unique<EngineLoop>(EngineLoop::Parts{
-      .scheduler = *scheduler_,
-      .port = *cluster_,
-      .answer = [this](const engine::AnswerBind& answer) { handlers_->Deliver(answer); },
-      .now = [this] { return Now(); },
-      .metrics = metrics_,
-      .log = log_});
+  MakeLoop(*cluster_);
   cluster_->Start();
   loop_->Start();
   Status created = Ok{};
@@ -254,6 +308,7 @@ std::string Service::Impl::PolicyPage() const {
 std::string Service::Impl::NotReady() const {
   switch (handlers_->availability()) {
     case Availability::kReady:
+    case Availability::kNotLeader:  // it could lead at any moment, and says so when asked
       return {};
     case Availability::kNotSynced:
       return "not synced";
@@ -309,12 +364,19 @@ void Service::Impl::Shutdown() {
   shut_down_ = true;
   if (handlers_) {
     // Bind calls are still taken, so that gangs at the barrier become complete.
-    handlers_->SetAvailability(Availability::kDraining);
-    FinishHeldBinds();
+    if (handlers_->availability() == Availability::kReady) {
+      handlers_->SetAvailability(Availability::kDraining);
+      FinishHeldBinds();
+    }
     handlers_->SetAvailability(Availability::kStopped);
     handlers_->RefuseOpenBinds("muster is shutting down");
   }
   if (cluster_) cluster_->Stop();
+  // No decision after the last write: the loop ends before those who write do.
+  if (api_cluster_) {
+    loop_->Stop();
+    api_cluster_->Stop();
+  }
   if (extender_server_) {
     extender_server_->Drain(kLastAnswers);
     handlers_->RefuseOpenBinds("muster is shutting down");
@@ -338,5 +400,6 @@ std::uint16_t Service::api_port() const { return impl_->api_port(); }
 Status Service::ReloadPolicy() { return impl_->ReloadPolicy(); }
 void Service::ReloadPolicyIfChanged() { impl_->ReloadPolicyIfChanged(); }
 void Service::Shutdown() { impl_->Shutdown(); }
+bool Service::lost() const { return impl_->lost(); }
 
 }  // namespace muster::extender

@@ -16,6 +16,7 @@
 #include "cluster/result.hpp"
 #include "config/policy_file.hpp"
 #include "extender/args.hpp"
+#include "extender/cluster_access.hpp"
 #include "extender/log.hpp"
 
 namespace muster::extender {
@@ -24,6 +25,7 @@ struct ServiceOptions {
   // Empty: the defaults, and nothing is reloaded. See start_policy.hpp for what a reload leaves as
   // it was at the start.
   std::string policy_file;
+  ClusterAccess access;      // of a real cluster; not given: an embedded one
   std::string cluster_file;  // manifests of the embedded cluster's nodes; empty: 16 × 8 GPUs
   // Each goes before what the policy file says; in `tls` each field that is not empty.
   std::optional<HostPort> listen;
@@ -45,8 +47,12 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Loads policy and cluster, binds both ports, is ready when it returns. Once only.
+  // Loads policy and cluster, binds both ports; on an embedded cluster it is ready when it returns,
+  // on a real one when all has been listed. Once only.
   cluster::Status Start();
+  // Another replica leads now: this process has nothing left to do. Its state may be behind what
+  // was written meanwhile, so it ends and is started anew.
+  bool lost() const;
   std::uint16_t extender_port() const;
   std::uint16_t api_port() const;
 

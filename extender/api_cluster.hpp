@@ -1,0 +1,99 @@
+// ApiCluster: the real cluster that `muster serve` runs on: what kube/ reads and writes, and who
+// leads.
+//
+//   ClusterFeed ──facts──▶ apply          all listed ──▶ LeaderElection ──▶ take over ──▶ lead()
+//   Perform ──▶ PodWriter ──▶ report      lease lost ──▶ no write leaves any more ──▶ lost()
+//
+// Taking over from another leader fences it off: every pod of ours that stands nominated and not
+// bound gets the new term as an annotation, so that its version changes and a Binding which the
+// predecessor sent late is refused. Owned by the service; Start and Stop by one thread, the rest
+// from any.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/mutex.hpp"
+#include "cluster/result.hpp"
+#include "engine/facts.hpp"
+#include "engine/ports.hpp"
+#include "extender/log.hpp"
+#include "kube/api_client.hpp"
+#include "kube/client_config.hpp"
+#include "kube/cluster_feed.hpp"
+#include "kube/events.hpp"
+#include "kube/gang_status_writer.hpp"
+#include "kube/lease.hpp"
+#include "kube/pod_writer.hpp"
+#include "kube/step_thread.hpp"
+
+namespace muster::extender {
+
+class ApiCluster final : public engine::ActionPort {
+ public:
+  struct Options {
+    kube::ClientConfig client;
+    cluster::ObjectKey lease;    // empty: nobody else runs, this process leads once it has synced
+    std::string identity;        // unlike any other replica's
+    cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
+    std::vector<std::string> scheduler_names;  // whose nominated pods are taken over
+    std::function<void(const engine::Fact&)> apply;
+    std::function<void(const engine::Outcome&)> report;
+    std::function<void()> synced;  // everything was listed; before lead
+    // Everything was listed and this process may decide. Said once, from a thread of ours.
+    std::function<void()> lead;
+    // Leadership is gone for good; the process should end. Said once, after lead.
+    std::function<void()> lost;
+  };
+
+  ApiCluster(Options options, const Logger& log);
+  ~ApiCluster() override;  // Stop()
+  ApiCluster(const ApiCluster&) = delete;
+  ApiCluster& operator=(const ApiCluster&) = delete;
+
+  cluster::Status Start();
+  // Gives leadership back. Idempotent.
+  void Stop();
+
+  void Perform(const std::vector<engine::Action>& actions) override;
+  bool synced() const { return synced_; }
+  std::vector<kube::FeedHealth> Health() const { return feed_->Health(); }
+
+ private:
+  void MakeReports();
+  void Apply(const engine::Fact& fact);
+  void Synced();
+  // Fences the leader before off, says where this one is, and lets it decide.
+  void TakeOver(uint64_t term);
+  void Lose();
+  bool MayWrite() const { return leading_ && (!election_ || election_->MayWrite()); }
+  void Publish(const engine::PatchGang& gang);
+  void Publish(const engine::EmitEvent& event);
+  void Warn(const std::string& what) const;
+
+  const Options options_;
+  const Logger& log_;
+  std::atomic<bool> synced_{false};
+  std::atomic<bool> leading_{false};
+  std::atomic<bool> stopping_{false};
+
+  cluster::Mutex mu_;
+  // Of our schedulers, nominated and not bound.
+  std::map<cluster::PodUid, engine::PodRef> nominated_ MUSTER_GUARDED_BY(mu_);
+
+  std::unique_ptr<kube::ApiClient> api_;
+  kube::PodVersions versions_;
+  std::unique_ptr<kube::PodWriter> writer_;
+  std::unique_ptr<kube::ClusterFeed> feed_;
+  std::unique_ptr<kube::GangStatusWriter> statuses_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
+  std::unique_ptr<kube::StepThread> status_thread_;
+  std::unique_ptr<kube::StepThread> event_thread_;
+};
+
+}  // namespace muster::extender

@@ -1,0 +1,34 @@
+// How `muster serve` is told of a real cluster: a kubeconfig, or the service account of its own
+// pod. Reads the files; nothing is called.
+#pragma once
+
+#include <string>
+
+#include "cluster/ids.hpp"
+#include "cluster/result.hpp"
+#include "kube/client_config.hpp"
+
+namespace muster::extender {
+
+struct ClusterAccess {
+  std::string kubeconfig = {};  // a file; empty: in_cluster
+  std::string context = {};     // empty: its current-context
+  bool in_cluster = false;
+  // Of the Lease by which replicas elect their leader; empty: this process is the only one.
+  cluster::ObjectKey lease = {};
+
+  bool given() const { return in_cluster || !kubeconfig.empty(); }
+};
+
+cluster::Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access);
+
+// "namespace/name".
+cluster::Result<cluster::ObjectKey> ParseObjectKey(const std::string& text);
+
+// The pod that this process runs in, by POD_NAMESPACE and POD_NAME of the downward API; empty
+// outside of one.
+cluster::ObjectKey OwnPod();
+// Unlike any other process's: the pod's or host's name and a random part.
+std::string OwnIdentity();
+
+}  // namespace muster::extender
