@@ -39,7 +39,8 @@ void LeaderElection::Stop() {
   if (announcer_) announcer_->Stop();
   while (Announce() != Time::Never()) {
   }
-  if (held) Release();
+  // The thread of Elect's has ended: its fields are ours.
+  if (held) GiveBack(ports_.api, options_.lease, base_, held_, ports_.clock().wall);
 }
 
 bool LeaderElection::MayWrite(Duration margin) const {
@@ -223,26 +224,6 @@ bool LeaderElection::MustWait() const {
   const bool says = !absent_ && observed_.duration_seconds > 0;
   const Duration lasts = says ? Seconds(observed_.duration_seconds) : options_.duration;
   return Now() <= observed_at_ + lasts;
-}
-
-void LeaderElection::Release() {
-  for (int tries = 0; tries < 2; ++tries) {
-    if (!base_) {
-      const Result<ApiReply> answer = ports_.api.Call(GetLease(options_.lease));
-      if (!answer.ok() || !answer->ok()) return;
-      const Result<LeaseObject> lease = ReadLease(answer->body);
-      if (!lease.ok()) return;
-      base_ = *lease;
-    }
-    const LeaseObject base = *std::exchange(base_, std::nullopt);
-    const bool ours = base.record.holder == options_.identity &&
-                      base.record.transitions == static_cast<int64_t>(epoch_.load());
-    if (!ours) return;
-    const std::string now = FormatMicroTime(ports_.clock().wall);
-    const LeaseRecord record{"", 1, now, now, base.record.transitions};
-    const Result<ApiReply> answer = ports_.api.Call(UpdateLease(options_.lease, base, record));
-    if (!answer.ok() || answer->status != 409) return;
-  }
 }
 
 void LeaderElection::Warn(const std::string& what) {

@@ -112,7 +112,6 @@ class LeaderElection {
   // False: the term was over already.
   bool EndTerm();
   bool EndIfOver();
-  void Release();
   void Warn(const std::string& what);
 
   cluster::Time Now() const { return ports_.clock().steady; }

@@ -1,10 +1,12 @@
 #include "kube/lease_record.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -98,6 +100,27 @@ ApiRequest UpdateLease(const ObjectKey& key, const LeaseObject& base, const Leas
   ApiRequest request = Request(Method::kPut, PathOf(key, false));
   request.body = Body(base.metadata, record);
   return request;
+}
+
+void GiveBack(ApiCaller& api, const ObjectKey& key, std::optional<LeaseObject> base,
+              const LeaseRecord& held, cluster::Time wall) {
+  const std::string now = FormatMicroTime(wall);
+  for (int tries = 0; tries < 2; ++tries) {
+    if (!base) {
+      const Result<ApiReply> answer = api.Call(GetLease(key));
+      if (!answer.ok() || !answer->ok()) return;
+      const Result<LeaseObject> lease = ReadLease(answer->body);
+      if (!lease.ok()) return;
+      base = *lease;
+    }
+    const LeaseRecord& is = base->record;
+    if (is.holder != held.holder || is.transitions != held.transitions) return;
+    const Result<ApiReply> answer =
+        api.Call(UpdateLease(key, *base, {"", 1, now, now, held.transitions}));
+    // Somebody changed something else in it: once more.
+    if (!answer.ok() || answer->status != 409) return;
+    base.reset();
+  }
 }
 
 }  // namespace muster::kube

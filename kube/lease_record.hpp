@@ -1,13 +1,15 @@
 // LeaseRecord: what a Lease of coordination.k8s.io/v1 says, and the requests that read and write
-// it. Plain values, pure functions.
+// it. Plain values; all but GiveBack are pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cluster/ids.hpp"
 #include "cluster/result.hpp"
+#include "cluster/units.hpp"
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {
@@ -34,5 +36,11 @@ ApiRequest CreateLease(const cluster::ObjectKey& key, const LeaseRecord& record)
 // Fails with 409 where the Lease has changed since `base` was read.
 ApiRequest UpdateLease(const cluster::ObjectKey& key, const LeaseObject& base,
                        const LeaseRecord& record);
+
+// Ends the holder's time, so that another may take the Lease at once, unless another has it or
+// there is no answer: then it ends by itself. `held`: what the holder wrote last. `base`: what it
+// read with it, if it knows.
+void GiveBack(ApiCaller& api, const cluster::ObjectKey& key, std::optional<LeaseObject> base,
+              const LeaseRecord& held, cluster::Time wall);
 
 }  // namespace muster::kube
