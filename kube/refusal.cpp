@@ -1,21 +1,13 @@
 #include "kube/refusal.hpp"
 
-#include <algorithm>
-#include <string>
-
-#include "kube/json.hpp"
-#include "kube/json_view.hpp"
+#include "kube/api_status.hpp"
 
 namespace muster::kube {
 
 using cluster::Code;
 using cluster::Error;
-using cluster::Result;
 
 namespace {
-
-constexpr size_t kMaxStatusBytes = 64 * 1024;
-constexpr size_t kShown = 400;
 
 Code CodeOf(int status) {
   if (status == 404 || status == 410) return Code::kNotFound;
@@ -25,23 +17,8 @@ Code CodeOf(int status) {
   return status >= 400 && status < 500 ? Code::kInvalidArgument : Code::kInternal;
 }
 
-// Of a Status object; otherwise the body as it is: a proxy on the way answers in plain text.
-std::string MessageOf(const std::string& body) {
-  const Result<Json> json = Json::Parse(body, kMaxStatusBytes, "Status");
-  if (!json.ok()) return body;
-  JsonProblems problems;
-  const JsonView status(json->root(), "Status", problems);
-  const std::string message(status.Get("message").Text());
-  return message.empty() ? std::string(status.Get("reason").Text()) : message;
-}
-
 }  // namespace
 
-Error ErrorOf(const ApiReply& reply) {
-  std::string message = MessageOf(reply.body);
-  message.resize(std::min({message.size(), message.find_first_of("\r\n"), kShown}));
-  return {CodeOf(reply.status),
-          "HTTP " + std::to_string(reply.status) + (message.empty() ? "" : ": " + message), ""};
-}
+Error ErrorOf(const ApiReply& reply) { return {CodeOf(reply.status), DescribeReply(reply), ""}; }
 
 }  // namespace muster::kube

@@ -6,8 +6,8 @@
 
 namespace muster::kube {
 
-// Of a reply that is not ok(). "HTTP 403: podgroups is forbidden: …", with the first line of what
-// the server says.
+// Of a reply that is not ok(), with what DescribeReply (api_status.hpp) makes of it:
+// "HTTP 403 Forbidden: podgroups is forbidden: …".
 //   404, 410 kNotFound · 409 kConflict · 401, 403 kForbidden · 408, 429, 5xx kUnavailable
 //   other 4xx kInvalidArgument · anything else kInternal
 cluster::Error ErrorOf(const ApiReply& reply);

@@ -178,15 +178,16 @@ TEST_CASE("a refusal becomes an error that says what the server said", "[kube][r
   const auto& c = GENERATE(values<Case>({
       {Refusal(404, "pods \"a\" not found"), Code::kNotFound, "HTTP 404: pods \"a\" not found"},
       {Refusal(410, "too old"), Code::kNotFound, "HTTP 410: too old"},
-      {Refusal(409, "changed\nsecond line"), Code::kConflict, "HTTP 409: changed"},
+      {Refusal(409, "changed\nsecond line"), Code::kConflict, "HTTP 409: changed second line"},
       {Refusal(401, ""), Code::kForbidden, "HTTP 401"},
       {Refusal(422, "bad"), Code::kInvalidArgument, "HTTP 422: bad"},
       {Refusal(429, "slow down"), Code::kUnavailable, "HTTP 429: slow down"},
-      {Reply(502, "Bad Gateway\r\n"), Code::kUnavailable, "HTTP 502: Bad Gateway"},
+      {Reply(502, "Bad Gateway\r\n"), Code::kUnavailable, "HTTP 502"},
       {Reply(301, ""), Code::kInternal, "HTTP 301"},
-      {Reply(500, R"({"reason":"InternalError"})"), Code::kUnavailable, "HTTP 500: InternalError"},
-      {Reply(500, std::string(1000, 'x')), Code::kUnavailable,
-       "HTTP 500: " + std::string(400, 'x')},
+      {Reply(500, R"({"kind":"Status","reason":"InternalError"})"), Code::kUnavailable,
+       "HTTP 500 InternalError"},
+      {Refusal(500, std::string(1000, 'x')), Code::kUnavailable,
+       "HTTP 500: " + std::string(499, 'x') + "..."},
   }));
   const cluster::Error error = ErrorOf(c.reply);
   CHECK(error.code == c.code);
