@@ -2,8 +2,9 @@
 // is written against this; ApiClient (api_client.hpp) speaks HTTP, tests play the server.
 //
 // Call and OpenStream may be used by any number of threads at once. Nothing is retried behind the
-// caller's back, save once after 401, when the token was read anew: a write whose answer never came
-// may have been done, and only the caller knows how to find out.
+// caller's back, save once after 401, when the token was read anew, and once on a fresh connection
+// when a kept-alive one was closed before a GET was answered: a write whose answer never came may
+// have been done, and only the caller knows how to find out.
 #pragma once
 
 #include <chrono>
@@ -55,7 +56,7 @@ class ApiStream {
   virtual ~ApiStream() = default;
   // Returns when the server ends the body, `take` says false, Stop was called, or nothing came for
   // `silence`. A status other than 200 gives its body in the reply and takes nothing.
-  //   kUnavailable  no connection, silence, or broken off half-way
+  //   kUnavailable  no connection, silence, broken off half-way, or "stopped"
   //   kIo           TLS refused
   virtual cluster::Result<ApiReply> Run(const std::string& path,
                                         const std::function<bool(std::string_view)>& take,
@@ -69,7 +70,8 @@ class ApiCaller {
   virtual ~ApiCaller() = default;
   //   kUnavailable  no connection (nothing was sent) or no complete answer in time
   //   kIo           TLS refused, or the answer is no HTTP
-  // For a write, either may mean that it was done.
+  //   kExhausted    the answer is larger than a limit
+  // For a write, any of them may mean that it was done.
   virtual cluster::Result<ApiReply> Call(const ApiRequest& request) = 0;
   virtual std::unique_ptr<ApiStream> OpenStream() = 0;
 };
