@@ -71,7 +71,7 @@ class ApiClient::Core {
   }
 
   Result<ApiReply> Call(const ApiRequest& request);
-  Result<ApiReply> Stream(HttpRequest request, milliseconds silence, const Cancel& cancel);
+  Result<ApiReply> Stream(const HttpRequest& request, milliseconds silence, const Cancel& cancel);
   void Stop();
   ApiClientStats stats() const;
 
@@ -225,7 +225,7 @@ Result<ApiReply> ApiClient::Core::Call(const ApiRequest& request) {
   return reply;
 }
 
-Result<ApiReply> ApiClient::Core::Stream(HttpRequest request, milliseconds silence,
+Result<ApiReply> ApiClient::Core::Stream(const HttpRequest& request, milliseconds silence,
                                          const Cancel& cancel) {
   Patience patience;
   patience.silence = silence;

@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kRecordBytes = 16 * 1024;  // of TLS, at most
+constexpr std::int64_t kLookAgain = 100;         // ms, for a Cancel that cannot wake us
 
 struct AddressesFree {
   void operator()(addrinfo* addresses) const { ::freeaddrinfo(addresses); }
@@ -110,12 +111,15 @@ const char* Describe(Broken broken) {
 
 }  // namespace
 
-Cancel::Cancel() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { MUSTER_CHECK(fd_ >= 0); }
-Cancel::~Cancel() { ::close(fd_); }
+Cancel::Cancel() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Cancel::~Cancel() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 void Cancel::Set() {
   set_ = true;
-  static_cast<void>(::eventfd_write(fd_, 1));
+  if (fd_ >= 0) static_cast<void>(::eventfd_write(fd_, 1));
 }
 
 void Connection::SslFree::operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -326,8 +330,11 @@ bool Connection::Wait(short events, const Patience& patience) {
   std::array<pollfd, 3> waited{};
   waited[0] = {fd_, events, 0};
   nfds_t count = 1;
+  std::int64_t most = INT_MAX;  // ms of one poll
   for (const Cancel* cancel : patience.cancels) {
-    if (cancel != nullptr) waited.at(count++) = {cancel->fd(), POLLIN, 0};
+    if (cancel == nullptr) continue;
+    if (cancel->fd() < 0) most = kLookAgain;
+    waited.at(count++) = {cancel->fd(), POLLIN, 0};  // poll passes over negative ones
   }
   for (;;) {
     if (!MayGoOn(patience)) return false;
@@ -336,7 +343,7 @@ bool Connection::Wait(short events, const Patience& patience) {
       broken_ = Broken::kTimeout;
       return false;
     }
-    const int timeout = static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
+    const int timeout = static_cast<int>(std::min<std::int64_t>(left, most));
     const int ready = ::poll(waited.data(), count, timeout);
     if (ready < 0 && errno != EINTR) {
       broken_ = Broken::kClosed;

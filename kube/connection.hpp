@@ -38,7 +38,7 @@ class Cancel {
   int fd() const { return fd_; }
 
  private:
-  const int fd_;  // an eventfd: readable when set
+  const int fd_;  // an eventfd: readable when set; negative when there was none left
   std::atomic<bool> set_ = false;
 };
 

@@ -62,8 +62,8 @@ class WireStream final : public httplib::Stream {
   bool ended() const { return ended_; }
   // Bytes came that belong to no answer.
   bool has_more() const { return begin_ != end_; }
-  // As a chunked body ends.
-  bool at_last_chunk() const { return std::string_view(tail_.data(), tail_.size()) == "0\r\n\r\n"; }
+  // As a chunked body ends, and no line of one that breaks off does.
+  bool at_last_chunk() const { return std::string_view(tail_.data(), tail_.size()) == "\r\n\r\n"; }
 
  private:
   bool Flush() {
@@ -96,7 +96,7 @@ class WireStream final : public httplib::Stream {
   bool in_head_ = true;
   bool in_status_line_ = true;
   std::size_t head_bytes_ = 0;
-  std::array<char, 5> tail_{};  // the last bytes that were taken
+  std::array<char, 4> tail_{};  // the last bytes that were taken
   std::uint64_t received_ = 0;
   bool ended_ = false;
 };
