@@ -1,8 +1,8 @@
 // Connection: a byte stream to an API server, over TCP or TLS, straight or through a proxy.
 //
-// cpp-httplib's own sockets are not used: they know no deadline for a whole call, cannot be cancelled
-// while they connect, do not say whether anything was sent, trust common names, and find no way to a
-// server whose certificate has another name than its address.
+// cpp-httplib's own sockets are not used: they know no deadline for a whole call, cannot be
+// cancelled while they connect, do not say whether anything was sent, trust common names, and find
+// no way to a server whose certificate has another name than its address.
 //
 // One thread at a time. What a wait ends at is in Patience; Cancel may be set from any thread, also
 // before the connection exists.
