@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc)
 BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
 CTEST = ctest --progress --output-on-failure --test-dir build/$(1) --no-tests=error
 
-.PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench lint check asan tsan fuzz clean
+.PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench bench-cluster lint check asan tsan fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ cluster-down: ## end it
 bench: deps ## measure; see bench/README.md
 	$(call BUILD,release) --target bench/all
 	@bash bench/run.sh
+
+bench-cluster: build ## starts of gangs on real Kubernetes, beside kube-scheduler alone and native gangs; needs Go 1.26
+	@tests/e2e/bench/run.sh
 
 lint: lint-deps ## clang-format, clang-tidy, and clang's proof of the locking
 	@.ci/lint

@@ -27,6 +27,8 @@ type Options struct {
 	// Controllers: false leaves out kube-controller-manager; then nothing makes Jobs' pods or collects garbage.
 	Controllers bool
 	Detached    bool // outlives this process
+	// APIServerFlags are further flags of kube-apiserver.
+	APIServerFlags []string
 }
 
 // NativeGangs are the feature gates for PodGroups of Kubernetes' own.

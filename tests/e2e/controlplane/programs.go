@@ -65,8 +65,9 @@ func (cp *ControlPlane) prepareAPIServer(context.Context) error {
 		"--audit-policy-file=" + cp.file("audit-policy.yaml"), "--audit-log-path=" + cp.AuditLog,
 		"--audit-log-mode=batch", "--audit-log-batch-max-wait=200ms", "--audit-log-batch-max-size=1000",
 		"--audit-log-batch-throttle-enable=false", "--audit-log-batch-buffer-size=200000",
-		"--shutdown-delay-duration=0s",
+		"--shutdown-delay-duration=0s", "--delete-collection-workers=16",
 	}, cp.Options.gateFlags()...)
+	cp.apiserverArgs = append(cp.apiserverArgs, cp.Options.APIServerFlags...)
 	if config := runtimeConfig(cp.Options); config != "" {
 		cp.apiserverArgs = append(cp.apiserverArgs, "--runtime-config="+config)
 	}
@@ -102,6 +103,9 @@ func (cp *ControlPlane) RestartAPIServer(ctx context.Context, meanwhile func()) 
 
 // APIServer is the process, for its processor time.
 func (cp *ControlPlane) APIServer() *process.Process { return cp.apiserver }
+
+// Etcd is the process, for the same.
+func (cp *ControlPlane) Etcd() *process.Process { return cp.etcd }
 
 func (cp *ControlPlane) startControllers(ctx context.Context) error {
 	if !cp.Options.Controllers {
