@@ -25,6 +25,8 @@ constexpr size_t kMaxNote = 1024;
 constexpr size_t kMaxWord = 128;
 constexpr size_t kMaxObjectName = 200;  // of a name of at most 253
 constexpr int kTries = 3;
+// Below the margin of LeaderElection::MayWrite.
+constexpr std::chrono::milliseconds kTimeout{3500};
 constexpr const char* kController = "muster.dev/muster";
 constexpr const char* kAction = "Scheduling";
 
@@ -144,6 +146,7 @@ ApiRequest EventRecorder::RequestOf(const Entry& entry) const {
   const EmitEvent& event = entry.event;
   ApiRequest request;
   request.lane = Lane::kReport;
+  request.timeout = kTimeout;
   request.path = "/apis/events.k8s.io/v1/namespaces/" + event.key.ns + "/events";
   JsonWriter json(request.body);
   if (entry.exists) {

@@ -21,6 +21,8 @@ namespace {
 
 constexpr Duration kBetweenMessages = Seconds(60);
 constexpr int kConflictsAtOnce = 5;
+// Below the margin of LeaderElection::MayWrite.
+constexpr std::chrono::milliseconds kTimeout{3500};
 
 Duration BackOff(int failures) {
   return Duration(std::min<int64_t>(60'000, int64_t{500} << std::min(failures, 10)));
@@ -106,6 +108,7 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Cloc
   write.path = patch.path;
   write.body = patch.body;
   write.content_type = patch.content_type;
+  write.timeout = kTimeout;
   return After(ports_.api.Call(write), entry.gang);
 }
 
