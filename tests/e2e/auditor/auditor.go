@@ -43,6 +43,7 @@ type Auditor struct {
 	capacity  map[string]int64                     // GPUs by node
 	pods      map[string]map[types.UID]*corev1.Pod // live bound pods by node
 	gangs     map[string]int                       // minMember by gang
+	allowed   map[string]time.Duration             // longer deadlines by gang
 	bound     map[string]map[types.UID]bool        // bound members by gang, ended ones too
 	partial   map[string]time.Time                 // since when a gang is partly bound
 	longest   time.Duration                        // that any was
@@ -54,7 +55,7 @@ type Auditor struct {
 func Start(ctx context.Context, client kubernetes.Interface, o Options) (*Auditor, error) {
 	a := &Auditor{
 		options: o, stop: make(chan struct{}), capacity: map[string]int64{},
-		pods: map[string]map[types.UID]*corev1.Pod{}, gangs: map[string]int{},
+		pods: map[string]map[types.UID]*corev1.Pod{}, gangs: map[string]int{}, allowed: map[string]time.Duration{},
 		bound: map[string]map[types.UID]bool{}, partial: map[string]time.Time{},
 	}
 	rest := client.CoreV1().RESTClient()
@@ -96,11 +97,19 @@ func (a *Auditor) Expect(gang string, minMember int) {
 	a.gangs[gang] = minMember
 }
 
+// Allow lets a gang be partly bound for longer: its test keeps from muster what it needs to finish it.
+func (a *Auditor) Allow(gang string, deadline time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.allowed[gang] = deadline
+}
+
 // Forget drops what is known of a gang: its test plays the part of its end.
 func (a *Auditor) Forget(gang string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.gangs, gang)
+	delete(a.allowed, gang)
 	delete(a.bound, gang)
 	delete(a.partial, gang)
 }
@@ -137,7 +146,7 @@ func (a *Auditor) watchClock() {
 
 func (a *Auditor) judgePartial() {
 	for gang, since := range a.partial {
-		if age := time.Since(since); age > a.options.PartialDeadline {
+		if age := time.Since(since); age > max(a.options.PartialDeadline, a.allowed[gang]) {
 			a.breach("gang %s is partly bound (%d of %d) for %s", gang, len(a.bound[gang]), a.gangs[gang], age.Round(time.Second))
 			delete(a.partial, gang)
 		}

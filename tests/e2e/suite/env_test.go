@@ -32,6 +32,9 @@ type env struct {
 	gangs []string
 }
 
+// Ten thousand pods take their time to go.
+const cleanTimeout = 4 * time.Minute
+
 var envs atomic.Int32
 
 // in gives a test its part of the world. When it ends the auditor must have found nothing.
@@ -53,7 +56,7 @@ func in(t *testing.T, w *world) *env {
 }
 
 func (e *env) clean() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
 	defer cancel()
 	if e.proxy != nil {
 		e.proxy.Heal()
@@ -64,24 +67,15 @@ func (e *env) clean() {
 		}
 	}
 	none := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	pods := e.Client.CoreV1().Pods(e.ns)
-	if err := pods.DeleteCollection(ctx, none, metav1.ListOptions{}); err != nil {
-		e.t.Errorf("pods: %v", err)
-	}
-	for {
-		left, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
-		if err == nil && len(left.Items) == 0 {
-			break
-		}
-		if ctx.Err() != nil {
-			e.t.Errorf("pods of %s do not go: %v", e.ns, err)
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	// Those that wait go first, or they would start when the others go. Many take several requests.
+	for _, which := range []string{"spec.nodeName=", ""} {
+		e.deleteAll(ctx, metav1.ListOptions{FieldSelector: which})
 	}
 	for _, gang := range e.gangs {
 		e.auditor.Forget(gang)
 	}
+	ctx, cancelRest := context.WithTimeout(context.Background(), time.Minute)
+	defer cancelRest()
 	each(e.nodes, func(name string) {
 		if err := e.Client.CoreV1().Nodes().Delete(ctx, name, none); err != nil && !apierrors.IsNotFound(err) {
 			e.t.Errorf("node %s: %v", name, err)
@@ -89,6 +83,24 @@ func (e *env) clean() {
 	})
 	if err := e.Client.CoreV1().Namespaces().Delete(ctx, e.ns, metav1.DeleteOptions{}); err != nil {
 		e.t.Errorf("namespace %s: %v", e.ns, err)
+	}
+}
+
+func (e *env) deleteAll(ctx context.Context, which metav1.ListOptions) {
+	pods := e.Client.CoreV1().Pods(e.ns)
+	for {
+		err := pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, which)
+		limited := which
+		limited.Limit = 1
+		left, listErr := pods.List(ctx, limited)
+		if listErr == nil && len(left.Items) == 0 {
+			return
+		}
+		if ctx.Err() != nil {
+			e.t.Errorf("pods of %s do not go: %v", e.ns, errors.Join(err, listErr))
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestAGangThatCannotStartCostsNoWriteWhileNothingChanges(t *testing.T) {
 	e.add(holder)
 	e.whole(30*time.Second, holder)
 	e.add(e.gang("waits", 20, 2), e.gang("never", 80, 8))
-	time.Sleep(5 * time.Second) // it says why it waits, once
+	time.Sleep(15 * time.Second) // it says why it waits, and after 10 s at the latest that it never will
 	mark, err := e.audit.Now()
 	e.must(err)
 	const quiet = 20 * time.Second

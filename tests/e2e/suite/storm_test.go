@@ -92,10 +92,14 @@ func TestAWatchThatIsGoneIsListedAgainAndWhatWentMeanwhileIsForgotten(t *testing
 	old, next := e.gang("old", 2, 8), e.gang("next", 2, 8)
 	e.add(old)
 	e.whole(30*time.Second, old)
-	gone := e.proxy.Add(proxy.Fault{Match: proxy.Watch, Status: http.StatusGone, Reason: "Expired", Times: 12})
+	reads := func(r proxy.Request) bool { return r.Verb == "watch" || r.Verb == "list" }
+	blind := e.proxy.Add(proxy.Fault{Match: reads, Status: http.StatusServiceUnavailable})
 	e.proxy.EndWatches()
 	e.delete(old)
 	e.add(next)
+	time.Sleep(2 * time.Second)
+	gone := e.proxy.Add(proxy.Fault{Match: proxy.Watch, Status: http.StatusGone, Reason: "Expired", Times: 12})
+	blind.Remove()
 	e.whole(60*time.Second, next)
 	if gone.Hits() == 0 {
 		t.Error("no watch was refused")
