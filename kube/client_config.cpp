@@ -46,7 +46,8 @@ bool VisitNamed(const JsonView& list, std::string_view kind, std::string_view na
 
 PemSource ReadPem(const JsonView& object, std::string_view field, const std::string& file_name) {
   PemSource pem;
-  const JsonView data = object.Get(std::string(field) + "-data");
+  const std::string data_field = std::string(field) + "-data";  // the view keeps no copy of it
+  const JsonView data = object.Get(data_field);
   const JsonView file = object.Get(field);
   if (!data.Text().empty()) {
     std::optional<std::string> decoded = DecodeBase64(data.Text());

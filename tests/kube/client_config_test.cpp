@@ -270,6 +270,11 @@ TEST_CASE("a cluster that is trusted blindly has no CA", "[kube][kubeconfig]") {
                        "certificate-authority; leave one of them out");
 }
 
+TEST_CASE("a CA that is no base64 is refused by its field", "[kube][kubeconfig]") {
+  CHECK(Refusal(Kubeconfig(R"({"server":"https://a","certificate-authority-data":"UEV"})")) ==
+        std::string(kFile) + ".clusters[0].cluster.certificate-authority-data: expected base64");
+}
+
 TEST_CASE("a pod finds its API server", "[kube][kubeconfig]") {
   std::string folder = (std::filesystem::temp_directory_path() / "muster-pod-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
