@@ -118,7 +118,6 @@ void ApiCluster::Apply(const engine::Fact& fact) {
 }
 
 void ApiCluster::Synced() {
-  synced_ = true;
   log_.Info("synced with the API server");
   options_.synced();
   if (election_) {
@@ -135,9 +134,12 @@ void ApiCluster::TakeOver(uint64_t term) {
     for (const auto& [uid, pod] : nominated_) nominated.push_back(pod);
   }
   if (term > 0) {
-    const Status fenced = kube::Fence(
-        *api_, nominated, term,
-        [this](const engine::PodRef& pod, int64_t version) { versions_.Note(pod.uid, version); });
+    const Status fenced =
+        kube::Fence({.api = *api_,
+                     .versions = [this](const engine::PodRef& pod,
+                                        int64_t version) { versions_.Note(pod.uid, version); },
+                     .leads = [this] { return election_->MayWrite(); }},
+                    nominated, term);
     if (!fenced.ok()) {
       Warn("cannot take over: " + fenced.error().ToString());
       options_.lost();

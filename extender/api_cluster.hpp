@@ -21,6 +21,7 @@
 #include "cluster/result.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
+#include "extender/cluster_metrics.hpp"
 #include "extender/log.hpp"
 #include "kube/api_client.hpp"
 #include "kube/client_config.hpp"
@@ -60,8 +61,8 @@ class ApiCluster final : public engine::ActionPort {
   void Stop();
 
   void Perform(const std::vector<engine::Action>& actions) override;
-  bool synced() const { return synced_; }
-  std::vector<kube::FeedHealth> Health() const { return feed_->Health(); }
+  // For /metrics, after Start.
+  ClusterReadings Readings() const { return {api_->stats(), feed_->Health(), leading_}; }
 
  private:
   void MakeReports();
@@ -77,7 +78,6 @@ class ApiCluster final : public engine::ActionPort {
 
   const Options options_;
   const Logger& log_;
-  std::atomic<bool> synced_{false};
   std::atomic<bool> leading_{false};
   std::atomic<bool> stopping_{false};
 

@@ -13,6 +13,7 @@
 #include "extender/api.hpp"
 #include "extender/api_cluster.hpp"
 #include "extender/cli.hpp"
+#include "extender/cluster_metrics.hpp"
 #include "extender/embedded_cluster.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/file_watch.hpp"
@@ -81,6 +82,7 @@ class Service::Impl {
   void Lose();
   Status StartApi();
   Result<HttpClientOptions> SchedulerClient() const;
+  std::string MetricsPage();
   std::string PolicyPage() const;
   std::string NotReady() const;
   void FinishHeldBinds();
@@ -100,6 +102,7 @@ class Service::Impl {
   config::Policy policy_ MUSTER_GUARDED_BY(mu_);  // in force
 
   Metrics metrics_{kVersion};
+  ClusterMetrics cluster_metrics_;
   std::unique_ptr<engine::Scheduler> scheduler_;
   std::unique_ptr<ExtenderHandlers> handlers_;
   std::unique_ptr<HttpServer> extender_server_;
@@ -279,13 +282,13 @@ Status Service::Impl::StartEmbeddedCluster() {
 }
 
 Status Service::Impl::StartApi() {
-  api_ = std::make_unique<ApiHandlers>(ApiHandlers::Ports{
-      .scheduler = *scheduler_,
-      .now = [this] { return Now(); },
-      .not_ready = [this] { return NotReady(); },
-      .metrics = [this] { return metrics_.Text(scheduler_->Count(), extender_server_->stats()); },
-      .policy = [this] { return PolicyPage(); },
-      .cluster = cluster_.get()});
+  api_ =
+      std::make_unique<ApiHandlers>(ApiHandlers::Ports{.scheduler = *scheduler_,
+                                                       .now = [this] { return Now(); },
+                                                       .not_ready = [this] { return NotReady(); },
+                                                       .metrics = [this] { return MetricsPage(); },
+                                                       .policy = [this] { return PolicyPage(); },
+                                                       .cluster = cluster_.get()});
   Result<HttpServerOptions> options = ApiServerOptions(started_with_.metrics);
   if (!options.ok()) return options.error();
   if (options_.api) {
@@ -296,6 +299,12 @@ Status Service::Impl::StartApi() {
   api_server_ = std::make_unique<HttpServer>(*std::move(options));
   api_->Mount(*api_server_);
   return api_server_->Start();
+}
+
+std::string Service::Impl::MetricsPage() {
+  std::string page = metrics_.Text(scheduler_->Count(), extender_server_->stats());
+  if (api_cluster_) page += cluster_metrics_.Text(api_cluster_->Readings());
+  return page;
 }
 
 std::string Service::Impl::PolicyPage() const {

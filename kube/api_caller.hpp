@@ -39,6 +39,8 @@ struct ApiRequest {
   // kPatch: "application/merge-patch+json" and the like.
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{10'000};  // of the whole call once it has left its lane
+  // Asked when the call has left its lane; false: it is not made. Empty: it always is.
+  std::function<bool()> permit = {};
 };
 
 struct ApiReply {
@@ -70,6 +72,7 @@ class ApiCaller {
   virtual ~ApiCaller() = default;
   //   kUnavailable  no connection (nothing was sent) or no complete answer in time
   //   kIo           TLS refused, or the answer is no HTTP
+  //   kForbidden    the request's permit said no; nothing was sent
   //   kExhausted    the answer is larger than a limit
   // For a write, any of them may mean that it was done.
   virtual cluster::Result<ApiReply> Call(const ApiRequest& request) = 0;

@@ -209,6 +209,9 @@ Result<ApiReply> ApiClient::Core::Call(const ApiRequest& request) {
   const auto lane = static_cast<std::size_t>(request.lane);
   const std::optional<std::chrono::nanoseconds> waited = limiter_.Wait(request.lane);
   if (!waited) return Stopped();
+  if (request.permit && !request.permit()) {
+    return Error{Code::kForbidden, "not permitted any more when its turn came", ""};
+  }
   Count([&](ApiClientStats& stats) {
     stats.lanes[lane].waited += *waited;
     ++stats.lanes[lane].in_flight;

@@ -176,7 +176,12 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
     const MutexLock lock(mu_);
     context.nonce = ++nonce_;
   }
-  const Result<ApiReply> answer = ports_.api.Call(RequestOf(job.write, context));
+  ApiRequest request = RequestOf(job.write, context);
+  request.permit = ports_.may_write;
+  const Result<ApiReply> answer = ports_.api.Call(request);
+  if (!answer.ok() && answer.error().code == cluster::Code::kForbidden) {
+    return Outcome{id, OutcomeKind::kRetry, "not the leader"};
+  }
   if (answer.ok() && answer->ok()) {
     // What a patch answers is the pod as it is now; a Binding and an eviction answer a Status.
     if (const auto pod = ReadPodFrom(answer->body)) {

@@ -23,6 +23,10 @@ constexpr int kConflict = 409;
 constexpr int kUnprocessable = 422;
 constexpr int kTooManyRequests = 429;
 
+// Less than the margin that a lease leaves, so that no write ends after it: 15 s - 10 s, and then
+// some.
+constexpr std::chrono::milliseconds kWriteTimeout{4'000};
+
 constexpr const char* kStrategicMerge = "application/strategic-merge-patch+json";
 constexpr const char* kMerge = "application/merge-patch+json";
 
@@ -178,7 +182,9 @@ std::string Describe(const PodWrite& write) {
 }
 
 ApiRequest RequestOf(const PodWrite& write, const WriteContext& context) {
-  return std::visit([&](const auto& one) { return Make(one, context); }, write);
+  ApiRequest request = std::visit([&](const auto& one) { return Make(one, context); }, write);
+  request.timeout = kWriteTimeout;
+  return request;
 }
 
 ApiRequest GetPod(const engine::PodRef& pod) {

@@ -62,10 +62,12 @@ Status Label(ApiCaller& api, const ObjectKey& pod, bool on) {
 
 }  // namespace
 
-Status Fence(ApiCaller& api, const std::vector<engine::PodRef>& pods, uint64_t term,
-             const std::function<void(const engine::PodRef&, int64_t)>& versions) {
+Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods, uint64_t term) {
   for (const engine::PodRef& pod : pods) {
-    const Result<ApiReply> reply = CallUntilAnswered(api, FenceRequest(pod, term));
+    if (!ports.leads()) {
+      return cluster::Error{cluster::Code::kUnavailable, "the term ended meanwhile", ""};
+    }
+    const Result<ApiReply> reply = CallUntilAnswered(ports.api, FenceRequest(pod, term));
     if (!reply.ok()) return reply.error().At(pod.key.ToString());
     // Gone, or another pod by that name: nobody can bind what was there.
     if (reply->status == kNotFound || reply->status == kConflict ||
@@ -74,7 +76,7 @@ Status Fence(ApiCaller& api, const std::vector<engine::PodRef>& pods, uint64_t t
     }
     if (!reply->ok()) return ErrorOf(*reply).At(pod.key.ToString());
     const Result<cluster::Pod> now = DecodePod(reply->body);
-    if (now.ok()) versions(pod, now->resource_version);
+    if (now.ok()) ports.versions(pod, now->resource_version);
   }
   return Ok{};
 }

@@ -19,9 +19,15 @@ inline constexpr const char* kLeaderLabel = "muster.dev/leader";
 
 // Writes the term into an annotation of each pod, so that its version changes: a Binding that names
 // the version before is refused from then on. Pods that are gone are passed over. An error: the
-// fence is not whole, and nothing may be planned. `versions` gets what the pods have now.
-cluster::Status Fence(ApiCaller& api, const std::vector<engine::PodRef>& pods, uint64_t term,
-                      const std::function<void(const engine::PodRef&, int64_t)>& versions);
+// fence is not whole, and nothing may be planned. `versions` gets what the pods have now, `leads`
+// is asked before each write.
+struct FencePorts {
+  ApiCaller& api;
+  std::function<void(const engine::PodRef&, int64_t)> versions;
+  std::function<bool()> leads;
+};
+cluster::Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods,
+                      uint64_t term);
 
 // Puts the label on `own` and takes it off every other pod of its namespace. Errors leave the rest
 // as it is.

@@ -272,6 +272,15 @@ TEST_CASE("Stop ends calls that wait and run, and all that come later", "[kube][
   CHECK(client->stats().idle_connections == 0);
 }
 
+TEST_CASE("a call whose permit is gone when its turn comes is not made", "[kube][client]") {
+  RawServer server({});
+  const auto client = MakeClient(server.Config());
+  const auto reply = client->Call({.path = "/p", .permit = [] { return false; }});
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().code == Code::kForbidden);
+  CHECK(server.connections() == 0);
+}
+
 TEST_CASE("a path that was not escaped is not sent", "[kube][client]") {
   RawServer server({});
   const auto client = MakeClient(server.Config());

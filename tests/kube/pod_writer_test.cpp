@@ -162,6 +162,19 @@ TEST_CASE("who does not lead writes nothing", "[kube][writer]") {
   CHECK(desk.api.requests().empty());
 }
 
+TEST_CASE("a write carries its permit and ends before a lease could be another's",
+          "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, [&](const ApiRequest& request) -> FakeApi::Answer {
+    desk.leader = false;
+    CHECK_FALSE(request.permit());
+    CHECK(request.timeout == std::chrono::seconds(4));
+    return cluster::Error{cluster::Code::kForbidden, "not permitted", ""};
+  });
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kRetry);
+  CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding});
+}
+
 TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") {
   Desk desk;
   const std::string other = "/api/v1/namespaces/team/pods/b/eviction";

@@ -32,6 +32,7 @@ TEST_CASE("the fence changes the version of every pod, and passes over those tha
               noted.push_back(pod.key.name + "@" + std::to_string(version));
             });
   CHECK(done.ok());
+  CHECK_FALSE(Fence(ports, {Ref("a")}, 7).ok());  // the term is over
   CHECK(noted == std::vector<std::string>{"a@30", "b@31"});
   CHECK(api.requests().front().body ==
         R"({"metadata":{"uid":"u-a","annotations":{"muster.dev/epoch":"7"}}})");
@@ -40,7 +41,27 @@ TEST_CASE("the fence changes the version of every pod, and passes over those tha
 TEST_CASE("a fence with a hole is none", "[kube][takeover]") {
   FakeApi api;
   api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/a", Refusal(403, "pods is forbidden"));
-  const cluster::Status done = Fence(api, {Ref("a")}, 7, [](const engine::PodRef&, int64_t) {});
+  int asked = 0;
+  const FencePorts ports{.api = api,
+                         .versions =
+                             [&](const engine::PodRef& pod, int64_t version) {
+                               noted.push_back(pod.key.name + "@" + std::to_string(version));
+                             },
+                         .leads = [&] { return ++asked <= 4; }};
+  const cluster::Status done = Fence(ports, {Ref("a"), Ref("gone"), Ref("anew"), Ref("b")}, 7);
+  CHECK(done.ok());
+  CHECK_FALSE(Fence(ports, {Ref("a")}, 7).ok());  // the term is over
+  CHECK(noted == std::vector<std::string>{"a@30", "b@31"});
+  CHECK(api.requests().front().body ==
+        R"({"metadata":{"uid":"u-a","annotations":{"muster.dev/epoch":"7"}}})");
+}
+
+TEST_CASE("a fence with a hole is none", "[kube][takeover]") {
+  FakeApi api;
+  api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/a", Refusal(403, "pods is forbidden"));
+  const cluster::Status done = Fence(
+      {.api = api, .versions = [](const engine::PodRef&, int64_t) {}, .leads = [] { return true; }},
+      {Ref("a")}, 7);
   REQUIRE_FALSE(done.ok());
   CHECK_THAT(done.error().ToString(), Catch::Contains("ns/a"));
 }

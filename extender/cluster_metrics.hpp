@@ -1,0 +1,36 @@
+// ClusterMetrics: what /metrics shows of a real cluster's API server beside metrics.hpp: calls by
+// lane and class of status, how long ago each watch was heard of, and whether this replica leads.
+// Owned by the service; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/api_client.hpp"
+#include "kube/cluster_feed.hpp"
+
+namespace muster::extender {
+
+struct ClusterReadings {
+  kube::ApiClientStats calls;
+  std::vector<kube::FeedHealth> feed;
+  bool leading = false;
+};
+
+class ClusterMetrics {
+ public:
+  ClusterMetrics();
+  ~ClusterMetrics();
+  ClusterMetrics(const ClusterMetrics&) = delete;
+  ClusterMetrics& operator=(const ClusterMetrics&) = delete;
+
+  // In Prometheus' text form.
+  std::string Text(const ClusterReadings& readings);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::extender
