@@ -26,7 +26,6 @@ func goals(r result) []string {
 		return nil
 	}
 	var out []string
-	pods := r.load.pods()
 	if r.load.inTurn {
 		for _, g := range startGoals {
 			if g.nodes == r.nodes && g.members == r.load.members {
@@ -37,14 +36,14 @@ func goals(r result) []string {
 		return out
 	}
 	if alone, ok := r.good(aloneKey); ok && r.nodes >= largeCluster {
-		got := muster.spent.perPod(schedulerPart, pods) / alone.spent.perPod(schedulerPart, pods)
+		got := muster.spent.perPod(schedulerPart, muster.rounds) / alone.spent.perPod(schedulerPart, alone.rounds)
 		out = append(out, atMost("kube-scheduler's CPU per pod ≤ 0.6 of what it is alone", got, schedulerGoal, "times"))
 	}
 	if gated, ok := r.good(gatedKey); ok {
-		out = append(out, atLeast("pods/s ≥ kube-scheduler with gates", muster.rate(pods), gated.rate(pods)))
+		out = append(out, atLeast("pods/s ≥ kube-scheduler with gates", muster.rate(r.load), gated.rate(r.load)))
 	}
 	if native, ok := r.good(nativeKey); ok && r.nodes >= largeCluster {
-		out = append(out, atLeast("pods/s ≥ native gangs", muster.rate(pods), native.rate(pods)))
+		out = append(out, atLeast("pods/s ≥ native gangs", muster.rate(r.load), native.rate(r.load)))
 	}
 	return out
 }

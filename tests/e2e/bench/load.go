@@ -53,14 +53,35 @@ func (l load) String() string {
 	}
 }
 
-// outcome is what one contender made of one load.
+// outcome is what one contender made of one load, in one round or in several.
 type outcome struct {
 	err     error
+	rounds  int
 	spent   usage
-	took    time.Duration   // from the first creation to the last binding; in turn: of all gangs together
+	took    []time.Duration // of each round: from the first creation to the last binding, in turn of all gangs together
 	started []time.Duration // of each gang: from its last pod's creation to all bound
 	spread  []time.Duration // of each gang: from first to last bound
-	stages  []stage
+	stages  []stage         // of the last round
+}
+
+// and adds another round.
+func (o outcome) and(next outcome) outcome {
+	if next.err != nil {
+		o.err = next.err
+		return o
+	}
+	return outcome{
+		err: o.err, rounds: o.rounds + 1, spent: o.spent.plus(next.spent), took: append(o.took, next.took...),
+		started: append(o.started, next.started...), spread: append(o.spread, next.spread...), stages: next.stages,
+	}
+}
+
+func (o outcome) total() time.Duration {
+	sum := time.Duration(0)
+	for _, t := range o.took {
+		sum += t
+	}
+	return sum
 }
 
 // run puts the load onto the contender.
@@ -69,7 +90,7 @@ func (a *arena) run(ctx context.Context, prefix string, l load) outcome {
 	for i := range l.gangs {
 		gangs = append(gangs, a.gang(fmt.Sprintf("%s-%d", prefix, i), l.members))
 	}
-	var o outcome
+	o := outcome{took: []time.Duration{0}}
 	before, err := a.measure()
 	if err != nil {
 		return outcome{err: err}
@@ -124,7 +145,7 @@ func (a *arena) start(ctx context.Context, gangs []gang, o *outcome) error {
 			end = last
 		}
 	}
-	o.took += end.Sub(begin)
+	o.took[0] += end.Sub(begin)
 	return nil
 }
 

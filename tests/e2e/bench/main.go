@@ -4,9 +4,11 @@
 //	BENCH_SMOKE=1          50 nodes and a few gangs, in less than a minute: it works
 //	BENCH_ONLY=muster,pin  these contenders: alone, gated, native, muster, pin
 //	BENCH_NODES=1000       this size only
+//	BENCH_ROUNDS=3         every load so often, the contenders taking turns
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -32,7 +34,7 @@ func fields(smoke bool) []field {
 	}
 	return []field{
 		{1000, []load{{gangs: 250, members: 8}, {gangs: 5, members: 256, inTurn: true}}},
-		{5000, []load{{gangs: 250, members: 8}, {gangs: 3, members: 1024, inTurn: true}}},
+		{5000, []load{{gangs: 250, members: 8}, {gangs: 1, members: 1024, inTurn: true}}},
 	}
 }
 
@@ -51,12 +53,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
+	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("BENCH_ROUNDS"), "1"))
+	if err != nil || rounds < 1 {
+		fmt.Fprintln(os.Stderr, "bench: BENCH_ROUNDS must be a number from 1 on")
+		os.Exit(2)
+	}
 	failed := false
 	for _, f := range fields(os.Getenv("BENCH_SMOKE") != "") {
 		if only := os.Getenv("BENCH_NODES"); only != "" && only != strconv.Itoa(f.nodes) {
 			continue
 		}
-		for _, r := range measureField(ctx, f, chosen) {
+		for _, r := range measureField(ctx, f, chosen, rounds) {
 			failed = report(os.Stdout, chosen, r) || failed
 		}
 	}
@@ -81,47 +88,51 @@ func choose(only string) ([]contender, error) {
 	return out, nil
 }
 
-func measureField(ctx context.Context, f field, chosen []contender) []result {
+// measureField starts a control plane for every contender, and then lets them take turns: what else the machine does
+// from minute to minute hits all alike.
+func measureField(ctx context.Context, f field, chosen []contender, rounds int) []result {
 	results := make([]result, len(f.loads))
 	for i, l := range f.loads {
 		results[i] = result{nodes: f.nodes, load: l, outcomes: map[string]outcome{}}
 	}
+	arenas := map[string]*arena{}
+	defer func() {
+		for _, a := range arenas {
+			a.stop()
+		}
+	}()
+	failed := map[string]error{}
 	for _, c := range chosen {
-		for i, o := range measureContender(ctx, f, c) {
-			results[i].outcomes[c.key] = o
+		begin := time.Now()
+		a, err := newArena(ctx, c, f.nodes)
+		if err != nil {
+			failed[c.key] = err
+			say("%s, %d nodes: %v", c.title, f.nodes, err)
+			continue
+		}
+		arenas[c.key] = a
+		say("%s, %d nodes: ready after %s", c.title, f.nodes, time.Since(begin).Round(100*time.Millisecond))
+		// Connections are opened, code is loaded.
+		failed[c.key] = a.run(ctx, "warm", load{gangs: 1, members: gpusPerNode, inTurn: true, settle: smokeSettle}).err
+	}
+	for i, l := range f.loads {
+		for round := range rounds {
+			for _, c := range chosen {
+				o := outcome{err: failed[c.key]}
+				if o.err == nil {
+					o = arenas[c.key].run(ctx, fmt.Sprintf("load%d-%d", i, round), l)
+					failed[c.key] = o.err
+				}
+				if o.err == nil {
+					say("%s, %d nodes: %s in %s", c.title, f.nodes, l, o.total().Round(time.Millisecond))
+				} else {
+					say("%s, %d nodes: %s: %v", c.title, f.nodes, l, o.err)
+				}
+				results[i].outcomes[c.key] = results[i].outcomes[c.key].and(o)
+			}
 		}
 	}
 	return results
-}
-
-// measureContender gives it a control plane of its own.
-func measureContender(ctx context.Context, f field, c contender) []outcome {
-	out := make([]outcome, len(f.loads))
-	fail := func(from int, err error) []outcome {
-		for i := from; i < len(out); i++ {
-			out[i].err = err
-		}
-		say("%s, %d nodes: %v", c.title, f.nodes, err)
-		return out
-	}
-	begin := time.Now()
-	a, err := newArena(ctx, c, f.nodes)
-	if err != nil {
-		return fail(0, err)
-	}
-	defer a.stop()
-	say("%s, %d nodes: ready after %s", c.title, f.nodes, time.Since(begin).Round(100*time.Millisecond))
-	// Connections are opened, code is loaded.
-	if o := a.run(ctx, "warm", load{gangs: 1, members: gpusPerNode, inTurn: true, settle: smokeSettle}); o.err != nil {
-		return fail(0, o.err)
-	}
-	for i, l := range f.loads {
-		if out[i] = a.run(ctx, "load"+strconv.Itoa(i), l); out[i].err != nil {
-			return fail(i, out[i].err)
-		}
-		say("%s, %d nodes: %s in %s", c.title, f.nodes, l, out[i].took.Round(time.Millisecond))
-	}
-	return out
 }
 
 func say(format string, args ...any) {

@@ -15,7 +15,6 @@ import (
 func report(out io.Writer, chosen []contender, r result) bool {
 	failed := false
 	fmt.Fprintf(out, "\n%d nodes, %s\n\n", r.nodes, r.load)
-	pods := r.load.pods()
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(table, "\tpods/s\tcomplete → all bound\tfirst → last bound\tCPU ms/pod: scheduler\tmuster\tAPI server\tetcd\tload\tall\twrites/pod\tothers\t\n")
 	for _, c := range chosen {
@@ -25,11 +24,12 @@ func report(out io.Writer, chosen []contender, r result) bool {
 			fmt.Fprintf(table, "%s\tfailed\t\t\t\t\t\t\t\t\t\t\t\n", c.title)
 			continue
 		}
+		pods := r.load.pods() * o.rounds
 		started := seconds(o.started)
 		if c.release && !r.load.inTurn {
 			started = "-" // its gates go when all gangs are there
 		}
-		fmt.Fprintf(table, "%s\t%.0f\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", c.title, o.rate(pods),
+		fmt.Fprintf(table, "%s\t%.0f\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", c.title, o.rate(r.load),
 			started, seconds(o.spread), o.spent.perPod(schedulerPart, pods), o.spent.perPod(musterPart, pods),
 			o.spent.perPod(apiServerPart, pods), o.spent.perPod(etcdPart, pods), o.spent.perPod(benchPart, pods),
 			o.spent.all(pods), float64(o.writes())/float64(pods), o.spent.others())
@@ -56,7 +56,8 @@ func seconds(all []time.Duration) string {
 	return fmt.Sprintf("%.2f, worst %.2f s", quantile(all, 0.5).Seconds(), slices.Max(all).Seconds())
 }
 
-func (o outcome) rate(pods int) float64 { return float64(pods) / o.took.Seconds() }
+// rate is in pods per second: the median of the rounds.
+func (o outcome) rate(l load) float64 { return float64(l.pods()) / quantile(o.took, 0.5).Seconds() }
 
 // writes counts all writes, those of the load program too.
 func (o outcome) writes() int {
@@ -73,10 +74,10 @@ var writers = []struct{ user, name string }{
 
 func reportWrites(out io.Writer, chosen []contender, r result) {
 	fmt.Fprintf(out, "\nWrites per pod by user, and calls to Muster:\n")
-	pods := float64(r.load.pods())
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range chosen {
 		o := r.outcomes[c.key]
+		pods := float64(r.load.pods() * max(1, o.rounds))
 		var words []string
 		for _, w := range writers {
 			kinds := o.spent.writes[w.user]

@@ -82,6 +82,29 @@ func (u usage) minus(before usage) usage {
 	return d
 }
 
+func (u usage) plus(next usage) usage {
+	sum := usage{wall: u.wall + next.wall, machine: u.machine + next.machine,
+		writes: map[string]audit.Writes{}, calls: map[string]call{}}
+	for part := range parts {
+		sum.cpu[part] = u.cpu[part] + next.cpu[part]
+	}
+	for _, one := range []usage{u, next} {
+		for user, writes := range one.writes {
+			if sum.writes[user] == nil {
+				sum.writes[user] = audit.Writes{}
+			}
+			for kind, n := range writes {
+				sum.writes[user][kind] += n
+			}
+		}
+		for verb, c := range one.calls {
+			was := sum.calls[verb]
+			sum.calls[verb] = call{was.count + c.count, was.seconds + c.seconds}
+		}
+	}
+	return sum
+}
+
 // others is how many processors were busy with what is none of this.
 func (u usage) others() float64 {
 	rest := u.machine
