@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -31,6 +30,9 @@ type env struct {
 	nodes []string
 	gangs []string
 }
+
+// testLabel is on nodes: which test they are of.
+const testLabel = "e2e.muster.dev/test"
 
 // Ten thousand pods take their time to go.
 const cleanTimeout = 4 * time.Minute
@@ -56,6 +58,9 @@ func in(t *testing.T, w *world) *env {
 }
 
 func (e *env) clean() {
+	if e.bulk { // nobody else uses it
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout)
 	defer cancel()
 	if e.proxy != nil {
@@ -76,11 +81,9 @@ func (e *env) clean() {
 	}
 	ctx, cancelRest := context.WithTimeout(context.Background(), time.Minute)
 	defer cancelRest()
-	each(e.nodes, func(name string) {
-		if err := e.Client.CoreV1().Nodes().Delete(ctx, name, none); err != nil && !apierrors.IsNotFound(err) {
-			e.t.Errorf("node %s: %v", name, err)
-		}
-	})
+	if err := e.Client.CoreV1().Nodes().DeleteCollection(ctx, none, metav1.ListOptions{LabelSelector: testLabel + "=" + e.ns}); err != nil {
+		e.t.Errorf("nodes: %v", err)
+	}
 	if err := e.Client.CoreV1().Namespaces().Delete(ctx, e.ns, metav1.DeleteOptions{}); err != nil {
 		e.t.Errorf("namespace %s: %v", e.ns, err)
 	}
@@ -132,6 +135,7 @@ func (e *env) addNodes(nodes ...*corev1.Node) {
 	e.t.Helper()
 	var failed error
 	each(nodes, func(node *corev1.Node) {
+		node.Labels[testLabel] = e.ns
 		_, err := e.Client.CoreV1().Nodes().Create(e.ctx, node, metav1.CreateOptions{})
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -140,13 +144,13 @@ func (e *env) addNodes(nodes ...*corev1.Node) {
 	})
 	e.must(failed)
 	// Born with the taint not-ready; the node controller takes it away.
-	e.eventually(30*time.Second, "nodes are without taints of their birth", func() error {
-		for _, node := range nodes {
-			got, err := e.Client.CoreV1().Nodes().Get(e.ctx, node.Name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			for _, taint := range got.Spec.Taints {
+	e.eventually(2*time.Minute, "nodes are without taints of their birth", func() error {
+		got, err := e.Client.CoreV1().Nodes().List(e.ctx, metav1.ListOptions{LabelSelector: testLabel + "=" + e.ns})
+		if err != nil {
+			return err
+		}
+		for _, node := range got.Items {
+			for _, taint := range node.Spec.Taints {
 				if strings.HasPrefix(taint.Key, "node.kubernetes.io/not-ready") {
 					return fmt.Errorf("node %s has taint %s", node.Name, taint.Key)
 				}

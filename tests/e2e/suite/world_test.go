@@ -44,6 +44,7 @@ type world struct {
 	files     muster.Files
 
 	schedulerSpec controlplane.Scheduler
+	bulk          bool
 	mu            sync.Mutex
 	mustered      bool
 	musterErr     error
@@ -140,7 +141,7 @@ func startWorld(o worldOptions) (*world, error) {
 	if o.native {
 		options.Gates = controlplane.NativeGangs()
 	}
-	w := &world{}
+	w := &world{bulk: o.bulk}
 	if w.ControlPlane, err = controlplane.Start(ctx, options); err != nil {
 		return nil, err
 	}
