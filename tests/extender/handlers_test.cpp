@@ -207,10 +207,12 @@ TEST_CASE("before the cluster is known every verb says so and asks for another c
           "[handlers]") {
   World world;
   const std::string bind = world.BindBody("p0");
-  const auto state =
-      GENERATE(Availability::kNotSynced, Availability::kNotLeader, Availability::kStopped);
+  const auto [state, want] = GENERATE(table<Availability, std::string>({
+      {Availability::kNotSynced, "not synced"},
+      {Availability::kNotLeader, "not the leader"},
+      {Availability::kStopped, "shutting down"},
+  }));
   world.handlers.SetAvailability(state);
-  const std::string want = state == Availability::kStopped ? "shutting down" : "not synced";
   const HandlerReply filter = world.handlers.Filter(world.Question("p0"));
   CHECK(filter.close);
   CHECK(filter.kind == ReplyKind::kProtocol);
