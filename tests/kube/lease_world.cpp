@@ -111,6 +111,11 @@ void Replica::Announce() {
   if (election->MayWrite(Duration(0))) CHECK(stopped == begun - 1);
 }
 
+LeaseWorld::~LeaseWorld() {
+  serve = nullptr;
+  for (const std::unique_ptr<Replica>& replica : replicas) replica->election->Stop();
+}
+
 Replica& LeaseWorld::Add(const std::string& name) {
   replicas.push_back(std::make_unique<Replica>(*this, name));
   replicas.back()->due = now;

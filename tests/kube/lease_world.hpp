@@ -64,6 +64,9 @@ struct Replica {
 class LeaseWorld {
  public:
   explicit LeaseWorld(uint64_t seed = 1) : random(seed) {}
+  ~LeaseWorld();  // stops every replica; `serve` may look at what is no more, and is not asked
+  LeaseWorld(const LeaseWorld&) = delete;
+  LeaseWorld& operator=(const LeaseWorld&) = delete;
 
   Replica& Add(const std::string& name);
   // Lets the time pass; replicas do what is due.
