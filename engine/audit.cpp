@@ -133,6 +133,7 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
 std::string Scheduler::Core::Dump() const {
   std::ostringstream out;
   out << state_.Dump();
+  if (!silent_.empty()) out << "silent " << silent_ << '\n';
   for (const auto& [id, gang] : gangs_) {
     out << (id.solo ? "pod " : "gang ") << id.key.ToString() << ' ' << ToString(gang.state) << ' '
         << ToString(gang.reason.code) << " min=" << gang.min_member << " bound=" << gang.tally.bound

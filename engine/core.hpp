@@ -81,6 +81,7 @@ class Scheduler::Core {
   };
 
   // facts.cpp
+  void ApplySilence(const Silence& silence);
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
@@ -201,6 +202,7 @@ class Scheduler::Core {
   uint64_t next_action_ = 1;
   uint64_t next_version_ = 1;
   int64_t held_binds_ = 0;
+  std::string silent_;           // not empty: nothing new is planned, see Silence
   cluster::Time last_call_{-1};  // kube-scheduler's last Filter or held Bind
   Progress progress_;
 };

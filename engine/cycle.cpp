@@ -12,6 +12,7 @@ using cluster::Time;
 // A full pass goes through all pending gangs, because something may fit now that did not before;
 // otherwise only those that were not tried yet have a turn.
 std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
+  if (!silent_.empty()) return std::nullopt;
   if (!pass_cursor_) {
     full_pass_ = retry_all_ || tried_growth_ != state_.growth();
     tried_growth_ = state_.growth();
@@ -225,7 +226,8 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
 }
 
 bool Scheduler::Core::PassNeeded() const {
-  return !pending_.empty() && (retry_all_ || tried_growth_ != state_.growth() || !untried_.empty());
+  return silent_.empty() && !pending_.empty() &&
+         (retry_all_ || tried_growth_ != state_.growth() || !untried_.empty());
 }
 
 bool Scheduler::Core::HasWork() const {

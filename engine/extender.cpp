@@ -60,7 +60,8 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
     // node did not pass, if the nomination had arrived by then; else the list may be a sample, or
     // about an older nomination.
     const bool turned_down = question.pod.nominated_node == member.planned_node;
-    if (turned_down && !question.nodes.empty()) Replan(*at.gang, member, question.nodes, now);
+    if (turned_down && !question.nodes.empty() && silent_.empty())
+      Replan(*at.gang, member, question.nodes, now);
   }
   if (member.plan) {
     if (Contains(question.nodes, member.planned_node)) {

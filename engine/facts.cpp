@@ -44,8 +44,17 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
     void operator()(const PodGroupRemoved& removed) { core.RemovePodGroup(removed.uid); }
+    void operator()(const Silence& silence) { core.ApplySilence(silence); }
   };
   std::visit(Visitor{*this}, fact);
+}
+
+void Scheduler::Core::ApplySilence(const Silence& silence) {
+  if (silent_ == silence.resources) return;
+  silent_ = silence.resources;
+  for (auto& [id, gang] : gangs_) {
+    if (!gang.tried) Touch(gang);  // it says why it is not
+  }
 }
 
 void Scheduler::Core::ApplyNode(const Node& node) {

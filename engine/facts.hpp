@@ -2,6 +2,7 @@
 // cluster/cluster_state.hpp).
 #pragma once
 
+#include <string>
 #include <variant>
 
 #include "cluster/node.hpp"
@@ -19,9 +20,14 @@ struct PodRemoved {
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;
 };
+// How old the picture may be: the resources on which nothing was heard for too long, for people.
+// Empty: it is of now. No gang is planned on an old picture; what is planned goes its way.
+struct Silence {
+  std::string resources;
+};
 
-// An upserted record, or the removal of one.
+// An upserted record, the removal of one, or how far they can be trusted.
 using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                          PodGroupRemoved>;
+                          PodGroupRemoved, Silence>;
 
 }  // namespace muster::engine

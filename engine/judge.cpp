@@ -299,7 +299,9 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
   const bool keep =
       gang.tried && (gang.state == GangState::kQueued || gang.state == GangState::kUnsatisfiable);
   if (keep) return;
-  SetState(gang, GangState::kQueued, Because(ReasonCode::kNotTried));
+  SetState(gang, GangState::kQueued,
+           silent_.empty() ? Because(ReasonCode::kNotTried)
+                           : Because(ReasonCode::kStalePicture, 0, 0, silent_));
 }
 
 // Nothing bound yet and a whole plan: on the way from nomination to the barrier.

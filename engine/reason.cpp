@@ -14,13 +14,15 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 26> kNames = {{
+constexpr std::array<Names, 27> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
+    {ReasonCode::kStalePicture, "StalePicture",
+     "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
      "GPUs are free on nodes it may use"},
     {ReasonCode::kFragmented, "Fragmented",

@@ -17,6 +17,7 @@ enum class ReasonCode {
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
   // Queued, Degraded
   kNotTried,       // complete, its turn has not come yet
+  kStalePicture,   // the API server has said nothing on the resources in `detail` for too long
   kNotEnoughGpus,  // the nodes that it may use have too few free GPUs in total
   kFragmented,     // enough free GPUs in total, but not together on nodes as the members need them
   kNotEnoughCpu,

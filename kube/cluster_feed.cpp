@@ -22,6 +22,7 @@ void ClusterFeed::Start() {
     Read(PodResource(), apply);
   }
   discovery_ = std::thread([this] { Discover(); });
+  ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
 }
 
 void ClusterFeed::Stop() {
@@ -33,6 +34,7 @@ void ClusterFeed::Stop() {
     for (auto& [path, reader] : readers_) reader.reflector->Stop();
   }
   if (discovery_.joinable()) discovery_.join();
+  if (ages_) ages_->Stop();
   {
     const MutexLock lock(mu_);
     readers.swap(readers_);
@@ -132,6 +134,22 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
   const MutexLock lock(facts_mu_);
   for (const engine::Fact& follows : declared_.Observe(fact)) ports_.apply(follows);
   ports_.apply(fact);
+}
+
+cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
+  std::string silent;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [path, reader] : readers_) {
+      // What was never listed is waited for, not trusted.
+      const Reflector& reflector = *reader.reflector;
+      if (!said_synced_ || !reflector.synced() || reflector.age() < options_.stale_after) continue;
+      silent += (silent.empty() ? "" : ", ") + reflector.resource().name;
+    }
+  }
+  if (silent != silent_) Apply(engine::Silence{silent});
+  silent_ = silent;
+  return now.steady + cluster::Duration(options_.look_every.count());
 }
 
 void ClusterFeed::OneSynced() {

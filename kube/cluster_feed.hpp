@@ -2,6 +2,8 @@
 // of every flavour that the API server serves. One Reflector and one thread for each resource; a
 // flavour whose CRD appears later is found within `rediscover` and read from then on.
 //
+// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`.
+//
 //   discover ──▶ podgroups.* ─┐
 //                nodes, pods ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
 //
@@ -26,6 +28,7 @@
 #include "kube/discovery.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
+#include "kube/step_thread.hpp"
 
 namespace muster::kube {
 
@@ -34,6 +37,9 @@ struct ClusterFeedOptions {
   std::chrono::milliseconds rediscover{30'000};
   // Between tries of the first discovery.
   std::chrono::milliseconds discover_again{1'000};
+  // A resource of which the API server told nothing for so long may look otherwise by now: Silence.
+  std::chrono::milliseconds stale_after{120'000};
+  std::chrono::milliseconds look_every{5'000};  // whether one is
 };
 
 // How one resource is read, for metrics.
@@ -78,6 +84,7 @@ class ClusterFeed {
   void Read(Resource resource, std::function<void(const engine::Fact&)> apply) MUSTER_REQUIRES(mu_);
   void ReadPodGroups(const ServedPodGroups& served) MUSTER_REQUIRES(mu_);
   void Apply(const engine::Fact& fact);
+  cluster::Time LookAtAges(const Clocks& now);
   void OneSynced();
 
   const Ports ports_;
@@ -90,6 +97,8 @@ class ClusterFeed {
   std::unordered_map<cluster::PodGroupUid, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
 
   mutable cluster::Mutex mu_;
+  std::unique_ptr<StepThread> ages_;
+  std::string silent_;  // as told; of the thread of ages_
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   bool discovered_ MUSTER_GUARDED_BY(mu_) = false;

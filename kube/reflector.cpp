@@ -130,8 +130,8 @@ Result<std::string> Reflector::ListPage(const std::string& query,
                                                   .path = resource_.path + query,
                                                   .timeout = kListTimeout});
   if (!reply.ok()) return reply.error();
-  Heard();
   if (reply->status == kNotFound) {
+    Heard();
     // The resource itself has gone, with all its objects (a CRD was deleted).
     version_.clear();
     ForgetUnseen({});
@@ -154,6 +154,7 @@ Result<std::string> Reflector::ListPage(const std::string& query,
   ReadPage(list, seen);
   if (!problems.none()) return problems.first();
   version_ = std::move(list_version);
+  Heard();
   return token;
 }
 
@@ -218,8 +219,7 @@ Reflector::Next Reflector::Watch() {
   const Result<ApiReply> end = stream->Run(
       resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_) +
           "&timeoutSeconds=" + std::to_string(wanted),
-      [&](std::string_view bytes) { return events.Feed(bytes); },
-      std::chrono::seconds(wanted) + options_.grace);
+      [&](std::string_view bytes) { return events.Feed(bytes); }, options_.silence);
   {
     const MutexLock lock(mu_);
     stream_.reset();
@@ -259,6 +259,10 @@ Reflector::Next Reflector::AfterWatch(const Result<ApiReply>& end, const std::st
     return Next::kList;
   }
   if (!end.ok()) {
+    if (age() >= options_.silence) {
+      Warn("nothing came for long, the list is read again: " + end.error().ToString());
+      return Next::kList;
+    }
     Warn("watch broken off, it is resumed: " + end.error().ToString());
     return Next::kWatchAgain;
   }

@@ -2,7 +2,7 @@
 //
 //   LIST (pages) ──▶ facts, removals of what is not there any more ──▶ synced
 //   WATCH from the list's version ──▶ facts as they come; ended or broken: resumed where it was
-//   410 Gone, or three watches in a row that bring nothing ──▶ LIST again
+//   410 Gone, three watches in a row that bring nothing, or silence ──▶ LIST again
 //
 // It never asks for resourceVersion=0: that may be answered from a cache older than what this
 // process has seen or done. Names keep their UIDs, so that an object that was deleted and created
@@ -34,8 +34,9 @@ struct ReflectorOptions {
   int64_t page = 500;  // objects of one LIST call
   // A watch is asked to end after this to twice this, so that watches do not end together.
   std::chrono::seconds watch_for{300};
-  // A stream on which nothing came for this much longer than it should have lasted is dead.
-  std::chrono::seconds grace{30};
+  // A stream on which nothing comes for so long, not even a bookmark, is dead: those come
+  // every minute (defaultBookmarkFrequency of k8s.io/apiserver/pkg/storage/cacher).
+  std::chrono::seconds silence{90};
   // After a failure: first × 2^(failures - 1), at most `backoff_max`, of it a random part.
   std::chrono::milliseconds backoff_first{500};
   std::chrono::milliseconds backoff_max{30'000};
@@ -65,7 +66,8 @@ class Reflector {
   const Resource& resource() const { return resource_; }
   bool synced() const { return synced_; }
   int64_t lists() const { return lists_; }
-  // How long ago the API server last said anything on this resource; 0 before it ever did.
+  // How long ago the API server last told anything of this resource (a refusal tells nothing); 0
+  // before it ever did.
   std::chrono::milliseconds age() const;
 
  private:

@@ -69,7 +69,7 @@ class Server {
                          .warn = [](const std::string&) {}},
                         {.page = 2,
                          .watch_for = std::chrono::seconds(300),
-                         .grace = std::chrono::seconds(30),
+                         .silence = silence,
                          .backoff_first = std::chrono::milliseconds(1),
                          .backoff_max = std::chrono::milliseconds(2)},
                         1);
@@ -84,6 +84,7 @@ class Server {
   }
 
   FakeApi api;
+  std::chrono::seconds silence{90};
   std::atomic<int> synced{0};
   int64_t lists = 0;
 
@@ -221,6 +222,16 @@ TEST_CASE("watches that bring nothing three times over make the list be read aga
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
   for (int i = 0; i < 3; ++i) server.Watch({"", kEnded});
+  server.Play();
+  CHECK(server.lists == 2);
+}
+
+TEST_CASE("a watch on which nothing came for long makes the list be read again",
+          "[kube][reflector]") {
+  Server server;
+  server.silence = std::chrono::seconds(0);
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch({"", NoConnection()});
   server.Play();
   CHECK(server.lists == 2);
 }

@@ -103,6 +103,12 @@ Status Script::Do(const std::string& line) {
     SetFaults();
     return Ok{};
   }
+  if (verb == "silence") {
+    world().muster()->scheduler().Apply(engine::Silence{first == "off" ? "" : first},
+                                        world().loop().now());
+    world().muster()->Kick();
+    return Ok{};
+  }
   if (verb == "restart") {
     if (first == "muster") world().muster()->Restart();
     if (first == "kube-scheduler") world().scheduler().Restart();

@@ -13,6 +13,7 @@
 //   replace-policy FILE            hot reload
 //   refuse-binds on|off            the API server refuses every Binding
 //   lose-writes on|off             every write fails
+//   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   restart muster|kube-scheduler
 //   show gangs|pods|writes|events
 //

@@ -1,0 +1,226 @@
+#include "kube/cluster_feed.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/kube/fake_api.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::MutexLock;
+using cluster::Result;
+using std::chrono::milliseconds;
+
+using Texts = std::vector<std::string>;
+
+std::string ListOf(const std::string& kind, const std::string& items) {
+  return R"({"kind":")" + kind + R"(","metadata":{"resourceVersion":"10"},"items":[)" + items +
+         "]}";
+}
+
+std::string Groups(const std::string& group, const std::string& version) {
+  std::string groups = R"({"kind":"APIGroupList","apiVersion":"v1","groups":[)";
+  if (!group.empty()) {
+    groups += R"({"name":")" + group + R"(","versions":[{"groupVersion":")" + group + "/" +
+              version + R"(","version":")" + version + R"("}]})";
+  }
+  return groups + "]}";
+}
+
+// A ClusterFeed on an API server with one node and two pods, whose watches stay open.
+class World {
+ public:
+  explicit World(milliseconds stale_after = std::chrono::hours(1)) {
+    options.stale_after = stale_after;
+    api.On(Method::kGet, "/version", Reply(200, R"({"major":"1","minor":"37"})"));
+    api.On(Method::kGet, "/apis", Reply(200, Groups("", "")));
+    api.On(Method::kGet, "/api/v1/nodes?limit=500",
+           Reply(200, ListOf("NodeList",
+                             R"({"metadata":{"name":"n","uid":"n-uid","resourceVersion":"3"}})")));
+    api.On(Method::kGet, "/api/v1/pods?limit=500",
+           Reply(200, ListOf("PodList", Pod("a", "") + "," + Pod("b", "2"))));
+    api.OnStream([this] { return std::make_unique<Stream>(*this); });
+    feed = std::make_unique<ClusterFeed>(
+        ClusterFeed::Ports{.api = api,
+                           .versions = versions,
+                           .apply = [this](const engine::Fact& fact) { Note(fact); },
+                           .synced =
+                               [this] {
+                                 const MutexLock lock(mu_);
+                                 ++synced_;
+                               },
+                           .warn = [](const std::string&) {}},
+        options, 1);
+  }
+  ~World() { feed->Stop(); }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  static std::string Pod(const std::string& name, const std::string& min_member) {
+    std::string annotations;
+    if (!min_member.empty()) {
+      annotations =
+          R"(,"labels":{"scheduling.x-k8s.io/pod-group":"g"},"annotations":{"muster.dev/min-member":")" +
+          min_member + R"("})";
+    }
+    return R"({"metadata":{"name":")" + name + R"(","namespace":"team","uid":")" + name +
+           R"(-uid","resourceVersion":"4")" + annotations +
+           R"(},"spec":{"containers":[{"name":"main"}]}})";
+  }
+
+  // From now on PodGroups of scheduler-plugins are served.
+  void ServePodGroups() {
+    api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1",
+           Reply(200, R"({"kind":"APIResourceList","resources":[{"name":"podgroups"}]})"));
+    api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500",
+           Reply(200, ListOf("PodGroupList",
+                             R"({"metadata":{"name":"g","namespace":"team","uid":"g-uid",)"
+                             R"("resourceVersion":"5"},"spec":{"minMember":2}})")));
+    api.On(Method::kGet, "/apis", Reply(200, Groups("scheduling.x-k8s.io", "v1alpha1")));
+  }
+
+  // Brings a bookmark on every watch that is open.
+  void Bookmark() {
+    const MutexLock lock(mu_);
+    ++bookmarks_;
+    changed_.NotifyAll();
+  }
+
+  Texts told() const {
+    const MutexLock lock(mu_);
+    return told_;
+  }
+  bool Told(const std::string& line) const {
+    const Texts lines = told();
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+  int synced() const {
+    const MutexLock lock(mu_);
+    return synced_;
+  }
+
+  FakeApi api;
+  ClusterFeedOptions options = {
+      .reflector = {.backoff_first = milliseconds(1), .backoff_max = milliseconds(2)},
+      .rediscover = milliseconds(2),
+      .discover_again = milliseconds(1),
+      .look_every = milliseconds(1)};
+  PodVersions versions;
+  std::unique_ptr<ClusterFeed> feed;
+
+ private:
+  class Stream final : public ApiStream {
+   public:
+    explicit Stream(World& world) : world_(world) {}
+    Result<ApiReply> Run(const std::string&, const std::function<bool(std::string_view)>& take,
+                         milliseconds) override {
+      int brought = world_.Bookmarks();
+      while (true) {
+        {
+          const MutexLock lock(world_.mu_);
+          while (!stopped_ && world_.bookmarks_ == brought) world_.changed_.Wait(world_.mu_);
+          if (stopped_) return ApiReply{.status = 200};
+          brought = world_.bookmarks_;
+        }
+        take(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"20"}}})"
+             "\n");
+      }
+    }
+    void Stop() override {
+      const MutexLock lock(world_.mu_);
+      stopped_ = true;
+      world_.changed_.NotifyAll();
+    }
+
+   private:
+    World& world_;
+    bool stopped_ = false;
+  };
+
+  int Bookmarks() const {
+    const MutexLock lock(mu_);
+    return bookmarks_;
+  }
+
+  void Note(const engine::Fact& fact) {
+    std::string line = "removal";
+    if (const auto* node = std::get_if<cluster::Node>(&fact)) line = "node " + node->name;
+    if (const auto* pod = std::get_if<cluster::Pod>(&fact)) line = "pod " + pod->key.ToString();
+    if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
+      line = std::string(IsDeclared(group->uid) ? "declared gang " : "podgroup ") +
+             group->key.ToString() + " of " + std::to_string(group->min_member);
+    }
+    if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
+      line = IsDeclared(gone->uid) ? "declared gang removed" : "podgroup removed";
+    }
+    if (const auto* silence = std::get_if<engine::Silence>(&fact)) {
+      line = "silence [" + silence->resources + "]";
+    }
+    const MutexLock lock(mu_);
+    told_.push_back(line);
+  }
+
+  mutable cluster::Mutex mu_;
+  cluster::CondVar changed_;
+  int bookmarks_ MUSTER_GUARDED_BY(mu_) = 0;
+  int synced_ MUSTER_GUARDED_BY(mu_) = 0;
+  Texts told_ MUSTER_GUARDED_BY(mu_);
+};
+
+// Threads of the feed do it; how long they take is nobody's business.
+template <typename Condition>
+bool Eventually(const Condition& holds) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return true;
+}
+
+TEST_CASE("a cluster is synced when everything that is served was listed once", "[kube][feed]") {
+  World world;
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  const Texts told = world.told();
+  CHECK(std::set<std::string>(told.begin(), told.end()) ==
+        std::set<std::string>{"declared gang team/g of 2", "node n", "pod team/a", "pod team/b"});
+  CHECK(world.versions.Find(cluster::PodUid("a-uid")) == 4);
+}
+
+TEST_CASE("PodGroups whose CRD appears later are found, and take the place of declared gangs",
+          "[kube][feed]") {
+  World world;
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(!world.feed->FindServed(cluster::PodGroupUid("g-uid")));
+  world.ServePodGroups();
+  REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
+  CHECK(world.Told("declared gang removed"));
+  const auto served = world.feed->FindServed(cluster::PodGroupUid("g-uid"));
+  REQUIRE(served);
+  CHECK(served->api_version() == "scheduling.x-k8s.io/v1alpha1");
+  CHECK(world.synced() == 1);
+}
+
+TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
+          "[kube][feed]") {
+  World world(milliseconds(30));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  REQUIRE(Eventually([&] { return world.Told("silence [nodes, pods]"); }));
+  REQUIRE(Eventually([&] {
+    world.Bookmark();
+    return world.Told("silence []");
+  }));
+}
+
+}  // namespace
+}  // namespace muster::kube
