@@ -58,7 +58,7 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 	if err != nil {
 		return nil, err
 	}
-	root, err := controlplane.Root()
+	policy, err := PolicyPath()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 		return nil, err
 	}
 	fill(&o.Name, "muster")
-	fill(&o.Policy, filepath.Join(root, "manifests/base/policy.yaml"))
+	fill(&o.Policy, policy)
 	fill(&o.URL, cp.URL)
 	fill(&o.CA, cp.CA.File)
 	fill(&o.Lease, Namespace+"/muster")
@@ -146,6 +146,15 @@ func (s *Server) get(path string) (string, error) {
 	}
 	return string(body), err
 }
+
+// PolicyPath is the policy of the manifests.
+func PolicyPath() (string, error) {
+	root, err := controlplane.Root()
+	return filepath.Join(root, "manifests/base/policy.yaml"), err
+}
+
+// Policy is the policy in force, as YAML.
+func (s *Server) Policy() (string, error) { return s.get("/v1/policy") }
 
 // Metric is the sum of a metric's samples whose labels contain every one of these texts, such as `verb="filter"`.
 func (s *Server) Metric(name string, labels ...string) (float64, error) {

@@ -287,6 +287,24 @@ func (e *env) whole(within time.Duration, gangs ...objects.Gang) {
 	}
 }
 
+// setStrictOrder makes a gang that does not fit block all that come after it, until the test ends.
+func (e *env) setStrictOrder() {
+	e.t.Helper()
+	e.must(e.writePolicy("gangs:\n  strictOrder: true\n"))
+	e.t.Cleanup(func() {
+		if err := e.writePolicy(""); err != nil {
+			e.t.Errorf("the policy is not put back: %v", err)
+		}
+	})
+	e.eventually(15*time.Second, "the policy is loaded", func() error {
+		policy, err := e.muster.Policy()
+		if err == nil && !strings.Contains(policy, "strictOrder: true") {
+			err = errorf("it is\n%s", policy)
+		}
+		return err
+	})
+}
+
 // why is what muster says about a gang, for messages.
 func (e *env) why(g objects.Gang) string {
 	if e.muster == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
 	"muster.dev/e2e/objects"
@@ -143,57 +144,42 @@ func TestAGangWhoseNodeAnotherSchedulerFilledIsPlacedElsewhereWhole(t *testing.T
 	}
 }
 
-// Earmarks: the room that victims are leaving is the preemptor's already.
-func TestWhatVictimsAreLeavingIsKeptForThePreemptor(t *testing.T) {
+// Room that comes free piece by piece: who is next gets all of it, and nobody slips in meanwhile.
+func TestInStrictOrderWhatIsBeingLeftIsKeptForTheGangThatIsNext(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	e.definePriorities()
+	e.setStrictOrder()
 	e.addGPUNodes(2)
-	victim := e.gang("victim", 2, 8, objects.WithPriorityClass("e2e-low"), objects.Lingering)
-	e.add(victim)
-	e.whole(30*time.Second, victim)
-	urgent := e.gang("urgent", 2, 8, objects.WithPriorityClass("e2e-high"))
-	e.add(urgent)
-	e.eventually(30*time.Second, "the victims are told to go", func() error {
-		pods, err := e.pods(victim)
-		for _, pod := range pods {
-			if pod.DeletionTimestamp == nil {
-				return errorf("%s is not; %s", pod.Name, e.why(urgent))
-			}
+	leaving := e.gang("leaving", 2, 8, objects.Lingering)
+	e.add(leaving)
+	e.whole(30*time.Second, leaving)
+	next := e.gang("next", 2, 8)
+	e.add(next)
+	e.eventually(15*time.Second, "the next one waits for GPUs", func() error {
+		if why := e.why(next); !strings.Contains(why, "NotEnoughGpus") {
+			return errorf("%s", why)
 		}
-		return err
+		return nil
 	})
-	e.sendThieves(10, func(i int) *corev1.Pod {
-		return objects.Pod(e.ns, fmt.Sprintf("%s-%d", thief, i), 1, objects.WithPriorityClass("e2e-high"))
-	})
-	e.always(3*time.Second, "nobody else comes", func() error {
+	e.must(e.Client.CoreV1().Pods(e.ns).DeleteCollection(e.ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: objects.GangLabel + "=" + leaving.Name}))
+	e.sendThieves(10, func(i int) *corev1.Pod { return objects.Pod(e.ns, fmt.Sprintf("%s-%d", thief, i), 1) })
+	nobodyCame := func() error {
 		pods, err := e.list(thief + "=true")
-		if n := countBound(pods); n > 0 {
-			return errorf("%d did", n)
+		if n := countBound(pods); err == nil && n > 0 {
+			err = errorf("%d did", n)
 		}
 		return err
-	})
-	e.must(e.letGo(victim))
-	e.whole(30*time.Second, urgent)
+	}
+	e.always(3*time.Second, "nobody takes what is not free yet", nobodyCame)
+	e.must(e.letGo(leaving.Pod(0).Name))
+	e.always(3*time.Second, "nobody takes the half that is", nobodyCame)
+	e.must(e.letGo(leaving.Pod(1).Name))
+	e.whole(30*time.Second, next)
+	e.must(nobodyCame())
 }
 
-func (e *env) definePriorities() {
-	e.t.Helper()
-	_, err := e.Kubectl(e.ctx, `
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: e2e-low}
-value: 10
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: e2e-high}
-value: 1000
-`, "apply", "-f", "-")
-	e.must(err)
-}
-
-// letGo takes away the label that keeps deleted pods from going.
-func (e *env) letGo(g objects.Gang) error {
-	_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "label", "pods", "-l", objects.GangLabel+"="+g.Name, objects.KubeletLabel+"-")
+// letGo takes away the label that keeps a deleted pod from going.
+func (e *env) letGo(pod string) error {
+	_, err := e.Kubectl(e.ctx, "", "-n", e.ns, "label", "pod", pod, objects.KubeletLabel+"-")
 	return err
 }

@@ -151,3 +151,19 @@ func (e *env) addRunningGangs() {
 	each(gangs, e.addGroup)
 	e.addPods(pods...)
 }
+
+func (e *env) definePriorities() {
+	e.t.Helper()
+	_, err := e.Kubectl(e.ctx, `
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: e2e-low}
+value: 10
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: e2e-high}
+value: 1000
+`, "apply", "-f", "-")
+	e.must(err)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +45,7 @@ type world struct {
 	files     muster.Files
 
 	schedulerSpec controlplane.Scheduler
+	policy        string // file: the manifests', to which tests may add
 	bulk          bool
 	mu            sync.Mutex
 	mustered      bool
@@ -163,6 +165,10 @@ func (w *world) startMuster(ctx context.Context) error {
 	if w.proxy, err = proxy.Start(w.URL, w.CA.File, w.CA); err != nil {
 		return err
 	}
+	w.policy = filepath.Join(w.Options.Dir, "policy.yaml")
+	if err := w.writePolicy(""); err != nil {
+		return err
+	}
 	if w.muster, err = w.newMuster(ctx, "muster", ""); err != nil {
 		return err
 	}
@@ -184,8 +190,24 @@ func (w *world) startMuster(ctx context.Context) error {
 // newMuster prepares a replica that speaks to the API server through the proxy.
 func (w *world) newMuster(ctx context.Context, name, pod string) (*muster.Server, error) {
 	return muster.New(ctx, w.ControlPlane, muster.Options{
-		Name: name, Files: w.files, URL: w.proxy.URL, CA: w.CA.File, Pod: pod,
+		Name: name, Files: w.files, Policy: w.policy, URL: w.proxy.URL, CA: w.CA.File, Pod: pod,
 	})
+}
+
+// writePolicy writes the manifests' policy with more behind it. It takes the file's place at once, as a kubelet does it.
+func (w *world) writePolicy(more string) error {
+	path, err := muster.PolicyPath()
+	if err != nil {
+		return err
+	}
+	policy, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(w.policy+".new", append(policy, more...), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(w.policy+".new", w.policy)
 }
 
 func addressOf(s *muster.Server) string { return fmt.Sprintf("127.0.0.1:%d", s.ExtenderPort) }
