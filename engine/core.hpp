@@ -122,6 +122,8 @@ class Scheduler::Core {
   // Bind calls.
   void Drop(Gang& gang, const std::string& why);
   void DropMember(Gang& gang, Member& member, const std::string& why);
+  // first × 2^(failures - 1), at most max.
+  cluster::Duration BackoffAfter(int64_t failures) const;
   // Drop after a failed start: the gang waits before it is tried again.
   void Fail(Gang& gang, Reason setback, cluster::Time now);
   void SetState(Gang& gang, GangState state, Reason reason);

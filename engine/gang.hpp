@@ -44,6 +44,7 @@ struct Member {
   std::string asked_node;    // of the last Nominate
   std::string pinned_node;   // of the last RemoveGate that pinned it
   cluster::Time not_before;  // of the next action: after a failed one
+  int64_t refusals = 0;      // of actions, in a row
   bool refused = false;      // kube-scheduler was told "no" and will not ask again by itself
   bool evicting = false;     // EvictPod done: the pod is about to go
   bool unsure = false;       // a binding's outcome is not known: it is asked for until it is

@@ -98,6 +98,7 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
 
 // It is so now; waiting for the watch to say it too would only cost time.
 void Scheduler::Core::Done(Member& member, Doing doing) {
+  member.refusals = 0;
   Pod pod = *state_.FindPod(member.uid);
   switch (doing) {
     case Doing::kNominate:
@@ -133,7 +134,8 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
 void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome,
                              Time now) {
   member.not_before = now + options_.retry_interval;
-  if (outcome.kind == OutcomeKind::kRefused) member.not_before = now + options_.backoff_max;
+  if (outcome.kind == OutcomeKind::kRefused)
+    member.not_before = now + BackoffAfter(++member.refusals);
   if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
   AnswerHeld(member, "muster: binding failed: " + outcome.message);
   if (outcome.kind == OutcomeKind::kRefused) {

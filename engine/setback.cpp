@@ -9,16 +9,11 @@ using cluster::Duration;
 using cluster::Pod;
 using cluster::Time;
 
-namespace {
-
-// first × 2^(failures - 1), at most max.
-Duration BackoffOf(const Options& options, int64_t failures) {
-  Duration backoff = options.backoff_first;
-  for (int64_t i = 1; i < failures && backoff < options.backoff_max; ++i) backoff = backoff * 2;
-  return std::min(backoff, options.backoff_max);
+Duration Scheduler::Core::BackoffAfter(int64_t failures) const {
+  Duration backoff = options_.backoff_first;
+  for (int64_t i = 1; i < failures && backoff < options_.backoff_max; ++i) backoff = backoff * 2;
+  return std::min(backoff, options_.backoff_max);
 }
-
-}  // namespace
 
 // Bound members of a gang that stayed partial go, so that they do not hold what they cannot use.
 void Scheduler::Core::Repair(Gang& gang, Time now) {
@@ -26,7 +21,7 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
     gang.repairing = true;
     ++gang.attempts;
     gang.setback = Because(ReasonCode::kRepairing, gang.tally.bound, gang.min_member);
-    gang.backoff_until = now + BackoffOf(options_, gang.attempts);
+    gang.backoff_until = now + BackoffAfter(gang.attempts);
     gang.started = false;
     gang.started_at.reset();
   }
@@ -90,7 +85,7 @@ void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
   ++gang.attempts;
   Drop(gang, "muster: " + Describe(setback));
   gang.setback = std::move(setback);
-  gang.backoff_until = now + BackoffOf(options_, gang.attempts);
+  gang.backoff_until = now + BackoffAfter(gang.attempts);
   Recount(gang);
   SetPending(gang, false);
   SetState(gang, GangState::kBackoff, gang.setback);

@@ -192,14 +192,11 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   Verdict verdict = JudgeAnswer(job.write, answer);
   const bool conflict = verdict.kind == OutcomeKind::kConflict;
   if (verdict.standing == Standing::kLook) verdict = LookAndJudge(job.write, verdict);
-  if (verdict.standing == Standing::kSettled) {
+  if (verdict.standing == Standing::kSettled || job.attempt + 1 >= options_.attempts) {
     if (verdict.kind == OutcomeKind::kRefused) {
       ports_.warn("the API server refuses to " + Describe(job.write) + ": " + verdict.message);
     }
     return Outcome{id, verdict.kind, std::move(verdict.message)};
-  }
-  if (job.attempt + 1 >= options_.attempts) {
-    return Outcome{id, OutcomeKind::kRetry, std::move(verdict.message)};
   }
   // The version was old and is known now: at once.
   if (!conflict) wait = BackOff(job.attempt);

@@ -214,7 +214,8 @@ Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
     case kUnprocessable:
       return {Standing::kLook, OutcomeKind::kConflict, std::move(message)};
     case kForbidden:
-      return {Standing::kSettled, OutcomeKind::kRefused, std::move(message)};
+      // An API server that has just started refuses everybody until its authorizer knows the roles.
+      return {Standing::kLater, OutcomeKind::kRefused, std::move(message)};
     default:
       if (answer->status >= 500) return {Standing::kLook, OutcomeKind::kRetry, std::move(message)};
       return {Standing::kLook, OutcomeKind::kRefused, std::move(message)};

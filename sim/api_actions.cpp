@@ -120,7 +120,10 @@ void ApiActions::Do(const Action& action) {
   Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
   const bool lost = random_.Chance(faults_.lost_per_mille);
   const bool unclear = random_.Chance(faults_.unclear_per_mille);
-  if (!lost && faults_.refuse_binds && std::holds_alternative<engine::BindPod>(action)) {
+  if (!lost && faults_.refuse_all) {
+    outcome.kind = OutcomeKind::kRefused;
+    outcome.message = "forbidden";
+  } else if (!lost && faults_.refuse_binds && std::holds_alternative<engine::BindPod>(action)) {
     outcome.kind = OutcomeKind::kRefused;
     outcome.message = "denied by an admission webhook";
   } else if (!lost) {

@@ -154,6 +154,21 @@ TEST_CASE("what a webhook denies is refused, not tried again", "[kube][writer]")
   CHECK(desk.api.lines().size() == 2);
 }
 
+TEST_CASE("403 is tried again, for an authorizer that has just started knows nobody",
+          "[kube][writer]") {
+  Desk desk;
+  SECTION("it comes to know Muster") {
+    desk.api.Once(Method::kPost, kBinding, Refusal(403, "cannot create resource pods/binding"));
+    desk.api.On(Method::kPost, kBinding, Reply(201));
+    CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  }
+  SECTION("it never does") {
+    desk.api.On(Method::kPost, kBinding, Refusal(403, "cannot create resource pods/binding"));
+    CHECK(desk.DoOne(kBind) == OutcomeKind::kRefused);
+    CHECK(desk.api.lines().size() > 1);
+  }
+}
+
 TEST_CASE("who does not lead writes nothing", "[kube][writer]") {
   Desk desk;
   desk.leader = false;

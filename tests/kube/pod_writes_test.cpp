@@ -78,7 +78,7 @@ TEST_CASE("what an answer says is taken, what it leaves open is looked up", "[ku
   const Case cases[] = {{200, Standing::kSettled, OutcomeKind::kDone},
                         {201, Standing::kSettled, OutcomeKind::kDone},
                         {400, Standing::kLook, OutcomeKind::kRefused},
-                        {403, Standing::kSettled, OutcomeKind::kRefused},
+                        {403, Standing::kLater, OutcomeKind::kRefused},
                         {404, Standing::kSettled, OutcomeKind::kGone},
                         {409, Standing::kLook, OutcomeKind::kConflict},
                         {422, Standing::kLook, OutcomeKind::kConflict},

@@ -97,7 +97,8 @@ Status Script::Do(const std::string& line) {
     world().loop().RunUntil(world().loop().now() + *duration);
     return Ok{};
   }
-  if (verb == "refuse-binds" || verb == "lose-writes") {
+  if (verb == "refuse-binds" || verb == "refuse-writes" || verb == "lose-writes") {
+    if (verb == "refuse-writes") faults_.refuse_all = first == "on";
     if (verb == "refuse-binds") faults_.refuse_binds = first == "on";
     if (verb == "lose-writes") faults_.lost_per_mille = first == "on" ? 1000 : 0;
     SetFaults();

@@ -12,6 +12,7 @@
 //   cordon NODE | uncordon NODE | unready NODE | ready NODE
 //   replace-policy FILE            hot reload
 //   refuse-binds on|off            the API server refuses every Binding
+//   refuse-writes on|off           the API server says that Muster may write nothing
 //   lose-writes on|off             every write fails
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   restart muster|kube-scheduler
