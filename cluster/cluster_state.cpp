@@ -16,7 +16,14 @@ ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
 
 Applied ClusterState::Upsert(Node node) { return impl_->Upsert(std::move(node)); }
 Applied ClusterState::Upsert(Pod pod) { return impl_->Upsert(std::move(pod)); }
-Applied ClusterState::Upsert(PodGroup group) { return impl_->Upsert(std::move(group)); }
+Applied ClusterState::Upsert(PodGroup group) { return impl_->groups.Upsert(std::move(group)); }
+Applied ClusterState::Upsert(Namespace ns) { return impl_->namespaces.Upsert(std::move(ns)); }
+Applied ClusterState::Upsert(PriorityClass priority) {
+  return impl_->priorities.Upsert(std::move(priority));
+}
+Applied ClusterState::Upsert(DisruptionBudget budget) {
+  return impl_->budgets.Upsert(std::move(budget));
+}
 
 bool ClusterState::Remove(const NodeUid& uid) {
   impl_->dead_nodes.Add(uid.text());
@@ -34,13 +41,13 @@ bool ClusterState::Remove(const PodUid& uid) {
   return true;
 }
 
-bool ClusterState::Remove(const PodGroupUid& uid) {
-  impl_->dead_groups.Add(uid.text());
-  const auto known = impl_->group_by_uid.find(uid);
-  if (known == impl_->group_by_uid.end()) return false;
-  impl_->groups.erase(known->second);
-  impl_->group_by_uid.erase(known);
-  return true;
+bool ClusterState::Remove(const PodGroupUid& uid) { return impl_->groups.Remove(uid.text()); }
+bool ClusterState::Remove(const NamespaceUid& uid) { return impl_->namespaces.Remove(uid.text()); }
+bool ClusterState::Remove(const PriorityClassUid& uid) {
+  return impl_->priorities.Remove(uid.text());
+}
+bool ClusterState::Remove(const DisruptionBudgetUid& uid) {
+  return impl_->budgets.Remove(uid.text());
 }
 
 Status ClusterState::Reserve(const std::vector<Placement>& placements) {
@@ -89,8 +96,15 @@ const Pod* ClusterState::FindPod(const ObjectKey& key) const {
 }
 
 const PodGroup* ClusterState::FindPodGroup(const ObjectKey& key) const {
-  const auto group = impl_->groups.find(key);
-  return group == impl_->groups.end() ? nullptr : &group->second;
+  return impl_->groups.Find(key);
+}
+
+const Namespace* ClusterState::FindNamespace(const std::string& name) const {
+  return impl_->namespaces.Find({"", name});
+}
+
+const PriorityClass* ClusterState::FindPriorityClass(const std::string& name) const {
+  return impl_->priorities.Find({"", name});
 }
 
 const Allocation* ClusterState::AllocationOf(const PodUid& pod) const {
@@ -156,11 +170,13 @@ std::vector<const Pod*> ClusterState::Pods() const {
   return pods;
 }
 
-std::vector<const PodGroup*> ClusterState::PodGroups() const {
-  std::vector<const PodGroup*> groups;
-  groups.reserve(impl_->groups.size());
-  for (const auto& [key, group] : impl_->groups) groups.push_back(&group);
-  return groups;
+std::vector<const PodGroup*> ClusterState::PodGroups() const { return impl_->groups.All(); }
+std::vector<const Namespace*> ClusterState::Namespaces() const { return impl_->namespaces.All(); }
+std::vector<const PriorityClass*> ClusterState::PriorityClasses() const {
+  return impl_->priorities.All();
+}
+std::vector<const DisruptionBudget*> ClusterState::DisruptionBudgets() const {
+  return impl_->budgets.All();
 }
 
 std::string ClusterState::Dump() const { return DumpState(*this, impl_->free); }

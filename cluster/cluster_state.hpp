@@ -1,4 +1,4 @@
-// ClusterState: all nodes, pods and PodGroups that are known, and who holds which resources.
+// ClusterState: all objects that are known, and who holds which resources.
 //
 // Fed by facts. A fact is idempotent and keyed by UID:
 //   1. The same fact twice changes nothing the second time.
@@ -33,8 +33,11 @@
 #include <vector>
 
 #include "cluster/allocation.hpp"
+#include "cluster/disruption_budget.hpp"
+#include "cluster/namespace.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
+#include "cluster/priority_class.hpp"
 #include "cluster/result.hpp"
 #include "cluster/snapshot.hpp"
 
@@ -61,9 +64,15 @@ class ClusterState {
   // `pod.spec` must be set (MUSTER_CHECK).
   Applied Upsert(Pod pod);
   Applied Upsert(PodGroup group);
+  Applied Upsert(Namespace ns);
+  Applied Upsert(PriorityClass priority);
+  Applied Upsert(DisruptionBudget budget);
   bool Remove(const NodeUid& uid);
   bool Remove(const PodUid& uid);
   bool Remove(const PodGroupUid& uid);
+  bool Remove(const NamespaceUid& uid);
+  bool Remove(const PriorityClassUid& uid);
+  bool Remove(const DisruptionBudgetUid& uid);
 
   // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown,
   // bound or already holds a reservation, or when a placement does not fit what is free.
@@ -82,6 +91,8 @@ class ClusterState {
   const Pod* FindPod(const PodUid& uid) const;
   const Pod* FindPod(const ObjectKey& key) const;
   const PodGroup* FindPodGroup(const ObjectKey& key) const;
+  const Namespace* FindNamespace(const std::string& name) const;
+  const PriorityClass* FindPriorityClass(const std::string& name) const;
   // What the pod holds on a known node; null when it holds nothing.
   const Allocation* AllocationOf(const PodUid& pod) const;
   // Pods that hold something on the node, ordered by UID.
@@ -102,10 +113,13 @@ class ClusterState {
   size_t node_count() const;
   size_t pod_count() const;
   size_t reservation_count() const;
-  // Nodes in order of name, pods in order of UID, PodGroups in order of key.
+  // Nodes in order of name, pods in order of UID, the others in order of key.
   std::vector<const Node*> Nodes() const;
   std::vector<const Pod*> Pods() const;
   std::vector<const PodGroup*> PodGroups() const;
+  std::vector<const Namespace*> Namespaces() const;
+  std::vector<const PriorityClass*> PriorityClasses() const;
+  std::vector<const DisruptionBudget*> DisruptionBudgets() const;
   // Every number and record, one line each, in a fixed order: equal texts mean equal states.
   // Generations, NodeIndexes and the UIDs of what was removed are left out.
   std::string Dump() const;

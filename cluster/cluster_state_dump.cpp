@@ -196,6 +196,28 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   line.Number("timeout", group.schedule_timeout.value()).Text("defect", group.defect).EndTo(out);
 }
 
+void DumpNamespace(const Namespace& ns, std::string& out) {
+  Line line("namespace");
+  line.Text("name", ns.key.name).Text("uid", ns.uid.text()).Number("version", ns.resource_version);
+  line.List("labels", ns.labels, WriteLabel).Flag("deleting", ns.deleting).EndTo(out);
+}
+
+void DumpPriority(const PriorityClass& priority, std::string& out) {
+  Line line("priority");
+  line.Text("name", priority.key.name).Text("uid", priority.uid.text());
+  line.Number("version", priority.resource_version).Number("value", priority.value);
+  line.Flag("never", !priority.preempts).Flag("default", priority.global_default).EndTo(out);
+}
+
+void DumpBudget(const DisruptionBudget& budget, std::string& out) {
+  Line line("budget");
+  line.Text("ns", budget.key.ns).Text("name", budget.key.name).Text("uid", budget.uid.text());
+  line.Number("version", budget.resource_version).Number("allowed", budget.disruptions_allowed);
+  line.Flag("nobody", !budget.selector);
+  if (budget.selector) line.List("select", *budget.selector, WriteRequirement);
+  line.EndTo(out);
+}
+
 }  // namespace
 
 std::string DumpState(const ClusterState& state, const FreeTable& free) {
@@ -210,6 +232,9 @@ std::string DumpState(const ClusterState& state, const FreeTable& free) {
     if (held != nullptr) DumpAllocation(state, *held, out);
   }
   for (const PodGroup* group : state.PodGroups()) DumpGroup(*group, out);
+  for (const Namespace* ns : state.Namespaces()) DumpNamespace(*ns, out);
+  for (const PriorityClass* priority : state.PriorityClasses()) DumpPriority(*priority, out);
+  for (const DisruptionBudget* budget : state.DisruptionBudgets()) DumpBudget(*budget, out);
   return out;
 }
 

@@ -8,9 +8,6 @@
 namespace muster::cluster {
 namespace {
 
-// Old news: both versions are known, and this one is lower.
-bool Older(int64_t version, int64_t than) { return version != 0 && than != 0 && version < than; }
-
 bool SameSpec(const Pod& a, const Pod& b) { return a.spec == b.spec || *a.spec == *b.spec; }
 
 // Nothing is different but, perhaps, the resource version.
@@ -203,39 +200,6 @@ void ClusterState::Impl::RemovePod(PodEntry& entry) {
   if (!site.slot.valid()) return;
   ++generation;
   Settle(site.slot);
-}
-
-Applied ClusterState::Impl::Upsert(PodGroup group) {
-  if (dead_groups.Contains(group.uid.text())) return {};
-  Applied applied;
-  const auto known = group_by_uid.find(group.uid);
-  if (known != group_by_uid.end() &&
-      Older(group.resource_version, groups.at(known->second).resource_version)) {
-    return {};
-  }
-  const auto rival = groups.find(group.key);
-  if (rival != groups.end() && rival->second.uid != group.uid) {
-    if (Older(group.resource_version, rival->second.resource_version)) return {};
-    applied = {true, rival->second.uid.text()};
-    dead_groups.Add(applied.replaced);
-    group_by_uid.erase(rival->second.uid);
-    groups.erase(rival);
-  }
-  if (known != group_by_uid.end()) {
-    const auto old = groups.find(known->second);
-    group.resource_version = std::max(group.resource_version, old->second.resource_version);
-    PodGroup same = old->second;
-    same.resource_version = group.resource_version;
-    if (same == group) {
-      old->second.resource_version = group.resource_version;
-      return applied;
-    }
-    groups.erase(old);
-  }
-  group_by_uid[group.uid] = group.key;
-  const ObjectKey key = group.key;
-  groups.insert_or_assign(key, std::move(group));
-  return {true, applied.replaced};
 }
 
 }  // namespace muster::cluster

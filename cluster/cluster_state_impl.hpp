@@ -17,6 +17,7 @@
 
 #include "cluster/cluster_state.hpp"
 #include "cluster/node_ledger.hpp"
+#include "cluster/record_table.hpp"
 #include "cluster/tombstones.hpp"
 
 namespace muster::cluster {
@@ -83,9 +84,10 @@ struct ClusterState::Impl {
   size_t reservations = 0;
   Tombstones dead_pods{kTombstones};
 
-  std::map<ObjectKey, PodGroup> groups;
-  std::unordered_map<PodGroupUid, ObjectKey> group_by_uid;
-  Tombstones dead_groups{kTombstones};
+  RecordTable<PodGroup> groups{kTombstones};
+  RecordTable<Namespace> namespaces{kTombstones};
+  RecordTable<PriorityClass> priorities{kTombstones};
+  RecordTable<DisruptionBudget> budgets{kTombstones};
 
   FreeTable free;
   uint64_t generation = 1;
@@ -98,7 +100,6 @@ struct ClusterState::Impl {
 
   Applied Upsert(Node node);
   Applied Upsert(Pod pod);
-  Applied Upsert(PodGroup group);
   void RemoveNode(NodeIndex index);
   void RemovePod(PodEntry& entry);
 

@@ -27,6 +27,9 @@ class TextId {
 using PodUid = TextId<struct PodUidTag>;
 using NodeUid = TextId<struct NodeUidTag>;
 using PodGroupUid = TextId<struct PodGroupUidTag>;
+using NamespaceUid = TextId<struct NamespaceUidTag>;
+using PriorityClassUid = TextId<struct PriorityClassUidTag>;
+using DisruptionBudgetUid = TextId<struct DisruptionBudgetUidTag>;
 
 // Namespace and name of a namespaced object; ordered by namespace, then name.
 struct ObjectKey {

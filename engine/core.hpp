@@ -81,6 +81,7 @@ class Scheduler::Core {
   };
 
   // facts.cpp
+  void ApplyNamespace(const cluster::Namespace& ns);
   void ApplySilence(const Silence& silence);
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
@@ -109,7 +110,8 @@ class Scheduler::Core {
   void SettleMember(Member& member, const cluster::Pod& pod);
   bool BarrierMet(const Gang& gang) const;
   Reason Defect(const Gang& gang) const;
-  bool NamespaceAllowed(const std::string& ns) const;
+  // Why no gang of the namespace may start; kNone: one may.
+  Reason NamespaceBar(const std::string& ns) const;
   int64_t Need(const Gang& gang, bool with_plans) const;
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);

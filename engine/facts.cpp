@@ -44,9 +44,24 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
     void operator()(const PodGroupRemoved& removed) { core.RemovePodGroup(removed.uid); }
+    void operator()(const cluster::Namespace& ns) { core.ApplyNamespace(ns); }
+    void operator()(const NamespaceRemoved& removed) { core.state_.Remove(removed.uid); }
+    void operator()(const cluster::PriorityClass& priority) { core.state_.Upsert(priority); }
+    void operator()(const PriorityClassRemoved& removed) { core.state_.Remove(removed.uid); }
+    void operator()(const cluster::DisruptionBudget& budget) { core.state_.Upsert(budget); }
+    void operator()(const DisruptionBudgetRemoved& removed) { core.state_.Remove(removed.uid); }
     void operator()(const Silence& silence) { core.ApplySilence(silence); }
   };
   std::visit(Visitor{*this}, fact);
+}
+
+void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
+  if (!state_.Upsert(ns).changed) return;
+  const GangId first{{ns.key.name, ""}, false};
+  for (auto at = gangs_.lower_bound(first); at != gangs_.end(); ++at) {
+    if (at->first.key.ns != ns.key.name) break;
+    Touch(at->second);
+  }
 }
 
 void Scheduler::Core::ApplySilence(const Silence& silence) {

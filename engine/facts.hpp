@@ -5,9 +5,12 @@
 #include <string>
 #include <variant>
 
+#include "cluster/disruption_budget.hpp"
+#include "cluster/namespace.hpp"
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
+#include "cluster/priority_class.hpp"
 
 namespace muster::engine {
 
@@ -20,6 +23,15 @@ struct PodRemoved {
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;
 };
+struct NamespaceRemoved {
+  cluster::NamespaceUid uid;
+};
+struct PriorityClassRemoved {
+  cluster::PriorityClassUid uid;
+};
+struct DisruptionBudgetRemoved {
+  cluster::DisruptionBudgetUid uid;
+};
 // How old the picture may be: the resources on which nothing was heard for too long, for people.
 // Empty: it is of now. No gang is planned on an old picture; what is planned goes its way.
 struct Silence {
@@ -27,7 +39,9 @@ struct Silence {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                          PodGroupRemoved, Silence>;
+using Fact =
+    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                 PodGroupRemoved, cluster::Namespace, NamespaceRemoved, cluster::PriorityClass,
+                 PriorityClassRemoved, cluster::DisruptionBudget, DisruptionBudgetRemoved, Silence>;
 
 }  // namespace muster::engine

@@ -151,12 +151,17 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
   return {};
 }
 
-bool Scheduler::Core::NamespaceAllowed(const std::string& ns) const {
+Reason Scheduler::Core::NamespaceBar(const std::string& ns) const {
   const auto has = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), ns) != names.end();
   };
-  if (has(options_.namespaces.deny)) return false;
-  return options_.namespaces.allow.empty() || has(options_.namespaces.allow);
+  const bool listed = options_.namespaces.allow.empty() || has(options_.namespaces.allow);
+  if (has(options_.namespaces.deny) || !listed) {
+    return Because(ReasonCode::kNamespaceForbidden, 0, 0, ns);
+  }
+  const cluster::Namespace* known = state_.FindNamespace(ns);
+  if (known != nullptr && known->deleting) return Because(ReasonCode::kNamespaceEnding, 0, 0, ns);
+  return {};
 }
 
 // The state follows from the members, the plan and the clock; what was before matters only for
@@ -241,7 +246,8 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
     Recount(gang);
   }
   const bool wants_more = gang.tally.pending > gang.tally.planned;
-  SetPending(gang, wants_more && !gang.backoff_until && NamespaceAllowed(gang.id.key.ns));
+  SetPending(gang, wants_more && !gang.backoff_until &&
+                       NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   SetState(gang, GangState::kRunning, {});
 }
 
@@ -263,8 +269,8 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (lacks == 0)
     return SetState(gang, GangState::kBinding,
                     Because(ReasonCode::kBinding, have, gang.min_member));
-  SetPending(gang,
-             gang.tally.pending - gang.tally.planned >= lacks && NamespaceAllowed(gang.id.key.ns));
+  SetPending(gang, gang.tally.pending - gang.tally.planned >= lacks &&
+                       NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
   SetState(gang, GangState::kDegraded,
@@ -289,9 +295,8 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
                     Because(gated ? ReasonCode::kGatedByOthers : ReasonCode::kWaitingForMembers,
                             here, std::max(gang.min_member, here + need - gang.tally.pending)));
   }
-  if (!NamespaceAllowed(gang.id.key.ns)) {
-    return SetState(gang, GangState::kForbidden,
-                    Because(ReasonCode::kNamespaceForbidden, 0, 0, gang.id.key.ns));
+  if (Reason bar = NamespaceBar(gang.id.key.ns); bar.code != ReasonCode::kNone) {
+    return SetState(gang, GangState::kForbidden, std::move(bar));
   }
   if (!gang.queued_at) gang.queued_at = now;
   if (gang.backoff_until) return SetState(gang, GangState::kBackoff, gang.setback);

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 27> kNames = {{
+constexpr std::array<Names, 28> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -54,6 +54,7 @@ constexpr std::array<Names, 27> kNames = {{
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
     {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",
      "the policy does not let this namespace have gangs", ""},
+    {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
     {ReasonCode::kNeverFits, "NeverFits", "it would not fit this cluster even if it were empty",
      "members find a node"},
 }};

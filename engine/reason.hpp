@@ -43,6 +43,7 @@ enum class ReasonCode {
   kInvalidMember,    // detail names the pod and the field
   // Forbidden
   kNamespaceForbidden,  // policy does not let this namespace use Muster
+  kNamespaceEnding,     // the namespace is being deleted, and its pods with it
   // Unsatisfiable
   kNeverFits,  // it would not fit this cluster even if it were empty
 };

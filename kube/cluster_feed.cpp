@@ -9,6 +9,16 @@ using cluster::MutexLock;
 using cluster::Result;
 using std::chrono::milliseconds;
 
+namespace {
+
+// What every API server serves.
+std::vector<Resource> Always() {
+  return {NodeResource(), PodResource(), NamespaceResource(), PriorityClassResource(),
+          DisruptionBudgetResource()};
+}
+
+}  // namespace
+
 ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
     : ports_(std::move(ports)), options_(options), seed_(seed) {}
 
@@ -18,8 +28,7 @@ void ClusterFeed::Start() {
   {
     const MutexLock lock(mu_);
     const auto apply = [this](const engine::Fact& fact) { Apply(fact); };
-    Read(NodeResource(), apply);
-    Read(PodResource(), apply);
+    for (Resource& resource : Always()) Read(std::move(resource), apply);
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });

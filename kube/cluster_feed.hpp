@@ -1,11 +1,12 @@
-// ClusterFeed: everything that muster reads of a cluster, as facts: nodes, pods, and the PodGroups
-// of every flavour that the API server serves. One Reflector and one thread for each resource; a
+// ClusterFeed: everything that muster reads of a cluster, as facts: nodes, pods, namespaces,
+// PriorityClasses, PodDisruptionBudgets, and the PodGroups of every flavour that the API server
+// serves. One Reflector and one thread for each resource; a
 // flavour whose CRD appears later is found within `rediscover` and read from then on.
 //
 // Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`.
 //
 //   discover ──▶ podgroups.* ─┐
-//                nodes, pods ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
+//           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
 //
 // Start and Stop by one thread; the rest from any.
 #pragma once

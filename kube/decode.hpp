@@ -15,9 +15,12 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/disruption_budget.hpp"
+#include "cluster/namespace.hpp"
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
+#include "cluster/priority_class.hpp"
 #include "cluster/result.hpp"
 #include "kube/json.hpp"
 
@@ -75,6 +78,10 @@ cluster::Result<cluster::PodGroup> DecodePodGroup(const JsonNode& json,
                                                   std::string_view api_version = {},
                                                   const DecodeOptions& options = {});
 cluster::Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& options = {});
+// As the API server writes them; what is malformed beside their names is an Error too.
+cluster::Result<cluster::Namespace> DecodeNamespace(const JsonNode& json);
+cluster::Result<cluster::PriorityClass> DecodePriorityClass(const JsonNode& json);
+cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json);
 
 using Object = std::variant<DecodedNode, cluster::Pod, cluster::PodGroup, Job>;
 

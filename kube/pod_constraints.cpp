@@ -99,4 +99,14 @@ NodeConstraints ReadNodeConstraints(const JsonView& spec) {
   return constraints;
 }
 
+std::vector<SelectorRequirement> ReadLabelSelector(const JsonView& selector) {
+  const JsonView expressions = selector.Get("matchExpressions");
+  std::vector<SelectorRequirement> requirements = ReadRequirements(expressions);
+  const JsonView labels = selector.Get("matchLabels");
+  for (auto& [key, value] : labels.TextMap()) {
+    requirements.push_back({key, SelectorOperator::kIn, {value}});
+  }
+  return requirements;
+}
+
 }  // namespace muster::kube

@@ -1,6 +1,8 @@
-// Where a pod may run, read from pod.spec: nodeSelector, required node affinity, tolerations.
-// For the decoders of kube/ only.
+// Where a pod may run, read from pod.spec: nodeSelector, required node affinity, tolerations; and
+// which pods a LabelSelector means. For the decoders of kube/ only.
 #pragma once
+
+#include <vector>
 
 #include "cluster/selector.hpp"
 #include "kube/json_view.hpp"
@@ -11,5 +13,8 @@ namespace muster::kube {
 // (Lt, Gt) is left out: the pod is then planned on fewer nodes than it could use, never on a wrong
 // one.
 cluster::NodeConstraints ReadNodeConstraints(const JsonView& spec);
+
+// matchLabels and matchExpressions of a LabelSelector, all of which must hold.
+std::vector<cluster::SelectorRequirement> ReadLabelSelector(const JsonView& selector);
 
 }  // namespace muster::kube

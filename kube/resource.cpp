@@ -16,37 +16,60 @@ Result<Observed> ObserveNode(const JsonNode& object) {
   return Observed{node->node.uid.text(), node->node.name, std::move(node->node)};
 }
 
-Result<Observed> ObservePod(const JsonNode& object) {
-  Result<cluster::Pod> pod = DecodePod(object);
-  if (!pod.ok()) return pod.error();
-  return Observed{pod->uid.text(), pod->key.ToString(), *std::move(pod)};
+template <typename Record>
+Result<Observed> Namespaced(Result<Record> record) {
+  if (!record.ok()) return record.error();
+  return Observed{record->uid.text(), record->key.ToString(), *std::move(record)};
+}
+
+template <typename Record>
+Result<Observed> ClusterWide(Result<Record> record) {
+  if (!record.ok()) return record.error();
+  return Observed{record->uid.text(), record->key.name, *std::move(record)};
+}
+
+Result<Observed> ObservePod(const JsonNode& object) { return Namespaced(DecodePod(object)); }
+
+template <typename Removed, typename Uid>
+engine::Fact Removal(const std::string& uid) {
+  return Removed{Uid(uid)};
 }
 
 }  // namespace
 
 Resource NodeResource() {
-  return {"nodes", "/api/v1/nodes", ObserveNode, [](const std::string& uid) -> engine::Fact {
-            return engine::NodeRemoved{cluster::NodeUid(uid)};
-          }};
+  return {"nodes", "/api/v1/nodes", ObserveNode, Removal<engine::NodeRemoved, cluster::NodeUid>};
 }
 
 Resource PodResource() {
-  return {"pods", "/api/v1/pods", ObservePod, [](const std::string& uid) -> engine::Fact {
-            return engine::PodRemoved{cluster::PodUid(uid)};
-          }};
+  return {"pods", "/api/v1/pods", ObservePod, Removal<engine::PodRemoved, cluster::PodUid>};
+}
+
+Resource NamespaceResource() {
+  return {"namespaces", "/api/v1/namespaces",
+          [](const JsonNode& object) { return ClusterWide(DecodeNamespace(object)); },
+          Removal<engine::NamespaceRemoved, cluster::NamespaceUid>};
+}
+
+Resource PriorityClassResource() {
+  return {"priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses",
+          [](const JsonNode& object) { return ClusterWide(DecodePriorityClass(object)); },
+          Removal<engine::PriorityClassRemoved, cluster::PriorityClassUid>};
+}
+
+Resource DisruptionBudgetResource() {
+  return {"poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets",
+          [](const JsonNode& object) { return Namespaced(DecodeDisruptionBudget(object)); },
+          Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>};
 }
 
 Resource PodGroupResource(const std::string& api_version) {
   const std::string group = api_version.substr(0, api_version.find('/'));
   return {"podgroups." + group, "/apis/" + api_version + "/podgroups",
-          [api_version](const JsonNode& object) -> Result<Observed> {
-            Result<cluster::PodGroup> decoded = DecodePodGroup(object, api_version);
-            if (!decoded.ok()) return decoded.error();
-            return Observed{decoded->uid.text(), decoded->key.ToString(), *std::move(decoded)};
+          [api_version](const JsonNode& object) {
+            return Namespaced(DecodePodGroup(object, api_version));
           },
-          [](const std::string& uid) -> engine::Fact {
-            return engine::PodGroupRemoved{cluster::PodGroupUid(uid)};
-          }};
+          Removal<engine::PodGroupRemoved, cluster::PodGroupUid>};
 }
 
 }  // namespace muster::kube

@@ -28,6 +28,9 @@ struct Resource {
 
 Resource NodeResource();
 Resource PodResource();
+Resource NamespaceResource();
+Resource PriorityClassResource();
+Resource DisruptionBudgetResource();
 // `api_version` as in "scheduling.x-k8s.io/v1alpha1".
 Resource PodGroupResource(const std::string& api_version);
 

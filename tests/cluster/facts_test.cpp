@@ -209,6 +209,34 @@ TEST_CASE("an object that is known under another name is renamed", "[cluster][fa
   CHECK(state.PodGroups().size() == 1);
 }
 
+TEST_CASE("namespaces, PriorityClasses and budgets follow the same rules", "[cluster][facts]") {
+  ClusterState state;
+  const Namespace team{NamespaceUid("n1"), {"", "team"}, {{"queue", "red"}}, false, 5};
+  CHECK(state.Upsert(team).changed);
+  CHECK_FALSE(state.Upsert(team).changed);
+  CHECK_FALSE(state.Upsert(Namespace{team.uid, team.key, {}, false, 4}).changed);
+  CHECK(state.Upsert(Namespace{team.uid, team.key, team.labels, true, 6}).changed);
+  CHECK(state.FindNamespace("team")->deleting);
+  CHECK(state.Upsert(Namespace{NamespaceUid("n2"), team.key, {}, false, 9}).replaced == "n1");
+  CHECK_FALSE(state.Upsert(team).changed);
+
+  const PriorityClass high{PriorityClassUid("p1"), {"", "high"}, 1000, true, false, 1};
+  CHECK(state.Upsert(high).changed);
+  CHECK(state.FindPriorityClass("high")->value == 1000);
+  CHECK(state.Remove(high.uid));
+  CHECK_FALSE(state.Remove(high.uid));
+  CHECK_FALSE(state.Upsert(high).changed);
+  CHECK(state.FindPriorityClass("high") == nullptr);
+
+  DisruptionBudget budget{DisruptionBudgetUid("b1"), {"team", "b"}, std::nullopt, 1, 1};
+  CHECK(state.Upsert(budget).changed);
+  budget.selector.emplace();  // nobody is not everybody
+  budget.resource_version = 2;
+  CHECK(state.Upsert(budget).changed);
+  CHECK(state.DisruptionBudgets().front()->selector->empty());
+  CHECK(state.Dump().find("budget") != std::string::npos);
+}
+
 TEST_CASE("lists are ordered, whatever came first", "[cluster][facts]") {
   ClusterState state;
   for (const char* name : {"n2", "n0", "n1"}) state.Upsert(MakeNode(name));

@@ -34,7 +34,7 @@ std::string Groups(const std::string& group, const std::string& version) {
   return groups + "]}";
 }
 
-// A ClusterFeed on an API server with one node and two pods, whose watches stay open.
+// A ClusterFeed on an API server with two pods and one of everything else, whose watches stay open.
 class World {
  public:
   explicit World(milliseconds stale_after = std::chrono::hours(1)) {
@@ -46,6 +46,14 @@ class World {
                              R"({"metadata":{"name":"n","uid":"n-uid","resourceVersion":"3"}})")));
     api.On(Method::kGet, "/api/v1/pods?limit=500",
            Reply(200, ListOf("PodList", Pod("a", "") + "," + Pod("b", "2"))));
+    api.On(Method::kGet, "/api/v1/namespaces?limit=500",
+           Reply(200, ListOf("NamespaceList", R"({"metadata":{"name":"team","uid":"team-uid"}})")));
+    api.On(Method::kGet, "/apis/scheduling.k8s.io/v1/priorityclasses?limit=500",
+           Reply(200, ListOf("PriorityClassList",
+                             R"({"metadata":{"name":"high","uid":"high-uid"},"value":9})")));
+    api.On(Method::kGet, "/apis/policy/v1/poddisruptionbudgets?limit=500",
+           Reply(200, ListOf("PodDisruptionBudgetList",
+                             R"({"metadata":{"name":"b","namespace":"team","uid":"b-uid"}})")));
     api.OnStream([this] { return std::make_unique<Stream>(*this); });
     feed = std::make_unique<ClusterFeed>(
         ClusterFeed::Ports{.api = api,
@@ -152,6 +160,13 @@ class World {
   void Note(const engine::Fact& fact) {
     std::string line = "removal";
     if (const auto* node = std::get_if<cluster::Node>(&fact)) line = "node " + node->name;
+    if (const auto* ns = std::get_if<cluster::Namespace>(&fact)) line = "namespace " + ns->key.name;
+    if (const auto* high = std::get_if<cluster::PriorityClass>(&fact)) {
+      line = "priority " + std::to_string(high->value);
+    }
+    if (const auto* budget = std::get_if<cluster::DisruptionBudget>(&fact)) {
+      line = "budget " + budget->key.ToString();
+    }
     if (const auto* pod = std::get_if<cluster::Pod>(&fact)) line = "pod " + pod->key.ToString();
     if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
       line = std::string(IsDeclared(group->uid) ? "declared gang " : "podgroup ") +
@@ -191,7 +206,8 @@ TEST_CASE("a cluster is synced when everything that is served was listed once", 
   REQUIRE(Eventually([&] { return world.synced() == 1; }));
   const Texts told = world.told();
   CHECK(std::set<std::string>(told.begin(), told.end()) ==
-        std::set<std::string>{"declared gang team/g of 2", "node n", "pod team/a", "pod team/b"});
+        std::set<std::string>{"declared gang team/g of 2", "node n", "pod team/a", "pod team/b",
+                              "namespace team", "priority 9", "budget team/b"});
   CHECK(world.versions.Find(cluster::PodUid("a-uid")) == 4);
 }
 
@@ -210,12 +226,15 @@ TEST_CASE("PodGroups whose CRD appears later are found, and take the place of de
   CHECK(world.synced() == 1);
 }
 
+const char* const kAllSilent =
+    "silence [namespaces, nodes, pods, poddisruptionbudgets, priorityclasses]";
+
 TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
           "[kube][feed]") {
   World world(milliseconds(30));
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.synced() == 1; }));
-  REQUIRE(Eventually([&] { return world.Told("silence [nodes, pods]"); }));
+  REQUIRE(Eventually([&] { return world.Told(kAllSilent); }));
   REQUIRE(Eventually([&] {
     world.Bookmark();
     return world.Told("silence []");

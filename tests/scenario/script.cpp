@@ -104,11 +104,13 @@ Status Script::Do(const std::string& line) {
     SetFaults();
     return Ok{};
   }
-  if (verb == "silence") {
-    world().muster()->scheduler().Apply(engine::Silence{first == "off" ? "" : first},
-                                        world().loop().now());
-    world().muster()->Kick();
-    return Ok{};
+  if (verb == "silence") return Tell(engine::Silence{first == "off" ? "" : first});
+  if (verb == "end-namespace") {
+    cluster::Namespace ns;
+    ns.uid = cluster::NamespaceUid("namespace-" + first);
+    ns.key.name = first;
+    ns.deleting = true;
+    return Tell(ns);
   }
   if (verb == "restart") {
     if (first == "muster") world().muster()->Restart();
@@ -116,6 +118,13 @@ Status Script::Do(const std::string& line) {
     return Ok{};
   }
   return ChangeNode(verb, first);
+}
+
+// What the embedded API server has no words for.
+Status Script::Tell(const engine::Fact& fact) {
+  world().muster()->scheduler().Apply(fact, world().loop().now());
+  world().muster()->Kick();
+  return Ok{};
 }
 
 Status Script::LoadPolicy(const std::string& file, bool reload) {

@@ -14,6 +14,7 @@
 //   refuse-binds on|off            the API server refuses every Binding
 //   refuse-writes on|off           the API server says that Muster may write nothing
 //   lose-writes on|off             every write fails
+//   end-namespace NAME             it is being deleted; its pods are still there
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   restart muster|kube-scheduler
 //   show gangs|pods|writes|events
@@ -26,6 +27,7 @@
 #include <string>
 
 #include "cluster/result.hpp"
+#include "engine/facts.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::testing {
@@ -43,6 +45,7 @@ class Script {
   cluster::Status Apply(const std::string& file);
   cluster::Status Delete(const std::string& kind, const std::string& name);
   cluster::Status ChangeNode(const std::string& verb, const std::string& name);
+  cluster::Status Tell(const engine::Fact& fact);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);

@@ -1,0 +1,108 @@
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/resource.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::Result;
+using cluster::SelectorOperator;
+
+template <typename Decode>
+auto Decoded(const std::string& text, const Decode& decode) {
+  const Result<Json> json = Json::Parse(text, 1 << 20, "object");
+  REQUIRE(json.ok());
+  return decode(json->root());
+}
+
+const auto kNamespace = [](const JsonNode& json) { return DecodeNamespace(json); };
+const auto kPriority = [](const JsonNode& json) { return DecodePriorityClass(json); };
+const auto kBudget = [](const JsonNode& json) { return DecodeDisruptionBudget(json); };
+
+TEST_CASE("a namespace has labels, and may be on its way out", "[kube][decode]") {
+  const auto ns = Decoded(R"({"metadata":{"name":"team","uid":"u","resourceVersion":"7",
+      "labels":{"queue":"red"},"deletionTimestamp":"2026-01-02T03:04:05Z"}})",
+                          kNamespace);
+  REQUIRE(ns.ok());
+  CHECK(ns->key.name == "team");
+  CHECK(ns->key.ns.empty());
+  CHECK(ns->uid == cluster::NamespaceUid("u"));
+  CHECK(ns->labels.at("queue") == "red");
+  CHECK(ns->deleting);
+  CHECK(ns->resource_version == 7);
+  CHECK_FALSE(Decoded(R"({"metadata":{"name":"team","uid":"u"}})", kNamespace)->deleting);
+}
+
+TEST_CASE("a PriorityClass has a value and says whether its pods preempt", "[kube][decode]") {
+  const auto high = Decoded(
+      R"({"metadata":{"name":"high","uid":"u"},"value":-5,"preemptionPolicy":"Never","globalDefault":true})",
+      kPriority);
+  REQUIRE(high.ok());
+  CHECK(high->value == -5);
+  CHECK_FALSE(high->preempts);
+  CHECK(high->global_default);
+  CHECK(Decoded(R"({"metadata":{"name":"low","uid":"v"},"value":1})", kPriority)->preempts);
+}
+
+TEST_CASE("a PodDisruptionBudget without a selector means nobody, with an empty one everybody",
+          "[kube][decode]") {
+  const std::string meta = R"("metadata":{"name":"b","namespace":"team","uid":"u"})";
+  const auto some = Decoded("{" + meta + R"(,"spec":{"selector":{"matchLabels":{"app":"db"},
+      "matchExpressions":[{"key":"tier","operator":"NotIn","values":["test"]}]}},
+      "status":{"disruptionsAllowed":2}})",
+                            kBudget);
+  REQUIRE(some.ok());
+  CHECK(some->key == cluster::ObjectKey{"team", "b"});
+  CHECK(some->disruptions_allowed == 2);
+  REQUIRE(some->selector);
+  CHECK(*some->selector ==
+        std::vector<cluster::SelectorRequirement>{{"tier", SelectorOperator::kNotIn, {"test"}},
+                                                  {"app", SelectorOperator::kIn, {"db"}}});
+  CHECK_FALSE(Decoded("{" + meta + R"(,"spec":{}})", kBudget)->selector);
+  CHECK(Decoded("{" + meta + R"(,"spec":{"selector":{}}})", kBudget)->selector->empty());
+}
+
+TEST_CASE("what is malformed in them is named with its place", "[kube][decode]") {
+  const auto nameless = Decoded(R"({"metadata":{"uid":"u"}})", kNamespace);
+  REQUIRE_FALSE(nameless.ok());
+  CHECK_THAT(nameless.error().ToString(), Catch::Contains("Namespace.metadata.name"));
+  const auto large =
+      Decoded(R"({"metadata":{"name":"x","uid":"u"},"value":3000000000})", kPriority);
+  REQUIRE_FALSE(large.ok());
+  CHECK_THAT(large.error().ToString(), Catch::Contains("PriorityClass.value"));
+  const auto odd = Decoded(
+      R"({"metadata":{"name":"x","namespace":"t","uid":"u"},"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"Like"}]}}})",
+      kBudget);
+  REQUIRE_FALSE(odd.ok());
+  CHECK_THAT(odd.error().ToString(), Catch::Contains("matchExpressions[0].operator"));
+}
+
+TEST_CASE("each resource makes facts of its objects, and of their end", "[kube][resource]") {
+  struct Case {
+    Resource resource;
+    std::string object;
+    std::string name;
+  };
+  const std::vector<Case> cases = {
+      {NamespaceResource(), R"({"metadata":{"name":"n","uid":"u"}})", "n"},
+      {PriorityClassResource(), R"({"metadata":{"name":"p","uid":"u"},"value":1})", "p"},
+      {DisruptionBudgetResource(),
+       R"({"metadata":{"name":"b","namespace":"t","uid":"u"},"spec":{}})", "t/b"},
+  };
+  for (const Case& c : cases) {
+    const Result<Json> json = Json::Parse(c.object, 1 << 20, "object");
+    REQUIRE(json.ok());
+    const Result<Observed> observed = c.resource.decode(json->root());
+    REQUIRE(observed.ok());
+    CHECK(observed->uid == "u");
+    CHECK(observed->name == c.name);
+    // A variant holds the record, then its removal.
+    CHECK(c.resource.removed("u").index() == observed->fact.index() + 1);
+  }
+}
+
+}  // namespace
+}  // namespace muster::kube
