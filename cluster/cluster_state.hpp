@@ -77,9 +77,9 @@ class ClusterState {
   // Reserves every placement or none. Fails (kConflict, naming pod and node) when a pod is unknown,
   // bound or already holds a reservation, or when a placement does not fit what is free.
   Status Reserve(const std::vector<Placement>& placements);
-  // Reserves every placement or none, for pods that hold a sound reservation each, which they give
-  // back at the same moment. Fails (kConflict, naming pod and node) and changes nothing when one
-  // does not, or when a placement does not fit what is free then.
+  // Reserves every placement or none, for pods that hold a sound reservation each (see Sound),
+  // which they give back at the same moment. Fails (kConflict, naming pod and node) and changes
+  // nothing when one does not, or when a placement does not fit what is free then.
   Status Move(const std::vector<Placement>& placements);
   // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True
   // when there was one.
@@ -88,6 +88,7 @@ class ClusterState {
   const Node* FindNode(const std::string& name) const;
   NodeIndex IndexOf(const std::string& name) const;  // invalid when there is no such node
   const Node* node(NodeIndex index) const;
+  // A pod's record stays where it is, and shows what the last fact said, as long as it is known.
   const Pod* FindPod(const PodUid& uid) const;
   const Pod* FindPod(const ObjectKey& key) const;
   const PodGroup* FindPodGroup(const ObjectKey& key) const;

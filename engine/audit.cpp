@@ -49,6 +49,7 @@ void Scheduler::Core::AuditMember(const Gang& gang, const Member& member,
     broken.push_back(who + " is a member but not known");
     return;
   }
+  if (member.pod != pod) broken.push_back(who + " is remembered by another record than its own");
   const cluster::Allocation* held = state_.AllocationOf(member.uid);
   const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;
   const bool settled = !dirty_.contains(gang.id);

@@ -81,7 +81,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
 }
 
 policy::Demand Scheduler::Core::DemandOf(const Member& member, Time now) const {
-  const Pod& pod = *state_.FindPod(member.uid);
+  const Pod& pod = *member.pod;
   policy::Demand demand;
   demand.pod = member.uid;
   demand.spec = pod.spec;
@@ -106,7 +106,7 @@ void Scheduler::Core::ChooseDemands(const Gang& gang, Time now, PlanJob& job) co
     for (const cluster::RoleMinimum& role : group->roles) lacking[role.name] = role.min_member;
   }
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     if (pod.phase == cluster::PodPhase::kFailed || pod.deleting || member.evicting) continue;
     const bool here = pod.bound() || member.plan || pod.phase == cluster::PodPhase::kSucceeded;
     if (here) {
@@ -220,7 +220,7 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
   member.planned_node = state_.node(placement.node)->name;
   member.plan = std::move(placement);
   member.required = required;
-  const cluster::Pod& pod = *state_.FindPod(member.uid);
+  const cluster::Pod& pod = *member.pod;
   member.nominated = pod.nominated_node == member.planned_node || Pins(pod);
   member.bind_seen = false;
 }

@@ -151,7 +151,7 @@ bool Scheduler::Core::Managed(const Pod& pod) const {
   const auto gang = gangs_.find(GangOf(pod));
   return gang != gangs_.end() &&
          std::any_of(gang->second.members.begin(), gang->second.members.end(),
-                     [&](const auto& entry) { return Claimed(*state_.FindPod(entry.first)); });
+                     [&](const auto& entry) { return Claimed(*entry.second.pod); });
 }
 
 GangId Scheduler::Core::GangOf(const Pod& pod) const {
@@ -261,6 +261,7 @@ void Scheduler::Core::Join(const Pod& pod) {
   Member& member = gang.members[pod.uid];
   member.uid = pod.uid;
   member.key = pod.key;
+  member.pod = state_.FindPod(pod.uid);
   gang_of_[pod.uid] = &gang;
   Touch(gang);
   if (id.solo) return;

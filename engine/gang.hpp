@@ -29,6 +29,9 @@ enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kBind, kEvict };
 struct Member {
   cluster::PodUid uid;
   cluster::ObjectKey key;
+  // Its record, always of now (see ClusterState::FindPod). Members are looked at thousands of times
+  // while a large gang starts.
+  const cluster::Pod* pod = nullptr;
 
   // The plan. Truth for the reservation of this pod in ClusterState: both exist or neither.
   std::optional<cluster::Placement> plan;

@@ -14,7 +14,7 @@ using cluster::Time;
 void Scheduler::Core::HandOver(Gang& gang, Time now) {
   for (auto& [uid, member] : gang.members) {
     if (member.doing != Doing::kNothing || member.not_before > now) continue;
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     if (pod.terminal() || pod.deleting) continue;
     if (pod.bound()) {
       if (gang.repairing && !member.evicting) {
@@ -99,7 +99,7 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
 // It is so now; waiting for the watch to say it too would only cost time.
 void Scheduler::Core::Done(Member& member, Doing doing) {
   member.refusals = 0;
-  Pod pod = *state_.FindPod(member.uid);
+  Pod pod = *member.pod;
   switch (doing) {
     case Doing::kNominate:
       pod.nominated_node = member.asked_node;

@@ -57,7 +57,7 @@ void Scheduler::Core::FollowUp(Gang& gang, Time now) {
 void Scheduler::Core::Recount(Gang& gang) {
   Tally tally;
   for (auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
@@ -108,7 +108,7 @@ int64_t Scheduler::Core::Need(const Gang& gang, bool with_plans) const {
   for (const cluster::RoleMinimum& role : group->roles) {
     int64_t have_role = 0;
     for (const auto& [uid, member] : gang.members) {
-      const Pod& pod = *state_.FindPod(uid);
+      const Pod& pod = *member.pod;
       if (pod.role != role.name) continue;
       const bool counts = pod.phase == cluster::PodPhase::kSucceeded ||
                           (!pod.terminal() && !pod.deleting && !member.evicting &&
@@ -143,7 +143,7 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
     }
   }
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     if (!pod.defect.empty() && !pod.terminal()) {
       return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
     }
@@ -220,7 +220,7 @@ bool Scheduler::Core::PlanHolds(const Gang& gang) const {
     if (!state_.Sound(uid)) return false;
     const cluster::Node* node = state_.FindNode(member.planned_node);
     if (node == nullptr || state_.IndexOf(member.planned_node) != member.plan->node) return false;
-    const cluster::NodeConstraints& wants = state_.FindPod(uid)->spec->constraints;
+    const cluster::NodeConstraints& wants = member.pod->spec->constraints;
     if (!node->schedulable()) return false;
     if (!cluster::MatchesNode(wants, node->name, node->labels)) return false;
     if (!cluster::ToleratesAll(wants.tolerations, node->taints)) return false;
@@ -317,7 +317,7 @@ void Scheduler::Core::JudgeReserved(Gang& gang, Time now) {
   int64_t binding = 0;
   for (const auto& [uid, member] : gang.members) {
     if (!member.plan) continue;
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     arrived += member.held.empty() && !member.may_be_bound() ? 0 : 1;
     binding += member.may_be_bound() ? 1 : 0;
     nominated += member.nominated ? 1 : 0;
@@ -349,7 +349,7 @@ bool Scheduler::Core::BarrierMet(const Gang& gang) const {
   std::map<std::string, int64_t> here;
   int64_t total = 0;
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     const bool gone = pod.deleting || member.evicting || pod.phase == cluster::PodPhase::kFailed;
     const bool arrived = !member.held.empty() || member.may_be_bound() || pod.bound() ||
                          pod.phase == cluster::PodPhase::kSucceeded;

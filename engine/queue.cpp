@@ -22,7 +22,7 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   int32_t priority = INT32_MAX;
   int64_t created = INT64_MAX;
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     if (pod.terminal()) continue;
     priority =
         std::min(priority, pod.spec->priority);  // a gang is as urgent as its least urgent member

@@ -3,8 +3,8 @@
 //
 // It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same
 // answers, byte for byte. Threads: every method may be called from any thread; Advance by one
-// thread at a time. Planning happens outside the lock, on a Snapshot, so that calls are not held up
-// by it.
+// thread at a time. Advance plans outside the lock, on a Snapshot, so that calls are not held up by
+// it; Filter plans anew under it, because it has to answer.
 //
 //   Scheduler scheduler(options);
 //   scheduler.Apply(fact, now);

@@ -78,7 +78,7 @@ void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
   for (auto& [uid, member] : gang.members) {
     const bool asked =
         gang.all_nominated && member.plan && !member.bind_seen && last_call_ >= gang.planned_at;
-    if (asked && !state_.FindPod(uid)->gated_by_muster()) {
+    if (asked && !member.pod->gated_by_muster()) {
       member.excluded[member.planned_node] = now + options_.backoff_max;
     }
   }

@@ -24,7 +24,7 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   if (gang.partial_since) view.deadline = *gang.partial_since + options_.partial_timeout;
   view.priority = gang.members.empty() ? 0 : INT32_MAX;
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *state_.FindPod(uid);
+    const Pod& pod = *member.pod;
     view.priority = std::min(view.priority, pod.spec->priority);
     MemberView one;
     one.pod = member.key;

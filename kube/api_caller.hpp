@@ -39,6 +39,8 @@ struct ApiRequest {
   // kPatch: "application/merge-patch+json" and the like.
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{10'000};  // of the whole call once it has left its lane
+  // The answer is the object's metadata alone (PartialObjectMetadata), which costs both sides less.
+  bool metadata_only = false;
   // Asked when the call has left its lane; false: it is not made. Empty: it always is.
   std::function<bool()> permit = {};
 };

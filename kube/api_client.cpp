@@ -44,6 +44,11 @@ std::string HostHeader(const ClientConfig& config) {
   return usual ? full.substr(0, full.rfind(':')) : full;
 }
 
+constexpr const char* kJson = "application/json";
+// A server that cannot do it answers the whole object.
+constexpr const char* kMetadataOnly =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
 Error Stopped() { return {Code::kUnavailable, "stopped", ""}; }
 
 }  // namespace
@@ -115,7 +120,6 @@ HttpRequest ApiClient::Core::Dress(HttpRequest request, const std::string& token
   auto& headers = request.headers;
   headers.emplace_back("Host", host_);
   headers.emplace_back("User-Agent", config_.user_agent);
-  headers.emplace_back("Accept", "application/json");
   if (!token.empty()) headers.emplace_back("Authorization", "Bearer " + token);
   request.target = config_.path_prefix + request.target;
   if (config_.proxy && !config_.tls) {
@@ -186,6 +190,7 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   patience.deadline = steady_clock::now() + std::min<milliseconds>(request.timeout, kLongest);
   patience.cancels = {&stopped_, nullptr};
   HttpRequest wire{NameOf(request.method), request.path, {}, request.body, options_.max_body, {}};
+  wire.headers.emplace_back("Accept", request.metadata_only ? kMetadataOnly : kJson);
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (request.lane == Lane::kList && !config_.disable_compression)
     wire.headers.emplace_back("Accept-Encoding", "gzip");
@@ -271,7 +276,7 @@ class WatchStream final : public ApiStream {
   Result<ApiReply> Run(const std::string& path, const std::function<bool(std::string_view)>& take,
                        milliseconds silence) override {
     constexpr std::size_t kMaxRefusal = std::size_t{1} << 20;  // bytes of an answer that is no 200
-    return core_->Stream({"GET", path, {}, "", kMaxRefusal, take}, silence, stop_);
+    return core_->Stream({"GET", path, {{"Accept", kJson}}, "", kMaxRefusal, take}, silence, stop_);
   }
   void Stop() override { stop_.Set(); }
 

@@ -31,7 +31,7 @@ ObjectMeta ReadObjectMeta(const JsonView& object, std::string_view kind, Scope s
   ObjectMeta meta;
   if (!object.ExpectObject()) return meta;
   const JsonView own_kind = object.Get("kind");
-  if (!own_kind.Text().empty() && own_kind.Text() != kind) {
+  if (!kind.empty() && !own_kind.Text().empty() && own_kind.Text() != kind) {
     own_kind.Problem("expected " + std::string(kind));
   }
   const JsonView metadata = object.Get("metadata");
@@ -47,6 +47,16 @@ ObjectMeta ReadObjectMeta(const JsonView& object, std::string_view kind, Scope s
   meta.created = ReadTime(metadata.Get("creationTimestamp"));
   meta.deleting = metadata.Get("deletionTimestamp").present();
   meta.resource_version = ReadResourceVersion(metadata.Get("resourceVersion").Text());
+  return meta;
+}
+
+cluster::Result<ObjectMeta> DecodeObjectMeta(std::string_view json) {
+  const cluster::Result<Json> parsed = Json::Parse(json, DecodeOptions{}.max_bytes, "object");
+  if (!parsed.ok()) return parsed.error();
+  JsonProblems problems;
+  const JsonView object(parsed->root(), "object", problems);
+  ObjectMeta meta = ReadObjectMeta(object, "", Scope::kCluster, Source::kApiServer);
+  if (!problems.none()) return problems.first();
   return meta;
 }
 

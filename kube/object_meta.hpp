@@ -23,8 +23,11 @@ struct ObjectMeta {
 enum class Scope { kNamespace, kCluster };
 
 // Reads `object`.metadata; what is missing or malformed there is a problem of the view. `kind` must
-// be what the object says it is, where it says so.
+// be what the object says it is, where it says so; empty: any.
 ObjectMeta ReadObjectMeta(const JsonView& object, std::string_view kind, Scope scope,
                           Source source);
+
+// Of an object of any kind, or of its metadata alone; without its namespace.
+cluster::Result<ObjectMeta> DecodeObjectMeta(std::string_view json);
 
 }  // namespace muster::kube

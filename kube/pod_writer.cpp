@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/decode.hpp"
+#include "kube/object_meta.hpp"
 
 namespace muster::kube {
 
@@ -183,9 +184,10 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
     return Outcome{id, OutcomeKind::kRetry, "not the leader"};
   }
   if (answer.ok() && answer->ok()) {
-    // What a patch answers is the pod as it is now; a Binding and an eviction answer a Status.
-    if (const auto pod = ReadPodFrom(answer->body)) {
-      ports_.versions.Note(pod->uid, pod->resource_version);
+    // What a patch answers is the pod's metadata as it is now; a Binding and an eviction answer a
+    // Status.
+    if (const Result<ObjectMeta> meta = DecodeObjectMeta(answer->body); meta.ok()) {
+      ports_.versions.Note(cluster::PodUid(meta->uid), meta->resource_version);
     }
     return Outcome{id, OutcomeKind::kDone, {}};
   }

@@ -42,6 +42,7 @@ JsonWriter& BeginPatch(JsonWriter& json, const engine::PodRef& pod) {
 ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation, uint64_t value) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(pod)};
   request.content_type = kMerge;
+  request.metadata_only = true;
   JsonWriter json(request.body);
   BeginPatch(json, pod).Key("annotations").BeginObject();
   json.TextKey(annotation).Text(std::to_string(value)).EndObject().EndObject().EndObject();
@@ -51,6 +52,7 @@ ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation, ui
 ApiRequest Make(const engine::Nominate& action, const WriteContext& /*context*/) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod) + "/status"};
   request.content_type = kMerge;
+  request.metadata_only = true;
   JsonWriter json(request.body);
   BeginPatch(json, action.pod).EndObject().Key("status").BeginObject().Key("nominatedNodeName");
   if (action.node.empty()) {
@@ -65,6 +67,7 @@ ApiRequest Make(const engine::Nominate& action, const WriteContext& /*context*/)
 ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*/) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
   request.content_type = kStrategicMerge;
+  request.metadata_only = true;
   JsonWriter json(request.body);
   BeginPatch(json, action.pod).EndObject().Key("spec").BeginObject();
   if (!action.pin.empty()) {

@@ -2,10 +2,10 @@
 
 #include <thread>
 
-#include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/object_meta.hpp"
 #include "kube/pod_writes.hpp"
 #include "kube/refusal.hpp"
 
@@ -75,7 +75,7 @@ Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods, u
       continue;
     }
     if (!reply->ok()) return ErrorOf(*reply).At(pod.key.ToString());
-    const Result<cluster::Pod> now = DecodePod(reply->body);
+    const Result<ObjectMeta> now = DecodeObjectMeta(reply->body);
     if (now.ok()) ports.versions(pod, now->resource_version);
   }
   return Ok{};

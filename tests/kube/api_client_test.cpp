@@ -94,6 +94,21 @@ TEST_CASE("only lists are asked for packed", "[kube][client]") {
   CHECK(packed == 1);
 }
 
+TEST_CASE("metadata alone is asked for where that is enough", "[kube][client]") {
+  TestServer server;
+  server.routes().Patch("/p", [](const httplib::Request& request, httplib::Response& reply) {
+    reply.set_content(request.get_header_value("Accept"), "text/plain");
+  });
+  server.Start();
+  const auto client = MakeClient(server.Config());
+  ApiRequest patch{.method = Method::kPatch, .path = "/p", .body = "{}"};
+  CHECK(Body(*client, patch) == "application/json");
+  patch.metadata_only = true;
+  CHECK_THAT(Body(*client, patch),
+             Catch::StartsWith("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1") &&
+                 Catch::EndsWith(",application/json"));
+}
+
 TEST_CASE("any status is a reply", "[kube][client]") {
   const int status = GENERATE(200, 201, 204, 301, 404, 409, 422, 500, 503);
   TestServer server;

@@ -84,7 +84,10 @@ TEST_CASE("a pod's writes are made in order, and what they answer is remembered"
   Desk desk;
   desk.versions.Note(Ref().uid, 3);
   desk.api.On(Method::kPatch, kStatus, Reply(200, PodText(10)));
-  desk.api.On(Method::kPatch, kPath, Reply(200, PodText(11)));
+  desk.api.On(Method::kPatch, kPath,
+              Reply(200, R"({"kind":"PartialObjectMetadata","metadata":{"name":"a","namespace":)"
+                         R"("team","uid":")" +
+                             Ref().uid.text() + R"(","resourceVersion":"11"}})"));
   desk.api.On(Method::kPost, kBinding, Reply(201));
   const auto outcomes =
       desk.Do({engine::Nominate{{1}, Ref(), "node-7"}, engine::RemoveGate{{2}, Ref()},

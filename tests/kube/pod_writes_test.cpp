@@ -28,6 +28,7 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
   const ApiRequest nominate = RequestOf(engine::Nominate{{1}, kPod, "node-7"}, {});
   CHECK(nominate.path == "/api/v1/namespaces/team/pods/a/status");
   CHECK(nominate.content_type == "application/merge-patch+json");
+  CHECK(nominate.metadata_only);
   CHECK(nominate.body == R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":"node-7"}})");
   CHECK(RequestOf(engine::Nominate{{1}, kPod, ""}, {}).body ==
         R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":null}})");
@@ -35,6 +36,7 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
   const ApiRequest release = RequestOf(engine::RemoveGate{{1}, kPod}, {});
   CHECK(release.path == "/api/v1/namespaces/team/pods/a");
   CHECK(release.content_type == "application/strategic-merge-patch+json");
+  CHECK(release.metadata_only);
   CHECK(release.body ==
         R"({"metadata":{"uid":"u-1"},"spec":{"schedulingGates":[{"$patch":"delete",)"
         R"("name":"muster.dev/gang"}]}})");
