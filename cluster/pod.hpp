@@ -45,7 +45,7 @@ struct Pod {
   int64_t declared_min_member = 0;
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
-  bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: counted, never planned
+  bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated
   PodPhase phase = PodPhase::kPending;
   bool deleting = false;             // deletionTimestamp is set
   std::vector<std::string> gates;    // schedulingGates still present

@@ -61,6 +61,6 @@ if [ -n "$out" ]; then
   mkdir "$out"
   cp -r "$work/extender" "$work/scheduler" "$out/"
 fi
-sed -n '1,/^---$/{/^---$/!p}' "$(dirname "${BASH_SOURCE[0]}")/../base/namespace.yaml"
+sed -n '1,/^---$/{/^---$/!p;}' "$(dirname "${BASH_SOURCE[0]}")/../base/namespace.yaml"
 print_secret muster-tls extender
 print_secret muster-scheduler-tls scheduler

@@ -73,6 +73,10 @@ build_kwok() {
   done
 }
 
+if [ "$#" -eq 0 ]; then
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok)" >&2
+  exit 2
+fi
 require_go
 for folder in "$@"; do
   mkdir -p "$bin/$(basename "$folder")"

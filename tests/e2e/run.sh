@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E=full adds what is slow and the older
-# Kubernetes. The last line counts.
+# Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E_VERSION=v1.34 chooses a Kubernetes,
+# MUSTER_E2E=full adds what is slow and the older one. The last line counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 folders=(kubernetes/v1.37 kwok)
 timeout=20m
+if [ -n "${MUSTER_E2E_VERSION:-}" ]; then
+  folders+=("kubernetes/$MUSTER_E2E_VERSION")
+fi
 if [ "${MUSTER_E2E:-}" = full ]; then
   folders+=(kubernetes/v1.34)
   timeout=60m

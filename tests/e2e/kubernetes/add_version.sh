@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-version="$1"
+version="${1:?usage: add_version.sh 1.37.0}"
 staging="v0.${version#1.}"
 folder="v${version%.*}"
 
