@@ -42,6 +42,7 @@ bool ClusterState::Remove(const PodUid& uid) {
 }
 
 bool ClusterState::Remove(const PodGroupUid& uid) { return impl_->groups.Remove(uid.text()); }
+bool ClusterState::Forget(const PodGroupUid& uid) { return impl_->groups.Forget(uid.text()); }
 bool ClusterState::Remove(const NamespaceUid& uid) { return impl_->namespaces.Remove(uid.text()); }
 bool ClusterState::Remove(const PriorityClassUid& uid) {
   return impl_->priorities.Remove(uid.text());

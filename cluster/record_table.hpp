@@ -60,6 +60,10 @@ class RecordTable {
 
   bool Remove(const std::string& uid) {
     dead_.Add(uid);
+    return Forget(uid);
+  }
+
+  bool Forget(const std::string& uid) {
     const auto known = key_of_.find(uid);
     if (known == key_of_.end()) return false;
     records_.erase(known->second);

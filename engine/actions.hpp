@@ -64,6 +64,7 @@ struct EvictPod {
   ActionId id;
   PodRef pod;
   std::string why;
+  cluster::ObjectKey gang = {};  // those of one gang go together or not at all
 };
 // What the PodGroup's status should say; written in the flavour's own words. No outcome is waited
 // for.

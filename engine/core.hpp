@@ -88,7 +88,7 @@ class Scheduler::Core {
   void ApplyPod(cluster::Pod pod);
   void ApplyPodGroup(const cluster::PodGroup& group);
   void RemovePod(const cluster::PodUid& uid);  // not a reference into what goes
-  void RemovePodGroup(const cluster::PodGroupUid& uid);
+  void ForgetPodGroup(const cluster::PodGroupUid& uid);
   void Restart(Gang& gang);
   bool Claimed(const cluster::Pod& pod) const;
   bool Managed(const cluster::Pod& pod) const;

@@ -43,7 +43,14 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     }
     void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
-    void operator()(const PodGroupRemoved& removed) { core.RemovePodGroup(removed.uid); }
+    void operator()(const PodGroupRemoved& removed) {
+      core.ForgetPodGroup(removed.uid);
+      core.state_.Remove(removed.uid);
+    }
+    void operator()(const PodGroupUnserved& unserved) {
+      core.ForgetPodGroup(unserved.uid);
+      core.state_.Forget(unserved.uid);
+    }
     void operator()(const cluster::Namespace& ns) { core.ApplyNamespace(ns); }
     void operator()(const NamespaceRemoved& removed) { core.state_.Remove(removed.uid); }
     void operator()(const cluster::PriorityClass& priority) { core.state_.Upsert(priority); }
@@ -67,6 +74,7 @@ void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
 void Scheduler::Core::ApplySilence(const Silence& silence) {
   if (silent_ == silence.resources) return;
   silent_ = silence.resources;
+  if (silent_.empty()) retry_all_ = true;  // a pass may have been broken off
   for (auto& [id, gang] : gangs_) {
     if (!gang.tried) Touch(gang);  // it says why it is not
   }
@@ -228,14 +236,12 @@ void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
   Touch(gang);
 }
 
-void Scheduler::Core::RemovePodGroup(const cluster::PodGroupUid& uid) {
+void Scheduler::Core::ForgetPodGroup(const cluster::PodGroupUid& uid) {
   const auto found = group_keys_.find(uid);
-  if (found != group_keys_.end()) {
-    const auto gang = gangs_.find({found->second, false});
-    if (gang != gangs_.end()) Touch(gang->second);
-    group_keys_.erase(found);
-  }
-  state_.Remove(uid);
+  if (found == group_keys_.end()) return;
+  const auto gang = gangs_.find({found->second, false});
+  if (gang != gangs_.end()) Touch(gang->second);
+  group_keys_.erase(found);
 }
 
 // Another PodGroup under the same name: its past is not this one's.

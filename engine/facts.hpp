@@ -23,6 +23,10 @@ struct PodRemoved {
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;
 };
+// It is not served any more, and not known to be deleted: it may come back under that UID.
+struct PodGroupUnserved {
+  cluster::PodGroupUid uid;
+};
 struct NamespaceRemoved {
   cluster::NamespaceUid uid;
 };
@@ -39,9 +43,9 @@ struct Silence {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact =
-    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                 PodGroupRemoved, cluster::Namespace, NamespaceRemoved, cluster::PriorityClass,
-                 PriorityClassRemoved, cluster::DisruptionBudget, DisruptionBudgetRemoved, Silence>;
+using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                          PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
+                          cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
+                          DisruptionBudgetRemoved, Silence>;
 
 }  // namespace muster::engine

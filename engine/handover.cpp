@@ -20,7 +20,7 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
       if (gang.repairing && !member.evicting) {
         Start(member, Doing::kEvict);
         progress_.actions.emplace_back(
-            EvictPod{member.action, RefOf(member), Describe(gang.setback)});
+            EvictPod{member.action, RefOf(member), Describe(gang.setback), gang.id.key});
       }
     } else if (member.plan) {
       HandOverMember(gang, member, pod);

@@ -16,6 +16,18 @@ namespace {
 // Seeds only spread retries of several replicas; nothing is decided by them.
 uint64_t SeedOf(const std::string& identity) { return std::hash<std::string>{}(identity); }
 
+// kube-scheduler may have it at Bind, so that a leader before this one may have written a Binding:
+// it is nominated, or pinned to one node by the release of its gate.
+bool HandedOver(const cluster::Pod& pod) {
+  if (pod.bound() || pod.terminal()) return false;
+  if (!pod.nominated_node.empty()) return true;
+  const auto one_node = [](const cluster::NodeSelectorTerm& term) {
+    return !term.match_fields.empty();
+  };
+  const auto& terms = pod.spec->constraints.affinity_terms;
+  return pod.gates.empty() && !pod.daemon && std::any_of(terms.begin(), terms.end(), one_node);
+}
+
 }  // namespace
 
 ApiCluster::ApiCluster(Options options, const Logger& log)
@@ -53,12 +65,17 @@ Status ApiCluster::Start() {
                                     .on_started = [this](uint64_t epoch) { TakeOver(epoch); },
                                     .on_stopped = [this] { Lose(); },
                                     .warn = [this](const std::string& what) { Warn(what); }},
-        kube::LeaseOptions{.lease = options_.lease, .identity = options_.identity, .seed = seed});
+        kube::LeaseOptions{.lease = options_.lease,
+                           .identity = options_.identity,
+                           .seed = seed,
+                           .one_term = true});
   }
   if (options_.own_pod != cluster::ObjectKey()) {
     // What a process before in this pod may have left.
     const Status dropped = kube::DropLeaderLabel(*api_, options_.own_pod);
     if (!dropped.ok()) Warn("the leader's label is not taken off: " + dropped.error().ToString());
+    label_thread_ = std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return KeepLabel(now); });
   }
   writer_->Start();
   feed_->Start();
@@ -88,6 +105,7 @@ void ApiCluster::Stop() {
   if (writer_) writer_->Stop();
   if (status_thread_) status_thread_->Stop();
   if (event_thread_) event_thread_->Stop();
+  if (label_thread_) label_thread_->Stop();
   if (leading_.exchange(false) && options_.own_pod != cluster::ObjectKey()) {
     const Status dropped = kube::DropLeaderLabel(*api_, options_.own_pod);
     if (!dropped.ok()) Warn("the leader's label is not taken off: " + dropped.error().ToString());
@@ -102,17 +120,16 @@ void ApiCluster::Warn(const std::string& what) const { log_.Info("api server", {
 
 void ApiCluster::Apply(const engine::Fact& fact) {
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
-    const bool ours = std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
-                                pod->spec->scheduler_name) != options_.scheduler_names.end();
+    const bool handed_over = HandedOver(*pod);
     const MutexLock lock(mu_);
-    if (ours && !pod->nominated_node.empty() && !pod->bound()) {
-      nominated_[pod->uid] = {pod->key, pod->uid};
+    if (handed_over) {
+      handed_over_[pod->uid] = {pod->key, pod->uid};
     } else {
-      nominated_.erase(pod->uid);
+      handed_over_.erase(pod->uid);
     }
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     const MutexLock lock(mu_);
-    nominated_.erase(gone->uid);
+    handed_over_.erase(gone->uid);
   }
   options_.apply(fact);
 }
@@ -128,36 +145,56 @@ void ApiCluster::Synced() {
 }
 
 void ApiCluster::TakeOver(uint64_t term) {
-  std::vector<engine::PodRef> nominated;
-  {
-    const MutexLock lock(mu_);
-    for (const auto& [uid, pod] : nominated_) nominated.push_back(pod);
-  }
+  if (over_ || stopping_) return;
   if (term > 0) {
+    // What the predecessor wrote last may not have come to us yet, and would be given out twice.
+    if (!feed_->Refresh([this] { return !stopping_ && election_->MayWrite(); })) {
+      Warn("cannot take over: the cluster could not be listed in this term");
+      End();
+      return;
+    }
+    std::vector<engine::PodRef> handed_over;
+    {
+      const MutexLock lock(mu_);
+      for (const auto& [uid, pod] : handed_over_) handed_over.push_back(pod);
+    }
     const Status fenced =
         kube::Fence({.api = *api_,
                      .versions = [this](const engine::PodRef& pod,
                                         int64_t version) { versions_.Note(pod.uid, version); },
-                     .leads = [this] { return election_->MayWrite(); }},
-                    nominated, term);
+                     .leads = [this] { return election_->MayWrite(); },
+                     .warn = [this](const std::string& what) { Warn(what); }},
+                    handed_over, term);
     if (!fenced.ok()) {
       Warn("cannot take over: " + fenced.error().ToString());
-      options_.lost();
+      End();
       return;
     }
   }
   leading_ = true;
   statuses_->Begin(kube::ReadClocks().steady);
-  if (options_.own_pod != cluster::ObjectKey()) {
-    const Status labelled = kube::TakeLeaderLabel(*api_, options_.own_pod);
-    if (!labelled.ok()) Warn("the leader's label is not set: " + labelled.error().ToString());
-  }
+  if (label_thread_) label_thread_->Poke();
   options_.lead();
+}
+
+cluster::Time ApiCluster::KeepLabel(const kube::Clocks& now) {
+  constexpr cluster::Duration kLookAfter = cluster::Seconds(60);
+  constexpr cluster::Duration kTryAgain = cluster::Seconds(2);
+  if (!MayWrite()) return leading_ ? now.steady + kTryAgain : cluster::Time::Never();
+  const Status labelled =
+      kube::TakeLeaderLabel(*api_, options_.own_pod, [this] { return MayWrite(); });
+  if (labelled.ok()) return now.steady + kLookAfter;
+  Warn("the leader's label is not set, it is tried again: " + labelled.error().ToString());
+  return now.steady + kTryAgain;
 }
 
 void ApiCluster::Lose() {
   leading_ = false;
-  if (!stopping_) options_.lost();
+  End();
+}
+
+void ApiCluster::End() {
+  if (!over_.exchange(true) && !stopping_) options_.lost();
 }
 
 void ApiCluster::Publish(const engine::PatchGang& gang) {

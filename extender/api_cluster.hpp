@@ -4,10 +4,10 @@
 //   ClusterFeed ──facts──▶ apply          all listed ──▶ LeaderElection ──▶ take over ──▶ lead()
 //   Perform ──▶ PodWriter ──▶ report      lease lost ──▶ no write leaves any more ──▶ lost()
 //
-// Taking over from another leader fences it off: every pod of ours that stands nominated and not
-// bound gets the new term as an annotation, so that its version changes and a Binding which the
-// predecessor sent late is refused. Owned by the service; Start and Stop by one thread, the rest
-// from any.
+// Taking over from another leader begins with a list of everything, and fences the other off: every
+// pod that was handed over and is not bound gets the new term as an annotation, so that its version
+// changes and a Binding which the predecessor sent late is refused. Owned by the service; Start and
+// Stop by one thread, the rest from any.
 #pragma once
 
 #include <atomic>
@@ -41,7 +41,6 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey lease;    // empty: nobody else runs, this process leads once it has synced
     std::string identity;        // unlike any other replica's
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
-    std::vector<std::string> scheduler_names;  // whose nominated pods are taken over
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::function<void()> synced;  // everything was listed; before lead
@@ -68,9 +67,12 @@ class ApiCluster final : public engine::ActionPort {
   void MakeReports();
   void Apply(const engine::Fact& fact);
   void Synced();
-  // Fences the leader before off, says where this one is, and lets it decide.
+  // Fences the leader before off, and lets this one decide.
   void TakeOver(uint64_t term);
+  // Without its label a leader is not found: it is put on until it is there, and looked after.
+  cluster::Time KeepLabel(const kube::Clocks& now);
   void Lose();
+  void End();  // says once that this process should end
   bool MayWrite() const { return leading_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
@@ -80,10 +82,11 @@ class ApiCluster final : public engine::ActionPort {
   const Logger& log_;
   std::atomic<bool> leading_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> over_{false};
 
   cluster::Mutex mu_;
-  // Of our schedulers, nominated and not bound.
-  std::map<cluster::PodUid, engine::PodRef> nominated_ MUSTER_GUARDED_BY(mu_);
+  // Not bound, but a leader before this one may have bound them without our knowing.
+  std::map<cluster::PodUid, engine::PodRef> handed_over_ MUSTER_GUARDED_BY(mu_);
 
   std::unique_ptr<kube::ApiClient> api_;
   kube::PodVersions versions_;
@@ -94,6 +97,7 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
   std::unique_ptr<kube::StepThread> status_thread_;
   std::unique_ptr<kube::StepThread> event_thread_;
+  std::unique_ptr<kube::StepThread> label_thread_;  // null: there is no pod to label
 };
 
 }  // namespace muster::extender

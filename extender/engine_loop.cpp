@@ -91,8 +91,19 @@ void EngineLoop::Run() {
       if (stopping_) return;
       poked_ = false;
     }
+    const auto begin = std::chrono::steady_clock::now();
     Round();
+    Rest(std::chrono::steady_clock::now() - begin);
   }
+}
+
+// A round costs as much as the gangs that were touched are large, however little was told: what is
+// told while the loop rests is one round more, not many.
+void EngineLoop::Rest(std::chrono::nanoseconds round) {
+  constexpr std::chrono::microseconds kShort{100};
+  constexpr std::chrono::milliseconds kLongest{5};
+  if (round < kShort) return;
+  std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(3 * round, kLongest));
 }
 
 void EngineLoop::Round() {

@@ -214,7 +214,6 @@ Status Service::Impl::StartApiCluster() {
   options.lease = options_.access.lease;
   options.identity = OwnIdentity();
   options.own_pod = OwnPod();
-  options.scheduler_names = started_with_.engine.scheduler_names;
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
   options.synced = [this] { handlers_->SetAvailability(Availability::kNotLeader); };

@@ -56,6 +56,7 @@ std::vector<FeedHealth> ClusterFeed::Health() const {
   const MutexLock lock(mu_);
   for (const auto& [path, reader] : readers_) {
     const Reflector& reflector = *reader.reflector;
+    if (reader.retired) continue;
     health.push_back(
         {reflector.resource().name, reflector.synced(), reflector.lists(), reflector.age()});
   }
@@ -114,17 +115,51 @@ void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&
   readers_.emplace(std::move(path), std::move(reader));
 }
 
+// Two versions of one kind show the same objects: the one that is served now is read alone.
 void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
-  Read(PodGroupResource(served.api_version()), [this, served](const engine::Fact& fact) {
-    if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
-      const MutexLock lock(facts_mu_);
-      served_[group->uid] = served;
-    } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
-      const MutexLock lock(facts_mu_);
-      served_.erase(gone->uid);
-    }
-    Apply(fact);
-  });
+  Resource resource = PodGroupResource(served.api_version());
+  const std::string path = resource.path;
+  for (auto& [other, reader] : readers_) {
+    if (other == path || reader.flavour != served.flavour || reader.retired) continue;
+    reader.retired = true;
+    reader.reflector->Stop();
+  }
+  const auto known = readers_.find(path);
+  if (known != readers_.end() && known->second.retired) return;  // it was given up for another
+  Read(std::move(resource),
+       [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); });
+  readers_.at(path).flavour = served.flavour;
+}
+
+void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact) {
+  if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
+    const MutexLock lock(facts_mu_);
+    served_[group->uid] = served;
+  } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
+    const MutexLock lock(facts_mu_);
+    served_.erase(gone->uid);
+  } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
+    const MutexLock lock(facts_mu_);
+    const auto found = served_.find(unserved->uid);
+    if (found != served_.end() && found->second != served) return;  // another version shows it
+    served_.erase(unserved->uid);
+  }
+  Apply(fact);
+}
+
+bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
+  std::vector<std::pair<const Reflector*, uint64_t>> awaited;
+  const MutexLock lock(mu_);
+  for (auto& [path, reader] : readers_) {
+    if (reader.retired || !reader.reflector->synced()) continue;
+    awaited.emplace_back(reader.reflector.get(), reader.reflector->Refresh());
+  }
+  const auto fresh = [](const auto& one) { return one.first->Fresh(one.second); };
+  while (!std::all_of(awaited.begin(), awaited.end(), fresh)) {
+    if (stopping_ || !go_on()) return false;
+    stopped_.WaitFor(mu_, milliseconds(5));
+  }
+  return true;
 }
 
 std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUid& uid) const {
@@ -147,30 +182,40 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
 
 cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
   std::string silent;
+  bool basics = true;
   {
     const MutexLock lock(mu_);
     for (const auto& [path, reader] : readers_) {
-      // What was never listed is waited for, not trusted.
       const Reflector& reflector = *reader.reflector;
-      if (!said_synced_ || !reflector.synced() || reflector.age() < options_.stale_after) continue;
+      if (reader.flavour) continue;
+      // What was never listed is waited for, not trusted.
+      basics = basics && reflector.synced();
+      if (!said_synced_ || reflector.age() < options_.stale_after) continue;
       silent += (silent.empty() ? "" : ", ") + reflector.resource().name;
     }
+  }
+  if (basics && basics_since_ == cluster::Time::Never()) basics_since_ = now.steady;
+  if (basics && now.steady - basics_since_ >= cluster::Duration(options_.patience.count())) {
+    OneSynced(false);
   }
   if (silent != silent_) Apply(engine::Silence{silent});
   silent_ = silent;
   return now.steady + cluster::Duration(options_.look_every.count());
 }
 
-void ClusterFeed::OneSynced() {
+void ClusterFeed::OneSynced(bool patient) {
+  std::string missing;
   {
     const MutexLock lock(mu_);
     if (said_synced_ || stopping_ || !discovered_) return;
-    const bool all = std::all_of(readers_.begin(), readers_.end(), [](const auto& reader) {
-      return reader.second.reflector->synced();
-    });
-    if (!all) return;
+    for (const auto& [path, reader] : readers_) {
+      if (reader.retired || reader.reflector->synced()) continue;
+      if (patient || !reader.flavour) return;
+      missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
+    }
     said_synced_ = true;
   }
+  if (!missing.empty()) ports_.warn("not waited for any longer: " + missing);
   ports_.synced();
 }
 

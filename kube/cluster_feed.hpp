@@ -3,7 +3,9 @@
 // serves. One Reflector and one thread for each resource; a
 // flavour whose CRD appears later is found within `rediscover` and read from then on.
 //
-// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`.
+// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`:
+// those that tell what is free. A kind of PodGroups that cannot be listed holds up its own gangs,
+// and the start for `patience` at most.
 //
 //   discover ──▶ podgroups.* ─┐
 //           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
@@ -41,6 +43,8 @@ struct ClusterFeedOptions {
   // A resource of which the API server told nothing for so long may look otherwise by now: Silence.
   std::chrono::milliseconds stale_after{120'000};
   std::chrono::milliseconds look_every{5'000};  // whether one is
+  // For kinds of PodGroups at the start, once everything else was listed.
+  std::chrono::milliseconds patience{60'000};
 };
 
 // How one resource is read, for metrics.
@@ -70,6 +74,9 @@ class ClusterFeed {
 
   void Start();
   void Stop();
+  // Lists everything again and returns when that is told, or when `go_on` says no (false). What the
+  // watches have told may be a minute and a half old.
+  bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
   // As what a PodGroup is served; nothing when there is no such object.
   std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
@@ -78,15 +85,19 @@ class ClusterFeed {
   struct Reader {
     std::unique_ptr<Reflector> reflector;
     std::thread thread;
+    std::optional<PodGroupFlavour> flavour;  // of PodGroups
+    bool retired = false;                    // another version of them is read instead
   };
 
   void Discover();
   bool Sleep(std::chrono::milliseconds time);
   void Read(Resource resource, std::function<void(const engine::Fact&)> apply) MUSTER_REQUIRES(mu_);
   void ReadPodGroups(const ServedPodGroups& served) MUSTER_REQUIRES(mu_);
+  void ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact);
   void Apply(const engine::Fact& fact);
   cluster::Time LookAtAges(const Clocks& now);
-  void OneSynced();
+  // `patient`: PodGroups are waited for, too.
+  void OneSynced(bool patient = true);
 
   const Ports ports_;
   const ClusterFeedOptions options_;
@@ -99,7 +110,8 @@ class ClusterFeed {
 
   mutable cluster::Mutex mu_;
   std::unique_ptr<StepThread> ages_;
-  std::string silent_;  // as told; of the thread of ages_
+  std::string silent_;                                   // as told; of the thread of ages_
+  cluster::Time basics_since_ = cluster::Time::Never();  // listed; of the thread of ages_
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   bool discovered_ MUSTER_GUARDED_BY(mu_) = false;

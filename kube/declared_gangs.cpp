@@ -22,16 +22,21 @@ std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
       Tell(group->key, facts);
     }
   } else if (const auto* left = std::get_if<engine::PodGroupRemoved>(&fact)) {
-    const auto found = key_of_.find(left->uid);
-    if (found == key_of_.end()) return facts;
-    const ObjectKey key = found->second;
-    key_of_.erase(found);
-    if (--objects_[key] == 0) {
-      objects_.erase(key);
-      Tell(key, facts);
-    }
+    ForgetObject(left->uid, facts);
+  } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
+    ForgetObject(unserved->uid, facts);
   }
   return facts;
+}
+
+void DeclaredGangs::ForgetObject(const cluster::PodGroupUid& uid, std::vector<Fact>& facts) {
+  const auto found = key_of_.find(uid);
+  if (found == key_of_.end()) return;
+  const ObjectKey key = found->second;
+  key_of_.erase(found);
+  if (--objects_[key] > 0) return;
+  objects_.erase(key);
+  Tell(key, facts);
 }
 
 void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts) {
@@ -65,15 +70,18 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   const auto found = gangs_.find(key);
   if (found == gangs_.end()) return;
   Gang& gang = found->second;
-  const cluster::PodGroupUid uid(kDeclaredUidPrefix + key.ToString());
   if (gang.members.empty() || objects_.contains(key)) {
-    if (gang.told) facts.emplace_back(engine::PodGroupRemoved{uid});
-    gang.told = false;
+    if (!gang.told.empty()) facts.emplace_back(engine::PodGroupRemoved{gang.told});
+    gang.told = {};
     if (gang.members.empty()) gangs_.erase(found);
     return;
   }
+  if (gang.told.empty()) {
+    gang.told =
+        cluster::PodGroupUid(kDeclaredUidPrefix + key.ToString() + "/" + std::to_string(++last_));
+  }
   cluster::PodGroup group;
-  group.uid = uid;
+  group.uid = gang.told;
   group.key = key;
   const Member& first = gang.members.begin()->second;
   group.min_member = first.min_member;
@@ -86,7 +94,6 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
                    std::to_string(std::max(group.min_member, member.min_member));
   }
   facts.emplace_back(std::move(group));
-  gang.told = true;
 }
 
 }  // namespace muster::kube

@@ -31,11 +31,12 @@ class DeclaredGangs {
   };
   struct Gang {
     std::map<cluster::PodUid, Member> members;  // those that say something
-    bool told = false;
+    cluster::PodGroupUid told;                  // as what; empty: it is not told of
   };
 
   void ObservePod(const cluster::Pod& pod, std::vector<engine::Fact>& facts);
   void ForgetPod(const cluster::PodUid& uid, std::vector<engine::Fact>& facts);
+  void ForgetObject(const cluster::PodGroupUid& uid, std::vector<engine::Fact>& facts);
   // Brings what was told about the gang up to date.
   void Tell(const cluster::ObjectKey& key, std::vector<engine::Fact>& facts);
 
@@ -44,6 +45,7 @@ class DeclaredGangs {
   // PodGroup objects.
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> key_of_;
   std::map<cluster::ObjectKey, int> objects_;  // how many of each name, of any flavour
+  uint64_t last_ = 0;                          // a UID that was removed does not come back
 };
 
 }  // namespace muster::kube

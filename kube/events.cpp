@@ -185,7 +185,7 @@ ApiRequest EventRecorder::RequestOf(const Entry& entry) const {
 
 EventRecorder::Turn EventRecorder::Write(const Entry& entry, Duration& wait) {
   const ApiRequest request = RequestOf(entry);
-  if (!ports_.may_write()) return Turn::kDropped;
+  if (!ports_.may_write()) return Turn::kFailed;
   const Result<ApiReply> reply = ports_.api.Call(request);
   if (reply.ok() && reply->ok()) return Turn::kWritten;
   const Error error = reply.ok() ? ErrorOf(*reply) : reply.error();
@@ -196,6 +196,10 @@ EventRecorder::Turn EventRecorder::Write(const Entry& entry, Duration& wait) {
     case Code::kNotFound:
       // An Event lives for an hour. Without a namespace there is nothing to tell.
       return entry.exists ? Turn::kExpired : Turn::kDropped;
+    case Code::kForbidden:  // also by an API server that has just started
+      if (entry.failures + 1 < kTries) return Turn::kFailed;
+      ports_.warn("an event on " + entry.event.key.ToString() + " is dropped: " + error.ToString());
+      return Turn::kDropped;
     case Code::kUnavailable:
     case Code::kIo:
       if (reply.ok() && reply->retry_after) wait = Duration(reply->retry_after->count());

@@ -21,6 +21,7 @@ namespace {
 
 constexpr Duration kBetweenMessages = Seconds(60);
 constexpr int kConflictsAtOnce = 5;
+constexpr int kForbiddenTries = 6;  // half a minute
 // Below the margin of LeaderElection::MayWrite.
 constexpr std::chrono::milliseconds kTimeout{3500};
 
@@ -87,7 +88,7 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Cloc
   get.lane = Lane::kReport;
   get.path = PodGroupPath(*as, entry.gang.key);
   const Result<ApiReply> object = ports_.api.Call(get);
-  if (!object.ok() || !object->ok()) return After(object, entry.gang);
+  if (!object.ok() || !object->ok()) return After(object, entry.gang, entry.failures);
   const Result<std::optional<StatusPatch>> plan =
       PlanGangStatus(entry.gang, *as, object->body, now.wall);
   if (!plan.ok()) {
@@ -109,17 +110,22 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Cloc
   write.body = patch.body;
   write.content_type = patch.content_type;
   write.timeout = kTimeout;
-  return After(ports_.api.Call(write), entry.gang);
+  return After(ports_.api.Call(write), entry.gang, entry.failures);
 }
 
 GangStatusWriter::Outcome GangStatusWriter::After(const Result<ApiReply>& answer,
-                                                  const PatchGang& gang) {
+                                                  const PatchGang& gang, int failures) {
   if (answer.ok() && answer->ok()) return {Turn::kWritten, {}};
   const Error error = answer.ok() ? ErrorOf(*answer) : answer.error();
   switch (error.code) {
     case Code::kConflict:
       return {Turn::kConflict, {}};
     case Code::kNotFound:
+      return {Turn::kGaveUp, {}};
+    case Code::kForbidden:  // also by an API server that has just started and knows no roles yet
+      if (failures < kForbiddenTries) return {Turn::kFailed, {}};
+      ports_.warn("the status of PodGroup " + gang.key.ToString() +
+                  " is not written: " + error.ToString());
       return {Turn::kGaveUp, {}};
     case Code::kUnavailable:
     case Code::kIo: {

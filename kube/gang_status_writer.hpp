@@ -79,7 +79,8 @@ class GangStatusWriter {
   };
 
   Outcome Write(const Entry& entry, const Clocks& now);
-  Outcome After(const cluster::Result<ApiReply>& answer, const engine::PatchGang& gang);
+  Outcome After(const cluster::Result<ApiReply>& answer, const engine::PatchGang& gang,
+                int failures);
   void Settle(const cluster::PodGroupUid& uid, const Entry& tried, const Outcome& outcome,
               cluster::Time now);
   void WaitLocked(const cluster::PodGroupUid& uid, Entry& entry, cluster::Time due)

@@ -63,7 +63,7 @@ void LeaderElection::Hold(Time start, const LeaseRecord& record) {
     const Time until = start + options_.renew_within;
     const auto epoch = static_cast<uint64_t>(record.transitions);
     // The answer came too late to be of use, or it belongs to a term that is over.
-    if (Now() > until || (leading() ? epoch != epoch_ : epoch <= epoch_)) return;
+    if (Now() > until || had_its_term() || (leading() ? epoch != epoch_ : epoch <= epoch_)) return;
     epoch_ = epoch;
     deadline_ = std::max(deadline_.load(), until.milliseconds());
   }
@@ -117,6 +117,7 @@ Time LeaderElection::Announce() {
 Time LeaderElection::Elect() {
   const Time begun = Now();
   if (EndIfOver()) Warn("leadership is lost: the Lease could not be renewed in time");
+  if (had_its_term()) return Time::Never();
   Next next = leading() ? Renew() : Next::kAgain;
   for (int looks = 0; looks < 2 && next == Next::kAgain; ++looks) next = Look();
   if (leading()) return begun + options_.retry;

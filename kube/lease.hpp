@@ -50,6 +50,7 @@ struct LeaseOptions {
   double jitter = 1.2;                             // candidates wait up to this × retry more
   cluster::Duration margin = cluster::Seconds(4);  // of MayWrite
   uint64_t seed = 0;                               // of the jitter
+  bool one_term = false;  // when a term has ended, no other is wanted: the process is about to end
 };
 
 class LeaderElection {
@@ -107,6 +108,7 @@ class LeaderElection {
   bool MustWait() const;  // for what was observed
 
   bool leading() const { return deadline_ != kNotLeading; }
+  bool had_its_term() const { return options_.one_term && epoch_ != 0 && !leading(); }
   // A write that began at `start` made the Lease ours.
   void Hold(cluster::Time start, const LeaseRecord& record);
   // False: the term was over already.

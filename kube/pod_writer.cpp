@@ -1,6 +1,7 @@
 #include "kube/pod_writer.hpp"
 
 #include <algorithm>
+#include <map>
 #include <type_traits>
 #include <utility>
 
@@ -73,22 +74,25 @@ void PodWriter::Stop() {
 }
 
 void PodWriter::Perform(const std::vector<engine::Action>& actions) {
-  auto evictions = std::make_shared<EvictionSet>();
+  std::map<cluster::ObjectKey, std::shared_ptr<EvictionSet>> evictions;  // by gang
   for (const engine::Action& action : actions) {
     if (const auto* status = std::get_if<engine::PatchGang>(&action)) {
       ports_.gang_status(*status);
     } else if (const auto* event = std::get_if<engine::EmitEvent>(&action)) {
       ports_.event(*event);
     } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
-      evictions->pods.push_back(*evict);
+      std::shared_ptr<EvictionSet>& set = evictions[evict->gang];
+      if (!set) set = std::make_shared<EvictionSet>();
+      set->pods.push_back(*evict);
     } else if (std::optional<PodWrite> write = AsPodWrite(action)) {
       Enqueue(*std::move(write));
     }
   }
-  if (evictions->pods.empty()) return;
   const MutexLock lock(mu_);
-  ready_.push_back({{}, std::move(evictions)});
-  changed_.NotifyOne();
+  for (auto& [gang, set] : evictions) {
+    ready_.push_back({{}, std::move(set)});
+    changed_.NotifyOne();
+  }
 }
 
 void PodWriter::Enqueue(PodWrite write) {

@@ -21,7 +21,10 @@ constexpr milliseconds kListTimeout{60'000};
 constexpr size_t kMaxPageBytes = size_t{256} << 20;
 // Watches in a row that ended at once and brought nothing, before the list is read again: an API
 // server that has lost its place answers like that instead of 410.
-constexpr int kEmptyWatches = 3;
+constexpr int kVainWatches = 3;
+
+// Answers 404 to a list in a row, after which the resource counts as not served.
+constexpr int kNotServed = 3;
 
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
@@ -65,6 +68,14 @@ void Reflector::Stop() {
   stopped_.NotifyAll();
 }
 
+uint64_t Reflector::Refresh() {
+  const MutexLock lock(mu_);
+  ++wanted_;
+  if (stream_) stream_->Stop();
+  stopped_.NotifyAll();
+  return wanted_;
+}
+
 bool Reflector::stopping() {
   const MutexLock lock(mu_);
   return stopping_;
@@ -81,13 +92,28 @@ void Reflector::Run() {
   Next next = Next::kList;
   while (!stopping()) {
     if (next == Next::kList) {
-      if (!List()) {
+      uint64_t serving = 0;
+      {
+        const MutexLock lock(mu_);
+        serving = serving_ = wanted_;
+      }
+      const bool listed = List();
+      if (!listed && not_found_ >= kNotServed) {  // there is nothing to know
+        fresh_ = serving;
+        if (!synced_.exchange(true)) ports_.synced();
+      }
+      if (!listed) {
         BackOff(std::exchange(retry_after_, milliseconds(0)));
         continue;
       }
+      fresh_ = serving;
       if (!synced_.exchange(true)) ports_.synced();
     }
     next = Watch();
+    {
+      const MutexLock lock(mu_);
+      if (refresh_wanted()) next = Next::kList;
+    }
     if (next == Next::kWatchAgain) BackOff(std::exchange(retry_after_, milliseconds(0)));
   }
 }
@@ -117,7 +143,7 @@ bool Reflector::List() {
     ForgetUnseen(seen);
     ++lists_;
     failures_ = 0;
-    empty_watches_ = 0;
+    vain_watches_ = 0;
     return true;
   }
   return false;
@@ -131,12 +157,14 @@ Result<std::string> Reflector::ListPage(const std::string& query,
                                                   .timeout = kListTimeout});
   if (!reply.ok()) return reply.error();
   if (reply->status == kNotFound) {
+    // One API server of several may know it yet, or not any more; several times is no accident.
+    if (++not_found_ < kNotServed) return Refused(*reply);
     Heard();
-    // The resource itself has gone, with all its objects (a CRD was deleted).
     version_.clear();
-    ForgetUnseen({});
+    ForgetUnserved();
     return Refused(*reply);
   }
+  not_found_ = 0;
   gone = reply->status == kGone;
   retry_after_ = reply->retry_after.value_or(milliseconds(0));
   if (!reply->ok()) return Refused(*reply);
@@ -179,6 +207,14 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
   }
 }
 
+void Reflector::ForgetUnserved() {
+  std::vector<std::string> uids;
+  for (const auto& [name, uid] : uids_) uids.push_back(uid);
+  std::sort(uids.begin(), uids.end());
+  for (const std::string& uid : uids) ports_.apply(resource_.unserved(uid));
+  uids_.clear();
+}
+
 void Reflector::Upsert(const JsonNode& object, std::unordered_set<std::string>* seen) {
   const Result<Observed> observed = resource_.decode(object);
   if (!observed.ok()) {
@@ -210,7 +246,7 @@ Reflector::Next Reflector::Watch() {
   std::shared_ptr<ApiStream> stream = ports_.api.OpenStream();
   {
     const MutexLock lock(mu_);
-    if (stopping_) return Next::kWatch;
+    if (stopping_ || refresh_wanted()) return Next::kWatch;
     stream_ = stream;
   }
   Next next = Next::kWatch;
@@ -230,7 +266,7 @@ Reflector::Next Reflector::Watch() {
 }
 
 bool Reflector::TakeEvent(const WatchEvent& event, Next& next, bool& any) {
-  Heard();
+  if (event.kind != WatchKind::kError) Heard();
   switch (event.kind) {
     case WatchKind::kAdded:
     case WatchKind::kModified:
@@ -242,7 +278,7 @@ bool Reflector::TakeEvent(const WatchEvent& event, Next& next, bool& any) {
     case WatchKind::kBookmark:
       break;
     case WatchKind::kError:
-      next = event.status_code == kGone ? Next::kList : Next::kWatchAgain;
+      next = event.status_code == kGone ? Next::kList : AfterVain();
       Warn("watch refused with code " + std::to_string(event.status_code) + ": " + event.message);
       return false;
   }
@@ -270,12 +306,16 @@ Reflector::Next Reflector::AfterWatch(const Result<ApiReply>& end, const std::st
   if (end->status != 200) {
     retry_after_ = end->retry_after.value_or(milliseconds(0));
     Warn("watch refused, it is tried again: " + Refused(*end).message);
-    return Next::kWatchAgain;
+    return AfterVain();
   }
   // The server ended it in order. Not even a bookmark came: it may have lost its place.
-  empty_watches_ = any ? 0 : empty_watches_ + 1;
-  if (any) return Next::kWatch;
-  return empty_watches_ >= kEmptyWatches ? Next::kList : Next::kWatchAgain;
+  if (!any) return AfterVain();
+  vain_watches_ = 0;
+  return Next::kWatch;
+}
+
+Reflector::Next Reflector::AfterVain() {
+  return ++vain_watches_ >= kVainWatches ? Next::kList : Next::kWatchAgain;
 }
 
 void Reflector::Warn(const std::string& what) { ports_.warn(resource_.name + ": " + what); }
@@ -288,7 +328,7 @@ void Reflector::BackOff(milliseconds at_least) {
       at_least + milliseconds(std::uniform_int_distribution<int64_t>(0, most.count())(random_));
   const auto until = Clock::now() + wait;
   const MutexLock lock(mu_);
-  while (!stopping_) {
+  while (!stopping_ && !refresh_wanted()) {
     const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now());
     if (left.count() <= 0) return;
     stopped_.WaitFor(mu_, left);

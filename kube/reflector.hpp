@@ -2,7 +2,9 @@
 //
 //   LIST (pages) ──▶ facts, removals of what is not there any more ──▶ synced
 //   WATCH from the list's version ──▶ facts as they come; ended or broken: resumed where it was
-//   410 Gone, three watches in a row that bring nothing, or silence ──▶ LIST again
+//   410 Gone, three watches in a row that bring nothing or are refused, silence, Refresh
+//     ──▶ LIST again
+//   404 three times in a row (a CRD was deleted) ──▶ its objects are not served any more
 //
 // It never asks for resourceVersion=0: that may be answered from a cache older than what this
 // process has seen or done. Names keep their UIDs, so that an object that was deleted and created
@@ -62,6 +64,10 @@ class Reflector {
   // Returns after Stop.
   void Run();
   void Stop();
+  // Lists again at once, whatever the watch does. Fresh says whether a list that began after the
+  // call has been read.
+  uint64_t Refresh();
+  bool Fresh(uint64_t refresh) const { return fresh_ >= refresh; }
 
   const Resource& resource() const { return resource_; }
   bool synced() const { return synced_; }
@@ -81,18 +87,21 @@ class Reflector {
                                         std::unordered_set<std::string>& seen, bool& gone);
   void ReadPage(const JsonView& list, std::unordered_set<std::string>& seen);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
+  void ForgetUnserved();
   void Upsert(const JsonNode& object, std::unordered_set<std::string>* seen);
   void Remove(const JsonNode& object);
 
   Next Watch();
   bool TakeEvent(const WatchEvent& event, Next& next, bool& any);
+  Next AfterVain();
   Next AfterWatch(const cluster::Result<ApiReply>& end, const std::string& problem, bool any);
 
   void Heard() { heard_ = Clock::now().time_since_epoch().count(); }
   void Warn(const std::string& what);
-  // Waits, a little longer after each failure in a row; at once when stopped.
+  // Waits, a little longer after each failure in a row; not when stopped or asked to refresh.
   void BackOff(std::chrono::milliseconds at_least);
   bool stopping();
+  bool refresh_wanted() MUSTER_REQUIRES(mu_) { return wanted_ > serving_; }
 
   const Resource resource_;
   const Ports ports_;
@@ -101,18 +110,22 @@ class Reflector {
   std::atomic<bool> synced_{false};
   std::atomic<int64_t> lists_{0};
   std::atomic<Clock::rep> heard_{0};
+  std::atomic<uint64_t> fresh_{0};
 
   cluster::Mutex mu_;
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   std::shared_ptr<ApiStream> stream_ MUSTER_GUARDED_BY(mu_);
+  uint64_t wanted_ MUSTER_GUARDED_BY(mu_) = 0;   // calls of Refresh
+  uint64_t serving_ MUSTER_GUARDED_BY(mu_) = 0;  // of them, those before the last list began
 
   // The thread of Run's.
   std::mt19937_64 random_;
   std::string version_;                                // where to watch from
   std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
   int failures_ = 0;                                   // in a row
-  int empty_watches_ = 0;                              // in a row
+  int vain_watches_ = 0;                               // in a row: refused, or nothing came
+  int not_found_ = 0;                                  // in a row: 404 to a list
   std::chrono::milliseconds retry_after_{0};           // what the server asked for last
 };
 

@@ -38,28 +38,33 @@ engine::Fact Removal(const std::string& uid) {
 }  // namespace
 
 Resource NodeResource() {
-  return {"nodes", "/api/v1/nodes", ObserveNode, Removal<engine::NodeRemoved, cluster::NodeUid>};
+  return {"nodes", "/api/v1/nodes", ObserveNode, Removal<engine::NodeRemoved, cluster::NodeUid>,
+          Removal<engine::NodeRemoved, cluster::NodeUid>};
 }
 
 Resource PodResource() {
-  return {"pods", "/api/v1/pods", ObservePod, Removal<engine::PodRemoved, cluster::PodUid>};
+  return {"pods", "/api/v1/pods", ObservePod, Removal<engine::PodRemoved, cluster::PodUid>,
+          Removal<engine::PodRemoved, cluster::PodUid>};
 }
 
 Resource NamespaceResource() {
   return {"namespaces", "/api/v1/namespaces",
           [](const JsonNode& object) { return ClusterWide(DecodeNamespace(object)); },
+          Removal<engine::NamespaceRemoved, cluster::NamespaceUid>,
           Removal<engine::NamespaceRemoved, cluster::NamespaceUid>};
 }
 
 Resource PriorityClassResource() {
   return {"priorityclasses", "/apis/scheduling.k8s.io/v1/priorityclasses",
           [](const JsonNode& object) { return ClusterWide(DecodePriorityClass(object)); },
+          Removal<engine::PriorityClassRemoved, cluster::PriorityClassUid>,
           Removal<engine::PriorityClassRemoved, cluster::PriorityClassUid>};
 }
 
 Resource DisruptionBudgetResource() {
   return {"poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets",
           [](const JsonNode& object) { return Namespaced(DecodeDisruptionBudget(object)); },
+          Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>,
           Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>};
 }
 
@@ -69,7 +74,8 @@ Resource PodGroupResource(const std::string& api_version) {
           [api_version](const JsonNode& object) {
             return Namespaced(DecodePodGroup(object, api_version));
           },
-          Removal<engine::PodGroupRemoved, cluster::PodGroupUid>};
+          Removal<engine::PodGroupRemoved, cluster::PodGroupUid>,
+          Removal<engine::PodGroupUnserved, cluster::PodGroupUid>};
 }
 
 }  // namespace muster::kube

@@ -24,6 +24,8 @@ struct Resource {
   // An error: the object cannot be identified, or is none of this kind.
   std::function<cluster::Result<Observed>(const JsonNode& object)> decode;
   std::function<engine::Fact(const std::string& uid)> removed;
+  // The resource is not served any more.
+  std::function<engine::Fact(const std::string& uid)> unserved;
 };
 
 Resource NodeResource();

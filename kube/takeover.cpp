@@ -20,14 +20,18 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr int kTries = 5;
+// Below the margin of LeaderElection::MayWrite.
+constexpr milliseconds kLabelTimeout{3'500};
 constexpr milliseconds kPause{200};
 
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 constexpr int kUnprocessable = 422;
 
+// 401 and 403: an API server that has just started knows neither tokens nor roles.
 bool Passing(const Result<ApiReply>& reply) {
-  return !reply.ok() || reply->status == 429 || reply->status >= 500;
+  return !reply.ok() || reply->status == 401 || reply->status == 403 || reply->status == 429 ||
+         reply->status >= 500;
 }
 
 // Patches may be made twice: they say what should be, not what should change.
@@ -42,8 +46,11 @@ Result<ApiReply> CallUntilAnswered(ApiCaller& api, const ApiRequest& request) {
 
 std::string PodsPath(const std::string& ns) { return "/api/v1/namespaces/" + ns + "/pods"; }
 
-Status Label(ApiCaller& api, const ObjectKey& pod, bool on) {
+Status Label(ApiCaller& api, const ObjectKey& pod, bool on,
+             const std::function<bool()>& permit = {}) {
   ApiRequest request{.method = Method::kPatch, .path = PodsPath(pod.ns) + "/" + pod.name};
+  request.permit = permit;
+  request.timeout = kLabelTimeout;
   request.content_type = "application/merge-patch+json";
   JsonWriter json(request.body);
   json.BeginObject().Key("metadata").BeginObject().Key("labels").BeginObject();
@@ -74,6 +81,12 @@ Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods, u
         reply->status == kUnprocessable) {
       continue;
     }
+    if (reply->status >= 400 && reply->status < 500) {
+      // Somebody keeps this pod from being written; that must not keep the cluster without a
+      // leader. The predecessor's writes have ended with its lease, the fence only makes sure.
+      ports.warn("not fenced: " + ErrorOf(*reply).At(pod.key.ToString()).ToString());
+      continue;
+    }
     if (!reply->ok()) return ErrorOf(*reply).At(pod.key.ToString());
     const Result<ObjectMeta> now = DecodeObjectMeta(reply->body);
     if (now.ok()) ports.versions(pod, now->resource_version);
@@ -81,7 +94,7 @@ Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods, u
   return Ok{};
 }
 
-Status TakeLeaderLabel(ApiCaller& api, const ObjectKey& own) {
+Status TakeLeaderLabel(ApiCaller& api, const ObjectKey& own, const std::function<bool()>& leads) {
   const Result<ApiReply> list = CallUntilAnswered(
       api, {.lane = Lane::kGang,
             .path = PodsPath(own.ns) + "?labelSelector=muster.dev%2Fleader%3Dtrue"});
@@ -89,6 +102,7 @@ Status TakeLeaderLabel(ApiCaller& api, const ObjectKey& own) {
   if (!list->ok()) return ErrorOf(*list);
   const Result<Json> json = Json::Parse(list->body, size_t{16} << 20, "pods");
   if (!json.ok()) return json.error();
+  bool labelled = false;
   std::vector<std::string> others;
   JsonProblems problems;
   const JsonView root(json->root(), "pods", problems);
@@ -96,13 +110,20 @@ Status TakeLeaderLabel(ApiCaller& api, const ObjectKey& own) {
   items.Items([&](const JsonView& item) {
     const JsonView metadata = item.Get("metadata");
     std::string name(metadata.Get("name").Text());
-    if (!name.empty() && name != own.name) others.push_back(std::move(name));
+    if (name == own.name) {
+      labelled = true;
+    } else if (!name.empty()) {
+      others.push_back(std::move(name));
+    }
   });
   if (!problems.none()) return problems.first();
+  Status all = Ok{};
   for (const std::string& name : others) {
-    if (Status off = Label(api, {own.ns, name}, false); !off.ok()) return off;
+    if (Status off = Label(api, {own.ns, name}, false, leads); !off.ok()) all = off;
   }
-  return Label(api, own, true);
+  if (labelled) return all;
+  const Status on = Label(api, own, true, leads);
+  return on.ok() ? all : on;
 }
 
 Status DropLeaderLabel(ApiCaller& api, const ObjectKey& own) { return Label(api, own, false); }

@@ -18,20 +18,23 @@ namespace muster::kube {
 inline constexpr const char* kLeaderLabel = "muster.dev/leader";
 
 // Writes the term into an annotation of each pod, so that its version changes: a Binding that names
-// the version before is refused from then on. Pods that are gone are passed over. An error: the
-// fence is not whole, and nothing may be planned. `versions` gets what the pods have now, `leads`
-// is asked before each write.
+// the version before is refused from then on. Pods that are gone are passed over, and with a
+// warning those that cannot be written. An error: the fence is not whole, and nothing may be
+// planned. `versions` gets what the pods have now, `leads` is asked before each write.
 struct FencePorts {
   ApiCaller& api;
   std::function<void(const engine::PodRef&, int64_t)> versions;
   std::function<bool()> leads;
+  std::function<void(const std::string&)> warn;
 };
 cluster::Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods,
                       uint64_t term);
 
-// Puts the label on `own` and takes it off every other pod of its namespace. Errors leave the rest
-// as it is.
-cluster::Status TakeLeaderLabel(ApiCaller& api, const cluster::ObjectKey& own);
+// Puts the label on `own` and takes it off every other pod of its namespace, where that is not so
+// already. An error: not all of it is done, and it should be tried again.
+// `leads` is asked before each call.
+cluster::Status TakeLeaderLabel(ApiCaller& api, const cluster::ObjectKey& own,
+                                const std::function<bool()>& leads);
 // Takes it off `own`, if it is there.
 cluster::Status DropLeaderLabel(ApiCaller& api, const cluster::ObjectKey& own);
 

@@ -220,6 +220,11 @@ TEST_CASE("namespaces, PriorityClasses and budgets follow the same rules", "[clu
   CHECK(state.Upsert(Namespace{NamespaceUid("n2"), team.key, {}, false, 9}).replaced == "n1");
   CHECK_FALSE(state.Upsert(team).changed);
 
+  state.Upsert(MakePodGroup("g"));
+  CHECK(state.Forget(PodGroupUid("group-g")));
+  CHECK_FALSE(state.Forget(PodGroupUid("group-g")));
+  CHECK(state.Upsert(MakePodGroup("g")).changed);  // unlike what was removed
+
   const PriorityClass high{PriorityClassUid("p1"), {"", "high"}, 1000, true, false, 1};
   CHECK(state.Upsert(high).changed);
   CHECK(state.FindPriorityClass("high")->value == 1000);

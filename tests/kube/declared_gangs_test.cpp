@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "cluster/cluster_state.hpp"
 #include "kube/decode.hpp"
 
 namespace muster::kube {
@@ -39,8 +40,25 @@ TEST_CASE("a gang given by its pods alone lives as long as they do", "[kube][dec
   CHECK(Told(gangs, Pod("b", 2)).empty());
   CHECK(Told(gangs, Pod("c", 0)).empty());
   CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("a")}) == "n/g needs 2;");
-  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}) == "-declared/n/g;");
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}) == "-declared/n/g/1;");
   CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}).empty());
+}
+
+TEST_CASE("a gang that comes again under its name is planned again", "[kube][declared]") {
+  DeclaredGangs gangs;
+  cluster::ClusterState state;
+  const auto tell = [&](const engine::Fact& fact) {
+    for (const engine::Fact& one : gangs.Observe(fact)) {
+      if (const auto* group = std::get_if<cluster::PodGroup>(&one)) state.Upsert(*group);
+      if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&one)) state.Remove(gone->uid);
+    }
+  };
+  for (const char* pod : {"first", "second"}) {
+    tell(Pod(pod, 2));
+    CHECK(state.FindPodGroup({"n", "g"}) != nullptr);
+    tell(engine::PodRemoved{cluster::PodUid(pod)});
+    CHECK(state.FindPodGroup({"n", "g"}) == nullptr);
+  }
 }
 
 TEST_CASE("pods that disagree make the gang invalid until they agree", "[kube][declared]") {
@@ -57,9 +75,11 @@ TEST_CASE("a PodGroup object goes before what pods say", "[kube][declared]") {
   object.uid = cluster::PodGroupUid("o");
   object.key = {"n", "g"};
   CHECK(Told(gangs, Pod("a", 2)) == "n/g needs 2;");
-  CHECK(Told(gangs, object) == "-declared/n/g;");
+  CHECK(Told(gangs, object) == "-declared/n/g/1;");
   CHECK(Told(gangs, Pod("b", 2)).empty());
   CHECK(Told(gangs, engine::PodGroupRemoved{object.uid}) == "n/g needs 2;");
+  CHECK(Told(gangs, object) == "-declared/n/g/2;");
+  CHECK(Told(gangs, engine::PodGroupUnserved{object.uid}) == "n/g needs 2;");
 }
 
 TEST_CASE("the size is read by every name that it goes by", "[kube][declared]") {

@@ -236,7 +236,7 @@ TEST_CASE("events are tried three times, as the server asks, and then dropped", 
   CHECK(play.warnings.empty());
   play.api.Otherwise([](const ApiRequest&) { return Refusal(403, "events is forbidden"); });
   play.recorder.Record(Event("x"), play.now);
-  CHECK(play.Pass(Seconds(600)) == 1);
+  CHECK(play.Pass(Seconds(600)) == 3);
   REQUIRE(play.warnings.size() == 1);
   CHECK(play.warnings.front() ==
         "an event on team/train is dropped: HTTP 403: events is forbidden");

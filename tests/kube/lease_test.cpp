@@ -298,6 +298,22 @@ TEST_CASE("a write whose answer was lost is found at the next look", "[kube][lea
   CHECK(a.election->MayWrite());
 }
 
+TEST_CASE("a process that wants one term leads no other", "[kube][lease]") {
+  LeaseWorld world;
+  world.one_term = true;
+  Replica& a = world.Add("a");
+  world.Pass(Seconds(3));
+  REQUIRE(a.epochs == std::vector<uint64_t>{1});
+  a.alive = false;  // paused for longer than its term
+  world.Pass(Seconds(12));
+  a.alive = true;
+  world.Pass(Seconds(60));
+  CHECK(a.epochs.size() == 1);
+  CHECK(a.stopped == 1);
+  CHECK_FALSE(a.election->MayWrite(Seconds(0)));
+  CHECK(world.server.Says() == "a/1");  // and it left the Lease alone
+}
+
 TEST_CASE("Stop gives the Lease back, and another replica leads at once", "[kube][lease]") {
   LeaseWorld world;
   Replica& a = world.Add("a");

@@ -93,6 +93,7 @@ Replica::Replica(LeaseWorld& its_world, const std::string& its_name)
   options.lease = {"system", "muster"};
   options.identity = name;
   options.seed = world.random();
+  options.one_term = world.one_term;
   election = std::make_unique<LeaderElection>(std::move(ports), options);
 }
 

@@ -77,6 +77,7 @@ class LeaseWorld {
 
   cluster::Time now{1'000'000};
   LeaseServer server;
+  bool one_term = false;  // of the replicas that are added from now on
   // What happens to a call; the default answers at once.
   std::function<FakeApi::Answer(Replica&, const ApiRequest&)> serve;
   std::mt19937_64 random;

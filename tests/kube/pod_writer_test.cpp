@@ -209,6 +209,15 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
       CHECK_THAT(request.body, Catch::Contains("dryRun"));
     }
   }
+  SECTION("of its gang, and nobody else") {
+    desk.api.On(Method::kPost, other, Refusal(429, "Cannot evict pod: disruption budget"));
+    const std::vector<engine::Action> two_gangs = {
+        engine::EvictPod{{1}, Ref(), "partial", {"team", "one"}},
+        engine::EvictPod{{2}, Ref("b"), "partial", {"team", "other"}}};
+    for (const engine::Outcome& outcome : desk.Do(two_gangs)) {
+      CHECK(outcome.kind == (outcome.id.value == 1 ? OutcomeKind::kDone : OutcomeKind::kRetry));
+    }
+  }
   SECTION("when none is, all are evicted") {
     desk.api.On(Method::kPost, other, Reply(201));
     for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kDone);

@@ -32,7 +32,8 @@ TEST_CASE("the fence changes the version of every pod, and passes over those tha
                              [&](const engine::PodRef& pod, int64_t version) {
                                noted.push_back(pod.key.name + "@" + std::to_string(version));
                              },
-                         .leads = [&] { return ++asked <= 4; }};
+                         .leads = [&] { return ++asked <= 4; },
+                         .warn = [](const std::string&) {}};
   CHECK(Fence(ports, {Ref("a"), Ref("gone"), Ref("anew"), Ref("b")}, 7).ok());
   CHECK(noted == std::vector<std::string>{"a@30", "b@31"});
   CHECK(api.requests().front().body ==
@@ -41,12 +42,32 @@ TEST_CASE("the fence changes the version of every pod, and passes over those tha
   CHECK(api.requests().size() == 4);
 }
 
-TEST_CASE("a fence with a hole is none", "[kube][takeover]") {
+TEST_CASE("a pod that nobody may write does not keep the cluster without a leader",
+          "[kube][takeover]") {
   FakeApi api;
-  api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/a", Refusal(403, "pods is forbidden"));
-  const cluster::Status done = Fence(
-      {.api = api, .versions = [](const engine::PodRef&, int64_t) {}, .leads = [] { return true; }},
-      {Ref("a")}, 7);
+  api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/a", Refusal(400, "a webhook says no"));
+  api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/b", Reply(200, PodText("b", 31)));
+  std::vector<std::string> warnings;
+  int noted = 0;
+  CHECK(Fence({.api = api,
+               .versions = [&](const engine::PodRef&, int64_t) { ++noted; },
+               .leads = [] { return true; },
+               .warn = [&](const std::string& line) { warnings.push_back(line); }},
+              {Ref("a"), Ref("b")}, 7)
+            .ok());
+  CHECK(noted == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings.front(), Catch::Contains("ns/a") && Catch::Contains("a webhook says no"));
+}
+
+TEST_CASE("a fence that is not answered is none", "[kube][takeover]") {
+  FakeApi api;
+  api.On(Method::kPatch, "/api/v1/namespaces/ns/pods/a", Refusal(500, "etcd is gone"));
+  const cluster::Status done = Fence({.api = api,
+                                      .versions = [](const engine::PodRef&, int64_t) {},
+                                      .leads = [] { return true; },
+                                      .warn = [](const std::string&) {}},
+                                     {Ref("a")}, 7);
   REQUIRE_FALSE(done.ok());
   CHECK_THAT(done.error().ToString(), Catch::Contains("ns/a"));
 }
@@ -54,10 +75,10 @@ TEST_CASE("a fence with a hole is none", "[kube][takeover]") {
 TEST_CASE("the leader's label is on one pod", "[kube][takeover]") {
   FakeApi api;
   api.On(Method::kGet, std::string(kPods) + "?labelSelector=muster.dev%2Fleader%3Dtrue",
-         Reply(200, R"({"items":[{"metadata":{"name":"old"}},{"metadata":{"name":"me"}}]})"));
+         Reply(200, R"({"items":[{"metadata":{"name":"old"}}]})"));
   api.On(Method::kPatch, std::string(kPods) + "/old", Reply(200));
   api.On(Method::kPatch, std::string(kPods) + "/me", Reply(200));
-  REQUIRE(TakeLeaderLabel(api, {"ns", "me"}).ok());
+  REQUIRE(TakeLeaderLabel(api, {"ns", "me"}, [] { return true; }).ok());
   CHECK(api.lines() ==
         std::vector<std::string>{
             "GET /api/v1/namespaces/ns/pods?labelSelector=muster.dev%2Fleader%3Dtrue",
@@ -67,7 +88,25 @@ TEST_CASE("the leader's label is on one pod", "[kube][takeover]") {
 
   api.On(Method::kPatch, std::string(kPods) + "/me", Refusal(404, "not found"));
   CHECK(DropLeaderLabel(api, {"ns", "me"}).ok());
-  CHECK_FALSE(TakeLeaderLabel(api, {"ns", "me"}).ok());
+  CHECK_FALSE(TakeLeaderLabel(api, {"ns", "me"}, [] { return true; }).ok());
+}
+
+TEST_CASE("a leader takes its label although another one's cannot be taken off",
+          "[kube][takeover]") {
+  constexpr const char* kLabelled =
+      "/api/v1/namespaces/ns/pods?labelSelector=muster.dev%2Fleader%3Dtrue";
+  FakeApi api;
+  api.On(Method::kGet, kLabelled, Reply(200, R"({"items":[{"metadata":{"name":"old"}}]})"));
+  api.On(Method::kPatch, std::string(kPods) + "/old", Refusal(403, "forbidden"));
+  api.On(Method::kPatch, std::string(kPods) + "/me", Reply(200));
+  CHECK_FALSE(TakeLeaderLabel(api, {"ns", "me"}, [] { return true; }).ok());
+  CHECK(api.lines().back() == "PATCH /api/v1/namespaces/ns/pods/me");
+
+  // It is all as it should be: nothing is written.
+  api.On(Method::kGet, kLabelled, Reply(200, R"({"items":[{"metadata":{"name":"me"}}]})"));
+  api.ForgetRequests();
+  CHECK(TakeLeaderLabel(api, {"ns", "me"}, [] { return true; }).ok());
+  CHECK(api.lines().size() == 1);
 }
 
 }  // namespace
