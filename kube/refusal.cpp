@@ -19,6 +19,11 @@ Code CodeOf(int status) {
 
 }  // namespace
 
-Error ErrorOf(const ApiReply& reply) { return {CodeOf(reply.status), DescribeReply(reply), ""}; }
+Error ErrorOf(const ApiReply& reply) {
+  // What is to be made in a namespace that is being deleted has no place any more; all else that is
+  // forbidden may be allowed soon (corev1.NamespaceTerminatingCause).
+  const bool no_place = reply.status == 403 && HasStatusCause(reply, "NamespaceTerminating");
+  return {no_place ? Code::kNotFound : CodeOf(reply.status), DescribeReply(reply), ""};
+}
 
 }  // namespace muster::kube

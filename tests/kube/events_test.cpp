@@ -246,6 +246,18 @@ TEST_CASE("events are tried three times, as the server asks, and then dropped", 
   CHECK(play.recorder.counts().dropped == 3);
 }
 
+TEST_CASE("in a namespace that is being deleted there is nothing to tell", "[kube][events]") {
+  Play play;
+  play.api.Otherwise([](const ApiRequest&) {
+    return Reply(403, R"({"kind":"Status","message":"it is being terminated","reason":"Forbidden",)"
+                      R"("details":{"causes":[{"reason":"NamespaceTerminating"}]},"code":403})");
+  });
+  play.recorder.Record(Event("x"), play.now);
+  CHECK(play.Pass(Seconds(600)) == 1);
+  CHECK(play.recorder.counts().dropped == 1);
+  CHECK(play.warnings.empty());
+}
+
 TEST_CASE("memory is bounded, and what finds no room is counted", "[kube][events]") {
   Play play(10);
   for (int i = 0; i < 25; ++i) {
