@@ -8,8 +8,9 @@ namespace muster::kube {
 
 // Of a reply that is not ok(), with what DescribeReply (api_status.hpp) makes of it:
 // "HTTP 403 Forbidden: podgroups is forbidden: …".
-//   404, 410 and 403 for a namespace that is being deleted kNotFound · 409 kConflict · 401, 403
-//   kForbidden · 408, 429, 5xx kUnavailable other 4xx kInvalidArgument · anything else kInternal
+//   404, 410 kNotFound · 409 kConflict · 401, 403 kForbidden · 408, 429, 5xx kUnavailable
+//   403 because the namespace is being deleted kNotFound
+//   other 4xx kInvalidArgument · anything else kInternal
 cluster::Error ErrorOf(const ApiReply& reply);
 
 }  // namespace muster::kube
