@@ -28,7 +28,7 @@ void ClusterFeed::Start() {
   {
     const MutexLock lock(mu_);
     const auto apply = [this](const engine::Fact& fact) { Apply(fact); };
-    for (Resource& resource : Always()) Read(std::move(resource), apply);
+    for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr);
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
@@ -56,7 +56,6 @@ std::vector<FeedHealth> ClusterFeed::Health() const {
   const MutexLock lock(mu_);
   for (const auto& [path, reader] : readers_) {
     const Reflector& reflector = *reader.reflector;
-    if (reader.retired) continue;
     health.push_back(
         {reflector.resource().name, reflector.synced(), reflector.lists(), reflector.age()});
   }
@@ -77,10 +76,9 @@ void ClusterFeed::Discover() {
       ports_.warn(std::string("not known whether PodGroups of ") + ToString(unknown.flavour) +
                   " are served: " + unknown.why.ToString());
     }
+    for (const ServedPodGroups& served : found->served) ReadPodGroups(served);
     {
       const MutexLock lock(mu_);
-      if (stopping_) return;
-      for (const ServedPodGroups& served : found->served) ReadPodGroups(served);
       discovered_ = true;
     }
     pause = options_.rediscover;
@@ -100,35 +98,50 @@ bool ClusterFeed::Sleep(milliseconds time) {
   return false;
 }
 
-void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&)> apply) {
+void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&)> apply,
+                       Reflector* before) {
   std::string path = resource.path;
-  if (readers_.contains(path)) return;
   Reader reader;
-  reader.reflector = std::make_unique<Reflector>(std::move(resource),
+  reader.reflector = std::make_shared<Reflector>(std::move(resource),
                                                  Reflector::Ports{.api = ports_.api,
                                                                   .apply = std::move(apply),
                                                                   .synced = [this] { OneSynced(); },
                                                                   .warn = ports_.warn},
                                                  options_.reflector, seed_++);
   Reflector& reflector = *reader.reflector;
+  if (before != nullptr) reflector.Succeed(*before);
   reader.thread = std::thread([&reflector] { reflector.Run(); });
   readers_.emplace(std::move(path), std::move(reader));
 }
 
-// Two versions of one kind show the same objects: the one that is served now is read alone.
+// Two versions of one kind show the same objects: the one that is served now is read alone, and
+// what the other one showed and this one does not is gone.
 void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
   Resource resource = PodGroupResource(served.api_version());
   const std::string path = resource.path;
-  for (auto& [other, reader] : readers_) {
-    if (other == path || reader.flavour != served.flavour || reader.retired) continue;
-    reader.retired = true;
-    reader.reflector->Stop();
-  }
-  const auto known = readers_.find(path);
-  if (known != readers_.end() && known->second.retired) return;  // it was given up for another
-  Read(std::move(resource),
-       [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); });
+  std::optional<Reader> other = GiveUpOther(served.flavour, path);
+  if (other) other->thread.join();
+  const MutexLock lock(mu_);
+  if (stopping_ || readers_.contains(path)) return;
+  Read(
+      std::move(resource),
+      [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); },
+      other ? other->reflector.get() : nullptr);
   readers_.at(path).flavour = served.flavour;
+}
+
+std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(PodGroupFlavour flavour,
+                                                            const std::string& path) {
+  const MutexLock lock(mu_);
+  const auto other = std::find_if(readers_.begin(), readers_.end(), [&](const auto& reader) {
+    return reader.first != path && reader.second.flavour == flavour;
+  });
+  if (other == readers_.end() || stopping_) return std::nullopt;
+  discovered_ = false;  // until the new one is there, nothing is whole
+  other->second.reflector->Stop();
+  Reader reader = std::move(other->second);
+  readers_.erase(other);
+  return reader;
 }
 
 void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact) {
@@ -148,11 +161,11 @@ void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fac
 }
 
 bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
-  std::vector<std::pair<const Reflector*, uint64_t>> awaited;
+  std::vector<std::pair<std::shared_ptr<Reflector>, uint64_t>> awaited;
   const MutexLock lock(mu_);
   for (auto& [path, reader] : readers_) {
-    if (reader.retired || !reader.reflector->synced()) continue;
-    awaited.emplace_back(reader.reflector.get(), reader.reflector->Refresh());
+    if (!reader.reflector->synced()) continue;
+    awaited.emplace_back(reader.reflector, reader.reflector->Refresh());
   }
   const auto fresh = [](const auto& one) { return one.first->Fresh(one.second); };
   while (!std::all_of(awaited.begin(), awaited.end(), fresh)) {
@@ -209,7 +222,7 @@ void ClusterFeed::OneSynced(bool patient) {
     const MutexLock lock(mu_);
     if (said_synced_ || stopping_ || !discovered_) return;
     for (const auto& [path, reader] : readers_) {
-      if (reader.retired || reader.reflector->synced()) continue;
+      if (reader.reflector->synced()) continue;
       if (patient || !reader.flavour) return;
       missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
     }

@@ -83,16 +83,19 @@ class ClusterFeed {
 
  private:
   struct Reader {
-    std::unique_ptr<Reflector> reflector;
+    std::shared_ptr<Reflector> reflector;
     std::thread thread;
     std::optional<PodGroupFlavour> flavour;  // of PodGroups
-    bool retired = false;                    // another version of them is read instead
   };
 
   void Discover();
   bool Sleep(std::chrono::milliseconds time);
-  void Read(Resource resource, std::function<void(const engine::Fact&)> apply) MUSTER_REQUIRES(mu_);
-  void ReadPodGroups(const ServedPodGroups& served) MUSTER_REQUIRES(mu_);
+  // `before`: the reader whose place it takes, or null.
+  void Read(Resource resource, std::function<void(const engine::Fact&)> apply, Reflector* before)
+      MUSTER_REQUIRES(mu_);
+  void ReadPodGroups(const ServedPodGroups& served);
+  // The reader of another version of the same PodGroups, told to stop; null: there is none.
+  std::optional<Reader> GiveUpOther(PodGroupFlavour flavour, const std::string& path);
   void ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact);
   void Apply(const engine::Fact& fact);
   cluster::Time LookAtAges(const Clocks& now);

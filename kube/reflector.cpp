@@ -1,6 +1,7 @@
 #include "kube/reflector.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,7 @@ void Reflector::Run() {
     }
     if (next == Next::kWatchAgain) BackOff(std::exchange(retry_after_, milliseconds(0)));
   }
+  fresh_ = std::numeric_limits<uint64_t>::max();  // nobody waits for what is not read any more
 }
 
 // 1. Page after page. 2. What was known and is not in it is gone. A continuation that has become

@@ -23,6 +23,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
@@ -61,6 +62,8 @@ class Reflector {
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
 
+  // Goes on from what `stopped`, whose Run has ended, knew of the same objects. Before Run.
+  void Succeed(Reflector& stopped) { uids_ = std::move(stopped.uids_); }
   // Returns after Stop.
   void Run();
   void Stop();

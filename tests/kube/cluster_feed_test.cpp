@@ -83,6 +83,19 @@ class World {
            R"(},"spec":{"containers":[{"name":"main"}]}})";
   }
 
+  // From now on Kubernetes' own PodGroups are served in this version alone, and are these.
+  void ServeNative(const std::string& version, const std::string& items) {
+    const std::string path = "/apis/scheduling.k8s.io/" + version;
+    api.On(Method::kGet, path,
+           Reply(200, R"({"kind":"APIResourceList","resources":[{"name":"podgroups"}]})"));
+    api.On(Method::kGet, path + "/podgroups?limit=500", [this, items](const ApiRequest& request) {
+      const MutexLock lock(mu_);
+      told_.push_back("list " + request.path.substr(0, request.path.find('?')));
+      return Reply(200, ListOf("PodGroupList", items));
+    });
+    api.On(Method::kGet, "/apis", Reply(200, Groups("scheduling.k8s.io", version)));
+  }
+
   // From now on PodGroups of scheduler-plugins are served.
   void ServePodGroups() {
     api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1",
@@ -228,6 +241,40 @@ TEST_CASE("PodGroups whose CRD appears later are found, and take the place of de
 
 const char* const kAllSilent =
     "silence [namespaces, nodes, pods, poddisruptionbudgets, priorityclasses]";
+
+TEST_CASE("the version of PodGroups that is served is read, back and forth", "[kube][feed]") {
+  World world;
+  world.feed->Start();
+  for (const char* version : {"v1alpha3", "v1beta1", "v1alpha3"}) {
+    CAPTURE(version);
+    const std::string list = "list /apis/scheduling.k8s.io/" + std::string(version) + "/podgroups";
+    const auto lists = [&] {
+      const Texts told = world.told();
+      return std::count(told.begin(), told.end(), list);
+    };
+    const auto before = lists();
+    world.ServeNative(version, "");
+    REQUIRE(Eventually([&] { return lists() > before; }));
+    REQUIRE(Eventually([&] {
+      const std::vector<FeedHealth> health = world.feed->Health();
+      return std::count_if(health.begin(), health.end(), [](const FeedHealth& one) {
+               return one.resource == "podgroups.scheduling.k8s.io";
+             }) == 1;
+    }));
+  }
+}
+
+TEST_CASE("a PodGroup that goes while another version takes over is known to be gone",
+          "[kube][feed]") {
+  World world;
+  world.ServeNative(
+      "v1alpha3", R"({"metadata":{"name":"g","namespace":"team","uid":"g-uid",)"
+                  R"("resourceVersion":"5"},"spec":{"schedulingPolicy":{"gang":{"minCount":2}}}})");
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
+  world.ServeNative("v1beta1", "");
+  REQUIRE(Eventually([&] { return world.Told("podgroup removed"); }));
+}
 
 TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
           "[kube][feed]") {
