@@ -29,6 +29,17 @@ std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
   return facts;
 }
 
+std::optional<engine::PodRef> DeclaredGangs::Spokesman(const ObjectKey& key,
+                                                       const cluster::PodGroupUid& uid) const {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end() || found->second.told != uid) return std::nullopt;
+  const auto& members = found->second.members;
+  const auto first =
+      std::min_element(members.begin(), members.end(),
+                       [](const auto& a, const auto& b) { return a.second.name < b.second.name; });
+  return engine::PodRef{{key.ns, first->second.name}, first->first};
+}
+
 void DeclaredGangs::ForgetObject(const cluster::PodGroupUid& uid, std::vector<Fact>& facts) {
   const auto found = key_of_.find(uid);
   if (found == key_of_.end()) return;
@@ -51,7 +62,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts
     gang_of_.emplace(pod.uid, key);
   }
   Member& member = gangs_[key].members[pod.uid];
-  const Member now{pod.declared_min_member, pod.created};
+  const Member now{pod.key.name, pod.declared_min_member, pod.created};
   if (member == now) return;
   member = now;
   Tell(key, facts);

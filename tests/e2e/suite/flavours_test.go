@@ -101,6 +101,30 @@ func TestEveryFlavourOfPodGroupSaysInItsOwnWordsThatThereIsNoRoom(t *testing.T) 
 	}
 }
 
+// There is no object whose status could say it: the first pod is described with it.
+func TestAGangGivenByItsPodsAloneSaysOnOneOfThemWhyItWaits(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	holder := e.gang("holder", 1, 8)
+	e.add(holder)
+	e.whole(30*time.Second, holder)
+	g := e.gang("g", 4, 4)
+	g.Flavour = objects.PodsOnly
+	e.add(g)
+	first := g.Pod(0).Name
+	e.eventually(30*time.Second, "its first pod says that it waits", func() error {
+		description, err := e.Kubectl(e.ctx, "", "--namespace", g.Namespace, "describe", "pod", first)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(description, "gang "+g.Namespace+"/"+g.Name+": ") {
+			return errorf("not in its description:\n%s", description)
+		}
+		return nil
+	})
+	e.end(holder)
+}
+
 // A native group is looked at again and again before its members are bound; none of that may cost a write.
 func TestANativeGangThatIsAskedAboutRepeatedlyIsPlannedOnce(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{native: true}))
