@@ -8,7 +8,7 @@
 
 namespace muster::extender {
 
-ConnectionTable::Id ConnectionTable::Add(std::unique_ptr<HttpConnection> connection) {
+ConnectionTable::Id ConnectionTable::Add(std::unique_ptr<Connection> connection) {
   const cluster::MutexLock lock(mu_);
   const Id id = next_id_++;
   entries_[id].connection = std::move(connection);
@@ -25,6 +25,8 @@ void ConnectionTable::Arm(Id id, Entry& entry, Interest interest) {
     case Interest::kWritable:
       event.events = EPOLLOUT | EPOLLONESHOT;
       break;
+    case Interest::kNothing:
+      return;  // one-shot: nothing is armed since it was claimed
     case Interest::kNow:
       event.events = EPOLLIN | EPOLLOUT | EPOLLONESHOT;
       break;
@@ -43,7 +45,7 @@ void ConnectionTable::Park(Id id, Interest interest) {
   Entry& entry = found->second;
   entry.parked = true;
   entry.deadline = entry.connection->deadline();
-  Arm(id, entry, interest);
+  Arm(id, entry, std::exchange(entry.woken, false) ? Interest::kNow : interest);
 }
 
 ConnectionTable::Claimed ConnectionTable::Claim(Id id) {
@@ -51,6 +53,27 @@ ConnectionTable::Claimed ConnectionTable::Claim(Id id) {
   const auto found = entries_.find(id);
   if (found == entries_.end() || !found->second.parked) return {};
   found->second.parked = false;
+  return {id, found->second.connection.get()};
+}
+
+ConnectionTable::Claimed ConnectionTable::Wake(Id id) {
+  const cluster::MutexLock lock(mu_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return {};
+  Entry& entry = found->second;
+  if (!entry.parked) {
+    entry.woken = true;
+    return {};
+  }
+  entry.parked = false;
+  return {id, entry.connection.get()};
+}
+
+ConnectionTable::Claimed ConnectionTable::Replace(Id id, std::unique_ptr<Connection> connection) {
+  const cluster::MutexLock lock(mu_);
+  const auto found = entries_.find(id);
+  MUSTER_CHECK(found != entries_.end() && !found->second.parked);
+  found->second.connection = std::move(connection);
   return {id, found->second.connection.get()};
 }
 
@@ -66,7 +89,7 @@ std::vector<ConnectionTable::Claimed> ConnectionTable::ClaimExpired(SteadyTime n
 }
 
 void ConnectionTable::Remove(Id id) {
-  std::unique_ptr<HttpConnection> closing;  // closed after the lock is released
+  std::unique_ptr<Connection> closing;  // closed after the lock is released
   {
     const cluster::MutexLock lock(mu_);
     const auto found = entries_.find(id);
@@ -78,7 +101,7 @@ void ConnectionTable::Remove(Id id) {
 }
 
 void ConnectionTable::RemoveParked() {
-  std::vector<std::unique_ptr<HttpConnection>> closing;
+  std::vector<std::unique_ptr<Connection>> closing;
   {
     const cluster::MutexLock lock(mu_);
     for (auto at = entries_.begin(); at != entries_.end();) {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "cluster/mutex.hpp"
-#include "extender/http_connection.hpp"
+#include "extender/connection.hpp"
 
 namespace muster::extender {
 
@@ -34,20 +34,25 @@ class ConnectionTable {
   enum class Interest {
     kReadable,
     kWritable,
-    kNow
-  };  // kNow: an event at once, to be advanced by some worker
+    kNothing,  // only Wake, nudges and the deadline
+    kNow,      // an event at once, to be advanced by some worker
+  };
 
   struct Claimed {
     Id id = 0;
-    HttpConnection* connection = nullptr;  // null: not there, or owned by another thread
+    Connection* connection = nullptr;  // null: not there, or owned by another thread
   };
 
   explicit ConnectionTable(int epoll_fd) : epoll_fd_(epoll_fd) {}
 
   // The caller owns it; follow with Park or Remove.
-  Id Add(std::unique_ptr<HttpConnection> connection);
+  Id Add(std::unique_ptr<Connection> connection);
   void Park(Id id, Interest interest);
   Claimed Claim(Id id);
+  // Claims it, or, when another thread owns it, sees to it that it is advanced after its next Park.
+  Claimed Wake(Id id);
+  // Another connection in the place of an owned one, with the same socket.
+  Claimed Replace(Id id, std::unique_ptr<Connection> connection);
   std::vector<Claimed> ClaimExpired(SteadyTime now);
   // Closes an owned connection.
   void Remove(Id id);
@@ -62,8 +67,9 @@ class ConnectionTable {
 
  private:
   struct Entry {
-    std::unique_ptr<HttpConnection> connection;
+    std::unique_ptr<Connection> connection;
     bool parked = false;
+    bool woken = false;  // while owned
     bool in_epoll = false;
     SteadyTime deadline;  // of a parked one: owned ones are not looked at
   };

@@ -50,6 +50,7 @@ class PlainChannel final : public Channel {
 
   void FinishWriting() override { ::shutdown(fd_, SHUT_WR); }
   std::vector<std::string> PeerNames() const override { return {}; }
+  std::string Protocol() const override { return ""; }
   int fd() const override { return fd_; }
 
  private:
@@ -104,6 +105,12 @@ class TlsChannel final : public Channel {
   }
 
   std::vector<std::string> PeerNames() const override { return PeerCertificateNames(ssl_.get()); }
+  std::string Protocol() const override {
+    const unsigned char* name = nullptr;
+    unsigned int size = 0;
+    SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+    return {reinterpret_cast<const char*>(name), size};
+  }
   int fd() const override { return fd_; }
 
  private:

@@ -26,6 +26,8 @@ struct IoResult {
   std::size_t bytes = 0;
 };
 
+inline constexpr const char* kAlpnHttp2 = "h2";
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -38,6 +40,8 @@ class Channel {
   // Names in the verified certificate of the peer, common name first; empty without one. After the
   // handshake.
   virtual std::vector<std::string> PeerNames() const = 0;
+  // What was agreed on by ALPN (RFC 7301), empty without. After the handshake.
+  virtual std::string Protocol() const = 0;
   virtual int fd() const = 0;
 };
 

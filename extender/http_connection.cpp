@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "extender/http2_connection.hpp"
 #include "extender/httplib_processor.hpp"
 #include "extender/tls_context.hpp"
 
@@ -30,11 +32,11 @@ HeadLimits LimitsOf(const HttpServerOptions& options) {
 HttpConnection::HttpConnection(std::unique_ptr<Channel> channel, std::string peer,
                                HttpShared& shared, SteadyTime now)
     : channel_(std::move(channel)),
-      peer_(std::move(peer)),
       shared_(shared),
       limits_(LimitsOf(shared.options)),
       state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
       deadline_(now + shared.options.first_byte_timeout),
+      caller_{std::move(peer), "", false},
       scanner_(limits_) {}
 
 HttpConnection::~HttpConnection() { ReleaseBuffered(); }
@@ -52,14 +54,19 @@ HttpConnection::Next HttpConnection::Advance(SteadyTime now, Scratch scratch) {
       case State::kBody:
         go_on = StepBody(now, scratch);
         break;
-      case State::kHandling:
+      case State::kReady:
         return Next::kRequest;
+      case State::kHandling:
+        go_on = StepHandling(now);
+        break;
       case State::kWriting:
         go_on = StepWriting(now);
         break;
       case State::kLingering:
         go_on = StepLingering(scratch);
         break;
+      case State::kSucceeded:
+        return Next::kSucceeded;
       case State::kClosed:
         return Next::kClosed;
     }
@@ -95,11 +102,15 @@ bool HttpConnection::StepHandshake(SteadyTime now) {
     return Wait(result.state);
   }
   std::optional<std::string> name = shared_.tls->KnownAs(channel_->PeerNames());
-  stranger_ = !name.has_value();
-  client_name_ = std::move(name).value_or("");
+  caller_.stranger = !name.has_value();
+  caller_.client_name = std::move(name).value_or("");
   deadline_ = now + shared_.options.first_byte_timeout;
-  state_ = State::kHead;
+  state_ = channel_->Protocol() == kAlpnHttp2 ? State::kSucceeded : State::kHead;
   return true;
+}
+
+std::unique_ptr<Connection> HttpConnection::Successor(SteadyTime now) {
+  return std::make_unique<Http2Connection>(std::move(channel_), std::move(caller_), shared_, now);
 }
 
 bool HttpConnection::StepHead(SteadyTime now, Scratch scratch) {
@@ -137,7 +148,7 @@ bool HttpConnection::FinishHead(SteadyTime now) {
     return true;
   }
   head_ = std::get<RequestHead>(std::move(parsed));
-  if (stranger_) {
+  if (caller_.stranger) {
     ++shared_.refused_client;
     Refuse({403, "this client certificate is not on the list of allowed clients"}, now);
     return true;
@@ -169,7 +180,7 @@ bool HttpConnection::StepBody(SteadyTime now, Scratch scratch) {
   }
   body_.append(arrived);
   if (!in_.empty()) in_.erase(0, arrived.size());
-  if (body_.size() == wanted) state_ = State::kHandling;
+  if (body_.size() == wanted) state_ = State::kReady;
   return true;
 }
 
@@ -182,12 +193,23 @@ void HttpConnection::SendContinue() {
 
 IncomingRequest HttpConnection::TakeRequest() {
   ++shared_.requests;
-  IncomingRequest request{std::move(head_), std::move(body_), peer_, client_name_};
+  IncomingRequest request{std::move(head_), std::move(body_), caller_.peer, caller_.client_name};
   head_ = {};
-  head_.keep_alive = request.head.keep_alive;
   body_.clear();
   ReleaseBuffered();
+  deadline_ = SteadyTime::max();
+  state_ = State::kHandling;
   return request;
+}
+
+bool HttpConnection::StepHandling(SteadyTime now) {
+  std::vector<Answer> answers = answers_->TakeAll();
+  if (answers.empty()) {
+    next_ = Next::kWaitAnswer;
+    return false;
+  }
+  Send(std::move(answers.front().bytes), answers.front().response.close, now);
+  return true;
 }
 
 bool HttpConnection::CountBuffered(std::size_t bytes) {
@@ -201,7 +223,7 @@ void HttpConnection::ReleaseBuffered() {
   counted_ = 0;
 }
 
-void HttpConnection::Answer(std::string bytes, bool close, SteadyTime now) {
+void HttpConnection::Send(std::string bytes, bool close, SteadyTime now) {
   out_ = std::move(bytes);
   out_sent_ = 0;
   close_after_ = close;
@@ -213,7 +235,7 @@ void HttpConnection::Refuse(const Refusal& refusal, SteadyTime now) {
   std::string().swap(body_);
   ReleaseBuffered();
   unread_input_ = true;
-  Answer(FormatRefusal(refusal), true, now);
+  Send(FormatRefusal(refusal), true, now);
 }
 
 bool HttpConnection::StepWriting(SteadyTime now) {

@@ -1,7 +1,10 @@
-// HttpConnection: one caller's connection as a state machine that never blocks.
+// HttpConnection: one caller's HTTP/1.1 connection, one request at a time; also the TLS handshake,
+// after which a caller who chose HTTP/2 has an Http2Connection.
 //
-//   kHandshake ─▶ kHead ─▶ kBody ─▶ kHandling ─▶ kWriting ─▶ kHead | kLingering ─▶ kClosed
-//                   └────────┴── refused or too late ──▶ kWriting (error answer, then close)
+//   kHandshake ─▶ kHead ─▶ kBody ─▶ kReady ─▶ kHandling ─▶ kWriting ─▶ kHead | kLingering ─▶
+//   kClosed
+//       │           └────────┴── refused or too late ──▶ kWriting (error answer, then close)
+//       └──▶ kSucceeded
 //
 // kLingering: the answer is out and our side is closed; what the caller still sends is read and
 // thrown away for a moment, because closing with unread input would reset the connection and lose
@@ -10,99 +13,59 @@
 // Owned by ConnectionTable; used by one thread at a time, the one that has claimed it.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
+#include "extender/connection.hpp"
 #include "extender/http_channel.hpp"
-#include "extender/http_head.hpp"
-#include "extender/http_server.hpp"
 
 namespace muster::extender {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-// What all connections of a server share. Atomics are independent counters; nothing is ordered by
-// them.
-struct HttpShared {
-  explicit HttpShared(HttpServerOptions server_options) : options(std::move(server_options)) {}
-
-  const HttpServerOptions options;
-  const TlsContext* tls = nullptr;  // set before the first connection
-  std::atomic<bool> draining = false;
-
-  std::atomic<std::size_t> buffered_bytes = 0;
-  std::atomic<std::uint64_t> accepted = 0;
-  std::atomic<std::uint64_t> requests = 0;
-  std::atomic<std::uint64_t> refused_full = 0;
-  std::atomic<std::uint64_t> refused_bad = 0;
-  std::atomic<std::uint64_t> refused_client = 0;
-  std::atomic<std::uint64_t> timeouts = 0;
-  std::atomic<std::uint64_t> tls_failures = 0;
-  std::atomic<std::uint64_t> handler_exceptions = 0;
-  std::atomic<std::uint64_t> certificate_reloads = 0;
-};
-
-// A complete, valid request and what the connection knows about its sender.
-struct IncomingRequest {
-  RequestHead head;
-  std::string body;
-  std::string peer;
-  std::string client_name;
-};
-
-class HttpConnection {
+class HttpConnection final : public Connection {
  public:
-  // What the caller of Advance must do next.
-  enum class Next {
-    kWaitReadable,
-    kWaitWritable,
-    kRequest,  // TakeRequest(), then Answer()
-    kClosed,   // destroy
-  };
-  struct Scratch {
-    char* data;
-    std::size_t size;
-  };
-
   HttpConnection(std::unique_ptr<Channel> channel, std::string peer, HttpShared& shared,
                  SteadyTime now);
-  ~HttpConnection();
+  ~HttpConnection() override;
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Goes on as far as bytes and room allow. `scratch` is a buffer of the calling thread.
-  Next Advance(SteadyTime now, Scratch scratch);
-  // The deadline has passed: answers 408 where somebody may be listening, else closes.
-  Next Expire(SteadyTime now, Scratch scratch);
-  // After kRequest, once.
-  IncomingRequest TakeRequest();
-  // The bytes of the answer to the request taken; go on with Advance.
-  void Answer(std::string bytes, bool close, SteadyTime now);
-  // Answers with an error of the server's own and closes; instead of Answer, or on a fresh
-  // connection.
-  void Refuse(const Refusal& refusal, SteadyTime now);
+  Next Advance(SteadyTime now, Scratch scratch) override;
+  Next Expire(SteadyTime now, Scratch scratch) override;
+  IncomingRequest TakeRequest() override;
+  Next pending() const override { return Next::kWaitAnswer; }
+  // Closes after it. Also on a fresh connection.
+  void Refuse(const Refusal& refusal, SteadyTime now) override;
+  std::unique_ptr<Connection> Successor(SteadyTime now) override;
 
-  bool keep_alive() const { return head_.keep_alive; }
-  SteadyTime deadline() const { return deadline_; }
-  int fd() const { return channel_->fd(); }
+  const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
+  SteadyTime deadline() const override { return deadline_; }
+  int fd() const override { return channel_->fd(); }
 
  private:
-  enum class State { kHandshake, kHead, kBody, kHandling, kWriting, kLingering, kClosed };
+  enum class State {
+    kHandshake,
+    kHead,
+    kBody,
+    kReady,
+    kHandling,
+    kWriting,
+    kLingering,
+    kSucceeded,
+    kClosed
+  };
 
   // Each handles one state and returns true to go on with the (changed) state, false to return
   // next_.
   bool StepHandshake(SteadyTime now);
   bool StepHead(SteadyTime now, Scratch scratch);
   bool StepBody(SteadyTime now, Scratch scratch);
+  bool StepHandling(SteadyTime now);
   bool StepWriting(SteadyTime now);
   bool StepLingering(Scratch scratch);
 
   bool FinishHead(SteadyTime now);
+  void Send(std::string bytes, bool close, SteadyTime now);
   void BeginHead(SteadyTime now);
   void SendContinue();
   // Counts bytes kept for this connection against max_buffered_bytes; false when that is exceeded.
@@ -111,16 +74,15 @@ class HttpConnection {
   bool Wait(IoState state);
   bool Close();
 
-  const std::unique_ptr<Channel> channel_;
-  const std::string peer_;
+  std::unique_ptr<Channel> channel_;  // null after Successor
   HttpShared& shared_;
   const HeadLimits limits_;
+  const std::shared_ptr<AnswerBox> answers_ = std::make_shared<AnswerBox>();
 
   State state_;
   Next next_ = Next::kWaitReadable;
   SteadyTime deadline_;
-  std::string client_name_;
-  bool stranger_ = false;  // has a valid certificate but is not on the list
+  Caller caller_;
 
   std::string in_;  // received, not yet consumed
   HeadScanner scanner_;

@@ -7,6 +7,10 @@
 //            accept        complete, valid request             answer
 //   epoll ──▶ [Handshake] ─▶ Head ─▶ Body ─▶ Handling ─▶ Writing ─▶ Head (keep-alive) | Closing
 //
+// With TLS, callers who offer HTTP/2 (ALPN) get it, by nghttp2: the same heads, limits and
+// handlers, many requests at a time on one connection. kube-scheduler does; its held Bind calls
+// would need a connection and a handshake each over HTTP/1.1.
+//
 // A connection that waits (idle, half a header, half a body, half a handshake, a slow reader) is an
 // entry in a table with a deadline and costs no thread. Threads ("workers") wait in epoll; the one
 // that is woken reads and runs the handler itself, so a call costs one wake-up. Before a handler

@@ -18,7 +18,6 @@
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
 #include "extender/connection_table.hpp"
-#include "extender/http_connection.hpp"
 #include "extender/http_listener.hpp"
 #include "extender/http_router.hpp"
 #include "extender/http_server.hpp"
@@ -51,7 +50,7 @@ class OwnedFd {
 struct WorkerTools {
   WorkerTools(const HttpRouter& router, HttpShared& shared) : processor(router, shared) {}
 
-  HttpConnection::Scratch scratch() { return {buffer.get(), kScratchBytes}; }
+  Connection::Scratch scratch() { return {buffer.get(), kScratchBytes}; }
 
   HttplibProcessor processor;
   // Left uninitialised: 1,024 parked workers should not own pages that they never wrote to.
@@ -87,10 +86,13 @@ class HttpServer::Impl {
   bool AcceptOneLocked() MUSTER_REQUIRES(mu_);
   void Admit(int fd, std::string peer);
   void TurnAway(int fd, std::string peer);
-  void Serve(const ConnectionTable::Claimed& claimed, WorkerTools& tools);
-  void HandleRequest(HttpConnection& connection, WorkerTools& tools);
+  void Serve(ConnectionTable::Claimed claimed, WorkerTools& tools);
+  // Gives the connection back while the handler runs; the connection again, or null when another
+  // thread has it by then or it is gone.
+  ConnectionTable::Claimed HandleRequest(const ConnectionTable::Claimed& claimed,
+                                         WorkerTools& tools);
   // Parks or removes as `next` says; kRequest is parked for some worker.
-  void Settle(const ConnectionTable::Claimed& claimed, HttpConnection::Next next);
+  void Settle(const ConnectionTable::Claimed& claimed, Connection::Next next);
 
   void KeepTime();
   void CheckCertificates();

@@ -1,9 +1,11 @@
 #include <sys/epoll.h>
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "extender/http_connection.hpp"
 #include "extender/http_server_impl.hpp"
 
 namespace muster::extender {
@@ -11,7 +13,7 @@ namespace {
 
 using Claimed = ConnectionTable::Claimed;
 using Interest = ConnectionTable::Interest;
-using Next = HttpConnection::Next;
+using Next = Connection::Next;
 
 constexpr std::chrono::milliseconds kWorkerIdle{5'000};  // a surplus worker leaves after this
 constexpr std::size_t kAcceptBatch = 64;
@@ -86,32 +88,39 @@ void HttpServer::Impl::TurnAway(int fd, std::string peer) {
   if (tls_ || table_.size() >= shared_.options.max_connections + kRefusalSlots) return;
   auto made = std::make_unique<HttpConnection>(std::move(channel), std::move(peer), shared_, Now());
   made->Refuse({503, "too many connections, try again"}, Now());
-  HttpConnection* connection = made.get();
+  Connection* connection = made.get();
   const Claimed claimed{table_.Add(std::move(made)), connection};
   std::array<char, kTurnAwayScratch> scratch{};
   Settle(claimed, connection->Advance(Now(), {scratch.data(), scratch.size()}));
 }
 
-void HttpServer::Impl::Serve(const Claimed& claimed, WorkerTools& tools) {
-  for (std::size_t served = 0;; ++served) {
+void HttpServer::Impl::Serve(Claimed claimed, WorkerTools& tools) {
+  for (std::size_t served = 0; claimed.connection != nullptr; ++served) {
     const Next next = claimed.connection->Advance(Now(), tools.scratch());
-    if (next != Next::kRequest || served == kRequestsInARow) {
+    if (next == Next::kSucceeded) {
+      claimed = table_.Replace(claimed.id, claimed.connection->Successor(Now()));
+    } else if (next != Next::kRequest || served >= kRequestsInARow) {
       Settle(claimed, next);
       return;
+    } else {
+      claimed = HandleRequest(claimed, tools);
     }
-    HandleRequest(*claimed.connection, tools);
   }
 }
 
-void HttpServer::Impl::HandleRequest(HttpConnection& connection, WorkerTools& tools) {
+Claimed HttpServer::Impl::HandleRequest(const Claimed& claimed, WorkerTools& tools) {
+  Connection& connection = *claimed.connection;
   if (!pool_.BeginBlocking()) {
     ++shared_.refused_full;
     connection.Refuse({503, "all workers are busy, try again"}, Now());
-    return;
+    return claimed;
   }
-  ProcessedAnswer answer = tools.processor.Process(connection.TakeRequest());
+  const std::shared_ptr<AnswerBox> answers = connection.answers();
+  IncomingRequest request = connection.TakeRequest();
+  Settle(claimed, connection.pending());
+  answers->Put(tools.processor.Process(std::move(request)));
   pool_.EndBlocking();
-  connection.Answer(std::move(answer.bytes), answer.close, Now());
+  return table_.Wake(claimed.id);
 }
 
 void HttpServer::Impl::Settle(const Claimed& claimed, Next next) {
@@ -122,7 +131,11 @@ void HttpServer::Impl::Settle(const Claimed& claimed, Next next) {
     case Next::kWaitWritable:
       table_.Park(claimed.id, Interest::kWritable);
       break;
+    case Next::kWaitAnswer:
+      table_.Park(claimed.id, Interest::kNothing);
+      break;
     case Next::kRequest:
+    case Next::kSucceeded:
       table_.Park(claimed.id, Interest::kNow);
       break;
     case Next::kClosed:

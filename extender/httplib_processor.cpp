@@ -98,15 +98,22 @@ class HttplibProcessor::Impl final : public httplib::Server {
     });
   }
 
-  ProcessedAnswer Process(IncomingRequest incoming) {
+  Answer Process(IncomingRequest incoming) {
     current_ = std::move(incoming);
     close_ = !current_.head.keep_alive || shared_.draining;
     std::string head = current_.head.method + " " + current_.head.target + " HTTP/1.1\r\n\r\n";
-    ProcessedAnswer answer;
+    Answer answer;
+    answer.stream = current_.stream;
+    http2_ = ErrorResponse(400, "malformed request");
     MemoryStream stream(head, current_.peer, answer.bytes);
     bool closed = false;
     process_request(stream, close_, closed, nullptr);
-    answer.close = close_ || closed || answer.bytes.empty();
+    if (answer.stream != 0) {
+      answer.response = std::move(http2_);
+      answer.bytes.clear();
+    } else {
+      answer.response.close = close_ || closed || answer.bytes.empty();
+    }
     current_ = {};
     return answer;
   }
@@ -124,6 +131,10 @@ class HttplibProcessor::Impl final : public httplib::Server {
     request.headers = std::move(current_.head.headers);
 
     HttpResponse made = Run(request);
+    if (current_.stream != 0) {
+      http2_ = std::move(made);
+      return;
+    }
     // The library says `Connection: close` by itself only when that was known before the handler
     // ran.
     if (!close_ && (made.close || shared_.draining)) {
@@ -152,6 +163,7 @@ class HttplibProcessor::Impl final : public httplib::Server {
   HttpShared& shared_;
   IncomingRequest current_;  // while process_request runs
   bool close_ = false;       // the answer in progress is the connection's last
+  HttpResponse http2_;       // the answer in progress, of an HTTP/2 stream
 };
 
 HttplibProcessor::HttplibProcessor(const HttpRouter& router, HttpShared& shared)
@@ -159,7 +171,7 @@ HttplibProcessor::HttplibProcessor(const HttpRouter& router, HttpShared& shared)
 
 HttplibProcessor::~HttplibProcessor() = default;
 
-ProcessedAnswer HttplibProcessor::Process(IncomingRequest request) {
+Answer HttplibProcessor::Process(IncomingRequest request) {
   return impl_->Process(std::move(request));
 }
 

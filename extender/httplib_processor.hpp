@@ -4,21 +4,18 @@
 // memory; no socket is ever opened by the library. It is given only the request line and
 // `Connection` (no Range, Accept-Encoding, Expect, multipart: nothing that would make it compress,
 // slice or buffer), and it answers through the pre-routing hook, before it would read a body or
-// match regular expressions. One processor per worker thread, not shared.
+// match regular expressions. It knows no HTTP/2: for a request of that, what it would write is
+// thrown away and the handler's answer handed on as it is. One processor per worker thread, not
+// shared.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "extender/http_connection.hpp"
+#include "extender/connection.hpp"
 #include "extender/http_router.hpp"
 
 namespace muster::extender {
-
-struct ProcessedAnswer {
-  std::string bytes;
-  bool close = false;
-};
 
 class HttplibProcessor {
  public:
@@ -28,7 +25,7 @@ class HttplibProcessor {
   HttplibProcessor& operator=(const HttplibProcessor&) = delete;
 
   // Runs the handler.
-  ProcessedAnswer Process(IncomingRequest request);
+  Answer Process(IncomingRequest request);
 
  private:
   class Impl;

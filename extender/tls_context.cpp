@@ -36,6 +36,18 @@ Error FileError(const std::string& file, const std::string& what) {
   return Error{Code::kInvalidArgument, what + detail, file};
 }
 
+// HTTP/2 where the client knows it, else HTTP/1.1; a client that names neither gets HTTP/1.1.
+int ChooseProtocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* chosen_size,
+                   const unsigned char* offered, unsigned int offered_size, void* /*unused*/) {
+  static constexpr std::array<unsigned char, 12> kOurs = {2,   'h', '2', 8,   'h', 't',
+                                                          't', 'p', '/', '1', '.', '1'};
+  unsigned char* at = nullptr;
+  const int result =
+      SSL_select_next_proto(&at, chosen_size, kOurs.data(), kOurs.size(), offered, offered_size);
+  *chosen = at;
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
 Status Harden(SSL_CTX* context) {
   // Forward-secret AEAD suites for TLS 1.2; those of TLS 1.3 all are.
   constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
@@ -44,6 +56,7 @@ Status Harden(SSL_CTX* context) {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                 SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_alpn_select_cb(context, &ChooseProtocol, nullptr);
   if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
       SSL_CTX_set_num_tickets(context, 0) != 1 ||
       SSL_CTX_set_cipher_list(context, kTls12Ciphers) != 1) {

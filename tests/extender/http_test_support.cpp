@@ -225,6 +225,12 @@ TestServer::TestServer(HttpServerOptions options) : server(std::move(options)) {
     response.body.assign(4 * 1024 * 1024, 'z');
     return response;
   });
+  server.Handle("GET", "/last", [](const HttpRequest&) {
+    HttpResponse response;
+    response.body = "bye";
+    response.close = true;
+    return response;
+  });
   server.Handle("GET", "/who", [](const HttpRequest& request) {
     HttpResponse response;
     response.body = request.client_name + "@" + request.peer;

@@ -86,7 +86,8 @@ class Gate {
 };
 
 // GET /healthz -> "ok"; POST /echo -> the body; POST /held -> waits at `gate`; GET /throw ->
-// throws; GET /items/* -> the path; GET /who -> client name.
+// throws; GET /items/* -> the path; GET /who -> client name; GET /large -> 4 MiB; GET /last ->
+// closes.
 class TestServer {
  public:
   explicit TestServer(HttpServerOptions options = {});

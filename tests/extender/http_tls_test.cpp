@@ -20,46 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One authority, a server certificate, and clients on request.
-struct World {
-  World() {
-    authority.WriteCertificate(folder.File("ca.pem"));
-    authority.Issue({"muster", {"muster.kube-system.svc"}, true}, folder.File("cert.pem"),
-                    folder.File("key.pem"));
-  }
-
-  HttpServerOptions Plain() const {
-    HttpServerOptions options;
-    options.tls.emplace();
-    options.tls->cert_file = folder.File("cert.pem");
-    options.tls->key_file = folder.File("key.pem");
-    options.tls->reload_interval = milliseconds(50);
-    return options;
-  }
-  HttpServerOptions Mutual() const {
-    HttpServerOptions options = Plain();
-    options.tls->client_ca_file = folder.File("ca.pem");
-    return options;
-  }
-
-  // A client's certificate and key, by file name.
-  void IssueClient(TestAuthority& by, const CertSpec& spec, const std::string& name) {
-    by.Issue(spec, folder.File(name + ".pem"), folder.File(name + "-key.pem"));
-  }
-  TlsCaller Caller(const TestServer& test, const std::string& name = "") const {
-    TlsCaller caller;
-    caller.port = test.port();
-    if (!name.empty()) {
-      caller.cert_file = folder.File(name + ".pem");
-      caller.key_file = folder.File(name + "-key.pem");
-    }
-    return caller;
-  }
-
-  TempFolder folder;
-  TestAuthority authority{"test authority"};
-};
-
 bool Ends(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
@@ -68,9 +28,9 @@ bool Ends(const std::string& text, const std::string& end) {
 void Replace(const std::string& from, const std::string& to) { std::filesystem::rename(from, to); }
 
 TEST_CASE("TLS 1.2 and 1.3 are spoken, older versions are not", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestServer test(world.Plain());
-  TlsCaller caller = world.Caller(test);
+  TlsCaller caller = world.Caller(test.port());
   CHECK(caller.Get("/healthz").version == "TLSv1.3");
   caller.max_version = TLS1_2_VERSION;
   const TlsCall old_enough = caller.Get("/healthz");
@@ -84,7 +44,7 @@ TEST_CASE("TLS 1.2 and 1.3 are spoken, older versions are not", "[http][tls]") {
 }
 
 TEST_CASE("our client verifies the server and keeps the connection", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestServer test(world.Plain());
   HttpClientOptions options;
   options.port = test.port();
@@ -109,19 +69,19 @@ TEST_CASE("our client verifies the server and keeps the connection", "[http][tls
 }
 
 TEST_CASE("only clients of the right authority get in", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestAuthority stranger("test authority");  // the same name, another key
   world.IssueClient(world.authority, {"system:kube-scheduler", {"scheduler.local"}}, "good");
   world.IssueClient(stranger, {"system:kube-scheduler", {}}, "bad");
   TestServer test(world.Mutual());
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-    TlsCaller good = world.Caller(test, "good");
+    TlsCaller good = world.Caller(test.port(), "good");
     good.max_version = version;
     CHECK(Ends(good.Get("/who").reply, "system:kube-scheduler@127.0.0.1"));
-    TlsCaller bad = world.Caller(test, "bad");
+    TlsCaller bad = world.Caller(test.port(), "bad");
     bad.max_version = version;
     CHECK(bad.Get("/who").reply.empty());
-    TlsCaller none = world.Caller(test);
+    TlsCaller none = world.Caller(test.port());
     none.max_version = version;
     CHECK(none.Get("/who").reply.empty());
   }
@@ -130,26 +90,27 @@ TEST_CASE("only clients of the right authority get in", "[http][tls]") {
 }
 
 TEST_CASE("a client's certificate may be optional", "[http][tls]") {
-  World world;
+  TlsWorld world;
   world.IssueClient(world.authority, {"", {"tool.local"}}, "tool");
   HttpServerOptions options = world.Mutual();
   options.tls->require_client_cert = false;
   TestServer test(options);
-  CHECK(Ends(world.Caller(test).Get("/who").reply, "\r\n\r\n@127.0.0.1"));
-  CHECK(Ends(world.Caller(test, "tool").Get("/who").reply, "tool.local@127.0.0.1"));
+  CHECK(Ends(world.Caller(test.port()).Get("/who").reply, "\r\n\r\n@127.0.0.1"));
+  CHECK(Ends(world.Caller(test.port(), "tool").Get("/who").reply, "tool.local@127.0.0.1"));
 }
 
 TEST_CASE("a list of allowed clients admits by common name or DNS name", "[http][tls]") {
-  World world;
+  TlsWorld world;
   world.IssueClient(world.authority, {"system:kube-scheduler", {}}, "scheduler");
   world.IssueClient(world.authority, {"x", {"a.local", "standby.local"}}, "standby");
   world.IssueClient(world.authority, {"system:kube-schedule", {"standby.local.evil"}}, "outsider");
   HttpServerOptions options = world.Mutual();
   options.tls->allowed_clients = {"system:kube-scheduler", "standby.local"};
   TestServer test(options);
-  CHECK(Ends(world.Caller(test, "scheduler").Get("/who").reply, "system:kube-scheduler@127.0.0.1"));
-  CHECK(Ends(world.Caller(test, "standby").Get("/who").reply, "standby.local@127.0.0.1"));
-  const TlsCall refused = world.Caller(test, "outsider").Get("/who");
+  CHECK(Ends(world.Caller(test.port(), "scheduler").Get("/who").reply,
+             "system:kube-scheduler@127.0.0.1"));
+  CHECK(Ends(world.Caller(test.port(), "standby").Get("/who").reply, "standby.local@127.0.0.1"));
+  const TlsCall refused = world.Caller(test.port(), "outsider").Get("/who");
   CHECK(refused.reply.rfind("HTTP/1.1 403 Forbidden\r\n", 0) == 0);
   CHECK(refused.reply.find("not on the list of allowed clients") != std::string::npos);
   CHECK(test.server.stats().refused_client == 1);
@@ -157,11 +118,11 @@ TEST_CASE("a list of allowed clients admits by common name or DNS name", "[http]
 }
 
 TEST_CASE("a session is never resumed, so a changed authority holds at once", "[http][tls]") {
-  World world;
+  TlsWorld world;
   world.IssueClient(world.authority, {"c", {}}, "c");
   TestServer test(world.Mutual());
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-    TlsCaller caller = world.Caller(test, "c");
+    TlsCaller caller = world.Caller(test.port(), "c");
     caller.max_version = version;
     const TlsCall third = caller.Get("/who", 3);
     CHECK(third.handshake);
@@ -170,9 +131,9 @@ TEST_CASE("a session is never resumed, so a changed authority holds at once", "[
 }
 
 TEST_CASE("changed certificates are picked up without a restart", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestServer test(world.Plain());
-  const TlsCaller caller = world.Caller(test);
+  const TlsCaller caller = world.Caller(test.port());
   REQUIRE(caller.Get("/healthz").server_name == "muster");
 
   world.authority.Issue({"renewed", {}, true}, world.folder.File("new.pem"),
@@ -184,7 +145,7 @@ TEST_CASE("changed certificates are picked up without a restart", "[http][tls]")
 }
 
 TEST_CASE("a bad new certificate leaves the old one in place and says so", "[http][tls]") {
-  World world;
+  TlsWorld world;
   HttpServerOptions options = world.Plain();
   cluster::Mutex mu;
   std::vector<std::string> events;
@@ -200,7 +161,7 @@ TEST_CASE("a bad new certificate leaves the old one in place and says so", "[htt
            events.back().find(world.folder.File("cert.pem")) != std::string::npos;
   };
   CHECK(Eventually(told));
-  CHECK(world.Caller(test).Get("/healthz").server_name == "muster");
+  CHECK(world.Caller(test.port()).Get("/healthz").server_name == "muster");
 
   const cluster::Status again = test.server.ReloadCertificates();
   REQUIRE_FALSE(again.ok());
@@ -209,25 +170,25 @@ TEST_CASE("a bad new certificate leaves the old one in place and says so", "[htt
   world.authority.Issue({"repaired", {}, true}, world.folder.File("cert.pem"),
                         world.folder.File("key.pem"));
   CHECK(test.server.ReloadCertificates().ok());
-  CHECK(world.Caller(test).Get("/healthz").server_name == "repaired");
+  CHECK(world.Caller(test.port()).Get("/healthz").server_name == "repaired");
 }
 
 TEST_CASE("a new client authority replaces the old one", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestAuthority next("next authority");
   world.IssueClient(world.authority, {"before", {}}, "before");
   world.IssueClient(next, {"after", {}}, "after");
   TestServer test(world.Mutual());
-  CHECK(Ends(world.Caller(test, "before").Get("/who").reply, "before@127.0.0.1"));
-  CHECK(world.Caller(test, "after").Get("/who").reply.empty());
+  CHECK(Ends(world.Caller(test.port(), "before").Get("/who").reply, "before@127.0.0.1"));
+  CHECK(world.Caller(test.port(), "after").Get("/who").reply.empty());
   next.WriteCertificate(world.folder.File("ca.pem"));
   REQUIRE(test.server.ReloadCertificates().ok());
-  CHECK(world.Caller(test, "before").Get("/who").reply.empty());
-  CHECK(Ends(world.Caller(test, "after").Get("/who").reply, "after@127.0.0.1"));
+  CHECK(world.Caller(test.port(), "before").Get("/who").reply.empty());
+  CHECK(Ends(world.Caller(test.port(), "after").Get("/who").reply, "after@127.0.0.1"));
 }
 
 TEST_CASE("wrong TLS settings are refused at the start, naming the file", "[http][tls]") {
-  World world;
+  TlsWorld world;
   world.authority.Issue({"x", {}}, world.folder.File("x.pem"), world.folder.File("x-key.pem"));
   std::ofstream(world.folder.File("empty.pem")) << "";
   struct Case {
@@ -249,7 +210,7 @@ TEST_CASE("wrong TLS settings are refused at the start, naming the file", "[http
 }
 
 TEST_CASE("allowed clients without required certificates are refused at the start", "[http][tls]") {
-  World world;
+  TlsWorld world;
   HttpServerOptions options = world.Plain();
   options.tls->allowed_clients = {"somebody"};
   HttpServer server(options);
@@ -257,7 +218,7 @@ TEST_CASE("allowed clients without required certificates are refused at the star
 }
 
 TEST_CASE("plain HTTP on the TLS port is told so", "[http][tls]") {
-  World world;
+  TlsWorld world;
   TestServer test(world.Plain());
   RawCaller caller(test.port());
   const RawReply reply = caller.Call(GetRequest("/healthz"));
@@ -266,7 +227,7 @@ TEST_CASE("plain HTTP on the TLS port is told so", "[http][tls]") {
 }
 
 TEST_CASE("handshakes that are never finished delay nobody and end", "[http][tls][attack]") {
-  World world;
+  TlsWorld world;
   HttpServerOptions options = world.Plain();
   options.first_byte_timeout = milliseconds(400);
   TestServer test(options);
@@ -275,7 +236,7 @@ TEST_CASE("handshakes that are never finished delay nobody and end", "[http][tls
     half.push_back(std::make_unique<RawCaller>(test.port()));
     REQUIRE(half.back()->Send(std::string("\x16\x03\x01\x02\x00\x01", 6)));
   }
-  CHECK(Ends(world.Caller(test).Get("/healthz").reply, "ok"));
+  CHECK(Ends(world.Caller(test.port()).Get("/healthz").reply, "ok"));
   for (const auto& caller : half) CHECK(caller->ClosedByServer());
   CHECK(test.Quiet());
   CHECK(test.server.stats().workers < 20);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -118,6 +119,63 @@ TlsCall CallOnce(SSL_CTX* context, std::uint16_t port, const std::string& path,
   return call;
 }
 
+class OpenedSocket final : public TlsSocket {
+ public:
+  OpenedSocket(Owned<SSL_CTX> context, std::uint16_t port, const std::string& protocol)
+      : context_(std::move(context)), fd_(ConnectLoopback(port)), ssl_(SSL_new(context_.get())) {
+    const std::string offer = static_cast<char>(protocol.size()) + protocol;
+    const std::vector<unsigned char> bytes(offer.begin(), offer.end());
+    SSL_set_alpn_protos(ssl_.get(), bytes.data(), static_cast<unsigned>(bytes.size()));
+    SSL_set_fd(ssl_.get(), fd_);
+    REQUIRE(SSL_connect(ssl_.get()) == 1);
+  }
+  ~OpenedSocket() override {
+    ssl_.reset();
+    ::close(fd_);
+  }
+  OpenedSocket(const OpenedSocket&) = delete;
+  OpenedSocket& operator=(const OpenedSocket&) = delete;
+
+  std::string protocol() const override {
+    const unsigned char* name = nullptr;
+    unsigned int size = 0;
+    SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+    return {name, name + size};
+  }
+  bool Send(std::string_view bytes) override {
+    return bytes.empty() || SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())) > 0;
+  }
+  std::string Receive() override {
+    std::array<char, 16 * 1024> buffer{};
+    const int got = SSL_read(ssl_.get(), buffer.data(), static_cast<int>(buffer.size()));
+    ended_ |= got <= 0 && SSL_get_error(ssl_.get(), got) != SSL_ERROR_WANT_READ;
+    return {buffer.data(), static_cast<std::size_t>(std::max(got, 0))};
+  }
+  bool ended() const override { return ended_; }
+
+ private:
+  const Owned<SSL_CTX> context_;
+  const int fd_;
+  Owned<SSL> ssl_;
+  bool ended_ = false;
+};
+
+Owned<SSL_CTX> ContextOf(const TlsCaller& caller) {
+  Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
+  // Level 0 lets this caller offer the old versions at all.
+  SSL_CTX_set_security_level(context.get(), 0);
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_VERSION);
+  if (caller.max_version != 0) SSL_CTX_set_max_proto_version(context.get(), caller.max_version);
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT);
+  if (!caller.cert_file.empty()) {
+    REQUIRE(SSL_CTX_use_certificate_file(context.get(), caller.cert_file.c_str(),
+                                         SSL_FILETYPE_PEM) == 1);
+    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), caller.key_file.c_str(), SSL_FILETYPE_PEM) ==
+            1);
+  }
+  return context;
+}
+
 }  // namespace
 
 TempFolder::TempFolder() {
@@ -172,20 +230,50 @@ void TestAuthority::Issue(const CertSpec& spec, const std::string& cert_file,
 }
 
 TlsCall TlsCaller::Get(const std::string& path, int calls) const {
-  const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
-  // Level 0 lets this caller offer the old versions at all.
-  SSL_CTX_set_security_level(context.get(), 0);
-  SSL_CTX_set_min_proto_version(context.get(), TLS1_VERSION);
-  if (max_version != 0) SSL_CTX_set_max_proto_version(context.get(), max_version);
-  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT);
-  if (!cert_file.empty()) {
-    REQUIRE(SSL_CTX_use_certificate_file(context.get(), cert_file.c_str(), SSL_FILETYPE_PEM) == 1);
-    REQUIRE(SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) == 1);
-  }
+  const Owned<SSL_CTX> context = ContextOf(*this);
   Owned<SSL_SESSION> session;
   TlsCall last;
   for (int i = 0; i < calls; ++i) last = CallOnce(context.get(), port, path, session);
   return last;
+}
+
+std::unique_ptr<TlsSocket> TlsCaller::Open(const std::string& protocol) const {
+  return std::make_unique<OpenedSocket>(ContextOf(*this), port, protocol);
+}
+
+TlsWorld::TlsWorld() {
+  authority.WriteCertificate(folder.File("ca.pem"));
+  authority.Issue({"muster", {"muster.kube-system.svc"}, true}, folder.File("cert.pem"),
+                  folder.File("key.pem"));
+}
+
+HttpServerOptions TlsWorld::Plain() const {
+  HttpServerOptions options;
+  options.tls.emplace();
+  options.tls->cert_file = folder.File("cert.pem");
+  options.tls->key_file = folder.File("key.pem");
+  options.tls->reload_interval = std::chrono::milliseconds(50);
+  return options;
+}
+
+HttpServerOptions TlsWorld::Mutual() const {
+  HttpServerOptions options = Plain();
+  options.tls->client_ca_file = folder.File("ca.pem");
+  return options;
+}
+
+void TlsWorld::IssueClient(TestAuthority& by, const CertSpec& spec, const std::string& name) {
+  by.Issue(spec, folder.File(name + ".pem"), folder.File(name + "-key.pem"));
+}
+
+TlsCaller TlsWorld::Caller(std::uint16_t port, const std::string& name) const {
+  TlsCaller caller;
+  caller.port = port;
+  if (!name.empty()) {
+    caller.cert_file = folder.File(name + ".pem");
+    caller.key_file = folder.File(name + "-key.pem");
+  }
+  return caller;
 }
 
 }  // namespace muster::extender::testing

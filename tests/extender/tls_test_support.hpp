@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "extender/http_server.hpp"
 
 namespace muster::extender::testing {
 
@@ -55,6 +58,18 @@ struct TlsCall {
   bool resumed = false;
 };
 
+// A blocking TLS connection; one thread at a time. Reads give up after half a minute.
+class TlsSocket {
+ public:
+  virtual ~TlsSocket() = default;
+  virtual std::string protocol() const = 0;  // agreed on by ALPN
+  virtual bool Send(std::string_view bytes) = 0;
+  // What comes next; empty at the end, and when nothing came in time.
+  virtual std::string Receive() = 0;
+  // The server has closed.
+  virtual bool ended() const = 0;
+};
+
 struct TlsCaller {
   std::uint16_t port = 0;
   std::string cert_file;  // empty: none
@@ -64,6 +79,22 @@ struct TlsCaller {
   // One connection, GET `path` with `Connection: close`; verifies nothing. Offers `calls` times the
   // session of the call before and returns the last.
   TlsCall Get(const std::string& path, int calls = 1) const;
+  // A connection that offers this protocol by ALPN.
+  std::unique_ptr<TlsSocket> Open(const std::string& protocol) const;
+};
+
+// One authority, a server's certificate, and clients' on request.
+struct TlsWorld {
+  TlsWorld();
+
+  HttpServerOptions Plain() const;
+  HttpServerOptions Mutual() const;
+  // A client's certificate and key, by file name.
+  void IssueClient(TestAuthority& by, const CertSpec& spec, const std::string& name);
+  TlsCaller Caller(std::uint16_t port, const std::string& name = "") const;
+
+  TempFolder folder;
+  TestAuthority authority{"test authority"};
 };
 
 }  // namespace muster::extender::testing

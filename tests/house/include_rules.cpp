@@ -22,10 +22,11 @@ struct Library {
   std::array<std::string_view, 4> rooms;
 };
 
-constexpr std::array<Library, 8> kLibraries = {{
+constexpr std::array<Library, 9> kLibraries = {{
     {"boost/", {"topology"}},
     {"catch2/", {"tests"}},
     {"httplib.h", {"kube", "extender", "tests", "bench"}},
+    {"nghttp2/", {"extender", "tests"}},
     {"openssl/", {"kube", "extender", "tests"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"kube", "extender", "tests", "bench"}},
