@@ -194,9 +194,20 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     ports_.versions.Forget(gone->uid);
   }
-  const MutexLock lock(facts_mu_);
-  for (const engine::Fact& follows : declared_.Observe(fact)) ports_.apply(follows);
-  ports_.apply(fact);
+  bool withheld = false;
+  {
+    const MutexLock lock(facts_mu_);
+    const PodGroupChoice::Told told = choice_.Observe(fact);
+    withheld = told.withheld;
+    for (const engine::Fact& one : told.facts) {
+      for (const engine::Fact& follows : declared_.Observe(one)) ports_.apply(follows);
+      ports_.apply(one);
+    }
+  }
+  if (withheld) {
+    ports_.warn("PodGroup " + std::get<cluster::PodGroup>(fact).key.ToString() +
+                " exists in more than one kind: the oldest object counts, the others are left alone");
+  }
 }
 
 cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {

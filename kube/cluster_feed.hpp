@@ -28,6 +28,7 @@
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/declared_gangs.hpp"
+#include "kube/pod_group_choice.hpp"
 #include "kube/discovery.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
@@ -111,6 +112,7 @@ class ClusterFeed {
   std::thread discovery_;
 
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
   std::unordered_map<cluster::PodGroupUid, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
 
