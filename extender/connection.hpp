@@ -96,6 +96,7 @@ class Connection {
     kWaitWritable,
     kWaitAnswer,  // only an answer or the deadline moves it
     kRequest,     // TakeRequest or Refuse; later, an answer in answers()
+    kGoOn,        // Advance again, after others had their turn
     kSucceeded,   // Successor() takes its place
     kClosed,      // destroy
   };

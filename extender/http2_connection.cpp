@@ -12,14 +12,23 @@ namespace {
 
 constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr std::size_t kWriteAtOnce = 16 * 1024;  // a TLS record
+constexpr std::size_t kReadsInARow = 16;         // before others get the worker
+// More calls than this at a time make a client open another connection.
+constexpr std::size_t kMaxStreams = 1024;
+// An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.
+constexpr std::size_t kSmallAnswer = 16 * 1024;
 
 HeadLimits LimitsOf(const HttpServerOptions& options) {
   return {options.max_header_bytes, options.max_header_lines, options.max_body_bytes};
 }
 
 // A held call keeps a worker, so more streams than workers would only be refused later.
+std::size_t MaxStreams(const HttpServerOptions& options) {
+  return std::min(options.max_workers, kMaxStreams);
+}
+
 Http2Session::Limits SessionLimits(const HttpServerOptions& options) {
-  return {.max_streams = static_cast<std::uint32_t>(options.max_workers),
+  return {.max_streams = static_cast<std::uint32_t>(MaxStreams(options)),
           .max_head = options.max_header_bytes};
 }
 
@@ -44,7 +53,7 @@ Http2Connection::Http2Connection(std::unique_ptr<Channel> channel, Caller caller
       caller_(std::move(caller)),
       shared_(shared),
       limits_(LimitsOf(shared.options)),
-      max_streams_(shared.options.max_workers),
+      max_streams_(MaxStreams(shared.options)),
       session_(SessionLimits(shared.options), *this),
       now_(now),
       idle_until_(now + shared.options.first_byte_timeout) {}
@@ -54,27 +63,31 @@ Http2Connection::~Http2Connection() {
 }
 
 // 1. Answers that came. 2. Out with everything. 3. A request for the caller of this. 4. In with
-// what has come, and again.
+// what has come, and again. 5. When it is to end: no more after what has come by now.
 Connection::Next Http2Connection::Advance(SteadyTime now, Scratch scratch) {
   now_ = now;
+  leaving_ |= shared_.draining;
+  std::size_t reads = 0;
   while (!closed_) {
     TakeAnswers();
     if (lingering_) return Linger(scratch);
-    if (shared_.draining || leaving_) {
-      leaving_ = true;
-      session_.GoAway();
-    }
     const bool flushed = Flush();
     if (closed_) break;
     if (!ready_.empty()) return Next::kRequest;
     if (!flushed) return Next::kWaitWritable;
-    if (session_.done() || (leaving_ && idle())) {
+    if (session_.done() || (session_.going_away() && idle())) {
       channel_->FinishWriting();
       lingering_ = true;
       idle_until_ = now + kLingerTime;
       continue;
     }
-    if (!Read(scratch)) return closed_ ? Next::kClosed : Next::kWaitReadable;
+    if (reads < kReadsInARow && Read(scratch)) {
+      ++reads;
+    } else if (leaving_ && !session_.going_away() && !closed_) {
+      session_.GoAway();
+    } else {
+      return closed_ ? Next::kClosed : reads < kReadsInARow ? Next::kWaitReadable : Next::kGoOn;
+    }
   }
   return Next::kClosed;
 }
@@ -125,10 +138,8 @@ IncomingRequest Http2Connection::TakeRequest() {
   ++handling_;
   ++shared_.requests;
   Uncount(open);
-  IncomingRequest request{open.head, std::move(open.body), caller_.peer, caller_.client_name,
-                          stream};
-  open.body.clear();
-  return request;
+  return {std::exchange(open.head, {}), std::exchange(open.body, {}), caller_.peer,
+          caller_.client_name, stream};
 }
 
 void Http2Connection::Refuse(const Refusal& refusal, SteadyTime now) {
@@ -151,7 +162,8 @@ void Http2Connection::TakeAnswers() {
     if (found == streams_.end()) continue;  // reset meanwhile
     // Answers that nobody takes must not pile up.
     Open& open = found->second;
-    if (!Count(open, answer.response.body.size())) {
+    const std::size_t size = answer.response.body.size();
+    if (!Count(open, size) && size > kSmallAnswer) {
       ++shared_.refused_full;
       session_.Reset(answer.stream, Http2Session::Cause::kCancelled);
       continue;
@@ -166,12 +178,13 @@ void Http2Connection::TakeAnswers() {
 void Http2Connection::Submit(Stream stream, Open& open, HttpResponse response) {
   open.phase = Phase::kAnswering;
   SetDue(stream, open, now_ + shared_.options.write_timeout);
-  session_.Submit(stream, std::move(response), open.head.method == "HEAD");
+  session_.Submit(stream, std::move(response), open.without_body);
 }
 
 void Http2Connection::RefuseStream(Stream stream, const Refusal& refusal) {
   Open& open = streams_.at(stream);
   Uncount(open);
+  open.head = {};
   std::string().swap(open.body);
   HttpResponse response = ErrorResponse(refusal.status, refusal.message);
   if (refusal.status == 503) response.headers["Retry-After"] = "1";
@@ -191,20 +204,28 @@ void Http2Connection::HeadBegan(Stream stream) {
 
 void Http2Connection::HeadCame(Stream stream, std::string_view head) {
   const auto found = streams_.find(stream);
-  if (found == streams_.end()) return;
+  if (found == streams_.end() || found->second.phase != Phase::kReceiving) return;
+  Open& open = found->second;
   std::variant<RequestHead, Refusal> parsed = ReadHead(head, limits_);
   if (const Refusal* refusal = std::get_if<Refusal>(&parsed)) {
     ++shared_.refused_bad;
     RefuseStream(stream, *refusal);
     return;
   }
-  found->second.head = std::get<RequestHead>(std::move(parsed));
   if (caller_.stranger) {
     ++shared_.refused_client;
     RefuseStream(stream, {403, "this client certificate is not on the list of allowed clients"});
     return;
   }
-  SetDue(stream, found->second, now_ + shared_.options.body_timeout);
+  if (!Count(open, head.size())) {
+    ++shared_.refused_full;
+    RefuseStream(stream, {503, "too many large requests at once, try again"});
+    return;
+  }
+  open.head = std::get<RequestHead>(std::move(parsed));
+  open.without_body = open.head.method == "HEAD";
+  if (open.head.expect_continue) session_.Continue(stream);
+  SetDue(stream, open, now_ + shared_.options.body_timeout);
 }
 
 void Http2Connection::BodyCame(Stream stream, std::string_view bytes) {

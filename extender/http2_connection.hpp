@@ -55,7 +55,8 @@ class Http2Connection final : public Connection, private Http2Session::Events {
     Phase phase = Phase::kReceiving;
     RequestHead head;
     std::string body;
-    std::size_t counted = 0;  // bytes of body or answer counted in shared_.buffered_bytes
+    bool without_body = false;  // the answer, to HEAD
+    std::size_t counted = 0;    // bytes of request or answer counted in shared_.buffered_bytes
     SteadyTime due = SteadyTime::max();
   };
   using Stream = Http2Session::Stream;
@@ -76,7 +77,8 @@ class Http2Connection final : public Connection, private Http2Session::Events {
   Next Linger(Scratch scratch);
   void ExpireStreams();
   void SetDue(Stream stream, Open& open, SteadyTime due);
-  // False, with nothing of the stream counted any more, when all connections keep too much.
+  // False, with nothing of the stream counted any more, when all connections together keep too
+  // much.
   bool Count(Open& open, std::size_t bytes);
   void Uncount(Open& open);
   bool idle() const { return streams_.empty() && handling_ == 0; }
@@ -100,7 +102,7 @@ class Http2Connection final : public Connection, private Http2Session::Events {
   std::string out_;  // pulled from the session, not yet taken by the socket
   std::size_t out_sent_ = 0;
   SteadyTime blocked_until_ = SteadyTime::max();  // by then the socket has taken out_
-  bool leaving_ = false;                          // GOAWAY is on its way
+  bool leaving_ = false;                          // GOAWAY follows
   bool lingering_ = false;                        // our side is closed
   bool closed_ = false;
 };

@@ -16,6 +16,8 @@ namespace {
 
 // Of all streams together, in multiples of one stream's.
 constexpr std::uint32_t kConnectionWindows = 4;
+// Of a head, in multiples of the limit: up to this it is refused in words.
+constexpr std::size_t kHeadsAtMost = 8;
 
 std::string_view View(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
@@ -48,6 +50,7 @@ struct Http2Session::Callbacks {
     self.method_.clear();
     self.target_.clear();
     self.fields_.clear();
+    self.head_bytes_ = 0;
     self.has_authority_ = false;
     self.has_length_ = false;
     self.events_.HeadBegan(frame->hd.stream_id);
@@ -59,8 +62,11 @@ struct Http2Session::Callbacks {
                     const std::uint8_t* value_bytes, std::size_t value_size, std::uint8_t /*flags*/,
                     void* user) {
     if (!IsRequest(frame)) return 0;  // a field behind the body
-    Of(user).TakeField(View(name_bytes, name_size), View(value_bytes, value_size));
-    return 0;
+    // A field of a few bytes may stand for thousands (HPACK): past all measure nothing more is
+    // unpacked, and the stream is reset.
+    const bool fine =
+        Of(user).TakeField(View(name_bytes, name_size), View(value_bytes, value_size));
+    return fine ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   }
 
   static int FrameReceived(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
@@ -88,6 +94,7 @@ struct Http2Session::Callbacks {
                           std::size_t size, std::uint32_t* flags, nghttp2_data_source* source,
                           void* /*user*/) {
     Body& body = *static_cast<Body*>(source->ptr);
+    MUSTER_CHECK(body.sent <= body.bytes.size());
     const std::size_t count = std::min(size, body.bytes.size() - body.sent);
     std::memcpy(data, body.bytes.data() + body.sent, count);
     body.sent += count;
@@ -114,7 +121,12 @@ Http2Session::Http2Session(const Limits& limits, Events& events)
   nghttp2_session_callbacks_set_on_frame_recv_callback(made, &Callbacks::FrameReceived);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, &Callbacks::DataChunk);
   nghttp2_session_callbacks_set_on_stream_close_callback(made, &Callbacks::StreamClosed);
-  MUSTER_CHECK(nghttp2_session_server_new(&session_, made, this) == 0);
+  nghttp2_option* option = nullptr;
+  MUSTER_CHECK(nghttp2_option_new(&option) == 0);
+  nghttp2_option_set_no_closed_streams(option, 1);  // nobody asks about those
+  const int failed = nghttp2_session_server_new2(&session_, made, this, option);
+  nghttp2_option_del(option);
+  MUSTER_CHECK(failed == 0);
 
   const std::array<nghttp2_settings_entry, 3> settings = {{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.max_streams},
@@ -130,7 +142,9 @@ Http2Session::Http2Session(const Limits& limits, Events& events)
 
 Http2Session::~Http2Session() { nghttp2_session_del(session_); }
 
-void Http2Session::TakeField(std::string_view name, std::string_view value) {
+bool Http2Session::TakeField(std::string_view name, std::string_view value) {
+  head_bytes_ += name.size() + value.size();
+  if (head_bytes_ > kHeadsAtMost * limits_.max_head) return false;
   if (name == ":method") {
     method_ = value;
   } else if (name == ":path") {
@@ -142,6 +156,7 @@ void Http2Session::TakeField(std::string_view name, std::string_view value) {
     has_length_ |= name == "content-length";
     AddField(name, value);
   }
+  return true;
 }
 
 void Http2Session::AddField(std::string_view name, std::string_view value) {
@@ -176,6 +191,14 @@ bool Http2Session::done() const {
          (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0);
 }
 
+void Http2Session::Continue(Stream stream) {
+  const std::string name = ":status";
+  const std::string value = "100";
+  const nghttp2_nv line = {Bytes(name), Bytes(value), name.size(), value.size(),
+                           NGHTTP2_NV_FLAG_NONE};
+  nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, stream, nullptr, &line, 1, nullptr);
+}
+
 void Http2Session::Submit(Stream stream, HttpResponse response, bool without_body) {
   std::vector<std::pair<std::string, std::string>> fields = {
       {":status", std::to_string(response.status)},
@@ -189,7 +212,9 @@ void Http2Session::Submit(Stream stream, HttpResponse response, bool without_bod
     if (!sound || nghttp2_check_header_value(Bytes(value), value.size()) == 0) continue;
     lines.push_back({Bytes(name), Bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE});
   }
-  Body& body = bodies_[stream];
+  const auto [at, is_new] = bodies_.try_emplace(stream);
+  MUSTER_CHECK(is_new);
+  Body& body = at->second;
   if (!without_body) body.bytes = std::move(response.body);
   nghttp2_data_provider provider{};
   provider.source.ptr = &body;

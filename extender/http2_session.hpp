@@ -47,20 +47,24 @@ class Http2Session {
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
-  // Not HTTP/2, or a flood: what Pull has then says so to the peer, and done() follows.
+  // Not HTTP/2, or a flood: done() follows, after what Pull has for the peer about it.
   void Receive(std::string_view bytes);
   // Appends what is to be sent, until `out` has at least `enough` bytes or there is no more.
   void Pull(std::string& out, std::size_t enough);
   // Nothing more will come or go.
   bool done() const;
 
-  // The whole answer to an open stream. When its request is not complete, the rest is not wanted.
+  // To a caller who waits for "100 Continue" before it sends the body.
+  void Continue(Stream stream);
+  // The whole answer to an open stream, once. When its request is not complete, the rest is not
+  // wanted.
   void Submit(Stream stream, HttpResponse response, bool without_body);
   // The stream ends without an answer. kRefused: its request was not looked at and may be repeated.
   enum class Cause { kRefused, kCancelled };
   void Reset(Stream stream, Cause cause);
   // No new streams; those that are open go on.
   void GoAway();
+  bool going_away() const { return going_away_; }
 
  private:
   struct Callbacks;  // those of nghttp2
@@ -69,7 +73,8 @@ class Http2Session {
     std::size_t sent = 0;
   };
 
-  void TakeField(std::string_view name, std::string_view value);
+  // False when it is far too much.
+  bool TakeField(std::string_view name, std::string_view value);
   void AddField(std::string_view name, std::string_view value);
   std::string HeadText() const;
 
@@ -84,6 +89,7 @@ class Http2Session {
   std::string method_;
   std::string target_;
   std::string fields_;
+  std::size_t head_bytes_ = 0;  // those left out too
   bool has_authority_ = false;
   bool has_length_ = false;
 };

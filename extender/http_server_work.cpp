@@ -135,6 +135,7 @@ void HttpServer::Impl::Settle(const Claimed& claimed, Next next) {
       table_.Park(claimed.id, Interest::kNothing);
       break;
     case Next::kRequest:
+    case Next::kGoOn:
     case Next::kSucceeded:
       table_.Park(claimed.id, Interest::kNow);
       break;

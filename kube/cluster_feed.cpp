@@ -205,8 +205,9 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
     }
   }
   if (withheld) {
-    ports_.warn("PodGroup " + std::get<cluster::PodGroup>(fact).key.ToString() +
-                " exists in more than one kind: the oldest object counts, the others are left alone");
+    ports_.warn(
+        "PodGroup " + std::get<cluster::PodGroup>(fact).key.ToString() +
+        " exists in more than one kind: the oldest object counts, the others are left alone");
   }
 }
 

@@ -17,50 +17,19 @@
 #include <vector>
 
 #include "extender/http2_connection.hpp"
+#include "memory_channel.hpp"
 
 namespace muster::extender {
 namespace {
 
 using std::chrono::milliseconds;
 using Next = Connection::Next;
+using testing::MemoryChannel;
+using testing::Wire;
 
 void Require(bool condition) {
   if (!condition) std::abort();
 }
-
-struct Wire {
-  std::string to_server;
-  std::string to_caller;
-  std::size_t room = 0;  // bytes that the caller takes at the moment
-};
-
-class MemoryChannel final : public Channel {
- public:
-  explicit MemoryChannel(Wire& wire) : wire_(wire) {}
-
-  IoResult Handshake() override { return {IoState::kDone, 0}; }
-  IoResult Read(char* data, std::size_t size) override {
-    const std::size_t count = std::min(size, wire_.to_server.size());
-    if (count == 0) return {IoState::kWantRead, 0};
-    std::memcpy(data, wire_.to_server.data(), count);
-    wire_.to_server.erase(0, count);
-    return {IoState::kDone, count};
-  }
-  IoResult Write(const char* data, std::size_t size) override {
-    const std::size_t count = std::min(size, wire_.room);
-    if (count == 0) return {IoState::kWantWrite, 0};
-    wire_.room -= count;
-    wire_.to_caller.append(data, count);
-    return {IoState::kDone, count};
-  }
-  void FinishWriting() override {}
-  std::vector<std::string> PeerNames() const override { return {}; }
-  std::string Protocol() const override { return kAlpnHttp2; }
-  int fd() const override { return -1; }
-
- private:
-  Wire& wire_;
-};
 
 // Decisions, one byte each; zeros when the input is used up.
 class Choices {
@@ -94,7 +63,7 @@ ssize_t ReadUpload(nghttp2_session* /*session*/, std::int32_t /*stream*/, std::u
 
 class World {
  public:
-  World()
+  explicit World(std::uint32_t window)
       : shared_(Options()),
         connection_(std::make_unique<Http2Connection>(std::make_unique<MemoryChannel>(wire_),
                                                       Caller{"peer", "client", false}, shared_,
@@ -103,14 +72,16 @@ class World {
     nghttp2_session_callbacks_new(&callbacks);
     nghttp2_session_client_new(&caller_, callbacks, nullptr);
     nghttp2_session_callbacks_del(callbacks);
-    nghttp2_submit_settings(caller_, NGHTTP2_FLAG_NONE, nullptr, 0);
+    const std::array<nghttp2_settings_entry, 1> settings = {
+        {{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, window}}};
+    nghttp2_submit_settings(caller_, NGHTTP2_FLAG_NONE, settings.data(), settings.size());
   }
   ~World() { nghttp2_session_del(caller_); }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   void Step(Choices& choices) {
-    constexpr int kActions = 9;
+    constexpr int kActions = 11;
     switch (choices.Byte() % kActions) {
       case 0:
       case 1:
@@ -135,6 +106,14 @@ class World {
       case 7:
         wire_.room += std::size_t{choices.Byte()} * 64;
         break;
+      case 8:
+        slow_ = choices.Byte() % 2 == 0;
+        wire_.arrived = choices.Byte();
+        break;
+      case 9:
+        nghttp2_submit_window_update(caller_, NGHTTP2_FLAG_NONE, 2 * (choices.Byte() % 16) + 1,
+                                     1 + choices.Byte() * 100);
+        break;
       default:
         shared_.draining = choices.Byte() == 1;
         break;
@@ -143,6 +122,7 @@ class World {
   }
 
   void Finish() {
+    slow_ = false;
     while (!handled_.empty()) Answer(handled_.size() - 1, 10);
     constexpr int kEnough = 1000;
     for (int i = 0; i < kEnough && !closed_; ++i) {
@@ -236,11 +216,14 @@ class World {
   void Exchange() {
     Pull();
     if (closed_) return;
+    if (!slow_) wire_.arrived = wire_.to_server.size();
     const Connection::Scratch scratch{buffer_.data(), buffer_.size()};
     Next next = now_ >= connection_->deadline() ? connection_->Expire(now_, scratch)
                                                 : connection_->Advance(now_, scratch);
-    while (next == Next::kRequest) {
-      if (handled_.size() >= 5) {
+    while (next == Next::kRequest || next == Next::kGoOn) {
+      if (next == Next::kGoOn) {
+        // Others had their turn.
+      } else if (handled_.size() >= 5) {
         connection_->Refuse({503, "busy"}, now_);
       } else {
         const IncomingRequest request = connection_->TakeRequest();
@@ -267,6 +250,7 @@ class World {
   std::vector<std::unique_ptr<Upload>> uploads_;
   std::vector<std::int32_t> handled_;
   std::array<char, 4096> buffer_{};
+  bool slow_ = false;  // what is sent arrives bit by bit
   bool closed_ = false;
 };
 
@@ -275,8 +259,8 @@ class World {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kSteps = 200;
-  muster::extender::World world;
   muster::extender::Choices choices(data, size);
+  muster::extender::World world(choices.Byte() * 10U);
   for (std::size_t i = 0; i < kSteps && choices.left(); ++i) world.Step(choices);
   world.Finish();
   return 0;

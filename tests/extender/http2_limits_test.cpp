@@ -75,6 +75,10 @@ TEST_CASE("headers are held to the limits of HTTP/1.1", "[http2][attack]") {
             .status == 415);
   CHECK(caller.Do({.headers = {{"content-type", "a"}, {"content-type", "b"}}}).status == 400);
   CHECK(test.server.stats().refused_bad == 8);
+  // Past all measure it is not even unpacked.
+  const Http2Reply huge = caller.Do({.headers = {{"x-huge", std::string(60'000, 'x')}}});
+  CHECK(huge.status == 0);
+  CHECK(huge.code != 0);
   CHECK(caller.Do({.path = "/healthz"}).status == 200);
 }
 
@@ -131,13 +135,48 @@ TEST_CASE("bodies of all requests together are limited", "[http2][attack]") {
   const std::string body(60'000, 'x');
   const Stream first =
       caller.Begin({.method = "POST", .path = "/echo", .body = body, .whole = false});
-  REQUIRE(Eventually([&] { return test.server.stats().buffered_bytes == body.size(); }));
+  REQUIRE(Eventually([&] { return test.server.stats().buffered_bytes >= body.size(); }));
   const Http2Reply refused =
       caller.Do({.method = "POST", .path = "/echo", .body = body, .whole = false});
   CHECK(refused.status == 503);
   CHECK(refused.headers.at("retry-after") == "1");
   caller.Continue(first, "end", true);
   CHECK(caller.Wait(first).body == body + "end");
+}
+
+TEST_CASE("heads count as bodies do", "[http2][attack]") {
+  const TlsWorld world;
+  HttpServerOptions options = world.Plain();
+  options.max_buffered_bytes = 20'000;
+  TestServer test(options);
+  Http2Caller caller(world.Caller(test.port()));
+  const Http2Call large = {.method = "POST",
+                           .path = "/echo",
+                           .body = "x",
+                           .headers = {{"x-large", std::string(12'000, 'x')}},
+                           .whole = false};
+  const Stream first = caller.Begin(large);
+  REQUIRE(Eventually([&] { return test.server.stats().buffered_bytes > 12'000; }));
+  CHECK(caller.Do(large).status == 503);
+  caller.Continue(first, "y", true);
+  CHECK(caller.Wait(first).body == "xy");
+  CHECK(Eventually([&] { return test.server.stats().buffered_bytes == 0; }));
+}
+
+TEST_CASE("a small answer goes out although too much is kept", "[http2][attack]") {
+  const TlsWorld world;
+  HttpServerOptions options = world.Plain();
+  options.max_buffered_bytes = 100'000;
+  TestServer test(options);
+  Http2Caller caller(world.Caller(test.port()));
+  REQUIRE(caller.Do({.path = "/healthz"}).status == 200);  // now it knows the server's window
+  const Stream held = caller.Begin({.method = "POST", .path = "/held", .body = "bound"});
+  REQUIRE(Eventually([&] { return test.gate.waiting() == 1; }));
+  caller.Begin(
+      {.method = "POST", .path = "/echo", .body = std::string(99'900, 'x'), .whole = false});
+  REQUIRE(Eventually([&] { return test.server.stats().buffered_bytes > 99'900; }));
+  test.gate.Open();
+  CHECK(caller.Wait(held).body == "bound");
 }
 
 TEST_CASE("requests beyond the workers are refused, and none of them is lost", "[http2][attack]") {

@@ -56,6 +56,20 @@ TEST_CASE("a request over HTTP/2 is answered as one over HTTP/1.1", "[http2]") {
   CHECK(test.server.stats().accepted == 1);
 }
 
+TEST_CASE("who waits for 100 Continue gets it", "[http2]") {
+  const TlsWorld world;
+  TestServer test(world.Plain());
+  Http2Caller caller(world.Caller(test.port()));
+  const Stream stream = caller.Begin(
+      {.method = "POST", .path = "/echo", .headers = {{"expect", "100-continue"}}, .whole = false});
+  CHECK(caller.Do({.path = "/healthz"}).status == 200);
+  caller.Continue(stream, "body", true);
+  const Http2Reply reply = caller.Wait(stream);
+  CHECK(reply.continued);
+  CHECK(reply.status == 200);
+  CHECK(reply.body == "body");
+}
+
 TEST_CASE("large bodies go both ways over HTTP/2", "[http2]") {
   const TlsWorld world;
   TestServer test(world.Plain());

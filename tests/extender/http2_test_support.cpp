@@ -32,6 +32,7 @@ struct Http2Caller::Callbacks {
     const std::string name = Text(name_bytes, name_size);
     const std::string value = Text(value_bytes, value_size);
     if (name == ":status") reply.status = std::atoi(value.c_str());
+    reply.continued |= reply.status == 100;
     reply.headers[name] = value;
     return 0;
   }

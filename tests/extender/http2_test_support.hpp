@@ -18,7 +18,8 @@ struct nghttp2_session;
 namespace muster::extender::testing {
 
 struct Http2Reply {
-  int status = 0;  // 0: none came
+  int status = 0;          // 0: none came
+  bool continued = false;  // "100 Continue" came before it
   std::map<std::string, std::string> headers;
   std::string body;
   bool closed = false;

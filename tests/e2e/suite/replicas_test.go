@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -156,8 +157,14 @@ func TestALeaderThatWasPausedAndComesBackChangesNothing(t *testing.T) {
 	pause := leader.proxy.Add(proxy.Fault{Match: proxy.Bind.In(e.ns), Skip: 2, Before: leader.Process.Pause, Drop: true})
 	e.add(g)
 	e.reached(pause, 30*time.Second)
-	// kube-scheduler waits for answers from the paused one until httpTimeout, so the new leader may not be asked about the
-	// rest in time; then it takes back the part that is bound, 60 s after it took over.
+	e.eventually(10*time.Second, "two of eight are bound", func() error {
+		if n := e.bound(g); n != 2 {
+			return errorf("%d are bound", n)
+		}
+		return nil
+	})
+	// kube-scheduler waits for answers from the paused one until its pings find out, or httpTimeout ends, so the new leader
+	// may not be asked about the rest in time; then it takes back the part that is bound, 60 s after it took over.
 	e.auditor.Allow(g.Key(), leaseDuration+partialDeadline)
 	e.eventually(takeover, "the gang is whole or holds nothing", func() error {
 		if n := e.bound(g); n > 0 && n < g.Members {
@@ -211,8 +218,12 @@ func samePlacesAs(now, want []corev1.Pod) error {
 	for i := range now {
 		if now[i].UID != want[i].UID || now[i].Spec.NodeName != want[i].Spec.NodeName ||
 			now[i].Annotations["muster.dev/gpus"] != want[i].Annotations["muster.dev/gpus"] {
-			return errorf("%s has changed", now[i].Name)
+			return errorf("%s has changed: from %s to %s", now[i].Name, placeOf(want[i]), placeOf(now[i]))
 		}
 	}
 	return nil
+}
+
+func placeOf(pod corev1.Pod) string {
+	return fmt.Sprintf("node %q, GPUs %q, UID %s", pod.Spec.NodeName, pod.Annotations["muster.dev/gpus"], pod.UID)
 }
