@@ -24,7 +24,8 @@ struct HeadLimits {
   std::uint64_t max_body = 4 * 1024 * 1024;
 };
 
-// Why a request is refused, in words for its sender. Over HTTP/1.1 the connection is closed after it.
+// Why a request is refused, in words for its sender. Over HTTP/1.1 the connection is closed after
+// it.
 struct Refusal {
   int status = 400;
   std::string message;
