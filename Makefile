@@ -55,7 +55,7 @@ lint: lint-deps ## clang-format, clang-tidy, and clang's proof of the locking
 check: deps ## the tests without progress lines: cmake --workflow --preset check
 	cmake --workflow --preset check
 
-asan: deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: lint-deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call BUILD,asan)
 	$(call CTEST,asan)
 
@@ -64,7 +64,7 @@ tsan: deps ## the tests under ThreadSanitizer
 	$(call CTEST,tsan)
 
 fuzz: lint-deps ## every fuzz target for one minute (make fuzz SECONDS_EACH=600 for longer)
-	$(call BUILD,fuzz)
+	$(call BUILD,asan)
 	@SECONDS_EACH=$(SECONDS_EACH) .ci/fuzz
 
 clean: ## remove every build folder

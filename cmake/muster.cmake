@@ -15,6 +15,9 @@ if(MUSTER_SANITIZE)
   target_compile_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(muster_flags INTERFACE -fsanitize=${MUSTER_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(muster_flags INTERFACE -fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitizer_ignorelist.txt)
+  endif()
 endif()
 target_link_libraries(muster_flags INTERFACE Threads::Threads)
 

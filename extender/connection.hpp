@@ -49,6 +49,15 @@ struct HttpShared {
   std::atomic<std::uint64_t> certificate_reloads = 0;
 };
 
+inline HeadLimits HeadLimitsOf(const HttpServerOptions& options) {
+  return {options.max_header_bytes, options.max_header_lines, options.max_body_bytes};
+}
+
+inline Refusal StrangerRefused() {
+  return {403, "this client certificate is not on the list of allowed clients"};
+}
+inline Refusal TooMuchKept() { return {503, "too many large requests at once, try again"}; }
+
 // Who is at the other end, as far as the handshake told.
 struct Caller {
   std::string peer;         // IP address

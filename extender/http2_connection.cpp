@@ -18,10 +18,6 @@ constexpr std::size_t kMaxStreams = 1024;
 // An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.
 constexpr std::size_t kSmallAnswer = 16 * 1024;
 
-HeadLimits LimitsOf(const HttpServerOptions& options) {
-  return {options.max_header_bytes, options.max_header_lines, options.max_body_bytes};
-}
-
 // A held call keeps a worker, so more streams than workers would only be refused later.
 std::size_t MaxStreams(const HttpServerOptions& options) {
   return std::min(options.max_workers, kMaxStreams);
@@ -52,7 +48,7 @@ Http2Connection::Http2Connection(std::unique_ptr<Channel> channel, Caller caller
     : channel_(std::move(channel)),
       caller_(std::move(caller)),
       shared_(shared),
-      limits_(LimitsOf(shared.options)),
+      limits_(HeadLimitsOf(shared.options)),
       max_streams_(MaxStreams(shared.options)),
       session_(SessionLimits(shared.options), *this),
       now_(now),
@@ -214,12 +210,12 @@ void Http2Connection::HeadCame(Stream stream, std::string_view head) {
   }
   if (caller_.stranger) {
     ++shared_.refused_client;
-    RefuseStream(stream, {403, "this client certificate is not on the list of allowed clients"});
+    RefuseStream(stream, StrangerRefused());
     return;
   }
   if (!Count(open, head.size())) {
     ++shared_.refused_full;
-    RefuseStream(stream, {503, "too many large requests at once, try again"});
+    RefuseStream(stream, TooMuchKept());
     return;
   }
   open.head = std::get<RequestHead>(std::move(parsed));
@@ -240,7 +236,7 @@ void Http2Connection::BodyCame(Stream stream, std::string_view bytes) {
   }
   if (!Count(open, bytes.size())) {
     ++shared_.refused_full;
-    RefuseStream(stream, {503, "too many large requests at once, try again"});
+    RefuseStream(stream, TooMuchKept());
     return;
   }
   open.body.append(bytes);

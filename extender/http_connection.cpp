@@ -23,17 +23,13 @@ void Shrink(std::string& buffer) {
   if (buffer.capacity() > kKeepCapacity) std::string(buffer).swap(buffer);
 }
 
-HeadLimits LimitsOf(const HttpServerOptions& options) {
-  return {options.max_header_bytes, options.max_header_lines, options.max_body_bytes};
-}
-
 }  // namespace
 
 HttpConnection::HttpConnection(std::unique_ptr<Channel> channel, std::string peer,
                                HttpShared& shared, SteadyTime now)
     : channel_(std::move(channel)),
       shared_(shared),
-      limits_(LimitsOf(shared.options)),
+      limits_(HeadLimitsOf(shared.options)),
       state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
       deadline_(now + shared.options.first_byte_timeout),
       caller_{std::move(peer), "", false},
@@ -150,7 +146,7 @@ bool HttpConnection::FinishHead(SteadyTime now) {
   head_ = std::get<RequestHead>(std::move(parsed));
   if (caller_.stranger) {
     ++shared_.refused_client;
-    Refuse({403, "this client certificate is not on the list of allowed clients"}, now);
+    Refuse(StrangerRefused(), now);
     return true;
   }
   deadline_ = now + shared_.options.body_timeout;
@@ -175,7 +171,7 @@ bool HttpConnection::StepBody(SteadyTime now, Scratch scratch) {
   }
   if (!CountBuffered(arrived.size())) {
     ++shared_.refused_full;
-    Refuse({503, "too many large requests at once, try again"}, now);
+    Refuse(TooMuchKept(), now);
     return true;
   }
   body_.append(arrived);
