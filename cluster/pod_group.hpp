@@ -27,6 +27,7 @@ struct PodGroup {
   Time created;                    // creationTimestamp, milliseconds since 1970
   int64_t resource_version = 0;    // 0: not known
   std::string defect;              // why the object is malformed; empty: fine
+  bool declared = false;           // by what its pods say: there is no object
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -78,7 +78,7 @@ struct PatchGang {
   int64_t succeeded = 0;
   int64_t failed = 0;
 };
-// An Event on the PodGroup (or on the pod of a gang of one). No outcome is waited for.
+// An Event on the PodGroup, or on the first pod of a gang that has none. No outcome is waited for.
 struct EmitEvent {
   cluster::ObjectKey key;
   std::string uid;

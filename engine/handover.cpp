@@ -192,7 +192,9 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
   gang.published_done = {gang.tally.bound + gang.tally.succeeded + gang.tally.failed,
                          gang.tally.succeeded};
   const std::string message = Describe(gang.reason);
-  if (!gang.id.solo && !gang.group_uid.empty()) {
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  const bool object = group != nullptr && !group->declared;
+  if (object) {
     progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
                                              ToString(gang.state), ToString(gang.reason.code),
                                              message, gang.tally.bound, gang.tally.succeeded,
@@ -201,12 +203,24 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
   const bool tell =
       gang.id.solo ? Warns(gang.state) : Warns(gang.state) || gang.state == GangState::kRunning;
   if (!state_changed || !tell) return;
-  const std::string uid = gang.id.solo ? gang.members.begin()->first.text() : gang.group_uid;
-  if (uid.empty()) return;
   const bool running = gang.state == GangState::kRunning;
-  progress_.actions.emplace_back(EmitEvent{
-      gang.id.key, uid, gang.id.solo, !running, std::string("Gang") + ToString(gang.state),
-      running ? std::to_string(gang.tally.bound) + " members are bound" : message});
+  EmitEvent event{gang.id.key,
+                  gang.group_uid,
+                  !object,
+                  !running,
+                  std::string("Gang") + ToString(gang.state),
+                  running ? std::to_string(gang.tally.bound) + " members are bound" : message};
+  if (!object) {
+    // Without an object the first member speaks for all.
+    const auto first = std::min_element(
+        gang.members.begin(), gang.members.end(),
+        [](const auto& a, const auto& b) { return a.second.key.name < b.second.key.name; });
+    if (first == gang.members.end()) return;
+    event.key = first->second.key;
+    event.uid = first->first.text();
+    if (!gang.id.solo) event.message = "gang " + gang.id.key.ToString() + ": " + event.message;
+  }
+  progress_.actions.emplace_back(std::move(event));
 }
 
 }  // namespace muster::engine

@@ -121,9 +121,7 @@ int64_t Scheduler::Core::Need(const Gang& gang, bool with_plans) const {
 }
 
 Reason Scheduler::Core::Defect(const Gang& gang) const {
-  if (!gang.id.solo) {
-    const PodGroup* group = state_.FindPodGroup(gang.id.key);
-    if (group == nullptr) return {};
+  if (const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key)) {
     const auto invalid = [&](std::string what) {
       return Because(ReasonCode::kInvalidPodGroup, 0, 0, std::move(what));
     };

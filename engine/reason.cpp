@@ -24,18 +24,21 @@ constexpr std::array<Names, 28> kNames = {{
     {ReasonCode::kStalePicture, "StalePicture",
      "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
-     "GPUs are free on nodes it may use"},
+     "GPUs were free on nodes it may use at its last try"},
     {ReasonCode::kFragmented, "Fragmented",
-     "enough free GPUs, but not together on nodes as its members need them", "members find a node"},
-    {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU", "members find a node"},
+     "enough free GPUs, but not together on nodes as its members need them",
+     "members found a node at its last try"},
+    {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU",
+     "members found a node at its last try"},
     {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory",
-     "members find a node"},
+     "members found a node at its last try"},
     {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may",
-     "members find a node"},
+     "members found a node at its last try"},
     {ReasonCode::kNoMatchingNode, "NoMatchingNode",
-     "too few nodes match its node selector, affinity and tolerations", "members find a node"},
+     "too few nodes match its node selector, affinity and tolerations",
+     "members found a node at its last try"},
     {ReasonCode::kNodesUnavailable, "NodesUnavailable",
-     "nodes it could use are cordoned or not ready", "members find a node"},
+     "nodes it could use are cordoned or not ready", "members found a node at its last try"},
     {ReasonCode::kBlockedByOrder, "BlockedByOrder", "order is strict and another gang goes first",
      ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
@@ -56,7 +59,7 @@ constexpr std::array<Names, 28> kNames = {{
      "the policy does not let this namespace have gangs", ""},
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
     {ReasonCode::kNeverFits, "NeverFits", "it would not fit this cluster even if it were empty",
-     "members find a node"},
+     ""},
 }};
 
 const Names& Find(ReasonCode code) {
@@ -142,6 +145,9 @@ Reason FromShortage(const policy::Shortage& shortage) {
   }
   if (best == nullptr) best = losses[0].nodes > 0 ? &losses[0] : &losses[1];
   reason.code = best->code;
+  if (reason.code == ReasonCode::kFragmented) {
+    reason.detail = "the next one wants " + Gpus(shortage.pod_gpu_milli) + " GPUs on one node";
+  }
   return reason;
 }
 

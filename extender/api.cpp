@@ -141,7 +141,8 @@ HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
   const auto name = request.query.find("name");
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
-  const Result<std::vector<ManifestObject>> objects = ReadManifests(request.body, file);
+  const Result<std::vector<ManifestObject>> objects =
+      ReadManifests(request.body, file, Malformed::kRefused);
   if (!objects.ok()) return Failed(objects.error());
   if (objects->empty()) {
     return Failed({Code::kInvalidArgument, "expected at least one object, found none", file});

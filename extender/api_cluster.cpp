@@ -198,27 +198,12 @@ void ApiCluster::End() {
 }
 
 void ApiCluster::Publish(const engine::PatchGang& gang) {
-  if (kube::IsDeclared(gang.uid)) return;  // there is no object to say it on
   statuses_->Want(gang, kube::ReadClocks().steady);
   status_thread_->Poke();
 }
 
-// Where only pods speak of a gang, one of them is described with what happens to it.
-engine::EmitEvent ApiCluster::Addressed(const engine::EmitEvent& event) const {
-  engine::EmitEvent addressed = event;
-  const cluster::PodGroupUid uid(event.uid);
-  if (event.on_pod || !kube::IsDeclared(uid)) return addressed;
-  if (const std::optional<engine::PodRef> pod = feed_->Spokesman(event.key, uid)) {
-    addressed.on_pod = true;
-    addressed.key = pod->key;
-    addressed.uid = pod->uid.text();
-    addressed.message = "gang " + event.key.ToString() + ": " + event.message;
-  }
-  return addressed;
-}
-
 void ApiCluster::Publish(const engine::EmitEvent& event) {
-  events_->Record(Addressed(event), kube::ReadClocks());
+  events_->Record(event, kube::ReadClocks());
   event_thread_->Poke();
 }
 

@@ -76,7 +76,6 @@ class ApiCluster final : public engine::ActionPort {
   bool MayWrite() const { return leading_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
-  engine::EmitEvent Addressed(const engine::EmitEvent& event) const;
   void Warn(const std::string& what) const;
 
   const Options options_;

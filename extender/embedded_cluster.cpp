@@ -45,7 +45,10 @@ EmbeddedCluster::EmbeddedCluster(Options options)
   informer_ = std::make_unique<sim::Informer>(
       loop_, api_, kWatched, sim::WatchFaults(), options_.api.seed,
       [this](const sim::WatchEvent& event) {
-        if (const std::optional<engine::Fact> fact = FactOf(event)) options_.apply(*fact);
+        const std::optional<engine::Fact> fact = FactOf(event);
+        if (!fact) return;
+        for (const engine::Fact& follows : declared_.Observe(*fact)) options_.apply(follows);
+        options_.apply(*fact);
       },
       [] {});
   extender_ = options_.extender([this](Task task) { Post(std::move(task)); });

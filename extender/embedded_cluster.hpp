@@ -18,6 +18,7 @@
 #include "cluster/units.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
+#include "kube/declared_gangs.hpp"
 #include "sim/api_actions.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
@@ -87,6 +88,7 @@ class EmbeddedCluster final : public engine::ActionPort {
   std::unique_ptr<sim::Kubelet> kubelet_;
   std::unique_ptr<sim::JobController> jobs_;
   std::unique_ptr<sim::ApiActions> actions_;
+  kube::DeclaredGangs declared_;
   std::unique_ptr<sim::Informer> informer_;
 };
 

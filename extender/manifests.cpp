@@ -1,6 +1,7 @@
 #include "extender/manifests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -65,11 +66,46 @@ Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
 struct Source {
   const std::string& json;
   const YamlNode& tree;
+  Malformed malformed;
 };
+
+// A defect reads "place: what is wrong".
+Status CheckDefect(const std::string& defect, Malformed malformed) {
+  if (defect.empty() || malformed == Malformed::kKept) return Ok{};
+  const std::size_t colon = defect.find(": ");
+  if (colon == std::string::npos) return Error{Code::kInvalidArgument, defect, ""};
+  return Error{Code::kInvalidArgument, defect.substr(colon + 2), defect.substr(0, colon)};
+}
+
+// Of the kinds of PodGroup, the one whose schema is known whole.
+Status CheckFields(const YamlNode& group) {
+  constexpr std::array<std::string_view, 3> kFields = {"minMember", "minResources",
+                                                       "scheduleTimeoutSeconds"};
+  const YamlNode* spec = group.Find("spec");
+  if (spec == nullptr || TextAt(group, "apiVersion") != "scheduling.x-k8s.io/v1alpha1") return Ok{};
+  for (const config::YamlEntry& entry : spec->entries) {
+    if (std::find(kFields.begin(), kFields.end(), entry.key) != kFields.end()) continue;
+    return Error{Code::kInvalidArgument,
+                 "unknown field, expected minMember, minResources or scheduleTimeoutSeconds",
+                 "spec." + entry.key};
+  }
+  return Ok{};
+}
+
+Result<ManifestObject> ReadPodGroup(const Source& source) {
+  Result<cluster::PodGroup> group = kube::DecodePodGroup(source.json, kManifest);
+  if (!group.ok()) return group.error();
+  if (Status fine = CheckDefect(group->defect, source.malformed); !fine.ok()) return fine.error();
+  if (source.malformed == Malformed::kRefused) {
+    if (Status fine = CheckFields(source.tree); !fine.ok()) return fine.error();
+  }
+  return ManifestObject(*std::move(group));
+}
 
 Result<ManifestObject> ReadPod(const Source& source) {
   Result<cluster::Pod> pod = kube::DecodePod(source.json, kManifest);
   if (!pod.ok()) return pod.error();
+  if (Status fine = CheckDefect(pod->defect, source.malformed); !fine.ok()) return fine.error();
   sim::PodRecord record;
   record.pod = *std::move(pod);
   if (Status added = AddSimulated(source.tree, record); !added.ok()) return added.error();
@@ -79,6 +115,7 @@ Result<ManifestObject> ReadPod(const Source& source) {
 Result<ManifestObject> ReadJob(const Source& source) {
   Result<kube::Job> job = kube::DecodeJob(source.json, kManifest);
   if (!job.ok()) return job.error();
+  if (Status fine = CheckDefect(job->pod.defect, source.malformed); !fine.ok()) return fine.error();
   sim::JobRecord record;
   record.key = job->key;
   record.parallelism = job->suspend ? 0 : job->parallelism;
@@ -103,11 +140,7 @@ Result<ManifestObject> ReadOne(const Source& source) {
     if (!node.ok()) return node.error();
     return ManifestObject(std::move(node->node));
   }
-  if (kind == "PodGroup") {
-    Result<cluster::PodGroup> group = kube::DecodePodGroup(source.json, kManifest);
-    if (!group.ok()) return group.error();
-    return ManifestObject(*std::move(group));
-  }
+  if (kind == "PodGroup") return ReadPodGroup(source);
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
   return Error{Code::kInvalidArgument,
@@ -143,8 +176,11 @@ Error WithoutKind(Error error, const std::string& kind) {
   return error;
 }
 
-Status ReadDocument(const config::ManifestDocument& document, std::vector<ManifestObject>& out) {
+Status ReadDocument(const config::ManifestDocument& document, Malformed malformed,
+                    std::vector<ManifestObject>& out) {
   const auto read = [&](const Source& source, const std::string& path) -> Status {
+    // There are no Namespaces to be made here, and files for real clusters have them.
+    if (TextAt(source.tree, "kind") == "Namespace") return Ok{};
     const auto located = [&](const Error& error) {
       return document.Locate(path.empty() ? error : error.At(path));
     };
@@ -155,27 +191,27 @@ Status ReadDocument(const config::ManifestDocument& document, std::vector<Manife
     return Ok{};
   };
   const YamlNode& root = document.source();
-  if (document.kind() != "List") return read({document.json(), root}, "");
+  if (document.kind() != "List") return read({document.json(), root, malformed}, "");
   const YamlNode* items = root.Find("items");
   if (items == nullptr) return Ok{};
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
     if (!json.ok()) return json.error();
-    Status done = read({*json, items->items[i]}, "items[" + std::to_string(i) + "]");
+    Status done = read({*json, items->items[i], malformed}, "items[" + std::to_string(i) + "]");
     if (!done.ok()) return done;
   }
   return Ok{};
 }
 
 Result<std::vector<ManifestObject>> ReadDocuments(
-    Result<std::vector<config::ManifestDocument>> parsed) {
+    Result<std::vector<config::ManifestDocument>> parsed, Malformed malformed) {
   if (!parsed.ok()) return parsed.error();
   const Result<std::vector<config::ManifestDocument>> documents =
       config::ExpandNodePools(*std::move(parsed));
   if (!documents.ok()) return documents.error();
   std::vector<ManifestObject> objects;
   for (const config::ManifestDocument& document : *documents) {
-    if (Status read = ReadDocument(document, objects); !read.ok()) return read.error();
+    if (Status read = ReadDocument(document, malformed, objects); !read.ok()) return read.error();
   }
   return objects;
 }
@@ -270,12 +306,13 @@ ObjectKey KeyOf(const ManifestObject& object) {
 }
 
 Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
-                                                  const std::string& file_name) {
-  return ReadDocuments(config::ParseManifests(text, file_name));
+                                                  const std::string& file_name,
+                                                  Malformed malformed) {
+  return ReadDocuments(config::ParseManifests(text, file_name), malformed);
 }
 
-Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path) {
-  return ReadDocuments(config::ParseManifestFile(path));
+Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path, Malformed malformed) {
+  return ReadDocuments(config::ParseManifestFile(path), malformed);
 }
 
 std::vector<ManifestObject> DefaultCluster() {

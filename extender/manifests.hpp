@@ -29,11 +29,17 @@ const char* KindOf(const ManifestObject& object);
 // Namespace (empty for a node) and name.
 cluster::ObjectKey KeyOf(const ManifestObject& object);
 
+// What to do with an object that can be told apart and is malformed otherwise. On a cluster it
+// exists, waits and says why (kept); what a user hands in here need not come to exist (refused).
+enum class Malformed { kKept, kRefused };
+
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
 // line, column and field.
 cluster::Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
-                                                           const std::string& file_name);
-cluster::Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path);
+                                                           const std::string& file_name,
+                                                           Malformed malformed);
+cluster::Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path,
+                                                              Malformed malformed);
 // 16 nodes of 8 GPUs.
 std::vector<ManifestObject> DefaultCluster();
 

@@ -253,7 +253,8 @@ Status Service::Impl::StartEmbeddedCluster() {
   const Result<HttpClientOptions> client = SchedulerClient();
   if (!client.ok()) return client.error();
   const Result<std::vector<ManifestObject>> objects =
-      options_.cluster_file.empty() ? DefaultCluster() : ReadManifestFile(options_.cluster_file);
+      options_.cluster_file.empty() ? DefaultCluster()
+                                    : ReadManifestFile(options_.cluster_file, Malformed::kRefused);
   if (!objects.ok()) return objects.error();
 
   EmbeddedCluster::Options options;

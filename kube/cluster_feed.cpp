@@ -182,12 +182,6 @@ std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUi
   return found->second;
 }
 
-std::optional<engine::PodRef> ClusterFeed::Spokesman(const cluster::ObjectKey& gang,
-                                                     const cluster::PodGroupUid& uid) const {
-  const MutexLock lock(facts_mu_);
-  return declared_.Spokesman(gang, uid);
-}
-
 void ClusterFeed::Apply(const engine::Fact& fact) {
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
     ports_.versions.Note(pod->uid, pod->resource_version);

@@ -81,9 +81,6 @@ class ClusterFeed {
   std::vector<FeedHealth> Health() const;  // ordered by resource
   // As what a PodGroup is served; nothing when there is no such object.
   std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
-  // See DeclaredGangs.
-  std::optional<engine::PodRef> Spokesman(const cluster::ObjectKey& gang,
-                                          const cluster::PodGroupUid& uid) const;
 
  private:
   struct Reader {

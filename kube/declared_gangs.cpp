@@ -7,10 +7,6 @@ namespace muster::kube {
 using cluster::ObjectKey;
 using engine::Fact;
 
-bool IsDeclared(const cluster::PodGroupUid& uid) {
-  return uid.text().starts_with(kDeclaredUidPrefix);
-}
-
 std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
   std::vector<Fact> facts;
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
@@ -27,17 +23,6 @@ std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
     ForgetObject(unserved->uid, facts);
   }
   return facts;
-}
-
-std::optional<engine::PodRef> DeclaredGangs::Spokesman(const ObjectKey& key,
-                                                       const cluster::PodGroupUid& uid) const {
-  const auto found = gangs_.find(key);
-  if (found == gangs_.end() || found->second.told != uid) return std::nullopt;
-  const auto& members = found->second.members;
-  const auto first =
-      std::min_element(members.begin(), members.end(),
-                       [](const auto& a, const auto& b) { return a.second.name < b.second.name; });
-  return engine::PodRef{{key.ns, first->second.name}, first->first};
 }
 
 void DeclaredGangs::ForgetObject(const cluster::PodGroupUid& uid, std::vector<Fact>& facts) {
@@ -62,7 +47,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts
     gang_of_.emplace(pod.uid, key);
   }
   Member& member = gangs_[key].members[pod.uid];
-  const Member now{pod.key.name, pod.declared_min_member, pod.created};
+  const Member now{pod.declared_min_member, pod.created};
   if (member == now) return;
   member = now;
   Tell(key, facts);
@@ -94,6 +79,7 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   cluster::PodGroup group;
   group.uid = gang.told;
   group.key = key;
+  group.declared = true;
   const Member& first = gang.members.begin()->second;
   group.min_member = first.min_member;
   group.created = first.created;

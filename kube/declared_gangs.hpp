@@ -4,34 +4,26 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "cluster/ids.hpp"
-#include "engine/actions.hpp"
 #include "engine/facts.hpp"
 
 namespace muster::kube {
 
 // The UID of a PodGroup that is none of the API server's begins so.
 inline constexpr const char* kDeclaredUidPrefix = "declared/";
-bool IsDeclared(const cluster::PodGroupUid& uid);
 
 class DeclaredGangs {
  public:
   // The facts about declared PodGroups that follow from `fact`, to be told before it.
   std::vector<engine::Fact> Observe(const engine::Fact& fact);
-  // The pod on which to say what there is to say about such a group, as there is no object: the
-  // first by name. Nothing: the group is not told of (any more).
-  std::optional<engine::PodRef> Spokesman(const cluster::ObjectKey& key,
-                                          const cluster::PodGroupUid& uid) const;
 
  private:
   struct Member {
-    std::string name;
     int64_t min_member = 0;
     cluster::Time created;
     auto operator<=>(const Member&) const = default;

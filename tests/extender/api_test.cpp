@@ -98,6 +98,52 @@ TEST_CASE("a submission is accepted whole or refused with the place of what is w
   CHECK(test.StateOf("b").empty());
 }
 
+TEST_CASE("what could never become a gang is refused with its place", "[api]") {
+  const std::string group =
+      "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g}\nspec: ";
+  const auto pod = [](const std::string& metadata, const std::string& limits) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, " + metadata +
+           "}\nspec: {containers: [{name: main, resources: {limits: " + limits + "}}]}\n";
+  };
+  struct Case {
+    std::string yaml;
+    std::string want;
+  };
+  const auto [yaml, want] = GENERATE_COPY(values<Case>({
+      {group + "{minMembers: 2}\n", "manifest:4:20: spec.minMembers: unknown field"},
+      {group + "{minMember: two}\n", "manifest:4:19: spec.minMember: expected"},
+      {pod("namespace: default", "{nvidia.com/gpu: -1}"), "manifest:4:"},
+      {pod("namespace: default", "{cpu: 4x}"), "manifest:4:"},
+      {pod("labels: {scheduling.x-k8s.io/pod-group: g}, annotations: {muster.dev/min-member: "
+           "three}",
+           "{nvidia.com/gpu: 1}"),
+       "manifest:3:"},
+  }));
+  TestService test;
+  const HttpReply reply = test.Post("/v1/manifests", yaml);
+  INFO(reply.body);
+  CHECK(reply.status == 400);
+  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+}
+
+TEST_CASE("a gang that only its pods speak of starts whole", "[api]") {
+  TestService test;
+  const auto pod = [](const std::string& name) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", labels: {scheduling.x-k8s.io/pod-group: g}, "
+           "annotations: {muster.dev/min-member: \"2\"}}\n"
+           "spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]}\n";
+  };
+  test.Submit("apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n---\n" + pod("a"));
+  REQUIRE(test.Reaches("g", "Forming"));
+  CHECK(Eventually([&] {
+    return test.Get("/v1/objects/events").body.find("gang default/g: not all members exist") !=
+           std::string::npos;
+  }));
+  test.Submit(pod("b"));
+  CHECK(test.Reaches("g", "Running"));
+}
+
 TEST_CASE("names that Kubernetes would refuse are refused with their place", "[api]") {
   struct Case {
     std::string metadata;  // of a Pod, on the third line

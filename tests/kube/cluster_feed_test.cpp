@@ -182,11 +182,12 @@ class World {
     }
     if (const auto* pod = std::get_if<cluster::Pod>(&fact)) line = "pod " + pod->key.ToString();
     if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
-      line = std::string(IsDeclared(group->uid) ? "declared gang " : "podgroup ") +
-             group->key.ToString() + " of " + std::to_string(group->min_member);
+      line = std::string(group->declared ? "declared gang " : "podgroup ") + group->key.ToString() +
+             " of " + std::to_string(group->min_member);
     }
     if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
-      line = IsDeclared(gone->uid) ? "declared gang removed" : "podgroup removed";
+      line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
+                                                              : "podgroup removed";
     }
     if (const auto* silence = std::get_if<engine::Silence>(&fact)) {
       line = "silence [" + silence->resources + "]";

@@ -69,28 +69,6 @@ TEST_CASE("pods that disagree make the gang invalid until they agree", "[kube][d
   CHECK(Told(gangs, Pod("a", 3)) == "n/g needs 3;");
 }
 
-TEST_CASE("what there is to say about a gang of pods alone is said on its first pod",
-          "[kube][declared]") {
-  DeclaredGangs gangs;
-  const cluster::ObjectKey key{"n", "g"};
-  const cluster::PodGroupUid uid("declared/n/g/1");
-  CHECK_FALSE(gangs.Spokesman(key, uid));
-  Told(gangs, Pod("b", 2));
-  CHECK(gangs.Spokesman(key, uid)->key.ToString() == "n/b");
-  Told(gangs, Pod("a", 2));
-  CHECK(gangs.Spokesman(key, uid)->key.ToString() == "n/a");
-  CHECK(gangs.Spokesman(key, uid)->uid == cluster::PodUid("a"));
-  Told(gangs, engine::PodRemoved{cluster::PodUid("a")});
-  CHECK(gangs.Spokesman(key, uid)->key.ToString() == "n/b");
-  CHECK_FALSE(gangs.Spokesman(key, cluster::PodGroupUid("declared/n/g/2")));
-
-  cluster::PodGroup object;
-  object.uid = cluster::PodGroupUid("o");
-  object.key = key;
-  Told(gangs, object);
-  CHECK_FALSE(gangs.Spokesman(key, uid));
-}
-
 TEST_CASE("a PodGroup object goes before what pods say", "[kube][declared]") {
   DeclaredGangs gangs;
   cluster::PodGroup object;

@@ -162,7 +162,8 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
 void Script::SetFaults() { world().muster()->SetFaults(faults_); }
 
 Status Script::Apply(const std::string& file) {
-  const auto objects = extender::ReadManifestFile((folder_ / file).string());
+  const auto objects =
+      extender::ReadManifestFile((folder_ / file).string(), extender::Malformed::kKept);
   if (!objects.ok()) return objects.error();
   return extender::CreateObjects(world().api(), *objects);
 }

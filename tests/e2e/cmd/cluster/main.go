@@ -55,8 +55,14 @@ func fail(err error) {
 }
 
 func up(root, dir string) error {
-	if files, err := filepath.Glob(filepath.Join(dir, "*.pid")); err != nil || len(files) > 0 {
-		return fmt.Errorf("a cluster is up, or was not ended; make cluster-down first (%s, %v)", dir, err)
+	files, err := filepath.Glob(filepath.Join(dir, "*.pid"))
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		fmt.Println("a cluster is up already, or was not ended; make cluster-down ends it")
+		introduce(root, dir)
+		return nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
