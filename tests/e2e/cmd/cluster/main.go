@@ -69,7 +69,7 @@ func up(root, dir string) error {
 	}
 	begin := time.Now()
 	say := func(what string) { fmt.Printf("%5.1f s  %s\n", time.Since(begin).Seconds(), what) }
-	err := start(dir, say)
+	err = start(dir, say)
 	if err != nil {
 		_, _ = process.StopRecorded(dir, stopGrace) // what did start
 		return fmt.Errorf("%w\nlogs: %s", err, dir)
