@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -96,7 +95,7 @@ struct Http2Session::Callbacks {
     Body& body = *static_cast<Body*>(source->ptr);
     MUSTER_CHECK(body.sent <= body.bytes.size());
     const std::size_t count = std::min(size, body.bytes.size() - body.sent);
-    std::memcpy(data, body.bytes.data() + body.sent, count);
+    body.bytes.copy(reinterpret_cast<char*>(data), count, body.sent);
     body.sent += count;
     if (body.sent == body.bytes.size()) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;

@@ -222,7 +222,10 @@ TEST_CASE("get, submit and explain work against a running service", "[api][cli]"
     return out.str() + err.str();
   };
   CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
-  CHECK_THAT(run({"get", "nodes"}, kExitOk), Catch::Contains("node-07"));
+  // They come to be known one by one.
+  CHECK(Eventually([&] {
+    return run({"get", "nodes"}, kExitOk).find("node-15") != std::string::npos;
+  }));
   test.Submit(GangYaml("train", 2, 8));
   REQUIRE(test.Reaches("train", "Running"));
   CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
