@@ -27,13 +27,6 @@ std::uint8_t* Bytes(const std::string& text) {
   return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 struct Http2Session::Callbacks {
@@ -203,7 +196,8 @@ void Http2Session::Submit(Stream stream, HttpResponse response, bool without_bod
       {":status", std::to_string(response.status)},
       {"content-type", response.content_type},
       {"content-length", std::to_string(response.body.size())}};
-  for (auto& [name, value] : response.headers) fields.emplace_back(Lower(name), std::move(value));
+  for (auto& [name, value] : response.headers)
+    fields.emplace_back(LowerCase(name), std::move(value));
   std::vector<nghttp2_nv> lines;
   for (const auto& [name, value] : fields) {
     const bool sound =

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "extender/http_message.hpp"
+
 namespace muster::extender {
 namespace {
 
@@ -39,13 +41,6 @@ Error Describe(httplib::Error error, const HttpClientOptions& options) {
   }
 }
 
-std::string Lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 }  // namespace
 
 class HttpClient::Impl {
@@ -66,7 +61,7 @@ class HttpClient::Impl {
     HttpReply reply;
     reply.status = result->status;
     reply.body = std::move(result->body);
-    for (const auto& [name, value] : result->headers) reply.headers[Lower(name)] = value;
+    for (const auto& [name, value] : result->headers) reply.headers[LowerCase(name)] = value;
     if (const auto type = reply.headers.find("content-type"); type != reply.headers.end()) {
       reply.content_type = type->second;
     }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <system_error>
 
+#include "extender/http_message.hpp"
+
 namespace muster::extender {
 namespace {
 
@@ -31,14 +33,6 @@ bool IsFieldText(std::string_view text) {
     const auto byte = static_cast<unsigned char>(c);
     return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
   });
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 std::string_view Trim(std::string_view text) {
@@ -133,7 +127,7 @@ std::optional<Refusal> TakeContentLength(std::string_view value, RequestHead& he
 void TakeConnection(std::string_view value, Seen& seen) {
   while (!value.empty()) {
     const std::size_t comma = std::min(value.find(','), value.size());
-    const std::string option = Lower(Trim(value.substr(0, comma)));
+    const std::string option = LowerCase(Trim(value.substr(0, comma)));
     if (option == "close") seen.connection_close = true;
     if (option == "keep-alive") seen.connection_keep_alive = true;
     value.remove_prefix(std::min(comma + 1, value.size()));
@@ -145,7 +139,7 @@ std::optional<Refusal> TakeField(const std::string& name, std::string_view value
   if (name == "content-length") return TakeContentLength(value, head, seen);
   if (name == "transfer-encoding") {
     seen.transfer_encoding = true;
-    seen.transfer_encoding_value = Lower(value);
+    seen.transfer_encoding_value = LowerCase(value);
   } else if (name == "host") {
     if (seen.host) return Refusal{400, "more than one Host"};
     seen.host = true;
@@ -153,12 +147,13 @@ std::optional<Refusal> TakeField(const std::string& name, std::string_view value
     if (!head.content_type.empty()) return Refusal{400, "more than one Content-Type"};
     head.content_type = value;
   } else if (name == "content-encoding") {
-    const std::string coding = Lower(value);
+    const std::string coding = LowerCase(value);
     if (!coding.empty() && coding != "identity") {
       return Refusal{415, "compressed bodies are not accepted"};
     }
   } else if (name == "expect") {
-    if (Lower(value) != "100-continue") return Refusal{417, "only Expect: 100-continue is known"};
+    if (LowerCase(value) != "100-continue")
+      return Refusal{417, "only Expect: 100-continue is known"};
     head.expect_continue = true;
   } else if (name == "connection") {
     TakeConnection(value, seen);
@@ -176,7 +171,7 @@ std::optional<Refusal> ParseField(std::string_view line, RequestHead& head, Seen
   }
   const std::string_view value = Trim(line.substr(colon + 1));
   if (!IsFieldText(value)) return Refusal{400, "a header value contains control characters"};
-  std::string name = Lower(line.substr(0, colon));
+  std::string name = LowerCase(line.substr(0, colon));
   if (std::optional<Refusal> refusal = TakeField(name, value, head, seen)) return refusal;
   head.headers.emplace_back(std::move(name), value);
   return std::nullopt;

@@ -27,6 +27,14 @@ std::string JsonEscape(std::string_view text) {
 
 }  // namespace
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 HttpResponse ErrorResponse(int status, std::string_view message) {
   HttpResponse response;
   response.status = status;

@@ -46,6 +46,9 @@ struct HttpResponse {
 // leaves it becomes a 500 without details.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
+// A..Z become a..z, nothing else: names of HTTP are ASCII.
+std::string LowerCase(std::string_view text);
+
 // {"error": "<message>"} with the given status.
 HttpResponse ErrorResponse(int status, std::string_view message);
 
