@@ -70,9 +70,21 @@ Status ClusterState::Move(const std::vector<Placement>& placements) {
   return impl_->Take(placements, true, std::move(left));
 }
 
+Status ClusterState::Earmark(const std::vector<Placement>& placements,
+                             const std::vector<PodUid>& making_way) {
+  return impl_->Earmark(placements, making_way);
+}
+
+Status ClusterState::Redeem(const std::vector<PodUid>& pods) { return impl_->Redeem(pods); }
+
+void ClusterState::Spare(const PodUid& pod) {
+  PodEntry* entry = impl_->Find(pod);
+  if (entry != nullptr) impl_->SetMakingWay(*entry, false);
+}
+
 bool ClusterState::Release(const PodUid& pod) {
   PodEntry* entry = impl_->Find(pod);
-  if (entry == nullptr || !entry->reserved()) return false;
+  if (entry == nullptr || entry->pod.bound() || entry->plan == nullptr) return false;
   impl_->Release(*entry);
   return true;
 }
@@ -116,6 +128,20 @@ const Allocation* ClusterState::AllocationOf(const PodUid& pod) const {
 const std::set<PodUid>& ClusterState::HoldersOn(NodeIndex node) const {
   const Impl::Slot* slot = impl_->SlotAt(node);
   return slot == nullptr ? impl_->nobody : slot->ledger.holders();
+}
+
+std::vector<PodUid> ClusterState::EarmarksOn(NodeIndex node) const {
+  std::vector<PodUid> pods;
+  const Impl::Slot* slot = impl_->SlotAt(node);
+  if (slot == nullptr) return pods;
+  for (const PodEntry* entry : slot->ledger.earmarks()) pods.push_back(entry->pod.uid);
+  std::sort(pods.begin(), pods.end());
+  return pods;
+}
+
+bool ClusterState::Earmarked(const PodUid& pod) const {
+  const PodEntry* entry = impl_->Find(pod);
+  return entry != nullptr && entry->earmarked();
 }
 
 bool ClusterState::Overcommitted(NodeIndex node) const {

@@ -18,7 +18,9 @@
 //
 // A reservation ends when it is released, when its pod has ended, is removed or is bound elsewhere,
 // and when its node is removed. When its pod is bound to its node it becomes what the pod holds.
-// Pods bound to a node that is not known hold nothing until it appears.
+// An earmark ends like a reservation, but holds nothing: it keeps others from what will be free
+// when the pods that make way for it are gone. Pods bound to a node that is not known hold nothing
+// until it appears.
 //
 // Owned by engine::Scheduler (and by the simulator's own scheduler). Not thread-safe.
 #pragma once
@@ -83,8 +85,16 @@ class ClusterState {
   // which they give back at the same moment. Fails (kConflict, naming pod and node) and changes
   // nothing when one does not, or when a placement does not fit what is free then.
   Status Move(const std::vector<Placement>& placements);
-  // Gives a reservation back; a pod that has none (bound meanwhile, say) is left as it is. True
-  // when there was one.
+  // Earmarks every placement or none, on room that the pods `making_way` hold now and are to leave.
+  // Fails (kConflict, naming pod and node) like Reserve, as if those had left already.
+  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
+  // Makes reservations of the pods' earmarks, of all or of none. Fails (kConflict) and changes
+  // nothing as long as one does not fit what is free.
+  Status Redeem(const std::vector<PodUid>& pods);
+  // The pod keeps what it holds.
+  void Spare(const PodUid& pod);
+  // Gives a reservation or earmark back; a pod that has none (bound meanwhile, say) is left as it
+  // is. True when there was one.
   bool Release(const PodUid& pod);
 
   const Node* FindNode(const std::string& name) const;
@@ -100,6 +110,9 @@ class ClusterState {
   const Allocation* AllocationOf(const PodUid& pod) const;
   // Pods that hold something on the node, ordered by UID.
   const std::set<PodUid>& HoldersOn(NodeIndex node) const;
+  // Pods with an earmark on the node, ordered by UID.
+  std::vector<PodUid> EarmarksOn(NodeIndex node) const;
+  bool Earmarked(const PodUid& pod) const;
   // More is held than the node has of something.
   bool Overcommitted(NodeIndex node) const;
   // The pod's reservation can be kept: it has the devices it was made with, and its node is not

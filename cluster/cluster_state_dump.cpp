@@ -147,6 +147,8 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   line.List("gpus", free.gpus(index), [](int16_t milli, Line& to) { to.Append(milli); });
   line.List("holders", state.HoldersOn(index),
             [](const PodUid& uid, Line& to) { to.Quote(uid.text()); });
+  line.List("earmarks", state.EarmarksOn(index),
+            [](const PodUid& uid, Line& to) { to.Quote(uid.text()); });
   line.Flag("overcommitted", state.Overcommitted(index)).EndTo(out);
 }
 

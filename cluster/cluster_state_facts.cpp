@@ -37,8 +37,8 @@ void OrderDevices(std::vector<Gpu>& gpus) {
 
 // Something is free that was not: in one kind of resource, or on one device.
 bool Rose(const NodeTally& before, const NodeTally& after) {
-  if (after.balance.cpu > before.balance.cpu || after.balance.memory > before.balance.memory ||
-      after.balance.pods > before.balance.pods) {
+  if (after.offered.cpu > before.offered.cpu || after.offered.memory > before.offered.memory ||
+      after.offered.pods > before.offered.pods) {
     return true;
   }
   for (size_t i = 0; i < after.gpus.size(); ++i) {
@@ -56,7 +56,7 @@ void ClusterState::Impl::Settle(NodeIndex index) {
   if (tally != slot.tally) {
     changed = true;
     if (Rose(slot.tally, tally)) ++growth;
-    free.Set(index, tally.balance, tally.gpus);
+    free.Set(index, tally.offered, tally.gpus);
     slot.tally = std::move(tally);
   }
   if (changed) ++generation;
@@ -116,7 +116,8 @@ Applied ClusterState::Impl::Upsert(Node node) {
 // there again.
 void ClusterState::Impl::RemoveNode(NodeIndex index) {
   Slot& slot = slots[index.value];
-  const std::vector<PodEntry*> entries = slot.ledger.entries();
+  std::vector<PodEntry*> entries = slot.ledger.entries();
+  entries.insert(entries.end(), slot.ledger.earmarks().begin(), slot.ledger.earmarks().end());
   for (PodEntry* entry : entries) {
     slot.ledger.Remove(*entry);
     entry->held.reset();
@@ -181,6 +182,7 @@ void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
     const bool elsewhere = entry.pod.bound() && IndexOf(entry.pod.node_name) != entry.plan->node;
     const bool unbound = was_bound && !entry.pod.bound();
     if (entry.pod.terminal() || elsewhere || unbound) entry.plan.reset();
+    if (entry.plan == nullptr || entry.pod.bound()) entry.earmark = false;
   }
   if (was_reserved && !entry.reserved()) --reservations;
   const Site after = SiteOf(entry);

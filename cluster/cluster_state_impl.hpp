@@ -110,8 +110,12 @@ struct ClusterState::Impl {
 
   // `moves`: the pod gives a reservation back for this one, else it must have none.
   Status Check(const Placement& placement, bool moves, const FreeTable& left) const;
+  Status CheckAll(const std::vector<Placement>& placements, bool moves, FreeTable left) const;
   Status Take(const std::vector<Placement>& placements, bool moves, FreeTable left);
-  void Reserve(const Placement& placement);
+  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
+  Status Redeem(const std::vector<PodUid>& who);
+  void Plan(const Placement& placement, bool earmark);
+  void SetMakingWay(PodEntry& entry, bool making_way);
   void Release(PodEntry& entry);
 
   // Replaces the record of `entry`; its UID stays.

@@ -59,6 +59,7 @@ void ClusterState::Impl::Unlink(PodEntry& entry, const Site& site) {
 void ClusterState::Impl::DropPlan(PodEntry& entry) {
   if (entry.reserved()) --reservations;
   entry.plan.reset();
+  entry.earmark = false;
 }
 
 Status ClusterState::Impl::Check(const Placement& placement, bool moves,
@@ -80,9 +81,8 @@ Status ClusterState::Impl::Check(const Placement& placement, bool moves,
   return Ok{};
 }
 
-// Reserves every placement or none of what is `left`.
-Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool moves,
-                                FreeTable left) {
+Status ClusterState::Impl::CheckAll(const std::vector<Placement>& placements, bool moves,
+                                    FreeTable left) const {
   std::set<PodUid> seen;
   for (const Placement& placement : placements) {
     const Status status = Check(placement, moves, left);
@@ -94,6 +94,14 @@ Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool m
     }
     left.Take(node, placement);
   }
+  return Ok{};
+}
+
+// Reserves every placement or none of what is `left`.
+Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool moves,
+                                FreeTable left) {
+  const Status fits = CheckAll(placements, moves, std::move(left));
+  if (!fits.ok()) return fits.error();
   std::vector<NodeIndex> touched;
   for (const Placement& placement : placements) {
     PodEntry& entry = *Find(placement.pod);
@@ -104,7 +112,7 @@ Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool m
       entry.held.reset();
       ++generation;
     }
-    Reserve(placement);
+    Plan(placement, false);
     touched.push_back(placement.node);
   }
   std::sort(touched.begin(), touched.end());
@@ -113,11 +121,69 @@ Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool m
   return Ok{};
 }
 
-void ClusterState::Impl::Reserve(const Placement& placement) {
+Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
+                                   const std::vector<PodUid>& making_way) {
+  FreeTable left = free;
+  for (const PodUid& uid : making_way) {
+    const PodEntry* entry = Find(uid);
+    if (entry == nullptr || !entry->held || entry->making_way || !entry->pod.bound()) {
+      return Error{Code::kConflict, "pod " + uid.text() + " has nothing to leave", {}};
+    }
+    const Placement& held = entry->held->placement;
+    left.Give(*slots[held.node.value].node, held);
+  }
+  const Status fits = CheckAll(placements, false, std::move(left));
+  if (!fits.ok()) return fits.error();
+  std::set<NodeIndex> touched;
+  for (const PodUid& uid : making_way) {
+    PodEntry& entry = *Find(uid);
+    entry.making_way = true;
+    touched.insert(entry.held->placement.node);
+  }
+  for (const Placement& placement : placements) {
+    Plan(placement, true);
+    touched.insert(placement.node);
+  }
+  for (NodeIndex index : touched) Settle(index);
+  return Ok{};
+}
+
+// In the meantime more is shown as free than before, which nobody sees: what could grow did not.
+Status ClusterState::Impl::Redeem(const std::vector<PodUid>& who) {
+  const uint64_t growth_before = growth;
+  std::vector<Placement> placements;
+  for (const PodUid& uid : who) {
+    PodEntry* entry = Find(uid);
+    if (entry == nullptr || !entry->earmarked()) {
+      return Error{Code::kConflict, "pod " + uid.text() + " has no earmark", {}};
+    }
+    placements.push_back(*entry->plan);
+  }
+  for (const PodUid& uid : who) Release(*Find(uid));
+  const Status taken = Take(placements, false, free);
+  if (!taken.ok()) {
+    for (const Placement& placement : placements) {
+      Plan(placement, true);
+      Settle(placement.node);
+    }
+  }
+  growth = growth_before;
+  if (!taken.ok()) return taken.error();
+  return Ok{};
+}
+
+void ClusterState::Impl::Plan(const Placement& placement, bool earmark) {
   PodEntry& entry = *Find(placement.pod);
   entry.plan = std::make_unique<const Placement>(placement);
-  ++reservations;
+  entry.earmark = earmark;
+  reservations += earmark ? 0 : 1;
   slots[placement.node.value].ledger.Add(entry);
+}
+
+void ClusterState::Impl::SetMakingWay(PodEntry& entry, bool making_way) {
+  if (entry.making_way == making_way) return;
+  entry.making_way = making_way;
+  if (const Site site = SiteOf(entry); site.slot.valid()) Settle(site.slot);
 }
 
 void ClusterState::Impl::Release(PodEntry& entry) {

@@ -1,6 +1,7 @@
 #include "cluster/node_ledger.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -225,14 +226,16 @@ bool Assign(PodEntry& entry, NodeIndex index, Grant grant) {
 }  // namespace
 
 void NodeLedger::Add(PodEntry& entry) {
-  entries_.insert(std::upper_bound(entries_.begin(), entries_.end(), &entry, Earlier), &entry);
-  holders_.insert(entry.pod.uid);
+  std::vector<PodEntry*>& list = entry.earmarked() ? earmarks_ : entries_;
+  list.insert(std::upper_bound(list.begin(), list.end(), &entry, Earlier), &entry);
+  if (!entry.earmarked()) holders_.insert(entry.pod.uid);
 }
 
 void NodeLedger::Remove(const PodEntry& entry) {
-  const auto at = std::lower_bound(entries_.begin(), entries_.end(), &entry, Earlier);
-  MUSTER_CHECK(at != entries_.end() && *at == &entry);
-  entries_.erase(at);
+  std::vector<PodEntry*>& list = entry.earmarked() ? earmarks_ : entries_;
+  const auto at = std::lower_bound(list.begin(), list.end(), &entry, Earlier);
+  MUSTER_CHECK(at != list.end() && *at == &entry);
+  list.erase(at);
   holders_.erase(entry.pod.uid);
 }
 
@@ -270,7 +273,31 @@ NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
     return gpu.sharing == GpuSharing::kFractional;
   });
   if (shared) tally.gpu_balance = 0;
+  tally.offered = tally.balance;
+  if (!earmarks_.empty()) WithholdForEarmarks(node, tally);
   return tally;
+}
+
+void NodeLedger::WithholdForEarmarks(const Node& node, NodeTally& tally) const {
+  Resources needed;
+  std::map<GpuIndex, int64_t> milli;
+  for (const PodEntry* entry : earmarks_) {
+    needed += entry->plan->requests;
+    for (const GpuShare& share : entry->plan->gpus) milli[share.index] += share.taken.value();
+  }
+  for (const PodEntry* entry : entries_) {
+    if (!entry->making_way) continue;
+    needed -= entry->held->placement.requests;
+    for (const GpuShare& share : entry->held->placement.gpus)
+      milli[share.index] -= share.taken.value();
+  }
+  tally.offered -= {std::max(needed.cpu, MilliCpu()), std::max(needed.memory, MiB()),
+                    std::max<int64_t>(needed.pods, 0)};
+  for (size_t i = 0; i < node.gpus.size(); ++i) {
+    const auto found = milli.find(node.gpus[i].index);
+    if (found == milli.end() || found->second <= 0) continue;
+    tally.gpus[i] = static_cast<int16_t>(std::max<int64_t>(tally.gpus[i] - found->second, 0));
+  }
 }
 
 }  // namespace muster::cluster

@@ -9,6 +9,11 @@
 //   3. The other bound pods are assumed on the lowest-numbered free devices, healthy ones first.
 // Nobody gets more of a device than is left of it; who comes out short has `devices_known` false.
 //
+// An earmark holds nothing: its pod waits for pods that make way. What it will take beyond what
+// those give up is not shown as free, device by device and resource by resource:
+//   offered = balance − max(0, Σ earmarks − Σ held by pods that make way)
+// which does not change when one that makes way goes, as long as the earmarks are no less.
+//
 // kube-scheduler knows no devices: it compares the number of GPUs asked for with the number of
 // healthy ones. Where a device broke down under a pod, it counts one free device less than there
 // are, so one healthy device is withheld for each: it is neither reserved nor shown as free. (Not
@@ -32,18 +37,22 @@ namespace muster::cluster {
 // A pod as ClusterState keeps it.
 struct PodEntry {
   Pod pod;
-  // Its reservation. Once the pod is bound to that node: where its devices come from, if not from
-  // the annotation.
+  // Its reservation or earmark. Once the pod is bound to that node: where its devices come from, if
+  // not from the annotation.
   std::unique_ptr<const Placement> plan;
+  bool earmark = false;     // what `plan` is while the pod is not bound
+  bool making_way = false;  // what it holds will be somebody's who has an earmark
   // What it holds on a known node; the truth that AllocationOf shows.
   std::optional<Allocation> held;
 
-  bool reserved() const { return plan != nullptr && !pod.bound(); }
+  bool reserved() const { return plan != nullptr && !pod.bound() && !earmark; }
+  bool earmarked() const { return plan != nullptr && !pod.bound() && earmark; }
 };
 
 // What is left of a node.
 struct NodeTally {
   Resources balance;          // allocatable − held; below zero when over-committed
+  Resources offered;          // what of it may be given to pods to come; see above
   std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; all zero when a holder's
                               // devices are not known
   bool devices_known = true;  // every holder's
@@ -59,8 +68,8 @@ struct NodeTally {
 
 class NodeLedger {
  public:
-  // The entry must stay where it is, and its `created` and UID unchanged, until it is removed
-  // again.
+  // The entry must stay where it is, and its `created`, its UID and whether it is earmarked
+  // unchanged, until it is removed again.
   void Add(PodEntry& entry);
   void Remove(const PodEntry& entry);
 
@@ -70,10 +79,15 @@ class NodeLedger {
 
   // Ordered by (created, UID).
   const std::vector<PodEntry*>& entries() const { return entries_; }
+  const std::vector<PodEntry*>& earmarks() const { return earmarks_; }
   const std::set<PodUid>& holders() const { return holders_; }
 
  private:
+  // Takes from `tally` what earmarks will need beyond what is being left.
+  void WithholdForEarmarks(const Node& node, NodeTally& tally) const;
+
   std::vector<PodEntry*> entries_;
+  std::vector<PodEntry*> earmarks_;
   std::set<PodUid> holders_;
 };
 
