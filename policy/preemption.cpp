@@ -1,0 +1,145 @@
+#include "policy/preemption.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "cluster/transaction.hpp"
+
+namespace muster::policy {
+namespace {
+
+using cluster::NodeIndex;
+using cluster::Placement;
+using cluster::Transaction;
+
+// Whole plans made anew to spare a single victim; each costs as much as a first plan.
+constexpr int kReprieves = 32;
+
+class Preemption {
+ public:
+  Preemption(Placer& placer, std::shared_ptr<const cluster::Snapshot> snapshot,
+             const std::vector<Demand>& demands, const std::vector<Candidate>& candidates)
+      : placer_(placer),
+        snapshot_(std::move(snapshot)),
+        demands_(demands),
+        candidates_(candidates),
+        chosen_(candidates.size(), false) {}
+
+  PreemptionAnswer Find() {
+    if (candidates_.empty() || !Try(std::vector<bool>(candidates_.size(), true))) return {};
+    Shorten();
+    SpareBystanders();
+    Reprieve();
+    PreemptionAnswer answer{true, std::move(placements_), {}};
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (chosen_[i]) answer.victims.push_back(i);
+    }
+    return answer;
+  }
+
+ private:
+  // Takes these as the victims if the gang fits without them.
+  bool Try(std::vector<bool> chosen) {
+    Transaction tx(snapshot_);
+    Evict(tx, chosen);
+    PlaceAnswer answer = placer_.PlaceGang(tx, demands_, NodeFilter::kSchedulable);
+    if (!answer.placed) return false;
+    placements_ = std::move(answer.placements);
+    chosen_ = std::move(chosen);
+    return true;
+  }
+
+  void Evict(Transaction& tx, const std::vector<bool>& chosen) const {
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (!chosen[i]) continue;
+      for (const Placement& held : candidates_[i].held) tx.Evict(held);
+    }
+  }
+
+  // The shortest prefix of candidates that makes room.
+  void Shorten() {
+    size_t too_few = 0;  // it did not fit without victims, or nobody would ask
+    size_t enough = candidates_.size();
+    while (enough - too_few > 1) {
+      const size_t half = too_few + (enough - too_few) / 2;
+      std::vector<bool> prefix(candidates_.size(), false);
+      std::fill_n(prefix.begin(), half, true);
+      if (Try(std::move(prefix))) {
+        enough = half;
+      } else {
+        too_few = half;
+      }
+    }
+  }
+
+  // Who can keep its place beside the placement found keeps it, dearest first. Room elsewhere than
+  // on the gang's nodes is nobody's concern.
+  void SpareBystanders() {
+    Transaction tx(snapshot_);
+    Evict(tx, chosen_);
+    std::set<NodeIndex> used;
+    for (const Placement& placement : placements_) {
+      used.insert(placement.node);
+      tx.Place(placement);
+    }
+    std::set<uint64_t> lost;  // owners who lose a later candidate
+    for (size_t i = chosen_.size(); i > 0; --i) {
+      if (!chosen_[i - 1]) continue;
+      const Candidate& candidate = candidates_[i - 1];
+      if (!lost.contains(candidate.owner) && Return(tx, candidate, used)) {
+        chosen_[i - 1] = false;
+      } else {
+        lost.insert(candidate.owner);
+      }
+    }
+  }
+
+  static bool Return(Transaction& tx, const Candidate& candidate, const std::set<NodeIndex>& used) {
+    const size_t before = tx.checkpoint();
+    for (const Placement& held : candidate.held) {
+      if (!used.contains(held.node)) continue;
+      if (!tx.free().Fits(*tx.node(held.node), held)) {
+        tx.RollbackTo(before);
+        return false;
+      }
+      tx.Place(held);
+    }
+    return true;
+  }
+
+  // The dearest victims are spared where another placement does without them.
+  void Reprieve() {
+    std::set<uint64_t> lost;
+    int tries = 0;
+    for (size_t i = chosen_.size(); i > 0 && tries < kReprieves; --i) {
+      if (!chosen_[i - 1] || lost.contains(candidates_[i - 1].owner)) continue;
+      std::vector<bool> fewer = chosen_;
+      fewer[i - 1] = false;
+      ++tries;
+      if (std::find(fewer.begin(), fewer.end(), true) != fewer.end() && Try(std::move(fewer))) {
+        SpareBystanders();
+      } else {
+        lost.insert(candidates_[i - 1].owner);
+      }
+    }
+  }
+
+  Placer& placer_;
+  std::shared_ptr<const cluster::Snapshot> snapshot_;
+  const std::vector<Demand>& demands_;
+  const std::vector<Candidate>& candidates_;
+  std::vector<bool> chosen_;
+  std::vector<Placement> placements_;
+};
+
+}  // namespace
+
+PreemptionAnswer PlaceByPreemption(Placer& placer,
+                                   const std::shared_ptr<const cluster::Snapshot>& snapshot,
+                                   const std::vector<Demand>& demands,
+                                   const std::vector<Candidate>& candidates) {
+  return Preemption(placer, snapshot, demands, candidates).Find();
+}
+
+}  // namespace muster::policy

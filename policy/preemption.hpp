@@ -1,0 +1,45 @@
+// PlaceByPreemption: finds nodes and GPUs for a whole gang where others run, and who has to leave.
+//
+// Pure: no clock, no randomness, the same answer for the same input.
+//
+// 1. Placed only if the whole gang fits when its victims are gone; else nobody is a victim. A gang
+//    of equal pods without exclusions is placed whenever evicting every candidate makes it fit.
+// 2. Candidates come in the order in which they are to be lost, cheapest first: of two prefixes of
+//    that list the shorter one is taken, and then whoever is not in the way of the placement found
+//    is spared, dearest first.
+// 3. A candidate goes whole or not at all. Of candidates with one owner a later one goes only with
+//    all earlier ones (a gang's surplus first, then the gang).
+// 4. No victim could keep its place beside this placement, but for rule 3.
+//
+// What is not promised is the smallest number of victims: that is NP-hard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/snapshot.hpp"
+#include "policy/placement.hpp"
+
+namespace muster::policy {
+
+// Pods that are evicted together, and what they hold in the snapshot.
+struct Candidate {
+  uint64_t owner = 0;
+  std::vector<cluster::Placement> held;  // on nodes of the snapshot; not empty
+};
+
+struct PreemptionAnswer {
+  bool placed = false;
+  std::vector<cluster::Placement> placements;  // in the order of the demands
+  std::vector<size_t> victims;                 // positions in `candidates`, ascending
+};
+
+PreemptionAnswer PlaceByPreemption(Placer& placer,
+                                   const std::shared_ptr<const cluster::Snapshot>& snapshot,
+                                   const std::vector<Demand>& demands,
+                                   const std::vector<Candidate>& candidates);
+
+}  // namespace muster::policy
