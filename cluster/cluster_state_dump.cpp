@@ -155,7 +155,8 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
   line.Number("each", spec.gpus.each.value()).Number("gpumem", spec.gpus.memory_each.value());
-  line.Number("priority", spec.priority).Text("scheduler", spec.scheduler_name);
+  line.Number("priority", spec.priority).Flag("never", !spec.preempts);
+  line.Text("scheduler", spec.scheduler_name);
   line.List("select", spec.constraints.node_selector, WriteLabel);
   line.Flag("affinity", spec.constraints.has_affinity);
   line.List("terms", spec.constraints.affinity_terms, WriteTerm);

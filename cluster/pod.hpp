@@ -31,6 +31,7 @@ struct PodSpec {
   GpuRequest gpus;
   NodeConstraints constraints;
   int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
+  bool preempts = true;  // false: preemptionPolicy Never
   std::string scheduler_name;
   auto operator<=>(const PodSpec&) const = default;
 };

@@ -80,6 +80,19 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
                    &options->max_members);
     visitor->Flag({"strictOrder", "true: a gang that does not fit blocks all that come after it."},
                   &options->strict_order);
+    Enumeration(
+        visitor,
+        {"preemption",
+         "never: a gang that does not fit waits.\n"
+         "lowerPriority: it may have pods of Muster's evicted whose priority is lower than\n"
+         "that of each of its members, whole gangs at a time, if it fits when they are "
+         "gone.\n"
+         "A pod with preemptionPolicy Never has nobody evicted."},
+        {"never", "lowerPriority"}, &options->preemption);
+    visitor->Duration({"victimTimeout",
+                       "How long those may take to leave; then the gang gives up the room that is\n"
+                       "kept for it and is planned anew."},
+                      {Seconds(1), Seconds(86'400)}, &options->victim_timeout);
     visitor->Duration({"reservationTimeout",
                        "From plan to the last Bind call, then the plan is dropped. A PodGroup's\n"
                        "scheduleTimeoutSeconds goes first."},

@@ -64,7 +64,9 @@ struct EvictPod {
   ActionId id;
   PodRef pod;
   std::string why;
-  cluster::ObjectKey gang = {};  // those of one gang go together or not at all
+  // The gang for whose sake it is done: its own, or the one that needs its room. What is to be
+  // evicted for one gang goes together or not at all.
+  cluster::ObjectKey gang = {};
 };
 // What the PodGroup's status should say; written in the flavour's own words. No outcome is waited
 // for.
@@ -99,7 +101,8 @@ using Action = std::variant<Nominate, RemoveGate, WakePod, BindPod, EvictPod, Pa
 // What became of an action.
 //   kDone      it is so now (also when it was so before)
 //   kGone      the pod does not exist any more under that UID
-//   kConflict  the pod is in a state that forbids it (bound elsewhere, being deleted, gated)
+//   kConflict  the pod is in a state that forbids it (bound elsewhere, being deleted, gated, or its
+//              PodDisruptionBudget lets nobody go)
 //   kRetry     unknown or passing failure: the engine decides whether and when to try again
 //   kRefused   forbidden by the API server's configuration: trying again soon is pointless
 enum class OutcomeKind { kDone, kGone, kConflict, kRetry, kRefused };

@@ -56,10 +56,13 @@ void Scheduler::Core::AuditMember(const Gang& gang, const Member& member,
   // Its node may go while a binding is under way: then the plan stays, as what the binding is asked
   // for.
   const bool rootless = member.plan && !reserved && member.may_be_bound();
-  if (settled && reserved != member.plan.has_value() && !rootless) {
-    broken.push_back(who + (reserved ? " has a reservation without a plan"
-                                     : " has a plan without a reservation"));
+  const bool kept = gang.victims ? state_.Earmarked(member.uid) : reserved;
+  if (settled && kept != member.plan.has_value() && !rootless) {
+    broken.push_back(who + (kept ? " has a reservation or earmark without a plan"
+                                 : " has a plan without a reservation or earmark"));
   }
+  if (settled && state_.Earmarked(member.uid) && !gang.victims)
+    broken.push_back(who + " has an earmark and nobody makes way for it");
   if (settled && reserved && member.plan && held->placement != *member.plan &&
       !member.may_be_bound())
     broken.push_back(who + " reserves other than planned");
@@ -97,6 +100,28 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
     broken.push_back(who + " is lost for planning");
 }
 
+// Victims are of lower priority than every member, and make way for one gang that waits for them.
+void Scheduler::Core::AuditVictims(const Gang& gang, std::vector<std::string>& broken) const {
+  const std::string who = "gang " + gang.id.key.ToString();
+  if (gang.victims && gang.tally.planned == 0)
+    broken.push_back(who + " has victims and nothing that they make way for");
+  int64_t priority = INT32_MAX;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.plan) priority = std::min<int64_t>(priority, member.pod->spec->priority);
+    if (!member.makes_way_for) continue;
+    const auto other = gangs_.find(*member.makes_way_for);
+    const bool waited_for =
+        other != gangs_.end() && other->second.victims && other->second.victims->pods.contains(uid);
+    if (!waited_for) broken.push_back("pod " + member.key.ToString() + " makes way for nobody");
+  }
+  if (!gang.victims) return;
+  for (const cluster::PodUid& uid : gang.victims->pods) {
+    const Pod* pod = state_.FindPod(uid);
+    if (pod != nullptr && pod->spec->priority >= priority)
+      broken.push_back(who + " preempts pod " + pod->key.ToString() + " of no lower priority");
+  }
+}
+
 std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   std::vector<std::string> broken;
   AuditNodes(broken);
@@ -105,10 +130,11 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   size_t members = 0;
   for (const auto& [id, gang] : gangs_) {
     AuditGang(gang, now, broken);
+    if (dirty_.empty()) AuditVictims(gang, broken);
     members += gang.members.size();
     for (const auto& [uid, member] : gang.members) {
       const bool rootless = member.may_be_bound() && state_.AllocationOf(uid) == nullptr;
-      plans += member.plan && !rootless ? 1 : 0;
+      plans += member.plan && !rootless && !gang.victims ? 1 : 0;
       held += static_cast<int64_t>(member.held.size());
     }
   }
@@ -140,7 +166,8 @@ std::string Scheduler::Core::Dump() const {
         << ToString(gang.reason.code) << " min=" << gang.min_member << " bound=" << gang.tally.bound
         << " succeeded=" << gang.tally.succeeded << " failed=" << gang.tally.failed
         << " pending=" << gang.tally.pending << " planned=" << gang.tally.planned
-        << " barrier=" << gang.barrier_open << " attempts=" << gang.attempts << '\n';
+        << " barrier=" << gang.barrier_open << " attempts=" << gang.attempts
+        << " victims=" << (gang.victims ? gang.victims->pods.size() : 0) << '\n';
     for (const auto& [uid, member] : gang.members) {
       out << "  member " << member.key.ToString() << ' ' << uid.text()
           << " plan=" << member.planned_node << " held=" << member.held.size()

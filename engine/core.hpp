@@ -4,6 +4,7 @@
 //   facts.cpp      facts → ClusterState, members joining and leaving gangs
 //   judge.cpp      the state that follows from a gang's members, plan and deadlines
 //   setback.cpp    giving reservations back: broken plans, deadlines, partial gangs
+//   preemption.cpp who may be evicted for whom, and waiting for them to leave
 //   queue.cpp      the order of pending gangs, and timers
 //   cycle.cpp      which gang is planned next, and committing its plan
 //   handover.cpp   nominate, release, bind, evict: the actions that the state calls for, and their
@@ -70,6 +71,8 @@ class Scheduler::Core {
   std::string Dump() const;
 
  private:
+  // Of judging gangs that touched each other; what is left is judged the next time.
+  static constexpr int kRounds = 4;
   // A state that passes quickly is not written: it must last this long.
   static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
   // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
@@ -82,6 +85,7 @@ class Scheduler::Core {
 
   // facts.cpp
   void ApplyNamespace(const cluster::Namespace& ns);
+  void BudgetsChanged();
   void ApplySilence(const Silence& silence);
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
@@ -105,6 +109,7 @@ class Scheduler::Core {
   void TouchUnsound(cluster::NodeIndex node);  // the same if more is held there than there is
 
   // judge.cpp
+  void SettleGang(const GangId& id, cluster::Time now);
   void Judge(Gang& gang, cluster::Time now);
   void Recount(Gang& gang);
   void SettleMember(Member& member, const cluster::Pod& pod);
@@ -133,12 +138,26 @@ class Scheduler::Core {
   void SetPending(Gang& gang, bool pending);
   void SetTimer(Gang& gang, cluster::Time now);
 
+  // preemption.cpp
+  bool MayPreempt(const Gang& gang) const;
+  static Reason PreemptedBy(const Gang& gang);
+  void AddCandidates(const Gang& gang, PlanJob& job) const;
+  bool Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, cluster::Time now);
+  void JudgePreempting(Gang& gang, cluster::Time now);
+  void AskEvictions(Gang& gang);
+  void SpareVictims(Gang& gang);
+  void RefuseEviction(const Gang& gang, const Member& victim, const Outcome& outcome);
+  void NoteHolding(Gang& gang);
+  void WakeMightier(int64_t priority);
+  void TouchPreemptor(const Member& victim);
+
   // cycle.cpp
   std::optional<PlanJob> MakeJob(Gang& gang, cluster::Time now);
   void ChooseDemands(const Gang& gang, cluster::Time now, PlanJob& job) const;
   policy::Demand DemandOf(const Member& member, cluster::Time now) const;
   void Refuse(Gang& gang, const PlanJob& job, const PlanResult& result);
   void Adopt(Gang& gang, const PlanResult& result, cluster::Time now);
+  cluster::Duration ReservationTimeout(const Gang& gang) const;
 
   // handover.cpp
   void HandOver(Gang& gang, cluster::Time now);
@@ -153,6 +172,8 @@ class Scheduler::Core {
   // When the gang's present state should be written; nothing when it was.
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
   void Publish(Gang& gang, cluster::Time now);
+  // An Event on the PodGroup, or on the gang's first pod where it has none.
+  void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
 
   // extender.cpp
   void LearnFromFilter(const cluster::Pod& pod, cluster::Time now);
@@ -165,6 +186,7 @@ class Scheduler::Core {
   GangView View(const Gang& gang) const;
   void AuditNodes(std::vector<std::string>& broken) const;
   void AuditMember(const Gang& gang, const Member& member, std::vector<std::string>& broken) const;
+  void AuditVictims(const Gang& gang, std::vector<std::string>& broken) const;
   void AuditGang(const Gang& gang, cluster::Time now, std::vector<std::string>& broken) const;
 
   PlacedMember Find(const cluster::PodUid& uid);
@@ -183,14 +205,18 @@ class Scheduler::Core {
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;
   // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
-  std::set<cluster::PodUid> rootless_;  // being bound to nodes that are gone
-  std::set<GangId> dirty_;              // to be judged
-  std::set<GangId> tried_in_vain_;      // their reason may have changed
-  std::map<OrderKey, Gang*> pending_;   // to be planned, in order
-  std::set<OrderKey> untried_;          // of these, not tried since `tried_growth_`
-  bool retry_all_ = false;              // the next pass goes through all of pending_
-  uint64_t tried_growth_ = 0;           // ClusterState::growth() that the last full pass saw
-  bool full_pass_ = false;              // this pass goes through all of pending_
+  std::set<cluster::PodUid> rootless_;           // being bound to nodes that are gone
+  std::set<GangId> dirty_;                       // to be judged
+  std::set<GangId> tried_in_vain_;               // their reason may have changed
+  std::map<OrderKey, Gang*> pending_;            // to be planned, in order
+  std::set<OrderKey> untried_;                   // of these, not tried since `tried_growth_`
+  std::map<int32_t, std::set<GangId>> holding_;  // gangs with bound members, by Gang::held_priority
+  // Gangs of which a victim could not be evicted, or did not leave in time. They are nobody's
+  // victims until they hold nothing, or a disruption budget changes.
+  std::set<GangId> staying_;
+  bool retry_all_ = false;     // the next pass goes through all of pending_
+  uint64_t tried_growth_ = 0;  // ClusterState::growth() that the last full pass saw
+  bool full_pass_ = false;     // this pass goes through all of pending_
   std::optional<OrderKey> pass_cursor_;
   std::set<std::pair<cluster::Time, GangId>> timers_;
 

@@ -75,8 +75,9 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
     ever_shapes_.clear();
     never_layout_ = job.snapshot->layout();
   }
-  job.ask_if_ever =
-      whole && !ever_shapes_.contains(job.shape) && !never_shapes_.contains(job.shape);
+  const bool never = never_shapes_.contains(job.shape);
+  job.ask_if_ever = whole && !ever_shapes_.contains(job.shape) && !never;
+  if (whole && !never && MayPreempt(gang)) AddCandidates(gang, job);
   return job;
 }
 
@@ -157,6 +158,10 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
     return;
   }
   if (!result.placed) return Refuse(gang, job, result);
+  if (!result.victims.empty()) {
+    if (!Earmark(gang, job, result, now)) untried_.insert(*gang.pending);
+    return;
+  }
   std::vector<cluster::Placement> all = result.required;
   all.insert(all.end(), result.elastic.begin(), result.elastic.end());
   const bool same_layout = state_.TakeSnapshot()->layout() == job.snapshot->layout();
@@ -202,18 +207,19 @@ void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
   for (const cluster::Placement& placement : result.elastic) {
     SetPlan(gang.members.at(placement.pod), placement, false);
   }
-  cluster::Duration timeout = options_.reservation_timeout;
-  if (!gang.id.solo) {
-    const cluster::Duration own = state_.FindPodGroup(gang.id.key)->schedule_timeout;
-    if (own > cluster::Duration(0)) timeout = own;
-  }
   gang.planned_at = now;
-  gang.deadline = now + timeout;
+  gang.deadline = now + ReservationTimeout(gang);
   gang.all_nominated = false;
   gang.tried = true;
   gang.setback = {};
   if (gang.tally.bound == 0) gang.barrier_open = false;
   Touch(gang);
+}
+
+cluster::Duration Scheduler::Core::ReservationTimeout(const Gang& gang) const {
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  const bool own = group != nullptr && group->schedule_timeout > cluster::Duration(0);
+  return own ? group->schedule_timeout : options_.reservation_timeout;
 }
 
 void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool required) {

@@ -55,6 +55,11 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
   }
   Member& member = *at.member;
   last_call_ = now;
+  if (at.gang->victims) {  // it has a plan, but no room yet
+    member.refused = true;
+    answer.refusal = RefusalOf(*at.gang);
+    return answer;
+  }
   if (member.plan && !Contains(question.nodes, member.planned_node) && !member.may_be_bound()) {
     // kube-scheduler tries a nominated node first, and alone. So a list without it means that the
     // node did not pass, if the nomination had arrived by then; else the list may be a sample, or
@@ -181,7 +186,7 @@ Scheduler::BindReceipt Scheduler::Core::Bind(const BindCall& call, uint64_t tick
   }
   if (pod->terminal() || pod->deleting) return refuse("has ended or is being deleted");
   Member& member = *at.member;
-  if (!member.plan) return refuse("has no reservation: " + RefusalOf(*at.gang));
+  if (!member.plan || at.gang->victims) return refuse("has no reservation: " + RefusalOf(*at.gang));
   if (member.planned_node != call.node) return refuse("is planned on node " + member.planned_node);
   last_call_ = now;
   member.held.push_back({ticket, now + options_.bind_hold_timeout});

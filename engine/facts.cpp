@@ -55,8 +55,12 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     void operator()(const NamespaceRemoved& removed) { core.state_.Remove(removed.uid); }
     void operator()(const cluster::PriorityClass& priority) { core.state_.Upsert(priority); }
     void operator()(const PriorityClassRemoved& removed) { core.state_.Remove(removed.uid); }
-    void operator()(const cluster::DisruptionBudget& budget) { core.state_.Upsert(budget); }
-    void operator()(const DisruptionBudgetRemoved& removed) { core.state_.Remove(removed.uid); }
+    void operator()(const cluster::DisruptionBudget& budget) {
+      if (core.state_.Upsert(budget).changed) core.BudgetsChanged();
+    }
+    void operator()(const DisruptionBudgetRemoved& removed) {
+      if (core.state_.Remove(removed.uid)) core.BudgetsChanged();
+    }
     void operator()(const Silence& silence) { core.ApplySilence(silence); }
   };
   std::visit(Visitor{*this}, fact);
@@ -76,8 +80,15 @@ void Scheduler::Core::ApplySilence(const Silence& silence) {
   silent_ = silence.resources;
   if (silent_.empty()) retry_all_ = true;  // a pass may have been broken off
   for (auto& [id, gang] : gangs_) {
-    if (!gang.tried) Touch(gang);  // it says why it is not
+    if (!gang.tried || gang.victims) Touch(gang);  // it says why it is not, or goes on
   }
+}
+
+// Who was kept from going may go now.
+void Scheduler::Core::BudgetsChanged() {
+  if (staying_.empty()) return;
+  staying_.clear();
+  retry_all_ = true;
 }
 
 void Scheduler::Core::ApplyNode(const Node& node) {
@@ -105,12 +116,14 @@ void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
 
 void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {
   if (!node.valid()) return;
-  for (const PodUid& holder : state_.HoldersOn(node)) {
-    const auto found = gang_of_.find(holder);
-    if (found == gang_of_.end()) continue;
+  const auto touch = [&](const PodUid& uid) {
+    const auto found = gang_of_.find(uid);
+    if (found == gang_of_.end()) return;
     found->second->check_plan = true;
     Touch(*found->second);
-  }
+  };
+  for (const PodUid& holder : state_.HoldersOn(node)) touch(holder);
+  for (const PodUid& waiting : state_.EarmarksOn(node)) touch(waiting);
 }
 
 // A node takes the reservations on it along when it goes. A binding that is under way can still
@@ -270,6 +283,7 @@ void Scheduler::Core::Join(const Pod& pod) {
   member.pod = state_.FindPod(pod.uid);
   gang_of_[pod.uid] = &gang;
   Touch(gang);
+  TouchPreemptor(member);
   if (id.solo) return;
   const auto outsiders = outsiders_.extract(id.key);
   if (outsiders.empty()) return;
@@ -284,6 +298,7 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   Gang& gang = *found->second;
   Member& member = gang.members.at(uid);
   AnswerHeld(member, "muster: the pod is gone");
+  TouchPreemptor(member);
   if (member.plan) state_.Release(uid);
   if (member.doing != Doing::kNothing) in_flight_.erase(member.action.value);
   gang.members.erase(uid);

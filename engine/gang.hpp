@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ struct Member {
   bool refused = false;      // kube-scheduler was told "no" and will not ask again by itself
   bool evicting = false;     // EvictPod done: the pod is about to go
   bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
+  std::optional<GangId> makes_way_for;  // the Preempting gang whose victim it is
+  bool must_go = false;                 // that gang's members are nominated: evict it now
 
   // Nodes that kube-scheduler turned down for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
@@ -77,9 +80,18 @@ struct Tally {
   int64_t failed = 0;
   int64_t pending = 0;
   int64_t gated_by_others = 0;
-  int64_t planned = 0;  // pending ones with a plan
-  int64_t leaving = 0;  // bound and being deleted or evicted
+  int64_t planned = 0;     // pending ones with a plan
+  int64_t leaving = 0;     // bound and being deleted or evicted
+  int64_t making_way = 0;  // victims of another gang
   int64_t present() const { return bound + pending + gated_by_others; }
+};
+
+// What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
+struct Victims {
+  std::set<cluster::PodUid> pods;
+  std::string gangs;     // theirs, for people
+  bool asked = false;    // evictions were asked for: all members are nominated
+  std::string obstacle;  // why one of them may not be evicted
 };
 
 struct Gang {
@@ -108,7 +120,11 @@ struct Gang {
   std::optional<cluster::Time> deadline;  // of the present plan
   std::optional<cluster::Time> backoff_until;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound
-  Reason setback;                              // why the last start failed; shown in Backoff
+  std::optional<Victims> victims;              // the plan is one of earmarks
+  // Its key in Core::holding_ while members hold something: the highest priority among them.
+  std::optional<int32_t> held_priority;
+  int64_t held_by = 0;  // members that do
+  Reason setback;       // why the last start failed; shown in Backoff
 
   std::optional<OrderKey> pending;             // its key in Core::pending_, when it is there
   std::optional<cluster::Time> timer;          // its entry in Core::timers_

@@ -26,6 +26,8 @@ const char* ToString(GangState state) {
       return "Forbidden";
     case GangState::kUnsatisfiable:
       return "Unsatisfiable";
+    case GangState::kPreempting:
+      return "Preempting";
   }
   return "Forming";
 }

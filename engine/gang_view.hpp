@@ -3,9 +3,11 @@
 //
 //   Forming ──complete──▶ Queued ──plan──▶ Reserved ──all Bind calls──▶ Binding ──min bound──▶
 //   Running ──▶ Finished
-//      ▲                   │  ▲                │ deadline, failure         │ partial │ lost members
-//      └── members gone ───┘  └──── Backoff ◀──┴───────────────────────────┘ ▼
-//   Invalid · Forbidden · Unsatisfiable: hold nothing, say why Degraded
+//      ▲                  │  ▲  │           ▲  │ deadline, failure         │ partial │ lost members
+//      └── members gone ──┘  │  ▼ victims   │  │                           │         ▼
+//                            │ Preempting ──┘  │ (they are gone)           │         Degraded
+//                            └── Backoff ◀─────┴───────────────────────────┘
+//   Invalid · Forbidden · Unsatisfiable: hold nothing, say why
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ namespace muster::engine {
 // Each enumerator lists the states that may follow it.
 enum class GangState {
   kForming,        // Queued, Invalid, Forbidden, Finished, (gone)
-  kQueued,         // Reserved, Forming, Unsatisfiable, Invalid, Forbidden, Degraded
+  kQueued,         // Reserved, Preempting, Forming, Unsatisfiable, Invalid, Forbidden, Degraded
   kReserved,       // Binding, Backoff, Queued, Forming
   kBinding,        // Running, Degraded, Backoff
   kRunning,        // Finished, Degraded
@@ -32,8 +34,9 @@ enum class GangState {
   kInvalid,        // Forming, Queued (when mended)
   kForbidden,      // Forming, Queued (when the policy changes)
   kUnsatisfiable,  // Queued (when the cluster or the gang changes), Forming
+  kPreempting,     // Reserved (its victims are gone), Backoff, Queued, Forming
 };
-inline constexpr int kGangStates = 11;
+inline constexpr int kGangStates = 12;
 
 const char* ToString(GangState state);
 

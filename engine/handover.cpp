@@ -17,11 +17,12 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
     const Pod& pod = *member.pod;
     if (pod.terminal() || pod.deleting) continue;
     if (pod.bound()) {
-      if (gang.repairing && !member.evicting) {
-        Start(member, Doing::kEvict);
-        progress_.actions.emplace_back(
-            EvictPod{member.action, RefOf(member), Describe(gang.setback), gang.id.key});
-      }
+      if (member.evicting || !(gang.repairing || member.must_go)) continue;
+      Start(member, Doing::kEvict);
+      const bool repair = gang.repairing;
+      progress_.actions.emplace_back(EvictPod{member.action, RefOf(member),
+                                              Describe(repair ? gang.setback : PreemptedBy(gang)),
+                                              repair ? gang.id.key : member.makes_way_for->key});
     } else if (member.plan) {
       HandOverMember(gang, member, pod);
     } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried)) {
@@ -44,7 +45,7 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
   } else if (pod.nominated_node != member.planned_node && !Pins(pod) &&
              member.pinned_node != member.planned_node) {
     AskNomination(member, member.planned_node);
-  } else if (!gang.all_nominated) {
+  } else if (!gang.all_nominated || gang.victims) {
     return;
   } else if (pod.gated_by_muster()) {
     Start(member, Doing::kRemoveGate);
@@ -136,6 +137,7 @@ void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outc
   member.not_before = now + options_.retry_interval;
   if (outcome.kind == OutcomeKind::kRefused)
     member.not_before = now + BackoffAfter(++member.refusals);
+  if (doing == Doing::kEvict && member.makes_way_for) RefuseEviction(gang, member, outcome);
   if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
   AnswerHeld(member, "muster: binding failed: " + outcome.message);
   if (outcome.kind == OutcomeKind::kRefused) {
@@ -204,12 +206,16 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
       gang.id.solo ? Warns(gang.state) : Warns(gang.state) || gang.state == GangState::kRunning;
   if (!state_changed || !tell) return;
   const bool running = gang.state == GangState::kRunning;
-  EmitEvent event{gang.id.key,
-                  gang.group_uid,
-                  !object,
-                  !running,
-                  std::string("Gang") + ToString(gang.state),
-                  running ? std::to_string(gang.tally.bound) + " members are bound" : message};
+  Tell(gang, !running, ("Gang" + std::string(ToString(gang.state))),
+       running ? std::to_string(gang.tally.bound) + " members are bound" : message);
+}
+
+void Scheduler::Core::Tell(const Gang& gang, bool warning, std::string reason,
+                           std::string message) {
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  const bool object = group != nullptr && !group->declared;
+  EmitEvent event{gang.id.key, gang.group_uid,    !object,
+                  warning,     std::move(reason), std::move(message)};
   if (!object) {
     // Without an object the first member speaks for all.
     const auto first = std::min_element(

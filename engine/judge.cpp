@@ -18,21 +18,11 @@ void Scheduler::Core::Settle(Time now) {
     gang.timer.reset();
     dirty_.insert(id);
   }
-  std::set<GangId> touched;
-  touched.swap(dirty_);
-  for (const GangId& id : touched) {
-    const auto found = gangs_.find(id);
-    if (found == gangs_.end()) continue;
-    Gang& gang = found->second;
-    Judge(gang, now);
-    const bool gone = gang.members.empty() && (id.solo || state_.FindPodGroup(id.key) == nullptr);
-    if (gone) {
-      SetPending(gang, false);
-      if (gang.timer) timers_.erase({*gang.timer, id});
-      gangs_.erase(found);
-      continue;
-    }
-    FollowUp(gang, now);
+  // A gang that is judged may touch those that make way for it, and they it.
+  for (int round = 0; round < kRounds && !dirty_.empty(); ++round) {
+    std::set<GangId> touched;
+    touched.swap(dirty_);
+    for (const GangId& id : touched) SettleGang(id, now);
   }
   std::set<GangId> vain;
   vain.swap(tried_in_vain_);
@@ -40,6 +30,19 @@ void Scheduler::Core::Settle(Time now) {
     const auto found = gangs_.find(id);
     if (found != gangs_.end()) FollowUp(found->second, now);
   }
+}
+
+void Scheduler::Core::SettleGang(const GangId& id, Time now) {
+  const auto found = gangs_.find(id);
+  if (found == gangs_.end()) return;
+  Gang& gang = found->second;
+  Judge(gang, now);
+  NoteHolding(gang);
+  const bool gone = gang.members.empty() && (id.solo || state_.FindPodGroup(id.key) == nullptr);
+  if (!gone) return FollowUp(gang, now);
+  SetPending(gang, false);
+  if (gang.timer) timers_.erase({*gang.timer, id});
+  gangs_.erase(found);
 }
 
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
@@ -58,6 +61,7 @@ void Scheduler::Core::Recount(Gang& gang) {
   Tally tally;
   for (auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
+    tally.making_way += member.makes_way_for ? 1 : 0;
     if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
@@ -172,6 +176,11 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   if (gang.repairing && gang.tally.bound + gang.tally.leaving == 0) gang.repairing = false;
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
   SetPending(gang, false);
+  const bool waits = gang.tally.bound == 0 && gang.tally.planned > 0 && Need(gang, false) > 0;
+  if (gang.victims && !waits) {
+    Drop(gang, "muster: nobody is evicted any more for this gang");
+    Recount(gang);
+  }
 
   if (const Reason defect = Defect(gang); defect.code != ReasonCode::kNone) {
     Drop(gang, "muster: " + Describe(defect));
@@ -215,7 +224,7 @@ bool Scheduler::Core::PlanHolds(const Gang& gang) const {
   for (const auto& [uid, member] : gang.members) {
     if (!member.plan || member.may_be_bound()) continue;
     // A node that was replaced, or a device that is gone, took the reservation with it.
-    if (!state_.Sound(uid)) return false;
+    if (gang.victims ? !state_.Earmarked(uid) : !state_.Sound(uid)) return false;
     const cluster::Node* node = state_.FindNode(member.planned_node);
     if (node == nullptr || state_.IndexOf(member.planned_node) != member.plan->node) return false;
     const cluster::NodeConstraints& wants = member.pod->spec->constraints;
@@ -243,7 +252,7 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
     gang.backoff_until = now + options_.backoff_max;
     Recount(gang);
   }
-  const bool wants_more = gang.tally.pending > gang.tally.planned;
+  const bool wants_more = gang.tally.pending > gang.tally.planned && gang.tally.making_way == 0;
   SetPending(gang, wants_more && !gang.backoff_until &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   SetState(gang, GangState::kRunning, {});
@@ -267,6 +276,9 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (lacks == 0)
     return SetState(gang, GangState::kBinding,
                     Because(ReasonCode::kBinding, have, gang.min_member));
+  if (gang.tally.making_way > 0) {
+    return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
+  }
   SetPending(gang, gang.tally.pending - gang.tally.planned >= lacks &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
@@ -281,14 +293,20 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
     Drop(gang, "muster: members of the gang are gone");
     Recount(gang);
   }
+  if (gang.victims) return JudgePreempting(gang, now);
   if (gang.tally.planned > 0) return JudgeReserved(gang, now);
   gang.barrier_open = false;
+  if (gang.tally.succeeded == 0) {  // it starts once more
+    gang.started = false;
+    gang.started_at.reset();
+  }
   const int64_t need = Need(gang, false);
   if (gang.tally.pending < need) {
     gang.queued_at.reset();
     gang.tried = false;
     const int64_t here = gang.tally.pending + gang.tally.succeeded;
     const bool gated = gang.tally.pending + gang.tally.gated_by_others >= need;
+    if (gang.tally.making_way > 0) return SetState(gang, GangState::kForming, PreemptedBy(gang));
     return SetState(gang, GangState::kForming,
                     Because(gated ? ReasonCode::kGatedByOthers : ReasonCode::kWaitingForMembers,
                             here, std::max(gang.min_member, here + need - gang.tally.pending)));

@@ -21,6 +21,11 @@ enum class PartialGang { kEvict, kHold };
 //              plan breaks after its release fits nowhere else, until it is deleted
 enum class HandOver { kNominate, kPin };
 
+// Whom a gang that does not fit may have evicted.
+//   kNever          nobody
+//   kLowerPriority  Muster's pods of lower priority than each of its members, whole gangs at a time
+enum class Preemption { kNever, kLowerPriority };
+
 // Which namespaces may have gangs. A name in `deny` never may; an empty `allow` lets all others.
 struct NamespaceRules {
   std::vector<std::string> allow;
@@ -45,6 +50,9 @@ struct Options {
   cluster::Duration partial_timeout = cluster::Seconds(60);
   PartialGang partial_gang = PartialGang::kEvict;
   HandOver hand_over = HandOver::kNominate;
+  Preemption preemption = Preemption::kNever;
+  // How long victims may take to leave; then the gang gives up the room that it waits for.
+  cluster::Duration victim_timeout = cluster::Seconds(600);
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.
   cluster::Duration backoff_first = cluster::Seconds(1);
   cluster::Duration backoff_max = cluster::Seconds(300);

@@ -9,6 +9,7 @@
 #include "cluster/snapshot.hpp"
 #include "engine/gang.hpp"
 #include "policy/placement.hpp"
+#include "policy/preemption.hpp"
 
 namespace muster::engine {
 
@@ -23,6 +24,7 @@ struct PlanJob {
   Shape shape;                           // of `required`
   bool plain = false;        // no exclusions: a failure holds for every gang of this shape
   bool ask_if_ever = false;  // on failure, find out whether it would fit the empty cluster
+  std::vector<policy::Candidate> candidates;  // who may be evicted for it, cheapest first
 };
 
 struct PlanResult {
@@ -31,6 +33,7 @@ struct PlanResult {
   std::vector<cluster::Placement> elastic;
   policy::Shortage shortage;  // unless placed; of the empty cluster when it never fits
   bool never_fits = false;
+  std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
 };
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job);

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 28> kNames = {{
+constexpr std::array<Names, 31> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -47,12 +47,17 @@ constexpr std::array<Names, 28> kNames = {{
     {ReasonCode::kPlanBroken, "PlanBroken", "a planned node was lost, cordoned or taken", ""},
     {ReasonCode::kRepairing, "Repairing",
      "it was partially bound for too long; its bound members are evicted", "were bound"},
+    {ReasonCode::kVictimsStay, "VictimsStay", "pods of lower priority did not leave room for it",
+     "are gone"},
+    {ReasonCode::kVictimsLeaving, "VictimsLeaving",
+     "pods of lower priority are leaving room for it", "are gone"},
     {ReasonCode::kNominating, "Nominating", "members are being nominated", "are"},
     {ReasonCode::kReleasing, "Releasing", "scheduling gates are being removed", "are released"},
     {ReasonCode::kWaitingForBind, "WaitingForBind", "waiting for kube-scheduler's Bind calls",
      "have arrived"},
     {ReasonCode::kBinding, "Binding", "members are being bound", "are"},
     {ReasonCode::kMembersLost, "MembersLost", "members were lost", "are bound"},
+    {ReasonCode::kPreempted, "Preempted", "evicted for a gang of higher priority", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
     {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",

@@ -29,8 +29,11 @@ enum class ReasonCode {
   // Backoff
   kReservationExpired,  // the deadline passed before all members reached Bind (have of need did)
   kBindFailed,          // the API server refused a binding
-  kPlanBroken,  // a planned node was lost, cordoned, shrank or was taken by another scheduler
-  kRepairing,   // the gang was partially bound for too long; its bound members are being evicted
+  kPlanBroken,   // a planned node was lost, cordoned, shrank or was taken by another scheduler
+  kRepairing,    // the gang was partially bound for too long; its bound members are being evicted
+  kVictimsStay,  // have of need victims are gone; the others may not be evicted or take too long
+  // Preempting
+  kVictimsLeaving,  // have of need pods of the gangs in `detail` are gone
   // Reserved, Binding
   kNominating,      // have of need members are nominated
   kReleasing,       // gates are being removed
@@ -38,6 +41,8 @@ enum class ReasonCode {
   kBinding,         // have of need members are bound
   // Degraded
   kMembersLost,  // have of need members are bound, the others are gone
+  // Forming, Degraded
+  kPreempted,  // members are evicted for the gang in `detail`
   // Invalid
   kInvalidPodGroup,  // detail says which field and why
   kInvalidMember,    // detail names the pod and the field

@@ -52,6 +52,7 @@ void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {
 }
 
 void Scheduler::Core::Drop(Gang& gang, const std::string& why) {
+  SpareVictims(gang);
   for (auto& [uid, member] : gang.members) DropMember(gang, member, why);
   if (gang.tally.bound == 0) gang.barrier_open = false;
   gang.all_nominated = false;
@@ -76,8 +77,8 @@ void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
   // Members that were released and never came to Bind while kube-scheduler was at work: it found
   // their node unfit without asking us.
   for (auto& [uid, member] : gang.members) {
-    const bool asked =
-        gang.all_nominated && member.plan && !member.bind_seen && last_call_ >= gang.planned_at;
+    const bool asked = gang.all_nominated && !gang.victims && member.plan && !member.bind_seen &&
+                       last_call_ >= gang.planned_at;
     if (asked && !member.pod->gated_by_muster()) {
       member.excluded[member.planned_node] = now + options_.backoff_max;
     }

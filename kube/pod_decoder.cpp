@@ -124,6 +124,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& an
   record->gpus = requests.gpus;
   record->constraints = ReadNodeConstraints(spec);
   record->priority = ReadPriority(spec, options);
+  record->preempts = spec.Get("preemptionPolicy").Text() != "Never";
   record->scheduler_name = spec.Get("schedulerName").Text();
   if (record->scheduler_name.empty() && options.source == Source::kManifest) {
     record->scheduler_name = "default-scheduler";

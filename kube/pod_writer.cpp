@@ -237,9 +237,11 @@ milliseconds PodWriter::BackOff(int attempt) {
       std::uniform_int_distribution<int64_t>(most.count() / 2, most.count())(random_));
 }
 
-// All of them dry, and only if the API server would take them all are they meant.
+// All of them dry, and only if the API server would take them all are they meant. The one that a
+// disruption budget protects is told apart.
 void PodWriter::RunEvictions(const EvictionSet& set) {
   std::string obstacle;
+  const engine::EvictPod* protected_pod = nullptr;
   for (const engine::EvictPod& pod : set.pods) {
     if (!ports_.may_write()) {
       obstacle = "not the leader";
@@ -249,13 +251,15 @@ void PodWriter::RunEvictions(const EvictionSet& set) {
     if (answer.ok() && answer->status == kTooManyRequests) {
       obstacle = "evicting " + pod.pod.key.ToString() +
                  " is refused, so none is evicted: " + JudgeAnswer(pod, answer).message;
+      protected_pod = &pod;
       break;
     }
   }
   if (!obstacle.empty()) {
     ports_.warn(obstacle);
     for (const engine::EvictPod& pod : set.pods) {
-      ports_.report({pod.id, OutcomeKind::kRetry, obstacle});
+      const bool it = &pod == protected_pod;
+      ports_.report({pod.id, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, obstacle});
     }
     return;
   }

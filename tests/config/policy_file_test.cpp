@@ -46,6 +46,8 @@ placement: {strategy: spread}
 gangs:
   maxMembers: 77
   strictOrder: true
+  preemption: lowerPriority
+  victimTimeout: 20m
   reservationTimeout: 1h30m
   partialTimeout: "30s"
   partialGang: hold
@@ -73,6 +75,8 @@ metrics: {address: :9090}
   CHECK(options.placement.strategy == policy::Strategy::kSpread);
   CHECK(options.max_members == 77);
   CHECK(options.strict_order);
+  CHECK(options.preemption == engine::Preemption::kLowerPriority);
+  CHECK(options.victim_timeout == Seconds(1200));
   CHECK(options.reservation_timeout == Seconds(5400));
   CHECK(options.partial_timeout == Seconds(30));
   CHECK(options.partial_gang == engine::PartialGang::kHold);
@@ -106,8 +110,8 @@ metrics: {address: :9090}
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
-               bind_hold_timeout, partial_timeout, partial_gang, hand_over, backoff_first,
-               backoff_max, retry_interval, max_members] = options;
+               bind_hold_timeout, partial_timeout, partial_gang, hand_over, preemption,
+               victim_timeout, backoff_first, backoff_max, retry_interval, max_members] = options;
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
                                   "schedulerNames",
@@ -119,6 +123,8 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "gangs",
                                   "gangs.maxMembers",
                                   "gangs.strictOrder",
+                                  "gangs.preemption",
+                                  "gangs.victimTimeout",
                                   "gangs.reservationTimeout",
                                   "gangs.partialTimeout",
                                   "gangs.partialGang",

@@ -153,6 +153,8 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
   } else if (name == "write-latency") {
     faults_.latency = *duration;
     options_.muster.writes.latency = *duration;
+  } else if (name == "grace-limit") {
+    options_.kubelet.grace_limit = *duration;
   } else {
     return Wrong("there is no option " + name);
   }

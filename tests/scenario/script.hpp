@@ -6,6 +6,7 @@
 //   option gating none|gangs|all   which pods get Muster's gate when they are created
 //   option scheduler-cycle 1s      how long a cycle of kube-scheduler takes
 //   option write-latency 1s        how long Muster's writes take
+//   option grace-limit 10s         how long a deleted pod runs on, if its own grace is longer
 //   apply FILE                     creates the objects
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME

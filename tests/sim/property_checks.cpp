@@ -27,7 +27,9 @@ bool Settled(const engine::GangView& gang) {
 // A new engine that hears of the same objects must keep the same books.
 std::string World::CheckRebuild() {
   engine::Scheduler& present = cluster_->muster()->scheduler();
-  if (Delayed() || present.Count().reservations > 0) return "";
+  const engine::Counts counts = present.Count();
+  const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
+  if (Delayed() || counts.reservations > 0 || counts.gangs[preempting] > 0) return "";
   engine::Scheduler rebuilt(options_.muster.engine);
   const Time now = cluster_->loop().now();
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
@@ -68,6 +70,7 @@ std::string World::CheckProgress() {
       const bool waits =
           gang.state == engine::GangState::kQueued || gang.state == engine::GangState::kReserved ||
           gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
+          gang.state == engine::GangState::kPreempting ||
           gang.state == engine::GangState::kDegraded;
       if (waits)
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +

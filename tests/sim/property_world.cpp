@@ -40,6 +40,7 @@ Options WorldOptions(uint64_t seed) {
     options.muster.writes.jitter = Duration(random.Between(0, 500));
     options.auditor.node_slack = Seconds(20);
   }
+  if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
   return options;
 }
 
