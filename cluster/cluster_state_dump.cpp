@@ -172,7 +172,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Flag("deleting", pod.deleting).List("gates", pod.gates, WriteText);
   line.Text("nominated", pod.nominated_node).Text("node", pod.node_name);
   line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
-  line.Text("defect", pod.defect);
+  line.Flag("ours", pod.bound_by_muster).Text("defect", pod.defect);
   DumpSpec(*pod.spec, line);
   line.EndTo(out);
 }

@@ -16,7 +16,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
          a.role == b.role && a.owner_uid == b.owner_uid && a.daemon == b.daemon &&
          a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
          a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
-         a.bound_gpus == b.bound_gpus && a.created == b.created && a.defect == b.defect;
+         a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
+         a.created == b.created && a.defect == b.defect;
 }
 
 // What the pod holds is the same under both records.

@@ -19,6 +19,11 @@ inline constexpr const char* kGangGate = "muster.dev/gang";
 // Annotation written with the Binding: comma-separated GPU indices, e.g. "0,3".
 inline constexpr const char* kGpusAnnotation = "muster.dev/gpus";
 
+// Annotation written with every Binding, also of pods without GPUs: Muster bound the pod, whatever
+// its schedulerName is, and knows it as its own after a restart.
+inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
+inline constexpr const char* kBoundByMuster = "muster";
+
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
 
 // What pods of one template share. Two pods of a gang with equal PodSpecs play the same role.
@@ -53,6 +58,7 @@ struct Pod {
   std::string nominated_node;        // status.nominatedNodeName
   std::string node_name;             // spec.nodeName; empty: not bound
   std::vector<GpuIndex> bound_gpus;  // from kGpusAnnotation, only meaningful when bound
+  bool bound_by_muster = false;      // kBoundByAnnotation says so
   Time created;                      // creationTimestamp, milliseconds since 1970
   int64_t resource_version = 0;      // 0: not known. Within one UID a lower one is older news
   // Why the record cannot be scheduled as it is (a malformed request, say). Empty: fine. The pod is

@@ -163,7 +163,7 @@ void Scheduler::Core::TouchUnsound(cluster::NodeIndex node) {
 bool Scheduler::Core::Claimed(const Pod& pod) const {
   return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
                    pod.spec->scheduler_name) != options_.scheduler_names.end() ||
-         seen_in_filter_.contains(pod.uid) || (pod.bound() && !pod.bound_gpus.empty());
+         seen_in_filter_.contains(pod.uid) || (pod.bound() && pod.bound_by_muster);
 }
 
 bool Scheduler::Core::Managed(const Pod& pod) const {
@@ -190,6 +190,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     if (known->bound() && !pod.bound()) {
       pod.node_name = known->node_name;
       pod.bound_gpus = known->bound_gpus;
+      pod.bound_by_muster = known->bound_by_muster;
     }
     std::erase_if(pod.gates, [&](const std::string& gate) {
       return std::find(known->gates.begin(), known->gates.end(), gate) == known->gates.end();

@@ -118,6 +118,7 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
     case Doing::kBind:
       if (pod.bound() || !member.plan) return;
       pod.node_name = member.planned_node;
+      pod.bound_by_muster = true;
       pod.nominated_node.clear();
       for (const cluster::GpuShare& share : member.plan->gpus)
         pod.bound_gpus.push_back(share.index);

@@ -96,8 +96,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const GpuForm form = FormOf(gpus);
   const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
   const bool mirror = pod.daemon && pod.owner_uid.empty();
-  if (!annotated && !mirror && pod.bound_gpus.empty() && pod.defect.empty() &&
-      pod.declared_min_member == 0) {
+  if (!annotated && !mirror && !pod.bound_by_muster && pod.bound_gpus.empty() &&
+      pod.defect.empty() && pod.declared_min_member == 0) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -113,6 +113,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
+  if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
   if (!pod.bound_gpus.empty()) {
     std::string indices;
     for (const cluster::GpuIndex index : pod.bound_gpus) {

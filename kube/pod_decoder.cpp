@@ -173,6 +173,8 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   gates.Items([&](const JsonView& gate) { record.gates.emplace_back(gate.Get("name").Text()); });
   record.nominated_node = status.Get("nominatedNodeName").Text();
   record.node_name = spec.Get("nodeName").Text();
+  record.bound_by_muster =
+      annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
   record.defect = annotations.Get(kDefectAnnotation).Text();
 }

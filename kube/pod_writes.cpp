@@ -104,7 +104,8 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   if (context.resource_version > 0) {
     json.Key("resourceVersion").Text(std::to_string(context.resource_version));
   }
-  json.Key("annotations").BeginObject().TextKey(kBoundByAnnotation).Text("muster");
+  json.Key("annotations").BeginObject().TextKey(cluster::kBoundByAnnotation);
+  json.Text(cluster::kBoundByMuster);
   if (!action.gpus.empty()) json.TextKey(cluster::kGpusAnnotation).Text(GpuList(action.gpus));
   json.EndObject().EndObject();
   json.Key("target").BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Node");

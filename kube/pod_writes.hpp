@@ -20,8 +20,6 @@ namespace muster::kube {
 
 // Written to make kube-scheduler look at an ungated pod again. Any other value than before will do.
 inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
-// Written with every Binding that muster makes, also of pods without GPUs.
-inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
 // The term of the leader that took a nominated pod over.
 inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 

@@ -40,7 +40,8 @@ Status Write(ApiServer& api, const engine::WakePod& action) {
                       std::to_string(api.resource_version()));
 }
 Status Write(ApiServer& api, const engine::BindPod& action) {
-  Binding binding{action.pod, action.node, {}};
+  Binding binding{
+      action.pod, action.node, {{cluster::kBoundByAnnotation, cluster::kBoundByMuster}}};
   if (!action.gpus.empty()) binding.annotations[cluster::kGpusAnnotation] = GpuList(action.gpus);
   Status status = api.BindPod(Actor::kMuster, binding);
   if (status.ok() || status.error().code != Code::kConflict) return status;

@@ -34,6 +34,9 @@ std::vector<cluster::GpuIndex> ParseGpus(const std::string& text) {
 void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
   record.pod.node_name = node;
   record.bound_at = now;
+  const auto by = record.annotations.find(cluster::kBoundByAnnotation);
+  record.pod.bound_by_muster =
+      by != record.annotations.end() && by->second == cluster::kBoundByMuster;
   const auto gpus = record.annotations.find(cluster::kGpusAnnotation);
   if (gpus != record.annotations.end()) record.pod.bound_gpus = ParseGpus(gpus->second);
 }
@@ -110,6 +113,7 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
   stored.deleting = false;
   stored.nominated_node.clear();
   stored.bound_gpus.clear();
+  stored.bound_by_muster = false;
   if (impl_->Gated(*record) && !stored.gated_by_muster()) {
     stored.gates.emplace_back(cluster::kGangGate);
   }

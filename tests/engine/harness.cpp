@@ -121,6 +121,7 @@ void Harness::Perform(const engine::Action& action) {
       CHECK_FALSE(pod.bound());
       pod.node_name = bind->node;
       pod.bound_gpus = bind->gpus;
+      pod.bound_by_muster = true;
       pod.nominated_node.clear();
     });
   } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {

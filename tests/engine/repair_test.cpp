@@ -108,6 +108,7 @@ TEST_CASE("a gang of another schedulerName that was bound in part is found again
     world.Change(name, [&](cluster::Pod& pod) {
       pod.node_name = node;
       pod.bound_gpus = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+      pod.bound_by_muster = true;
     });
   };
   bind("train-0", "n0");

@@ -75,5 +75,24 @@ TEST_CASE("a pod that a policy takes from Muster loses its nomination", "[engine
   CHECK(world.engine().Count().reservations == 0);
 }
 
+TEST_CASE("a pod without GPUs that another schedulerName brought is still Muster's after a restart",
+          "[engine][unknown]") {
+  Harness world;
+  world.Add(MakeNode("n0"));
+  world.Add(MakePodGroup("cpu").MinMember(2));
+  for (const char* name : {"cpu-0", "cpu-1"})
+    world.Add(MakePod(name).InGroup("cpu").Scheduler("default-scheduler"));
+  world.Settle();
+  for (const char* name : {"cpu-0", "cpu-1"}) world.Filter(name);
+  world.ScheduleAll("cpu");
+  REQUIRE(world.Gang("cpu").state == GangState::kRunning);
+  world.Restart();
+  world.Settle();
+  CHECK(world.Gang("cpu").state == GangState::kRunning);
+  world.RemovePod("cpu-1");
+  world.Pass(cluster::Seconds(60));
+  CHECK(world.Pod("cpu-0").deleting);
+}
+
 }  // namespace
 }  // namespace muster::testing

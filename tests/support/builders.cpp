@@ -196,6 +196,7 @@ PodBuilder& PodBuilder::BoundTo(const std::string& node, const std::vector<int>&
   pod_.node_name = node;
   pod_.bound_gpus.clear();
   for (int gpu : gpus) pod_.bound_gpus.push_back(Gpu(gpu));
+  pod_.bound_by_muster = !gpus.empty();
   return *this;
 }
 

@@ -77,7 +77,7 @@ class PodBuilder {
   PodBuilder& Phase(cluster::PodPhase phase);
   PodBuilder& Deleting();
   PodBuilder& Nominated(const std::string& node);
-  // Bound to `node`, with these GPU indices in the annotation.
+  // Bound to `node`, with these GPU indices in the annotation; by Muster where there are any.
   PodBuilder& BoundTo(const std::string& node, const std::vector<int>& gpus = {});
   PodBuilder& CreatedAt(int64_t milliseconds);
   PodBuilder& Version(int64_t resource_version);

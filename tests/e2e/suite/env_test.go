@@ -287,10 +287,10 @@ func (e *env) whole(within time.Duration, gangs ...objects.Gang) {
 	}
 }
 
-// setStrictOrder makes a gang that does not fit block all that come after it, until the test ends.
-func (e *env) setStrictOrder() {
+// setPolicy sets a field of the policy's section "gangs", until the test ends.
+func (e *env) setPolicy(field string) {
 	e.t.Helper()
-	e.must(e.writePolicy("gangs:\n  strictOrder: true\n"))
+	e.must(e.writePolicy("gangs:\n  " + field + "\n"))
 	e.t.Cleanup(func() {
 		if err := e.writePolicy(""); err != nil {
 			e.t.Errorf("the policy is not put back: %v", err)
@@ -298,7 +298,7 @@ func (e *env) setStrictOrder() {
 	})
 	e.eventually(15*time.Second, "the policy is loaded", func() error {
 		policy, err := e.muster.Policy()
-		if err == nil && !strings.Contains(policy, "strictOrder: true") {
+		if err == nil && !strings.Contains(policy, field) {
 			err = errorf("it is\n%s", policy)
 		}
 		return err

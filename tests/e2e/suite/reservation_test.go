@@ -147,7 +147,7 @@ func TestAGangWhoseNodeAnotherSchedulerFilledIsPlacedElsewhereWhole(t *testing.T
 // Room that comes free piece by piece: who is next gets all of it, and nobody slips in meanwhile.
 func TestInStrictOrderWhatIsBeingLeftIsKeptForTheGangThatIsNext(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	e.setStrictOrder()
+	e.setPolicy("strictOrder: true")
 	e.addGPUNodes(2)
 	leaving := e.gang("leaving", 2, 8, objects.Lingering)
 	e.add(leaving)

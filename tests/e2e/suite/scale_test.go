@@ -72,11 +72,16 @@ func TestAGangThatCannotStartCostsNoWriteWhileNothingChanges(t *testing.T) {
 	e.must(err)
 	const quiet = 20 * time.Second
 	time.Sleep(quiet)
+	e.wroteNothingSince(mark)
+}
+
+func (e *env) wroteNothingSince(mark audit.Mark) {
+	e.t.Helper()
 	writes, err := e.audit.Since(mark)
 	e.must(err)
 	for _, user := range []string{audit.Muster, audit.MusterScheduler} {
 		if n := writes[user].Total(); n > 0 {
-			t.Errorf("%d writes of %s in %s: %s", n, user, quiet, writes[user])
+			e.t.Errorf("%d writes of %s while nothing changed: %s", n, user, writes[user])
 		}
 	}
 }
