@@ -1,5 +1,5 @@
-// DisruptionBudget: how many pods of a PodDisruptionBudget (policy/v1) may be evicted now. The
-// eviction API has the last word; this is for choosing victims that it will let go. Plain value,
+// DisruptionBudget: how many pods of a PodDisruptionBudget (policy/v1) may be evicted now. Whether one
+// may go is for the eviction API to say; that a budget changed says when to ask again. Plain value,
 // built by the decoders.
 #pragma once
 
