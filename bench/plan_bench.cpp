@@ -1,5 +1,5 @@
-// How long does it take to place a gang? Gangs of 8 to 1,024 eight-GPU members on 5,000 nodes, and
-// single pods on 1,213 mixed nodes.
+// How long does it take to place a gang? Gangs of 8 to 1,024 eight-GPU members on 5,000 nodes, free
+// or held by 5,000 gangs that would have to leave, and single pods on 1,213 mixed nodes.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "cluster/check.hpp"
 #include "cluster/cluster_state.hpp"
 #include "policy/placement.hpp"
+#include "policy/preemption.hpp"
 
 namespace muster::bench {
 namespace {
@@ -204,6 +205,43 @@ void BenchGangs(bool smoke) {
       kGoalMilliseconds, worst, worst <= kGoalMilliseconds ? "met" : "MISSED");
 }
 
+// Gangs of eight pods with a GPU each, each gang's pods on eight nodes; together they hold every
+// GPU.
+std::vector<policy::Candidate> HoldAll(Bed& bed, int nodes) {
+  std::vector<cluster::PodUid> pods;
+  for (int i = 0; i < nodes * 8; ++i) pods.push_back(bed.Occupy((i * 7 + i / nodes) % nodes, 1));
+  std::vector<policy::Candidate> candidates(static_cast<size_t>(nodes));
+  for (size_t i = 0; i < pods.size(); ++i) {
+    candidates[i / 8].owner = i / 8;
+    candidates[i / 8].held.push_back(bed.state.AllocationOf(pods[i])->placement);
+  }
+  return candidates;
+}
+
+void BenchPreemption(bool smoke) {
+  const int nodes = smoke ? 500 : 5000;
+  std::printf("\nFinding victims on %d nodes that %d gangs hold, ms of CPU time\n\n", nodes, nodes);
+  std::printf("%-13s  %-7s %8s %8s\n", "gang", "answer", "victims", "time");
+  Bed bed;
+  bed.AddNodes(nodes, 128'000, 1 << 20, 8, cluster::GpuSharing::kExclusive);
+  const std::vector<policy::Candidate> candidates = HoldAll(bed, nodes);
+  for (const int members : {8, 64, 512, nodes + 1}) {
+    std::vector<Demand> demands;
+    for (int i = 0; i < members; ++i)
+      demands.push_back(bed.Ask({8, cluster::kWholeGpu, MiB()}, 8000));
+    const auto snapshot = bed.state.TakeSnapshot();
+    Placer placer(policy::Options{});
+    Times times;
+    const Stopwatch watch;
+    const policy::PreemptionAnswer answer =
+        policy::PlaceByPreemption(placer, snapshot, demands, candidates);
+    watch.AddTo(times);
+    std::printf("%5d x 8 GPU  %-7s %8zu %8.1f\n", members, answer.placed ? "placed" : "refused",
+                answer.victims.size(), times.cpu.front() / 1000);
+    for (const Demand& demand : demands) bed.state.Remove(demand.pod);
+  }
+}
+
 // The mix of sizes and shares that GPU clusters with many users see: half shares of one device,
 // some whole devices, some pods without any.
 Demand AskMixed(Bed& bed, std::mt19937_64& random) {
@@ -267,6 +305,7 @@ void BenchDecisions(bool smoke) {
 int main(int argc, char** argv) {
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
   muster::bench::BenchGangs(smoke);
+  muster::bench::BenchPreemption(smoke);
   muster::bench::BenchDecisions(smoke);
   return 0;
 }

@@ -14,7 +14,7 @@ using cluster::Placement;
 using cluster::Transaction;
 
 // Whole plans made anew to spare a single victim; each costs as much as a first plan.
-constexpr int kReprieves = 32;
+constexpr int kReprieves = 16;
 
 class Preemption {
  public:
