@@ -79,7 +79,7 @@ Status ClusterState::Redeem(const std::vector<PodUid>& pods) { return impl_->Red
 
 void ClusterState::Spare(const PodUid& pod) {
   PodEntry* entry = impl_->Find(pod);
-  if (entry != nullptr) impl_->SetMakingWay(*entry, false);
+  if (entry != nullptr) impl_->Spare(*entry);
 }
 
 bool ClusterState::Release(const PodUid& pod) {

@@ -183,7 +183,10 @@ void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
     const bool elsewhere = entry.pod.bound() && IndexOf(entry.pod.node_name) != entry.plan->node;
     const bool unbound = was_bound && !entry.pod.bound();
     if (entry.pod.terminal() || elsewhere || unbound) entry.plan.reset();
-    if (entry.plan == nullptr || entry.pod.bound()) entry.earmark = false;
+    if (entry.earmark && (entry.plan == nullptr || entry.pod.bound())) {
+      entry.earmark = false;
+      entry.claim = 0;
+    }
   }
   if (was_reserved && !entry.reserved()) --reservations;
   const Site after = SiteOf(entry);

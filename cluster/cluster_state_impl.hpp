@@ -82,6 +82,7 @@ struct ClusterState::Impl {
   std::unordered_set<PodEntry*, NameHash, NameEqual> pod_by_name;
   std::unordered_map<std::string, std::vector<PodEntry*>> waiting;
   size_t reservations = 0;
+  uint64_t next_claim = 1;
   Tombstones dead_pods{kTombstones};
 
   RecordTable<PodGroup> groups{kTombstones};
@@ -114,8 +115,9 @@ struct ClusterState::Impl {
   Status Take(const std::vector<Placement>& placements, bool moves, FreeTable left);
   Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
   Status Redeem(const std::vector<PodUid>& who);
-  void Plan(const Placement& placement, bool earmark);
-  void SetMakingWay(PodEntry& entry, bool making_way);
+  // As a reservation, or as an earmark of that claim.
+  void Plan(const Placement& placement, uint64_t claim);
+  void Spare(PodEntry& entry);
   void Release(PodEntry& entry);
 
   // Replaces the record of `entry`; its UID stays.

@@ -58,6 +58,7 @@ void ClusterState::Impl::Unlink(PodEntry& entry, const Site& site) {
 
 void ClusterState::Impl::DropPlan(PodEntry& entry) {
   if (entry.reserved()) --reservations;
+  if (entry.earmarked()) entry.claim = 0;
   entry.plan.reset();
   entry.earmark = false;
 }
@@ -112,7 +113,7 @@ Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool m
       entry.held.reset();
       ++generation;
     }
-    Plan(placement, false);
+    Plan(placement, 0);
     touched.push_back(placement.node);
   }
   std::sort(touched.begin(), touched.end());
@@ -126,7 +127,7 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
   FreeTable left = free;
   for (const PodUid& uid : making_way) {
     const PodEntry* entry = Find(uid);
-    if (entry == nullptr || !entry->held || entry->making_way || !entry->pod.bound()) {
+    if (entry == nullptr || !entry->held || entry->claim != 0 || !entry->pod.bound()) {
       return Error{Code::kConflict, "pod " + uid.text() + " has nothing to leave", {}};
     }
     const Placement& held = entry->held->placement;
@@ -135,13 +136,14 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
   const Status fits = CheckAll(placements, false, std::move(left));
   if (!fits.ok()) return fits.error();
   std::set<NodeIndex> touched;
+  const uint64_t claim = next_claim++;
   for (const PodUid& uid : making_way) {
     PodEntry& entry = *Find(uid);
-    entry.making_way = true;
+    entry.claim = claim;
     touched.insert(entry.held->placement.node);
   }
   for (const Placement& placement : placements) {
-    Plan(placement, true);
+    Plan(placement, claim);
     touched.insert(placement.node);
   }
   for (NodeIndex index : touched) Settle(index);
@@ -152,19 +154,21 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
 Status ClusterState::Impl::Redeem(const std::vector<PodUid>& who) {
   const uint64_t growth_before = growth;
   std::vector<Placement> placements;
+  std::vector<uint64_t> claims;
   for (const PodUid& uid : who) {
     PodEntry* entry = Find(uid);
     if (entry == nullptr || !entry->earmarked()) {
       return Error{Code::kConflict, "pod " + uid.text() + " has no earmark", {}};
     }
     placements.push_back(*entry->plan);
+    claims.push_back(entry->claim);
   }
   for (const PodUid& uid : who) Release(*Find(uid));
   const Status taken = Take(placements, false, free);
   if (!taken.ok()) {
-    for (const Placement& placement : placements) {
-      Plan(placement, true);
-      Settle(placement.node);
+    for (size_t i = 0; i < placements.size(); ++i) {
+      Plan(placements[i], claims[i]);
+      Settle(placements[i].node);
     }
   }
   growth = growth_before;
@@ -172,17 +176,18 @@ Status ClusterState::Impl::Redeem(const std::vector<PodUid>& who) {
   return Ok{};
 }
 
-void ClusterState::Impl::Plan(const Placement& placement, bool earmark) {
+void ClusterState::Impl::Plan(const Placement& placement, uint64_t claim) {
   PodEntry& entry = *Find(placement.pod);
   entry.plan = std::make_unique<const Placement>(placement);
-  entry.earmark = earmark;
-  reservations += earmark ? 0 : 1;
+  entry.earmark = claim != 0;
+  entry.claim = claim;
+  reservations += claim == 0 ? 1 : 0;
   slots[placement.node.value].ledger.Add(entry);
 }
 
-void ClusterState::Impl::SetMakingWay(PodEntry& entry, bool making_way) {
-  if (entry.making_way == making_way) return;
-  entry.making_way = making_way;
+void ClusterState::Impl::Spare(PodEntry& entry) {
+  if (entry.claim == 0 || !entry.pod.bound()) return;
+  entry.claim = 0;
   if (const Site site = SiteOf(entry); site.slot.valid()) Settle(site.slot);
 }
 

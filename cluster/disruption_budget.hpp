@@ -1,6 +1,6 @@
-// DisruptionBudget: how many pods of a PodDisruptionBudget (policy/v1) may be evicted now. Whether one
-// may go is for the eviction API to say; that a budget changed says when to ask again. Plain value,
-// built by the decoders.
+// DisruptionBudget: how many pods of a PodDisruptionBudget (policy/v1) may be evicted now. Whether
+// one may go is for the eviction API to say; that a budget changed says when to ask again. Plain
+// value, built by the decoders.
 #pragma once
 
 #include <cstdint>

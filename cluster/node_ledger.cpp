@@ -279,24 +279,32 @@ NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
 }
 
 void NodeLedger::WithholdForEarmarks(const Node& node, NodeTally& tally) const {
-  Resources needed;
-  std::map<GpuIndex, int64_t> milli;
+  struct Need {
+    Resources resources;
+    std::map<GpuIndex, int64_t> milli;
+  };
+  std::map<uint64_t, Need> claims;
   for (const PodEntry* entry : earmarks_) {
-    needed += entry->plan->requests;
-    for (const GpuShare& share : entry->plan->gpus) milli[share.index] += share.taken.value();
+    Need& need = claims[entry->claim];
+    need.resources += entry->plan->requests;
+    for (const GpuShare& share : entry->plan->gpus) need.milli[share.index] += share.taken.value();
   }
   for (const PodEntry* entry : entries_) {
-    if (!entry->making_way) continue;
-    needed -= entry->held->placement.requests;
+    const auto claim = claims.find(entry->claim);
+    if (claim == claims.end()) continue;
+    claim->second.resources -= entry->held->placement.requests;
     for (const GpuShare& share : entry->held->placement.gpus)
-      milli[share.index] -= share.taken.value();
+      claim->second.milli[share.index] -= share.taken.value();
   }
-  tally.offered -= {std::max(needed.cpu, MilliCpu()), std::max(needed.memory, MiB()),
-                    std::max<int64_t>(needed.pods, 0)};
-  for (size_t i = 0; i < node.gpus.size(); ++i) {
-    const auto found = milli.find(node.gpus[i].index);
-    if (found == milli.end() || found->second <= 0) continue;
-    tally.gpus[i] = static_cast<int16_t>(std::max<int64_t>(tally.gpus[i] - found->second, 0));
+  for (const auto& [id, need] : claims) {
+    tally.offered -=
+        {std::max(need.resources.cpu, MilliCpu()), std::max(need.resources.memory, MiB()),
+         std::max<int64_t>(need.resources.pods, 0)};
+    for (size_t i = 0; i < node.gpus.size(); ++i) {
+      const auto found = need.milli.find(node.gpus[i].index);
+      if (found == need.milli.end() || found->second <= 0) continue;
+      tally.gpus[i] = static_cast<int16_t>(std::max<int64_t>(tally.gpus[i] - found->second, 0));
+    }
   }
 }
 

@@ -9,10 +9,12 @@
 //   3. The other bound pods are assumed on the lowest-numbered free devices, healthy ones first.
 // Nobody gets more of a device than is left of it; who comes out short has `devices_known` false.
 //
-// An earmark holds nothing: its pod waits for pods that make way. What it will take beyond what
-// those give up is not shown as free, device by device and resource by resource:
-//   offered = balance − max(0, Σ earmarks − Σ held by pods that make way)
-// which does not change when one that makes way goes, as long as the earmarks are no less.
+// An earmark holds nothing: its pod waits for pods that make way. What a claim (the earmarks that
+// were made together) will take beyond what those who make way for it give up is not shown as free,
+// device by device and resource by resource:
+//   offered = balance − Σ over claims of max(0, Σ its earmarks − Σ held by those who make way for
+//   it)
+// Nothing is given out that is not offered, so each claim fits when its last one is gone.
 //
 // kube-scheduler knows no devices: it compares the number of GPUs asked for with the number of
 // healthy ones. Where a device broke down under a pod, it counts one free device less than there
@@ -40,8 +42,9 @@ struct PodEntry {
   // Its reservation or earmark. Once the pod is bound to that node: where its devices come from, if
   // not from the annotation.
   std::unique_ptr<const Placement> plan;
-  bool earmark = false;     // what `plan` is while the pod is not bound
-  bool making_way = false;  // what it holds will be somebody's who has an earmark
+  bool earmark = false;  // what `plan` is while the pod is not bound
+  // Not 0: its earmark belongs to that claim or, when the pod is bound, it makes way for it.
+  uint64_t claim = 0;
   // What it holds on a known node; the truth that AllocationOf shows.
   std::optional<Allocation> held;
 

@@ -1,5 +1,6 @@
 // Earmarks: room that others are to leave is kept for a gang, and for nobody twice.
 #include <catch2/catch.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,164 @@ TEST_CASE_METHOD(Earmarks, "a pod that is bound where it had an earmark holds wh
   CHECK(FreeGpus("n1") == Gpus{1000, 1000, 0, 0});
   state.Remove(Uid("mate"));
   CHECK(FreeGpus("n1") == Gpus{1000, 1000, 1000, 1000});
+}
+
+TEST_CASE_METHOD(Earmarks, "two that wait on one node do not count on each other's victims",
+                 "[cluster][earmark]") {
+  state.Upsert(MakePod("small").Gpus(1).MilliCpu(2'000).BoundTo("n0", {3}));
+  // `old` leaves more CPU than `mate` takes; `urgent` has what `small` leaves and what is free.
+  REQUIRE(state.Earmark({Plan("mate", "n0", {0, 1})}, {Uid("old")}).ok());
+  state.Upsert(MakePod("waits").Gpus(1).MilliCpu(20'000));
+  REQUIRE(state.Earmark({Plan("waits", "n0", {3})}, {Uid("small")}).ok());
+  CHECK(FreeCpu("n0") == 22'000 - 18'000);
+  state.Remove(Uid("small"));
+  CHECK(state.Redeem({Uid("waits")}).ok());
+  CHECK_FALSE(state.Redeem({Uid("mate")}).ok());
+}
+
+// Random gangs that wait for random others, while pods come and go as they fit.
+class Turmoil {
+ public:
+  explicit Turmoil(unsigned seed) : random_(seed) {
+    for (const char* name : {"n0", "n1", "n2"})
+      state_.Upsert(MakeNode(name).Gpus(4).Cpu(16).PodSlots(12));
+  }
+  void Step() {
+    const unsigned choice = Below(6);
+    if (choice <= 2) {
+      Come();
+    } else if (choice == 3) {
+      Go();
+    } else if (choice == 4) {
+      Wait();
+    } else {
+      Leave();
+    }
+  }
+  int served() const { return served_; }
+
+ private:
+  struct Waiting {
+    std::vector<PodUid> pods;
+    std::vector<PodUid> victims;
+  };
+  unsigned Below(size_t n) { return static_cast<unsigned>(random_() % n); }
+  PodUid Make() {
+    const std::string name = "p" + std::to_string(made_++);
+    state_.Upsert(MakePod(name)
+                      .Gpus(static_cast<int32_t>(Below(4)))
+                      .MilliCpu(500 * (1 + Below(12)))
+                      .CreatedAt(made_));
+    return PodUid("pod-" + name);
+  }
+  // On the first devices that are free there; what does not fit is what ClusterState is to refuse.
+  Placement Anywhere(const PodUid& uid, const FreeTable& free) {
+    const Pod& pod = *state_.FindPod(uid);
+    const Node& node = *state_.Nodes()[Below(3)];
+    Placement plan{uid, state_.IndexOf(node.name), pod.spec->requests, {}};
+    for (const Gpu& gpu : node.gpus) {
+      const bool whole = free.gpus(plan.node)[gpu.index.value] == kWholeGpu.value();
+      if (whole && plan.gpus.size() < static_cast<size_t>(pod.spec->gpus.count))
+        plan.gpus.push_back({gpu.index, kWholeGpu});
+    }
+    return plan;
+  }
+  void Bind(const PodUid& uid) {
+    Pod bound = *state_.FindPod(uid);
+    const Placement plan = state_.AllocationOf(uid)->placement;
+    bound.node_name = state_.node(plan.node)->name;
+    for (const GpuShare& share : plan.gpus) bound.bound_gpus.push_back(share.index);
+    state_.Upsert(bound);
+    running_.push_back(uid);
+  }
+  void Come() {
+    const PodUid uid = Make();
+    const Placement plan = Anywhere(uid, state_.TakeSnapshot()->free());
+    const bool whole =
+        plan.gpus.size() == static_cast<size_t>(state_.FindPod(uid)->spec->gpus.count);
+    if (whole && state_.Reserve({plan}).ok()) {
+      Bind(uid);
+    } else {
+      state_.Remove(uid);
+    }
+  }
+  void Go() {
+    if (running_.empty()) return;
+    const unsigned at = Below(running_.size());
+    state_.Remove(running_[at]);
+    running_.erase(running_.begin() + at);
+  }
+  void Wait() {
+    Waiting waiting;
+    FreeTable left = state_.TakeSnapshot()->free();
+    for (unsigned i = 1 + Below(4); i > 0 && !running_.empty(); --i) {
+      const unsigned at = Below(running_.size());
+      const Placement held = state_.AllocationOf(running_[at])->placement;
+      left.Give(*state_.node(held.node), held);
+      waiting.victims.push_back(running_[at]);
+      running_.erase(running_.begin() + at);
+    }
+    std::vector<Placement> plan;
+    bool fits = !waiting.victims.empty();
+    for (unsigned i = 1 + Below(3); i > 0; --i) {
+      const PodUid uid = Make();
+      waiting.pods.push_back(uid);
+      plan.push_back(Anywhere(uid, left));
+      const Node& node = *state_.node(plan.back().node);
+      fits =
+          fits &&
+          plan.back().gpus.size() == static_cast<size_t>(state_.FindPod(uid)->spec->gpus.count) &&
+          left.Fits(node, plan.back());
+      if (fits) left.Take(node, plan.back());
+    }
+    if (fits) {
+      REQUIRE(state_.Earmark(plan, waiting.victims).ok());
+      waiting_.push_back(waiting);
+      return;
+    }
+    for (const PodUid& uid : waiting.pods) state_.Remove(uid);
+    running_.insert(running_.end(), waiting.victims.begin(), waiting.victims.end());
+  }
+  // One victim leaves; after the last one the gang must have its room.
+  void Leave() {
+    if (waiting_.empty()) return;
+    const unsigned at = Below(waiting_.size());
+    Waiting& waiting = waiting_[at];
+    if (Below(12) == 0) {  // the gang is given up
+      for (const PodUid& uid : waiting.pods) state_.Remove(uid);
+      for (const PodUid& uid : waiting.victims) state_.Spare(uid);
+      running_.insert(running_.end(), waiting.victims.begin(), waiting.victims.end());
+      waiting_.erase(waiting_.begin() + at);
+      return;
+    }
+    state_.Remove(waiting.victims.back());
+    waiting.victims.pop_back();
+    if (!waiting.victims.empty()) return;
+    REQUIRE(state_.Redeem(waiting.pods).ok());
+    for (const PodUid& uid : waiting.pods) {
+      REQUIRE(state_.Sound(uid));
+      Bind(uid);
+    }
+    ++served_;
+    waiting_.erase(waiting_.begin() + at);
+  }
+
+  std::mt19937 random_;
+  ClusterState state_;
+  int64_t made_ = 0;
+  std::vector<PodUid> running_;
+  std::vector<Waiting> waiting_;
+  int served_ = 0;
+};
+
+TEST_CASE(
+    "when the last one that makes way is gone, the gang has its room, whatever came meanwhile",
+    "[cluster][earmark][property]") {
+  const unsigned seed = Catch::rngSeed();
+  INFO("seed " << seed);
+  Turmoil turmoil(seed);
+  for (int step = 0; step < 20'000; ++step) turmoil.Step();
+  CHECK(turmoil.served() > 100);
 }
 
 }  // namespace
