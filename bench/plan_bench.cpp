@@ -209,6 +209,7 @@ void BenchGangs(bool smoke) {
 // GPU.
 std::vector<policy::Candidate> HoldAll(Bed& bed, int nodes) {
   std::vector<cluster::PodUid> pods;
+  pods.reserve(static_cast<size_t>(nodes) * 8);
   for (int i = 0; i < nodes * 8; ++i) pods.push_back(bed.Occupy((i * 7 + i / nodes) % nodes, 1));
   std::vector<policy::Candidate> candidates(static_cast<size_t>(nodes));
   for (size_t i = 0; i < pods.size(); ++i) {
@@ -227,6 +228,7 @@ void BenchPreemption(bool smoke) {
   const std::vector<policy::Candidate> candidates = HoldAll(bed, nodes);
   for (const int members : {8, 64, 512, nodes + 1}) {
     std::vector<Demand> demands;
+    demands.reserve(static_cast<size_t>(members));
     for (int i = 0; i < members; ++i)
       demands.push_back(bed.Ask({8, cluster::kWholeGpu, MiB()}, 8000));
     const auto snapshot = bed.state.TakeSnapshot();
