@@ -141,7 +141,9 @@ class Scheduler::Core {
   // preemption.cpp
   bool MayPreempt(const Gang& gang) const;
   static Reason PreemptedBy(const Gang& gang);
-  void AddCandidates(const Gang& gang, PlanJob& job) const;
+  std::shared_ptr<const std::vector<policy::Candidate>> CandidatesFor(const Gang& gang);
+  std::vector<policy::Candidate> CandidatesBelow(int64_t priority) const;
+  bool VictimsHold(const PlanResult& result);
   bool Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, cluster::Time now);
   void JudgePreempting(Gang& gang, cluster::Time now);
   void AskEvictions(Gang& gang);
@@ -214,9 +216,10 @@ class Scheduler::Core {
   // Gangs of which a victim could not be evicted, or did not leave in time. They are nobody's
   // victims until they hold nothing, or a disruption budget changes.
   std::set<GangId> staying_;
-  bool retry_all_ = false;     // the next pass goes through all of pending_
-  uint64_t tried_growth_ = 0;  // ClusterState::growth() that the last full pass saw
-  bool full_pass_ = false;     // this pass goes through all of pending_
+  KnownCandidates candidates_;  // what CandidatesFor gave last
+  bool retry_all_ = false;      // the next pass goes through all of pending_
+  uint64_t tried_growth_ = 0;   // ClusterState::growth() that the last full pass saw
+  bool full_pass_ = false;      // this pass goes through all of pending_
   std::optional<OrderKey> pass_cursor_;
   std::set<std::pair<cluster::Time, GangId>> timers_;
 

@@ -77,7 +77,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   }
   const bool never = never_shapes_.contains(job.shape);
   job.ask_if_ever = whole && !ever_shapes_.contains(job.shape) && !never;
-  if (whole && !never && MayPreempt(gang)) AddCandidates(gang, job);
+  if (whole && !never && MayPreempt(gang)) job.candidates = CandidatesFor(gang);
   return job;
 }
 

@@ -88,6 +88,7 @@ void Scheduler::Core::ApplySilence(const Silence& silence) {
 void Scheduler::Core::BudgetsChanged() {
   if (staying_.empty()) return;
   staying_.clear();
+  candidates_ = {};
   retry_all_ = true;
 }
 

@@ -19,10 +19,10 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
     if (pod.bound()) {
       if (member.evicting || !(gang.repairing || member.must_go)) continue;
       Start(member, Doing::kEvict);
-      const bool repair = gang.repairing;
-      progress_.actions.emplace_back(EvictPod{member.action, RefOf(member),
-                                              Describe(repair ? gang.setback : PreemptedBy(gang)),
-                                              repair ? gang.id.key : member.makes_way_for->key});
+      const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
+      const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
+      progress_.actions.emplace_back(
+          EvictPod{member.action, RefOf(member), Describe(why), sake.key});
     } else if (member.plan) {
       HandOverMember(gang, member, pod);
     } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried)) {

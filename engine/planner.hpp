@@ -24,7 +24,8 @@ struct PlanJob {
   Shape shape;                           // of `required`
   bool plain = false;        // no exclusions: a failure holds for every gang of this shape
   bool ask_if_ever = false;  // on failure, find out whether it would fit the empty cluster
-  std::vector<policy::Candidate> candidates;  // who may be evicted for it, cheapest first
+  // Who may be evicted for it, cheapest first; null: nobody.
+  std::shared_ptr<const std::vector<policy::Candidate>> candidates;
 };
 
 struct PlanResult {
@@ -34,6 +35,15 @@ struct PlanResult {
   policy::Shortage shortage;  // unless placed; of the empty cluster when it never fits
   bool never_fits = false;
   std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
+};
+
+// Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
+// changes.
+struct KnownCandidates {
+  int64_t priority = 0;                                        // theirs is lower
+  uint64_t version = 0;                                        // of the last gang that was touched
+  uint64_t generation = 0;                                     // of ClusterState
+  std::shared_ptr<const std::vector<policy::Candidate>> list;  // null: not known
 };
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job);

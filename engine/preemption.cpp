@@ -27,8 +27,8 @@ struct Loss {
 
 bool Pending(const Pod& pod) { return !pod.bound() && !pod.terminal() && !pod.deleting; }
 
-// The bound members that a gang can lose and still have its minimum, every role's included:
-// youngest first, then by name.
+// Takes from `bound` the members that the gang can lose and still have its minimum, every role's
+// included: youngest first, then by name.
 std::vector<const Member*> SurplusOf(const Gang& gang, const cluster::PodGroup* group,
                                      std::vector<const Member*>& bound) {
   std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
@@ -46,14 +46,18 @@ std::vector<const Member*> SurplusOf(const Gang& gang, const cluster::PodGroup* 
     if (role != spare_of.end() && counts) ++role->second;
   }
   std::vector<const Member*> surplus;
-  std::erase_if(bound, [&](const Member* member) {
+  std::vector<const Member*> others;
+  for (const Member* member : bound) {
     const auto role = spare_of.find(member->pod->role);
-    if (spare <= 0 || (role != spare_of.end() && role->second <= 0)) return false;
+    if (spare <= 0 || (role != spare_of.end() && role->second <= 0)) {
+      others.push_back(member);
+      continue;
+    }
     --spare;
     if (role != spare_of.end()) --role->second;
     surplus.push_back(member);
-    return true;
-  });
+  }
+  bound = std::move(others);
   return surplus;
 }
 
@@ -69,10 +73,24 @@ bool Scheduler::Core::MayPreempt(const Gang& gang) const {
   });
 }
 
-void Scheduler::Core::AddCandidates(const Gang& gang, PlanJob& job) const {
+std::shared_ptr<const std::vector<policy::Candidate>> Scheduler::Core::CandidatesFor(
+    const Gang& gang) {
+  const int64_t priority = -gang.pending->negated_priority;
+  const bool same = candidates_.list != nullptr && candidates_.priority == priority &&
+                    candidates_.version == next_version_ &&
+                    candidates_.generation == state_.generation();
+  if (!same) {
+    candidates_ = {
+        priority, next_version_, state_.generation(),
+        std::make_shared<const std::vector<policy::Candidate>>(CandidatesBelow(priority))};
+  }
+  return candidates_.list;
+}
+
+// Gangs that are being bound are left alone until they are.
+std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority) const {
   std::vector<Loss> losses;
-  const int64_t mine = -gang.pending->negated_priority;
-  for (auto next = holding_.begin(); next != holding_.end() && next->first < mine; ++next) {
+  for (auto next = holding_.begin(); next != holding_.end() && next->first < priority; ++next) {
     for (const GangId& id : next->second) {
       const Gang& other = gangs_.at(id);
       const int64_t start = -other.started_at.value_or(Time(0)).milliseconds();
@@ -81,6 +99,7 @@ void Scheduler::Core::AddCandidates(const Gang& gang, PlanJob& job) const {
       bool barred = other.repairing;
       for (const auto& [uid, member] : other.members) {
         const Pod& pod = *member.pod;
+        barred = barred || member.may_be_bound();
         if (!pod.bound() || pod.terminal()) continue;
         if (member.makes_way_for || pod.daemon) {
           barred = true;
@@ -102,6 +121,8 @@ void Scheduler::Core::AddCandidates(const Gang& gang, PlanJob& job) const {
   }
   std::sort(losses.begin(), losses.end(),
             [](const Loss& a, const Loss& b) { return a.Key() < b.Key(); });
+  std::vector<policy::Candidate> candidates;
+  candidates.reserve(losses.size());
   std::map<GangId, uint64_t> owners;
   uint64_t next_owner = 0;
   for (const Loss& loss : losses) {
@@ -111,14 +132,33 @@ void Scheduler::Core::AddCandidates(const Gang& gang, PlanJob& job) const {
         loss.stays ? owners.try_emplace(loss.gang, next_owner++).first->second : next_owner++;
     for (const Member* member : loss.members)
       candidate.held.push_back(state_.AllocationOf(member->uid)->placement);
-    job.candidates.push_back(std::move(candidate));
+    candidates.push_back(std::move(candidate));
   }
+  return candidates;
+}
+
+// Each victim is still there to be evicted, and of each gang all go or no more than it can spare.
+bool Scheduler::Core::VictimsHold(const PlanResult& result) {
+  std::map<GangId, int64_t> lost;
+  for (const PodUid& uid : result.victims) {
+    const PlacedMember at = Find(uid);
+    if (at.member == nullptr || at.member->makes_way_for) return false;
+    const bool leaves = at.member->pod->deleting || at.member->evicting;
+    lost[at.gang->id] += leaves ? 0 : 1;
+  }
+  return std::all_of(lost.begin(), lost.end(), [&](const auto& entry) {
+    Gang& gang = gangs_.at(entry.first);
+    Recount(gang);
+    const int64_t left = gang.tally.bound - entry.second;
+    return left == 0 || entry.second == 0 || left + gang.tally.succeeded >= gang.min_member;
+  });
 }
 
 // False when it has changed since the plan was made who holds what.
 bool Scheduler::Core::Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
   const bool same_layout = state_.TakeSnapshot()->layout() == job.snapshot->layout();
-  if (!same_layout || !state_.Earmark(result.required, result.victims).ok()) return false;
+  if (!same_layout || !VictimsHold(result)) return false;
+  if (!state_.Earmark(result.required, result.victims).ok()) return false;
   ++progress_.gangs_planned;
   Victims victims;
   std::set<GangId> gangs;

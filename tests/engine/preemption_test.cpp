@@ -169,6 +169,38 @@ TEST_CASE("of several, the one of lowest priority goes, then who started last",
   CHECK(world.Evicted() == Names{"d-0"});
 }
 
+TEST_CASE("a gang that is being bound is nobody's victim until it is", "[engine][preemption]") {
+  FullWorld world;
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  bool held = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* bind = std::get_if<engine::BindPod>(&action);
+    if (!held || bind == nullptr || bind->pod.key.name != "slow-1") return std::nullopt;
+    return engine::Outcome{{}, OutcomeKind::kRetry, "500"};
+  };
+  world.Submit("slow", 2, 8, 0);
+  world.ScheduleAll("slow");
+  CHECK(world.Gang("slow").state == GangState::kBinding);
+  world.Submit("urgent", 1, 8, 100);
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Evicted().empty());
+  held = false;
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Evicted() == Names{"slow-0", "slow-1"});
+}
+
+TEST_CASE("a victim's eviction names the gang that needs its room", "[engine][preemption]") {
+  FullWorld world;
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  for (const engine::Action& action : world.log) {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr) continue;
+    CHECK(evict->why == "evicted for a gang of higher priority: default/urgent");
+    CHECK(evict->gang.name == "urgent");
+  }
+}
+
 TEST_CASE("an eviction that a budget refuses spares all victims", "[engine][preemption]") {
   FullWorld world;
   world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
