@@ -75,6 +75,17 @@ Status ClusterState::Earmark(const std::vector<Placement>& placements,
   return impl_->Earmark(placements, making_way);
 }
 
+bool ClusterState::EarmarksHold(const std::vector<PodUid>& pods) const {
+  std::set<std::pair<NodeIndex, uint64_t>> seen;
+  return std::all_of(pods.begin(), pods.end(), [&](const PodUid& uid) {
+    const PodEntry* entry = impl_->Find(uid);
+    if (entry == nullptr || !entry->earmarked()) return false;
+    if (!seen.insert({entry->plan->node, entry->claim}).second) return true;
+    const Impl::Slot& slot = impl_->slots[entry->plan->node.value];
+    return slot.ledger.Holds(*slot.node, entry->claim);
+  });
+}
+
 Status ClusterState::Redeem(const std::vector<PodUid>& pods) { return impl_->Redeem(pods); }
 
 void ClusterState::Spare(const PodUid& pod) {

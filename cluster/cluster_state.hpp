@@ -88,6 +88,9 @@ class ClusterState {
   // Earmarks every placement or none, on room that the pods `making_way` hold now and are to leave.
   // Fails (kConflict, naming pod and node) like Reserve, as if those had left already.
   Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
+  // Every one of these pods has an earmark, which can be redeemed when those who make way for it
+  // are gone, as far as one can tell now.
+  bool EarmarksHold(const std::vector<PodUid>& pods) const;
   // Makes reservations of the pods' earmarks, of all or of none. Fails (kConflict) and changes
   // nothing as long as one does not fit what is free.
   Status Redeem(const std::vector<PodUid>& pods);

@@ -209,9 +209,38 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
   return grants;
 }
 
+const Resources& RequestsOf(const PodEntry& entry) {
+  return entry.pod.bound() ? entry.pod.spec->requests : entry.plan->requests;
+}
+
+// What is left of the node when these have what they were granted.
+NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
+                const std::vector<Grant>& grants, const DeviceRoom& room) {
+  NodeTally tally;
+  tally.balance = node.allocatable;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    tally.devices_known = tally.devices_known && grants[i].known;
+    tally.balance -= RequestsOf(*entries[i]);
+    const GpuRequest& wants = entries[i]->pod.spec->gpus;
+    tally.gpu_balance -= wants.fractional() ? 0 : wants.count;
+  }
+  tally.gpus.resize(node.gpus.size());
+  for (size_t i = 0; i < node.gpus.size(); ++i) {
+    if (tally.devices_known && node.gpus[i].healthy) tally.gpus[i] = room.Offered(i);
+    const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
+    if (node.gpus[i].healthy) tally.gpu_balance += turns;
+  }
+  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
+    return gpu.sharing == GpuSharing::kFractional;
+  });
+  if (shared) tally.gpu_balance = 0;
+  tally.offered = tally.balance;
+  return tally;
+}
+
 // True when what the entry holds is not what it held before.
 bool Assign(PodEntry& entry, NodeIndex index, Grant grant) {
-  const Resources& requests = entry.pod.bound() ? entry.pod.spec->requests : entry.plan->requests;
+  const Resources& requests = RequestsOf(entry);
   const Holding holding = entry.pod.bound() ? Holding::kBound : Holding::kReserved;
   if (entry.held && entry.held->placement.node == index &&
       entry.held->placement.requests == requests && entry.held->placement.gpus == grant.gpus &&
@@ -254,40 +283,46 @@ bool NodeTally::overcommitted() const {
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
   DeviceRoom room(node);
   std::vector<Grant> grants = GrantDevices(entries_, room);
-  NodeTally tally;
-  tally.balance = node.allocatable;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    tally.devices_known = tally.devices_known && grants[i].known;
+  NodeTally tally = Count(node, entries_, grants, room);
+  for (size_t i = 0; i < entries_.size(); ++i)
     changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
-    tally.balance -= entries_[i]->held->placement.requests;
-    const GpuRequest& wants = entries_[i]->pod.spec->gpus;
-    tally.gpu_balance -= wants.fractional() ? 0 : wants.count;
-  }
-  tally.gpus.resize(node.gpus.size());
-  for (size_t i = 0; i < node.gpus.size(); ++i) {
-    if (tally.devices_known && node.gpus[i].healthy) tally.gpus[i] = room.Offered(i);
-    const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
-    if (node.gpus[i].healthy) tally.gpu_balance += turns;
-  }
-  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
-    return gpu.sharing == GpuSharing::kFractional;
-  });
-  if (shared) tally.gpu_balance = 0;
-  tally.offered = tally.balance;
-  if (!earmarks_.empty()) WithholdForEarmarks(node, tally);
+  if (!earmarks_.empty()) WithholdForEarmarks(node, 0, tally);
   return tally;
 }
 
-void NodeLedger::WithholdForEarmarks(const Node& node, NodeTally& tally) const {
-  struct Need {
-    Resources resources;
-    std::map<GpuIndex, int64_t> milli;
-  };
-  std::map<uint64_t, Need> claims;
+bool NodeLedger::Holds(const Node& node, uint64_t claim) const {
+  std::vector<PodEntry*> staying;
+  for (PodEntry* entry : entries_) {
+    if (entry->claim != claim) staying.push_back(entry);
+  }
+  DeviceRoom room(node);
+  const std::vector<Grant> grants = GrantDevices(staying, room);
+  NodeTally tally = Count(node, staying, grants, room);
+  WithholdForEarmarks(node, claim, tally);
+  const Need need = NeedOf(claim);
+  const bool devices = std::all_of(need.milli.begin(), need.milli.end(), [&](const auto& wanted) {
+    for (size_t i = 0; i < node.gpus.size(); ++i) {
+      if (node.gpus[i].index == wanted.first) return wanted.second <= tally.gpus[i];
+    }
+    return false;
+  });
+  return devices && tally.offered.Fits(need.resources);
+}
+
+NodeLedger::Need NodeLedger::NeedOf(uint64_t claim) const {
+  Need need;
   for (const PodEntry* entry : earmarks_) {
-    Need& need = claims[entry->claim];
+    if (entry->claim != claim) continue;
     need.resources += entry->plan->requests;
     for (const GpuShare& share : entry->plan->gpus) need.milli[share.index] += share.taken.value();
+  }
+  return need;
+}
+
+void NodeLedger::WithholdForEarmarks(const Node& node, uint64_t except, NodeTally& tally) const {
+  std::map<uint64_t, Need> claims;
+  for (const PodEntry* entry : earmarks_) {
+    if (entry->claim != except) claims.try_emplace(entry->claim, NeedOf(entry->claim));
   }
   for (const PodEntry* entry : entries_) {
     const auto claim = claims.find(entry->claim);

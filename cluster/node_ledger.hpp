@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -79,6 +80,9 @@ class NodeLedger {
   // Works out what every holder holds of `node`, at `index`. `changed` is set when any allocation
   // changed.
   NodeTally Settle(const Node& node, NodeIndex index, bool& changed);
+  // The claim's earmarks here will fit when those who make way for it are gone: by the devices that
+  // the others will hold then, which are not always those that they hold now.
+  bool Holds(const Node& node, uint64_t claim) const;
 
   // Ordered by (created, UID).
   const std::vector<PodEntry*>& entries() const { return entries_; }
@@ -86,8 +90,13 @@ class NodeLedger {
   const std::set<PodUid>& holders() const { return holders_; }
 
  private:
-  // Takes from `tally` what earmarks will need beyond what is being left.
-  void WithholdForEarmarks(const Node& node, NodeTally& tally) const;
+  struct Need {
+    Resources resources;
+    std::map<GpuIndex, int64_t> milli;
+  };
+  Need NeedOf(uint64_t claim) const;
+  // Takes from `tally` what claims will need beyond what is left to them.
+  void WithholdForEarmarks(const Node& node, uint64_t except, NodeTally& tally) const;
 
   std::vector<PodEntry*> entries_;
   std::vector<PodEntry*> earmarks_;

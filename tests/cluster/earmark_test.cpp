@@ -165,6 +165,32 @@ TEST_CASE_METHOD(Earmarks, "two that wait on one node do not count on each other
   CHECK_FALSE(state.Redeem({Uid("mate")}).ok());
 }
 
+TEST_CASE_METHOD(Earmarks, "an earmark counts with the devices that others will have then",
+                 "[cluster][earmark]") {
+  SECTION("a device that is withheld for a broken one") {
+    state.Upsert(MakePod("first").Gpus(1).MilliCpu(1'000).BoundTo("n1", {0}));
+    state.Upsert(MakePod("second").Gpus(3).MilliCpu(1'000).BoundTo("n1", {1, 2, 3}));
+    state.Upsert(MakeNode("n1").Gpus(4).Unhealthy(0));
+    state.Upsert(MakePod("three").Gpus(3).MilliCpu(1'000));
+    CHECK(state.Earmark({Plan("three", "n1", {1, 2, 3})}, {Uid("second")}).error().message ==
+          "others will have what is left there");
+  }
+  SECTION("a node that loses devices later") {
+    REQUIRE(state.Earmark({Plan("urgent", "n0", {0, 3})}, {Uid("old")}).ok());
+    CHECK(state.EarmarksHold({Uid("urgent")}));
+    state.Upsert(MakeNode("n0").Gpus(3));
+    CHECK_FALSE(state.EarmarksHold({Uid("urgent")}));
+  }
+  SECTION("a stranger that takes what was free") {
+    REQUIRE(state.Earmark({Plan("urgent", "n0", {0, 3})}, {Uid("old")}).ok());
+    state.Upsert(MakePod("stranger").Gpus(1).MilliCpu(1'000).BoundTo("n0"));
+    CHECK_FALSE(state.EarmarksHold({Uid("urgent")}));
+    state.Remove(Uid("stranger"));
+    CHECK(state.EarmarksHold({Uid("urgent")}));
+    CHECK_FALSE(state.EarmarksHold({Uid("mate")}));
+  }
+}
+
 // Random gangs that wait for random others, while pods come and go as they fit.
 class Turmoil {
  public:
