@@ -236,7 +236,7 @@ void BenchPreemption(bool smoke) {
     Times times;
     const Stopwatch watch;
     const policy::PreemptionAnswer answer =
-        policy::PlaceByPreemption(placer, snapshot, demands, candidates);
+        policy::PlaceByPreemption(placer, {snapshot, nullptr, candidates}, demands);
     watch.AddTo(times);
     std::printf("%5d x 8 GPU  %-7s %8zu %8.1f\n", members, answer.placed ? "placed" : "refused",
                 answer.victims.size(), times.cpu.front() / 1000);

@@ -146,17 +146,18 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
     Plan(placement, claim);
     touched.insert(placement.node);
   }
-  const bool holds = std::all_of(touched.begin(), touched.end(), [&](NodeIndex index) {
-    return slots[index.value].ledger.Holds(*slots[index.value].node, claim);
+  const auto unsound = std::find_if(touched.begin(), touched.end(), [&](NodeIndex index) {
+    return !slots[index.value].ledger.Holds(*slots[index.value].node, claim);
   });
-  if (!holds) {
+  if (unsound != touched.end()) {
     for (const PodUid& uid : making_way) Find(uid)->claim = 0;
     for (const Placement& placement : placements) {
       PodEntry& entry = *Find(placement.pod);
       slots[placement.node.value].ledger.Remove(entry);
       DropPlan(entry);
     }
-    return Error{Code::kConflict, "others will have what is left there", {}};
+    return Error{Code::kConflict, "others will have what is left there",
+                 slots[unsound->value].node->name};
   }
   for (NodeIndex index : touched) Settle(index);
   return Ok{};

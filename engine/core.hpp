@@ -7,11 +7,12 @@
 //   preemption.cpp who may be evicted for whom, and waiting for them to leave
 //   queue.cpp      the order of pending gangs, and timers
 //   cycle.cpp      which gang is planned next, and committing its plan
-//   handover.cpp   nominate, release, bind, evict: the actions that the state calls for, and their
-//   outcomes extender.cpp   Filter, Prioritize, Bind view.cpp       what people and metrics are
-//   told audit.cpp      invariants, and the state as text
+//   handover.cpp   nominate, release, bind, evict: what the state calls for, and its outcomes
+//   extender.cpp   Filter, Prioritize, Bind
+//   view.cpp, audit.cpp   what people and metrics are told; invariants, the state as text
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -124,6 +125,7 @@ class Scheduler::Core {
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
   void Repair(Gang& gang, cluster::Time now);
+  void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);
   // Gives back every reservation of the gang that no binding is under way for, and refuses its held
   // Bind calls.
@@ -141,16 +143,23 @@ class Scheduler::Core {
   // preemption.cpp
   bool MayPreempt(const Gang& gang) const;
   static Reason PreemptedBy(const Gang& gang);
-  std::shared_ptr<const std::vector<policy::Candidate>> CandidatesFor(const Gang& gang);
-  std::vector<policy::Candidate> CandidatesBelow(int64_t priority) const;
-  bool VictimsHold(const PlanResult& result);
-  bool Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, cluster::Time now);
+  bool Preempts(const Gang& gang) const;
+  KnownCandidates CandidatesFor(const Gang& gang);
+  std::vector<policy::Candidate> CandidatesBelow(int64_t priority, bool leaving_only) const;
+  bool MeetsMinimum(const Gang& gang, const std::function<bool(const Member&)>& counts) const;
+  bool MayGo(const std::set<cluster::PodUid>& victims, const GangId& preemptor,
+             int64_t priority) const;
+  bool StillWanted(const Gang& gang) const;
+  enum class Earmarked { kDone, kStale, kRefused };
+  Earmarked Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, cluster::Time now);
   void JudgePreempting(Gang& gang, cluster::Time now);
-  void AskEvictions(Gang& gang);
+  void AskEvictions(Gang& gang, cluster::Time now);
   void SpareVictims(Gang& gang);
-  void RefuseEviction(const Gang& gang, const Member& victim, const Outcome& outcome);
+  void RefuseEviction(Member& victim, const Outcome& outcome, cluster::Time now);
   void NoteHolding(Gang& gang);
-  void WakeMightier(int64_t priority);
+  void WakeMightier();
+  void LoseVictim(Member& victim);
+  void NoteEvicted(const GangId& preemptor);
   void TouchPreemptor(const Member& victim);
 
   // cycle.cpp
@@ -213,18 +222,18 @@ class Scheduler::Core {
   std::map<OrderKey, Gang*> pending_;            // to be planned, in order
   std::set<OrderKey> untried_;                   // of these, not tried since `tried_growth_`
   std::map<int32_t, std::set<GangId>> holding_;  // gangs with bound members, by Gang::held_priority
-  // Gangs of which a victim could not be evicted, or did not leave in time. They are nobody's
-  // victims until they hold nothing, or a disruption budget changes.
-  std::set<GangId> staying_;
-  KnownCandidates candidates_;  // what CandidatesFor gave last
-  bool retry_all_ = false;      // the next pass goes through all of pending_
-  uint64_t tried_growth_ = 0;   // ClusterState::growth() that the last full pass saw
-  bool full_pass_ = false;      // this pass goes through all of pending_
+  bool any_staying_ = false;                     // a member may have stays_until
+  std::optional<int64_t> mightier_than_;         // gangs of higher priority are to be tried again
+  KnownCandidates candidates_;                   // what CandidatesFor gave last
+  bool retry_all_ = false;                       // the next pass goes through all of pending_
+  uint64_t tried_growth_ = 0;  // ClusterState::growth() that the last full pass saw
+  bool full_pass_ = false;     // this pass goes through all of pending_
   std::optional<OrderKey> pass_cursor_;
   std::set<std::pair<cluster::Time, GangId>> timers_;
 
-  std::map<Shape, Reason>
-      failed_shapes_;  // what did not fit, as long as growth() is `failed_growth_`
+  // What did not fit, as long as growth() is `failed_growth_`; with the priority of those below
+  // whom victims were looked for, or the lowest there is.
+  std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
   uint64_t failed_growth_ = 0;
   std::map<Shape, Reason>
       never_shapes_;             // what does not fit the empty cluster, for `never_layout_`

@@ -14,6 +14,7 @@ using cluster::Time;
 std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
   if (!silent_.empty()) return std::nullopt;
   if (!pass_cursor_) {
+    if (mightier_than_) WakeMightier();
     full_pass_ = retry_all_ || tried_growth_ != state_.growth();
     tried_growth_ = state_.growth();
     if (retry_all_ || failed_growth_ != state_.growth()) {
@@ -58,8 +59,11 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   job.version = gang.version;
   job.order = *gang.pending;
   ChooseDemands(gang, now, job);
+  const bool preempts = whole && !never_shapes_.contains(job.shape) && MayPreempt(gang);
+  if (preempts) job.preempts_below = -gang.pending->negated_priority;
+  job.plain = job.plain && !(preempts && gang.may_preempt_from);
   if (whole && job.plain && failed_growth_ == state_.growth()) {
-    const auto failed = failed_shapes_.find(job.shape);
+    const auto failed = failed_shapes_.find({job.shape, job.preempts_below});
     if (failed != failed_shapes_.end()) {
       gang.tried = true;
       const bool never = failed->second.code == ReasonCode::kNeverFits;
@@ -77,7 +81,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   }
   const bool never = never_shapes_.contains(job.shape);
   job.ask_if_ever = whole && !ever_shapes_.contains(job.shape) && !never;
-  if (whole && !never && MayPreempt(gang)) job.candidates = CandidatesFor(gang);
+  if (preempts) job.candidates = CandidatesFor(gang);
   return job;
 }
 
@@ -159,7 +163,9 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
   }
   if (!result.placed) return Refuse(gang, job, result);
   if (!result.victims.empty()) {
-    if (!Earmark(gang, job, result, now)) untried_.insert(*gang.pending);
+    const Earmarked earmarked = Earmark(gang, job, result, now);
+    if (earmarked == Earmarked::kRefused) return Refuse(gang, job, result);
+    if (earmarked == Earmarked::kStale) untried_.insert(*gang.pending);
     return;
   }
   std::vector<cluster::Placement> all = result.required;
@@ -192,7 +198,8 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   const auto impossible = never_shapes_.find(job.shape);
   const bool never = whole && impossible != never_shapes_.end();
   if (never) reason = impossible->second;
-  if (whole && job.plain && job.growth == state_.growth()) failed_shapes_[job.shape] = reason;
+  if (whole && job.plain && job.growth == state_.growth())
+    failed_shapes_[{job.shape, job.preempts_below}] = reason;
   SetState(gang,
            !whole  ? GangState::kDegraded
            : never ? GangState::kUnsatisfiable
@@ -233,7 +240,7 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
 
 bool Scheduler::Core::PassNeeded() const {
   return silent_.empty() && !pending_.empty() &&
-         (retry_all_ || tried_growth_ != state_.growth() || !untried_.empty());
+         (retry_all_ || mightier_than_ || tried_growth_ != state_.growth() || !untried_.empty());
 }
 
 bool Scheduler::Core::HasWork() const {

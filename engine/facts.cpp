@@ -86,8 +86,11 @@ void Scheduler::Core::ApplySilence(const Silence& silence) {
 
 // Who was kept from going may go now.
 void Scheduler::Core::BudgetsChanged() {
-  if (staying_.empty()) return;
-  staying_.clear();
+  if (!any_staying_) return;
+  any_staying_ = false;
+  for (auto& [id, gang] : gangs_) {
+    for (auto& [uid, member] : gang.members) member.stays_until.reset();
+  }
   candidates_ = {};
   retry_all_ = true;
 }
@@ -275,8 +278,10 @@ void Scheduler::Core::Restart(Gang& gang) {
 void Scheduler::Core::Join(const Pod& pod) {
   const GangId id = GangOf(pod);
   const auto found = gang_of_.find(pod.uid);
-  if (found != gang_of_.end() && found->second->id != id)
-    Leave(pod.uid);  // its PodGroup was changed
+  if (found != gang_of_.end() && found->second->id != id) {  // its PodGroup was changed
+    LoseVictim(found->second->members.at(pod.uid));
+    Leave(pod.uid);
+  }
   Gang& gang = gangs_[id];
   gang.id = id;
   Member& member = gang.members[pod.uid];
@@ -314,6 +319,7 @@ void Scheduler::Core::Abandon(const Pod& pod) {
   if (at.member->plan && !pod.bound()) {
     progress_.actions.emplace_back(Nominate{ActionId{next_action_++}, RefOf(*at.member), ""});
   }
+  LoseVictim(*at.member);
   Leave(pod.uid);
   AddOutsider(pod);
 }

@@ -54,6 +54,8 @@ struct Member {
   bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
   std::optional<GangId> makes_way_for;  // the Preempting gang whose victim it is
   bool must_go = false;                 // that gang's members are nominated: evict it now
+  // It could not be evicted, or did not leave in time: nobody's victim until then.
+  std::optional<cluster::Time> stays_until;
 
   // Nodes that kube-scheduler turned down for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
@@ -83,6 +85,7 @@ struct Tally {
   int64_t planned = 0;     // pending ones with a plan
   int64_t leaving = 0;     // bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
+  int64_t staying = 0;     // bound, and nobody's victim
   int64_t present() const { return bound + pending + gated_by_others; }
 };
 
@@ -91,6 +94,8 @@ struct Victims {
   std::set<cluster::PodUid> pods;
   std::string gangs;     // theirs, for people
   bool asked = false;    // evictions were asked for: all members are nominated
+  bool begun = false;    // one was carried out: there is no way back
+  bool lost = false;     // one of them is no longer what it was
   std::string obstacle;  // why one of them may not be evicted
 };
 
@@ -119,6 +124,8 @@ struct Gang {
   cluster::Time planned_at;               // the present plan
   std::optional<cluster::Time> deadline;  // of the present plan
   std::optional<cluster::Time> backoff_until;
+  int64_t vain_preemptions = 0;  // others were evicted for it and it did not start, in a row
+  std::optional<cluster::Time> may_preempt_from;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound
   std::optional<Victims> victims;              // the plan is one of earmarks
   // Its key in Core::holding_ while members hold something: the highest priority among them.

@@ -42,7 +42,7 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
     progress_.actions.emplace_back(std::move(bind));
   } else if (member.bind_seen) {
     return;  // kube-scheduler had it at Bind: it comes again by itself
-  } else if (pod.nominated_node != member.planned_node && !Pins(pod) &&
+  } else if (pod.nominated_node != member.planned_node && (!Pins(pod) || gang.victims) &&
              member.pinned_node != member.planned_node) {
     AskNomination(member, member.planned_node);
   } else if (!gang.all_nominated || gang.victims) {
@@ -114,6 +114,7 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
       return;
     case Doing::kEvict:
       member.evicting = true;
+      if (member.makes_way_for) NoteEvicted(*member.makes_way_for);
       return;
     case Doing::kBind:
       if (pod.bound() || !member.plan) return;
@@ -136,9 +137,10 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
 void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome,
                              Time now) {
   member.not_before = now + options_.retry_interval;
-  if (outcome.kind == OutcomeKind::kRefused)
+  const bool barred = doing == Doing::kEvict && outcome.kind == OutcomeKind::kConflict;
+  if (outcome.kind == OutcomeKind::kRefused || barred)
     member.not_before = now + BackoffAfter(++member.refusals);
-  if (doing == Doing::kEvict && member.makes_way_for) RefuseEviction(gang, member, outcome);
+  if (doing == Doing::kEvict && member.makes_way_for) RefuseEviction(member, outcome, now);
   if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
   AnswerHeld(member, "muster: binding failed: " + outcome.message);
   if (outcome.kind == OutcomeKind::kRefused) {

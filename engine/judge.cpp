@@ -71,6 +71,7 @@ void Scheduler::Core::Recount(Gang& gang) {
       tally.leaving += pod.bound() ? 1 : 0;
     } else if (pod.bound()) {
       ++tally.bound;
+      tally.staying += member.makes_way_for ? 0 : 1;
     } else if (pod.gated_by_others()) {
       ++tally.gated_by_others;
     } else {
@@ -175,6 +176,13 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   ExpireHeld(gang, now);
   if (gang.repairing && gang.tally.bound + gang.tally.leaving == 0) gang.repairing = false;
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
+  if (gang.may_preempt_from && *gang.may_preempt_from <= now) gang.may_preempt_from.reset();
+  ExpireStays(gang, now);
+  // All that are bound go: who was to join them does not.
+  if (gang.tally.bound > 0 && gang.tally.staying == 0 && gang.tally.planned > 0) {
+    Drop(gang, "muster: the gang is evicted for another one");
+    Recount(gang);
+  }
   SetPending(gang, false);
   const bool waits = gang.tally.bound == 0 && gang.tally.planned > 0 && Need(gang, false) > 0;
   if (gang.victims && !waits) {
@@ -244,6 +252,7 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   }
   gang.partial_since.reset();
   gang.attempts = 0;
+  gang.vain_preemptions = 0;
   gang.setback = {};
   gang.unsatisfiable = false;
   if (gang.tally.planned == 0) gang.deadline.reset();

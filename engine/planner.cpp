@@ -38,13 +38,13 @@ policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& j
 
 // Whole, and without elastic members: nobody is evicted for those.
 bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
-  policy::PreemptionAnswer answer =
-      policy::PlaceByPreemption(placer, job.snapshot, job.required, *job.candidates);
+  policy::PreemptionAnswer answer = policy::PlaceByPreemption(
+      placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.required);
   if (!answer.placed) return false;
   result.placed = true;
   result.required = std::move(answer.placements);
   for (const size_t victim : answer.victims) {
-    for (const cluster::Placement& held : (*job.candidates)[victim].held)
+    for (const cluster::Placement& held : (*job.candidates.list)[victim].held)
       result.victims.push_back(held.pod);
   }
   std::sort(result.victims.begin(), result.victims.end());
@@ -61,7 +61,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
         placer.PlaceGang(tx, job.required, policy::NodeFilter::kSchedulable);
     if (!answer.placed) {
       result.shortage = answer.shortage;
-      if (job.candidates != nullptr && Preempt(placer, job, result)) return result;
+      if (job.candidates.list != nullptr && Preempt(placer, job, result)) return result;
       if (!job.ask_if_ever) return result;
       const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
       result.never_fits = !empty.placed;

@@ -13,6 +13,17 @@
 
 namespace muster::engine {
 
+// Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
+// changes.
+struct KnownCandidates {
+  int64_t priority = 0;  // theirs is lower
+  bool leaving_only = false;
+  uint64_t version = 0;                                        // of the last gang that was touched
+  uint64_t generation = 0;                                     // of ClusterState
+  std::shared_ptr<const std::vector<policy::Candidate>> list;  // cheapest first; null: not known
+  std::shared_ptr<const cluster::Snapshot> without;            // the cluster when all are gone
+};
+
 struct PlanJob {
   GangId id;
   uint64_t version = 0;  // of the gang
@@ -22,10 +33,10 @@ struct PlanJob {
   std::vector<policy::Demand> elastic;   // each for itself, after the required ones
   uint64_t growth = 0;                   // ClusterState::growth() at the snapshot
   Shape shape;                           // of `required`
-  bool plain = false;        // no exclusions: a failure holds for every gang of this shape
-  bool ask_if_ever = false;  // on failure, find out whether it would fit the empty cluster
-  // Who may be evicted for it, cheapest first; null: nobody.
-  std::shared_ptr<const std::vector<policy::Candidate>> candidates;
+  bool plain = false;          // no exclusions: a failure holds for every gang of this shape
+  bool ask_if_ever = false;    // on failure, find out whether it would fit the empty cluster
+  KnownCandidates candidates;  // who may be evicted for it
+  int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
 };
 
 struct PlanResult {
@@ -35,15 +46,6 @@ struct PlanResult {
   policy::Shortage shortage;  // unless placed; of the empty cluster when it never fits
   bool never_fits = false;
   std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
-};
-
-// Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
-// changes.
-struct KnownCandidates {
-  int64_t priority = 0;                                        // theirs is lower
-  uint64_t version = 0;                                        // of the last gang that was touched
-  uint64_t generation = 0;                                     // of ClusterState
-  std::shared_ptr<const std::vector<policy::Candidate>> list;  // null: not known
 };
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job);

@@ -3,15 +3,24 @@
 #include <tuple>
 #include <utility>
 
+#include "cluster/transaction.hpp"
 #include "engine/core.hpp"
 
 namespace muster::engine {
 
+using cluster::Duration;
 using cluster::Pod;
 using cluster::PodUid;
+using cluster::Seconds;
 using cluster::Time;
 
 namespace {
+
+// Who could not be evicted, or did not leave in time, is asked again after this at the earliest.
+constexpr Duration kStaysFor = Seconds(3'600);
+// A gang for which others were evicted, and that did not start, may have others evicted again after
+// victim_timeout × 2^(times - 1), but at most this.
+constexpr Duration kMostPatience = Seconds(86'400);
 
 // In the order in which candidates are to be lost: who leaves anyway, then by priority; of one
 // priority whoever started last, the surplus of a gang before the gang.
@@ -25,98 +34,128 @@ struct Loss {
   auto Key() const { return std::tie(stays, priority, negated_start, gang, step); }
 };
 
-bool Pending(const Pod& pod) { return !pod.bound() && !pod.terminal() && !pod.deleting; }
+bool Leaves(const Member& member) { return member.pod->deleting || member.evicting; }
 
-// Takes from `bound` the members that the gang can lose and still have its minimum, every role's
-// included: youngest first, then by name.
-std::vector<const Member*> SurplusOf(const Gang& gang, const cluster::PodGroup* group,
-                                     std::vector<const Member*>& bound) {
-  std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
-    return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);
+bool Holds(const Member& member) { return member.pod->bound() && !member.pod->terminal(); }
+
+bool Stays(const Member& member) {
+  return member.pod->phase == cluster::PodPhase::kSucceeded || (Holds(member) && !Leaves(member));
+}
+
+// Bound or not, it may not be taken apart now.
+bool Busy(const Gang& gang) {
+  if (gang.repairing) return true;
+  return std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+    const Member& member = entry.second;
+    return member.may_be_bound() || (Holds(member) && (member.pod->daemon || member.stays_until));
   });
-  int64_t spare = gang.tally.bound + gang.tally.succeeded - gang.min_member;
-  std::map<std::string, int64_t> spare_of;
-  for (const auto& role : group == nullptr ? std::vector<cluster::RoleMinimum>() : group->roles)
-    spare_of[role.name] = -role.min_member;
-  for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *member.pod;
-    const auto role = spare_of.find(pod.role);
-    const bool counts = pod.phase == cluster::PodPhase::kSucceeded ||
-                        (pod.bound() && !pod.terminal() && !pod.deleting && !member.evicting);
-    if (role != spare_of.end() && counts) ++role->second;
-  }
-  std::vector<const Member*> surplus;
-  std::vector<const Member*> others;
-  for (const Member* member : bound) {
-    const auto role = spare_of.find(member->pod->role);
-    if (spare <= 0 || (role != spare_of.end() && role->second <= 0)) {
-      others.push_back(member);
-      continue;
-    }
-    --spare;
-    if (role != spare_of.end()) --role->second;
-    surplus.push_back(member);
-  }
-  bound = std::move(others);
-  return surplus;
 }
 
 }  // namespace
 
-// Only Muster's own pods are evicted, and none for a gang that has a member with preemptionPolicy
-// Never.
-bool Scheduler::Core::MayPreempt(const Gang& gang) const {
-  if (options_.preemption == Preemption::kNever || holding_.empty()) return false;
-  if (holding_.begin()->first >= -gang.pending->negated_priority) return false;
+// True when these members alone are enough, every role's minimum included.
+bool Scheduler::Core::MeetsMinimum(const Gang& gang,
+                                   const std::function<bool(const Member&)>& counts) const {
+  std::map<std::string, int64_t> here;
+  int64_t total = 0;
+  for (const auto& [uid, member] : gang.members) {
+    if (!counts(member)) continue;
+    ++total;
+    ++here[member.pod->role];
+  }
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group == nullptr || Defect(gang).code != ReasonCode::kNone) return false;
+  return total >= gang.min_member && std::all_of(group->roles.begin(), group->roles.end(),
+                                                 [&](const cluster::RoleMinimum& role) {
+                                                   return role.min_member <= 0 ||
+                                                          here[role.name] >= role.min_member;
+                                                 });
+}
+
+// Nobody is evicted for a gang that has a member with preemptionPolicy Never.
+bool Scheduler::Core::Preempts(const Gang& gang) const {
+  if (options_.preemption == Preemption::kNever) return false;
   return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    return entry.second.pod->spec->preempts || !Pending(*entry.second.pod);
+    const Pod& pod = *entry.second.pod;
+    return pod.spec->preempts || pod.bound() || pod.terminal() || pod.deleting;
   });
 }
 
-std::shared_ptr<const std::vector<policy::Candidate>> Scheduler::Core::CandidatesFor(
-    const Gang& gang) {
-  const int64_t priority = -gang.pending->negated_priority;
-  const bool same = candidates_.list != nullptr && candidates_.priority == priority &&
-                    candidates_.version == next_version_ &&
-                    candidates_.generation == state_.generation();
-  if (!same) {
-    candidates_ = {
-        priority, next_version_, state_.generation(),
-        std::make_shared<const std::vector<policy::Candidate>>(CandidatesBelow(priority))};
-  }
-  return candidates_.list;
+bool Scheduler::Core::MayPreempt(const Gang& gang) const {
+  if (holding_.empty() || holding_.begin()->first >= -gang.pending->negated_priority) return false;
+  return Preempts(gang);
 }
 
-// Gangs that are being bound are left alone until they are.
-std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority) const {
+KnownCandidates Scheduler::Core::CandidatesFor(const Gang& gang) {
+  const int64_t priority = -gang.pending->negated_priority;
+  // Others were evicted for it in vain: for now it only has what is left anyway.
+  const bool leaving_only = gang.may_preempt_from.has_value();
+  const bool same = candidates_.list != nullptr && candidates_.priority == priority &&
+                    candidates_.leaving_only == leaving_only &&
+                    candidates_.version == next_version_ &&
+                    candidates_.generation == state_.generation();
+  if (same) return candidates_;
+  auto list = std::make_shared<const std::vector<policy::Candidate>>(
+      CandidatesBelow(priority, leaving_only));
+  const std::shared_ptr<const cluster::Snapshot> snapshot = state_.TakeSnapshot();
+  cluster::FreeTable free = snapshot->free();
+  for (const policy::Candidate& candidate : *list) {
+    for (const cluster::Placement& held : candidate.held)
+      free.Give(*snapshot->node(held.node), held);
+  }
+  auto without = std::make_shared<const cluster::Snapshot>(
+      snapshot->nodes(), std::move(free), snapshot->generation(), snapshot->layout());
+  candidates_ = {priority,        leaving_only,      next_version_, state_.generation(),
+                 std::move(list), std::move(without)};
+  return candidates_;
+}
+
+// Only Muster's own pods. A gang goes whole, or its surplus goes, one by one, youngest first; one
+// that is being bound, or part of which cannot go, is left alone.
+std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority,
+                                                                bool leaving_only) const {
   std::vector<Loss> losses;
   for (auto next = holding_.begin(); next != holding_.end() && next->first < priority; ++next) {
     for (const GangId& id : next->second) {
       const Gang& other = gangs_.at(id);
       const int64_t start = -other.started_at.value_or(Time(0)).milliseconds();
+      bool whole = !Busy(other);
       std::vector<const Member*> bound;
-      if (staying_.contains(id)) continue;
-      bool barred = other.repairing;
       for (const auto& [uid, member] : other.members) {
-        const Pod& pod = *member.pod;
-        barred = barred || member.may_be_bound();
-        if (!pod.bound() || pod.terminal()) continue;
-        if (member.makes_way_for || pod.daemon) {
-          barred = true;
-        } else if (state_.AllocationOf(uid) == nullptr) {
-          continue;
-        } else if (pod.deleting || member.evicting) {
-          losses.push_back({false, next->first, start, id, 0, {&member}});
-        } else {
+        if (!Holds(member)) continue;
+        const bool free = !member.makes_way_for && state_.AllocationOf(uid) != nullptr;
+        if (!Leaves(member)) {
           bound.push_back(&member);
+          whole = whole && free;
+        } else if (free && !member.stays_until) {
+          losses.push_back({false, next->first, start, id, 0, {&member}});
         }
       }
-      if (barred || bound.empty()) continue;
-      const cluster::PodGroup* group = id.solo ? nullptr : state_.FindPodGroup(id.key);
-      int64_t step = 0;
-      for (const Member* member : SurplusOf(other, group, bound))
-        losses.push_back({true, next->first, start, id, step++, {member}});
-      if (!bound.empty()) losses.push_back({true, next->first, start, id, step, bound});
+      if (!whole || leaving_only || bound.empty()) continue;
+      std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
+        return std::tie(b->pod->created, a->key, a->uid) <
+               std::tie(a->pod->created, b->key, b->uid);
+      });
+      std::set<const Member*> gone;
+      std::vector<const Member*> rest;
+      for (const Member* member : bound) {
+        gone.insert(member);
+        const bool spare = MeetsMinimum(
+            other, [&](const Member& one) { return Stays(one) && !gone.contains(&one); });
+        if (spare) {
+          const auto step = static_cast<int64_t>(gone.size());
+          losses.push_back({true, next->first, start, id, step, {member}});
+          continue;
+        }
+        gone.erase(member);
+        rest.push_back(member);
+        const bool roles = !other.id.solo && state_.FindPodGroup(id.key) != nullptr &&
+                           !state_.FindPodGroup(id.key)->roles.empty();
+        if (roles) continue;  // another role may have some to spare
+        rest.assign(bound.begin() + static_cast<std::ptrdiff_t>(gone.size()), bound.end());
+        break;
+      }
+      if (!rest.empty()) losses.push_back({true, next->first, start, id, INT64_MAX, rest});
     }
   }
   std::sort(losses.begin(), losses.end(),
@@ -137,35 +176,65 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
   return candidates;
 }
 
-// Each victim is still there to be evicted, and of each gang all go or no more than it can spare.
-bool Scheduler::Core::VictimsHold(const PlanResult& result) {
-  std::map<GangId, int64_t> lost;
-  for (const PodUid& uid : result.victims) {
-    const PlacedMember at = Find(uid);
-    if (at.member == nullptr || at.member->makes_way_for) return false;
-    const bool leaves = at.member->pod->deleting || at.member->evicting;
-    lost[at.gang->id] += leaves ? 0 : 1;
+// These may be evicted for a gang of that priority: each is of a lesser gang, which goes whole or
+// keeps its minimum. Who leaves anyway may always.
+bool Scheduler::Core::MayGo(const std::set<PodUid>& victims, const GangId& preemptor,
+                            int64_t priority) const {
+  std::set<GangId> gangs;
+  for (const PodUid& uid : victims) {
+    const auto found = gang_of_.find(uid);
+    if (found == gang_of_.end()) {
+      if (state_.AllocationOf(uid) != nullptr) return false;
+      continue;  // it is gone
+    }
+    const Member& member = found->second->members.at(uid);
+    if (member.makes_way_for && *member.makes_way_for != preemptor) return false;
+    if (Holds(member) && member.pod->spec->priority >= priority) return false;
+    if (Holds(member) && !Leaves(member)) gangs.insert(found->second->id);
   }
-  return std::all_of(lost.begin(), lost.end(), [&](const auto& entry) {
-    Gang& gang = gangs_.at(entry.first);
-    Recount(gang);
-    const int64_t left = gang.tally.bound - entry.second;
-    return left == 0 || entry.second == 0 || left + gang.tally.succeeded >= gang.min_member;
+  return std::all_of(gangs.begin(), gangs.end(), [&](const GangId& id) {
+    const Gang& gang = gangs_.at(id);
+    if (Busy(gang)) return false;
+    const auto stays = [&](const Member& one) { return Stays(one) && !victims.contains(one.uid); };
+    const bool none_left =
+        std::none_of(gang.members.begin(), gang.members.end(),
+                     [&](const auto& entry) { return Holds(entry.second) && stays(entry.second); });
+    const bool lesser = std::all_of(gang.members.begin(), gang.members.end(), [&](auto& entry) {
+      return !Holds(entry.second) || entry.second.pod->spec->priority < priority;
+    });
+    return lesser && (none_left || MeetsMinimum(gang, stays));
   });
 }
 
-// False when it has changed since the plan was made who holds what.
-bool Scheduler::Core::Earmark(Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
-  const bool same_layout = state_.TakeSnapshot()->layout() == job.snapshot->layout();
-  if (!same_layout || !VictimsHold(result)) return false;
-  if (!state_.Earmark(result.required, result.victims).ok()) return false;
-  ++progress_.gangs_planned;
+// kStale: who holds what has changed since the plan was made, or a node will not have what the plan
+// assumes, and its victims are left alone from now on; another plan may do. kRefused: none will, as
+// things are.
+Scheduler::Core::Earmarked Scheduler::Core::Earmark(Gang& gang, const PlanJob& job,
+                                                    const PlanResult& result, Time now) {
+  const bool current = state_.generation() == job.snapshot->generation();
+  const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
   Victims victims;
+  victims.pods.insert(result.victims.begin(), result.victims.end());
+  if (!MayGo(victims.pods, gang.id, -job.order.negated_priority)) return failed;
+  const cluster::Status earmarked = state_.Earmark(result.required, result.victims);
+  if (!earmarked.ok()) {
+    const cluster::NodeIndex unsound = state_.IndexOf(earmarked.error().place);
+    bool barred = false;
+    for (const PodUid& uid : result.victims) {
+      const cluster::Allocation* held = state_.AllocationOf(uid);
+      if (!unsound.valid() || held == nullptr || held->placement.node != unsound) continue;
+      const PlacedMember at = Find(uid);
+      at.member->stays_until = now + kStaysFor;
+      any_staying_ = barred = true;
+      Touch(*at.gang);
+    }
+    return barred ? Earmarked::kStale : failed;
+  }
+  ++progress_.gangs_planned;
   std::set<GangId> gangs;
   for (const PodUid& uid : result.victims) {
     const PlacedMember at = Find(uid);
     at.member->makes_way_for = gang.id;
-    victims.pods.insert(uid);
     gangs.insert(at.gang->id);
     Touch(*at.gang);
   }
@@ -173,57 +242,95 @@ bool Scheduler::Core::Earmark(Gang& gang, const PlanJob& job, const PlanResult& 
     victims.gangs += (victims.gangs.empty() ? "" : ", ") + id.key.ToString();
   gang.victims = std::move(victims);
   Adopt(gang, result, now);
-  gang.deadline = now + options_.victim_timeout;
-  return true;
+  for (auto& [uid, member] : gang.members) {
+    // Also where the hand-over is by pinning: until the victims are gone only a nomination keeps
+    // their room.
+    if (member.plan) member.nominated = member.pod->nominated_node == member.planned_node;
+  }
+  return Earmarked::kDone;
+}
+
+// What was planned when the victims were chosen still holds.
+bool Scheduler::Core::StillWanted(const Gang& gang) const {
+  int64_t priority = INT32_MAX;
+  std::vector<PodUid> planned;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.pod->terminal()) priority = std::min<int64_t>(priority, member.pod->spec->priority);
+    if (member.plan) planned.push_back(uid);
+  }
+  return !gang.victims->lost && Preempts(gang) &&
+         NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone &&
+         MayGo(gang.victims->pods, gang.id, priority) && state_.EarmarksHold(planned);
 }
 
 // First all members are nominated, so that kube-scheduler too keeps what becomes free for them;
 // then the victims are evicted; when they are gone the gang is Reserved.
 void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
-  const auto need = static_cast<int64_t>(gang.victims->pods.size());
-  const int64_t gone =
-      std::count_if(gang.victims->pods.begin(), gang.victims->pods.end(),
-                    [&](const PodUid& uid) { return state_.AllocationOf(uid) == nullptr; });
+  Victims& victims = *gang.victims;
+  const auto need = static_cast<int64_t>(victims.pods.size());
+  const auto holds = [&](const PodUid& uid) { return state_.AllocationOf(uid) != nullptr; };
+  const int64_t gone = need - std::count_if(victims.pods.begin(), victims.pods.end(), holds);
   if (gone == need) {
     std::vector<PodUid> planned;
     for (const auto& [uid, member] : gang.members) {
       if (member.plan) planned.push_back(uid);
     }
-    if (state_.Redeem(planned).ok()) {
-      SpareVictims(gang);
-      gang.planned_at = now;
-      gang.deadline = now + ReservationTimeout(gang);
-      return JudgeReserved(gang, now);
+    // Else another scheduler's pod has it, say.
+    if (!state_.Redeem(planned).ok()) return Fail(gang, Because(ReasonCode::kPlanBroken), now);
+    SpareVictims(gang);
+    gang.planned_at = now;
+    gang.deadline = now + ReservationTimeout(gang);
+    return JudgeReserved(gang, now);
+  }
+  const bool under_way =
+      std::any_of(victims.pods.begin(), victims.pods.end(), [&](const PodUid& uid) {
+        const auto found = gang_of_.find(uid);
+        return found != gang_of_.end() && found->second->members.at(uid).doing == Doing::kEvict;
+      });
+  const bool refused = !victims.obstacle.empty() && !victims.begun && !under_way;
+  const bool late = silent_.empty() && *gang.deadline <= now;
+  if (refused || late) {
+    for (const PodUid& uid : victims.pods) {
+      const PlacedMember at = Find(uid);
+      if (at.member == nullptr || !holds(uid) || !late || !victims.asked) continue;
+      at.member->stays_until = now + kStaysFor;
+      any_staying_ = true;
+      Touch(*at.gang);
     }
-    // Another scheduler's pod has it, say.
-    Drop(gang, "muster: the room was taken, the gang is planned anew");
-    gang.setback = Because(ReasonCode::kPlanBroken);
+    std::string why = victims.obstacle;
+    if (why.empty() && !victims.asked) why = "not all of its members could be nominated";
+    return Fail(gang, Because(ReasonCode::kVictimsStay, gone, need, std::move(why)), now);
+  }
+  const bool wanted = victims.asked ? !victims.lost : StillWanted(gang);
+  if (!wanted) {
+    Drop(gang, "muster: who was to make way for the gang does not, it is planned anew");
     Recount(gang);
     return JudgeUnbound(gang, now);
   }
-  if (!gang.victims->obstacle.empty() || *gang.deadline <= now) {
-    // Who does not leave is not asked again; others may be.
-    for (const PodUid& uid : gang.victims->pods) {
-      const PlacedMember at = Find(uid);
-      if (at.member != nullptr && *gang.deadline <= now) staying_.insert(at.gang->id);
-    }
-    std::string obstacle = gang.victims->obstacle;
-    return Fail(gang, Because(ReasonCode::kVictimsStay, gone, need, std::move(obstacle)), now);
-  }
-  if (gang.all_nominated && !gang.victims->asked && silent_.empty()) AskEvictions(gang);
+  if (gang.all_nominated && !victims.asked && silent_.empty()) AskEvictions(gang, now);
   SetState(gang, GangState::kPreempting,
-           Because(ReasonCode::kVictimsLeaving, gone, need, gang.victims->gangs));
+           Because(ReasonCode::kVictimsLeaving, gone, need, victims.gangs));
 }
 
-void Scheduler::Core::AskEvictions(Gang& gang) {
+void Scheduler::Core::AskEvictions(Gang& gang, Time now) {
   gang.victims->asked = true;
+  gang.deadline = now + options_.victim_timeout;
+  ++gang.vain_preemptions;  // until it runs
+  Duration patience = options_.victim_timeout;
+  for (int64_t i = 1; i < gang.vain_preemptions && patience < kMostPatience; ++i)
+    patience = patience * 2;
+  gang.may_preempt_from = now + std::min(patience, kMostPatience);
   std::map<GangId, int64_t> lost;
   for (const PodUid& uid : gang.victims->pods) {
     const PlacedMember at = Find(uid);
-    if (at.member == nullptr || at.member->pod->deleting || at.member->evicting) continue;
+    if (at.member == nullptr || Leaves(*at.member)) continue;
     at.member->must_go = true;
     ++lost[at.gang->id];
     Touch(*at.gang);
+  }
+  if (lost.empty()) {  // they leave anyway
+    --gang.vain_preemptions;
+    gang.may_preempt_from.reset();
   }
   for (const auto& [id, pods] : lost) {
     Tell(gangs_.at(id), true, "GangPreempted",
@@ -235,34 +342,62 @@ void Scheduler::Core::AskEvictions(Gang& gang) {
 // Whoever is not on its way out yet stays.
 void Scheduler::Core::SpareVictims(Gang& gang) {
   if (!gang.victims) return;
+  if (gang.victims->asked && !gang.victims->begun && !gang.victims->obstacle.empty()) {
+    --gang.vain_preemptions;  // nobody was evicted
+    gang.may_preempt_from.reset();
+  }
   for (const PodUid& uid : gang.victims->pods) {
     state_.Spare(uid);
     const PlacedMember at = Find(uid);
     if (at.member == nullptr || at.member->makes_way_for != gang.id) continue;
     at.member->makes_way_for.reset();
     at.member->must_go = false;
-    retry_all_ = true;  // somebody else may have its room
     Touch(*at.gang);
   }
   gang.victims.reset();
+  retry_all_ = true;  // what was left of their gangs may be somebody else's
+}
+
+// It lives on and is not what it was when it was chosen.
+void Scheduler::Core::LoseVictim(Member& victim) {
+  if (!victim.makes_way_for) return;
+  const auto found = gangs_.find(*victim.makes_way_for);
+  if (found != gangs_.end() && found->second.victims) {
+    found->second.victims->lost = true;
+    Touch(found->second);
+  }
+  state_.Spare(victim.uid);
+  victim.makes_way_for.reset();
+  victim.must_go = false;
+}
+
+void Scheduler::Core::NoteEvicted(const GangId& preemptor) {
+  const auto found = gangs_.find(preemptor);
+  if (found != gangs_.end() && found->second.victims) found->second.victims->begun = true;
 }
 
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked
 // for. Later the eviction is asked for again until the deadline.
-void Scheduler::Core::RefuseEviction(const Gang& gang, const Member& victim,
-                                     const Outcome& outcome) {
+void Scheduler::Core::RefuseEviction(Member& victim, const Outcome& outcome, Time now) {
+  const bool barred =
+      outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
   const auto found = gangs_.find(*victim.makes_way_for);
-  if (found == gangs_.end() || !found->second.victims) return;
+  if (found == gangs_.end() || !found->second.victims || found->second.victims->begun) return;
+  if (barred) {
+    victim.stays_until = now + kStaysFor;
+    any_staying_ = true;
+  }
   Victims& victims = *found->second.victims;
-  if (outcome.kind == OutcomeKind::kConflict) staying_.insert(gang.id);
-  const bool begun = std::any_of(victims.pods.begin(), victims.pods.end(), [&](const PodUid& uid) {
-    const PlacedMember at = Find(uid);
-    return at.member == nullptr || at.member->evicting;
-  });
-  if (begun) return;
-  if (victims.obstacle.empty() || outcome.kind == OutcomeKind::kConflict)
-    victims.obstacle = outcome.message;
+  if (victims.obstacle.empty() || barred) victims.obstacle = outcome.message;
   Touch(found->second);
+}
+
+void Scheduler::Core::ExpireStays(Gang& gang, Time now) {
+  for (auto& [uid, member] : gang.members) {
+    if (!member.stays_until || *member.stays_until > now) continue;
+    member.stays_until.reset();
+    retry_all_ = true;
+  }
 }
 
 void Scheduler::Core::TouchPreemptor(const Member& victim) {
@@ -279,18 +414,19 @@ Reason Scheduler::Core::PreemptedBy(const Gang& gang) {
   return Because(ReasonCode::kPreempted);
 }
 
+// What a gang holds could not be had while it was only reserved: who is mightier is tried again.
 void Scheduler::Core::NoteHolding(Gang& gang) {
   std::optional<int32_t> priority;
   int64_t holders = 0;
   for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *member.pod;
-    if (!pod.bound() || pod.terminal()) continue;
+    if (!Holds(member)) continue;
     ++holders;
-    priority = std::max(priority.value_or(INT32_MIN), pod.spec->priority);
+    priority = std::max(priority.value_or(INT32_MIN), member.pod->spec->priority);
   }
-  if (!priority) staying_.erase(gang.id);
-  if (holders > gang.held_by) WakeMightier(*priority);
-  gang.held_by = holders;
+  const bool more = holders > gang.held_by && options_.preemption != Preemption::kNever;
+  if (more && !Busy(gang))
+    mightier_than_ = std::min<int64_t>(mightier_than_.value_or(INT64_MAX), *priority);
+  if (!more || !Busy(gang)) gang.held_by = holders;
   if (gang.held_priority == priority) return;
   if (gang.held_priority) {
     const auto at = holding_.find(*gang.held_priority);
@@ -301,10 +437,9 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
   if (priority) holding_[*priority].insert(gang.id);
 }
 
-// What a gang of this priority holds now could not be had while it was only reserved.
-void Scheduler::Core::WakeMightier(int64_t priority) {
-  if (options_.preemption == Preemption::kNever) return;
-  const auto end = pending_.lower_bound(OrderKey{-priority, INT64_MIN, {}});
+void Scheduler::Core::WakeMightier() {
+  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, INT64_MIN, {}});
+  mightier_than_.reset();
   if (end == pending_.begin()) return;
   failed_shapes_.clear();
   for (auto next = pending_.begin(); next != end; ++next) untried_.insert(next->first);

@@ -43,11 +43,13 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
   };
   at(gang.deadline);
   at(gang.backoff_until);
+  at(gang.may_preempt_from);
   at(PublishAt(gang));
   if (gang.partial_since) at(*gang.partial_since + options_.partial_timeout);
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.held) at(held.answer_by);
     if (member.not_before > now) at(member.not_before);
+    at(member.stays_until);
     if (gang.pending) {
       for (const auto& [node, until] : member.excluded) at(until);
     }

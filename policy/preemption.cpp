@@ -18,19 +18,21 @@ constexpr int kReprieves = 16;
 
 class Preemption {
  public:
-  Preemption(Placer& placer, std::shared_ptr<const cluster::Snapshot> snapshot,
-             const std::vector<Demand>& demands, const std::vector<Candidate>& candidates)
+  Preemption(Placer& placer, const Field& field, const std::vector<Demand>& demands)
       : placer_(placer),
-        snapshot_(std::move(snapshot)),
+        snapshot_(field.snapshot),
+        without_(field.without),
         demands_(demands),
-        candidates_(candidates),
-        chosen_(candidates.size(), false) {}
+        candidates_(field.candidates),
+        chosen_(candidates_.size(), false) {}
 
   PreemptionAnswer Find() {
-    if (candidates_.empty() || !Try(std::vector<bool>(candidates_.size(), true))) return {};
+    if (candidates_.empty() || !TryAll()) return {};
     Shorten();
     SpareBystanders();
     Reprieve();
+    // On a node that holds more than it has nobody can tell whose room was whose.
+    if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return {};
     PreemptionAnswer answer{true, std::move(placements_), {}};
     for (size_t i = 0; i < chosen_.size(); ++i) {
       if (chosen_[i]) answer.victims.push_back(i);
@@ -39,10 +41,20 @@ class Preemption {
   }
 
  private:
+  bool TryAll() {
+    if (without_ == nullptr) return Try(std::vector<bool>(candidates_.size(), true));
+    Transaction tx(without_);
+    return Take(tx, std::vector<bool>(candidates_.size(), true));
+  }
+
   // Takes these as the victims if the gang fits without them.
   bool Try(std::vector<bool> chosen) {
     Transaction tx(snapshot_);
     Evict(tx, chosen);
+    return Take(tx, std::move(chosen));
+  }
+
+  bool Take(Transaction& tx, std::vector<bool> chosen) {
     PlaceAnswer answer = placer_.PlaceGang(tx, demands_, NodeFilter::kSchedulable);
     if (!answer.placed) return false;
     placements_ = std::move(answer.placements);
@@ -127,6 +139,7 @@ class Preemption {
 
   Placer& placer_;
   std::shared_ptr<const cluster::Snapshot> snapshot_;
+  std::shared_ptr<const cluster::Snapshot> without_;
   const std::vector<Demand>& demands_;
   const std::vector<Candidate>& candidates_;
   std::vector<bool> chosen_;
@@ -135,11 +148,9 @@ class Preemption {
 
 }  // namespace
 
-PreemptionAnswer PlaceByPreemption(Placer& placer,
-                                   const std::shared_ptr<const cluster::Snapshot>& snapshot,
-                                   const std::vector<Demand>& demands,
-                                   const std::vector<Candidate>& candidates) {
-  return Preemption(placer, snapshot, demands, candidates).Find();
+PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+                                   const std::vector<Demand>& demands) {
+  return Preemption(placer, field, demands).Find();
 }
 
 }  // namespace muster::policy

@@ -37,9 +37,14 @@ struct PreemptionAnswer {
   std::vector<size_t> victims;                 // positions in `candidates`, ascending
 };
 
-PreemptionAnswer PlaceByPreemption(Placer& placer,
-                                   const std::shared_ptr<const cluster::Snapshot>& snapshot,
-                                   const std::vector<Demand>& demands,
-                                   const std::vector<Candidate>& candidates);
+// Who may have to leave, and the cluster with and without them.
+struct Field {
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  std::shared_ptr<const cluster::Snapshot> without;  // all candidates; null: worked out when needed
+  const std::vector<Candidate>& candidates;
+};
+
+PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+                                   const std::vector<Demand>& demands);
 
 }  // namespace muster::policy

@@ -1,7 +1,7 @@
 // A gang of higher priority takes room that others leave for it, whole or not at all.
 #include <catch2/catch.hpp>
 
-#include "tests/engine/harness.hpp"
+#include "tests/engine/preemption_world.hpp"
 
 namespace muster::testing {
 namespace {
@@ -9,52 +9,6 @@ namespace {
 using engine::GangState;
 using engine::OutcomeKind;
 using engine::ReasonCode;
-
-engine::Options Preempting() {
-  engine::Options options;
-  options.preemption = engine::Preemption::kLowerPriority;
-  return options;
-}
-
-// Two nodes of eight GPUs; gang `old` of four, of priority 0, runs on both.
-struct FullWorld : Harness {
-  explicit FullWorld(engine::Options options = Preempting()) : Harness(options) {
-    for (const char* name : {"n0", "n1"}) Add(MakeNode(name).Gpus(8));
-    Start("old", 4, 4, 0);
-    Pass(cluster::Seconds(10));
-    log.clear();
-  }
-  void Submit(const std::string& group, int count, int gpus, int32_t priority) {
-    Harness::Add(MakePodGroup(group).MinMember(count).CreatedAt(now().milliseconds()));
-    for (int i = 0; i < count; ++i) {
-      PodBuilder pod = MakePod(group + "-" + std::to_string(i));
-      Harness::Add(pod.Gpus(gpus).Priority(priority).InGroup(group).Gated());
-    }
-  }
-  void Start(const std::string& group, int count, int gpus, int32_t priority) {
-    Submit(group, count, gpus, priority);
-    ScheduleAll(group);
-    REQUIRE(Gang(group).state == GangState::kRunning);
-  }
-  std::vector<std::string> Evicted() const {
-    std::vector<std::string> pods;
-    for (const engine::Action& action : log) {
-      if (const auto* evict = std::get_if<engine::EvictPod>(&action))
-        pods.push_back(evict->pod.key.name);
-    }
-    std::sort(pods.begin(), pods.end());
-    return pods;
-  }
-  template <typename A>
-  int Count() const {
-    return static_cast<int>(std::count_if(log.begin(), log.end(), [](const engine::Action& a) {
-      return std::holds_alternative<A>(a);
-    }));
-  }
-};
-
-using Names = std::vector<std::string>;
-const Names kAllOld{"old-0", "old-1", "old-2", "old-3"};
 
 TEST_CASE("a gang of higher priority has a whole gang evicted, waits for it and starts",
           "[engine][preemption]") {

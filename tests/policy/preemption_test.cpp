@@ -36,7 +36,7 @@ class Crowd {
   }
   PreemptionAnswer Find(const std::vector<Demand>& demands) {
     Placer placer(Options{});
-    return PlaceByPreemption(placer, world.state.TakeSnapshot(), demands, candidates);
+    return PlaceByPreemption(placer, {world.state.TakeSnapshot(), nullptr, candidates}, demands);
   }
   std::vector<std::string> Where(const PreemptionAnswer& answer) const {
     std::vector<std::string> where;
@@ -175,8 +175,8 @@ TEST_CASE(
     Fill(dice, crowd, placer);
     const std::vector<Demand> gang = crowd.world.Ask(dice.Roll(1, 4), RandomPod(dice));
     if (crowd.candidates.empty() || crowd.world.Place(placer, gang).placed) continue;
-    const PreemptionAnswer answer =
-        PlaceByPreemption(placer, crowd.world.state.TakeSnapshot(), gang, crowd.candidates);
+    const PreemptionAnswer answer = PlaceByPreemption(
+        placer, {crowd.world.state.TakeSnapshot(), nullptr, crowd.candidates}, gang);
     REQUIRE(answer.placed == !answer.victims.empty());
     for (const size_t victim : answer.victims) REQUIRE_FALSE(CouldStay(crowd, answer, victim));
     for (const size_t victim : answer.victims) {
