@@ -72,8 +72,7 @@ class Scheduler::Core {
   std::string Dump() const;
 
  private:
-  // Of judging gangs that touched each other; what is left is judged the next time.
-  static constexpr int kRounds = 4;
+  static constexpr int kRounds = 4;  // of judging gangs that touched each other
   // A state that passes quickly is not written: it must last this long.
   static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
   // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
@@ -231,8 +230,7 @@ class Scheduler::Core {
   std::optional<OrderKey> pass_cursor_;
   std::set<std::pair<cluster::Time, GangId>> timers_;
 
-  // What did not fit, as long as growth() is `failed_growth_`; with the priority of those below
-  // whom victims were looked for, or the lowest there is.
+  // What did not fit while growth() is `failed_growth_`, by shape and PlanJob::preempts_below.
   std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
   uint64_t failed_growth_ = 0;
   std::map<Shape, Reason>

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kube/budget_check.hpp"
 #include "kube/decode.hpp"
 #include "kube/object_meta.hpp"
 
@@ -19,6 +20,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds kLongestSleep{1'000};
+constexpr int kNotFound = 404;
 constexpr int kTooManyRequests = 429;
 
 std::optional<PodWrite> AsPodWrite(const engine::Action& action) {
@@ -237,33 +239,47 @@ milliseconds PodWriter::BackOff(int attempt) {
       std::uniform_int_distribution<int64_t>(most.count() / 2, most.count())(random_));
 }
 
-// All of them dry, and only if the API server would take them all are they meant. The one that a
-// disruption budget protects is told apart.
+// All of them dry, and only if the API server would take them all are they meant. Who may not go is
+// told apart from those who stay with it.
 void PodWriter::RunEvictions(const EvictionSet& set) {
-  std::string obstacle;
-  const engine::EvictPod* protected_pod = nullptr;
+  std::optional<Outcome> obstacle;
   for (const engine::EvictPod& pod : set.pods) {
-    if (!ports_.may_write()) {
-      obstacle = "not the leader";
-      break;
-    }
-    const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
-    if (answer.ok() && answer->status == kTooManyRequests) {
-      obstacle = "evicting " + pod.pod.key.ToString() +
-                 " is refused, so none is evicted: " + JudgeAnswer(pod, answer).message;
-      protected_pod = &pod;
-      break;
-    }
+    obstacle = DryRun(pod);
+    if (obstacle) break;
   }
-  if (!obstacle.empty()) {
-    ports_.warn(obstacle);
-    for (const engine::EvictPod& pod : set.pods) {
-      const bool it = &pod == protected_pod;
-      ports_.report({pod.id, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, obstacle});
-    }
+  if (!obstacle && set.pods.size() > 1) obstacle = AskBudgets(set);
+  if (!obstacle) {
+    for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
     return;
   }
-  for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
+  ports_.warn(obstacle->message);
+  for (const engine::EvictPod& pod : set.pods) {
+    const bool it = pod.id == obstacle->id;
+    ports_.report({pod.id, it ? obstacle->kind : OutcomeKind::kRetry, obstacle->message});
+  }
+}
+
+std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
+  if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader"};
+  const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
+  if (answer.ok() && (answer->ok() || answer->status == kNotFound)) return std::nullopt;
+  const Verdict verdict = JudgeAnswer(pod, answer);
+  // Too many requests say when to come back; a disruption budget does not.
+  const bool budget = answer.ok() && answer->status == kTooManyRequests && !answer->retry_after;
+  return Outcome{
+      pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
+      "evicting " + pod.pod.key.ToString() + " is refused, so none is evicted: " + verdict.message};
+}
+
+std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {
+  std::vector<engine::PodRef> pods;
+  pods.reserve(set.pods.size());
+  for (const engine::EvictPod& pod : set.pods) pods.push_back(pod.pod);
+  const std::optional<BudgetObstacle> found = FindBudgetObstacle(ports_.api, pods);
+  if (!found) return std::nullopt;
+  const auto at = std::find_if(set.pods.begin(), set.pods.end(),
+                               [&](const auto& pod) { return pod.pod.uid == found->pod; });
+  return Outcome{at->id, OutcomeKind::kConflict, found->message + ", so none is evicted"};
 }
 
 }  // namespace muster::kube

@@ -107,6 +107,9 @@ class PodWriter final : public engine::ActionPort {
   std::optional<cluster::Pod> ReadPodFrom(const std::string& body);
   std::chrono::milliseconds BackOff(int attempt);
   void RunEvictions(const EvictionSet& set);
+  // Why the pod may not be evicted, as an outcome; nothing: it may.
+  std::optional<engine::Outcome> DryRun(const engine::EvictPod& pod);
+  std::optional<engine::Outcome> AskBudgets(const EvictionSet& set);
 
   const Ports ports_;
   const PodWriterOptions options_;

@@ -219,14 +219,51 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
       CHECK(outcome.kind == (outcome.id.value == 1 ? OutcomeKind::kDone : OutcomeKind::kConflict));
     }
   }
+  SECTION("too many requests are no disruption budget") {
+    ApiReply busy = Refusal(429, "too many requests, please try again later");
+    busy.retry_after = std::chrono::milliseconds(1);
+    desk.api.On(Method::kPost, other, busy);
+    for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kRetry);
+  }
+  SECTION("one that a webhook refuses spares all, too") {
+    desk.api.On(Method::kPost, other, Refusal(403, "admission webhook denied the request"));
+    for (const engine::Outcome& outcome : desk.Do(both)) {
+      CHECK(outcome.kind == (outcome.id.value == 2 ? OutcomeKind::kRefused : OutcomeKind::kRetry));
+    }
+    for (const ApiRequest& request : desk.api.requests()) {
+      CHECK_THAT(request.body, Catch::Contains("dryRun"));
+    }
+  }
+  SECTION("a budget that lets one of them go keeps both") {
+    desk.api.On(Method::kPost, other, Reply(201));
+    desk.api.On(Method::kGet, "/apis/policy/v1/namespaces/team/poddisruptionbudgets",
+                Reply(200, R"({"items":[{"metadata":{"name":"one","namespace":"team","uid":"b1"},)"
+                           R"("spec":{"selector":{"matchLabels":{"job":"x"}}},)"
+                           R"("status":{"disruptionsAllowed":1}}]})"));
+    const auto pod = [](const char* name, const char* ready) {
+      return Reply(200, std::string(R"({"metadata":{"name":")") + name +
+                            R"(","labels":{"job":"x"}},"status":{"conditions":[{"type":"Ready",)"
+                            R"("status":")" +
+                            ready + R"("}]}})");
+    };
+    desk.api.On(Method::kGet, "/api/v1/namespaces/team/pods/a", pod("a", "True"));
+    const bool ready = GENERATE(true, false);
+    desk.api.On(Method::kGet, "/api/v1/namespaces/team/pods/b", pod("b", ready ? "True" : "False"));
+    for (const engine::Outcome& outcome : desk.Do(both)) {
+      const OutcomeKind kept = outcome.id.value == 2 ? OutcomeKind::kConflict : OutcomeKind::kRetry;
+      // One that is not ready does not count.
+      CHECK(outcome.kind == (ready ? kept : OutcomeKind::kDone));
+    }
+  }
   SECTION("when none is, all are evicted") {
     desk.api.On(Method::kPost, other, Reply(201));
     for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kDone);
     const std::vector<ApiRequest> requests = desk.api.requests();
-    REQUIRE(requests.size() == 4);
+    REQUIRE(requests.size() == 5);
     CHECK_THAT(requests[1].body, Catch::Contains("dryRun"));
-    CHECK_THAT(requests[2].body, !Catch::Contains("dryRun"));
+    CHECK_THAT(requests[2].path, Catch::EndsWith("/poddisruptionbudgets"));
     CHECK_THAT(requests[3].body, !Catch::Contains("dryRun"));
+    CHECK_THAT(requests[4].body, !Catch::Contains("dryRun"));
   }
 }
 

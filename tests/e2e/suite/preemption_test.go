@@ -134,50 +134,64 @@ func TestAPreemptionOutlivesMuster(t *testing.T) {
 	e.must(e.noThiefCame())
 }
 
+// A budget that lets one pod of a gang go lets no gang go. The eviction API alone, asked dry about one pod at a time, would
+// let the first go and keep the rest.
 func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
-	e := in(t, mustered(t, worldOptions{}))
-	e.definePriorities()
-	e.setPolicy("preemption: lowerPriority")
-	e.addGPUNodes(2)
-	old := e.gang("old", 2, 8)
-	e.add(old)
-	e.whole(30*time.Second, old)
-	budget := strings.NewReplacer("NS", e.ns, "LABEL", objects.GangLabel).Replace(`
+	for _, stays := range []int{2, 1} {
+		t.Run(fmt.Sprintf("%d of 2 must stay", stays), func(t *testing.T) {
+			e := in(t, mustered(t, worldOptions{}))
+			e.definePriorities()
+			e.setPolicy("preemption: lowerPriority")
+			e.addGPUNodes(2)
+			old := e.gang("old", 2, 8)
+			e.add(old)
+			e.whole(30*time.Second, old)
+			e.protect(old, stays)
+			urgent := e.gang("urgent", 2, 8, objects.WithPriorityClass(urgentClass))
+			e.add(urgent)
+			e.eventually(30*time.Second, "the gang has given up", func() error {
+				if why := e.why(urgent); !strings.Contains(why, "NotEnoughGpus") {
+					return errorf("%s", why)
+				}
+				return nil
+			})
+			time.Sleep(12 * time.Second) // what it waits for is written by now
+			mark, err := e.audit.Now()
+			e.must(err)
+			e.always(8*time.Second, "both victims run", func() error {
+				pods, err := e.pods(old)
+				if err == nil && len(pods) != 2 {
+					return errorf("%d are there", len(pods))
+				}
+				for _, pod := range pods {
+					if pod.DeletionTimestamp != nil {
+						return errorf("%s is evicted", pod.Name)
+					}
+				}
+				return err
+			})
+			e.wroteNothingSince(mark)
+			e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep", metav1.DeleteOptions{}))
+			e.whole(30*time.Second, urgent)
+		})
+	}
+}
+
+// protect makes a PodDisruptionBudget for the two pods of a gang, and waits until it counts them.
+func (e *env) protect(g objects.Gang, stays int) {
+	e.t.Helper()
+	_, err := e.Kubectl(e.ctx, fmt.Sprintf(`
 apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata: {name: keep, namespace: NS}
-spec: {minAvailable: 2, selector: {matchLabels: {LABEL: old}}}
-`)
-	_, err := e.Kubectl(e.ctx, budget, "apply", "-f", "-")
+metadata: {name: keep, namespace: %s}
+spec: {minAvailable: %d, selector: {matchLabels: {%s: %s}}}
+`, g.Namespace, stays, objects.GangLabel, g.Name), "apply", "-f", "-")
 	e.must(err)
 	e.eventually(30*time.Second, "the budget counts", func() error {
 		keep, err := e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Get(e.ctx, "keep", metav1.GetOptions{})
-		if err == nil && (keep.Status.ObservedGeneration == 0 || keep.Status.ExpectedPods != 2) {
-			err = errorf("it expects %d pods", keep.Status.ExpectedPods)
+		if err == nil && (keep.Status.ExpectedPods != 2 || keep.Status.DisruptionsAllowed != int32(2-stays)) {
+			err = errorf("it expects %d pods and lets %d go", keep.Status.ExpectedPods, keep.Status.DisruptionsAllowed)
 		}
 		return err
 	})
-	urgent := e.gang("urgent", 2, 8, objects.WithPriorityClass(urgentClass))
-	e.add(urgent)
-	e.eventually(30*time.Second, "the gang is told", func() error {
-		if why := e.why(urgent); !strings.Contains(why, "NotEnoughGpus") {
-			return errorf("%s", why)
-		}
-		return nil
-	})
-	time.Sleep(12 * time.Second) // what it waits for is written by now
-	mark, err := e.audit.Now()
-	e.must(err)
-	e.always(8*time.Second, "both victims run", func() error {
-		pods, err := e.pods(old)
-		for _, pod := range pods {
-			if pod.DeletionTimestamp != nil {
-				return errorf("%s is evicted", pod.Name)
-			}
-		}
-		return err
-	})
-	e.wroteNothingSince(mark)
-	e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep", metav1.DeleteOptions{}))
-	e.whole(30*time.Second, urgent)
 }

@@ -1,0 +1,87 @@
+#include "kube/budget_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/pod_writes.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::DisruptionBudget;
+using cluster::Labels;
+using cluster::Result;
+
+constexpr size_t kMaxListBytes = size_t{16} << 20;
+
+std::vector<DisruptionBudget> BudgetsOf(ApiCaller& api, const std::string& ns) {
+  std::vector<DisruptionBudget> budgets;
+  const Result<ApiReply> reply =
+      api.Call({.path = "/apis/policy/v1/namespaces/" + ns + "/poddisruptionbudgets"});
+  if (!reply.ok() || !reply->ok()) return budgets;
+  const Result<Json> json = Json::Parse(reply->body, kMaxListBytes, "budgets");
+  if (!json.ok()) return budgets;
+  JsonProblems problems;
+  const JsonView root(json->root(), "budgets", problems);
+  const JsonView items = root.Get("items");
+  items.Items([&](const JsonView& item) {
+    Result<DisruptionBudget> budget = DecodeDisruptionBudget(item.node());
+    if (budget.ok()) budgets.push_back(*std::move(budget));
+  });
+  return budgets;
+}
+
+// The labels of a pod that is ready; nothing of any other.
+std::optional<Labels> ReadyLabels(ApiCaller& api, const engine::PodRef& pod) {
+  const Result<ApiReply> reply = api.Call(GetPod(pod));
+  if (!reply.ok() || !reply->ok()) return std::nullopt;
+  const Result<Json> json = Json::Parse(reply->body, DecodeOptions{}.max_bytes, "pod");
+  if (!json.ok()) return std::nullopt;
+  JsonProblems problems;
+  const JsonView object(json->root(), "pod", problems);
+  const JsonView status = object.Get("status");
+  const JsonView conditions = status.Get("conditions");
+  bool ready = false;
+  conditions.Items([&](const JsonView& condition) {
+    const JsonView type = condition.Get("type");
+    const JsonView value = condition.Get("status");
+    ready = ready || (type.Text() == "Ready" && value.Text() == "True");
+  });
+  if (!ready) return std::nullopt;
+  const JsonView metadata = object.Get("metadata");
+  const JsonView labels = metadata.Get("labels");
+  return labels.TextMap();
+}
+
+bool Selects(const DisruptionBudget& budget, const Labels& labels) {
+  return budget.selector &&
+         std::all_of(budget.selector->begin(), budget.selector->end(),
+                     [&](const auto& requirement) { return Matches(requirement, labels); });
+}
+
+}  // namespace
+
+std::optional<BudgetObstacle> FindBudgetObstacle(ApiCaller& api,
+                                                 const std::vector<engine::PodRef>& pods) {
+  std::map<std::string, std::vector<DisruptionBudget>> budgets;
+  for (const engine::PodRef& pod : pods) {
+    const auto [at, added] = budgets.try_emplace(pod.key.ns);
+    if (added) at->second = BudgetsOf(api, pod.key.ns);
+    if (at->second.empty()) continue;
+    const std::optional<Labels> labels = ReadyLabels(api, pod);
+    if (!labels) continue;
+    for (DisruptionBudget& budget : at->second) {
+      if (!Selects(budget, *labels) || --budget.disruptions_allowed >= 0) continue;
+      return BudgetObstacle{pod.uid, "PodDisruptionBudget " + budget.key.ToString() +
+                                         " does not let pod " + pod.key.name +
+                                         " go beside the others"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster::kube

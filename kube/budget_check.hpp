@@ -1,0 +1,27 @@
+// FindBudgetObstacle: whether PodDisruptionBudgets let all of these pods go together. The eviction
+// API says it of one pod at a time, so a dry run of each passes where only one of them may go.
+//
+// Reads the budgets of the pods' namespaces and, where there are any, the pods. What cannot be read
+// is no obstacle: the API server has the last word. Blocks; throws nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/actions.hpp"
+#include "kube/api_caller.hpp"
+
+namespace muster::kube {
+
+struct BudgetObstacle {
+  cluster::PodUid pod;  // the first that may not go beside those before it
+  std::string message;
+};
+
+// As the eviction API counts: a pod that is ready takes one of `disruptionsAllowed` of every budget
+// that selects it; others take none.
+std::optional<BudgetObstacle> FindBudgetObstacle(ApiCaller& api,
+                                                 const std::vector<engine::PodRef>& pods);
+
+}  // namespace muster::kube
