@@ -86,8 +86,8 @@ class ClusterState {
   // nothing when one does not, or when a placement does not fit what is free then.
   Status Move(const std::vector<Placement>& placements);
   // Earmarks every placement or none, on room that the pods `making_way` hold now and are to leave.
-  // Fails (kConflict, naming pod and node) like Reserve, as if those had left already; and where the
-  // devices that others will have then leave too little (the node is the error's place).
+  // Fails (kConflict, naming pod and node) like Reserve, as if those had left already; and where
+  // the devices that others will have then leave too little (the node is the error's place).
   Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
   // Every one of these pods has an earmark, which can be redeemed when those who make way for it
   // are gone, as far as one can tell now.
