@@ -145,6 +145,7 @@ class Scheduler::Core {
   bool Preempts(const Gang& gang) const;
   KnownCandidates CandidatesFor(const Gang& gang);
   std::vector<policy::Candidate> CandidatesBelow(int64_t priority, bool leaving_only) const;
+  std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound) const;
   bool MeetsMinimum(const Gang& gang, const std::function<bool(const Member&)>& counts) const;
   bool MayGo(const std::set<cluster::PodUid>& victims, const GangId& preemptor,
              int64_t priority) const;
@@ -211,8 +212,7 @@ class Scheduler::Core {
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
   std::set<cluster::PodUid>
       seen_in_filter_;  // live pods of other schedulerNames that Filter brought
-  // Pods that only a Filter call has shown, since when.
-  std::map<cluster::PodUid, cluster::Time> unconfirmed_;
+  std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // only a Filter call has shown them
   // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
   std::set<cluster::PodUid> rootless_;           // being bound to nodes that are gone

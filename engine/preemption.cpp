@@ -72,6 +72,37 @@ bool Scheduler::Core::MeetsMinimum(const Gang& gang,
                                                  });
 }
 
+// Takes from `bound` the members without which the gang keeps its minimum, every role's included:
+// youngest first, then by name. None where the minimum is not known.
+std::vector<const Member*> Scheduler::Core::TakeSurplus(const Gang& gang,
+                                                        std::vector<const Member*>& bound) const {
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group == nullptr || Defect(gang).code != ReasonCode::kNone) return {};
+  std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
+    return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);
+  });
+  int64_t spare = -gang.min_member;
+  std::map<std::string, int64_t> spare_of;
+  for (const cluster::RoleMinimum& role : group->roles) spare_of[role.name] = -role.min_member;
+  for (const auto& [uid, member] : gang.members) {
+    if (!Stays(member)) continue;
+    ++spare;
+    if (const auto role = spare_of.find(member.pod->role); role != spare_of.end()) ++role->second;
+  }
+  std::vector<const Member*> surplus;
+  std::vector<const Member*> needed;
+  for (const Member* member : bound) {
+    const auto role = spare_of.find(member->pod->role);
+    const bool may = spare > 0 && (role == spare_of.end() || role->second > 0);
+    (may ? surplus : needed).push_back(member);
+    if (!may) continue;
+    --spare;
+    if (role != spare_of.end()) --role->second;
+  }
+  bound = std::move(needed);
+  return surplus;
+}
+
 // Nobody is evicted for a gang that has a member with preemptionPolicy Never.
 bool Scheduler::Core::Preempts(const Gang& gang) const {
   if (options_.preemption == Preemption::kNever) return false;
@@ -132,30 +163,11 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
         }
       }
       if (!whole || leaving_only || bound.empty()) continue;
-      std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
-        return std::tie(b->pod->created, a->key, a->uid) <
-               std::tie(a->pod->created, b->key, b->uid);
-      });
-      std::set<const Member*> gone;
-      std::vector<const Member*> rest;
-      for (const Member* member : bound) {
-        gone.insert(member);
-        const bool spare = MeetsMinimum(
-            other, [&](const Member& one) { return Stays(one) && !gone.contains(&one); });
-        if (spare) {
-          const auto step = static_cast<int64_t>(gone.size());
-          losses.push_back({true, next->first, start, id, step, {member}});
-          continue;
-        }
-        gone.erase(member);
-        rest.push_back(member);
-        const bool roles = !other.id.solo && state_.FindPodGroup(id.key) != nullptr &&
-                           !state_.FindPodGroup(id.key)->roles.empty();
-        if (roles) continue;  // another role may have some to spare
-        rest.assign(bound.begin() + static_cast<std::ptrdiff_t>(gone.size()), bound.end());
-        break;
-      }
-      if (!rest.empty()) losses.push_back({true, next->first, start, id, INT64_MAX, rest});
+      const std::vector<const Member*> surplus = TakeSurplus(other, bound);
+      int64_t step = 0;
+      for (const Member* member : surplus)
+        losses.push_back({true, next->first, start, id, step++, {member}});
+      if (!bound.empty()) losses.push_back({true, next->first, start, id, step, bound});
     }
   }
   std::sort(losses.begin(), losses.end(),
