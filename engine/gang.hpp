@@ -64,9 +64,11 @@ struct Member {
   bool may_be_bound() const { return doing == Doing::kBind || unsure; }
 };
 
-// Place in the queue: priority, then age, then id. `negated_priority` so that smaller goes first.
+// Place in the queue: priority, then who was planned before (by an earlier leader, say), then age,
+// then id. `negated_priority` so that smaller goes first.
 struct OrderKey {
   int64_t negated_priority = 0;
+  bool fresh = false;  // no member is nominated
   int64_t created = 0;
   GangId id;
   auto operator<=>(const OrderKey&) const = default;

@@ -450,7 +450,7 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
 }
 
 void Scheduler::Core::WakeMightier() {
-  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, INT64_MIN, {}});
+  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, false, INT64_MIN, {}});
   mightier_than_.reset();
   if (end == pending_.begin()) return;
   failed_shapes_.clear();

@@ -277,6 +277,8 @@ TEST_CASE("a preemption under way is taken up after a restart, without further e
   world.Settle();
   world.RemovePod("old-1");
   const std::string node = world.Pod("urgent-0").nominated_node;
+  // Older, and of the same priority: what is left is not its all the same.
+  world.Add(MakePod("a-thief").Gpus(1).Priority(100).CreatedAt(0));
   world.log.clear();
   world.Restart();
   world.Settle();
