@@ -223,6 +223,7 @@ bool Scheduler::Core::MayGo(const std::set<PodUid>& victims, const GangId& preem
 // things are.
 Scheduler::Core::Earmarked Scheduler::Core::Earmark(Gang& gang, const PlanJob& job,
                                                     const PlanResult& result, Time now) {
+  if (state_.TakeSnapshot()->layout() != job.snapshot->layout()) return Earmarked::kStale;
   const bool current = state_.generation() == job.snapshot->generation();
   const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
   Victims victims;
@@ -327,11 +328,6 @@ void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
 void Scheduler::Core::AskEvictions(Gang& gang, Time now) {
   gang.victims->asked = true;
   gang.deadline = now + options_.victim_timeout;
-  ++gang.vain_preemptions;  // until it runs
-  Duration patience = options_.victim_timeout;
-  for (int64_t i = 1; i < gang.vain_preemptions && patience < kMostPatience; ++i)
-    patience = patience * 2;
-  gang.may_preempt_from = now + std::min(patience, kMostPatience);
   std::map<GangId, int64_t> lost;
   for (const PodUid& uid : gang.victims->pods) {
     const PlacedMember at = Find(uid);
@@ -340,10 +336,12 @@ void Scheduler::Core::AskEvictions(Gang& gang, Time now) {
     ++lost[at.gang->id];
     Touch(*at.gang);
   }
-  if (lost.empty()) {  // they leave anyway
-    --gang.vain_preemptions;
-    gang.may_preempt_from.reset();
-  }
+  if (lost.empty()) return;  // they leave anyway
+  ++gang.vain_preemptions;   // until it runs
+  Duration patience = options_.victim_timeout;
+  for (int64_t i = 1; i < gang.vain_preemptions && patience < kMostPatience; ++i)
+    patience = patience * 2;
+  gang.may_preempt_from = now + std::min(patience, kMostPatience);
   for (const auto& [id, pods] : lost) {
     Tell(gangs_.at(id), true, "GangPreempted",
          std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") + " evicted for gang " +

@@ -231,33 +231,30 @@ TEST_CASE("nobody is evicted for room whose free part is gone", "[engine][preemp
   CHECK(world.Evicted().empty());
 }
 
-TEST_CASE("preemption that is switched off before the evictions has nobody evicted",
+TEST_CASE("what forbids a preemption before the evictions has nobody evicted",
           "[engine][preemption]") {
   FullWorld world;
   bool held = true;
   world.fault = HoldNominations(held, "urgent-1");
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
-  world.engine().SetOptions({});
-  held = false;
-  world.Pass(cluster::Seconds(30));
-  CHECK(world.Evicted().empty());
-}
-
-TEST_CASE("a member of no higher priority that joins before the evictions has nobody evicted",
-          "[engine][preemption]") {
-  FullWorld world;
-  bool held = true;
-  world.fault = HoldNominations(held, "urgent-1");
-  world.Submit("urgent", 2, 8, 100);
-  world.Settle();
-  SECTION("of priority 0") { world.Add(MakePod("urgent-2").Gpus(8).InGroup("urgent").Gated()); }
-  SECTION("that never preempts") {
+  SECTION("the policy") { world.engine().SetOptions({}); }
+  SECTION("a member of priority 0") {
+    world.Add(MakePod("urgent-2").Gpus(8).InGroup("urgent").Gated());
+  }
+  SECTION("a member that never preempts") {
     cluster::Pod pod = MakePod("urgent-2").Gpus(8).Priority(100).InGroup("urgent").Gated();
     auto spec = *pod.spec;
     spec.preempts = false;
     pod.spec = std::make_shared<const cluster::PodSpec>(spec);
     world.Add(pod);
+  }
+  SECTION("the namespace is being deleted") {
+    cluster::Namespace ns;
+    ns.uid = cluster::NamespaceUid("ns");
+    ns.key = {"", "default"};
+    ns.deleting = true;
+    world.engine().Apply(ns, world.now());
   }
   world.Settle();
   held = false;
@@ -265,21 +262,36 @@ TEST_CASE("a member of no higher priority that joins before the evictions has no
   CHECK(world.Evicted().empty());
 }
 
-TEST_CASE("a namespace that may have no gangs any more has nobody evicted",
+TEST_CASE("who leaves anyway does not make up for others that were evicted in vain",
           "[engine][preemption]") {
   FullWorld world;
-  bool held = true;
-  world.fault = HoldNominations(held, "urgent-1");
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
-  cluster::Namespace ns;
-  ns.uid = cluster::NamespaceUid("ns");
-  ns.key = {"", "default"};
-  ns.deleting = true;
-  world.engine().Apply(ns, world.now());
-  held = false;
-  world.Pass(cluster::Seconds(30));
-  CHECK(world.Evicted().empty());
+  REQUIRE(world.Evicted() == kAllOld);
+  int generation = 0;
+  // The old pods go, the preemptor does not come to Bind in time, and new ones of `old` run.
+  const auto start_in_vain = [&] {
+    ++generation;
+    for (const std::string& name : kAllOld) {
+      world.RemovePod(name);
+      world.Add(
+          MakePod(name).Uid(name + std::to_string(generation)).Gpus(4).InGroup("old").Gated());
+    }
+    world.Settle();
+    REQUIRE(world.Gang("urgent").state == GangState::kReserved);
+    world.Pass(cluster::Seconds(120));
+    world.ScheduleAll("old");
+    REQUIRE(world.Gang("old").state == GangState::kRunning);
+  };
+  start_in_vain();
+  for (const std::string& name : kAllOld)
+    world.Change(name, [](cluster::Pod& pod) { pod.deleting = true; });
+  world.Pass(cluster::Seconds(5));
+  REQUIRE(world.Gang("urgent").state == GangState::kPreempting);
+  start_in_vain();
+  world.Pass(cluster::Seconds(100));
+  CHECK(world.Evicted() == kAllOld);
+  CHECK(world.BoundIn("old") == 4);
 }
 
 TEST_CASE("a preemptor that never comes to Bind has others evicted ever more rarely",

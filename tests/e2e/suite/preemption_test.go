@@ -85,14 +85,7 @@ func TestWhileAGangsVictimsLeavePodsOfItsPriorityTakeNoneOfTheirGPUs(t *testing.
 	e.must(e.nominated(urgent))
 	e.sendThieves(10, gpuThief(e))
 	e.leaveOneByOne(old, urgent)
-	e.end(urgent)
-	e.eventually(30*time.Second, "the others follow when the gang has ended", func() error {
-		pods, err := e.list(thief + "=true")
-		if n := countBound(pods); err == nil && n != 10 {
-			return errorf("%d of 10 are bound", n)
-		}
-		return err
-	})
+	e.thievesFollow(urgent, 10)
 }
 
 // In the cluster's own kube-scheduler, where Muster is asked about pods with GPUs alone.

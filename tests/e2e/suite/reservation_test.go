@@ -57,11 +57,17 @@ func TestUngatedPodsOfTheSamePriorityTakeNoGPUThatAGangIsNominatedFor(t *testing
 	hold.Remove()
 	e.whole(30*time.Second, g)
 	e.must(e.thievesOn(g))
+	e.thievesFollow(g, 10)
+}
+
+// thievesFollow ends the gang, and waits until all thieves have its room.
+func (e *env) thievesFollow(g objects.Gang, count int) {
+	e.t.Helper()
 	e.end(g)
 	e.eventually(30*time.Second, "the others follow when the gang has ended", func() error {
 		pods, err := e.list(thief + "=true")
-		if n := countBound(pods); err == nil && n != 10 {
-			return errorf("%d of 10 are bound", n)
+		if n := countBound(pods); err == nil && n != count {
+			return errorf("%d of %d are bound", n, count)
 		}
 		return err
 	})
