@@ -190,6 +190,7 @@ TEST_CASE("requests beyond the workers are refused, and none of them is lost", "
     streams.push_back(caller.Begin({.method = "POST", .path = "/held", .body = "x"}));
   }
   REQUIRE(Eventually([&] { return test.server.stats().refused_full == 7; }));
+  REQUIRE(Eventually([&] { return test.gate.waiting() >= 3; }));
   CHECK(test.gate.waiting() == 3);
   test.gate.Open();
   int served = 0;
@@ -217,8 +218,11 @@ TEST_CASE("requests that are sent and reset at once are no way around the limit"
   for (int i = 0; i < 500; ++i) {
     caller.Reset(caller.Begin({.method = "POST", .path = "/held", .body = "x"}));
   }
+  // Streams of a connection are read in order: once this one is refused, all before it were read.
+  CHECK(caller.Do({.path = "/healthz"}).status == 503);
   Http2Caller other(world.Caller(test.port()));
   CHECK(other.Do({.path = "/healthz"}).status == 503);
+  REQUIRE(Eventually([&] { return test.gate.waiting() >= 7; }));
   CHECK(test.gate.waiting() == 7);
   test.gate.Open();
   CHECK(Eventually([&] { return test.server.stats().handlers == 0; }));
