@@ -35,26 +35,36 @@ std::vector<DisruptionBudget> BudgetsOf(ApiCaller& api, const std::string& ns) {
   return budgets;
 }
 
-// The labels of a pod that is ready; nothing of any other.
-std::optional<Labels> ReadyLabels(ApiCaller& api, const engine::PodRef& pod) {
+struct HeldToBudgets {
+  Labels labels;
+  bool ready = false;
+};
+
+// Nothing of a pod that is not.
+std::optional<HeldToBudgets> Read(ApiCaller& api, const engine::PodRef& pod) {
   const Result<ApiReply> reply = api.Call(GetPod(pod));
   if (!reply.ok() || !reply->ok()) return std::nullopt;
   const Result<Json> json = Json::Parse(reply->body, DecodeOptions{}.max_bytes, "pod");
   if (!json.ok()) return std::nullopt;
   JsonProblems problems;
   const JsonView object(json->root(), "pod", problems);
+  const JsonView metadata = object.Get("metadata");
   const JsonView status = object.Get("status");
+  const JsonView phase = status.Get("phase");
+  const JsonView deleted = metadata.Get("deletionTimestamp");
+  const std::string_view at = phase.Text();
+  if (at == "Pending" || at == "Succeeded" || at == "Failed" || deleted.present())
+    return std::nullopt;
   const JsonView conditions = status.Get("conditions");
-  bool ready = false;
+  HeldToBudgets held;
   conditions.Items([&](const JsonView& condition) {
     const JsonView type = condition.Get("type");
     const JsonView value = condition.Get("status");
-    ready = ready || (type.Text() == "Ready" && value.Text() == "True");
+    held.ready = held.ready || (type.Text() == "Ready" && value.Text() == "True");
   });
-  if (!ready) return std::nullopt;
-  const JsonView metadata = object.Get("metadata");
   const JsonView labels = metadata.Get("labels");
-  return labels.TextMap();
+  held.labels = labels.TextMap();
+  return held;
 }
 
 bool Selects(const DisruptionBudget& budget, const Labels& labels) {
@@ -72,13 +82,21 @@ std::optional<BudgetObstacle> FindBudgetObstacle(ApiCaller& api,
     const auto [at, added] = budgets.try_emplace(pod.key.ns);
     if (added) at->second = BudgetsOf(api, pod.key.ns);
     if (at->second.empty()) continue;
-    const std::optional<Labels> labels = ReadyLabels(api, pod);
-    if (!labels) continue;
+    const std::optional<HeldToBudgets> held = Read(api, pod);
+    if (!held) continue;
+    const DisruptionBudget* first = nullptr;
     for (DisruptionBudget& budget : at->second) {
-      if (!Selects(budget, *labels) || --budget.disruptions_allowed >= 0) continue;
+      if (!Selects(budget, held->labels)) continue;
+      if (first != nullptr) {
+        return BudgetObstacle{pod.uid, "pod " + pod.key.ToString() +
+                                           " has two PodDisruptionBudgets, " + first->key.name +
+                                           " and " + budget.key.name +
+                                           ": Kubernetes evicts no such pod"};
+      }
+      first = &budget;
+      if (!held->ready || --budget.disruptions_allowed >= 0) continue;
       return BudgetObstacle{pod.uid, "PodDisruptionBudget " + budget.key.ToString() +
-                                         " does not let pod " + pod.key.name +
-                                         " go beside the others"};
+                                         " does not let pod " + pod.key.name + " go"};
     }
   }
   return std::nullopt;

@@ -242,12 +242,11 @@ milliseconds PodWriter::BackOff(int attempt) {
 // All of them dry, and only if the API server would take them all are they meant. Who may not go is
 // told apart from those who stay with it.
 void PodWriter::RunEvictions(const EvictionSet& set) {
-  std::optional<Outcome> obstacle;
+  std::optional<Outcome> obstacle = AskBudgets(set);
   for (const engine::EvictPod& pod : set.pods) {
-    obstacle = DryRun(pod);
     if (obstacle) break;
+    obstacle = DryRun(pod);
   }
-  if (!obstacle && set.pods.size() > 1) obstacle = AskBudgets(set);
   if (!obstacle) {
     for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
     return;
@@ -272,6 +271,7 @@ std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
 }
 
 std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {
+  if (!ports_.may_write()) return std::nullopt;  // nothing will be written
   std::vector<engine::PodRef> pods;
   pods.reserve(set.pods.size());
   for (const engine::EvictPod& pod : set.pods) pods.push_back(pod.pod);
