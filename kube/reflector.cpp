@@ -206,6 +206,7 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
     const auto found = uids_.find(name);
     ports_.apply(resource_.removed(found->second));
     uids_.erase(found);
+    ignored_.erase(name);
   }
 }
 
@@ -227,7 +228,19 @@ void Reflector::Upsert(const JsonNode& object, std::unordered_set<std::string>* 
   if (!uid.empty() && uid != observed->uid) ports_.apply(resource_.removed(uid));
   uid = observed->uid;
   if (seen != nullptr) seen->insert(observed->name);
+  TellIgnored(*observed);
   ports_.apply(observed->fact);
+}
+
+// Once, and again when it is something else: nodes report every few seconds.
+void Reflector::TellIgnored(const Observed& observed) {
+  if (observed.warnings.empty()) {
+    ignored_.erase(observed.name);
+    return;
+  }
+  if (ignored_[observed.name] == observed.warnings) return;
+  ignored_[observed.name] = observed.warnings;
+  for (const std::string& warning : observed.warnings) Warn(observed.name + ": " + warning);
 }
 
 void Reflector::Remove(const JsonNode& object) {
@@ -237,7 +250,10 @@ void Reflector::Remove(const JsonNode& object) {
     return;
   }
   const auto found = uids_.find(observed->name);
-  if (found != uids_.end() && found->second == observed->uid) uids_.erase(found);
+  if (found != uids_.end() && found->second == observed->uid) {
+    uids_.erase(found);
+    ignored_.erase(observed->name);
+  }
   ports_.apply(resource_.removed(observed->uid));
 }
 

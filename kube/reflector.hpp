@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
@@ -93,6 +94,7 @@ class Reflector {
   void ForgetUnserved();
   void Upsert(const JsonNode& object, std::unordered_set<std::string>* seen);
   void Remove(const JsonNode& object);
+  void TellIgnored(const Observed& observed);
 
   Next Watch();
   bool TakeEvent(const WatchEvent& event, Next& next, bool& any);
@@ -126,10 +128,11 @@ class Reflector {
   std::mt19937_64 random_;
   std::string version_;                                // where to watch from
   std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
-  int failures_ = 0;                                   // in a row
-  int vain_watches_ = 0;                               // in a row: refused, or nothing came
-  int not_found_ = 0;                                  // in a row: 404 to a list
-  std::chrono::milliseconds retry_after_{0};           // what the server asked for last
+  std::unordered_map<std::string, std::vector<std::string>> ignored_;  // warnings by name, as said
+  int failures_ = 0;                                                   // in a row
+  int vain_watches_ = 0;                      // in a row: refused, or nothing came
+  int not_found_ = 0;                         // in a row: 404 to a list
+  std::chrono::milliseconds retry_after_{0};  // what the server asked for last
 };
 
 }  // namespace muster::kube

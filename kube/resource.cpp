@@ -13,19 +13,20 @@ namespace {
 Result<Observed> ObserveNode(const JsonNode& object) {
   Result<DecodedNode> node = DecodeNode(object);
   if (!node.ok()) return node.error();
-  return Observed{node->node.uid.text(), node->node.name, std::move(node->node)};
+  return Observed{node->node.uid.text(), node->node.name, std::move(node->node),
+                  std::move(node->warnings)};
 }
 
 template <typename Record>
 Result<Observed> Namespaced(Result<Record> record) {
   if (!record.ok()) return record.error();
-  return Observed{record->uid.text(), record->key.ToString(), *std::move(record)};
+  return Observed{record->uid.text(), record->key.ToString(), *std::move(record), {}};
 }
 
 template <typename Record>
 Result<Observed> ClusterWide(Result<Record> record) {
   if (!record.ok()) return record.error();
-  return Observed{record->uid.text(), record->key.name, *std::move(record)};
+  return Observed{record->uid.text(), record->key.name, *std::move(record), {}};
 }
 
 Result<Observed> ObservePod(const JsonNode& object) { return Namespaced(DecodePod(object)); }

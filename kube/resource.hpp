@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cluster/result.hpp"
 #include "engine/facts.hpp"
@@ -16,6 +17,7 @@ struct Observed {
   std::string uid;
   std::string name;  // "namespace/name", or "name" where there are no namespaces
   engine::Fact fact;
+  std::vector<std::string> warnings;  // what of it was ignored, each with its place
 };
 
 struct Resource {

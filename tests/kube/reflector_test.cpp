@@ -66,7 +66,7 @@ class Server {
                         {.api = api,
                          .apply = [this](const engine::Fact& fact) { Told(fact); },
                          .synced = [this] { ++synced; },
-                         .warn = [](const std::string&) {}},
+                         .warn = [this](const std::string& line) { warned.push_back(line); }},
                         {.page = 2,
                          .watch_for = std::chrono::seconds(300),
                          .silence = silence,
@@ -91,7 +91,8 @@ class Server {
   std::chrono::seconds silence{90};
   std::atomic<int> synced{0};
   int64_t lists = 0;
-  bool refresh = false;  // in the end
+  bool refresh = false;             // in the end
+  std::vector<std::string> warned;  // by the thread of Run: to be read after Play
 
  private:
   class Stream final : public ApiStream {
@@ -303,6 +304,35 @@ TEST_CASE("a watch that is refused again and again makes the list be read again"
   }
   server.Play();
   CHECK(server.lists == 2);
+}
+
+TEST_CASE("what is ignored of a node is said once, and again when it changes",
+          "[kube][reflector]") {
+  const auto shared = [](const std::string& word, int version) {
+    std::string node = Node("a", "1", version);
+    node.insert(node.size() - 2, R"(,"annotations":{"muster.dev/gpu-sharing":")" + word + R"("})");
+    node.insert(node.size() - 1, R"(,"status":{"allocatable":{"nvidia.com/gpu":"8"}})");
+    return Event("MODIFIED", node);
+  };
+  const std::string wrong =
+      "nodes: a: muster.dev/gpu-sharing ignored: expected fractional or exclusive";
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch({shared("fractionl", 11) + shared("fractionl", 12), kEnded});
+  SECTION("the same") {
+    server.Play();
+    CHECK(server.warned == Texts{wrong});
+  }
+  SECTION("mended, and wrong again") {
+    server.Watch({shared("fractional", 13) + shared("fractionl", 14), kEnded});
+    server.Play();
+    CHECK(server.warned == Texts{wrong, wrong});
+  }
+  SECTION("deleted, and made anew") {
+    server.Watch({Event("DELETED", Node("a", "1", 13)) + shared("fractionl", 14), kEnded});
+    server.Play();
+    CHECK(server.warned == Texts{wrong, wrong});
+  }
 }
 
 TEST_CASE("a refresh lists again although the watch is open", "[kube][reflector]") {
