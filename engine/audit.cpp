@@ -81,7 +81,7 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
   // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
   const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
                                    [](const auto& m) { return m.second.may_be_bound(); });
-  if (tally.bound == 0 && tally.planned > 0 && Need(gang, true) > 0 && !binding) {
+  if (tally.bound == 0 && tally.planned > 0 && Need(gang, Counting::kPlanned) > 0 && !binding) {
     broken.push_back(who + " holds part of what it needs and waits");
   }
   const bool holds_nothing =

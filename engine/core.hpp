@@ -43,8 +43,7 @@ class Scheduler::Core {
 
   // cycle.cpp
   void BeginPass() { pass_cursor_.reset(); }
-  // The next pending gang, after the last one, that a plan may help; nothing at the end of the
-  // pass.
+  // The next pending gang that a plan may help; nothing at the end of the pass.
   std::optional<PlanJob> NextJob(cluster::Time now);
   void Commit(const PlanJob& job, PlanResult result, cluster::Time now);
   bool PassNeeded() const;
@@ -98,6 +97,7 @@ class Scheduler::Core {
   bool Managed(const cluster::Pod& pod) const;
   GangId GangOf(const cluster::Pod& pod) const;
   void Join(const cluster::Pod& pod);
+  bool MayLeave(const Member& member);
   void Leave(const cluster::PodUid& uid);
   void RememberBindings(cluster::NodeIndex node);
   void RestoreBindings(const std::string& node);
@@ -117,17 +117,18 @@ class Scheduler::Core {
   Reason Defect(const Gang& gang) const;
   // Why no gang of the namespace may start; kNone: one may.
   Reason NamespaceBar(const std::string& ns) const;
-  int64_t Need(const Gang& gang, bool with_plans) const;
+  int64_t Need(const Gang& gang, Counting counting) const;
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
   void JudgePartial(Gang& gang, cluster::Time now);
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
   void Repair(Gang& gang, cluster::Time now);
+  static bool RepairRefused(const Gang& gang);
+  static void StopRepair(Gang& gang);
   void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);
-  // Gives back every reservation of the gang that no binding is under way for, and refuses its held
-  // Bind calls.
+  // Gives back what no binding is under way for, and refuses held Bind calls.
   void Drop(Gang& gang, const std::string& why);
   void DropMember(Gang& gang, Member& member, const std::string& why);
   // first × 2^(failures - 1), at most max.
@@ -210,8 +211,8 @@ class Scheduler::Core {
   std::map<GangId, Gang> gangs_;
   std::unordered_map<cluster::PodUid, Gang*> gang_of_;  // of every member
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
-  std::set<cluster::PodUid>
-      seen_in_filter_;  // live pods of other schedulerNames that Filter brought
+  std::set<cluster::PodUid> seen_in_filter_;  // live ones of other schedulerNames
+  std::set<cluster::PodUid> rehome_;          // join or leave a gang once their binding is known
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // only a Filter call has shown them
   // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
@@ -233,9 +234,8 @@ class Scheduler::Core {
   // What did not fit while growth() is `failed_growth_`, by shape and PlanJob::preempts_below.
   std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
   uint64_t failed_growth_ = 0;
-  std::map<Shape, Reason>
-      never_shapes_;             // what does not fit the empty cluster, for `never_layout_`
-  std::set<Shape> ever_shapes_;  // what does
+  std::map<Shape, Reason> never_shapes_;  // what does not fit the empty cluster, by `never_layout_`
+  std::set<Shape> ever_shapes_;           // what does
   uint64_t never_layout_ = 0;
 
   std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id

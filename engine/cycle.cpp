@@ -14,6 +14,7 @@ using cluster::Time;
 std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
   if (!silent_.empty()) return std::nullopt;
   if (!pass_cursor_) {
+    candidates_ = {};
     if (mightier_than_) WakeMightier();
     full_pass_ = retry_all_ || tried_growth_ != state_.growth();
     tried_growth_ = state_.growth();
@@ -234,7 +235,8 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
   member.plan = std::move(placement);
   member.required = required;
   const cluster::Pod& pod = *member.pod;
-  member.nominated = pod.nominated_node == member.planned_node || Pins(pod);
+  member.nominated = pod.nominated_node == member.planned_node ||
+                     member.pinned_node == member.planned_node || Pins(pod);
   member.bind_seen = false;
 }
 

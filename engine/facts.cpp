@@ -266,6 +266,9 @@ void Scheduler::Core::ForgetPodGroup(const cluster::PodGroupUid& uid) {
 void Scheduler::Core::Restart(Gang& gang) {
   Drop(gang, "muster: the PodGroup was replaced");
   gang.attempts = 0;
+  gang.repairing = false;
+  gang.partial_since.reset();
+  gang.obstacle.clear();
   gang.started = false;
   gang.started_at.reset();
   gang.queued_at.reset();
@@ -278,7 +281,9 @@ void Scheduler::Core::Restart(Gang& gang) {
 void Scheduler::Core::Join(const Pod& pod) {
   const GangId id = GangOf(pod);
   const auto found = gang_of_.find(pod.uid);
+  rehome_.erase(pod.uid);
   if (found != gang_of_.end() && found->second->id != id) {  // its PodGroup was changed
+    if (!MayLeave(found->second->members.at(pod.uid))) return;
     LoseVictim(found->second->members.at(pod.uid));
     Leave(pod.uid);
   }
@@ -299,6 +304,14 @@ void Scheduler::Core::Join(const Pod& pod) {
   }
 }
 
+// Not while it may be bound without our knowing: others would be given what it holds. Asked again
+// when the outcome is known.
+bool Scheduler::Core::MayLeave(const Member& member) {
+  const bool may = member.pod->bound() || !member.may_be_bound();
+  if (!may) rehome_.insert(member.uid);
+  return may;
+}
+
 void Scheduler::Core::Leave(const PodUid& uid) {
   const auto found = gang_of_.find(uid);
   if (found == gang_of_.end()) return;
@@ -308,6 +321,7 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   TouchPreemptor(member);
   if (member.plan) state_.Release(uid);
   if (member.doing != Doing::kNothing) in_flight_.erase(member.action.value);
+  rehome_.erase(uid);
   gang.members.erase(uid);
   gang_of_.erase(found);
   Touch(gang);
@@ -316,6 +330,7 @@ void Scheduler::Core::Leave(const PodUid& uid) {
 // A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.
 void Scheduler::Core::Abandon(const Pod& pod) {
   const PlacedMember at = Find(pod.uid);
+  if (!MayLeave(*at.member)) return;
   if (at.member->plan && !pod.bound()) {
     progress_.actions.emplace_back(Nominate{ActionId{next_action_++}, RefOf(*at.member), ""});
   }

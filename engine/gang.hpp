@@ -91,6 +91,13 @@ struct Tally {
   int64_t present() const { return bound + pending + gated_by_others; }
 };
 
+// Who counts as there when it is asked what a gang still lacks. Each also counts all before it.
+//   kBound    bound, or has succeeded
+//   kPlanned  has a plan
+//   kReady    free of other controllers' gates
+//   kPresent  exists, and is not on its way out
+enum class Counting { kBound, kPlanned, kReady, kPresent };
+
 // What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
 struct Victims {
   std::set<cluster::PodUid> pods;
@@ -115,7 +122,8 @@ struct Gang {
   bool barrier_open = false;   // min_member Bind calls have arrived for the present plan
   bool all_nominated = false;  // every planned member was nominated: gates may go
   bool check_plan = false;     // a node of the plan changed
-  bool repairing = false;      // bound members are being evicted
+  bool repairing = false;      // it stayed partial: its bound members are being evicted
+  std::string obstacle;        // why one of them was not, and so none
   bool unsatisfiable = false;  // judged so at `judged_layout`
   bool tried = false;          // a plan was attempted since it became complete
   bool started = false;        // min_member were bound at some time

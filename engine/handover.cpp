@@ -9,15 +9,31 @@ using cluster::Pod;
 using cluster::PodUid;
 using cluster::Time;
 
+namespace {
+
+// All that are to go have nothing under way and may be asked about: a part of them alone might be
+// evicted where all together are not.
+bool AllMayBeEvicted(const Gang& gang, Time now) {
+  return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    const Pod& pod = *member.pod;
+    const bool goes = pod.bound() && !pod.terminal() && !pod.deleting && !member.evicting;
+    return goes && (member.doing != Doing::kNothing || member.not_before > now);
+  });
+}
+
+}  // namespace
+
 // What the state calls for and is not under way: one action per pod at a time, the next one after
 // its outcome.
 void Scheduler::Core::HandOver(Gang& gang, Time now) {
+  const bool repairs = gang.repairing && AllMayBeEvicted(gang, now);
   for (auto& [uid, member] : gang.members) {
     if (member.doing != Doing::kNothing || member.not_before > now) continue;
     const Pod& pod = *member.pod;
     if (pod.terminal() || pod.deleting) continue;
     if (pod.bound()) {
-      if (member.evicting || !(gang.repairing || member.must_go)) continue;
+      if (member.evicting || !(gang.repairing ? repairs : member.must_go)) continue;
       Start(member, Doing::kEvict);
       const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
       const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
@@ -43,7 +59,7 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
   } else if (member.bind_seen) {
     return;  // kube-scheduler had it at Bind: it comes again by itself
   } else if (pod.nominated_node != member.planned_node && (!Pins(pod) || gang.victims) &&
-             member.pinned_node != member.planned_node) {
+             (gang.victims || member.pinned_node != member.planned_node)) {
     AskNomination(member, member.planned_node);
   } else if (!gang.all_nominated || gang.victims) {
     return;
@@ -95,6 +111,10 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
     Failed(*at.gang, *at.member, doing, outcome, now);
   }
   Touch(*at.gang);
+  TouchPreemptor(*at.member);
+  if (at.member->may_be_bound() || rehome_.erase(at.member->uid) == 0) return;
+  const Pod& pod = *at.member->pod;
+  Managed(pod) ? Join(pod) : Abandon(pod);
 }
 
 // It is so now; waiting for the watch to say it too would only cost time.
@@ -140,6 +160,8 @@ void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outc
   const bool barred = doing == Doing::kEvict && outcome.kind == OutcomeKind::kConflict;
   if (outcome.kind == OutcomeKind::kRefused || barred)
     member.not_before = now + BackoffAfter(++member.refusals);
+  if (doing == Doing::kEvict && gang.repairing && (barred || outcome.kind == OutcomeKind::kRefused))
+    gang.obstacle = outcome.message;
   if (doing == Doing::kEvict && member.makes_way_for) RefuseEviction(member, outcome, now);
   if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
   AnswerHeld(member, "muster: binding failed: " + outcome.message);

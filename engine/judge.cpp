@@ -101,11 +101,13 @@ void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
   member.unsure = false;
 }
 
-// How many pods the gang still lacks, role by role and in total; with plans counted as members or
-// not.
-int64_t Scheduler::Core::Need(const Gang& gang, bool with_plans) const {
+// How many pods the gang still lacks, role by role and in total.
+int64_t Scheduler::Core::Need(const Gang& gang, Counting counting) const {
   const Tally& tally = gang.tally;
-  const int64_t have = tally.bound + tally.succeeded + (with_plans ? tally.planned : 0);
+  int64_t have = tally.bound + tally.succeeded;
+  if (counting == Counting::kPlanned) have += tally.planned;
+  if (counting >= Counting::kReady) have += tally.pending;
+  if (counting == Counting::kPresent) have += tally.gated_by_others;
   int64_t need = std::max<int64_t>(0, gang.min_member - have);
   const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   if (group == nullptr || group->roles.empty()) return need;
@@ -115,10 +117,11 @@ int64_t Scheduler::Core::Need(const Gang& gang, bool with_plans) const {
     for (const auto& [uid, member] : gang.members) {
       const Pod& pod = *member.pod;
       if (pod.role != role.name) continue;
-      const bool counts = pod.phase == cluster::PodPhase::kSucceeded ||
-                          (!pod.terminal() && !pod.deleting && !member.evicting &&
-                           (pod.bound() || (with_plans && member.plan)));
-      have_role += counts ? 1 : 0;
+      const bool stays = !pod.terminal() && !pod.deleting && !member.evicting;
+      const bool counts = pod.bound() || counting == Counting::kPresent ||
+                          (counting == Counting::kReady && !pod.gated_by_others()) ||
+                          (counting == Counting::kPlanned && member.plan);
+      have_role += pod.phase == cluster::PodPhase::kSucceeded || (stays && counts) ? 1 : 0;
     }
     of_roles += std::max<int64_t>(0, role.min_member - have_role);
   }
@@ -174,7 +177,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   gang.min_member = group != nullptr ? group->min_member : 1;
   Recount(gang);
   ExpireHeld(gang, now);
-  if (gang.repairing && gang.tally.bound + gang.tally.leaving == 0) gang.repairing = false;
+  if (gang.tally.bound + gang.tally.leaving == 0) StopRepair(gang);
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
   if (gang.may_preempt_from && *gang.may_preempt_from <= now) gang.may_preempt_from.reset();
   ExpireStays(gang, now);
@@ -184,7 +187,8 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
     Recount(gang);
   }
   SetPending(gang, false);
-  const bool waits = gang.tally.bound == 0 && gang.tally.planned > 0 && Need(gang, false) > 0;
+  const bool waits =
+      gang.tally.bound == 0 && gang.tally.planned > 0 && Need(gang, Counting::kBound) > 0;
   if (gang.victims && !waits) {
     Drop(gang, "muster: nobody is evicted any more for this gang");
     Recount(gang);
@@ -221,8 +225,8 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
       Recount(gang);
     }
   }
-  if (Need(gang, false) == 0) return JudgeStarted(gang, now);
-  if (gang.tally.bound > 0 || gang.repairing) return JudgePartial(gang, now);
+  if (Need(gang, Counting::kBound) == 0) return JudgeStarted(gang, now);
+  if (gang.tally.bound > 0) return JudgePartial(gang, now);
   gang.partial_since.reset();
   JudgeUnbound(gang, now);
 }
@@ -251,9 +255,11 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
     progress_.started.push_back({gang.id, gang.queued_at ? now - *gang.queued_at : Duration(0)});
   }
   gang.partial_since.reset();
+  StopRepair(gang);
   gang.attempts = 0;
   gang.vain_preemptions = 0;
   gang.setback = {};
+  gang.obstacle.clear();
   gang.unsatisfiable = false;
   if (gang.tally.planned == 0) gang.deadline.reset();
   if (gang.deadline && *gang.deadline <= now) {  // elastic members that never came to Bind
@@ -271,6 +277,12 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
 void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
   if (!gang.partial_since) gang.partial_since = now;
+  if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
+  if (RepairRefused(gang)) {
+    StopRepair(gang);
+    gang.backoff_until.reset();
+    gang.partial_since = now + BackoffAfter(gang.attempts);
+  }
   const bool overdue = *gang.partial_since + options_.partial_timeout <= now;
   if (gang.repairing || (overdue && options_.partial_gang == PartialGang::kEvict)) {
     Repair(gang, now);
@@ -281,24 +293,24 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
     Recount(gang);
   }
   gang.barrier_open = gang.barrier_open || BarrierMet(gang);
-  const int64_t lacks = Need(gang, true);
-  if (lacks == 0)
+  if (Need(gang, Counting::kPlanned) == 0)
     return SetState(gang, GangState::kBinding,
                     Because(ReasonCode::kBinding, have, gang.min_member));
   if (gang.tally.making_way > 0) {
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  SetPending(gang, gang.tally.pending - gang.tally.planned >= lacks &&
+  SetPending(gang, Need(gang, Counting::kReady) == 0 &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
-  SetState(gang, GangState::kDegraded,
-           keep ? gang.reason : Because(ReasonCode::kMembersLost, have, gang.min_member));
+  SetState(
+      gang, GangState::kDegraded,
+      keep ? gang.reason : Because(ReasonCode::kMembersLost, have, gang.min_member, gang.obstacle));
 }
 
 // Nothing is bound: the gang starts as a whole or not at all.
 void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
-  if (gang.tally.planned > 0 && Need(gang, true) > 0) {
+  if (gang.tally.planned > 0 && Need(gang, Counting::kPlanned) > 0) {
     Drop(gang, "muster: members of the gang are gone");
     Recount(gang);
   }
@@ -309,17 +321,18 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
     gang.started = false;
     gang.started_at.reset();
   }
-  const int64_t need = Need(gang, false);
-  if (gang.tally.pending < need) {
+  if (const int64_t lacks = Need(gang, Counting::kReady); lacks > 0) {
     gang.queued_at.reset();
     gang.tried = false;
     const int64_t here = gang.tally.pending + gang.tally.succeeded;
-    const bool gated = gang.tally.pending + gang.tally.gated_by_others >= need;
+    const bool gated = Need(gang, Counting::kPresent) == 0;
+    if (gang.repairing) return SetState(gang, GangState::kBackoff, gang.setback);
     if (gang.tally.making_way > 0) return SetState(gang, GangState::kForming, PreemptedBy(gang));
     return SetState(gang, GangState::kForming,
                     Because(gated ? ReasonCode::kGatedByOthers : ReasonCode::kWaitingForMembers,
-                            here, std::max(gang.min_member, here + need - gang.tally.pending)));
+                            here, here + lacks));
   }
+  StopRepair(gang);  // the old ones may still be leaving: a dead node keeps them for ever
   if (Reason bar = NamespaceBar(gang.id.key.ns); bar.code != ReasonCode::kNone) {
     return SetState(gang, GangState::kForbidden, std::move(bar));
   }

@@ -157,7 +157,7 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
         const bool free = !member.makes_way_for && state_.AllocationOf(uid) != nullptr;
         if (!Leaves(member)) {
           bound.push_back(&member);
-          whole = whole && free;
+          whole = whole && free && member.pod->bound_by_muster;
         } else if (free && !member.stays_until) {
           losses.push_back({false, next->first, start, id, 0, {&member}});
         }
@@ -320,7 +320,10 @@ void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
     Recount(gang);
     return JudgeUnbound(gang, now);
   }
-  if (gang.all_nominated && !victims.asked && silent_.empty()) AskEvictions(gang, now);
+  // Who is still asked about from an earlier try is waited for, so that all are asked about
+  // together.
+  const bool ready = gang.all_nominated && !victims.asked && silent_.empty();
+  if (ready && !under_way) AskEvictions(gang, now);
   SetState(gang, GangState::kPreempting,
            Because(ReasonCode::kVictimsLeaving, gone, need, victims.gangs));
 }
@@ -328,25 +331,20 @@ void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
 void Scheduler::Core::AskEvictions(Gang& gang, Time now) {
   gang.victims->asked = true;
   gang.deadline = now + options_.victim_timeout;
-  std::map<GangId, int64_t> lost;
+  bool any = false;
   for (const PodUid& uid : gang.victims->pods) {
     const PlacedMember at = Find(uid);
     if (at.member == nullptr || Leaves(*at.member)) continue;
-    at.member->must_go = true;
-    ++lost[at.gang->id];
+    at.member->must_go = any = true;
+    at.member->not_before = now;
     Touch(*at.gang);
   }
-  if (lost.empty()) return;  // they leave anyway
-  ++gang.vain_preemptions;   // until it runs
+  if (!any) return;         // they leave anyway
+  ++gang.vain_preemptions;  // until it runs
   Duration patience = options_.victim_timeout;
   for (int64_t i = 1; i < gang.vain_preemptions && patience < kMostPatience; ++i)
     patience = patience * 2;
   gang.may_preempt_from = now + std::min(patience, kMostPatience);
-  for (const auto& [id, pods] : lost) {
-    Tell(gangs_.at(id), true, "GangPreempted",
-         std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") + " evicted for gang " +
-             gang.id.key.ToString() + " of higher priority");
-  }
 }
 
 // Whoever is not on its way out yet stays.
@@ -381,9 +379,21 @@ void Scheduler::Core::LoseVictim(Member& victim) {
   victim.must_go = false;
 }
 
+// The first one tells of all: until then they might all have been spared.
 void Scheduler::Core::NoteEvicted(const GangId& preemptor) {
   const auto found = gangs_.find(preemptor);
-  if (found != gangs_.end() && found->second.victims) found->second.victims->begun = true;
+  if (found == gangs_.end() || !found->second.victims || found->second.victims->begun) return;
+  found->second.victims->begun = true;
+  std::map<GangId, int64_t> lost;
+  for (const PodUid& uid : found->second.victims->pods) {
+    const PlacedMember at = Find(uid);
+    if (at.member != nullptr && at.member->must_go) ++lost[at.gang->id];
+  }
+  for (const auto& [id, pods] : lost) {
+    Tell(gangs_.at(id), true, "GangPreempted",
+         std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") + " evicted for gang " +
+             preemptor.key.ToString() + " of higher priority");
+  }
 }
 
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked

@@ -22,11 +22,27 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
     ++gang.attempts;
     gang.setback = Because(ReasonCode::kRepairing, gang.tally.bound, gang.min_member);
     gang.backoff_until = now + BackoffAfter(gang.attempts);
-    gang.started = false;
-    gang.started_at.reset();
+    gang.obstacle.clear();
   }
   Drop(gang, "muster: the gang was partially bound for too long");
   Recount(gang);
+}
+
+// One of the members may not be evicted, and no other was: the gang is not taken back for now, and
+// may become whole.
+bool Scheduler::Core::RepairRefused(const Gang& gang) {
+  return gang.repairing && !gang.obstacle.empty() &&
+         std::none_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+           return entry.second.evicting || entry.second.doing == Doing::kEvict;
+         });
+}
+
+void Scheduler::Core::StopRepair(Gang& gang) {
+  if (gang.repairing && gang.tally.bound == 0) {
+    gang.started = false;
+    gang.started_at.reset();
+  }
+  gang.repairing = false;
 }
 
 void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {

@@ -145,6 +145,35 @@ TEST_CASE("a gang of several roles is placed as one", "[engine][gang]") {
   CHECK(world.Pod("mixed-launcher").node_name == "cpu");
 }
 
+TEST_CASE("a gang without a pod of one role waits for it, however many it has of another",
+          "[engine][gang]") {
+  Harness world;
+  AddNodes(world, 2, 8);
+  world.Add(MakePodGroup("mixed").MinMember(3).Role("worker", 2).Role("launcher", 1));
+  for (int i = 0; i < 4; ++i) {
+    world.Add(
+        MakePod("mixed-" + std::to_string(i)).Gpus(4).InGroup("mixed").Role("worker").Gated());
+  }
+  PodBuilder launcher = MakePod("mixed-launcher-0").Gpus(0).InGroup("mixed").Role("launcher");
+  ReasonCode reason = ReasonCode::kWaitingForMembers;
+  SECTION("it does not exist") { launcher.Gated(); }
+  SECTION("another controller holds it back") {
+    world.Add(launcher.Gated().Gated("example.com/quota"));
+    reason = ReasonCode::kGatedByOthers;
+  }
+  world.Settle();
+  CHECK(world.Gang("mixed").state == GangState::kForming);
+  CHECK(world.Gang("mixed").reason == engine::Because(reason, 4, 5));
+  // Nor does it keep others from their room.
+  world.AddGang("other", 4, 4, 4);
+  world.ScheduleAll("other");
+  CHECK(world.Gang("other").state == GangState::kRunning);
+  for (int i = 0; i < 4; ++i) world.RemovePod("other-" + std::to_string(i));
+  world.Add(MakePod("mixed-launcher-1").InGroup("mixed").Role("launcher").Gated());
+  world.ScheduleAll("mixed");
+  CHECK(world.Gang("mixed").state == GangState::kRunning);
+}
+
 TEST_CASE("members beyond minMember start when there is room for them", "[engine][elastic]") {
   Harness world;
   AddNodes(world, 2, 4);

@@ -171,10 +171,12 @@ TEST_CASE("an eviction that a budget refuses spares all victims", "[engine][pree
   world.Pass(cluster::Seconds(60));
   CHECK(world.Pod("urgent-0").nominated_node.empty());
   CHECK(world.Gang("urgent").state == GangState::kQueued);
-  SECTION("and it is not tried again while nothing changes") {
+  SECTION("and it is not tried again for an hour") {
     world.log.clear();
-    world.Pass(cluster::Seconds(7'200));
+    world.Pass(cluster::Seconds(3'500));
     CHECK(world.log.empty());
+    world.Pass(cluster::Seconds(100));
+    CHECK(world.Evicted() == kAllOld);
   }
   SECTION("until a budget changes") {
     world.fault = nullptr;

@@ -301,5 +301,44 @@ TEST_CASE("room that is kept is not shown as free where others wait for more",
   CHECK(world.Gang("g1").state == GangState::kReserved);
 }
 
+TEST_CASE("victims that were refused a moment ago are asked about with all others",
+          "[engine][preemption]") {
+  FullWorld world;
+  bool refusing = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr || !refusing) return std::nullopt;
+    const bool it = evict->pod.key.name == "old-2";
+    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
+  };
+  world.Submit("first", 2, 8, 100);
+  world.Settle();
+  REQUIRE(world.Evicted() == kAllOld);
+  // Nobody was evicted, and nobody is told so.
+  for (const engine::Action& action : world.log) {
+    const auto* event = std::get_if<engine::EmitEvent>(&action);
+    if (event != nullptr) CHECK(event->reason != "GangPreempted");
+  }
+  refusing = false;
+  cluster::DisruptionBudget budget;
+  budget.uid = cluster::DisruptionBudgetUid("budget");
+  budget.key = {"default", "budget"};
+  world.engine().Apply(budget, world.now());
+  world.log.clear();
+  world.Submit("second", 2, 8, 200);
+  world.Settle();
+  CHECK(world.Evicted() == kAllOld);
+}
+
+TEST_CASE("a gang with a pod that Muster did not place is nobody's victim",
+          "[engine][preemption]") {
+  FullWorld world;
+  world.Change("old-0", [](cluster::Pod& pod) { pod.bound_by_muster = false; });
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  CHECK(world.Evicted().empty());
+  CHECK(world.Gang("urgent").state == GangState::kQueued);
+}
+
 }  // namespace
 }  // namespace muster::testing

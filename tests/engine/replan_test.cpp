@@ -148,5 +148,29 @@ TEST_CASE("a plan that kube-scheduler turned down is broken until the next cycle
   CHECK(world.Gang("train").reason.code != engine::ReasonCode::kPlanBroken);
 }
 
+TEST_CASE("with handover pin a gang that is planned again where it is pinned goes on",
+          "[engine][replan]") {
+  engine::Options options;
+  options.hand_over = engine::HandOver::kPin;
+  Harness world(options);
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
+  world.Add(MakePodGroup("train").MinMember(2));
+  for (const char* name : {"train-0", "train-1"})
+    world.Add(MakePod(name).Gpus(8).InGroup("train").Owner("job").Gated());
+  bool failing = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* release = std::get_if<engine::RemoveGate>(&action);
+    if (release == nullptr || release->pod.key.name != "train-1" || !failing) return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "500"};
+  };
+  world.Settle();
+  REQUIRE(world.Pod("train-0").gates.empty());
+  world.Pass(cluster::Seconds(121));  // the reservation expires
+  failing = false;
+  world.Pass(cluster::Seconds(10));
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == engine::GangState::kRunning);
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -94,5 +94,43 @@ TEST_CASE("a pod without GPUs that another schedulerName brought is still Muster
   CHECK(world.Pod("cpu-0").deleting);
 }
 
+TEST_CASE(
+    "what a binding in doubt holds is given to nobody when the pod is another gang's, or none",
+    "[engine][gang]") {
+  engine::Options options;
+  options.scheduler_names = {"muster", "other"};
+  Harness world(options);
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePodGroup("train").MinMember(1));
+  world.Add(MakePod("train-0").Gpus(8).InGroup("train").Scheduler("other").Gated());
+  bool lost = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    if (!lost || !std::holds_alternative<engine::BindPod>(action)) return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"};
+  };
+  world.ScheduleAll("train");
+  REQUIRE_FALSE(world.Pod("train-0").bound());
+  bool other_gang = false;
+  SECTION("its PodGroup was changed") {
+    world.Add(MakePodGroup("else").MinMember(1));
+    world.Change("train-0", [](cluster::Pod& pod) { pod.pod_group = "else"; });
+    other_gang = true;
+  }
+  SECTION("its schedulerName is Muster's no more") {
+    options.scheduler_names = {"muster"};
+    world.engine().SetOptions(options);
+  }
+  world.Settle();
+  world.Add(MakePod("rival").Gpus(8));
+  world.Settle();
+  CHECK(world.Gang("rival").state == engine::GangState::kQueued);
+  lost = false;
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Pod("train-0").node_name == "n0");
+  CHECK(world.Gang("rival").state == engine::GangState::kQueued);
+  CHECK(world.engine().Count().gpu_free_milli == 0);
+  if (other_gang) CHECK(world.Gang("else").state == engine::GangState::kRunning);
+}
+
 }  // namespace
 }  // namespace muster::testing

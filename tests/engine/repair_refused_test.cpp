@@ -1,0 +1,123 @@
+// Gangs that stayed partial, whose pods cannot be evicted or do not go.
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using engine::GangState;
+using engine::OutcomeKind;
+using engine::ReasonCode;
+
+// Gang `train` of four runs on n0 to n3 and loses train-1; n4 has room for another member. The API
+// server refuses every eviction as `refusal` says, train-2's for a budget.
+struct RefusingWorld : Harness {
+  RefusingWorld() {
+    for (int i = 0; i < 5; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    AddGang("train", 4, 8, 4);
+    ScheduleAll("train");
+    fault = [this](const engine::Action& action) -> std::optional<engine::Outcome> {
+      const auto* evict = std::get_if<engine::EvictPod>(&action);
+      if (evict == nullptr || !refusing) return std::nullopt;
+      asked[now().milliseconds()].insert(evict->pod.key.name);
+      const bool it = budget && evict->pod.key.name == "train-2";
+      return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
+    };
+    RemovePod("train-1");
+    Pass(cluster::Seconds(61));
+  }
+  void Replace(const std::string& name) {
+    Add(MakePod(name).Uid(name + "-again").Gpus(8).InGroup("train").Gated());
+  }
+  int Deleting() const {
+    int count = 0;
+    for (const std::string name : {"train-0", "train-2", "train-3"})
+      count += Pod(name).deleting ? 1 : 0;
+    return count;
+  }
+
+  bool refusing = true;
+  bool budget = true;
+  std::map<int64_t, std::set<std::string>> asked;  // by time
+};
+
+TEST_CASE("whoever is to be evicted of a gang is asked about together, however often it is refused",
+          "[engine][repair]") {
+  RefusingWorld world;
+  world.Pass(cluster::Seconds(3'600));
+  CHECK(world.asked.size() > 5);
+  CHECK(world.asked.size() < 30);
+  for (const auto& [time, names] : world.asked) {
+    CAPTURE(time);
+    CHECK(names == std::set<std::string>{"train-0", "train-2", "train-3"});
+  }
+  world.refusing = false;
+  world.Pass(cluster::Seconds(600));
+  CHECK(world.Deleting() == 3);
+}
+
+TEST_CASE("a gang that may not be taken back says why, and takes a replacement",
+          "[engine][repair]") {
+  RefusingWorld world;
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.Gang("train").reason == engine::Because(ReasonCode::kMembersLost, 3, 4, "a budget"));
+  world.Replace("train-1");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  world.refusing = false;
+  world.Pass(cluster::Seconds(3'600));
+  CHECK(world.Deleting() == 0);
+}
+
+TEST_CASE("nobody of a gang is evicted any more when it has what it needs", "[engine][repair]") {
+  RefusingWorld world;
+  world.budget = false;
+  world.Pass(cluster::Seconds(3'600));
+  CHECK(world.Gang("train").state == GangState::kBackoff);
+  SECTION("because it needs fewer") {
+    world.Add(MakePodGroup("train").MinMember(3));
+    world.refusing = false;
+    world.Pass(cluster::Seconds(3'600));
+    CHECK(world.Gang("train").state == GangState::kRunning);
+  }
+  SECTION("or when the policy lets partial gangs be") {
+    engine::Options options;
+    options.partial_gang = engine::PartialGang::kHold;
+    world.engine().SetOptions(options);
+    world.refusing = false;
+    world.Pass(cluster::Seconds(3'600));
+    CHECK(world.Gang("train").state == GangState::kDegraded);
+  }
+  CHECK(world.Deleting() == 0);
+}
+
+TEST_CASE("a gang that was taken back starts anew although an old pod never ends",
+          "[engine][repair]") {
+  Harness world;
+  for (int i = 0; i < 5; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.ScheduleAll("train");
+  // Its node is dead: nobody is there to say that it has ended.
+  world.Change("train-1", [](cluster::Pod& pod) { pod.deleting = true; });
+  world.Add(MakeNode(world.Pod("train-1").node_name).Gpus(8).NotReady());
+  world.Pass(cluster::Seconds(61));
+  CHECK(world.Gang("train").reason.code == ReasonCode::kRepairing);
+  for (const std::string name : {"train-0", "train-2", "train-3"}) world.RemovePod(name);
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kRepairing);
+  for (int i = 4; i < 8; ++i)
+    world.Add(MakePod("train-" + std::to_string(i)).Gpus(8).InGroup("train").Gated());
+  world.Pass(cluster::Seconds(10));
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Pod("train-1").deleting);
+  world.Pass(cluster::Seconds(3'600));
+  for (int i = 4; i < 8; ++i) CHECK_FALSE(world.Pod("train-" + std::to_string(i)).deleting);
+}
+
+}  // namespace
+}  // namespace muster::testing
