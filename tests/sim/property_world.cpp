@@ -135,16 +135,23 @@ void World::CreateGang(const Operation& operation) {
     // Most are asked for whole, some with surplus, a few with more than there are.
     const int64_t minimum =
         operation.b % 5 == 0 ? members - 1 : (operation.b % 23 == 0 ? members + 1 : members);
-    const cluster::PodGroup group = MakePodGroup(name).MinMember(minimum);
+    cluster::PodGroup group = MakePodGroup(name).MinMember(minimum);
+    // Some need pods of each role, a few more of one than there are.
+    if (operation.b % 4 == 1) {
+      const int64_t odd = operation.b % 28 == 1 ? members : members / 2;
+      group.roles = {{"even", std::min<int64_t>(1, minimum - odd)}, {"odd", odd}};
+    }
     static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
     Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
-         std::to_string(minimum) + ", kind " + std::to_string(operation.c % 1000));
+         std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") + ", kind " +
+         std::to_string(operation.c % 1000));
   } else {
     Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
   }
   for (int64_t i = 0; i < members; ++i) {
     PodRecord pod = NewPod(solo ? name : name + "-" + std::to_string(i), operation.c % 1000);
     if (!solo) pod.pod.pod_group = name;
+    if (!solo) pod.pod.role = i % 2 == 0 ? "even" : "odd";
     const Duration late(operation.b % 3 == 0 ? static_cast<int64_t>(operation.b % 4000) * i : 0);
     cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
       static_cast<void>(api.CreatePod(Actor::kUser, pod));
@@ -204,6 +211,7 @@ void World::Remove(const Operation& operation) {
   if (!again) return;
   PodRecord fresh = NewPod(pod->pod.key.name, operation.b % 1000);
   fresh.pod.pod_group = pod->pod.pod_group;
+  fresh.pod.role = pod->pod.role;
   fresh.job_uid = pod->job_uid;
   fresh.job_index = pod->job_index;
   static_cast<void>(api.CreatePod(Actor::kUser, std::move(fresh)));
