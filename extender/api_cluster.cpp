@@ -134,6 +134,14 @@ void ApiCluster::Apply(const engine::Fact& fact) {
   options_.apply(fact);
 }
 
+std::string ApiCluster::Unsynced() const {
+  std::string names;
+  for (const kube::FeedHealth& feed : feed_->Health()) {
+    if (!feed.synced) names += (names.empty() ? "" : ", ") + feed.resource;
+  }
+  return names.empty() ? "which PodGroups are served" : names;
+}
+
 void ApiCluster::Synced() {
   log_.Info("synced with the API server");
   options_.synced();

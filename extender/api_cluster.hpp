@@ -62,6 +62,8 @@ class ApiCluster final : public engine::ActionPort {
   void Perform(const std::vector<engine::Action>& actions) override;
   // For /metrics, after Start.
   ClusterReadings Readings() const { return {api_->stats(), feed_->Health(), leading_}; }
+  // The resources that were not listed yet, for people.
+  std::string Unsynced() const;
 
  private:
   void MakeReports();

@@ -302,9 +302,14 @@ Status Service::Impl::StartApi() {
 }
 
 std::string Service::Impl::MetricsPage() {
-  std::string page = metrics_.Text(scheduler_->Count(), extender_server_->stats());
-  if (api_cluster_) page += cluster_metrics_.Text(api_cluster_->Readings());
-  return page;
+  engine::Counts counts = scheduler_->Count();
+  if (!api_cluster_) return metrics_.Text(counts, extender_server_->stats());
+  const ClusterReadings readings = api_cluster_->Readings();
+  if (!readings.leading) {  // what it holds of gangs was never judged
+    std::fill(std::begin(counts.gangs), std::end(counts.gangs), 0);
+    counts.waiting.clear();
+  }
+  return metrics_.Text(counts, extender_server_->stats()) + cluster_metrics_.Text(readings);
 }
 
 std::string Service::Impl::PolicyPage() const {
@@ -320,7 +325,7 @@ std::string Service::Impl::NotReady() const {
     case Availability::kNotLeader:  // it could lead at any moment, and says so when asked
       return {};
     case Availability::kNotSynced:
-      return "not synced";
+      return "not synced: " + (api_cluster_ ? api_cluster_->Unsynced() : "starting");
     case Availability::kDraining:
     case Availability::kStopped:
       break;

@@ -257,6 +257,27 @@ TEST_CASE("a service does not start on a policy, cluster or port that is no good
   CHECK_FALSE(refusal(options).empty());
 }
 
+TEST_CASE("a replica that waits for the API server says for what, and shows no gangs", "[serve]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.access.kubeconfig = folder.File("kubeconfig");
+  std::ofstream(options.access.kubeconfig) << R"(
+apiVersion: v1
+kind: Config
+current-context: nobody
+clusters: [{name: nobody, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: nobody, user: {token: secret}}]
+contexts: [{name: nobody, context: {cluster: nobody, user: nobody}}]
+)";
+  TestService test(options);
+  const HttpReply ready = test.Get("/readyz");
+  CHECK(ready.status == 503);
+  CHECK_THAT(ready.body, Catch::Contains("not synced: namespaces, nodes, "));
+  CHECK_THAT(test.Get("/metrics").body,
+             Catch::Contains("muster_watch_synced{resource=\"nodes\"} 0") &&
+                 Catch::Contains("muster_gangs{state=\"Forming\"} 0"));
+}
+
 TEST_CASE("shutting down finishes a gang that is at the barrier", "[serve][shutdown]") {
   TestService test;
   ForeignGang gang(test);

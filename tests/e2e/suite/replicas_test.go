@@ -194,12 +194,26 @@ func TestALeaderThatWasPausedAndComesBackChangesNothing(t *testing.T) {
 func TestALeaderThatIsToldToStopHandsOverAtOnce(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(4)
-	leader, _ := e.twoReplicas()
-	g := e.gang("g", 8, 4)
+	leader, follower := e.twoReplicas()
+	g, first := e.gang("g", 8, 4), e.gang("first", 8, 4)
+	gangs := func() float64 {
+		n, err := follower.Metric("muster_gangs")
+		e.must(err)
+		return n
+	}
+	e.add(first)
+	e.whole(10*time.Second, first)
+	if n := gangs(); n != 0 {
+		t.Errorf("the follower shows %v gangs, so that a sum over both counts them twice", n)
+	}
+	e.delete(first)
 	leader.Process.Stop(20 * time.Second)
 	begin := time.Now()
 	e.add(g)
 	e.whole(10*time.Second, g)
+	if n := gangs(); n < 1 {
+		t.Errorf("the new leader shows %v gangs", n)
+	}
 	t.Logf("a gang created when the leader had ended was whole after %s", time.Since(begin).Round(100*time.Millisecond))
 }
 
