@@ -93,10 +93,12 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
                        "How long those may take to leave; then the gang gives up the room that is\n"
                        "kept for it and is planned anew."},
                       {Seconds(1), Seconds(86'400)}, &options->victim_timeout);
-    visitor->Duration({"reservationTimeout",
-                       "From plan to the last Bind call, then the plan is dropped. A PodGroup's\n"
-                       "scheduleTimeoutSeconds goes first."},
-                      {Seconds(1), Seconds(86'400)}, &options->reservation_timeout);
+    visitor->Duration(
+        {"reservationTimeout",
+         "From plan to the last Bind call, then the plan is dropped. A PodGroup's\n"
+         "scheduleTimeoutSeconds goes first. Between the first Bind call and the last\n"
+         "there is no more than 0.8 of extender.httpTimeout."},
+        {Seconds(1), Seconds(86'400)}, &options->reservation_timeout);
     visitor->Duration({"partialTimeout", "How long a gang may be partly bound."},
                       {Seconds(1), Seconds(3'600)}, &options->partial_timeout);
     Enumeration(
@@ -115,7 +117,9 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
         {"nominate", "pin"}, &options->hand_over);
     visitor->Section(
         {"backoff",
-         "The wait after a failed start: first, then twice as long each time, up to max."},
+         "The wait after a failed start: first, then twice as long each time, up to max.\n"
+         "For max a node that kube-scheduler turned down is left out for that pod, and\n"
+         "members beyond minMember wait whose plan expired."},
         [&] {
           const DurationRange range{cluster::Duration(1), Seconds(86'400)};
           visitor->Duration({"first", ""}, range, &options->backoff_first);
