@@ -189,6 +189,7 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.required.size());
   const bool whole = gang.tally.bound == 0;
+  if (!whole && !gang.obstacle.empty()) reason.detail = gang.obstacle;
   if (job.ask_if_ever && never_layout_ == job.snapshot->layout()) {
     if (result.never_fits) {
       never_shapes_[job.shape] = Because(ReasonCode::kNeverFits, 0, 0, Describe(reason));

@@ -65,7 +65,13 @@ TEST_CASE("a gang that may not be taken back says why, and takes a replacement",
   RefusingWorld world;
   CHECK(world.Gang("train").state == GangState::kDegraded);
   CHECK(world.Gang("train").reason == engine::Because(ReasonCode::kMembersLost, 3, 4, "a budget"));
+  world.Add(MakeNode("n4").Gpus(7));
+  world.Add(MakeNode("n1").Gpus(7));
   world.Replace("train-1");
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kFragmented);
+  CHECK(world.Gang("train").reason.detail == "a budget");
+  world.Add(MakeNode("n4").Gpus(8));
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
   world.refusing = false;

@@ -170,7 +170,7 @@ func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
 	}
 }
 
-// protect makes a PodDisruptionBudget for the two pods of a gang, and waits until it counts them.
+// protect makes a PodDisruptionBudget for the pods of a gang, and waits until it counts them.
 func (e *env) protect(g objects.Gang, stays int) {
 	e.t.Helper()
 	_, err := e.Kubectl(e.ctx, fmt.Sprintf(`
@@ -182,7 +182,7 @@ spec: {minAvailable: %d, selector: {matchLabels: {%s: %s}}}
 	e.must(err)
 	e.eventually(30*time.Second, "the budget counts", func() error {
 		keep, err := e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Get(e.ctx, "keep", metav1.GetOptions{})
-		if err == nil && (keep.Status.ExpectedPods != 2 || keep.Status.DisruptionsAllowed != int32(2-stays)) {
+		if err == nil && (keep.Status.ExpectedPods != int32(g.Members) || keep.Status.DisruptionsAllowed != int32(g.Members-stays)) {
 			err = errorf("it expects %d pods and lets %d go", keep.Status.ExpectedPods, keep.Status.DisruptionsAllowed)
 		}
 		return err
