@@ -16,7 +16,7 @@ func TestAPartialGangThatABudgetKeepsFromBeingTakenBackTakesAReplacement(t *test
 	g := e.gang("g", 3, 8)
 	e.add(g)
 	e.whole(30*time.Second, g)
-	e.protect(g, 1)
+	e.protect(g, "keep", 1)
 	lost, err := e.Client.CoreV1().Pods(e.ns).Get(e.ctx, g.Pod(1).Name, metav1.GetOptions{})
 	e.must(err)
 	e.must(e.patchNode(lost.Spec.NodeName, `{"spec":{"unschedulable":true}}`))

@@ -130,8 +130,11 @@ func TestAPreemptionOutlivesMuster(t *testing.T) {
 // A budget that lets one pod of a gang go lets no gang go. The eviction API alone, asked dry about one pod at a time, would
 // let the first go and keep the rest.
 func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
-	for _, stays := range []int{2, 1} {
-		t.Run(fmt.Sprintf("%d of 2 must stay", stays), func(t *testing.T) {
+	for _, budgets := range []struct {
+		name  string
+		stays []int // of two, by each
+	}{{"both must stay", []int{2}}, {"one must stay", []int{1}}, {"two budgets let them go, and Kubernetes evicts no such pod", []int{0, 0}}} {
+		t.Run(budgets.name, func(t *testing.T) {
 			e := in(t, mustered(t, worldOptions{}))
 			e.definePriorities()
 			e.setPolicy("preemption: lowerPriority")
@@ -139,7 +142,9 @@ func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
 			old := e.gang("old", 2, 8)
 			e.add(old)
 			e.whole(30*time.Second, old)
-			e.protect(old, stays)
+			for i, stays := range budgets.stays {
+				e.protect(old, fmt.Sprintf("keep-%d", i), stays)
+			}
 			urgent := e.gang("urgent", 2, 8, objects.WithPriorityClass(urgentClass))
 			e.add(urgent)
 			e.eventually(30*time.Second, "the gang has given up", func() error {
@@ -164,24 +169,24 @@ func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
 				return err
 			})
 			e.wroteNothingSince(mark)
-			e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep", metav1.DeleteOptions{}))
+			e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep-0", metav1.DeleteOptions{}))
 			e.whole(30*time.Second, urgent)
 		})
 	}
 }
 
 // protect makes a PodDisruptionBudget for the pods of a gang, and waits until it counts them.
-func (e *env) protect(g objects.Gang, stays int) {
+func (e *env) protect(g objects.Gang, name string, stays int) {
 	e.t.Helper()
 	_, err := e.Kubectl(e.ctx, fmt.Sprintf(`
 apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata: {name: keep, namespace: %s}
+metadata: {name: %s, namespace: %s}
 spec: {minAvailable: %d, selector: {matchLabels: {%s: %s}}}
-`, g.Namespace, stays, objects.GangLabel, g.Name), "apply", "-f", "-")
+`, name, g.Namespace, stays, objects.GangLabel, g.Name), "apply", "-f", "-")
 	e.must(err)
 	e.eventually(30*time.Second, "the budget counts", func() error {
-		keep, err := e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Get(e.ctx, "keep", metav1.GetOptions{})
+		keep, err := e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Get(e.ctx, name, metav1.GetOptions{})
 		if err == nil && (keep.Status.ExpectedPods != int32(g.Members) || keep.Status.DisruptionsAllowed != int32(g.Members-stays)) {
 			err = errorf("it expects %d pods and lets %d go", keep.Status.ExpectedPods, keep.Status.DisruptionsAllowed)
 		}
