@@ -38,8 +38,7 @@ class Scheduler::Core {
   void Apply(const Fact& fact, cluster::Time now);
   void SetOptions(Options options);
 
-  // judge.cpp: deadlines that passed and gangs that were touched.
-  void Settle(cluster::Time now);
+  void Settle(cluster::Time now);  // judge.cpp: deadlines that passed, gangs that were touched
 
   // cycle.cpp
   void BeginPass() { pass_cursor_.reset(); }
@@ -72,8 +71,7 @@ class Scheduler::Core {
 
  private:
   static constexpr int kRounds = 4;  // of judging gangs that touched each other
-  // A state that passes quickly is not written: it must last this long.
-  static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
+  static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);  // it has lasted
   // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
   static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
@@ -91,7 +89,9 @@ class Scheduler::Core {
   void ApplyPod(cluster::Pod pod);
   void ApplyPodGroup(const cluster::PodGroup& group);
   void RemovePod(const cluster::PodUid& uid);  // not a reference into what goes
-  void ForgetPodGroup(const cluster::PodGroupUid& uid);
+  GangId ForgetPodGroup(const cluster::PodGroupUid& uid);
+  void ForgetUnjudged(const GangId& id);
+  bool Gone(const Gang& gang) const;
   void Restart(Gang& gang);
   bool Claimed(const cluster::Pod& pod) const;
   bool Managed(const cluster::Pod& pod) const;

@@ -44,12 +44,14 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
     void operator()(const PodGroupRemoved& removed) {
-      core.ForgetPodGroup(removed.uid);
+      const GangId gang = core.ForgetPodGroup(removed.uid);
       core.state_.Remove(removed.uid);
+      core.ForgetUnjudged(gang);
     }
     void operator()(const PodGroupUnserved& unserved) {
-      core.ForgetPodGroup(unserved.uid);
+      const GangId gang = core.ForgetPodGroup(unserved.uid);
       core.state_.Forget(unserved.uid);
+      core.ForgetUnjudged(gang);
     }
     void operator()(const cluster::Namespace& ns) { core.ApplyNamespace(ns); }
     void operator()(const NamespaceRemoved& removed) { core.state_.Remove(removed.uid); }
@@ -254,18 +256,34 @@ void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
   Touch(gang);
 }
 
-void Scheduler::Core::ForgetPodGroup(const cluster::PodGroupUid& uid) {
+GangId Scheduler::Core::ForgetPodGroup(const cluster::PodGroupUid& uid) {
   const auto found = group_keys_.find(uid);
-  if (found == group_keys_.end()) return;
-  const auto gang = gangs_.find({found->second, false});
+  if (found == group_keys_.end()) return {};
+  const GangId id{found->second, false};
+  const auto gang = gangs_.find(id);
   if (gang != gangs_.end()) Touch(gang->second);
   group_keys_.erase(found);
+  return id;
+}
+
+bool Scheduler::Core::Gone(const Gang& gang) const {
+  return gang.members.empty() && (gang.id.solo || state_.FindPodGroup(gang.id.key) == nullptr);
+}
+
+// Where gangs are judged, that is where they end. A follower judges none, for weeks.
+void Scheduler::Core::ForgetUnjudged(const GangId& id) {
+  const auto found = gangs_.find(id);
+  if (found == gangs_.end() || found->second.judged || !Gone(found->second)) return;
+  dirty_.erase(id);
+  gangs_.erase(found);
 }
 
 // Another PodGroup under the same name: its past is not this one's.
 void Scheduler::Core::Restart(Gang& gang) {
   Drop(gang, "muster: the PodGroup was replaced");
   gang.attempts = 0;
+  gang.vain_preemptions = 0;
+  gang.may_preempt_from.reset();
   gang.repairing = false;
   gang.partial_since.reset();
   gang.obstacle.clear();
@@ -317,7 +335,10 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   if (found == gang_of_.end()) return;
   Gang& gang = *found->second;
   Member& member = gang.members.at(uid);
+  if (member.pod->bound()) SettleMember(member, *member.pod);
   AnswerHeld(member, "muster: the pod is gone");
+  // What came of the eviction is told by its being gone.
+  if (member.doing == Doing::kEvict && member.makes_way_for) NoteEvicted(*member.makes_way_for);
   TouchPreemptor(member);
   if (member.plan) state_.Release(uid);
   if (member.doing != Doing::kNothing) in_flight_.erase(member.action.value);
@@ -325,6 +346,7 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   gang.members.erase(uid);
   gang_of_.erase(found);
   Touch(gang);
+  ForgetUnjudged(GangId(gang.id));
 }
 
 // A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.

@@ -125,6 +125,7 @@ struct Gang {
   bool repairing = false;      // it stayed partial: its bound members are being evicted
   std::string obstacle;        // why one of them was not, and so none
   bool unsatisfiable = false;  // judged so at `judged_layout`
+  bool judged = false;         // ever; a follower judges nothing
   bool tried = false;          // a plan was attempted since it became complete
   bool started = false;        // min_member were bound at some time
 

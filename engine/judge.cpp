@@ -36,10 +36,10 @@ void Scheduler::Core::SettleGang(const GangId& id, Time now) {
   const auto found = gangs_.find(id);
   if (found == gangs_.end()) return;
   Gang& gang = found->second;
+  gang.judged = true;
   Judge(gang, now);
   NoteHolding(gang);
-  const bool gone = gang.members.empty() && (id.solo || state_.FindPodGroup(id.key) == nullptr);
-  if (!gone) return FollowUp(gang, now);
+  if (!Gone(gang)) return FollowUp(gang, now);
   SetPending(gang, false);
   if (gang.timer) timers_.erase({*gang.timer, id});
   gangs_.erase(found);
@@ -198,9 +198,11 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
     Drop(gang, "muster: " + Describe(defect));
     Recount(gang);
     gang.partial_since.reset();  // of what, nobody can say
+    StopRepair(gang);
     return SetState(gang, GangState::kInvalid, defect);
   }
-  if (gang.tally.present() == 0 && gang.tally.succeeded + gang.tally.failed > 0) {
+  const bool ended = gang.tally.present() + gang.tally.leaving == 0;
+  if (ended && gang.tally.succeeded + gang.tally.failed > 0) {
     gang.partial_since.reset();
     return SetState(gang, GangState::kFinished, {});
   }
@@ -209,6 +211,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
     Drop(gang, "muster: the PodGroup is gone");
     Recount(gang);
     gang.partial_since.reset();
+    StopRepair(gang);
     const bool runs = gang.tally.bound > 0;
     return SetState(
         gang, runs ? GangState::kRunning : GangState::kForming,
@@ -258,6 +261,7 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   StopRepair(gang);
   gang.attempts = 0;
   gang.vain_preemptions = 0;
+  gang.may_preempt_from.reset();
   gang.setback = {};
   gang.obstacle.clear();
   gang.unsatisfiable = false;
@@ -267,7 +271,8 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
     gang.backoff_until = now + options_.backoff_max;
     Recount(gang);
   }
-  const bool wants_more = gang.tally.pending > gang.tally.planned && gang.tally.making_way == 0;
+  const bool wants_more =
+      gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.bound;
   SetPending(gang, wants_more && !gang.backoff_until &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   SetState(gang, GangState::kRunning, {});
@@ -296,7 +301,7 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (Need(gang, Counting::kPlanned) == 0)
     return SetState(gang, GangState::kBinding,
                     Because(ReasonCode::kBinding, have, gang.min_member));
-  if (gang.tally.making_way > 0) {
+  if (gang.tally.staying < gang.tally.bound) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
   SetPending(gang, Need(gang, Counting::kReady) == 0 &&

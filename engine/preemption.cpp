@@ -73,7 +73,7 @@ bool Scheduler::Core::MeetsMinimum(const Gang& gang,
 }
 
 // Takes from `bound` the members without which the gang keeps its minimum, every role's included:
-// youngest first, then by name. None where the minimum is not known.
+// youngest first, then by name. None where the minimum is not known, or not met anyway.
 std::vector<const Member*> Scheduler::Core::TakeSurplus(const Gang& gang,
                                                         std::vector<const Member*>& bound) const {
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
@@ -89,6 +89,9 @@ std::vector<const Member*> Scheduler::Core::TakeSurplus(const Gang& gang,
     ++spare;
     if (const auto role = spare_of.find(member.pod->role); role != spare_of.end()) ++role->second;
   }
+  const bool lacks = std::any_of(spare_of.begin(), spare_of.end(),
+                                 [](const auto& role) { return role.second < 0; });
+  if (lacks) return {};
   std::vector<const Member*> surplus;
   std::vector<const Member*> needed;
   for (const Member* member : bound) {

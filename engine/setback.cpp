@@ -28,13 +28,11 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
   Recount(gang);
 }
 
-// One of the members may not be evicted, and no other was: the gang is not taken back for now, and
-// may become whole.
+// One of the members may not be evicted: the gang is not taken back for now, and may become whole.
 bool Scheduler::Core::RepairRefused(const Gang& gang) {
   return gang.repairing && !gang.obstacle.empty() &&
-         std::none_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-           return entry.second.evicting || entry.second.doing == Doing::kEvict;
-         });
+         std::none_of(gang.members.begin(), gang.members.end(),
+                      [](const auto& entry) { return entry.second.doing == Doing::kEvict; });
 }
 
 void Scheduler::Core::StopRepair(Gang& gang) {
@@ -42,6 +40,7 @@ void Scheduler::Core::StopRepair(Gang& gang) {
     gang.started = false;
     gang.started_at.reset();
   }
+  if (gang.repairing) gang.held_by = 0;  // while it lasted none of them could be a victim
   gang.repairing = false;
 }
 

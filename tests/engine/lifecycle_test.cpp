@@ -267,5 +267,26 @@ TEST_CASE("a restart keeps what is bound and plans the rest on the nominated nod
   CHECK(world.BoundIn("half") == 2);
 }
 
+TEST_CASE("a follower, which judges nothing, forgets gangs that are gone", "[engine][gang]") {
+  engine::Scheduler follower(engine::Options{});
+  const std::string empty = follower.Dump();
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = "g" + std::to_string(i);
+    const cluster::PodGroup group = MakePodGroup(name).Uid(name);
+    const cluster::Pod member = MakePod(name + "-0").InGroup(name);
+    const cluster::Pod alone = MakePod("alone" + std::to_string(i));
+    const cluster::Time now(i);
+    for (const cluster::Pod& pod : {member, alone}) follower.Apply(pod, now);
+    follower.Apply(group, now);
+    const bool group_first = i % 2 == 0;
+    if (group_first) follower.Apply(engine::PodGroupRemoved{group.uid}, now);
+    for (const cluster::Pod& pod : {member, alone})
+      follower.Apply(engine::PodRemoved{pod.uid}, now);
+    if (!group_first) follower.Apply(engine::PodGroupRemoved{group.uid}, now);
+    CHECK(follower.Gangs().empty());
+    CHECK(follower.Dump() == empty);
+  }
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -344,5 +344,67 @@ TEST_CASE("new pods of a gang whose old ones still leave are planned like any ot
   CHECK(world.Gang("urgent").state == GangState::kPreempting);
 }
 
+TEST_CASE("a gang that lost its launcher has nobody to spare: it goes whole",
+          "[engine][preemption]") {
+  engine::Options options = Preempting();
+  options.partial_gang = engine::PartialGang::kHold;
+  Harness world(options);
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
+  world.Add(MakePodGroup("mixed").MinMember(3).Role("worker", 2).Role("launcher", 1));
+  for (int i = 0; i < 4; ++i) {
+    world.Add(
+        MakePod("mixed-" + std::to_string(i)).Gpus(4).InGroup("mixed").Role("worker").Gated());
+  }
+  world.Add(MakePod("mixed-launcher").InGroup("mixed").Role("launcher").Gpus(0).Gated());
+  world.ScheduleAll("mixed");
+  world.RemovePod("mixed-launcher");
+  world.Settle();
+  world.Add(MakePod("urgent").Gpus(4).Priority(100).Gated());
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Gang("urgent").state == GangState::kPreempting);
+  for (int i = 0; i < 4; ++i) CHECK(world.Pod("mixed-" + std::to_string(i)).deleting);
+}
+
+TEST_CASE("a gang that has run may have others evicted at once when it is to run again",
+          "[engine][preemption]") {
+  FullWorld world;
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  world.ScheduleAll("urgent");
+  REQUIRE(world.Gang("urgent").state == GangState::kRunning);
+  for (const char* name : {"urgent-0", "urgent-1"}) world.RemovePod(name);
+  world.Start("low", 4, 4, 0);
+  world.log.clear();
+  for (const std::string name : {"urgent-0", "urgent-1"})
+    world.Add(MakePod(name).Uid(name + "-again").Gpus(8).Priority(100).InGroup("urgent").Gated());
+  world.Pass(cluster::Seconds(5));
+  CHECK(world.Evicted().size() == 4);
+}
+
+TEST_CASE("a victim that is gone before its eviction is answered was evicted",
+          "[engine][preemption]") {
+  FullWorld world;
+  bool failing = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr || !failing) return std::nullopt;
+    if (evict->pod.key.name != "old-0")
+      return engine::Outcome{{}, engine::OutcomeKind::kRetry, "500"};
+    world.RemovePod("old-0");
+    return engine::Outcome{{}, engine::OutcomeKind::kDone, ""};
+  };
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  CHECK(world.Gang("urgent").state == GangState::kPreempting);
+  CHECK(std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+          const auto* event = std::get_if<engine::EmitEvent>(&action);
+          return event != nullptr && event->reason == "GangPreempted";
+        }) == 1);
+  failing = false;
+  world.Pass(cluster::Seconds(5));
+  for (const std::string name : {"old-1", "old-2", "old-3"}) CHECK(world.Pod(name).deleting);
+}
+
 }  // namespace
 }  // namespace muster::testing

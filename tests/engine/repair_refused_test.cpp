@@ -98,7 +98,34 @@ TEST_CASE("nobody of a gang is evicted any more when it has what it needs", "[en
     world.Pass(cluster::Seconds(3'600));
     CHECK(world.Gang("train").state == GangState::kDegraded);
   }
+  SECTION("or when its PodGroup is gone") {
+    world.RemoveGroup("train");
+    world.refusing = false;
+    world.Pass(cluster::Seconds(3'600));
+    CHECK(world.Gang("train").state == GangState::kRunning);
+  }
+  SECTION("or when nobody knows what it needs") {
+    world.Add(MakePodGroup("train").MinMember(0));
+    world.refusing = false;
+    world.Pass(cluster::Seconds(3'600));
+    CHECK(world.Gang("train").state == GangState::kInvalid);
+  }
   CHECK(world.Deleting() == 0);
+}
+
+TEST_CASE("a gang that is taken back has not finished, although one of its pods has",
+          "[engine][repair]") {
+  Harness world;
+  for (int i = 0; i < 2; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  world.ScheduleAll("train");
+  world.Change("train-1", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  world.Pass(cluster::Seconds(61));
+  CHECK(world.Pod("train-0").deleting);
+  CHECK(world.Gang("train").state == GangState::kBackoff);
+  world.RemovePod("train-0");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kFinished);
 }
 
 TEST_CASE("a gang that was taken back starts anew although an old pod never ends",
@@ -123,6 +150,30 @@ TEST_CASE("a gang that was taken back starts anew although an old pod never ends
   CHECK(world.Pod("train-1").deleting);
   world.Pass(cluster::Seconds(3'600));
   for (int i = 4; i < 8; ++i) CHECK_FALSE(world.Pod("train-" + std::to_string(i)).deleting);
+}
+
+TEST_CASE("a pod that lingers does not keep a gang from what a budget leaves it",
+          "[engine][repair]") {
+  engine::Options options;
+  options.preemption = engine::Preemption::kLowerPriority;
+  Harness world(options);
+  for (int i = 0; i < 5; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 5, 8, 4);
+  world.ScheduleAll("train");
+  world.Add(MakePod("urgent").Gpus(8).Priority(100).Gated());
+  world.Settle();
+  REQUIRE(world.Pod("train-0").deleting);  // for ever
+  world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr) return std::nullopt;
+    const bool it = evict->pod.key.name == "train-2";
+    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
+  };
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(61));
+  world.Add(MakePod("train-5").Gpus(8).InGroup("train").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
 }  // namespace

@@ -108,7 +108,9 @@ TEST_CASE(
     if (!lost || !std::holds_alternative<engine::BindPod>(action)) return std::nullopt;
     return engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"};
   };
-  world.ScheduleAll("train");
+  world.Settle();
+  const uint64_t ticket = world.Bind("train-0");
+  world.Settle();
   REQUIRE_FALSE(world.Pod("train-0").bound());
   bool other_gang = false;
   SECTION("its PodGroup was changed") {
@@ -130,6 +132,7 @@ TEST_CASE(
   CHECK(world.Gang("rival").state == engine::GangState::kQueued);
   CHECK(world.engine().Count().gpu_free_milli == 0);
   if (other_gang) CHECK(world.Gang("else").state == engine::GangState::kRunning);
+  CHECK(world.bind_answers.at(ticket).empty());
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
 // The whole service over real sockets: many held calls, TLS, policies that change, shutting down.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -117,6 +121,22 @@ class ForeignGang {
   TestService& test_;
   std::vector<std::string> uids_;
 };
+
+// On a cluster whose API server listens there.
+ServiceOptions OnCluster(const TempFolder& folder, std::uint16_t port) {
+  ServiceOptions options;
+  options.access.kubeconfig = folder.File("kubeconfig");
+  std::ofstream(options.access.kubeconfig) << R"(
+apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:)"
+                                           << port << R"("}}]
+users: [{name: user, user: {token: secret}}]
+contexts: [{name: here, context: {cluster: here, user: user}}]
+)";
+  return options;
+}
 
 const std::string kPolicyHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
 
@@ -259,23 +279,34 @@ TEST_CASE("a service does not start on a policy, cluster or port that is no good
 
 TEST_CASE("a replica that waits for the API server says for what, and shows no gangs", "[serve]") {
   const TempFolder folder;
-  ServiceOptions options;
-  options.access.kubeconfig = folder.File("kubeconfig");
-  std::ofstream(options.access.kubeconfig) << R"(
-apiVersion: v1
-kind: Config
-current-context: nobody
-clusters: [{name: nobody, cluster: {server: "http://127.0.0.1:1"}}]
-users: [{name: nobody, user: {token: secret}}]
-contexts: [{name: nobody, context: {cluster: nobody, user: nobody}}]
-)";
-  TestService test(options);
+  TestService test(OnCluster(folder, 1));
   const HttpReply ready = test.Get("/readyz");
   CHECK(ready.status == 503);
   CHECK_THAT(ready.body, Catch::Contains("not synced: namespaces, nodes, "));
   CHECK_THAT(test.Get("/metrics").body,
              Catch::Contains("muster_watch_synced{resource=\"nodes\"} 0") &&
                  Catch::Contains("muster_gangs{state=\"Forming\"} 0"));
+}
+
+TEST_CASE("shutting down waits for no API server", "[serve][shutdown]") {
+  // Connections come about, and nobody accepts them.
+  const int mute = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const at = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(mute, at, size) == 0);
+  REQUIRE(::listen(mute, 64) == 0);
+  REQUIRE(::getsockname(mute, at, &size) == 0);
+  const TempFolder folder;
+  TestService test(OnCluster(folder, ntohs(address.sin_port)));
+  CHECK(test.Get("/readyz").status == 503);
+  std::this_thread::sleep_for(milliseconds(200));  // lists are under way
+  const auto begin = SteadyClock::now();
+  test.service.Shutdown();
+  CHECK(SteadyClock::now() - begin < std::chrono::seconds(20));  // a list may take 60 s
+  ::close(mute);
 }
 
 TEST_CASE("shutting down finishes a gang that is at the barrier", "[serve][shutdown]") {

@@ -37,8 +37,11 @@ std::string Groups(const std::string& group, const std::string& version) {
 // A ClusterFeed on an API server with two pods and one of everything else, whose watches stay open.
 class World {
  public:
-  explicit World(milliseconds stale_after = std::chrono::hours(1)) {
+  explicit World(milliseconds stale_after = std::chrono::hours(1),
+                 milliseconds patience = std::chrono::minutes(1)) {
     options.stale_after = stale_after;
+    options.patience = patience;
+    options.refresh_within = 5 * patience;
     api.On(Method::kGet, "/version", Reply(200, R"({"major":"1","minor":"37"})"));
     api.On(Method::kGet, "/apis", Reply(200, Groups("", "")));
     api.On(Method::kGet, "/api/v1/nodes?limit=500",
@@ -287,6 +290,40 @@ TEST_CASE("silence of the API server is told once, with the resources, and so is
     world.Bookmark();
     return world.Told("silence []");
   }));
+}
+
+TEST_CASE("a kind of PodGroups that cannot be listed holds up no new leader, nodes do",
+          "[kube][feed]") {
+  World world(std::chrono::hours(1), milliseconds(100));
+  world.ServePodGroups();
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  const auto go_on = [] { return true; };
+  CHECK(world.feed->Refresh(go_on));
+  world.api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500",
+               Refusal(500, "conversion webhook failed"));
+  CHECK(world.feed->Refresh(go_on));
+  CHECK_FALSE(world.Told("podgroup removed"));
+  world.api.On(Method::kGet, "/api/v1/nodes?limit=500", Refusal(500, "etcd is away"));
+  CHECK_FALSE(world.feed->Refresh(go_on));
+}
+
+TEST_CASE("a list of which a page is missing is no news", "[kube][feed]") {
+  World world(milliseconds(200));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  world.api.On(
+      Method::kGet, "/api/v1/nodes?limit=500",
+      Reply(200, R"({"kind":"NodeList","metadata":{"resourceVersion":"30","continue":"x"},)"
+                 R"("items":[]})"));
+  world.api.On(Method::kGet, "/api/v1/nodes?limit=500&continue=x", Refusal(500, "etcd is slow"));
+  // Everything else is heard of; only a whole list would end this.
+  CHECK_FALSE(world.feed->Refresh([&] {
+    world.Bookmark();
+    return !world.Told("silence [nodes]");
+  }));
+  CHECK(world.Told("silence [nodes]"));
 }
 
 }  // namespace

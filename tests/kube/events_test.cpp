@@ -246,6 +246,23 @@ TEST_CASE("events are tried three times, as the server asks, and then dropped", 
   CHECK(play.recorder.counts().dropped == 3);
 }
 
+TEST_CASE("what overtakes an event whose write fails is written", "[kube][events]") {
+  Play play;
+  const int status = GENERATE(400, 503);
+  bool first = true;
+  play.api.Otherwise([&](const ApiRequest& request) -> FakeApi::Answer {
+    if (!std::exchange(first, false)) return play.server.Answer(request);
+    play.recorder.Record(Event("newer"), play.now);
+    return Refusal(status, "not this one");
+  });
+  play.recorder.Record(Event("older"), play.now);
+  play.Pass(Seconds(60));
+  CHECK(play.server.counts.size() == 1);
+  CHECK(play.last().body.find("newer") != std::string::npos);
+  CHECK(play.recorder.counts().created == 1);
+  CHECK(play.recorder.counts().waiting == 0);
+}
+
 TEST_CASE("in a namespace that is being deleted there is nothing to tell", "[kube][events]") {
   Play play;
   play.api.Otherwise([](const ApiRequest&) {

@@ -314,6 +314,22 @@ TEST_CASE("a process that wants one term leads no other", "[kube][lease]") {
   CHECK(world.server.Says() == "a/1");  // and it left the Lease alone
 }
 
+TEST_CASE("a process that wants one term ends when that was over before anybody was told",
+          "[kube][lease]") {
+  LeaseWorld world;
+  world.one_term = true;
+  Replica& a = world.Add("a");
+  a.election->Elect();
+  world.now = world.now + Seconds(60);  // stopped
+  while (a.election->Announce() != Time::Never()) {
+  }
+  CHECK(a.epochs.empty());
+  CHECK(a.stopped == 1);
+  world.Pass(Seconds(60));
+  CHECK(a.epochs.empty());
+  CHECK(a.stopped == 1);
+}
+
 TEST_CASE("Stop gives the Lease back, and another replica leads at once", "[kube][lease]") {
   LeaseWorld world;
   Replica& a = world.Add("a");

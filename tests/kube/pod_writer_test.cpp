@@ -229,6 +229,12 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
     desk.api.On(Method::kPost, other, busy);
     for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kRetry);
   }
+  SECTION("an API server that refuses everybody for a moment is asked again") {
+    const int status = GENERATE(401, 403);
+    desk.api.Once(Method::kPost, other, Refusal(status, "not known yet"));
+    desk.api.On(Method::kPost, other, Reply(201));
+    for (const engine::Outcome& outcome : desk.Do(both)) CHECK(outcome.kind == OutcomeKind::kDone);
+  }
   SECTION("one that a webhook refuses spares all, too") {
     desk.api.On(Method::kPost, other, Refusal(403, "admission webhook denied the request"));
     for (const engine::Outcome& outcome : desk.Do(both)) {
