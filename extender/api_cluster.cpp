@@ -99,9 +99,12 @@ void ApiCluster::MakeReports() {
 
 void ApiCluster::Stop() {
   if (!api_) return;
-  stopping_ = true;
+  {
+    const MutexLock lock(mu_);
+    stopping_ = true;
+  }
   // Nothing is written any more when the lease goes back, so that the next leader waits for nobody.
-  if (feed_) feed_->Stop();
+  if (feed_) feed_->Quit();
   if (writer_) writer_->Stop();
   if (status_thread_) status_thread_->Stop();
   if (event_thread_) event_thread_->Stop();
@@ -111,7 +114,9 @@ void ApiCluster::Stop() {
     if (!dropped.ok()) Warn("the leader's label is not taken off: " + dropped.error().ToString());
   }
   if (election_) election_->Stop();
+  // A list that an API server takes its time for is not worth the lease.
   api_->Stop();
+  if (feed_) feed_->Stop();
 }
 
 void ApiCluster::Perform(const std::vector<engine::Action>& actions) { writer_->Perform(actions); }
@@ -143,13 +148,14 @@ std::string ApiCluster::Unsynced() const {
 }
 
 void ApiCluster::Synced() {
-  log_.Info("synced with the API server");
-  options_.synced();
-  if (election_) {
-    election_->Start();
-  } else {
-    TakeOver(0);
+  {
+    const MutexLock lock(mu_);
+    if (stopping_) return;
+    log_.Info("synced with the API server");
+    options_.synced();
+    if (election_) return election_->Start();
   }
+  TakeOver(0);
 }
 
 void ApiCluster::TakeOver(uint64_t term) {
@@ -179,7 +185,11 @@ void ApiCluster::TakeOver(uint64_t term) {
       return;
     }
   }
-  leading_ = true;
+  {
+    const MutexLock lock(mu_);
+    if (stopping_) return;
+    leading_ = true;
+  }
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();
   options_.lead();

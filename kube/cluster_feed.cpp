@@ -34,14 +34,16 @@ void ClusterFeed::Start() {
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
 }
 
+void ClusterFeed::Quit() {
+  const MutexLock lock(mu_);
+  stopping_ = true;
+  stopped_.NotifyAll();
+  for (auto& [path, reader] : readers_) reader.reflector->Stop();
+}
+
 void ClusterFeed::Stop() {
   std::map<std::string, Reader> readers;
-  {
-    const MutexLock lock(mu_);
-    stopping_ = true;
-    stopped_.NotifyAll();
-    for (auto& [path, reader] : readers_) reader.reflector->Stop();
-  }
+  Quit();
   if (discovery_.joinable()) discovery_.join();
   if (ages_) ages_->Stop();
   {
@@ -161,17 +163,30 @@ void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fac
 }
 
 bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
-  std::vector<std::pair<std::shared_ptr<Reflector>, uint64_t>> awaited;
+  struct Awaited {
+    std::shared_ptr<Reflector> reflector;
+    uint64_t refresh;
+    bool pod_groups;
+  };
+  std::vector<Awaited> awaited;
+  const auto begin = std::chrono::steady_clock::now();
   const MutexLock lock(mu_);
   for (auto& [path, reader] : readers_) {
     if (!reader.reflector->synced()) continue;
-    awaited.emplace_back(reader.reflector, reader.reflector->Refresh());
+    awaited.push_back({reader.reflector, reader.reflector->Refresh(), reader.flavour.has_value()});
   }
-  const auto fresh = [](const auto& one) { return one.first->Fresh(one.second); };
-  while (!std::all_of(awaited.begin(), awaited.end(), fresh)) {
-    if (stopping_ || !go_on()) return false;
+  while (true) {
+    std::erase_if(awaited, [](const Awaited& one) { return one.reflector->Fresh(one.refresh); });
+    if (awaited.empty()) return true;
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    const bool all_pod_groups = std::all_of(awaited.begin(), awaited.end(),
+                                            [](const Awaited& one) { return one.pod_groups; });
+    if (all_pod_groups && waited >= options_.patience) break;
+    if (stopping_ || !go_on() || waited >= options_.refresh_within) return false;
     stopped_.WaitFor(mu_, milliseconds(5));
   }
+  for (const Awaited& one : awaited)
+    ports_.warn("not waited for any longer: " + one.reflector->resource().name);
   return true;
 }
 

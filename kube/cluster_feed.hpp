@@ -44,8 +44,10 @@ struct ClusterFeedOptions {
   // A resource of which the API server told nothing for so long may look otherwise by now: Silence.
   std::chrono::milliseconds stale_after{120'000};
   std::chrono::milliseconds look_every{5'000};  // whether one is
-  // For kinds of PodGroups at the start, once everything else was listed.
+  // For kinds of PodGroups at the start, once everything else was listed; and for a new list of
+  // one.
   std::chrono::milliseconds patience{60'000};
+  std::chrono::milliseconds refresh_within{300'000};  // a new list of everything else
 };
 
 // How one resource is read, for metrics.
@@ -74,9 +76,12 @@ class ClusterFeed {
   ClusterFeed& operator=(const ClusterFeed&) = delete;
 
   void Start();
-  void Stop();
-  // Lists everything again and returns when that is told, or when `go_on` says no (false). What the
-  // watches have told may be a minute and a half old.
+  // No more is read. Returns at once; calls that are under way go on, and may tell what they bring.
+  void Quit();
+  void Stop();  // Quit, and waits for those calls
+  // Lists everything again and returns when that is told. What the watches have told may be a
+  // minute and a half old. False: `go_on` says no, or something cannot be listed. A kind of
+  // PodGroups that cannot stays as it is.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
   // As what a PodGroup is served; nothing when there is no such object.

@@ -135,7 +135,9 @@ Result<std::unique_ptr<Connection>> Connection::Open(const Route& route, const P
   if (!addresses.ok()) return addresses.error();
 
   Error last = Unavailable("has no address", place);
-  for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) {
+  int untried = 0;
+  for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next) ++untried;
+  for (const addrinfo* at = addresses->get(); at != nullptr; at = at->ai_next, --untried) {
     const int fd =
         ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
     if (fd < 0) {
@@ -145,7 +147,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const Route& route, const P
     std::unique_ptr<Connection> made(new Connection(fd));
     Tune(fd);
     Patience limited = patience;
-    limited.deadline = std::min(patience.deadline, After(route.connect_timeout));
+    // An address that swallows everything leaves the others their share.
+    const auto now = std::chrono::steady_clock::now();
+    limited.deadline =
+        std::min(now + (patience.deadline - now) / untried, After(route.connect_timeout));
     int failure = ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
     if (failure == EINPROGRESS || failure == EINTR) {
       socklen_t size = sizeof failure;
@@ -160,6 +165,7 @@ Result<std::unique_ptr<Connection>> Connection::Open(const Route& route, const P
       continue;
     }
     // Another address would lead to the same server.
+    limited.deadline = std::min(patience.deadline, After(route.connect_timeout));
     if (Status tunnel = made->OpenTunnel(route, limited); !tunnel.ok()) return tunnel.error();
     limited.deadline = std::min(patience.deadline, After(route.connect_timeout));
     if (Status tls = made->Handshake(route, limited); !tls.ok()) return tls.error();

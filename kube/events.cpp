@@ -112,6 +112,7 @@ void EventRecorder::Record(const EmitEvent& event, const Clocks& now) {
     entry.count = 1;
     entry.written = 0;
     entry.first = now.wall;
+    entry.failures = 0;
   }
   if (!entry.waiting) {
     PlaceLocked(key, entry, true, std::max(now.steady, entry.wrote + options_.between));
@@ -243,7 +244,7 @@ void EventRecorder::Settle(const Key& key, const Entry& tried, Turn turn, Durati
       PlaceLocked(key, entry, true, now.steady);
       break;
     case Turn::kFailed:
-      if (++entry.failures < kTries) {
+      if (same && ++entry.failures < kTries) {
         const Duration pause(int64_t{1000} << (2 * entry.failures));
         PlaceLocked(key, entry, true, now.steady + std::max(wait, pause));
         break;
@@ -251,7 +252,11 @@ void EventRecorder::Settle(const Key& key, const Entry& tried, Turn turn, Durati
       [[fallthrough]];
     case Turn::kDropped:
       ++counts_.dropped;
-      ForgetLocked(key);
+      if (same) {
+        ForgetLocked(key);
+      } else {
+        PlaceLocked(key, entry, true, now.steady + options_.between);
+      }
       break;
   }
 }

@@ -103,6 +103,9 @@ Time LeaderElection::Announce() {
     } else if (!told_started_ && leading() && announced_ != epoch_) {
       told_started_ = true;
       announced_ = started = epoch_;
+    } else if (had_its_term() && announced_ != epoch_) {
+      announced_ = epoch_;  // it was over before anybody was told: so is this process's part
+      stopped = true;
     } else if (leading()) {
       next = Time(deadline_) + Duration(1);
     }

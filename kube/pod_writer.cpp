@@ -70,6 +70,7 @@ void PodWriter::Stop() {
     const MutexLock lock(mu_);
     stopping_ = true;
     changed_.NotifyAll();
+    stopped_.NotifyAll();
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -259,15 +260,32 @@ void PodWriter::RunEvictions(const EvictionSet& set) {
 }
 
 std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
-  if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader"};
-  const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
-  if (answer.ok() && (answer->ok() || answer->status == kNotFound)) return std::nullopt;
-  const Verdict verdict = JudgeAnswer(pod, answer);
-  // Too many requests say when to come back; a disruption budget does not.
-  const bool budget = answer.ok() && answer->status == kTooManyRequests && !answer->retry_after;
-  return Outcome{
-      pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
-      "evicting " + pod.pod.key.ToString() + " is refused, so none is evicted: " + verdict.message};
+  for (int attempt = 1;; ++attempt) {
+    if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader"};
+    const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
+    if (answer.ok() && (answer->ok() || answer->status == kNotFound)) return std::nullopt;
+    const Verdict verdict = JudgeAnswer(pod, answer);
+    // An API server that has just started refuses everybody; a webhook goes on refusing.
+    const bool passes = verdict.standing == Standing::kLater &&
+                        verdict.kind == OutcomeKind::kRefused && attempt < options_.attempts;
+    if (passes && Pause(BackOff(attempt - 1))) continue;
+    // Too many requests say when to come back; a disruption budget does not.
+    const bool budget = answer.ok() && answer->status == kTooManyRequests && !answer->retry_after;
+    return Outcome{pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
+                   "evicting " + pod.pod.key.ToString() +
+                       " is refused, so none is evicted: " + verdict.message};
+  }
+}
+
+bool PodWriter::Pause(milliseconds time) {
+  const auto until = Clock::now() + time;
+  const MutexLock lock(mu_);
+  while (!stopping_) {
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return true;
+    stopped_.WaitFor(mu_, left);
+  }
+  return false;
 }
 
 std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {

@@ -110,6 +110,7 @@ class PodWriter final : public engine::ActionPort {
   // Why the pod may not be evicted, as an outcome; nothing: it may.
   std::optional<engine::Outcome> DryRun(const engine::EvictPod& pod);
   std::optional<engine::Outcome> AskBudgets(const EvictionSet& set);
+  bool Pause(std::chrono::milliseconds time);  // false: stopped
 
   const Ports ports_;
   const PodWriterOptions options_;
@@ -117,6 +118,7 @@ class PodWriter final : public engine::ActionPort {
 
   cluster::Mutex mu_;
   cluster::CondVar changed_;
+  cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   uint64_t nonce_ MUSTER_GUARDED_BY(mu_) = 0;
   std::mt19937_64 random_ MUSTER_GUARDED_BY(mu_);

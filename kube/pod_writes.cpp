@@ -17,6 +17,7 @@ using engine::OutcomeKind;
 
 namespace {
 
+constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
@@ -217,6 +218,7 @@ Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
     case kConflict:
     case kUnprocessable:
       return {Standing::kLook, OutcomeKind::kConflict, std::move(message)};
+    case kUnauthorized:
     case kForbidden:
       // An API server that has just started refuses everybody until its authorizer knows the roles.
       return {Standing::kLater, OutcomeKind::kRefused, std::move(message)};

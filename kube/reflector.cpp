@@ -143,6 +143,7 @@ bool Reflector::List() {
       continue;
     }
     ForgetUnseen(seen);
+    Heard();  // not before: of a part nobody knows what is gone
     ++lists_;
     failures_ = 0;
     vain_watches_ = 0;
@@ -184,7 +185,6 @@ Result<std::string> Reflector::ListPage(const std::string& query,
   ReadPage(list, seen);
   if (!problems.none()) return problems.first();
   version_ = std::move(list_version);
-  Heard();
   return token;
 }
 
