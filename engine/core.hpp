@@ -71,7 +71,6 @@ class Scheduler::Core {
 
  private:
   static constexpr int kRounds = 4;  // of judging gangs that touched each other
-  static constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);  // it has lasted
   // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
   static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 

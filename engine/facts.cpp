@@ -259,7 +259,7 @@ void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
 GangId Scheduler::Core::ForgetPodGroup(const cluster::PodGroupUid& uid) {
   const auto found = group_keys_.find(uid);
   if (found == group_keys_.end()) return {};
-  const GangId id{found->second, false};
+  GangId id{found->second, false};
   const auto gang = gangs_.find(id);
   if (gang != gangs_.end()) Touch(gang->second);
   group_keys_.erase(found);

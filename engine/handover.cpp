@@ -184,8 +184,10 @@ Progress Scheduler::Core::TakeProgress() { return std::exchange(progress_, Progr
 
 namespace {
 
-// States that pass quickly are written only when they last: a gang that starts at once costs one
-// status write.
+// States that pass quickly are written only when they last so long: a gang that starts at once
+// costs one status write.
+constexpr cluster::Duration kPublishAfter = cluster::Seconds(5);
+
 bool Lasting(GangState state) {
   return state != GangState::kForming && state != GangState::kQueued &&
          state != GangState::kReserved && state != GangState::kBinding;
