@@ -301,8 +301,10 @@ void Scheduler::Core::Join(const Pod& pod) {
   const auto found = gang_of_.find(pod.uid);
   rehome_.erase(pod.uid);
   if (found != gang_of_.end() && found->second->id != id) {  // its PodGroup was changed
-    if (!MayLeave(found->second->members.at(pod.uid))) return;
-    LoseVictim(found->second->members.at(pod.uid));
+    Member& member = found->second->members.at(pod.uid);
+    if (!MayLeave(member)) return;
+    if (pod.bound()) SettleMember(member, pod);
+    LoseVictim(member);
     Leave(pod.uid);
   }
   Gang& gang = gangs_[id];
@@ -330,12 +332,12 @@ bool Scheduler::Core::MayLeave(const Member& member) {
   return may;
 }
 
+// The pod's record may be gone already.
 void Scheduler::Core::Leave(const PodUid& uid) {
   const auto found = gang_of_.find(uid);
   if (found == gang_of_.end()) return;
   Gang& gang = *found->second;
   Member& member = gang.members.at(uid);
-  if (member.pod->bound()) SettleMember(member, *member.pod);
   AnswerHeld(member, "muster: the pod is gone");
   // What came of the eviction is told by its being gone.
   if (member.doing == Doing::kEvict && member.makes_way_for) NoteEvicted(*member.makes_way_for);
