@@ -184,4 +184,13 @@ void Harness::Restart() {
   for (const auto& [name, pod] : pods_) engine_->Apply(pod, now_);
 }
 
+std::function<std::optional<engine::Outcome>(const engine::Action&)> KeptByBudget(std::string who) {
+  return [who = std::move(who)](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict == nullptr) return std::nullopt;
+    const bool it = evict->pod.key.name == who;
+    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
+  };
+}
+
 }  // namespace muster::testing

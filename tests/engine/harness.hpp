@@ -75,4 +75,7 @@ class Harness {
   uint64_t ticket_ = 1;
 };
 
+// A fault: a budget keeps `who` from being evicted, and all others with it.
+std::function<std::optional<engine::Outcome>(const engine::Action&)> KeptByBudget(std::string who);
+
 }  // namespace muster::testing

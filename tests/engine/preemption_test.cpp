@@ -157,11 +157,7 @@ TEST_CASE("a victim's eviction names the gang that needs its room", "[engine][pr
 
 TEST_CASE("an eviction that a budget refuses spares all victims", "[engine][preemption]") {
   FullWorld world;
-  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
-    if (!std::holds_alternative<engine::EvictPod>(action)) return std::nullopt;
-    const bool it = std::get<engine::EvictPod>(action).pod.key.name == "old-2";
-    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
-  };
+  world.fault = KeptByBudget("old-2");
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
   CHECK(world.Gang("urgent").state == GangState::kBackoff);

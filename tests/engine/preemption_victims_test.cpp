@@ -304,13 +304,7 @@ TEST_CASE("room that is kept is not shown as free where others wait for more",
 TEST_CASE("victims that were refused a moment ago are asked about with all others",
           "[engine][preemption]") {
   FullWorld world;
-  bool refusing = true;
-  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
-    const auto* evict = std::get_if<engine::EvictPod>(&action);
-    if (evict == nullptr || !refusing) return std::nullopt;
-    const bool it = evict->pod.key.name == "old-2";
-    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
-  };
+  world.fault = KeptByBudget("old-2");
   world.Submit("first", 2, 8, 100);
   world.Settle();
   REQUIRE(world.Evicted() == kAllOld);
@@ -319,7 +313,7 @@ TEST_CASE("victims that were refused a moment ago are asked about with all other
     const auto* event = std::get_if<engine::EmitEvent>(&action);
     if (event != nullptr) CHECK(event->reason != "GangPreempted");
   }
-  refusing = false;
+  world.fault = nullptr;
   cluster::DisruptionBudget budget;
   budget.uid = cluster::DisruptionBudgetUid("budget");
   budget.key = {"default", "budget"};

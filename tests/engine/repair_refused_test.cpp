@@ -163,12 +163,7 @@ TEST_CASE("a pod that lingers does not keep a gang from what a budget leaves it"
   world.Add(MakePod("urgent").Gpus(8).Priority(100).Gated());
   world.Settle();
   REQUIRE(world.Pod("train-0").deleting);  // for ever
-  world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
-    const auto* evict = std::get_if<engine::EvictPod>(&action);
-    if (evict == nullptr) return std::nullopt;
-    const bool it = evict->pod.key.name == "train-2";
-    return engine::Outcome{{}, it ? OutcomeKind::kConflict : OutcomeKind::kRetry, "a budget"};
-  };
+  world.fault = KeptByBudget("train-2");
   world.RemovePod("train-1");
   world.Pass(cluster::Seconds(61));
   world.Add(MakePod("train-5").Gpus(8).InGroup("train").Gated());
