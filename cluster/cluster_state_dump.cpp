@@ -163,6 +163,20 @@ void DumpSpec(const PodSpec& spec, Line& line) {
   line.List("tolerations", spec.constraints.tolerations, WriteToleration);
 }
 
+void WriteRole(const std::map<std::string, int64_t>::value_type& role, Line& line) {
+  line.Quote(role.first);
+  line.Mark(':');
+  line.Append(role.second);
+}
+
+void DumpRecord(const GangRecord& record, Line& line) {
+  if (!record.begun) return;
+  if (record.started) line.Number("started", record.started->milliseconds());
+  line.Number("whole", record.whole.members).List("wholeroles", record.whole.roles, WriteRole);
+  line.Number("lost", record.lost.members).List("lostroles", record.lost.roles, WriteRole);
+  line.Number("lostsince", record.lost_since.milliseconds());
+}
+
 void DumpPod(const Pod& pod, std::string& out) {
   Line line("pod");
   line.Text("uid", pod.uid.text()).Text("ns", pod.key.ns).Text("name", pod.key.name);
@@ -173,6 +187,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Text("nominated", pod.nominated_node).Text("node", pod.node_name);
   line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
   line.Flag("ours", pod.bound_by_muster).Text("defect", pod.defect);
+  if (pod.gang_record) DumpRecord(*pod.gang_record, line);
   DumpSpec(*pod.spec, line);
   line.EndTo(out);
 }
@@ -196,7 +211,10 @@ void DumpGroup(const PodGroup& group, std::string& out) {
     to.Mark(':');
     to.Append(role.min_member);
   });
-  line.Number("timeout", group.schedule_timeout.value()).Text("defect", group.defect).EndTo(out);
+  line.Number("timeout", group.schedule_timeout.value()).Text("defect", group.defect);
+  line.Flag("claimed", group.claimed);
+  DumpRecord(group.record, line);
+  line.EndTo(out);
 }
 
 void DumpNamespace(const Namespace& ns, std::string& out) {

@@ -10,6 +10,11 @@ namespace {
 
 bool SameSpec(const Pod& a, const Pod& b) { return a.spec == b.spec || *a.spec == *b.spec; }
 
+bool SameGangRecord(const Pod& a, const Pod& b) {
+  if (a.gang_record == b.gang_record) return true;
+  return a.gang_record && b.gang_record && *a.gang_record == *b.gang_record;
+}
+
 // Nothing is different but, perhaps, the resource version.
 bool SameRecord(const Pod& a, const Pod& b) {
   return a.uid == b.uid && a.key == b.key && SameSpec(a, b) && a.pod_group == b.pod_group &&
@@ -17,7 +22,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
          a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
          a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
-         a.created == b.created && a.defect == b.defect;
+         a.created == b.created && a.defect == b.defect &&
+         SameGangRecord(a, b);
 }
 
 // What the pod holds is the same under both records.
@@ -160,6 +166,7 @@ Applied ClusterState::Impl::Upsert(Pod pod) {
   pod.resource_version = std::max(pod.resource_version, known->pod.resource_version);
   if (SameRecord(known->pod, pod)) {
     known->pod.resource_version = pod.resource_version;
+    known->pod.bound_at = pod.bound_at;  // says when, not whether: nobody has to be told
     return applied;
   }
   Replace(*known, std::move(pod));

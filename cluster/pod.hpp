@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
 #include "cluster/selector.hpp"
@@ -60,10 +61,13 @@ struct Pod {
   std::vector<GpuIndex> bound_gpus;  // from kGpusAnnotation, only meaningful when bound
   bool bound_by_muster = false;      // kBoundByAnnotation says so
   Time created;                      // creationTimestamp, milliseconds since 1970
+  Time bound_at;                     // when it was bound, likewise; 0: not known
   int64_t resource_version = 0;      // 0: not known. Within one UID a lower one is older news
   // Why the record cannot be scheduled as it is (a malformed request, say). Empty: fine. The pod is
   // kept, so that its gang can say why it waits.
   std::string defect;
+  // Of its gang; null: it carries none.
+  std::shared_ptr<const GangRecord> gang_record;
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
+
+// Annotation of a PodGroup, "true": it is Muster's although it has no pods yet.
+inline constexpr const char* kClaimAnnotation = "muster.dev/gang";
 
 // At least `min_member` pods of role `name` are part of the all-or-nothing set.
 struct RoleMinimum {
@@ -28,6 +32,8 @@ struct PodGroup {
   int64_t resource_version = 0;    // 0: not known
   std::string defect;              // why the object is malformed; empty: fine
   bool declared = false;           // by what its pods say: there is no object
+  bool claimed = false;  // annotation muster.dev/gang "true": Muster's before it has a pod
+  GangRecord record;     // what Muster wrote there; nothing where there is no object
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/units.hpp"
@@ -79,6 +80,7 @@ struct PatchGang {
   int64_t bound = 0;
   int64_t succeeded = 0;
   int64_t failed = 0;
+  cluster::GangRecord record = {};  // written as cluster::kGangRecordAnnotation; empty: taken away
 };
 // An Event on the PodGroup, or on the first pod of a gang that has none. No outcome is waited for.
 struct EmitEvent {

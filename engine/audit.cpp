@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -81,7 +82,7 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
   // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
   const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
                                    [](const auto& m) { return m.second.may_be_bound(); });
-  if (tally.bound == 0 && tally.planned > 0 && Need(gang, Counting::kPlanned) > 0 && !binding) {
+  if (tally.ours == 0 && tally.planned > 0 && Need(gang, Counting::kPlanned) > 0 && !binding) {
     broken.push_back(who + " holds part of what it needs and waits");
   }
   const bool holds_nothing =
@@ -163,7 +164,8 @@ std::string Scheduler::Core::Dump() const {
   if (!silent_.empty()) out << "silent " << silent_ << '\n';
   for (const auto& [id, gang] : gangs_) {
     out << (id.solo ? "pod " : "gang ") << id.key.ToString() << ' ' << ToString(gang.state) << ' '
-        << ToString(gang.reason.code) << " min=" << gang.min_member << " bound=" << gang.tally.bound
+        << ToString(gang.reason.code) << " min=" << gang.min_member
+        << " wants=" << gang.minimum.members << " bound=" << gang.tally.bound
         << " succeeded=" << gang.tally.succeeded << " failed=" << gang.tally.failed
         << " pending=" << gang.tally.pending << " planned=" << gang.tally.planned
         << " barrier=" << gang.barrier_open << " attempts=" << gang.attempts

@@ -1,18 +1,9 @@
 // Scheduler::Core: the state behind the Scheduler's lock (internal to engine/). Every method is
 // called with that lock held; none of them blocks or calls out.
 //
-//   facts.cpp      facts → ClusterState, members joining and leaving gangs
-//   judge.cpp      the state that follows from a gang's members, plan and deadlines
-//   setback.cpp    giving reservations back: broken plans, deadlines, partial gangs
-//   preemption.cpp who may be evicted for whom, and waiting for them to leave
-//   queue.cpp      the order of pending gangs, and timers
-//   cycle.cpp      which gang is planned next, and committing its plan
-//   handover.cpp   nominate, release, bind, evict: what the state calls for, and its outcomes
-//   extender.cpp   Filter, Prioritize, Bind
-//   view.cpp, audit.cpp   what people and metrics are told; invariants, the state as text
+// Which file holds what: README.md.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -86,12 +77,14 @@ class Scheduler::Core {
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
-  void ApplyPodGroup(const cluster::PodGroup& group);
-  void RemovePod(const cluster::PodUid& uid);  // not a reference into what goes
+  void ApplyPodGroup(const cluster::PodGroup& group, cluster::Time now);
+  // `uid` is not a reference into what goes.
+  void RemovePod(const cluster::PodUid& uid, bool unseen);
+  void NoteEnd(const cluster::PodUid& uid, bool unseen);
   GangId ForgetPodGroup(const cluster::PodGroupUid& uid);
   void ForgetUnjudged(const GangId& id);
   bool Gone(const Gang& gang) const;
-  void Restart(Gang& gang);
+  void Restart(Gang& gang, cluster::Time now);
   bool Claimed(const cluster::Pod& pod) const;
   bool Managed(const cluster::Pod& pod) const;
   GangId GangOf(const cluster::Pod& pod) const;
@@ -111,14 +104,16 @@ class Scheduler::Core {
   void SettleGang(const GangId& id, cluster::Time now);
   void Judge(Gang& gang, cluster::Time now);
   void Recount(Gang& gang);
+  void Remember(Gang& gang, const cluster::PodGroup* group);
+  static void AdoptRecord(Gang& gang, const cluster::PodGroup* group);
   void SettleMember(Member& member, const cluster::Pod& pod);
-  bool BarrierMet(const Gang& gang) const;
   Reason Defect(const Gang& gang) const;
   // Why no gang of the namespace may start; kNone: one may.
   Reason NamespaceBar(const std::string& ns) const;
-  int64_t Need(const Gang& gang, Counting counting) const;
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
+  void JudgeOrphan(Gang& gang, cluster::Time now);
+  static cluster::Time PartialSince(const Gang& gang, cluster::Time now);
   void JudgePartial(Gang& gang, cluster::Time now);
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
@@ -128,12 +123,15 @@ class Scheduler::Core {
   void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);
   // Gives back what no binding is under way for, and refuses held Bind calls.
-  void Drop(Gang& gang, const std::string& why);
+  void GiveBack(Gang& gang, const std::string& why);
+  // GiveBack, of a plan that something broke: the gang waits if it was made just now.
+  void Drop(Gang& gang, const std::string& why, cluster::Time now);
   void DropMember(Gang& gang, Member& member, const std::string& why);
   // first × 2^(failures - 1), at most max.
   cluster::Duration BackoffAfter(int64_t failures) const;
-  // Drop after a failed start: the gang waits before it is tried again.
+  // GiveBack after a failed start: the gang waits before it is tried again.
   void Fail(Gang& gang, Reason setback, cluster::Time now);
+  void Expire(Gang& gang, int64_t arrived, cluster::Time now);
   void SetState(Gang& gang, GangState state, Reason reason);
   void FollowUp(Gang& gang, cluster::Time now);
   void SetPending(Gang& gang, bool pending);
@@ -145,8 +143,7 @@ class Scheduler::Core {
   bool Preempts(const Gang& gang) const;
   KnownCandidates CandidatesFor(const Gang& gang);
   std::vector<policy::Candidate> CandidatesBelow(int64_t priority, bool leaving_only) const;
-  std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound) const;
-  bool MeetsMinimum(const Gang& gang, const std::function<bool(const Member&)>& counts) const;
+  bool MinimumKnown(const Gang& gang) const;
   bool MayGo(const std::set<cluster::PodUid>& victims, const GangId& preemptor,
              int64_t priority) const;
   bool StillWanted(const Gang& gang) const;
@@ -180,6 +177,8 @@ class Scheduler::Core {
   void Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome, cluster::Time now);
   void AnswerHeld(Member& member, const std::string& error);
   PodRef RefOf(const Member& member) const { return {member.key, member.uid}; }
+  bool Speaks(const Gang& gang) const;
+  static cluster::GangRecord RecordOf(const Gang& gang);
   // When the gang's present state should be written; nothing when it was.
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
   void Publish(Gang& gang, cluster::Time now);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -42,7 +43,7 @@ std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
 }
 
 std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
-  const bool whole = gang.tally.bound == 0 && gang.state != GangState::kRunning;
+  const bool whole = gang.tally.ours == 0 && gang.state != GangState::kRunning;
   if (options_.strict_order && whole && pending_.begin()->second != &gang) {
     const Gang& first = *pending_.begin()->second;
     if (first.tried && (first.state == GangState::kQueued)) {
@@ -105,19 +106,14 @@ policy::Demand Scheduler::Core::DemandOf(const Member& member, Time now) const {
 // oldest first, then by name. All others are elastic.
 void Scheduler::Core::ChooseDemands(const Gang& gang, Time now, PlanJob& job) const {
   std::vector<std::pair<const Member*, const Pod*>> open;
-  std::map<std::string, int64_t> lacking;
-  int64_t total = gang.min_member - gang.tally.bound - gang.tally.succeeded - gang.tally.planned;
-  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  if (group != nullptr) {
-    for (const cluster::RoleMinimum& role : group->roles) lacking[role.name] = role.min_member;
-  }
+  std::map<std::string, int64_t> lacking = gang.minimum.roles;
+  int64_t total =
+      gang.minimum.members - gang.tally.bound - gang.tally.succeeded - gang.tally.planned;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.phase == cluster::PodPhase::kFailed || pod.deleting || member.evicting) continue;
-    const bool here = pod.bound() || member.plan || pod.phase == cluster::PodPhase::kSucceeded;
-    if (here) {
+    if (IsThere(member, Counting::kPlanned)) {
       if (const auto role = lacking.find(pod.role); role != lacking.end()) --role->second;
-    } else if (!pod.gated_by_others()) {
+    } else if (IsThere(member, Counting::kReady)) {
       open.emplace_back(&member, &pod);
     }
   }
@@ -188,7 +184,7 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   Reason reason = FromShortage(result.shortage);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.required.size());
-  const bool whole = gang.tally.bound == 0;
+  const bool whole = gang.tally.ours == 0;
   if (!whole && !gang.obstacle.empty()) reason.detail = gang.obstacle;
   if (job.ask_if_ever && never_layout_ == job.snapshot->layout()) {
     if (result.never_fits) {
@@ -216,19 +212,25 @@ void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
   for (const cluster::Placement& placement : result.elastic) {
     SetPlan(gang.members.at(placement.pod), placement, false);
   }
+  ++gang.plans;
   gang.planned_at = now;
   gang.deadline = now + ReservationTimeout(gang);
   gang.all_nominated = false;
   gang.tried = true;
   gang.setback = {};
-  if (gang.tally.bound == 0) gang.barrier_open = false;
+  if (gang.tally.ours == 0) gang.barrier_open = false;
+  // Who was released before may wait where kube-scheduler does not look again by itself.
+  for (auto& [uid, member] : gang.members) {
+    if (member.plan && !member.pod->gated_by_muster()) member.refused = true;
+  }
   Touch(gang);
 }
 
 cluster::Duration Scheduler::Core::ReservationTimeout(const Gang& gang) const {
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   const bool own = group != nullptr && group->schedule_timeout > cluster::Duration(0);
-  return own ? group->schedule_timeout : options_.reservation_timeout;
+  return own ? std::min(group->schedule_timeout, options_.max_reservation_timeout)
+             : options_.reservation_timeout;
 }
 
 void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool required) {

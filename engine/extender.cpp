@@ -55,6 +55,10 @@ FilterAnswer Scheduler::Core::Filter(const NodesQuestion& question, Time now) {
   }
   Member& member = *at.member;
   last_call_ = now;
+  if (!Claimed(pod)) {  // kube-scheduler asks about it, so it is Muster's to place
+    seen_in_filter_.insert(uid);
+    Touch(*at.gang);
+  }
   if (at.gang->victims) {  // it has a plan, but no room yet
     member.refused = true;
     answer.refusal = RefusalOf(*at.gang);
@@ -88,7 +92,7 @@ void Scheduler::Core::LearnFromFilter(const Pod& pod, Time now) {
   if (state_.FindPod(pod.uid) == nullptr) {
     for (auto next = unconfirmed_.begin(); next != unconfirmed_.end();) {
       const auto [uid, since] = *next++;
-      if (since + kConfirmWithin <= now) RemovePod(uid);
+      if (since + kConfirmWithin <= now) RemovePod(uid, false);
     }
     ApplyPod(pod);
     // Removed already: the question is older than what we know.
@@ -122,14 +126,14 @@ bool Scheduler::Core::Replan(Gang& gang, Member& member, const std::vector<std::
   const bool all_sound = std::all_of(moving.begin(), moving.end(),
                                      [&](const Member* one) { return state_.Sound(one->uid); });
   if (moving.size() > 1 && all_sound && TryMove(gang, moving, member, nodes, now)) return true;
-  if (gang.barrier_open || gang.tally.bound > 0) {
+  if (gang.barrier_open || gang.tally.ours > 0) {
     DropMember(gang, member, "muster: kube-scheduler turned the planned node down");
   } else {
-    Drop(gang, "muster: kube-scheduler turned a planned node down, the gang is planned anew");
+    Drop(gang, "muster: kube-scheduler turned a planned node down, the gang is planned anew", now);
   }
   Reason reason;
   reason.code = ReasonCode::kPlanBroken;
-  SetState(gang, gang.tally.bound > 0 ? GangState::kDegraded : GangState::kQueued,
+  SetState(gang, gang.tally.ours > 0 ? GangState::kDegraded : GangState::kQueued,
            std::move(reason));
   Touch(gang);
   return false;

@@ -32,17 +32,18 @@ void Scheduler::Core::SetOptions(Options options) {
   for (auto& [id, gang] : gangs_) Touch(gang);
 }
 
-void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
+void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
   struct Visitor {
     Core& core;
+    cluster::Time now;
     void operator()(const Node& node) { core.ApplyNode(node); }
     void operator()(const NodeRemoved& removed) { core.ApplyNodeRemoved(removed.uid); }
     void operator()(const Pod& pod) {
       core.unconfirmed_.erase(pod.uid);
       core.ApplyPod(pod);
     }
-    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid); }
-    void operator()(const PodGroup& group) { core.ApplyPodGroup(group); }
+    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid, removed.unseen); }
+    void operator()(const PodGroup& group) { core.ApplyPodGroup(group, now); }
     void operator()(const PodGroupRemoved& removed) {
       const GangId gang = core.ForgetPodGroup(removed.uid);
       core.state_.Remove(removed.uid);
@@ -65,7 +66,7 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time) {
     }
     void operator()(const Silence& silence) { core.ApplySilence(silence); }
   };
-  std::visit(Visitor{*this}, fact);
+  std::visit(Visitor{*this, now}, fact);
 }
 
 void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
@@ -198,6 +199,11 @@ void Scheduler::Core::ApplyPod(Pod pod) {
       pod.bound_gpus = known->bound_gpus;
       pod.bound_by_muster = known->bound_by_muster;
     }
+    // Told to go before it had ended, it did not end by itself, whatever its exit code.
+    if (known->deleting && !known->terminal() && pod.phase == cluster::PodPhase::kSucceeded) {
+      pod.phase = cluster::PodPhase::kFailed;
+    }
+    if (known->phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known->phase;
     std::erase_if(pod.gates, [&](const std::string& gate) {
       return std::find(known->gates.begin(), known->gates.end(), gate) == known->gates.end();
     });
@@ -206,10 +212,14 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   const bool managed = Managed(pod);
   const Pod* before = state_.FindPod(pod.key);
   const cluster::ObjectKey group_before = before == nullptr ? pod.key : GangOf(*before).key;
+  const bool ended_before = before != nullptr && before->phase == cluster::PodPhase::kSucceeded;
+  const std::string role_before = before == nullptr ? "" : before->role;
   const cluster::NodeIndex node_before = state_.IndexOf(before == nullptr ? "" : before->node_name);
   const cluster::Applied applied = state_.Upsert(std::move(pod));
   if (!applied.replaced.empty()) {
     RemoveOutsider(group_before, PodUid(applied.replaced));
+    const auto gang = gang_of_.find(PodUid(applied.replaced));
+    if (ended_before && gang != gang_of_.end()) gang->second->past.Ended(role_before);
     Leave(PodUid(applied.replaced));
     TouchUnsound(node_before);
     seen_in_filter_.erase(PodUid(applied.replaced));
@@ -230,7 +240,8 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   if (now_known->bound()) TouchUnsound(state_.IndexOf(now_known->node_name));
 }
 
-void Scheduler::Core::RemovePod(const PodUid& uid) {
+void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
+  NoteEnd(uid, unseen);
   Leave(uid);
   cluster::NodeIndex node;
   if (const Pod* pod = state_.FindPod(uid)) {
@@ -243,7 +254,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid) {
   TouchUnsound(node);
 }
 
-void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
+void Scheduler::Core::ApplyPodGroup(const PodGroup& group, cluster::Time now) {
   const cluster::Applied applied = state_.Upsert(group);
   if (!applied.replaced.empty()) group_keys_.erase(cluster::PodGroupUid(applied.replaced));
   if (!applied.changed) return;
@@ -251,7 +262,7 @@ void Scheduler::Core::ApplyPodGroup(const PodGroup& group) {
   group_keys_[group.uid] = group.key;
   Gang& gang = gangs_[id];
   gang.id = id;
-  if (!gang.group_uid.empty() && gang.group_uid != group.uid.text()) Restart(gang);
+  if (!gang.group_uid.empty() && gang.group_uid != group.uid.text()) Restart(gang, now);
   gang.group_uid = group.uid.text();
   Touch(gang);
 }
@@ -278,22 +289,24 @@ void Scheduler::Core::ForgetUnjudged(const GangId& id) {
   gangs_.erase(found);
 }
 
-// Another PodGroup under the same name: its past is not this one's.
-void Scheduler::Core::Restart(Gang& gang) {
-  Drop(gang, "muster: the PodGroup was replaced");
+// Another PodGroup under the same name. What runs goes on; everything else of its past is not this
+// one's.
+void Scheduler::Core::Restart(Gang& gang, cluster::Time now) {
+  Drop(gang, "muster: the PodGroup was replaced", now);
+  if (gang.tally.bound == 0) gang.past = {};
   gang.attempts = 0;
+  gang.expired = false;
   gang.vain_preemptions = 0;
   gang.may_preempt_from.reset();
   gang.repairing = false;
   gang.partial_since.reset();
   gang.obstacle.clear();
-  gang.started = false;
-  gang.started_at.reset();
   gang.queued_at.reset();
   gang.backoff_until.reset();
   gang.setback = {};
   gang.published_state.reset();
   gang.published_done = {-1, -1};
+  gang.published_record = {};
 }
 
 void Scheduler::Core::Join(const Pod& pod) {
@@ -330,6 +343,17 @@ bool Scheduler::Core::MayLeave(const Member& member) {
   const bool may = member.pod->bound() || !member.may_be_bound();
   if (!may) rehome_.insert(member.uid);
   return may;
+}
+
+// A member goes that is wanted no more: it has succeeded, or nobody saw how it ended.
+void Scheduler::Core::NoteEnd(const PodUid& uid, bool unseen) {
+  const PlacedMember at = Find(uid);
+  if (at.member == nullptr) return;
+  const Pod& pod = *at.member->pod;
+  const bool unknown = unseen && pod.bound() && !pod.terminal() && !pod.deleting;
+  if (pod.phase == cluster::PodPhase::kSucceeded || (unknown && !at.member->evicting)) {
+    at.gang->past.Ended(pod.role);
+  }
 }
 
 // The pod's record may be gone already.

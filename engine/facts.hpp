@@ -19,6 +19,8 @@ struct NodeRemoved {
 };
 struct PodRemoved {
   cluster::PodUid uid;
+  // It is missing from a list: that it ended was not seen, nor how.
+  bool unseen = false;
 };
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;

@@ -15,6 +15,7 @@
 #include "cluster/pod.hpp"
 #include "engine/actions.hpp"
 #include "engine/gang_view.hpp"
+#include "engine/past.hpp"
 
 namespace muster::engine {
 
@@ -33,6 +34,8 @@ struct Member {
   // Its record, always of now (see ClusterState::FindPod). Members are looked at thousands of times
   // while a large gang starts.
   const cluster::Pod* pod = nullptr;
+  // Muster's to place and to evict; false: another scheduler's, it only counts.
+  bool ours = true;
 
   // The plan. Truth for the reservation of this pod in ClusterState: both exist or neither.
   std::optional<cluster::Placement> plan;
@@ -64,10 +67,12 @@ struct Member {
   bool may_be_bound() const { return doing == Doing::kBind || unsure; }
 };
 
-// Place in the queue: priority, then who was planned before (by an earlier leader, say), then age,
-// then id. `negated_priority` so that smaller goes first.
+// Place in the queue: priority, then who has not just held room in vain, then who was planned
+// before (by an earlier leader, say), then age, then id. `negated_priority` so that smaller goes
+// first.
 struct OrderKey {
   int64_t negated_priority = 0;
+  bool expired = false;  // its last reservation did
   bool fresh = false;  // no member is nominated
   int64_t created = 0;
   GangId id;
@@ -77,18 +82,22 @@ struct OrderKey {
 // Required pods by interned PodSpec id and count: gangs of equal shape fit or fail together.
 using Shape = std::vector<std::pair<uint64_t, int64_t>>;
 
-// How many members are what. `pending`: live, not bound, free of other controllers' gates.
+// How many members are what. `pending`: Muster's, live, not bound, free of other controllers'
+// gates.
 struct Tally {
   int64_t bound = 0;
+  int64_t ours = 0;            // of these, Muster's
+  int64_t others_pending = 0;  // not bound, and another scheduler's to place
+  int64_t mine = 0;            // Muster's, whatever became of them
   int64_t succeeded = 0;
   int64_t failed = 0;
   int64_t pending = 0;
   int64_t gated_by_others = 0;
   int64_t planned = 0;     // pending ones with a plan
-  int64_t leaving = 0;     // bound and being deleted or evicted
+  int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
-  int64_t staying = 0;     // bound, and nobody's victim
-  int64_t present() const { return bound + pending + gated_by_others; }
+  int64_t staying = 0;     // bound, Muster's and nobody's victim
+  int64_t present() const { return bound + pending + gated_by_others + others_pending; }
 };
 
 // Who counts as there when it is asked what a gang still lacks. Each also counts all before it.
@@ -115,7 +124,9 @@ struct Gang {
   GangState state = GangState::kForming;
   Reason reason;
   Tally tally;
-  int64_t min_member = 1;  // of the PodGroup, 1 for a gang of one
+  int64_t min_member = 1;       // of the PodGroup, 1 for a gang of one
+  cluster::Headcount minimum;   // what its live and its succeeded members must come to now
+  Past past;
   std::string group_uid;   // of the PodGroup (or pod) that `state` belongs to
   uint64_t version = 0;    // changes whenever anything a plan depends on changes
 
@@ -124,14 +135,13 @@ struct Gang {
   bool check_plan = false;     // a node of the plan changed
   bool repairing = false;      // it stayed partial: its bound members are being evicted
   std::string obstacle;        // why one of them was not, and so none
-  bool unsatisfiable = false;  // judged so at `judged_layout`
   bool judged = false;         // ever; a follower judges nothing
   bool tried = false;          // a plan was attempted since it became complete
-  bool started = false;        // min_member were bound at some time
+  bool expired = false;        // its last reservation did: others go first
 
   int64_t attempts = 0;                    // failed starts in a row
+  int64_t plans = 0;                       // made for it, as long as it is known
   std::optional<cluster::Time> queued_at;  // complete since
-  std::optional<cluster::Time> started_at;
   cluster::Time planned_at;               // the present plan
   std::optional<cluster::Time> deadline;  // of the present plan
   std::optional<cluster::Time> backoff_until;
@@ -153,6 +163,7 @@ struct Gang {
   ReasonCode published_reason = ReasonCode::kNone;
   std::pair<int64_t, int64_t> published_done{
       -1, -1};               // members that are bound or ended; of these, succeeded
+  cluster::GangRecord published_record;
   cluster::Time changed_at;  // when state or reason changed last
 };
 

@@ -52,6 +52,7 @@ struct MemberView {
   cluster::PodUid uid;
   std::string role;
   cluster::PodPhase phase = cluster::PodPhase::kPending;
+  bool ours = true;  // Muster's to place and to evict; false: another scheduler's
   bool gated = false;
   bool required = false;                // part of the all-or-nothing set of the present plan
   std::string planned_node;             // empty: not planned
@@ -73,6 +74,7 @@ struct GangView {
   std::optional<cluster::Time> started_at;  // min_member bound since; engine time
   std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
   int64_t attempts = 0;                     // failed starts in a row
+  int64_t plans = 0;                        // made for it, as long as it is known
   std::vector<MemberView> members;          // ordered by name
 };
 

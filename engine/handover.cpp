@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -17,7 +18,8 @@ bool AllMayBeEvicted(const Gang& gang, Time now) {
   return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const Member& member = entry.second;
     const Pod& pod = *member.pod;
-    const bool goes = pod.bound() && !pod.terminal() && !pod.deleting && !member.evicting;
+    const bool goes =
+        member.ours && pod.bound() && !pod.terminal() && !pod.deleting && !member.evicting;
     return goes && (member.doing != Doing::kNothing || member.not_before > now);
   });
 }
@@ -33,7 +35,8 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
     const Pod& pod = *member.pod;
     if (pod.terminal() || pod.deleting) continue;
     if (pod.bound()) {
-      if (member.evicting || !(gang.repairing ? repairs : member.must_go)) continue;
+      if (!member.ours || member.evicting) continue;
+      if (!(gang.repairing ? repairs : member.must_go)) continue;
       Start(member, Doing::kEvict);
       const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
       const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
@@ -41,6 +44,10 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
           EvictPod{member.action, RefOf(member), Describe(why), sake.key});
     } else if (member.plan) {
       HandOverMember(gang, member, pod);
+    } else if (!member.ours) {
+      if (!pod.gated_by_muster()) continue;
+      Start(member, Doing::kRemoveGate);  // its own scheduler places it
+      progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
     } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried)) {
       AskNomination(member,
                     "");  // a nomination without a reservation would keep room free for nobody
@@ -103,7 +110,7 @@ void Scheduler::Core::Report(const Outcome& outcome, Time now) {
   if (at.member == nullptr) return;
   const Doing doing = std::exchange(at.member->doing, Doing::kNothing);
   // A copy, because the member goes too.
-  if (outcome.kind == OutcomeKind::kGone) return RemovePod(PodUid(at.member->uid));
+  if (outcome.kind == OutcomeKind::kGone) return RemovePod(PodUid(at.member->uid), false);
   if (doing == Doing::kBind) at.member->unsure = outcome.kind == OutcomeKind::kRetry;
   if (outcome.kind == OutcomeKind::kDone) {
     Done(*at.member, doing);
@@ -200,14 +207,38 @@ bool Warns(GangState state) {
 
 }  // namespace
 
+// Muster speaks of a gang that has a member of its own, that was given to it, or of which it has
+// spoken.
+bool Scheduler::Core::Speaks(const Gang& gang) const {
+  if (gang.tally.mine > 0 || gang.published_state) return true;
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  return group != nullptr && group->claimed;
+}
+
+cluster::GangRecord Scheduler::Core::RecordOf(const Gang& gang) {
+  if (gang.id.solo) return {};
+  cluster::GangRecord record =
+      gang.past.Record(Lacking(gang), gang.partial_since.value_or(Time(0)));
+  // Who ends well takes nothing from the others: not worth a write.
+  const cluster::GangRecord& known = gang.published_record;
+  const bool same = record.begun && known.begun && record.started == known.started &&
+                    record.lost == known.lost && record.lost == cluster::Headcount{} &&
+                    record.whole.members > 0;
+  return same ? known : record;
+}
+
 std::optional<Time> Scheduler::Core::PublishAt(const Gang& gang) const {
+  if (!Speaks(gang)) return std::nullopt;
   const bool counts = gang.state == GangState::kRunning || gang.state == GangState::kFinished;
   const int64_t done = gang.tally.bound + gang.tally.succeeded + gang.tally.failed;
+  const bool same_record = RecordOf(gang) == gang.published_record;
   const bool same =
-      gang.published_state == gang.state && gang.published_reason == gang.reason.code &&
+      same_record && gang.published_state == gang.state &&
+      gang.published_reason == gang.reason.code &&
       (!counts || gang.id.solo || gang.published_done == std::pair(done, gang.tally.succeeded));
   if (same) return std::nullopt;
-  const bool at_once = Lasting(gang.state) && gang.published_state != gang.state;
+  const bool at_once =
+      Lasting(gang.state) && (gang.published_state != gang.state || !same_record);
   return at_once ? gang.changed_at : gang.changed_at + kPublishAfter;
 }
 
@@ -216,6 +247,7 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
   if (!due || *due > now) return;
   const bool state_changed =
       gang.published_state != gang.state || gang.published_reason != gang.reason.code;
+  gang.published_record = RecordOf(gang);
   gang.published_state = gang.state;
   gang.published_reason = gang.reason.code;
   gang.published_done = {gang.tally.bound + gang.tally.succeeded + gang.tally.failed,
@@ -227,7 +259,7 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
     progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
                                              ToString(gang.state), ToString(gang.reason.code),
                                              message, gang.tally.bound, gang.tally.succeeded,
-                                             gang.tally.failed});
+                                             gang.tally.failed, gang.published_record});
   }
   const bool tell =
       gang.id.solo ? Warns(gang.state) : Warns(gang.state) || gang.state == GangState::kRunning;

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -61,6 +63,8 @@ void Scheduler::Core::Recount(Gang& gang) {
   Tally tally;
   for (auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
+    member.ours = Claimed(pod);
+    tally.mine += member.ours ? 1 : 0;
     tally.making_way += member.makes_way_for ? 1 : 0;
     if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
     if (pod.phase == cluster::PodPhase::kSucceeded) {
@@ -68,12 +72,16 @@ void Scheduler::Core::Recount(Gang& gang) {
     } else if (pod.terminal()) {
       ++tally.failed;
     } else if (pod.deleting || member.evicting) {
-      tally.leaving += pod.bound() ? 1 : 0;
+      tally.leaving += pod.bound() && member.ours ? 1 : 0;
     } else if (pod.bound()) {
       ++tally.bound;
-      tally.staying += member.makes_way_for ? 0 : 1;
+      tally.ours += member.ours ? 1 : 0;
+      tally.staying += member.ours && !member.makes_way_for ? 1 : 0;
+      gang.past.Joined(pod.owner_uid);
     } else if (pod.gated_by_others()) {
       ++tally.gated_by_others;
+    } else if (!member.ours) {
+      ++tally.others_pending;
     } else {
       ++tally.pending;
       tally.planned += member.plan ? 1 : 0;
@@ -84,6 +92,34 @@ void Scheduler::Core::Recount(Gang& gang) {
     return !entry.second.plan || entry.second.nominated;
   });
   gang.all_nominated = tally.planned > 0 && (gang.all_nominated || all);
+}
+
+// What the gang wants, given what it has been.
+void Scheduler::Core::Remember(Gang& gang, const PodGroup* group) {
+  const cluster::Headcount declared = DeclaredMinimum(group);
+  if (!gang.past.adopted()) AdoptRecord(gang, group);
+  if (gang.tally.bound + gang.tally.leaving + gang.tally.succeeded == 0) {
+    gang.past.Stop();
+    std::set<std::string> owners;
+    for (const auto& [uid, member] : gang.members) {
+      if (!member.pod->terminal()) owners.insert(member.pod->owner_uid);
+    }
+    if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
+  }
+  gang.minimum = gang.past.Wanted(declared);
+}
+
+void Scheduler::Core::AdoptRecord(Gang& gang, const PodGroup* group) {
+  if (gang.id.solo || group == nullptr) return;
+  cluster::GangRecord record = group->record;
+  for (const auto& [uid, member] : gang.members) {
+    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
+  }
+  gang.past.Adopt(record, CountMembers(gang, true, Stays));
+  gang.published_record = record;
+  if (gang.past.begun() && record.lost != cluster::Headcount{}) {
+    gang.partial_since = record.lost_since;
+  }
 }
 
 void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
@@ -101,33 +137,6 @@ void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
   member.unsure = false;
 }
 
-// How many pods the gang still lacks, role by role and in total.
-int64_t Scheduler::Core::Need(const Gang& gang, Counting counting) const {
-  const Tally& tally = gang.tally;
-  int64_t have = tally.bound + tally.succeeded;
-  if (counting == Counting::kPlanned) have += tally.planned;
-  if (counting >= Counting::kReady) have += tally.pending;
-  if (counting == Counting::kPresent) have += tally.gated_by_others;
-  int64_t need = std::max<int64_t>(0, gang.min_member - have);
-  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  if (group == nullptr || group->roles.empty()) return need;
-  int64_t of_roles = 0;
-  for (const cluster::RoleMinimum& role : group->roles) {
-    int64_t have_role = 0;
-    for (const auto& [uid, member] : gang.members) {
-      const Pod& pod = *member.pod;
-      if (pod.role != role.name) continue;
-      const bool stays = !pod.terminal() && !pod.deleting && !member.evicting;
-      const bool counts = pod.bound() || counting == Counting::kPresent ||
-                          (counting == Counting::kReady && !pod.gated_by_others()) ||
-                          (counting == Counting::kPlanned && member.plan);
-      have_role += pod.phase == cluster::PodPhase::kSucceeded || (stays && counts) ? 1 : 0;
-    }
-    of_roles += std::max<int64_t>(0, role.min_member - have_role);
-  }
-  return std::max(need, of_roles);
-}
-
 Reason Scheduler::Core::Defect(const Gang& gang) const {
   if (const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key)) {
     const auto invalid = [&](std::string what) {
@@ -139,8 +148,10 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
                      std::to_string(options_.max_members));
     }
     int64_t of_roles = 0;
+    std::set<std::string> names;
     for (const cluster::RoleMinimum& role : group->roles) {
       if (role.min_member < 0) return invalid("role " + role.name + " has a negative minimum");
+      if (!names.insert(role.name).second) return invalid("two roles are named " + role.name);
       of_roles = cluster::SaturatingAdd(of_roles, role.min_member);
     }
     if (of_roles > group->min_member) {
@@ -176,62 +187,65 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   gang.min_member = group != nullptr ? group->min_member : 1;
   Recount(gang);
+  Remember(gang, group);
   ExpireHeld(gang, now);
-  if (gang.tally.bound + gang.tally.leaving == 0) StopRepair(gang);
+  if (gang.tally.ours + gang.tally.leaving == 0) StopRepair(gang);
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
   if (gang.may_preempt_from && *gang.may_preempt_from <= now) gang.may_preempt_from.reset();
   ExpireStays(gang, now);
   // All that are bound go: who was to join them does not.
-  if (gang.tally.bound > 0 && gang.tally.staying == 0 && gang.tally.planned > 0) {
-    Drop(gang, "muster: the gang is evicted for another one");
+  if (gang.tally.ours > 0 && gang.tally.staying == 0 && gang.tally.planned > 0) {
+    Drop(gang, "muster: the gang is evicted for another one", now);
     Recount(gang);
   }
   SetPending(gang, false);
   const bool waits =
-      gang.tally.bound == 0 && gang.tally.planned > 0 && Need(gang, Counting::kBound) > 0;
+      gang.tally.ours == 0 && gang.tally.planned > 0 && Need(gang, Counting::kBound) > 0;
   if (gang.victims && !waits) {
-    Drop(gang, "muster: nobody is evicted any more for this gang");
+    Drop(gang, "muster: nobody is evicted any more for this gang", now);
     Recount(gang);
   }
 
   if (const Reason defect = Defect(gang); defect.code != ReasonCode::kNone) {
-    Drop(gang, "muster: " + Describe(defect));
+    Drop(gang, "muster: " + Describe(defect), now);
     Recount(gang);
     gang.partial_since.reset();  // of what, nobody can say
     StopRepair(gang);
     return SetState(gang, GangState::kInvalid, defect);
   }
-  const bool ended = gang.tally.present() + gang.tally.leaving == 0;
-  if (ended && gang.tally.succeeded + gang.tally.failed > 0) {
+  const Tally& tally = gang.tally;
+  const bool over = gang.past.begun() && gang.minimum.members == 0;
+  if (tally.present() + tally.leaving == 0 && (tally.succeeded + tally.failed > 0 || over)) {
     gang.partial_since.reset();
     return SetState(gang, GangState::kFinished, {});
   }
-  if (!gang.id.solo && group == nullptr) {
-    // Pods that run keep running; nothing new is started without a PodGroup.
-    Drop(gang, "muster: the PodGroup is gone");
-    Recount(gang);
-    gang.partial_since.reset();
-    StopRepair(gang);
-    const bool runs = gang.tally.bound > 0;
-    return SetState(
-        gang, runs ? GangState::kRunning : GangState::kForming,
-        runs ? Reason{} : Because(ReasonCode::kPodGroupMissing, 0, 0, gang.id.key.ToString()));
-  }
+  if (!gang.id.solo && group == nullptr) return JudgeOrphan(gang, now);
   if (gang.check_plan) {
     // Members that are being bound are looked at again when their outcome is known.
     gang.check_plan = std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
       return entry.second.plan && entry.second.may_be_bound();
     });
     if (!PlanHolds(gang)) {
-      Drop(gang, "muster: a planned node changed, the gang is planned anew");
       gang.setback = Because(ReasonCode::kPlanBroken);
+      Drop(gang, "muster: a planned node changed, the gang is planned anew", now);
       Recount(gang);
     }
   }
   if (Need(gang, Counting::kBound) == 0) return JudgeStarted(gang, now);
-  if (gang.tally.bound > 0) return JudgePartial(gang, now);
+  if (gang.tally.ours > 0) return JudgePartial(gang, now);
   gang.partial_since.reset();
   JudgeUnbound(gang, now);
+}
+
+// Pods that run keep running; nothing new is started without a PodGroup.
+void Scheduler::Core::JudgeOrphan(Gang& gang, Time now) {
+  Drop(gang, "muster: the PodGroup is gone", now);
+  Recount(gang);
+  gang.partial_since.reset();
+  StopRepair(gang);
+  const bool runs = gang.tally.bound > 0;
+  SetState(gang, runs ? GangState::kRunning : GangState::kForming,
+           runs ? Reason{} : Because(ReasonCode::kPodGroupMissing, 0, 0, gang.id.key.ToString()));
 }
 
 // Every planned node still takes the pod that is planned there, and has room for it.
@@ -252,36 +266,51 @@ bool Scheduler::Core::PlanHolds(const Gang& gang) const {
 
 // min_member are bound (or have succeeded); members beyond it are elastic.
 void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
-  if (!gang.started) {
-    gang.started = true;
-    gang.started_at = now;
+  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  const cluster::Headcount declared = DeclaredMinimum(group);
+  if (!gang.past.runs_since()) {
     progress_.started.push_back({gang.id, gang.queued_at ? now - *gang.queued_at : Duration(0)});
   }
+  const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), Stays);
+  gang.past.Begin(declared, Lack(declared, have) == 0, now);
+  gang.minimum = gang.past.Wanted(declared);
   gang.partial_since.reset();
   StopRepair(gang);
   gang.attempts = 0;
+  gang.expired = false;
   gang.vain_preemptions = 0;
   gang.may_preempt_from.reset();
   gang.setback = {};
   gang.obstacle.clear();
-  gang.unsatisfiable = false;
   if (gang.tally.planned == 0) gang.deadline.reset();
   if (gang.deadline && *gang.deadline <= now) {  // elastic members that never came to Bind
-    Drop(gang, "muster: the reservation expired");
+    GiveBack(gang, "muster: the reservation expired");
     gang.backoff_until = now + options_.backoff_max;
     Recount(gang);
   }
   const bool wants_more =
-      gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.bound;
+      gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.ours;
   SetPending(gang, wants_more && !gang.backoff_until &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   SetState(gang, GangState::kRunning, {});
 }
 
-// Some members are bound, but fewer than min_member.
+// Since when the members that are bound wait for the others: since the first of them was, as the
+// API server has it, where the gang has never run.
+Time Scheduler::Core::PartialSince(const Gang& gang, Time now) {
+  Time since = now;
+  if (gang.past.begun()) return since;
+  for (const auto& [uid, member] : gang.members) {
+    const Time bound_at = member.pod->bound_at;
+    if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
+  }
+  return since;
+}
+
+// Some members are bound, but fewer than the gang wants.
 void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
-  if (!gang.partial_since) gang.partial_since = now;
+  if (!gang.partial_since) gang.partial_since = PartialSince(gang, now);
   if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
   if (RepairRefused(gang)) {
     StopRepair(gang);
@@ -294,48 +323,48 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
     return SetState(gang, GangState::kBackoff, gang.setback);
   }
   if (gang.deadline && *gang.deadline <= now && gang.tally.planned > 0) {
-    Drop(gang, "muster: the reservation expired");
+    GiveBack(gang, "muster: the reservation expired");
     Recount(gang);
   }
-  gang.barrier_open = gang.barrier_open || BarrierMet(gang);
+  // The rest is bound as its calls come: to wait for all of them keeps nothing whole any more.
+  gang.barrier_open = true;
   if (Need(gang, Counting::kPlanned) == 0)
     return SetState(gang, GangState::kBinding,
-                    Because(ReasonCode::kBinding, have, gang.min_member));
-  if (gang.tally.staying < gang.tally.bound) {  // victims who leave already hold nobody up
+                    Because(ReasonCode::kBinding, have, gang.minimum.members));
+  if (gang.tally.staying < gang.tally.ours) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  SetPending(gang, Need(gang, Counting::kReady) == 0 &&
+  SetPending(gang, Need(gang, Counting::kReady) == 0 && !gang.backoff_until &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
   SetState(
       gang, GangState::kDegraded,
-      keep ? gang.reason : Because(ReasonCode::kMembersLost, have, gang.min_member, gang.obstacle));
+      keep ? gang.reason
+           : Because(ReasonCode::kMembersLost, have, gang.minimum.members, gang.obstacle));
 }
 
 // Nothing is bound: the gang starts as a whole or not at all.
 void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
   if (gang.tally.planned > 0 && Need(gang, Counting::kPlanned) > 0) {
-    Drop(gang, "muster: members of the gang are gone");
+    Drop(gang, "muster: members of the gang are gone", now);
     Recount(gang);
   }
   if (gang.victims) return JudgePreempting(gang, now);
   if (gang.tally.planned > 0) return JudgeReserved(gang, now);
   gang.barrier_open = false;
-  if (gang.tally.succeeded == 0) {  // it starts once more
-    gang.started = false;
-    gang.started_at.reset();
-  }
   if (const int64_t lacks = Need(gang, Counting::kReady); lacks > 0) {
     gang.queued_at.reset();
     gang.tried = false;
-    const int64_t here = gang.tally.pending + gang.tally.succeeded;
-    const bool gated = Need(gang, Counting::kPresent) == 0;
+    const int64_t here = gang.tally.pending + gang.tally.succeeded + gang.tally.bound;
+    ReasonCode code = ReasonCode::kWaitingForMembers;
+    if (Need(gang, Counting::kPresent) == 0) {
+      code = gang.tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers
+                                            : ReasonCode::kPlacedByOthers;
+    }
     if (gang.repairing) return SetState(gang, GangState::kBackoff, gang.setback);
     if (gang.tally.making_way > 0) return SetState(gang, GangState::kForming, PreemptedBy(gang));
-    return SetState(gang, GangState::kForming,
-                    Because(gated ? ReasonCode::kGatedByOthers : ReasonCode::kWaitingForMembers,
-                            here, here + lacks));
+    return SetState(gang, GangState::kForming, Because(code, here, here + lacks));
   }
   StopRepair(gang);  // the old ones may still be leaving: a dead node keeps them for ever
   if (Reason bar = NamespaceBar(gang.id.key.ns); bar.code != ReasonCode::kNone) {
@@ -354,7 +383,8 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
 
 // Nothing bound yet and a whole plan: on the way from nomination to the barrier.
 void Scheduler::Core::JudgeReserved(Gang& gang, Time now) {
-  int64_t arrived = gang.tally.succeeded;
+  int64_t arrived = 0;
+  const int64_t there = gang.tally.succeeded + gang.tally.bound;
   int64_t nominated = 0;
   int64_t released = 0;
   int64_t binding = 0;
@@ -372,41 +402,19 @@ void Scheduler::Core::JudgeReserved(Gang& gang, Time now) {
     return Fail(gang, gang.setback, now);
   }
   if (gang.deadline && *gang.deadline <= now && binding == 0) {
-    return Fail(gang, Because(ReasonCode::kReservationExpired, arrived, gang.min_member), now);
+    return Expire(gang, arrived + there, now);
   }
+  const int64_t need = gang.minimum.members;
   if (gang.barrier_open) {
-    return SetState(gang, GangState::kBinding, Because(ReasonCode::kBinding, 0, gang.min_member));
+    return SetState(gang, GangState::kBinding, Because(ReasonCode::kBinding, there, need));
   }
-  Reason reason = Because(ReasonCode::kWaitingForBind, arrived, gang.min_member);
+  Reason reason = Because(ReasonCode::kWaitingForBind, arrived + there, need);
   if (!gang.all_nominated) {
     reason = Because(ReasonCode::kNominating, nominated, gang.tally.planned);
   } else if (released < gang.tally.planned) {
     reason = Because(ReasonCode::kReleasing, released, gang.tally.planned);
   }
   SetState(gang, GangState::kReserved, reason);
-}
-
-// The barrier opens when the members at Bind, bound or succeeded satisfy the gang's minimum, every
-// role's included.
-bool Scheduler::Core::BarrierMet(const Gang& gang) const {
-  std::map<std::string, int64_t> here;
-  int64_t total = 0;
-  for (const auto& [uid, member] : gang.members) {
-    const Pod& pod = *member.pod;
-    const bool gone = pod.deleting || member.evicting || pod.phase == cluster::PodPhase::kFailed;
-    const bool arrived = !member.held.empty() || member.may_be_bound() || pod.bound() ||
-                         pod.phase == cluster::PodPhase::kSucceeded;
-    if (gone || !arrived) continue;
-    ++total;
-    if (!pod.role.empty()) ++here[pod.role];
-  }
-  if (total < gang.min_member) return false;
-  const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  if (group == nullptr) return true;
-  return std::all_of(group->roles.begin(), group->roles.end(),
-                     [&](const cluster::RoleMinimum& role) {
-                       return role.min_member <= 0 || here[role.name] >= role.min_member;
-                     });
 }
 
 void Scheduler::Core::SetState(Gang& gang, GangState state, Reason reason) {

@@ -43,6 +43,8 @@ struct Options {
   bool strict_order = false;
   // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds goes first.
   cluster::Duration reservation_timeout = cluster::Seconds(120);
+  // The longest scheduleTimeoutSeconds that is granted.
+  cluster::Duration max_reservation_timeout = cluster::Seconds(600);
   // A held Bind call is answered after this at the latest: 0.8 × the extender's httpTimeout.
   cluster::Duration bind_hold_timeout = cluster::Seconds(48);
   // A gang may be partially bound for this long, then its bound members are evicted or held

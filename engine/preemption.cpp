@@ -5,6 +5,7 @@
 
 #include "cluster/transaction.hpp"
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -38,10 +39,6 @@ bool Leaves(const Member& member) { return member.pod->deleting || member.evicti
 
 bool Holds(const Member& member) { return member.pod->bound() && !member.pod->terminal(); }
 
-bool Stays(const Member& member) {
-  return member.pod->phase == cluster::PodPhase::kSucceeded || (Holds(member) && !Leaves(member));
-}
-
 // Bound or not, it may not be taken apart now.
 bool Busy(const Gang& gang) {
   if (gang.repairing) return true;
@@ -53,57 +50,10 @@ bool Busy(const Gang& gang) {
 
 }  // namespace
 
-// True when these members alone are enough, every role's minimum included.
-bool Scheduler::Core::MeetsMinimum(const Gang& gang,
-                                   const std::function<bool(const Member&)>& counts) const {
-  std::map<std::string, int64_t> here;
-  int64_t total = 0;
-  for (const auto& [uid, member] : gang.members) {
-    if (!counts(member)) continue;
-    ++total;
-    ++here[member.pod->role];
-  }
-  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  if (group == nullptr || Defect(gang).code != ReasonCode::kNone) return false;
-  return total >= gang.min_member && std::all_of(group->roles.begin(), group->roles.end(),
-                                                 [&](const cluster::RoleMinimum& role) {
-                                                   return role.min_member <= 0 ||
-                                                          here[role.name] >= role.min_member;
-                                                 });
-}
-
-// Takes from `bound` the members without which the gang keeps its minimum, every role's included:
-// youngest first, then by name. None where the minimum is not known, or not met anyway.
-std::vector<const Member*> Scheduler::Core::TakeSurplus(const Gang& gang,
-                                                        std::vector<const Member*>& bound) const {
-  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  if (group == nullptr || Defect(gang).code != ReasonCode::kNone) return {};
-  std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
-    return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);
-  });
-  int64_t spare = -gang.min_member;
-  std::map<std::string, int64_t> spare_of;
-  for (const cluster::RoleMinimum& role : group->roles) spare_of[role.name] = -role.min_member;
-  for (const auto& [uid, member] : gang.members) {
-    if (!Stays(member)) continue;
-    ++spare;
-    if (const auto role = spare_of.find(member.pod->role); role != spare_of.end()) ++role->second;
-  }
-  const bool lacks = std::any_of(spare_of.begin(), spare_of.end(),
-                                 [](const auto& role) { return role.second < 0; });
-  if (lacks) return {};
-  std::vector<const Member*> surplus;
-  std::vector<const Member*> needed;
-  for (const Member* member : bound) {
-    const auto role = spare_of.find(member->pod->role);
-    const bool may = spare > 0 && (role == spare_of.end() || role->second > 0);
-    (may ? surplus : needed).push_back(member);
-    if (!may) continue;
-    --spare;
-    if (role != spare_of.end()) --role->second;
-  }
-  bound = std::move(needed);
-  return surplus;
+// The minimum means something: there is a PodGroup, and it makes sense.
+bool Scheduler::Core::MinimumKnown(const Gang& gang) const {
+  const bool has = !gang.id.solo && state_.FindPodGroup(gang.id.key) != nullptr;
+  return has && Defect(gang).code == ReasonCode::kNone;
 }
 
 // Nobody is evicted for a gang that has a member with preemptionPolicy Never.
@@ -152,7 +102,7 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
   for (auto next = holding_.begin(); next != holding_.end() && next->first < priority; ++next) {
     for (const GangId& id : next->second) {
       const Gang& other = gangs_.at(id);
-      const int64_t start = -other.started_at.value_or(Time(0)).milliseconds();
+      const int64_t start = -other.past.runs_since().value_or(Time(0)).milliseconds();
       bool whole = !Busy(other);
       std::vector<const Member*> bound;
       for (const auto& [uid, member] : other.members) {
@@ -166,7 +116,8 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
         }
       }
       if (!whole || leaving_only || bound.empty()) continue;
-      const std::vector<const Member*> surplus = TakeSurplus(other, bound);
+      std::vector<const Member*> surplus;
+      if (MinimumKnown(other)) surplus = TakeSurplus(other, bound);
       int64_t step = 0;
       for (const Member* member : surplus)
         losses.push_back({true, next->first, start, id, step++, {member}});
@@ -217,7 +168,8 @@ bool Scheduler::Core::MayGo(const std::set<PodUid>& victims, const GangId& preem
     const bool lesser = std::all_of(gang.members.begin(), gang.members.end(), [&](auto& entry) {
       return !Holds(entry.second) || entry.second.pod->spec->priority < priority;
     });
-    return lesser && (none_left || MeetsMinimum(gang, stays));
+    return lesser && (none_left || (MinimumKnown(gang) &&
+                                    Lack(gang.minimum, CountMembers(gang, true, stays)) == 0));
   });
 }
 
@@ -319,7 +271,7 @@ void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
   }
   const bool wanted = victims.asked ? !victims.lost : StillWanted(gang);
   if (!wanted) {
-    Drop(gang, "muster: who was to make way for the gang does not, it is planned anew");
+    Drop(gang, "muster: who was to make way for the gang does not, it is planned anew", now);
     Recount(gang);
     return JudgeUnbound(gang, now);
   }
@@ -461,7 +413,7 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
 }
 
 void Scheduler::Core::WakeMightier() {
-  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, false, INT64_MIN, {}});
+  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, false, false, INT64_MIN, {}});
   mightier_than_.reset();
   if (end == pending_.begin()) return;
   failed_shapes_.clear();

@@ -24,14 +24,14 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   bool fresh = true;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.terminal()) continue;
+    if (pod.terminal() || !member.ours) continue;
     priority =
         std::min(priority, pod.spec->priority);  // a gang is as urgent as its least urgent member
     created = std::min(created, pod.created.milliseconds());
     fresh = fresh && (pod.bound() || pod.nominated_node.empty());
   }
   if (!gang.id.solo) created = state_.FindPodGroup(gang.id.key)->created.milliseconds();
-  gang.pending = OrderKey{-int64_t{priority}, fresh, created, gang.id};
+  gang.pending = OrderKey{-int64_t{priority}, gang.expired, fresh, created, gang.id};
   pending_.emplace(*gang.pending, &gang);
   untried_.insert(*gang.pending);
 }

@@ -14,12 +14,14 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 31> kNames = {{
+constexpr std::array<Names, 32> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
+    {ReasonCode::kPlacedByOthers, "PlacedByOthers",
+     "members are another scheduler's to place, and it has not placed them", "pods are here"},
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
     {ReasonCode::kStalePicture, "StalePicture",
      "nothing is planned while the API server is silent about a resource", ""},

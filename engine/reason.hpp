@@ -15,6 +15,8 @@ enum class ReasonCode {
   kPodGroupMissing,    // pods name a PodGroup that does not exist
   kWaitingForMembers,  // have < need pods exist
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
+  kPlacedByOthers,     // have < need pods are Muster's to place or bound: another scheduler places
+                       // the others
   // Queued, Degraded
   kNotTried,       // complete, its turn has not come yet
   kStalePicture,   // the API server has said nothing on the resources in `detail` for too long

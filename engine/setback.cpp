@@ -5,6 +5,17 @@
 
 namespace muster::engine {
 
+namespace {
+
+// A plan that is dropped sooner than this without a member bound counts as a failed start, whatever
+// the cause: whatever makes and drops plans in turn does it ever more slowly.
+constexpr cluster::Duration kPlanLasts = cluster::Seconds(5);
+// A gang whose reservations expire waits as long as it held them, then twice as long and so on, but
+// not longer than this unless it held them longer: it holds at most half of the time.
+constexpr cluster::Duration kLongestPause = cluster::Seconds(3'600);
+
+}  // namespace
+
 using cluster::Duration;
 using cluster::Pod;
 using cluster::Time;
@@ -20,11 +31,13 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
   if (!gang.repairing) {
     gang.repairing = true;
     ++gang.attempts;
-    gang.setback = Because(ReasonCode::kRepairing, gang.tally.bound, gang.min_member);
+    gang.setback =
+        Because(ReasonCode::kRepairing, gang.tally.bound + gang.tally.succeeded,
+                gang.minimum.members);
     gang.backoff_until = now + BackoffAfter(gang.attempts);
     gang.obstacle.clear();
   }
-  Drop(gang, "muster: the gang was partially bound for too long");
+  GiveBack(gang, "muster: the gang was partially bound for too long");
   Recount(gang);
 }
 
@@ -36,10 +49,6 @@ bool Scheduler::Core::RepairRefused(const Gang& gang) {
 }
 
 void Scheduler::Core::StopRepair(Gang& gang) {
-  if (gang.repairing && gang.tally.bound == 0) {
-    gang.started = false;
-    gang.started_at.reset();
-  }
   if (gang.repairing) gang.held_by = 0;  // while it lasted none of them could be a victim
   gang.repairing = false;
 }
@@ -52,10 +61,8 @@ void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {
   if (!expired) return;
   int64_t arrived = 0;
   for (const auto& [uid, member] : gang.members) arrived += member.held.empty() ? 0 : 1;
-  const bool started = gang.barrier_open || gang.tally.bound > 0;
-  if (!started) {
-    return Fail(gang, Because(ReasonCode::kReservationExpired, arrived, gang.min_member), now);
-  }
+  const bool started = gang.barrier_open || gang.tally.ours > 0;
+  if (!started) return Expire(gang, arrived + gang.tally.bound + gang.tally.succeeded, now);
   // The binding may still come true: the reservation stays, and the next Bind call is answered from
   // what is known.
   for (auto& [uid, member] : gang.members) {
@@ -66,10 +73,23 @@ void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {
   }
 }
 
-void Scheduler::Core::Drop(Gang& gang, const std::string& why) {
+void Scheduler::Core::Drop(Gang& gang, const std::string& why, Time now) {
+  const bool wasted = gang.tally.planned > 0 && gang.planned_at + kPlanLasts > now;
+  GiveBack(gang, why);
+  if (!wasted) return;
+  if (gang.tally.ours > 0) {  // not a start; what is bound waits for the rest
+    gang.backoff_until = now + options_.retry_interval;
+    return;
+  }
+  ++gang.attempts;
+  gang.backoff_until = now + BackoffAfter(gang.attempts);
+  if (gang.setback.code == ReasonCode::kNone) gang.setback = Because(ReasonCode::kPlanBroken);
+}
+
+void Scheduler::Core::GiveBack(Gang& gang, const std::string& why) {
   SpareVictims(gang);
   for (auto& [uid, member] : gang.members) DropMember(gang, member, why);
-  if (gang.tally.bound == 0) gang.barrier_open = false;
+  if (gang.tally.ours == 0) gang.barrier_open = false;
   gang.all_nominated = false;
   gang.tried = false;
   gang.deadline.reset();
@@ -88,6 +108,23 @@ void Scheduler::Core::DropMember(Gang& gang, Member& member, const std::string& 
   gang.version = next_version_++;
 }
 
+// Names a member that never came: its scheduler may never ask.
+void Scheduler::Core::Expire(Gang& gang, int64_t arrived, Time now) {
+  Reason reason = Because(ReasonCode::kReservationExpired, arrived, gang.minimum.members);
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.plan || member.bind_seen || !reason.detail.empty()) continue;
+    if (!gang.all_nominated || member.pod->gated_by_muster()) continue;  // nobody was to ask yet
+    reason.detail = "kube-scheduler has not asked to bind " + member.key.name;
+  }
+  const Duration held = now - gang.planned_at;
+  Fail(gang, std::move(reason), now);
+  gang.expired = true;
+  Duration pause = held;
+  for (int64_t i = 1; i < gang.attempts && pause < kLongestPause; ++i) pause = pause * 2;
+  pause = std::min(pause, std::max(held, kLongestPause));
+  gang.backoff_until = std::max(*gang.backoff_until, now + pause);
+}
+
 void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
   // Members that were released and never came to Bind while kube-scheduler was at work: it found
   // their node unfit without asking us.
@@ -99,7 +136,7 @@ void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
     }
   }
   ++gang.attempts;
-  Drop(gang, "muster: " + Describe(setback));
+  GiveBack(gang, "muster: " + Describe(setback));
   gang.setback = std::move(setback);
   gang.backoff_until = now + BackoffAfter(gang.attempts);
   Recount(gang);

@@ -18,7 +18,8 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   view.succeeded = gang.tally.succeeded;
   view.failed = gang.tally.failed;
   view.queued_at = gang.queued_at;
-  view.started_at = gang.started_at;
+  view.started_at = gang.past.runs_since();
+  view.plans = gang.plans;
   view.attempts = gang.attempts;
   view.deadline = gang.state == GangState::kBackoff ? gang.backoff_until : gang.deadline;
   if (gang.partial_since) view.deadline = *gang.partial_since + options_.partial_timeout;
@@ -30,6 +31,7 @@ GangView Scheduler::Core::View(const Gang& gang) const {
     one.pod = member.key;
     one.uid = uid;
     one.role = pod.role;
+    one.ours = member.ours;
     one.phase = pod.phase;
     one.gated = !pod.gates.empty();
     one.required = member.required;

@@ -5,6 +5,7 @@
 #include "cluster/check.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
+#include "kube/gang_record.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/timestamp.hpp"
@@ -97,7 +98,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
   const bool mirror = pod.daemon && pod.owner_uid.empty();
   if (!annotated && !mirror && !pod.bound_by_muster && pod.bound_gpus.empty() &&
-      pod.defect.empty() && pod.declared_min_member == 0) {
+      pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -114,6 +115,9 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   }
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
+  if (pod.gang_record) {
+    json.Key(cluster::kGangRecordAnnotation).Text(FormatGangRecord(*pod.gang_record));
+  }
   if (!pod.bound_gpus.empty()) {
     std::string indices;
     for (const cluster::GpuIndex index : pod.bound_gpus) {
@@ -263,6 +267,12 @@ void AppendPod(std::string& out, const Pod& pod) {
   AppendSpec(json, pod);
   json.Key("status").BeginObject().Key("phase").Text(TextOf(pod.phase));
   if (!pod.nominated_node.empty()) json.Key("nominatedNodeName").Text(pod.nominated_node);
+  if (pod.bound() && pod.bound_at > cluster::Time(0)) {
+    json.Key("conditions").BeginArray().BeginObject().Key("type").Text("PodScheduled");
+    json.Key("status").Text("True");
+    json.Key("lastTransitionTime").Text(FormatTimestamp(pod.bound_at));
+    json.EndObject().EndArray();
+  }
   json.EndObject().EndObject();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kube/gang_record.hpp"
 #include "kube/gang_status.hpp"
 #include "kube/refusal.hpp"
 
@@ -80,6 +81,8 @@ Time GangStatusWriter::Step(const Clocks& now) {
   return due_.empty() ? Time::Never() : due_.begin()->first;
 }
 
+// The record after the status: it names no version, so it goes through also when the status was
+// given up.
 GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Clocks& now) {
   const std::optional<ServedPodGroups> as = ports_.find(entry.gang.uid);
   if (!as) return {Turn::kGaveUp, {}};
@@ -89,8 +92,30 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Cloc
   get.path = PodGroupPath(*as, entry.gang.key);
   const Result<ApiReply> object = ports_.api.Call(get);
   if (!object.ok() || !object->ok()) return After(object, entry.gang, entry.failures);
+  const Outcome status = WriteStatus(entry, *as, object->body, now);
+  const bool goes_on = status.turn == Turn::kWritten || status.turn == Turn::kUnchanged ||
+                       status.turn == Turn::kMessage || status.turn == Turn::kGaveUp;
+  if (!goes_on) return status;
+  Result<std::optional<ApiRequest>> record = PlanGangRecord(entry.gang, *as, object->body);
+  if (!record.ok() || !record->has_value()) return status;
+  const Outcome outcome = Send(**record, entry);
+  if (outcome.turn != Turn::kWritten) return outcome;
+  return status.turn == Turn::kUnchanged ? outcome : status;
+}
+
+GangStatusWriter::Outcome GangStatusWriter::Send(ApiRequest request, const Entry& entry) {
+  if (!ports_.may_write()) return {Turn::kNotLeader, {}};
+  request.lane = Lane::kReport;
+  request.timeout = kTimeout;
+  return After(ports_.api.Call(request), entry.gang, entry.failures);
+}
+
+GangStatusWriter::Outcome GangStatusWriter::WriteStatus(const Entry& entry,
+                                                        const ServedPodGroups& as,
+                                                        std::string_view object,
+                                                        const Clocks& now) {
   const Result<std::optional<StatusPatch>> plan =
-      PlanGangStatus(entry.gang, *as, object->body, now.wall);
+      PlanGangStatus(entry.gang, as, object, now.wall);
   if (!plan.ok()) {
     if (plan.error().code != Code::kNotFound) {
       ports_.warn("the status of PodGroup " + entry.gang.key.ToString() +
@@ -102,15 +127,10 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Entry& entry, const Cloc
   const StatusPatch& patch = **plan;
   const Duration wait = entry.written + kBetweenMessages - now.steady;
   if (patch.only_message && wait > Duration(0)) return {Turn::kMessage, wait};
-  if (!ports_.may_write()) return {Turn::kNotLeader, {}};
-  ApiRequest write;
-  write.method = Method::kPatch;
-  write.lane = Lane::kReport;
-  write.path = patch.path;
+  ApiRequest write{.method = Method::kPatch, .path = patch.path};
   write.body = patch.body;
   write.content_type = patch.content_type;
-  write.timeout = kTimeout;
-  return After(ports_.api.Call(write), entry.gang, entry.failures);
+  return Send(std::move(write), entry);
 }
 
 GangStatusWriter::Outcome GangStatusWriter::After(const Result<ApiReply>& answer,

@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cluster/ids.hpp"
@@ -79,6 +80,9 @@ class GangStatusWriter {
   };
 
   Outcome Write(const Entry& entry, const Clocks& now);
+  Outcome WriteStatus(const Entry& entry, const ServedPodGroups& as, std::string_view object,
+                      const Clocks& now);
+  Outcome Send(ApiRequest request, const Entry& entry);
   Outcome After(const cluster::Result<ApiReply>& answer, const engine::PatchGang& gang,
                 int failures);
   void Settle(const cluster::PodGroupUid& uid, const Entry& tried, const Outcome& outcome,

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "kube/decode.hpp"
+#include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_constraints.hpp"
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::kube {
 
@@ -87,6 +89,26 @@ void ReadOwner(const JsonView& metadata, const JsonView& annotations, Pod& recor
     record.daemon = owner.Get("kind").Text() == "DaemonSet";
   });
   if (annotations.Get("kubernetes.io/config.mirror").present()) record.daemon = true;
+}
+
+// When the API server bound it: the Binding itself sets the condition PodScheduled.
+cluster::Time ReadBoundAt(const JsonView& status) {
+  cluster::Time bound_at;
+  const JsonView conditions = status.Get("conditions");
+  conditions.Items([&](const JsonView& condition) {
+    if (condition.Get("type").Text() != "PodScheduled") return;
+    if (condition.Get("status").Text() != "True") return;
+    const Result<cluster::Time> since = ParseTimestamp(condition.Get("lastTransitionTime").Text());
+    if (since.ok()) bound_at = *since;
+  });
+  return bound_at;
+}
+
+std::shared_ptr<const cluster::GangRecord> ReadGangRecord(const JsonView& annotations) {
+  const std::string_view text = annotations.Get(cluster::kGangRecordAnnotation).Text();
+  if (text.empty()) return nullptr;
+  const Result<cluster::GangRecord> record = ParseGangRecord(text);
+  return record.ok() ? std::make_shared<const cluster::GangRecord>(*record) : nullptr;
 }
 
 PodPhase PhaseOf(std::string_view text) {
@@ -173,6 +195,8 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   gates.Items([&](const JsonView& gate) { record.gates.emplace_back(gate.Get("name").Text()); });
   record.nominated_node = status.Get("nominatedNodeName").Text();
   record.node_name = spec.Get("nodeName").Text();
+  if (record.bound()) record.bound_at = ReadBoundAt(status);
+  record.gang_record = ReadGangRecord(annotations);
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kube/decode.hpp"
+#include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/object_meta.hpp"
@@ -124,6 +125,12 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   record.key = meta.key;
   record.created = meta.created;
   record.resource_version = meta.resource_version;
+  const JsonView metadata = object.Get("metadata");
+  const JsonView annotations = metadata.Get("annotations");
+  record.claimed = annotations.Get(cluster::kClaimAnnotation).Text() == "true";
+  const Result<cluster::GangRecord> past =
+      ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());
+  if (past.ok()) record.record = *past;
   JsonProblems defects;
   ReadSpec(JsonView(json, "PodGroup", defects), *flavour, record);
   if (!defects.none()) record.defect = defects.first().ToString();

@@ -204,10 +204,14 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
   std::sort(gone.begin(), gone.end());
   for (const std::string& name : gone) {
     const auto found = uids_.find(name);
-    ports_.apply(resource_.removed(found->second));
+    ports_.apply(Missing(found->second));
     uids_.erase(found);
     ignored_.erase(name);
   }
+}
+
+engine::Fact Reflector::Missing(const std::string& uid) const {
+  return resource_.missing ? resource_.missing(uid) : resource_.removed(uid);
 }
 
 void Reflector::ForgetUnserved() {
@@ -225,7 +229,7 @@ void Reflector::Upsert(const JsonNode& object, std::unordered_set<std::string>* 
     return;
   }
   std::string& uid = uids_[observed->name];
-  if (!uid.empty() && uid != observed->uid) ports_.apply(resource_.removed(uid));
+  if (!uid.empty() && uid != observed->uid) ports_.apply(Missing(uid));
   uid = observed->uid;
   if (seen != nullptr) seen->insert(observed->name);
   TellIgnored(*observed);

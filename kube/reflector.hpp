@@ -91,6 +91,7 @@ class Reflector {
                                         std::unordered_set<std::string>& seen, bool& gone);
   void ReadPage(const JsonView& list, std::unordered_set<std::string>& seen);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
+  engine::Fact Missing(const std::string& uid) const;
   void ForgetUnserved();
   void Upsert(const JsonNode& object, std::unordered_set<std::string>* seen);
   void Remove(const JsonNode& object);

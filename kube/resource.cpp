@@ -45,7 +45,9 @@ Resource NodeResource() {
 
 Resource PodResource() {
   return {"pods", "/api/v1/pods", ObservePod, Removal<engine::PodRemoved, cluster::PodUid>,
-          Removal<engine::PodRemoved, cluster::PodUid>};
+          Removal<engine::PodRemoved, cluster::PodUid>, [](const std::string& uid) {
+            return engine::PodRemoved{cluster::PodUid(uid), true};
+          }};
 }
 
 Resource NamespaceResource() {

@@ -28,6 +28,8 @@ struct Resource {
   std::function<engine::Fact(const std::string& uid)> removed;
   // The resource is not served any more.
   std::function<engine::Fact(const std::string& uid)> unserved;
+  // It is missing from a list, and nobody saw it go; null: `removed` says it.
+  std::function<engine::Fact(const std::string& uid)> missing = nullptr;
 };
 
 Resource NodeResource();

@@ -194,6 +194,7 @@ Status ApiServer::PatchPodGroupStatus(Actor actor, const engine::PatchGang& patc
   next->bound = patch.bound;
   next->succeeded = patch.succeeded;
   next->failed = patch.failed;
+  next->group.record = patch.record;
   next->group.resource_version = store.NextVersion();
   found->second = std::move(next);
   store.Log(Change::kModified, found->second);

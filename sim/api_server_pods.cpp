@@ -31,8 +31,10 @@ std::vector<cluster::GpuIndex> ParseGpus(const std::string& text) {
   return gpus;
 }
 
-void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
+// `now` is the loop's time, `stamp` the API server's.
+void TakeNode(PodRecord& record, const std::string& node, cluster::Time now, cluster::Time stamp) {
   record.pod.node_name = node;
+  record.pod.bound_at = stamp;
   record.bound_at = now;
   const auto by = record.annotations.find(cluster::kBoundByAnnotation);
   record.pod.bound_by_muster =
@@ -117,7 +119,9 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
   if (impl_->Gated(*record) && !stored.gated_by_muster()) {
     stored.gates.emplace_back(cluster::kGangGate);
   }
-  if (stored.bound()) TakeNode(*record, std::string(stored.node_name), impl_->loop.now());
+  if (stored.bound()) {
+    TakeNode(*record, std::string(stored.node_name), impl_->loop.now(), stored.created);
+  }
   PodPtr& slot = store.pods[stored.key];
   slot = record;
   store.pods_by_uid[stored.uid] = &slot;
@@ -153,7 +157,7 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
   if (!pod.gates.empty()) return conflict("has non-empty scheduling gates");
   auto next = std::make_shared<PodRecord>(***slot);
   for (const auto& [key, value] : binding.annotations) next->annotations[key] = value;
-  TakeNode(*next, binding.node, impl_->loop.now());
+  TakeNode(*next, binding.node, impl_->loop.now(), impl_->CreationTime());
   next->pod.nominated_node.clear();
   next->status_reason.clear();
   next->status_message.clear();

@@ -42,6 +42,25 @@ void Harness::RemovePod(const std::string& name) {
   pods_.erase(name);
 }
 
+void Harness::Succeed(const std::string& name) {
+  Change(name, [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kSucceeded; });
+}
+
+void Harness::LosePod(const std::string& name) { pods_.erase(name); }
+
+int Harness::Evictions() const {
+  return static_cast<int>(std::count_if(log.begin(), log.end(), [](const engine::Action& action) {
+    return std::holds_alternative<engine::EvictPod>(action);
+  }));
+}
+
+void Harness::ChangeGroup(const std::string& name,
+                          const std::function<void(cluster::PodGroup&)>& change) {
+  cluster::PodGroup group = groups_.at(name);
+  change(group);
+  Add(group);
+}
+
 void Harness::Add(const cluster::PodGroup& group) {
   groups_[group.key.name] = group;
   groups_[group.key.name].resource_version = ++version_;
@@ -122,6 +141,7 @@ void Harness::Perform(const engine::Action& action) {
       pod.node_name = bind->node;
       pod.bound_gpus = bind->gpus;
       pod.bound_by_muster = true;
+      pod.bound_at = now_;
       pod.nominated_node.clear();
     });
   } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
@@ -132,6 +152,13 @@ void Harness::Perform(const engine::Action& action) {
     bind_answers[answer->ticket] = answer->error;
   } else {
     ++writes;  // status and events
+    const auto* patch = std::get_if<engine::PatchGang>(&action);
+    if (patch == nullptr || !groups_.contains(patch->key.name)) return;
+    cluster::PodGroup& group = groups_.at(patch->key.name);
+    if (group.uid != patch->uid || group.record == patch->record) return;
+    group.record = patch->record;
+    group.resource_version = ++version_;
+    engine_->Apply(group, now_);
   }
 }
 

@@ -26,8 +26,13 @@ class Harness {
   void Add(cluster::Pod pod);
   void Change(const std::string& name, const std::function<void(cluster::Pod&)>& change);
   void RemovePod(const std::string& name);
+  void Succeed(const std::string& name);
+  // The object goes while the engine is away: it is never told.
+  void LosePod(const std::string& name);
   void Add(const cluster::PodGroup& group);
   void RemoveGroup(const std::string& name);
+  // As the API server has it, its record included.
+  void ChangeGroup(const std::string& name, const std::function<void(cluster::PodGroup&)>& change);
   // `count` gated pods "GROUP-0" … of `gpus` GPUs in PodGroup GROUP with minMember `min`.
   void AddGang(const std::string& group, int count, int gpus, int min);
 
@@ -48,6 +53,7 @@ class Harness {
   engine::GangView Gang(const std::string& name) const;
   const cluster::Pod& Pod(const std::string& name) const { return pods_.at(name); }
   int BoundIn(const std::string& group) const;
+  int Evictions() const;  // asked for so far
 
   engine::Scheduler& engine() { return *engine_; }
   // A new engine that learns everything from the objects.

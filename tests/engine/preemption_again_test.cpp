@@ -286,7 +286,7 @@ TEST_CASE("who leaves anyway does not make up for others that were evicted in va
   start_in_vain();
   for (const std::string& name : kAllOld)
     world.Change(name, [](cluster::Pod& pod) { pod.deleting = true; });
-  world.Pass(cluster::Seconds(5));
+  world.Pass(cluster::Seconds(120));  // it waits as long as it held room in vain
   REQUIRE(world.Gang("urgent").state == GangState::kPreempting);
   start_in_vain();
   world.Pass(cluster::Seconds(100));

@@ -344,6 +344,8 @@ TEST_CASE("a node that is lost under a preemption has the gang planned anew",
   const std::string lost = world.Pod("urgent-0").nominated_node;
   world.Add(MakeNode(lost).Gpus(8).Cordoned());
   world.Settle();
+  CHECK(world.Gang("urgent").state == GangState::kBackoff);
+  world.Pass(cluster::Seconds(1));
   CHECK(world.Gang("urgent").state == GangState::kPreempting);
   CHECK(world.Pod("urgent-0").nominated_node != lost);
   for (const std::string& name : kAllOld) world.RemovePod(name);

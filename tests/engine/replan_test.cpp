@@ -66,9 +66,9 @@ TEST_CASE("when nothing else fits, the gang gives everything back and says so",
   world.Settle();
   CHECK(world.Filter("pair-0", {"n2"}).node.empty());
   CHECK(world.engine().Count().reservations == 0);
-  world.Settle();  // the two change places, which kube-scheduler turns down as well
+  world.Pass(cluster::Seconds(1));  // the two change places, which is turned down as well
   CHECK(world.Filter("pair-0", {"n2"}).node.empty());
-  world.Settle();
+  world.Pass(cluster::Seconds(2));
   CHECK(world.Gang("pair").state == GangState::kQueued);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("a plan that kube-scheduler turned down is broken until the next cycle
   CHECK(world.Gang("train").state == engine::GangState::kQueued);
   CHECK(world.Gang("train").reason.code == engine::ReasonCode::kPlanBroken);
   CHECK(world.engine().Count().reservations == 0);
-  world.Settle();
+  world.Pass(cluster::Seconds(1));
   CHECK(world.Gang("train").reason.code != engine::ReasonCode::kPlanBroken);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("with handover pin a gang that is planned again where it is pinned goe
   REQUIRE(world.Pod("train-0").gates.empty());
   world.Pass(cluster::Seconds(121));  // the reservation expires
   failing = false;
-  world.Pass(cluster::Seconds(10));
+  world.Pass(cluster::Seconds(120));
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == engine::GangState::kRunning);
 }

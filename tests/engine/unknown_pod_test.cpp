@@ -84,6 +84,7 @@ TEST_CASE("a pod without GPUs that another schedulerName brought is still Muster
     world.Add(MakePod(name).InGroup("cpu").Scheduler("default-scheduler"));
   world.Settle();
   for (const char* name : {"cpu-0", "cpu-1"}) world.Filter(name);
+  world.Settle();
   world.ScheduleAll("cpu");
   REQUIRE(world.Gang("cpu").state == GangState::kRunning);
   world.Restart();

@@ -1,0 +1,34 @@
+// GangRecord: what a gang's pods cannot tell of its past, kept with the API objects, so that a
+// restart or another leader goes on where the last one was. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cluster/units.hpp"
+
+namespace muster::cluster {
+
+// On the PodGroup; where there is no such object, on each bound pod of the gang.
+inline constexpr const char* kGangRecordAnnotation = "muster.dev/gang-record";
+
+// How many pods, in all and by role. Roles that are not there count 0.
+struct Headcount {
+  int64_t members = 0;
+  std::map<std::string, int64_t> roles;
+  auto operator<=>(const Headcount&) const = default;
+};
+
+struct GangRecord {
+  bool begun = false;  // it has run; false: nothing else here says anything
+  // Since when it runs, milliseconds since 1970; nothing: none of it is bound.
+  std::optional<Time> started;
+  Headcount whole;  // the minimum that it has run with, less those that ended well; 0: all have
+  Headcount lost;   // of these, lost and not replaced
+  Time lost_since;  // while any are
+  auto operator<=>(const GangRecord&) const = default;
+};
+
+}  // namespace muster::cluster

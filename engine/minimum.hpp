@@ -1,0 +1,57 @@
+// The gang's minimum, in one place: who counts, what is lacking, who is surplus (internal to
+// engine/). Pure functions of a gang's members.
+//
+// A minimum is a Headcount: so many members in all, and of each role so many. A role that it does
+// not name has no minimum.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/gang_record.hpp"
+#include "cluster/pod_group.hpp"
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+// What the PodGroup asks for; of a gang of one (null) its pod. As written: Defect() judges it.
+cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
+
+// In each count the lower of the two; a role is asked for only where both do.
+cluster::Headcount Lower(const cluster::Headcount& a, const cluster::Headcount& b);
+// a - b, never below 0.
+cluster::Headcount Minus(const cluster::Headcount& a, const cluster::Headcount& b);
+
+// The members for which `counts` says yes, in all and, where `by_role`, by role.
+template <typename Counts>
+cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& counts) {
+  cluster::Headcount heads;
+  for (const auto& [uid, member] : gang.members) {
+    if (!counts(member)) continue;
+    ++heads.members;
+    if (by_role) ++heads.roles[member.pod->role];
+  }
+  return heads;
+}
+
+// How many pods `heads` lacks of `minimum`: role by role or in total, whichever is more.
+int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads);
+
+// It is bound and runs, or did: not on its way out.
+bool Stays(const Member& member);
+// It is there for who asks with `counting`: see Counting.
+bool IsThere(const Member& member, Counting counting);
+// How many pods the gang still lacks of Gang::minimum. Tally and minimum must be of now.
+int64_t Need(const Gang& gang, Counting counting);
+// What its live and its succeeded members lack of Gang::minimum, in all and by role.
+cluster::Headcount Lacking(const Gang& gang);
+// The barrier may open: the members at Bind, bound or succeeded are the gang's minimum.
+bool BarrierMet(const Gang& gang);
+
+// Takes from `bound` the members without which the gang keeps its minimum: youngest first, then by
+// name. None where the minimum is not met anyway.
+std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound);
+
+}  // namespace muster::engine

@@ -1,0 +1,66 @@
+// Past: what a gang's members of today cannot tell of it (internal to engine/).
+//
+// A gang that has run is taken back only for a member that was lost (failed, evicted, deleted
+// before it ended) and not replaced. Success counts as long as the gang exists, whatever becomes of
+// the pod's object, and a minimum that is raised takes nothing from what runs.
+//
+// 1. Begin: the gang has its minimum. From then on it wants no more than that, however the PodGroup
+//    is edited; what it declares less counts for good.
+// 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
+//    It is wanted no more.
+// 3. Forget: another run begins: nothing is bound, and none of today's members belongs to an owner
+//    of those that ran (where all that were wanted have ended well, pods without an owner are
+//    another run, too). Its minimum is the declared one again.
+// 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
+//    nobody saw, so members that are missing then and are not recorded as lost have ended.
+//
+// Owned by its Gang, set by Core's judgement. A plain value.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cluster/gang_record.hpp"
+#include "cluster/units.hpp"
+#include "engine/gang_view.hpp"
+
+namespace muster::engine {
+
+class Past {
+ public:
+  bool begun() const { return begun_; }
+  // Since when it has had its minimum without a break; nothing while nothing is bound.
+  const std::optional<cluster::Time>& runs_since() const { return runs_since_; }
+
+  // What is wanted of a gang that declares this: its live and its succeeded members must be so
+  // many.
+  cluster::Headcount Wanted(const cluster::Headcount& declared) const;
+
+  // `whole`: what it has now is the declared minimum.
+  void Begin(const cluster::Headcount& declared, bool whole, cluster::Time now);
+  // A member of that owner (may be empty) is bound.
+  void Joined(const std::string& owner);
+  void Ended(const std::string& role);
+  // Nothing of it is bound any more.
+  void Stop() { runs_since_.reset(); }
+  // Members with these owners belong to another run than those that ran before.
+  bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
+  void Forget();
+
+  // `lacks`: what is missing of Wanted now, since `since`.
+  cluster::GangRecord Record(const cluster::Headcount& lacks, cluster::Time since) const;
+  // `have`: members that are bound or have succeeded. Once in a process's life.
+  void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have);
+  bool adopted() const { return adopted_; }
+
+ private:
+  bool begun_ = false;
+  bool adopted_ = false;
+  std::optional<cluster::Time> runs_since_;
+  cluster::Headcount whole_;      // the minimum that it has run with
+  cluster::Headcount ended_;      // members that are wanted no more
+  std::set<std::string> owners_;  // of members that were bound; empty: not known
+};
+
+}  // namespace muster::engine

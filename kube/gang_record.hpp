@@ -1,0 +1,34 @@
+// The annotation cluster::kGangRecordAnnotation: GangRecord <-> text, and the patch that writes it
+// to a PodGroup.
+//
+//   started=2026-05-01T09:30:00Z whole=8 whole/worker=7 lost=2 lost/worker=2
+//   since=2026-05-01T10:02:11Z
+//
+// Written by Muster alone. A text that makes no sense says nothing: the gang is taken as it is
+// found. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cluster/gang_record.hpp"
+#include "cluster/ids.hpp"
+#include "cluster/result.hpp"
+#include "engine/actions.hpp"
+#include "kube/api_caller.hpp"
+#include "kube/discovery.hpp"
+
+namespace muster::kube {
+
+// Empty for an empty record.
+std::string FormatGangRecord(const cluster::GangRecord& record);
+cluster::Result<cluster::GangRecord> ParseGangRecord(std::string_view text);
+
+// What makes the PodGroup carry gang.record; nothing: it does. `object`: the PodGroup, whole.
+// kNotFound: it is another one of that name.
+cluster::Result<std::optional<ApiRequest>> PlanGangRecord(const engine::PatchGang& gang,
+                                                          const ServedPodGroups& as,
+                                                          std::string_view object);
+
+}  // namespace muster::kube

@@ -1,0 +1,217 @@
+// What a gang has been decides what it may lose: success counts for ever, and a gang that runs is
+// taken back only for a member that was lost.
+#include <catch2/catch.hpp>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using cluster::Seconds;
+using engine::GangState;
+
+// A gang of three on four nodes, running. All pods are of one Job.
+struct Trio : Harness {
+  explicit Trio(engine::Options options = {}) : Harness(options) {
+    for (int i = 0; i < 4; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    Add(MakePodGroup("train").MinMember(3).CreatedAt(1000));
+    for (int i = 0; i < 3; ++i) AddMember("train-" + std::to_string(i));
+    ScheduleAll("train");
+    REQUIRE(Gang("train").state == GangState::kRunning);
+  }
+  void AddMember(const std::string& name, const std::string& owner = "job") {
+    Add(MakePod(name).Gpus(8).InGroup("train").Owner(owner).Gated());
+  }
+  void Collect(const std::string& name) {
+    Succeed(name);
+    Settle();
+    RemovePod(name);
+    Settle();
+  }
+};
+
+TEST_CASE("a member that has succeeded counts when its object is gone, too", "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  SECTION("and after a restart") {
+    world.Restart();
+    world.Pass(Seconds(600));
+    CHECK(world.Evictions() == 0);
+    CHECK(world.Gang("train").state == GangState::kRunning);
+  }
+  SECTION("of the last one also") {
+    world.Collect("train-1");
+    world.Collect("train-2");
+    world.Pass(Seconds(600));
+    CHECK(world.Evictions() == 0);
+    CHECK(world.Gang("train").state == GangState::kFinished);
+  }
+}
+
+TEST_CASE("a member that ends and is collected while Muster is away is not lost",
+          "[engine][past][restart]") {
+  Trio world;
+  world.LosePod("train-0");
+  world.Restart();
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a member that is missing from a list, nobody knows why, is not lost", "[engine][past]") {
+  Trio world;
+  world.engine().Apply(engine::PodRemoved{world.Pod("train-0").uid, true}, world.now());
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a member that was lost is waited for, and then the gang is taken back",
+          "[engine][past]") {
+  Trio world;
+  SECTION("deleted") { world.RemovePod("train-0"); }
+  SECTION("failed") {
+    world.Change("train-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  }
+  SECTION("deleted, and it exits with 0") {
+    world.Change("train-0", [](cluster::Pod& pod) { pod.deleting = true; });
+    world.Settle();
+    world.Succeed("train-0");
+    world.Settle();
+    world.RemovePod("train-0");
+  }
+  SECTION("after another one succeeded") {
+    world.Collect("train-1");
+    world.RemovePod("train-0");
+  }
+  world.Pass(Seconds(59));
+  CHECK(world.Evictions() == 0);
+  world.Pass(Seconds(2));
+  CHECK(world.Evictions() > 0);
+}
+
+TEST_CASE("since when a gang lacks a member outlives a restart", "[engine][past][restart]") {
+  Trio world;
+  world.RemovePod("train-0");
+  world.Pass(Seconds(40));
+  world.Restart();
+  world.Pass(Seconds(15));
+  CHECK(world.Evictions() == 0);
+  world.Restart();
+  world.Pass(Seconds(6));
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("since when a gang is bound in part outlives a restart", "[engine][past][restart]") {
+  Harness world;
+  for (int i = 0; i < 2; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* bind = std::get_if<engine::BindPod>(&action);
+    if (bind == nullptr || bind->pod.key.name != "train-1") return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kConflict, "no"};
+  };
+  world.ScheduleAll("train");
+  REQUIRE(world.BoundIn("train") == 1);
+  for (int i = 0; i < 11; ++i) {
+    CHECK(world.Evictions() == 0);
+    world.Restart();
+    world.Pass(Seconds(5));
+  }
+  world.Restart();
+  world.Pass(Seconds(6));
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("raising the minimum of a gang that runs takes nothing from it", "[engine][past]") {
+  Trio world;
+  world.ChangeGroup("train", [](cluster::PodGroup& group) { group.min_member = 5; });
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  SECTION("after a restart, too") {
+    world.Restart();
+    world.Pass(Seconds(600));
+    CHECK(world.Evictions() == 0);
+  }
+  SECTION("nor does raising it again after a member was lost that it could do without") {
+    world.ChangeGroup("train", [](cluster::PodGroup& group) { group.min_member = 2; });
+    world.Settle();
+    world.RemovePod("train-0");
+    world.Settle();
+    world.ChangeGroup("train", [](cluster::PodGroup& group) { group.min_member = 3; });
+    world.Pass(Seconds(600));
+    CHECK(world.Evictions() == 0);
+  }
+  SECTION("and the members that it is raised for are placed when there is room") {
+    world.AddMember("train-3");
+    world.ScheduleAll("train");
+    CHECK(world.BoundIn("train") == 4);
+  }
+}
+
+TEST_CASE("when the others are lost, what has succeeded is not waited for again",
+          "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  for (const char* name : {"train-1", "train-2"}) world.RemovePod(name);
+  world.Settle();
+  SECTION("the Job's replacements start") {
+    world.AddMember("train-3");
+    world.Settle();
+    CHECK(world.Gang("train").state == GangState::kForming);
+    SECTION("also after a restart") { world.Restart(); }
+    world.AddMember("train-4");
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kRunning);
+    CHECK(world.BoundIn("train") == 2);
+  }
+  SECTION("another run needs all") {
+    for (const char* name : {"next-0", "next-1"}) world.AddMember(name, "next-job");
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kForming);
+    world.AddMember("next-2", "next-job");
+    world.ScheduleAll("train");
+    CHECK(world.BoundIn("train") == 3);
+  }
+}
+
+TEST_CASE("a PodGroup that is deleted and created again leaves its running pods alone",
+          "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  world.RemoveGroup("train");
+  world.Pass(Seconds(100));
+  world.Add(MakePodGroup("train").Uid("second").MinMember(3));
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a role's success counts for the role", "[engine][past]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePodGroup("mpi").MinMember(3).Role("launcher", 1).Role("worker", 2));
+  world.Add(MakePod("launcher").InGroup("mpi").Role("launcher").Gated());
+  for (const char* name : {"w-0", "w-1"})
+    world.Add(MakePod(name).Gpus(8).InGroup("mpi").Role("worker").Gated());
+  world.ScheduleAll("mpi");
+  REQUIRE(world.Gang("mpi").state == GangState::kRunning);
+  world.Succeed("launcher");
+  world.Settle();
+  world.RemovePod("launcher");
+  world.Pass(Seconds(100));
+  CHECK(world.Evictions() == 0);
+  world.Restart();
+  world.Pass(Seconds(100));
+  CHECK(world.Evictions() == 0);
+  world.RemovePod("w-0");
+  world.Pass(Seconds(61));
+  CHECK(world.Evictions() == 1);
+}
+
+}  // namespace
+}  // namespace muster::testing
