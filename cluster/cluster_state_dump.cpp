@@ -173,6 +173,7 @@ void DumpRecord(const GangRecord& record, Line& line) {
   if (!record.begun) return;
   if (record.started) line.Number("started", record.started->milliseconds());
   line.Number("whole", record.whole.members).List("wholeroles", record.whole.roles, WriteRole);
+  line.Number("ended", record.ended.members).List("endedroles", record.ended.roles, WriteRole);
   line.Number("lost", record.lost.members).List("lostroles", record.lost.roles, WriteRole);
   line.Number("lostsince", record.lost_since.milliseconds());
 }

@@ -25,7 +25,8 @@ struct GangRecord {
   bool begun = false;  // it has run; false: nothing else here says anything
   // Since when it runs, milliseconds since 1970; nothing: none of it is bound.
   std::optional<Time> started;
-  Headcount whole;  // the minimum that it has run with, less those that ended well; 0: all have
+  Headcount whole;  // the minimum that it has run with
+  Headcount ended;  // of these, ended well and gone, or gone nobody knows how
   Headcount lost;   // of these, lost and not replaced
   Time lost_since;  // while any are
   auto operator<=>(const GangRecord&) const = default;

@@ -42,7 +42,7 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
       core.unconfirmed_.erase(pod.uid);
       core.ApplyPod(pod);
     }
-    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid, removed.unseen); }
+    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid, removed.unseen || removed.succeeded); }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group, now); }
     void operator()(const PodGroupRemoved& removed) {
       const GangId gang = core.ForgetPodGroup(removed.uid);

@@ -21,6 +21,7 @@ struct PodRemoved {
   cluster::PodUid uid;
   // It is missing from a list: that it ended was not seen, nor how.
   bool unseen = false;
+  bool succeeded = false;  // so says its last record, which may not have been told
 };
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;

@@ -223,7 +223,7 @@ cluster::GangRecord Scheduler::Core::RecordOf(const Gang& gang) {
   const cluster::GangRecord& known = gang.published_record;
   const bool same = record.begun && known.begun && record.started == known.started &&
                     record.lost == known.lost && record.lost == cluster::Headcount{} &&
-                    record.whole.members > 0;
+                    record.whole.members > record.ended.members;
   return same ? known : record;
 }
 
@@ -231,42 +231,39 @@ std::optional<Time> Scheduler::Core::PublishAt(const Gang& gang) const {
   if (!Speaks(gang)) return std::nullopt;
   const bool counts = gang.state == GangState::kRunning || gang.state == GangState::kFinished;
   const int64_t done = gang.tally.bound + gang.tally.succeeded + gang.tally.failed;
-  const bool same_record = RecordOf(gang) == gang.published_record;
   const bool same =
-      same_record && gang.published_state == gang.state &&
-      gang.published_reason == gang.reason.code &&
+      gang.published_state == gang.state && gang.published_reason == gang.reason.code &&
       (!counts || gang.id.solo || gang.published_done == std::pair(done, gang.tally.succeeded));
   if (same) return std::nullopt;
-  const bool at_once =
-      Lasting(gang.state) && (gang.published_state != gang.state || !same_record);
+  const bool at_once = Lasting(gang.state) && gang.published_state != gang.state;
   return at_once ? gang.changed_at : gang.changed_at + kPublishAfter;
 }
 
 void Scheduler::Core::Publish(Gang& gang, Time now) {
   const std::optional<Time> due = PublishAt(gang);
-  if (!due || *due > now) return;
+  const cluster::GangRecord record = RecordOf(gang);
+  const bool state_due = due && *due <= now;
+  if (!state_due && (record == gang.published_record || !Speaks(gang))) return;
+  gang.published_record = record;
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (group != nullptr && !group->declared) {
+    progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
+                                             ToString(gang.state), ToString(gang.reason.code),
+                                             Describe(gang.reason), gang.tally.bound,
+                                             gang.tally.succeeded, gang.tally.failed, record});
+  }
+  if (!state_due) return;
   const bool state_changed =
       gang.published_state != gang.state || gang.published_reason != gang.reason.code;
-  gang.published_record = RecordOf(gang);
   gang.published_state = gang.state;
   gang.published_reason = gang.reason.code;
   gang.published_done = {gang.tally.bound + gang.tally.succeeded + gang.tally.failed,
                          gang.tally.succeeded};
-  const std::string message = Describe(gang.reason);
-  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
-  const bool object = group != nullptr && !group->declared;
-  if (object) {
-    progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
-                                             ToString(gang.state), ToString(gang.reason.code),
-                                             message, gang.tally.bound, gang.tally.succeeded,
-                                             gang.tally.failed, gang.published_record});
-  }
-  const bool tell =
-      gang.id.solo ? Warns(gang.state) : Warns(gang.state) || gang.state == GangState::kRunning;
-  if (!state_changed || !tell) return;
   const bool running = gang.state == GangState::kRunning;
+  const bool tell = Warns(gang.state) || (running && !gang.id.solo);
+  if (!state_changed || !tell) return;
   Tell(gang, !running, ("Gang" + std::string(ToString(gang.state))),
-       running ? std::to_string(gang.tally.bound) + " members are bound" : message);
+       running ? std::to_string(gang.tally.bound) + " members are bound" : Describe(gang.reason));
 }
 
 void Scheduler::Core::Tell(const Gang& gang, bool warning, std::string reason,

@@ -11,11 +11,11 @@ using cluster::Headcount;
 using cluster::Time;
 
 Headcount Past::Wanted(const Headcount& declared) const {
-  return Minus(begun_ ? Lower(declared, whole_) : declared, ended_);
+  return Minus(runs_since_ ? Lower(declared, whole_) : declared, ended_);
 }
 
 void Past::Begin(const Headcount& declared, bool whole, Time now) {
-  whole_ = whole || !begun_ ? declared : Lower(declared, whole_);
+  whole_ = whole || !runs_since_ ? declared : Lower(declared, whole_);
   begun_ = adopted_ = true;  // what was before is of no account any more
   if (!runs_since_) runs_since_ = now;
 }
@@ -50,7 +50,8 @@ GangRecord Past::Record(const Headcount& lacks, Time since) const {
   if (!begun_) return record;
   record.begun = true;
   record.started = runs_since_;
-  record.whole = Minus(whole_, ended_);
+  record.whole = whole_;
+  record.ended = ended_;
   record.lost = lacks;
   if (lacks != Headcount{}) record.lost_since = since;
   return record;
@@ -59,14 +60,16 @@ GangRecord Past::Record(const Headcount& lacks, Time since) const {
 void Past::Adopt(const GangRecord& record, const Headcount& have) {
   adopted_ = true;
   if (!record.begun) return;
+  const Headcount wanted = Minus(record.whole, record.ended);
   // Nobody knows what became of those that ran: whatever comes now starts as a whole.
-  if (record.whole.members > 0 && have.members + record.lost.members == 0) return;
+  if (wanted.members > 0 && have.members + record.lost.members == 0) return;
   begun_ = true;
   runs_since_ = record.started;
-  Headcount known = have;
-  known.members += record.lost.members;
-  for (const auto& [role, count] : record.lost.roles) known.roles[role] += count;
-  whole_ = Lower(record.whole, known);
+  whole_ = record.whole;
+  ended_ = record.ended;
+  const Headcount missing = Minus(Minus(wanted, have), record.lost);
+  ended_.members += missing.members;
+  for (const auto& [role, count] : missing.roles) ended_.roles[role] += count;
 }
 
 }  // namespace muster::engine

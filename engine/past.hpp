@@ -4,8 +4,8 @@
 // before it ended) and not replaced. Success counts as long as the gang exists, whatever becomes of
 // the pod's object, and a minimum that is raised takes nothing from what runs.
 //
-// 1. Begin: the gang has its minimum. From then on it wants no more than that, however the PodGroup
-//    is edited; what it declares less counts for good.
+// 1. Begin: the gang has its minimum. As long as any of it is bound it wants no more than that,
+//    however the PodGroup is edited; what it declares less counts for good.
 // 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
 //    It is wanted no more.
 // 3. Forget: another run begins: nothing is bound, and none of today's members belongs to an owner
@@ -42,7 +42,7 @@ class Past {
   // A member of that owner (may be empty) is bound.
   void Joined(const std::string& owner);
   void Ended(const std::string& role);
-  // Nothing of it is bound any more.
+  // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
   void Stop() { runs_since_.reset(); }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;

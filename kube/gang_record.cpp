@@ -66,6 +66,7 @@ std::string FormatGangRecord(const GangRecord& record) {
   std::string text;
   if (record.started) text = "started=" + FormatTimestamp(*record.started);
   AppendHeads(text, "whole", record.whole);
+  if (record.ended != Headcount{}) AppendHeads(text, "ended", record.ended);
   if (record.lost == Headcount{}) return text;
   AppendHeads(text, "lost", record.lost);
   return text + " since=" + FormatTimestamp(record.lost_since);
@@ -92,7 +93,8 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
       }
     } else if (ReadHeads("whole", value, key, record.whole)) {
       record.begun = true;
-    } else if (!ReadHeads("lost", value, key, record.lost)) {
+    } else if (!ReadHeads("ended", value, key, record.ended) &&
+               !ReadHeads("lost", value, key, record.lost)) {
       return Wrong(field);
     }
   }

@@ -41,14 +41,25 @@ class Auditor::Impl {
   };
   struct GangBook {
     std::set<PodUid> bound;  // live, bound and not on their way out
+    std::set<PodUid> ours;   // of these, Muster's
     std::set<PodUid> succeeded;
     bool started = false;  // had its minimum since it last held nothing
+    bool lost = false;     // a member went since then that had not ended
     Time partial_since = Time::Never();
   };
 
+  // What a PodGroup asks for and asked for before: Muster may not have heard yet.
+  struct Minimum {
+    int64_t now = 0;
+    int64_t before = 0;
+    Time changed;
+  };
+
   void See(const WatchEvent& event);
+  int64_t NeedOf(const ObjectKey& gang, Time at) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
+  void CheckEviction(const PodRecord& pod);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
@@ -63,6 +74,8 @@ class Auditor::Impl {
   std::unordered_map<std::string, NodeBook> nodes_;
   std::unordered_map<PodUid, std::string> bound_to_;  // node of every live bound pod
   std::map<ObjectKey, GangBook> gangs_;               // with members that count
+  std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
+  std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
   int64_t restarts_ = 0;                              // of Muster, seen so far
   Time restarted_at_;                                 // the last of them
@@ -81,6 +94,13 @@ void Auditor::Impl::See(const WatchEvent& event) {
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
+    const int64_t need = (*group)->group.min_member;
+    const auto [at, fresh] = minima_.try_emplace((*group)->group.key, Minimum{need, need, {}});
+    if (!fresh && at->second.now != need) at->second = {need, at->second.now, event.at};
+    const bool told = !(*group)->state.empty() && !(*group)->group.claimed;
+    if (told && event.change != Change::kDeleted && !ours_.contains((*group)->group.key)) {
+      Find("PodGroup " + (*group)->group.key.ToString() + " has no pod of Muster's and is written");
+    }
     if (gangs_.contains((*group)->group.key)) Judge((*group)->group.key, event.at);
   }
 }
@@ -105,40 +125,46 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     nodes_[known->second].pods.erase(uid);
     bound_to_.erase(known);
   }
+  CheckEviction(*pod);
   if (pod->pod.pod_group.empty()) return;
   const ObjectKey key{pod->pod.key.ns, pod->pod.pod_group};
+  if (Musters(pod->pod)) ours_.insert(key);
   const bool succeeded =
       change != Change::kDeleted && pod->pod.phase == cluster::PodPhase::kSucceeded;
   const bool counts = live && !pod->pod.deleting;
   if (!counts && !succeeded && !gangs_.contains(key)) return;
   GangBook& gang = gangs_[key];
-  if (counts) {
-    gang.bound.insert(uid);
-  } else {
-    gang.bound.erase(uid);
-  }
-  if (succeeded) {
-    gang.succeeded.insert(uid);
-  } else {
-    gang.succeeded.erase(uid);
-  }
+  const bool was_bound = gang.bound.erase(uid) > 0;
+  if (counts) gang.bound.insert(uid);
+  gang.ours.erase(uid);
+  if (counts && Musters(pod->pod)) gang.ours.insert(uid);
+  gang.lost = gang.lost || (was_bound && !counts && !succeeded);
+  if (succeeded) gang.succeeded.insert(uid);  // for ever, whatever becomes of the object
   Judge(key, at);
+}
+
+int64_t Auditor::Impl::NeedOf(const ObjectKey& gang, Time at) const {
+  const auto found = minima_.find(gang);
+  if (api_.FindPodGroup(gang) == nullptr || found == minima_.end()) return 0;
+  const Minimum& minimum = found->second;
+  const bool news =
+      options_.node_slack.value() > 0 && minimum.changed + options_.node_slack >= at;
+  return news ? std::min(minimum.now, minimum.before) : minimum.now;
 }
 
 // Brings up to date whether a gang is partially bound, and since when.
 void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto found = gangs_.find(key);
   GangBook& gang = found->second;
-  const PodGroupPtr group = api_.FindPodGroup(key);
-  const int64_t need = group == nullptr ? 0 : group->group.min_member;
+  const int64_t need = NeedOf(key, at);
   const auto bound = static_cast<int64_t>(gang.bound.size());
   const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
   if (bound == 0) {
-    gang.started = false;
+    gang.started = gang.lost = false;
   } else if (bound + succeeded >= need) {
     gang.started = true;
   }
-  const bool partial = bound > 0 && bound + succeeded < need && !gang.started;
+  const bool partial = !gang.ours.empty() && bound + succeeded < need && !gang.started;
   if (partial != (gang.partial_since != Time::Never())) {
     if (partial) {
       gang.partial_since = at;
@@ -222,6 +248,14 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
     what.append(" of node ").append(name).append(" has ").append(std::to_string(taken));
     Find(std::move(what.append(" of 1000 taken by").append(owners)));
   }
+}
+
+void Auditor::Impl::CheckEviction(const PodRecord& pod) {
+  if (!pod.evicted_by_muster || pod.pod.deleting || options_.preempts) return;  // looked at once
+  const auto gang = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
+  const bool known = !pod.pod.pod_group.empty() && gang != gangs_.end();
+  if (known && (gang->second.lost || !gang->second.started)) return;
+  Find("pod " + pod.pod.key.ToString() + " is evicted and its gang has lost nobody");
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {

@@ -4,10 +4,13 @@
 //   1. No GPU is owned twice: per device, Σ shares of the live pods bound by Muster ≤ 1000.
 //   2. A pod that Muster binds fits: whole GPUs, CPU, memory and pod slots of its node, at the time
 //   of the Binding.
-//   3. A gang is partially bound for 60 s + slack at most. The clock is in memory, so that after a
+//   3. A gang with bound pods of Muster's is partially bound for 60 s + slack at most. The clock is in memory, so that after a
 //   restart of Muster it
 //      starts again.
-//   4. engine::Scheduler::Audit finds nothing.
+//   4. Nobody is evicted without a cause: of a gang that has run, a member was lost before (failed,
+//   evicted, deleted before it ended).
+//   5. Nothing is written about a PodGroup that never had a pod of Muster's.
+//   6. engine::Scheduler::Audit finds nothing.
 //
 // Owned by sim::Cluster or a test; one thread at a time.
 #pragma once
@@ -29,6 +32,7 @@ struct AuditorOptions {
   // A Binding may be under way while its node changes, or while another scheduler's pod takes room
   // there: for this long afterwards rule 2 is not judged on that node.
   cluster::Duration node_slack{};
+  bool preempts = false;  // the policy lets gangs be evicted for others: rule 4 cannot be judged
   bool ask_engine = true;
 };
 

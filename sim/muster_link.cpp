@@ -13,7 +13,8 @@ Fact FactOf(const WatchEvent& event) {
     return gone ? Fact(engine::NodeRemoved{(*node)->node.uid}) : Fact((*node)->node);
   }
   if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
-    return gone ? Fact(engine::PodRemoved{(*pod)->pod.uid}) : Fact((*pod)->pod);
+    const bool succeeded = (*pod)->pod.phase == cluster::PodPhase::kSucceeded;
+    return gone ? Fact(engine::PodRemoved{(*pod)->pod.uid, false, succeeded}) : Fact((*pod)->pod);
   }
   const PodGroupPtr& group = std::get<PodGroupPtr>(event.object);
   return gone ? Fact(engine::PodGroupRemoved{group->group.uid}) : Fact(group->group);

@@ -34,6 +34,7 @@ struct PodRecord {
   std::optional<cluster::Time> running_at;
   std::optional<cluster::Time> finished_at;
   std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
+  bool evicted_by_muster = false;
   std::string status_reason;  // "Unschedulable", "SchedulerError", "UnexpectedAdmissionError", …
   std::string status_message;
 };

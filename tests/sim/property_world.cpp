@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kMostNodes = 8;
 constexpr size_t kMostPods = 60;
+// Pods of this scheduler are Muster's to plan, and no kube-scheduler ever asks about them.
+constexpr const char* kNobody = "nobody";
+constexpr const char* kOther = "other";
 
 Options WorldOptions(uint64_t seed) {
   Random random(seed);
@@ -28,6 +31,7 @@ Options WorldOptions(uint64_t seed) {
   options.scheduler.cycle_time = Duration(random.Between(0, 20));
   options.scheduler.http_timeout = Seconds(30);
   options.muster.engine.bind_hold_timeout = Seconds(24);
+  options.muster.engine.scheduler_names = {"muster", kNobody};
   options.muster.engine.strict_order = random.Chance(200);
   options.muster.engine.placement.strategy =
       random.Chance(500) ? policy::Strategy::kBinpack : policy::Strategy::kSpread;
@@ -41,6 +45,7 @@ Options WorldOptions(uint64_t seed) {
     options.auditor.node_slack = Seconds(20);
   }
   if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
+  options.auditor.preempts = options.muster.engine.preemption != engine::Preemption::kNever;
   return options;
 }
 
@@ -73,8 +78,8 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
-  constexpr int kWeights[kHappenings] = {14, 8, 3, 3, 8,  4, 4, 1, 2, 3, 4, 2,
-                                         2,  5, 3, 5, 22, 8, 6, 5, 4, 2, 3};
+  constexpr int kWeights[kHappenings] = {14, 8, 3,  3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5,
+                                         3,  5, 22, 8, 6, 5, 4, 2, 3, 8, 2, 1, 1};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -173,12 +178,54 @@ void World::CreateJob(const Operation& operation) {
   static_cast<void>(cluster_->api().CreateJob(Actor::kUser, std::move(job)));
 }
 
+// Of three pods, the last of which is not kube-scheduler's to bind; or none is.
+void World::CreateOddGang(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const bool doomed = operation.what == Happening::kDoomedGang;
+  const bool foreign = operation.what == Happening::kForeignGang;
+  const std::string name = "odd" + std::to_string(made_++);
+  Tell(std::string(doomed ? "doomed" : (foreign ? "foreign" : "mixed")) + " gang " + name);
+  static_cast<void>(api.CreatePodGroup(
+      Actor::kUser, MakePodGroup(name).MinMember(3).TimeoutSeconds(doomed ? 2'147'483'647 : 0)));
+  for (int i = 0; i < 3; ++i) {
+    PodRecord pod = NewPod(name + "-" + std::to_string(i), operation.c % 1000);
+    pod.pod.pod_group = name;
+    if (i == 2 || foreign) {
+      cluster::PodSpec spec = *pod.pod.spec;
+      spec.scheduler_name = doomed ? kNobody : kOther;
+      spec.gpus = {};
+      pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+    }
+    const NodePtr node = PickNode(operation.a);
+    const bool placed = i == 2 && !doomed && node != nullptr && operation.b % 3 != 0;
+    const Duration late(placed ? operation.b % 5000 : 0);
+    if (placed) pod.pod.node_name = node->node.name;
+    cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
+      static_cast<void>(api.CreatePod(Actor::kUser, pod));
+    });
+  }
+}
+
+void World::Collect(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const PodPtr pod = PickPod(operation.a);
+  if (pod == nullptr || pod->pod.phase != cluster::PodPhase::kRunning || pod->pod.deleting) return;
+  Tell("pod " + pod->pod.key.name + " succeeds and is collected");
+  PodStatusPatch patch;
+  patch.phase = cluster::PodPhase::kSucceeded;
+  static_cast<void>(api.PatchPodStatus(Actor::kKubelet, RefOf(pod), patch));
+  cluster_->loop().Post(cluster_->loop().now() + Duration(operation.b % 3 == 0 ? 4000 : 0),
+                        [&api, ref = RefOf(pod)] {
+                          static_cast<void>(api.DeletePod(Actor::kUser, ref, Duration()));
+                        });
+}
+
 void World::CreateForeignPod(const Operation& operation) {
   const NodePtr node = PickNode(operation.a);
   if (node == nullptr) return;
   PodRecord pod = NewPod("foreign" + std::to_string(made_++), operation.b % 1000);
   cluster::PodSpec spec = *pod.pod.spec;
-  spec.scheduler_name = "other";
+  spec.scheduler_name = kOther;
   pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
   pod.pod.node_name = node->node.name;
   Tell("pod " + pod.pod.key.name + " of another scheduler on " + node->node.name + ", kind " +
@@ -290,7 +337,8 @@ void World::ChangeGpus(const Operation& operation) {
 
 std::string World::FilterAgain(const Operation& operation) {
   const PodPtr pod = PickPod(operation.a);
-  if (pod == nullptr) return "";
+  // Nobody asks about pods of other schedulers.
+  if (pod == nullptr || pod->pod.spec->scheduler_name == kOther) return "";
   engine::NodesQuestion question;
   question.pod = pod->pod;
   for (const NodePtr& node : cluster_->api().Nodes()) {
@@ -381,7 +429,8 @@ void World::RestartOrFail(const Operation& operation) {
 std::string World::Do(const Operation& operation) {
   const int64_t before = told_;
   std::string broken;
-  const bool makes_pods = operation.what <= Happening::kJob;
+  const bool makes_pods =
+      operation.what <= Happening::kJob || operation.what >= Happening::kMixedGang;
   if (makes_pods && cluster_->api().pod_count() >= kMostPods) {
     Tell("(enough pods)");
   } else {
@@ -395,6 +444,14 @@ std::string World::Do(const Operation& operation) {
         break;
       case Happening::kJob:
         CreateJob(operation);
+        break;
+      case Happening::kMixedGang:
+      case Happening::kForeignGang:
+      case Happening::kDoomedGang:
+        CreateOddGang(operation);
+        break;
+      case Happening::kCollect:
+        Collect(operation);
         break;
       case Happening::kDeletePod:
       case Happening::kRecreatePod:
@@ -442,6 +499,7 @@ std::string World::Do(const Operation& operation) {
   if (told_ == before) Tell("(nothing there for it)");
   Run(Duration(operation.c % 10));
   if (broken.empty()) broken = CheckRebuild();
+  if (broken.empty()) broken = CheckPlans();
   return broken.empty() ? Broken() : broken;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +38,12 @@ enum class Happening {
   kRestartMuster,
   kRestartScheduler,
   kFaults,  // writes start or stop failing
+  kCollect,       // a pod that runs succeeds, and its object goes
+  kMixedGang,     // one of its pods is another scheduler's, which places it sooner or later
+  kForeignGang,   // all of them are
+  kDoomedGang,    // kube-scheduler never asks about one of them, and its patience is endless
 };
-inline constexpr int kHappenings = 23;
+inline constexpr int kHappenings = 27;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -82,6 +87,9 @@ class World {
   void CreateGang(const Operation& operation);
   void CreateJob(const Operation& operation);
   void CreateForeignPod(const Operation& operation);
+  void CreateOddGang(const Operation& operation);
+  void Collect(const Operation& operation);
+  std::string CheckPlans();
   void Remove(const Operation& operation);
   void ChangeGroup(const Operation& operation);
   void ChangeNodes(const Operation& operation);
@@ -97,6 +105,12 @@ class World {
   std::unique_ptr<Cluster> cluster_;
   std::vector<PodPtr> old_pods_;  // outdated records
   int64_t made_ = 0;              // objects made so far, for names
+  struct Plans {
+    int64_t seen = 0;   // GangView::plans, last
+    int64_t spare = 0;  // that may be made by now
+    cluster::Time at;
+  };
+  std::map<cluster::ObjectKey, Plans> plans_;
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
 };
