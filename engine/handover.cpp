@@ -218,12 +218,12 @@ bool Scheduler::Core::Speaks(const Gang& gang) const {
 cluster::GangRecord Scheduler::Core::RecordOf(const Gang& gang) {
   if (gang.id.solo) return {};
   cluster::GangRecord record =
-      gang.past.Record(Lacking(gang), gang.partial_since.value_or(Time(0)));
-  // Who ends well takes nothing from the others: not worth a write.
+      gang.past.Record(gang.minimum, Lacking(gang), gang.partial_since.value_or(Time(0)));
+  // Who ends well takes nothing from the others: not worth a write until all have.
   const cluster::GangRecord& known = gang.published_record;
   const bool same = record.begun && known.begun && record.started == known.started &&
-                    record.lost == known.lost && record.lost == cluster::Headcount{} &&
-                    record.whole.members > record.ended.members;
+                    record.whole.members == known.whole.members && record.lost == known.lost &&
+                    record.lost == cluster::Headcount{} && gang.minimum.members > 0;
   return same ? known : record;
 }
 

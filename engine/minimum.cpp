@@ -38,6 +38,12 @@ Headcount Lower(const Headcount& a, const Headcount& b) {
   return lower;
 }
 
+Headcount Plus(Headcount a, const Headcount& b) {
+  a.members += b.members;
+  for (const auto& [role, count] : b.roles) a.roles[role] += count;
+  return a;
+}
+
 Headcount Minus(const Headcount& a, const Headcount& b) {
   Headcount rest{std::max<int64_t>(0, a.members - b.members), {}};
   for (const auto& [role, count] : a.roles) {

@@ -45,12 +45,12 @@ void Past::Forget() {
   owners_.clear();
 }
 
-GangRecord Past::Record(const Headcount& lacks, Time since) const {
+GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time since) const {
   GangRecord record;
   if (!begun_) return record;
   record.begun = true;
   record.started = runs_since_;
-  record.whole = whole_;
+  record.whole = Plus(wanted, ended_);
   record.ended = ended_;
   record.lost = lacks;
   if (lacks != Headcount{}) record.lost_since = since;
@@ -66,10 +66,7 @@ void Past::Adopt(const GangRecord& record, const Headcount& have) {
   begun_ = true;
   runs_since_ = record.started;
   whole_ = record.whole;
-  ended_ = record.ended;
-  const Headcount missing = Minus(Minus(wanted, have), record.lost);
-  ended_.members += missing.members;
-  for (const auto& [role, count] : missing.roles) ended_.roles[role] += count;
+  ended_ = Plus(record.ended, Minus(Minus(wanted, have), record.lost));
 }
 
 }  // namespace muster::engine

@@ -48,8 +48,9 @@ class Past {
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
 
-  // `lacks`: what is missing of Wanted now, since `since`.
-  cluster::GangRecord Record(const cluster::Headcount& lacks, cluster::Time since) const;
+  // `wanted`: what Wanted gives now; `lacks`: what is missing of it, since `since`.
+  cluster::GangRecord Record(const cluster::Headcount& wanted, const cluster::Headcount& lacks,
+                             cluster::Time since) const;
   // `have`: members that are bound or have succeeded. Once in a process's life.
   void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have);
   bool adopted() const { return adopted_; }

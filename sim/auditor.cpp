@@ -42,9 +42,11 @@ class Auditor::Impl {
   struct GangBook {
     std::set<PodUid> bound;  // live, bound and not on their way out
     std::set<PodUid> ours;   // of these, Muster's
-    std::set<PodUid> succeeded;
-    bool started = false;  // had its minimum since it last held nothing
+    std::set<PodUid> succeeded;  // whatever became of their objects
+    std::set<PodUid> shown;      // of these, whose objects are there
+    bool started = false;  // had its minimum since it last showed nothing
     bool lost = false;     // a member went since then that had not ended
+    Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
 
@@ -139,7 +141,9 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   gang.ours.erase(uid);
   if (counts && Musters(pod->pod)) gang.ours.insert(uid);
   gang.lost = gang.lost || (was_bound && !counts && !succeeded);
-  if (succeeded) gang.succeeded.insert(uid);  // for ever, whatever becomes of the object
+  if (succeeded) gang.succeeded.insert(uid);
+  gang.shown.erase(uid);
+  if (succeeded) gang.shown.insert(uid);
   Judge(key, at);
 }
 
@@ -159,11 +163,14 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const int64_t need = NeedOf(key, at);
   const auto bound = static_cast<int64_t>(gang.bound.size());
   const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
-  if (bound == 0) {
-    gang.started = gang.lost = false;
-  } else if (bound + succeeded >= need) {
-    gang.started = true;
+  if (bound == 0 && gang.shown.empty()) {
+    gang.empty_since = std::min(gang.empty_since, at);
+  } else {
+    // Muster may not have seen a short while without any.
+    if (gang.empty_since + options_.node_slack < at) gang.started = gang.lost = false;
+    gang.empty_since = Time::Never();
   }
+  if (bound > 0 && bound + succeeded >= need) gang.started = true;
   const bool partial = !gang.ours.empty() && bound + succeeded < need && !gang.started;
   if (partial != (gang.partial_since != Time::Never())) {
     if (partial) {
