@@ -52,6 +52,12 @@ struct WakePod {
   ActionId id;
   PodRef pod;
 };
+// Annotation cluster::kGangRecordAnnotation of a bound pod whose gang has no object to carry it.
+struct RecordPod {
+  ActionId id;
+  PodRef pod;
+  cluster::GangRecord record;
+};
 // Binding subresource: node and cluster::kGpusAnnotation in one write, with the UID as
 // precondition.
 struct BindPod {
@@ -97,8 +103,8 @@ struct AnswerBind {
   std::string error;
 };
 
-using Action = std::variant<Nominate, RemoveGate, WakePod, BindPod, EvictPod, PatchGang, EmitEvent,
-                            AnswerBind>;
+using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EvictPod, PatchGang,
+                            EmitEvent, AnswerBind>;
 
 // What became of an action.
 //   kDone      it is so now (also when it was so before)

@@ -170,6 +170,7 @@ class Scheduler::Core {
   // handover.cpp
   void HandOver(Gang& gang, cluster::Time now);
   void HandOverMember(Gang& gang, Member& member, const cluster::Pod& pod);
+  void HandOverRecord(const Gang& gang, Member& member, const cluster::Pod& pod);
   bool Pins(const cluster::Pod& pod) const;
   void AskNomination(Member& member, const std::string& node);
   void Start(Member& member, Doing doing);

@@ -26,7 +26,7 @@ struct HeldBind {
 };
 
 // The one action under way for a pod; the next one waits for its outcome.
-enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kBind, kEvict };
+enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEvict };
 
 struct Member {
   cluster::PodUid uid;

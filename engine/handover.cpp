@@ -30,13 +30,19 @@ bool AllMayBeEvicted(const Gang& gang, Time now) {
 // its outcome.
 void Scheduler::Core::HandOver(Gang& gang, Time now) {
   const bool repairs = gang.repairing && AllMayBeEvicted(gang, now);
+  const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  const bool carries = group != nullptr && group->declared;
+  if (carries) gang.published_record = RecordOf(gang);
   for (auto& [uid, member] : gang.members) {
     if (member.doing != Doing::kNothing || member.not_before > now) continue;
     const Pod& pod = *member.pod;
     if (pod.terminal() || pod.deleting) continue;
     if (pod.bound()) {
       if (!member.ours || member.evicting) continue;
-      if (!(gang.repairing ? repairs : member.must_go)) continue;
+      if (!(gang.repairing ? repairs : member.must_go)) {
+        if (carries) HandOverRecord(gang, member, pod);
+        continue;
+      }
       Start(member, Doing::kEvict);
       const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
       const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
@@ -53,6 +59,14 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
                     "");  // a nomination without a reservation would keep room free for nobody
     }
   }
+}
+
+// Without a PodGroup object the bound pods carry what outlives the process.
+void Scheduler::Core::HandOverRecord(const Gang& gang, Member& member, const Pod& pod) {
+  const cluster::GangRecord& record = gang.published_record;
+  if (pod.gang_record ? *pod.gang_record == record : !record.begun) return;
+  Start(member, Doing::kRecord);
+  progress_.actions.emplace_back(RecordPod{member.action, RefOf(member), record});
 }
 
 // nominate → (all are) → release → (Bind call, barrier) → bind
@@ -139,6 +153,8 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
     case Doing::kWake:
       member.refused = false;
       return;
+    case Doing::kRecord:
+      return;  // the watch shows it
     case Doing::kEvict:
       member.evicting = true;
       if (member.makes_way_for) NoteEvicted(*member.makes_way_for);

@@ -52,6 +52,8 @@ GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time si
   record.started = runs_since_;
   record.whole = Plus(wanted, ended_);
   record.ended = ended_;
+  // Pods without a role count in all only.
+  for (Headcount* heads : {&record.whole, &record.ended}) heads->roles.erase("");
   record.lost = lacks;
   if (lacks != Headcount{}) record.lost_since = since;
   return record;

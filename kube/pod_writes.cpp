@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kube/encode.hpp"
+#include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -40,13 +41,14 @@ JsonWriter& BeginPatch(JsonWriter& json, const engine::PodRef& pod) {
   return json.BeginObject().Key("metadata").BeginObject().Key("uid").Text(pod.uid.text());
 }
 
-ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation, uint64_t value) {
+ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation,
+                           std::string_view value) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(pod)};
   request.content_type = kMerge;
   request.metadata_only = true;
   JsonWriter json(request.body);
   BeginPatch(json, pod).Key("annotations").BeginObject();
-  json.TextKey(annotation).Text(std::to_string(value)).EndObject().EndObject().EndObject();
+  json.TextKey(annotation).Text(value).EndObject().EndObject().EndObject();
   return request;
 }
 
@@ -83,7 +85,12 @@ ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*
 }
 
 ApiRequest Make(const engine::WakePod& action, const WriteContext& context) {
-  return AnnotationPatch(action.pod, kWakeAnnotation, context.nonce);
+  return AnnotationPatch(action.pod, kWakeAnnotation, std::to_string(context.nonce));
+}
+
+ApiRequest Make(const engine::RecordPod& action, const WriteContext& /*context*/) {
+  return AnnotationPatch(action.pod, cluster::kGangRecordAnnotation,
+                         FormatGangRecord(action.record));
 }
 
 std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
@@ -145,6 +152,9 @@ bool IsSo(const engine::Nominate& action, const Pod& pod) {
 }
 bool IsSo(const engine::RemoveGate& /*action*/, const Pod& pod) { return !pod.gated_by_muster(); }
 bool IsSo(const engine::WakePod& /*action*/, const Pod& /*pod*/) { return false; }
+bool IsSo(const engine::RecordPod& action, const Pod& pod) {
+  return pod.gang_record && *pod.gang_record == action.record;
+}
 bool IsSo(const engine::BindPod& action, const Pod& pod) { return pod.node_name == action.node; }
 bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) {
   return pod.deleting || pod.terminal();
@@ -153,6 +163,7 @@ bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) {
 // Why the pod as it is will never take the write; empty: it may.
 std::string Obstacle(const PodWrite& write, const Pod& pod) {
   if (std::holds_alternative<engine::EvictPod>(write)) return {};
+  if (std::holds_alternative<engine::RecordPod>(write)) return {};
   if (pod.bound()) return "bound to " + pod.node_name;
   if (pod.deleting) return "being deleted";
   if (pod.terminal()) return "has ended";
@@ -183,6 +194,7 @@ std::string Describe(const PodWrite& write) {
   }
   if (std::holds_alternative<engine::RemoveGate>(write)) return "release " + pod;
   if (std::holds_alternative<engine::EvictPod>(write)) return "evict " + pod;
+  if (std::holds_alternative<engine::RecordPod>(write)) return "write the gang's record on " + pod;
   return "wake " + pod;
 }
 
@@ -197,7 +209,7 @@ ApiRequest GetPod(const engine::PodRef& pod) {
 }
 
 ApiRequest FenceRequest(const engine::PodRef& pod, uint64_t epoch) {
-  return AnnotationPatch(pod, kEpochAnnotation, epoch);
+  return AnnotationPatch(pod, kEpochAnnotation, std::to_string(epoch));
 }
 
 Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {

@@ -24,7 +24,7 @@ inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
 inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
 using PodWrite = std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod,
-                              engine::BindPod, engine::EvictPod>;
+                              engine::RecordPod, engine::BindPod, engine::EvictPod>;
 
 struct WriteContext {
   int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known

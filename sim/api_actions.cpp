@@ -39,6 +39,9 @@ Status Write(ApiServer& api, const engine::WakePod& action) {
   return api.Annotate(Actor::kMuster, action.pod, kWakeAnnotation,
                       std::to_string(api.resource_version()));
 }
+Status Write(ApiServer& api, const engine::RecordPod& action) {
+  return api.RecordPod(Actor::kMuster, action.pod, action.record);
+}
 Status Write(ApiServer& api, const engine::BindPod& action) {
   Binding binding{
       action.pod, action.node, {{cluster::kBoundByAnnotation, cluster::kBoundByMuster}}};

@@ -94,6 +94,8 @@ class ApiServer {
                              const std::string& pin = {});
   cluster::Status Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
                            const std::string& value);
+  cluster::Status RecordPod(Actor actor, const engine::PodRef& pod,
+                            const cluster::GangRecord& record);
   cluster::Status PatchPodStatus(Actor actor, const engine::PodRef& pod,
                                  const PodStatusPatch& patch);
   // kNotFound when the PodGroup does not exist under that UID (any more).

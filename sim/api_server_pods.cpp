@@ -192,6 +192,17 @@ Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::
   return Ok{};
 }
 
+Status ApiServer::RecordPod(Actor actor, const engine::PodRef& pod,
+                            const cluster::GangRecord& record) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  auto next = std::make_shared<PodRecord>(***slot);
+  next->pod.gang_record = std::make_shared<const cluster::GangRecord>(record);
+  impl_->Count(actor, Verb::kPatch);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
 Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
                            const std::string& value) {
   const Result<PodPtr*> slot = impl_->Find(pod);

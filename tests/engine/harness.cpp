@@ -144,6 +144,11 @@ void Harness::Perform(const engine::Action& action) {
       pod.bound_at = now_;
       pod.nominated_node.clear();
     });
+  } else if (const auto* record = std::get_if<engine::RecordPod>(&action)) {
+    if (Faulty(*record)) return;
+    done(record->id, record->pod, [&](cluster::Pod& pod) {
+      pod.gang_record = std::make_shared<const cluster::GangRecord>(record->record);
+    });
   } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
     if (Faulty(*evict)) return;
     done(evict->id, evict->pod, [](cluster::Pod& pod) { pod.deleting = true; });
