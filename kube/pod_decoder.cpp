@@ -27,6 +27,8 @@ using cluster::Result;
 
 namespace {
 
+constexpr const char* kVolcanoTask = "volcano.sh/task-spec";
+
 // The first of `keys` that has a text.
 std::string FirstOf(const JsonView& texts, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
@@ -76,7 +78,8 @@ int64_t ReadDeclaredMinMember(const JsonView& labels, const JsonView& annotation
 
 std::string ReadRole(const JsonView& labels, const JsonView& annotations) {
   std::string role(labels.Get(kRoleLabel).Text());
-  if (role.empty()) role = annotations.Get("volcano.sh/task-spec").Text();
+  if (role.empty()) role = annotations.Get(kVolcanoTask).Text();
+  if (role.empty()) role = labels.Get(kVolcanoTask).Text();
   if (role.empty()) role = labels.Get("kai.scheduler/subgroup-name").Text();
   return role;
 }

@@ -1,13 +1,12 @@
 // PodGroups of every flavour that has minMember, minCount or their like:
 //   scheduling.x-k8s.io/v1alpha1, scheduling.k8s.io/v1alpha1,    minMember, scheduleTimeoutSeconds
 //   scheduling.sigs.k8s.io/v1alpha1
-//   scheduling.k8s.io/v1alpha2 and later                         schedulingPolicy.gang.minCount, or
-//   .basic scheduling.volcano.sh/v1beta1                                minMember,
-//   minTaskMember{task: n} scheduling.run.ai/v2alpha2                                   minMember,
-//   subGroups[]{name, minMember}
-#include <algorithm>
+//   scheduling.k8s.io/v1alpha2 and later     schedulingPolicy.gang.minCount, or .basic
+//   scheduling.volcano.sh/v1beta1            minMember, minTaskMember{task: n}
+//   scheduling.run.ai/v2alpha2               minMember, subGroups[]{name, minMember, parent}
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,48 +61,122 @@ int64_t ReadNative(const JsonView& spec) {
   return ReadCount(count).value_or(1);
 }
 
-void AddRole(std::string_view name, const JsonView& minimum, std::vector<RoleMinimum>& roles) {
+// `role` at least `minimum` times; 0 and nothing are no minimum.
+void AddRole(std::string_view role, const JsonView& minimum, std::vector<RoleMinimum>& roles) {
   const int64_t count = minimum.Integer(0, 0, kAny);
-  if (count > 0) roles.push_back({std::string(name), count});
+  if (count > 0) roles.push_back({std::string(role), count});
 }
 
-std::vector<RoleMinimum> ReadRoles(const JsonView& spec, Flavour flavour) {
-  std::vector<RoleMinimum> roles;
-  if (flavour == Flavour::kVolcano) {
-    const JsonView tasks = spec.Get("minTaskMember");
-    tasks.Members(
-        [&](std::string_view name, const JsonView& count) { AddRole(name, count, roles); });
-  }
-  if (flavour == Flavour::kKai) {
-    const JsonView groups = spec.Get("subGroups");
-    groups.Items([&](const JsonView& group) {
-      AddRole(group.Get("name").RequiredText(), group.Get("minMember"), roles);
-    });
-  }
-  return roles;
+int64_t Together(const std::vector<RoleMinimum>& roles) {
+  int64_t sum = 0;
+  for (const RoleMinimum& role : roles) sum = cluster::SaturatingAdd(sum, role.min_member);
+  return sum;
 }
 
-// A gang needs what its roles need together, also where minMember says less or nothing.
+// Volcano does not look at roles whose minima are together more than minMember (CheckTaskValid,
+// CheckTaskReady and CheckTaskPipelined in pkg/scheduler/api/job_info.go of volcano.sh/volcano
+// v1.15.1). Its job controller makes such PodGroups: a task without minAvailable gets its replicas
+// as its minimum (getMinTaskMember in pkg/controllers/job/job_controller_actions.go). minMember 0
+// means one by one, as where it is missing.
+void ReadVolcano(const JsonView& spec, PodGroup& record) {
+  const JsonView tasks = spec.Get("minTaskMember");
+  tasks.Members(
+      [&](std::string_view name, const JsonView& count) { AddRole(name, count, record.roles); });
+  const int64_t written = ReadCount(spec.Get("minMember")).value_or(1);
+  if (Together(record.roles) > written) record.roles.clear();
+  record.min_member = written == 0 ? 1 : written;
+}
+
+// A subgroup of KAI, as it is written.
+struct Subgroup {
+  std::string name;
+  std::string parent;
+  bool has_children = false;
+  bool under_root = false;
+};
+
+// A parent has the pods of its children and none of its own. Nobody can say which of two subgroups
+// with one name a pod is in. KAI refuses these, too: validateSubGroups in
+// pkg/apis/scheduling/v2alpha2/podgroup_webhook.go, FromPodGroup in
+// pkg/scheduler/api/podgroup_info/subgroup_info/factory.go of kai-scheduler/KAI-Scheduler d5bc503a.
+std::vector<Subgroup> ReadSubgroups(const JsonView& list) {
+  std::vector<Subgroup> groups;
+  std::map<std::string, size_t> by_name;
+  list.Items([&](const JsonView& group) {
+    const JsonView name = group.Get("name");
+    const JsonView parent = group.Get("parent");
+    groups.push_back({std::string(name.RequiredText()), std::string(parent.Text())});
+    if (!by_name.emplace(groups.back().name, groups.size() - 1).second)
+      name.Problem("another subgroup has the same name");
+  });
+  std::map<std::string, std::vector<size_t>> below;
+  for (size_t i = 0; i < groups.size(); ++i) below[groups[i].parent].push_back(i);
+  std::vector<std::string> reached{""};
+  while (!reached.empty()) {
+    const auto children = below.find(reached.back());
+    reached.pop_back();
+    if (children == below.end()) continue;
+    for (const size_t child : children->second) {
+      if (std::exchange(groups[child].under_root, true)) continue;
+      reached.push_back(groups[child].name);
+    }
+  }
+  for (Subgroup& group : groups) group.has_children = below.contains(group.name);
+  size_t i = 0;
+  list.Items([&](const JsonView& group) {
+    const Subgroup& read = groups[i++];
+    if (read.under_root) return;
+    const bool known = by_name.contains(read.parent);
+    const JsonView parent = group.Get("parent");
+    parent.Problem(known ? "does not lead to a subgroup without parent"
+                         : "no subgroup has that name");
+  });
+  return groups;
+}
+
+// Each subgroup without children has its minimum, and where there are subgroups these are all that
+// counts: KAI does not look at minMember then (setSubGroups in
+// pkg/scheduler/api/podgroup_info/job_info.go). minMember 0 means one by one (PodGroupSpec in
+// pkg/apis/scheduling/v2alpha2/podgroup_types.go). Of minSubGroup, how many subgroups are enough,
+// nothing is read: all are needed.
+void ReadKai(const JsonView& spec, PodGroup& record) {
+  const JsonView list = spec.Get("subGroups");
+  const std::vector<Subgroup> groups = ReadSubgroups(list);
+  size_t i = 0;
+  list.Items([&](const JsonView& group) {
+    const Subgroup& read = groups[i++];
+    if (!read.has_children) AddRole(read.name, group.Get("minMember"), record.roles);
+  });
+  const int64_t written = ReadCount(spec.Get("minMember")).value_or(1);
+  record.min_member = groups.empty() ? written : Together(record.roles);
+  if (record.min_member == 0) record.min_member = 1;
+}
+
+// These have no roles. scheduling.k8s.io: PreEnqueue and Permit in
+// pkg/scheduler/framework/plugins/gangscheduling of k8s.io/kubernetes v1.36.3, and gang.minCount in
+// v1alpha2, v1alpha3 and v1beta1 alike. scheduler-plugins: PreFilter and Permit in
+// pkg/coscheduling/core/core.go. Koordinator: tryInitByPodGroup in
+// pkg/scheduler/plugins/coscheduling/core/gang.go.
 void ReadMembers(const JsonView& spec, Flavour flavour, PodGroup& record) {
-  const std::optional<int64_t> written = ReadCount(spec.Get("minMember"));
-  record.min_member = written.value_or(1);
-  if (record.min_member < 1) return;  // invalid as a whole
-  record.roles = ReadRoles(spec, flavour);
-  int64_t together = 0;
-  for (const RoleMinimum& role : record.roles) {
-    together = cluster::SaturatingAdd(together, role.min_member);
+  switch (flavour) {
+    case Flavour::kNative:
+      record.min_member = ReadNative(spec);
+      return;
+    case Flavour::kPlain:
+      record.min_member = ReadCount(spec.Get("minMember")).value_or(1);
+      return;
+    case Flavour::kVolcano:
+      return ReadVolcano(spec, record);
+    case Flavour::kKai:
+      return ReadKai(spec, record);
   }
-  record.min_member = std::max(record.min_member, together);
 }
 
 void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
   const JsonView spec = group.Get("spec");
   if (!spec.ExpectObject()) return;
-  if (flavour == Flavour::kNative) {
-    record.min_member = ReadNative(spec);
-    return;
-  }
   ReadMembers(spec, flavour, record);
+  if (flavour == Flavour::kNative) return;
   record.schedule_timeout =
       cluster::Seconds(spec.Get("scheduleTimeoutSeconds").Integer(0, 0, kAny));
 }

@@ -17,8 +17,8 @@ namespace muster::kube {
 //   its size  annotations muster.dev/min-member, scheduling.volcano.sh/group-min-member,
 //             kueue.x-k8s.io/pod-group-total-count, gang.scheduling.koordinator.sh/min-available,
 //             labels pod-group.scheduling.sigs.k8s.io/min-available, fluence.group-size
-//   role      label muster.dev/role, annotation volcano.sh/task-spec, label
-//   kai.scheduler/subgroup-name
+//   role      label muster.dev/role, annotation or label volcano.sh/task-spec (getTaskRole in
+//             pkg/scheduler/api/job_info.go of Volcano), label kai.scheduler/subgroup-name
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 
 // "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.

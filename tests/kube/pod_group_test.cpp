@@ -46,7 +46,7 @@ TEST_CASE("every flavour of PodGroup", "[kube][podgroup]") {
        {{"launcher", 1}, {"worker", 4}},
        0},
       {"scheduling.volcano.sh/v1beta1",
-       R"({"minMember":2,"minTaskMember":{"a":0,"b":3}})",
+       R"({"minMember":3,"minTaskMember":{"a":0,"b":3}})",
        3,
        {{"b", 3}},
        0},
@@ -84,11 +84,61 @@ TEST_CASE("an odd minMember is kept as it is written", "[kube][podgroup]") {
   CHECK(native.min_member == count);
 }
 
-TEST_CASE("role minima that add up beyond any number do not wrap", "[kube][podgroup]") {
-  const PodGroup group =
-      Decode("scheduling.volcano.sh/v1beta1",
-             R"({"minTaskMember":{"a":9223372036854775807,"b":9223372036854775807}})");
-  CHECK(group.min_member == INT64_MAX);
+// Its job controller writes a task's replicas where the task has no minAvailable.
+TEST_CASE("Volcano's role minima count only where minMember holds them all", "[kube][podgroup]") {
+  struct Case {
+    std::string spec;
+    int64_t min_member;
+    std::vector<RoleMinimum> roles;
+  };
+  const Case c = GENERATE(values<Case>({
+      {R"({"minMember":3,"minTaskMember":{"worker":10}})", 3, {}},
+      {R"({"minMember":4,"minTaskMember":{"launcher":1,"worker":4}})", 4, {}},
+      {R"({"minMember":6,"minTaskMember":{"launcher":1,"worker":4}})",
+       6,
+       {{"launcher", 1}, {"worker", 4}}},
+      {R"({"minTaskMember":{"worker":10}})", 1, {}},
+      {R"({"minMember":0,"minTaskMember":{"worker":10}})", 1, {}},
+      {R"({"minMember":0})", 1, {}},
+      {R"({"minMember":9,"minTaskMember":{"a":9223372036854775807,"b":9223372036854775807}})",
+       9,
+       {}},
+  }));
+  CAPTURE(c.spec);
+  const PodGroup group = Decode("scheduling.volcano.sh/v1beta1", c.spec);
+  CHECK(group.defect.empty());
+  CHECK(group.min_member == c.min_member);
+  CHECK(group.roles == c.roles);
+}
+
+TEST_CASE("KAI's subgroups without children are the minimum", "[kube][podgroup]") {
+  struct Case {
+    std::string spec;
+    int64_t min_member;
+    std::vector<RoleMinimum> roles;
+  };
+  const Case c = GENERATE(values<Case>({
+      // What a parent says is said again by its children.
+      {R"({"subGroups":[{"name":"top","minMember":4},{"name":"a","parent":"top","minMember":3},
+           {"name":"b","parent":"top","minMember":1}]})",
+       4,
+       {{"a", 3}, {"b", 1}}},
+      {R"({"minMember":9,"subGroups":[{"name":"a","minMember":2}]})", 2, {{"a", 2}}},
+      {R"({"minMember":1,"subGroups":[{"name":"a","minMember":2}]})", 2, {{"a", 2}}},
+      {R"({"minMember":9,"subGroups":[{"name":"a"}]})", 1, {}},
+      {R"({"minMember":9,"subGroups":[]})", 9, {}},
+      {R"({"minMember":0})", 1, {}},
+      {R"({"minMember":null})", 1, {}},
+      {R"({"subGroups":[{"name":"a","minMember":9223372036854775807},
+           {"name":"b","minMember":9223372036854775807}]})",
+       INT64_MAX,
+       {{"a", INT64_MAX}, {"b", INT64_MAX}}},
+  }));
+  CAPTURE(c.spec);
+  const PodGroup group = Decode("scheduling.run.ai/v2alpha2", c.spec);
+  CHECK(group.defect.empty());
+  CHECK(group.min_member == c.min_member);
+  CHECK(group.roles == c.roles);
 }
 
 TEST_CASE("a malformed PodGroup is kept with its defect", "[kube][podgroup]") {
@@ -98,6 +148,7 @@ TEST_CASE("a malformed PodGroup is kept with its defect", "[kube][podgroup]") {
     std::string want;
   };
   const std::string native = "scheduling.k8s.io/v1beta1";
+  const std::string kai = "scheduling.run.ai/v2alpha2";
   const Case c = GENERATE_COPY(values<Case>({
       {kPlainVersion, R"({"minMember":"4"})",
        "PodGroup.spec.minMember: expected a whole number, found a text"},
@@ -114,8 +165,18 @@ TEST_CASE("a malformed PodGroup is kept with its defect", "[kube][podgroup]") {
        "PodGroup.spec.schedulingPolicy.gang.minCount: is"},
       {"scheduling.volcano.sh/v1beta1", R"({"minTaskMember":{"a":-1}})",
        "PodGroup.spec.minTaskMember.a: expected a whole number from 0"},
-      {"scheduling.run.ai/v2alpha2", R"({"subGroups":[{"minMember":1}]})",
-       "PodGroup.spec.subGroups[0].name: is missing"},
+      {kai, R"({"subGroups":[{"minMember":1}]})", "PodGroup.spec.subGroups[0].name: is missing"},
+      {kai, R"({"subGroups":[{"name":"a","minMember":15},{"name":"a","minMember":1}]})",
+       "PodGroup.spec.subGroups[1].name: another subgroup has the same name"},
+      {kai, R"({"subGroups":[{"name":"a"},{"name":"b"},{"name":"a","parent":"b"}]})",
+       "PodGroup.spec.subGroups[2].name: another subgroup has the same name"},
+      {kai, R"({"subGroups":[{"name":"a","minMember":1,"parent":"b"}]})",
+       "PodGroup.spec.subGroups[0].parent: no subgroup has that name"},
+      {kai, R"({"subGroups":[{"name":"a","minMember":1,"parent":"a"}]})",
+       "PodGroup.spec.subGroups[0].parent: does not lead to a subgroup without parent"},
+      {kai, R"({"subGroups":[{"name":"x","minMember":1},{"name":"a","parent":"b"},
+           {"name":"b","parent":"a"}]})",
+       "PodGroup.spec.subGroups[1].parent: does not lead to a subgroup without parent"},
   }));
   CAPTURE(c.spec);
   CHECK_THAT(Decode(c.api_version, c.spec).defect, Catch::StartsWith(c.want));

@@ -141,6 +141,9 @@ TEST_CASE("the first word about the role counts", "[kube][pod]") {
   const std::string volcano = R"(,"annotations":{"volcano.sh/task-spec":"b"})";
   CHECK(Decode(PodText(R"(,"labels":{)" + muster + "," + kai + "}" + volcano)).role == "a");
   CHECK(Decode(PodText(R"(,"labels":{)" + kai + "}" + volcano)).role == "b");
+  const std::string volcano_label = R"("volcano.sh/task-spec":"l")";
+  CHECK(Decode(PodText(R"(,"labels":{)" + volcano_label + "}" + volcano)).role == "b");
+  CHECK(Decode(PodText(R"(,"labels":{)" + volcano_label + "," + kai + "}")).role == "l");
   CHECK(Decode(PodText(R"(,"labels":{)" + kai + "}")).role == "c");
   CHECK(Decode(PodText("")).role.empty());
 }
