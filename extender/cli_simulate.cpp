@@ -35,6 +35,10 @@ struct Run {
   double decisions_per_s = 0;
 };
 
+// Of --gpu-shares.
+constexpr const char* kStock = "stock";
+constexpr const char* kHami = "hami";
+
 constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 30U;
 
 bool IsNodeCount(const std::string& text) {
@@ -211,6 +215,8 @@ Result<sim::ReplayOptions> OptionsFrom(const Args& args) {
   sim::ReplayOptions options;
   options.timeline = args.Has("--timeline");
   options.cluster.with_muster = !args.Has("--without-muster");
+  options.cluster.shared_by =
+      args.Text("--gpu-shares") == kHami ? sim::SharedBy::kHami : sim::SharedBy::kStock;
   options.cluster.audit = args.Has("--audit");
   // Every pod of the trace is Muster's, as with the recommended admission policy.
   options.cluster.api.gating = options.cluster.with_muster ? sim::Gating::kAll : sim::Gating::kNone;
@@ -240,6 +246,38 @@ Status CheckUse(const Args& args) {
   if (args.Has("--http") && args.Has("--without-muster")) {
     return wrong("--http and --without-muster exclude each other");
   }
+  if (args.Has("--gpu-shares") && !args.Has("--without-muster")) {
+    return wrong("--gpu-shares is for --without-muster: Muster gives out shares itself");
+  }
+  const std::string shares = args.Text("--gpu-shares", kStock);
+  if (shares != kStock && shares != kHami) return wrong("--gpu-shares must be stock or hami");
+  return cluster::Ok{};
+}
+
+// Whether the trace says what the flags need to know.
+Status CheckTrace(const Args& args, const sim::Trace& trace) {
+  const auto any = [&](const auto& is) {
+    return std::any_of(trace.jobs.begin(), trace.jobs.end(), is);
+  };
+  const auto wrong = [](std::string message) {
+    return Error{Code::kInvalidArgument, std::move(message), ""};
+  };
+  if (args.Has("--timeline") &&
+      !any([](const sim::TraceJob& job) { return job.deleted.has_value(); })) {
+    return wrong("--timeline: " + args.Text("--pods") +
+                 " does not say when any pod is deleted (column deletion_time)");
+  }
+  const bool shares = any([](const sim::TraceJob& job) {
+    return std::any_of(job.pods.begin(), job.pods.end(),
+                       [](const sim::PodRecord& pod) { return pod.pod.spec->gpus.fractional(); });
+  });
+  if (shares && args.Has("--without-muster") && !args.Has("--gpu-shares")) {
+    return wrong(
+        "--without-muster: pods of " + args.Text("--pods") +
+        " ask for shares of GPUs, of which kube-scheduler alone can give none; say what does: "
+        "--gpu-shares stock (the stock device plugin: a whole GPU for each share) or hami (HAMi's "
+        "scheduler)");
+  }
   return cluster::Ok{};
 }
 
@@ -256,6 +294,9 @@ int Simulate(const Args& args, const CliStreams& streams) {
   }
   const Result<sim::Trace> trace = ReadTrace(args);
   if (!trace.ok()) return Fail(streams, trace.error().ToString());
+  if (const Status fine = CheckTrace(args, *trace); !fine.ok()) {
+    return Misused(streams, "simulate", fine.error().message);
+  }
 
   const bool to_file = args.Has("--json") && args.Text("--json") != "-";
   std::ofstream file;
@@ -292,6 +333,9 @@ Command SimulateCommand() {
            {"--seed", "N", "of everything random (default 1)"},
            {"--http", "", "put real sockets between kube-scheduler and Muster"},
            {"--without-muster", "", "kube-scheduler alone, pod by pod"},
+           {"--gpu-shares", "stock|hami",
+            "without Muster, what gives a share of a GPU: the stock device plugin a whole one, or "
+            "HAMi's scheduler"},
            {"--audit", "", "check every invariant after every event (slow)"},
            {"--json", "FILE", "write the result there as well (-: to standard output instead)"}},
           Simulate};

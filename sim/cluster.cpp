@@ -4,6 +4,7 @@
 
 #include "cluster/check.hpp"
 #include "sim/direct_extender.hpp"
+#include "sim/hami_scheduler.hpp"
 #include "sim/random.hpp"
 
 namespace muster::sim {
@@ -17,6 +18,10 @@ Options Seeded(Options options) {
   options.scheduler.seed = seeds.Next();
   options.kubelet.seed = seeds.Next();
   options.muster.seed = seeds.Next();
+  if (!options.with_muster) {
+    options.scheduler.gpu_count =
+        options.shared_by == SharedBy::kHami ? GpuCount::kNothing : GpuCount::kEvery;
+  }
   return options;
 }
 
@@ -32,6 +37,8 @@ Cluster::Cluster(Ready /*unused*/, const Options& options)
     muster_ = std::make_unique<MusterLink>(loop_, api_, options.muster);
     extender_ = options.extender ? options.extender(loop_, *muster_)
                                  : std::make_unique<DirectExtender>(loop_, *muster_);
+  } else if (options.shared_by == SharedBy::kHami) {
+    extender_ = std::make_unique<HamiScheduler>(loop_, api_, options.scheduler.seed);
   }
   scheduler_ = std::make_unique<KubeScheduler>(loop_, api_, extender_.get(), options.scheduler);
   kubelet_ = std::make_unique<Kubelet>(loop_, api_, options.kubelet);

@@ -27,10 +27,16 @@
 
 namespace muster::sim {
 
+// What a share of a GPU is where Muster does not give it out. kube-scheduler alone can share none.
+//   kStock  the stock device plugin: whoever wants a share has to ask for a whole GPU
+//   kHami   HAMi's scheduler, see HamiScheduler
+enum class SharedBy { kStock, kHami };
+
 struct Options {
   uint64_t seed = 1;  // of everything: the seeds below are derived from it
   bool with_muster = true;
-  cluster::Time start{};  // the loop's first time
+  SharedBy shared_by = SharedBy::kStock;  // without Muster
+  cluster::Time start{};                  // the loop's first time
   ApiServerOptions api;
   KubeSchedulerOptions scheduler;
   KubeletOptions kubelet;

@@ -22,6 +22,7 @@ class KubeScheduler::Impl : public std::enable_shared_from_this<Impl> {
         extender_(owner.extender_),
         options_(owner.options_),
         stats_(owner.stats_),
+        cache_(options_.gpu_count),
         queue_({options_.backoff_first, options_.backoff_max}),
         chooser_(cache_, extender_, options_, stats_),
         backoff_timer_(loop_, false, [this] { OnBackoffOver(); }),

@@ -30,6 +30,7 @@
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/extender_port.hpp"
+#include "sim/scheduler_cache.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -42,6 +43,7 @@ struct KubeSchedulerOptions {
                                               "default-scheduler"};  // profiles that it runs
   int64_t percentage_of_nodes_to_score = 0;  // 0: adaptive, 50 - nodes / 125, at least 5
   Scoring scoring = Scoring::kLeastAllocated;
+  GpuCount gpu_count = GpuCount::kWhole;
   int64_t extender_weight = 1;
   TieBreak tie_break = TieBreak::kRandom;
   uint64_t seed = 1;

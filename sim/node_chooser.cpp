@@ -158,7 +158,7 @@ const NodeInfo* NodeChooser::Best(const Pod& pod, const Nodes& nodes) {
 // free, or taken, in percent of what there is, the pod included.
 int64_t NodeChooser::BuiltInScore(const Pod& pod, const NodeInfo& node) const {
   Amounts used = node.requested;
-  const Amounts request = RequestOf(*pod.spec);
+  const Amounts request = cache_.Request(*pod.spec);
   used += request;
   int64_t sum = 0;
   int64_t kinds = 0;

@@ -8,10 +8,12 @@ using cluster::PodUid;
 using cluster::Taint;
 using cluster::TaintEffect;
 
-Amounts RequestOf(const cluster::PodSpec& spec) {
+Amounts RequestOf(const cluster::PodSpec& spec, GpuCount count) {
   Amounts request;
   request.resources = spec.requests;
-  request.gpus = spec.gpus.fractional() ? 0 : spec.gpus.count;
+  const bool counts =
+      count == GpuCount::kEvery || (count == GpuCount::kWhole && !spec.gpus.fractional());
+  if (counts) request.gpus = spec.gpus.count;
   return request;
 }
 
@@ -123,7 +125,7 @@ void SchedulerCache::Hold(const cluster::Pod& pod, const std::string& node) {
     if (at->second.node == index) return;
     infos_[at->second.node]->requested -= at->second.request;
   }
-  at->second = {index, RequestOf(*pod.spec)};
+  at->second = {index, Request(*pod.spec)};
   infos_[index]->requested += at->second.request;
 }
 
@@ -140,7 +142,7 @@ void SchedulerCache::Nominate(const cluster::Pod& pod, const std::string& node) 
   if (node.empty()) return;
   const uint32_t index = IndexOf(node);
   nominated_[pod.uid] = index;
-  infos_[index]->nominated.push_back({pod.uid, pod.spec->priority, RequestOf(*pod.spec)});
+  infos_[index]->nominated.push_back({pod.uid, pod.spec->priority, Request(*pod.spec)});
 }
 
 void SchedulerCache::Unnominate(const PodUid& pod) {
@@ -160,7 +162,7 @@ Fit SchedulerCache::Check(const cluster::Pod& pod, const NodeInfo& node) const {
   if (node.record == nullptr) return Fit::kNoNode;
   const Fit fit = CheckNode(pod, node.record->node);
   if (fit != Fit::kFits) return fit;
-  const Amounts request = RequestOf(*pod.spec);
+  const Amounts request = Request(*pod.spec);
   Amounts expected;
   for (const NodeInfo::Nominated& one : node.nominated) {
     if (one.priority >= pod.spec->priority && one.pod != pod.uid) expected += one.request;

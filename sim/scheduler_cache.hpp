@@ -1,6 +1,6 @@
 // SchedulerCache: what the simulated kube-scheduler knows of nodes and of the pods on them: bound,
 // assumed and nominated. Counts GPUs as kube-scheduler does, as an extended resource in whole
-// devices: a pod that asks for a share of a device counts as none. Deliberately independent of
+// devices, or as GpuCount says. Deliberately independent of
 // cluster::ClusterState, so that the two check each other.
 //
 // Every operation on one pod costs O(1), of which O(pods nominated on one node). Internal to
@@ -16,6 +16,12 @@
 #include "sim/records.hpp"
 
 namespace muster::sim {
+
+// What kube-scheduler counts of the GPUs that a pod asks for.
+//   kWhole      whole ones; a share is nothing to it, for Muster gives it
+//   kEvery      a share as a whole GPU: what a pod must ask the stock device plugin for
+//   kNothing    none: its extender gives them out (ignoredByScheduler)
+enum class GpuCount { kWhole, kEvery, kNothing };
 
 // CPU, memory, pod slots and whole GPUs.
 struct Amounts {
@@ -33,7 +39,7 @@ struct Amounts {
     return *this;
   }
 };
-Amounts RequestOf(const cluster::PodSpec& spec);
+Amounts RequestOf(const cluster::PodSpec& spec, GpuCount count = GpuCount::kWhole);
 Amounts AllocatableOf(const cluster::Node& node);
 
 // What kube-scheduler's built-in checks say of a pod and a node.
@@ -55,6 +61,8 @@ const char* ToString(Fit fit);
 
 class SchedulerCache {
  public:
+  explicit SchedulerCache(GpuCount count = GpuCount::kWhole) : count_(count) {}
+
   struct NodeInfo {
     NodePtr record;  // null: pods are known on it, the node is not
     Amounts allocatable;
@@ -82,6 +90,8 @@ class SchedulerCache {
   // Nodes that exist, in the order in which they were first seen.
   const std::vector<const NodeInfo*>& nodes() const { return present_; }
 
+  // What the pod takes of a node, as this kube-scheduler counts it.
+  Amounts Request(const cluster::PodSpec& spec) const { return RequestOf(spec, count_); }
   // The built-in checks. Pods nominated to the node, of equal or higher priority, are counted as if
   // they ran there; then the node must do without them as well, since they may never come.
   Fit Check(const cluster::Pod& pod, const NodeInfo& node) const;
@@ -93,6 +103,7 @@ class SchedulerCache {
   };
   uint32_t IndexOf(const std::string& name);
 
+  const GpuCount count_;
   std::vector<std::unique_ptr<NodeInfo>> infos_;
   std::unordered_map<std::string, uint32_t> index_;  // into infos_, by name
   std::vector<const NodeInfo*> present_;

@@ -139,6 +139,10 @@ TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
       {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
       {{"simulate", "--nodes", "2x8"}, "one of --pods and --jobs"},
       {{"simulate", "--pods", "x"}, "--nodes is needed"},
+      {{"simulate", "--nodes", "2x8", "--pods", "x", "--gpu-shares", "hami"},
+       "--gpu-shares is for --without-muster"},
+      {{"simulate", "--nodes", "2x8", "--pods", "x", "--without-muster", "--gpu-shares", "half"},
+       "--gpu-shares must be stock or hami"},
       {{"help", "nothing"}, "there is no command \"nothing\""},
   }));
   const CliRun run = Run(words);
@@ -205,6 +209,52 @@ TEST_CASE("simulate fails on files that are missing or no traces", "[cli]") {
         kExitFailed);
   CHECK(Run({"simulate", "--nodes", "0x8", "--jobs", folder.File("bad.csv")}).status ==
         kExitFailed);
+}
+
+TEST_CASE("simulate without Muster gives nobody more of a GPU than there is", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("nodes.csv")) << "sn,cpu_milli,memory_mib,gpu,model\n"
+                                          << "a,64000,262144,1,T4\n";
+  std::ofstream(folder.File("pods.csv"))
+      << "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+      << "p0,1000,1024,1,600\np1,1000,1024,1,600\np2,1000,1024,1,400\n";
+  const std::vector<std::string> words = {
+      "simulate",        "--nodes", folder.File("nodes.csv"), "--pods", folder.File("pods.csv"),
+      "--without-muster"};
+  const CliRun refused = Run(words);
+  CHECK(refused.status == kExitUsage);
+  CHECK(refused.out.empty());
+  CHECK_THAT(refused.err, Catch::Contains("pods.csv ask for shares of GPUs"));
+  CHECK_THAT(refused.err, Catch::Contains("--gpu-shares stock"));
+
+  const auto run = [&](const std::string& shares) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--gpu-shares", shares});
+    const CliRun done = Run(all);
+    CHECK(done.status == kExitOk);
+    return done.out;
+  };
+  CHECK_THAT(run("stock"), Catch::Contains("1 of 3, 2 not"));
+  CHECK_THAT(run("hami"), Catch::Contains("2 of 3, 1 not"));
+  CHECK_THAT(run("hami"), Catch::Contains("1.000 of 1.000 (100.00 %)"));
+}
+
+TEST_CASE("simulate refuses a timeline where the trace has no times", "[cli]") {
+  const TempFolder folder;
+  const auto run = [&](const std::string& rows) {
+    std::ofstream(folder.File("pods.csv")) << rows;
+    return Run({"simulate", "--nodes", "1x8", "--pods", folder.File("pods.csv"), "--timeline"});
+  };
+  const std::string few = "name,cpu_milli,memory_mib,num_gpu,gpu_milli";
+  const std::string all = few + ",gpu_spec,creation_time,deletion_time";
+  for (const std::string& rows :
+       {few + "\np0,1000,1024,1,1000\n", all + "\np0,1000,1024,1,1000,,5,0\n"}) {
+    CAPTURE(rows);
+    const CliRun refused = run(rows);
+    CHECK(refused.status == kExitUsage);
+    CHECK_THAT(refused.err, Catch::Contains("--timeline: ") && Catch::Contains("deletion_time"));
+  }
+  CHECK(run(all + "\np0,1000,1024,1,1000,,5,9\np1,1000,1024,1,1000,,5,0\n").status == kExitOk);
 }
 
 TEST_CASE("pages of the server become tables", "[cli]") {
