@@ -15,6 +15,7 @@
 
 #include "cluster/cluster_state.hpp"
 #include "engine/gang.hpp"
+#include "engine/job_table.hpp"
 #include "engine/planner.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
@@ -108,7 +109,6 @@ class Scheduler::Core {
   static void AdoptRecord(Gang& gang, const cluster::PodGroup* group);
   void SettleMember(Member& member, const cluster::Pod& pod);
   Reason Defect(const Gang& gang) const;
-  // Why no gang of the namespace may start; kNone: one may.
   Reason NamespaceBar(const std::string& ns) const;
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
@@ -176,6 +176,7 @@ class Scheduler::Core {
   void Start(Member& member, Doing doing);
   void Done(Member& member, Doing doing);
   void Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome, cluster::Time now);
+  void WarnOfEvictions(const Gang& gang);
   void AnswerHeld(Member& member, const std::string& error);
   PodRef RefOf(const Member& member) const { return {member.key, member.uid}; }
   bool Speaks(const Gang& gang) const;
@@ -183,7 +184,6 @@ class Scheduler::Core {
   // When the gang's present state should be written; nothing when it was.
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
   void Publish(Gang& gang, cluster::Time now);
-  // An Event on the PodGroup, or on the gang's first pod where it has none.
   void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
 
   // extender.cpp
@@ -205,6 +205,7 @@ class Scheduler::Core {
   Options options_;
   cluster::ClusterState state_;
   SpecTable specs_;
+  JobTable jobs_;
   policy::Placer replanner_;  // for Filter calls that need a new plan at once
 
   std::map<GangId, Gang> gangs_;

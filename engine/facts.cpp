@@ -64,6 +64,12 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
     void operator()(const DisruptionBudgetRemoved& removed) {
       if (core.state_.Remove(removed.uid)) core.BudgetsChanged();
     }
+    void operator()(const cluster::BatchJob& job) {
+      if (core.jobs_.Upsert(job)) core.candidates_ = {};
+    }
+    void operator()(const BatchJobRemoved& removed) {
+      if (core.jobs_.Remove(removed.uid)) core.candidates_ = {};
+    }
     void operator()(const Silence& silence) { core.ApplySilence(silence); }
   };
   std::visit(Visitor{*this, now}, fact);

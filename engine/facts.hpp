@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "cluster/batch_job.hpp"
 #include "cluster/disruption_budget.hpp"
 #include "cluster/namespace.hpp"
 #include "cluster/node.hpp"
@@ -39,6 +40,10 @@ struct PriorityClassRemoved {
 struct DisruptionBudgetRemoved {
   cluster::DisruptionBudgetUid uid;
 };
+// It is gone, or has ended.
+struct BatchJobRemoved {
+  cluster::JobUid uid;
+};
 // How old the picture may be: the resources on which nothing was heard for too long, for people.
 // Empty: it is of now. No gang is planned on an old picture; what is planned goes its way.
 struct Silence {
@@ -49,6 +54,6 @@ struct Silence {
 using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
                           PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
                           cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                          DisruptionBudgetRemoved, Silence>;
+                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, Silence>;
 
 }  // namespace muster::engine

@@ -33,6 +33,7 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   const bool carries = group != nullptr && group->declared;
   if (carries) gang.published_record = RecordOf(gang);
+  bool evicts = false;
   for (auto& [uid, member] : gang.members) {
     if (member.doing != Doing::kNothing || member.not_before > now) continue;
     const Pod& pod = *member.pod;
@@ -43,6 +44,7 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
         if (carries) HandOverRecord(gang, member, pod);
         continue;
       }
+      if (!std::exchange(evicts, true)) WarnOfEvictions(gang);
       Start(member, Doing::kEvict);
       const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
       const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
@@ -67,6 +69,22 @@ void Scheduler::Core::HandOverRecord(const Gang& gang, Member& member, const Pod
   if (pod.gang_record ? *pod.gang_record == record : !record.begun) return;
   Start(member, Doing::kRecord);
   progress_.actions.emplace_back(RecordPod{member.action, RefOf(member), record});
+}
+
+// Once for each Job of the gang, before the first of its pods is evicted.
+void Scheduler::Core::WarnOfEvictions(const Gang& gang) {
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, member] : gang.members) {
+    const bool goes = member.ours && (gang.repairing || member.must_go);
+    if (goes && member.pod->bound() && !member.pod->terminal()) pods.push_back(member.pod);
+  }
+  const std::vector<cluster::ObjectKey> jobs = jobs_.TakeToWarn(pods);
+  if (jobs.empty()) return;
+  std::string names = "Job " + jobs.front().ToString();
+  if (jobs.size() > 1) names += " (and of " + std::to_string(jobs.size() - 1) + " more)";
+  Tell(gang, true, "GangJobMayFail",
+       "evicted pods count as failures of " + names +
+           " towards its backoffLimit: give it a podFailurePolicy that ignores DisruptionTarget");
 }
 
 // nominate → (all are) → release → (Bind call, barrier) → bind
@@ -282,6 +300,7 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
        running ? std::to_string(gang.tally.bound) + " members are bound" : Describe(gang.reason));
 }
 
+// An Event on the PodGroup, or on the gang's first pod where it has none.
 void Scheduler::Core::Tell(const Gang& gang, bool warning, std::string reason,
                            std::string message) {
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);

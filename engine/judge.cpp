@@ -168,6 +168,7 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
   return {};
 }
 
+// Why no gang of the namespace may start; kNone: one may.
 Reason Scheduler::Core::NamespaceBar(const std::string& ns) const {
   const auto has = [&](const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), ns) != names.end();

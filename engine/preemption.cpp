@@ -24,15 +24,17 @@ constexpr Duration kStaysFor = Seconds(3'600);
 constexpr Duration kMostPatience = Seconds(86'400);
 
 // In the order in which candidates are to be lost: who leaves anyway, then by priority; of one
-// priority whoever started last, the surplus of a gang before the gang.
+// priority gangs that an eviction costs time only before those that it may end (see JobTable), then
+// whoever started last, the surplus of a gang before the gang.
 struct Loss {
   bool stays = false;
   int64_t priority = 0;
+  bool may_end = false;  // of the gang: it goes surplus first, whoever makes which pod
   int64_t negated_start = 0;
   GangId gang;
   int64_t step = 0;  // within the gang
   std::vector<const Member*> members;
-  auto Key() const { return std::tie(stays, priority, negated_start, gang, step); }
+  auto Key() const { return std::tie(stays, priority, may_end, negated_start, gang, step); }
 };
 
 bool Leaves(const Member& member) { return member.pod->deleting || member.evicting; }
@@ -112,16 +114,19 @@ std::vector<policy::Candidate> Scheduler::Core::CandidatesBelow(int64_t priority
           bound.push_back(&member);
           whole = whole && free && member.pod->bound_by_muster;
         } else if (free && !member.stays_until) {
-          losses.push_back({false, next->first, start, id, 0, {&member}});
+          losses.push_back({false, next->first, false, start, id, 0, {&member}});
         }
       }
       if (!whole || leaving_only || bound.empty()) continue;
       std::vector<const Member*> surplus;
       if (MinimumKnown(other)) surplus = TakeSurplus(other, bound);
+      const bool may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
+        return jobs_.LosesByEviction(*member->pod);
+      });
       int64_t step = 0;
       for (const Member* member : surplus)
-        losses.push_back({true, next->first, start, id, step++, {member}});
-      if (!bound.empty()) losses.push_back({true, next->first, start, id, step, bound});
+        losses.push_back({true, next->first, may_end, start, id, step++, {member}});
+      if (!bound.empty()) losses.push_back({true, next->first, may_end, start, id, step, bound});
     }
   }
   std::sort(losses.begin(), losses.end(),

@@ -1,0 +1,21 @@
+// BatchJob: what an eviction of its pods does to a batch/v1 Job that has not ended. Plain value,
+// built by the decoders.
+#pragma once
+
+#include <cstdint>
+
+#include "cluster/ids.hpp"
+
+namespace muster::cluster {
+
+struct BatchJob {
+  JobUid uid;
+  ObjectKey key;
+  // Its podFailurePolicy takes an eviction for no failure. Else each evicted pod counts towards
+  // backoffLimit, and when that is used up the Job has failed for good.
+  bool ignores_evictions = false;
+  int64_t resource_version = 0;
+  auto operator<=>(const BatchJob&) const = default;
+};
+
+}  // namespace muster::cluster
