@@ -142,7 +142,7 @@ void ApiCluster::Apply(const engine::Fact& fact) {
 std::string ApiCluster::Unsynced() const {
   std::string names;
   for (const kube::FeedHealth& feed : feed_->Health()) {
-    if (!feed.synced) names += (names.empty() ? "" : ", ") + feed.resource;
+    if (!feed.synced && feed.needed) names += (names.empty() ? "" : ", ") + feed.resource;
   }
   return names.empty() ? "which PodGroups are served" : names;
 }

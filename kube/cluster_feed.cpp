@@ -28,7 +28,8 @@ void ClusterFeed::Start() {
   {
     const MutexLock lock(mu_);
     const auto apply = [this](const engine::Fact& fact) { Apply(fact); };
-    for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr);
+    for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr, ports_.warn);
+    ReadIfAllowed(BatchJobResource(), apply);
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
@@ -58,8 +59,8 @@ std::vector<FeedHealth> ClusterFeed::Health() const {
   const MutexLock lock(mu_);
   for (const auto& [path, reader] : readers_) {
     const Reflector& reflector = *reader.reflector;
-    health.push_back(
-        {reflector.resource().name, reflector.synced(), reflector.lists(), reflector.age()});
+    health.push_back({reflector.resource().name, reflector.synced(), reflector.lists(),
+                      reflector.age(), reader.needed});
   }
   std::sort(health.begin(), health.end(),
             [](const FeedHealth& a, const FeedHealth& b) { return a.resource < b.resource; });
@@ -101,19 +102,29 @@ bool ClusterFeed::Sleep(milliseconds time) {
 }
 
 void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&)> apply,
-                       Reflector* before) {
+                       Reflector* before, std::function<void(const std::string&)> warn) {
   std::string path = resource.path;
   Reader reader;
   reader.reflector = std::make_shared<Reflector>(std::move(resource),
                                                  Reflector::Ports{.api = ports_.api,
                                                                   .apply = std::move(apply),
                                                                   .synced = [this] { OneSynced(); },
-                                                                  .warn = ports_.warn},
+                                                                  .warn = std::move(warn)},
                                                  options_.reflector, seed_++);
   Reflector& reflector = *reader.reflector;
   if (before != nullptr) reflector.Succeed(*before);
   reader.thread = std::thread([&reflector] { reflector.Run(); });
   readers_.emplace(std::move(path), std::move(reader));
+}
+
+// Tried for ever, for rights are given later, too; but said once.
+void ClusterFeed::ReadIfAllowed(Resource resource, std::function<void(const engine::Fact&)> apply) {
+  const std::string path = resource.path;
+  const auto last = std::make_shared<std::string>();  // of the reflector's thread
+  Read(std::move(resource), std::move(apply), nullptr, [this, last](const std::string& what) {
+    if (std::exchange(*last, what) != what) ports_.warn(what);
+  });
+  readers_.at(path).needed = false;
 }
 
 // Two versions of one kind show the same objects: the one that is served now is read alone, and
@@ -128,7 +139,7 @@ void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
   Read(
       std::move(resource),
       [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); },
-      other ? other->reflector.get() : nullptr);
+      other ? other->reflector.get() : nullptr, ports_.warn);
   readers_.at(path).flavour = served.flavour;
 }
 
@@ -172,7 +183,7 @@ bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
   const auto begin = std::chrono::steady_clock::now();
   const MutexLock lock(mu_);
   for (auto& [path, reader] : readers_) {
-    if (!reader.reflector->synced()) continue;
+    if (!reader.reflector->synced() || !reader.needed) continue;
     awaited.push_back({reader.reflector, reader.reflector->Refresh(), reader.flavour.has_value()});
   }
   while (true) {
@@ -227,7 +238,7 @@ cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
     const MutexLock lock(mu_);
     for (const auto& [path, reader] : readers_) {
       const Reflector& reflector = *reader.reflector;
-      if (reader.flavour) continue;
+      if (reader.flavour || !reader.needed) continue;
       // What was never listed is waited for, not trusted.
       basics = basics && reflector.synced();
       if (!said_synced_ || reflector.age() < options_.stale_after) continue;
@@ -249,7 +260,7 @@ void ClusterFeed::OneSynced(bool patient) {
     const MutexLock lock(mu_);
     if (said_synced_ || stopping_ || !discovered_) return;
     for (const auto& [path, reader] : readers_) {
-      if (reader.reflector->synced()) continue;
+      if (reader.reflector->synced() || !reader.needed) continue;
       if (patient || !reader.flavour) return;
       missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
     }

@@ -1,11 +1,12 @@
 // ClusterFeed: everything that muster reads of a cluster, as facts: nodes, pods, namespaces,
-// PriorityClasses, PodDisruptionBudgets, and the PodGroups of every flavour that the API server
-// serves. One Reflector and one thread for each resource; a
-// flavour whose CRD appears later is found within `rediscover` and read from then on.
+// PriorityClasses, PodDisruptionBudgets, Jobs, and the PodGroups of every flavour that the API
+// server serves. One Reflector and one thread for each resource; a flavour whose CRD appears later
+// is found within `rediscover` and read from then on.
 //
 // Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`:
 // those that tell what is free. A kind of PodGroups that cannot be listed holds up its own gangs,
-// and the start for `patience` at most.
+// and the start for `patience` at most. Jobs are worth having: where they may not be read, or are
+// slow, nothing waits for them and nobody is told of silence.
 //
 //   discover ──▶ podgroups.* ─┐
 //           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
@@ -56,6 +57,7 @@ struct FeedHealth {
   bool synced = false;
   int64_t lists = 0;
   std::chrono::milliseconds age{0};  // since the API server said anything on it
+  bool needed = true;                // nothing starts without it
 };
 
 class ClusterFeed {
@@ -92,12 +94,16 @@ class ClusterFeed {
     std::shared_ptr<Reflector> reflector;
     std::thread thread;
     std::optional<PodGroupFlavour> flavour;  // of PodGroups
+    bool needed = true;
   };
 
   void Discover();
   bool Sleep(std::chrono::milliseconds time);
   // `before`: the reader whose place it takes, or null.
-  void Read(Resource resource, std::function<void(const engine::Fact&)> apply, Reflector* before)
+  void Read(Resource resource, std::function<void(const engine::Fact&)> apply, Reflector* before,
+            std::function<void(const std::string&)> warn) MUSTER_REQUIRES(mu_);
+  // The same for what is only worth having.
+  void ReadIfAllowed(Resource resource, std::function<void(const engine::Fact&)> apply)
       MUSTER_REQUIRES(mu_);
   void ReadPodGroups(const ServedPodGroups& served);
   // The reader of another version of the same PodGroups, told to stop; null: there is none.

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/batch_job.hpp"
 #include "cluster/disruption_budget.hpp"
 #include "cluster/namespace.hpp"
 #include "cluster/node.hpp"
@@ -82,6 +83,11 @@ cluster::Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& option
 cluster::Result<cluster::Namespace> DecodeNamespace(const JsonNode& json);
 cluster::Result<cluster::PriorityClass> DecodePriorityClass(const JsonNode& json);
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json);
+struct DecodedBatchJob {
+  cluster::BatchJob job;
+  bool ended = false;  // Complete or Failed
+};
+cluster::Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json);
 
 using Object = std::variant<DecodedNode, cluster::Pod, cluster::PodGroup, Job>;
 

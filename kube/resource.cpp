@@ -71,6 +71,19 @@ Resource DisruptionBudgetResource() {
           Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>};
 }
 
+Resource BatchJobResource() {
+  return {"jobs", "/apis/batch/v1/jobs",
+          [](const JsonNode& object) -> Result<Observed> {
+            const Result<DecodedBatchJob> job = DecodeBatchJob(object);
+            if (!job.ok()) return job.error();
+            Observed observed{job->job.uid.text(), job->job.key.ToString(), job->job, {}};
+            if (job->ended) observed.fact = engine::BatchJobRemoved{job->job.uid};
+            return observed;
+          },
+          Removal<engine::BatchJobRemoved, cluster::JobUid>,
+          Removal<engine::BatchJobRemoved, cluster::JobUid>};
+}
+
 Resource PodGroupResource(const std::string& api_version) {
   const std::string group = api_version.substr(0, api_version.find('/'));
   return {"podgroups." + group, "/apis/" + api_version + "/podgroups",

@@ -57,6 +57,9 @@ class World {
     api.On(Method::kGet, "/apis/policy/v1/poddisruptionbudgets?limit=500",
            Reply(200, ListOf("PodDisruptionBudgetList",
                              R"({"metadata":{"name":"b","namespace":"team","uid":"b-uid"}})")));
+    api.On(Method::kGet, "/apis/batch/v1/jobs?limit=500",
+           Reply(200, ListOf("JobList",
+                             R"({"metadata":{"name":"j","namespace":"team","uid":"j-uid"}})")));
     api.OnStream([this] { return std::make_unique<Stream>(*this); });
     feed = std::make_unique<ClusterFeed>(
         ClusterFeed::Ports{.api = api,
@@ -67,7 +70,11 @@ class World {
                                  const MutexLock lock(mu_);
                                  ++synced_;
                                },
-                           .warn = [](const std::string&) {}},
+                           .warn =
+                               [this](const std::string& what) {
+                                 const MutexLock lock(mu_);
+                                 warned_.push_back(what);
+                               }},
         options, 1);
   }
   ~World() { feed->Stop(); }
@@ -124,6 +131,10 @@ class World {
   bool Told(const std::string& line) const {
     const Texts lines = told();
     return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+  Texts warned() const {
+    const MutexLock lock(mu_);
+    return warned_;
   }
   int synced() const {
     const MutexLock lock(mu_);
@@ -183,6 +194,8 @@ class World {
     if (const auto* budget = std::get_if<cluster::DisruptionBudget>(&fact)) {
       line = "budget " + budget->key.ToString();
     }
+    if (const auto* job = std::get_if<cluster::BatchJob>(&fact))
+      line = "job " + job->key.ToString();
     if (const auto* pod = std::get_if<cluster::Pod>(&fact)) line = "pod " + pod->key.ToString();
     if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
       line = std::string(group->declared ? "declared gang " : "podgroup ") + group->key.ToString() +
@@ -204,6 +217,7 @@ class World {
   int bookmarks_ MUSTER_GUARDED_BY(mu_) = 0;
   int synced_ MUSTER_GUARDED_BY(mu_) = 0;
   Texts told_ MUSTER_GUARDED_BY(mu_);
+  Texts warned_ MUSTER_GUARDED_BY(mu_);
 };
 
 // Threads of the feed do it; how long they take is nobody's business.
@@ -221,10 +235,11 @@ TEST_CASE("a cluster is synced when everything that is served was listed once", 
   World world;
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  REQUIRE(Eventually([&] { return world.Told("job team/j"); }));  // not waited for
   const Texts told = world.told();
   CHECK(std::set<std::string>(told.begin(), told.end()) ==
         std::set<std::string>{"declared gang team/g of 2", "node n", "pod team/a", "pod team/b",
-                              "namespace team", "priority 9", "budget team/b"});
+                              "namespace team", "priority 9", "budget team/b", "job team/j"});
   CHECK(world.versions.Find(cluster::PodUid("a-uid")) == 4);
 }
 
@@ -307,6 +322,31 @@ TEST_CASE("a kind of PodGroups that cannot be listed holds up no new leader, nod
   CHECK_FALSE(world.Told("podgroup removed"));
   world.api.On(Method::kGet, "/api/v1/nodes?limit=500", Refusal(500, "etcd is away"));
   CHECK_FALSE(world.feed->Refresh(go_on));
+}
+
+TEST_CASE("Jobs that may not be read hold up nothing, and that is said once", "[kube][feed]") {
+  World world(milliseconds(500));
+  const auto forbid = Refusal(403, "jobs.batch is forbidden");
+  world.api.On(Method::kGet, "/apis/batch/v1/jobs?limit=500", forbid);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.feed->Refresh([] { return true; }));
+  REQUIRE(Eventually([&] { return world.Told(kAllSilent); }));  // and no word of Jobs
+  const auto health = world.feed->Health();
+  const auto jobs = std::find_if(health.begin(), health.end(),
+                                 [](const FeedHealth& one) { return one.resource == "jobs"; });
+  REQUIRE(jobs != health.end());
+  CHECK_FALSE(jobs->needed);
+  CHECK_FALSE(jobs->synced);
+  const Texts warned = world.warned();
+  CHECK(std::count_if(warned.begin(), warned.end(), [](const std::string& line) {
+          return line.starts_with("jobs: list failed");
+        }) == 1);
+  // The right is given later.
+  world.api.On(Method::kGet, "/apis/batch/v1/jobs?limit=500",
+               Reply(200, ListOf("JobList",
+                                 R"({"metadata":{"name":"j","namespace":"team","uid":"j-uid"}})")));
+  CHECK(Eventually([&] { return world.Told("job team/j"); }));
 }
 
 TEST_CASE("a list of which a page is missing is no news", "[kube][feed]") {

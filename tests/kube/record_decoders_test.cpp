@@ -104,5 +104,69 @@ TEST_CASE("each resource makes facts of its objects, and of their end", "[kube][
   }
 }
 
+TEST_CASE("a Job ignores evictions where the first rule that matches one says so",
+          "[kube][decode]") {
+  struct Case {
+    std::string spec;
+    bool ignores;
+  };
+  const std::string disruption = R"({"action":"Ignore","onPodConditions":)"
+                                 R"([{"type":"DisruptionTarget","status":"True"}]})";
+  const auto codes = [](const std::string& action, const std::string& in,
+                        const std::string& values) {
+    return R"({"action":")" + action + R"(","onExitCodes":{"operator":")" + in + R"(","values":[)" +
+           values + "]}}";
+  };
+  const auto rules = [](const std::string& list) {
+    return R"({"podFailurePolicy":{"rules":[)" + list + "]}}";
+  };
+  const Case c = GENERATE_COPY(values<Case>({
+      {"{}", false},
+      {R"({"backoffLimit":9,"podReplacementPolicy":"Failed"})", false},
+      {rules(""), false},
+      {rules(disruption), true},
+      {rules(R"({"action":"Ignore","onPodConditions":[{"type":"DisruptionTarget"}]})"), true},
+      {rules(R"({"action":"Count","onPodConditions":[{"type":"DisruptionTarget"}]},)" + disruption),
+       false},
+      {rules(R"({"action":"Ignore","onPodConditions":[{"type":"ConfigIssue"}]})"), false},
+      {rules(R"({"action":"Ignore","onPodConditions":)"
+             R"([{"type":"DisruptionTarget","status":"False"}]})"),
+       false},
+      {rules(codes("FailJob", "In", "42") + "," + disruption), true},
+      {rules(codes("FailJob", "In", "1,143") + "," + disruption), false},
+      {rules(codes("FailJob", "NotIn", "42") + "," + disruption), false},
+      {rules(codes("FailJob", "NotIn", "137,143") + "," + disruption), true},
+      {rules(disruption + "," + codes("FailJob", "NotIn", "42")), true},
+      {rules(codes("Ignore", "In", "137,143")), true},
+  }));
+  CAPTURE(c.spec);
+  const auto job = Decoded(R"({"metadata":{"name":"j","namespace":"team","uid":"u",
+      "resourceVersion":"7"},"spec":)" +
+                               c.spec + "}",
+                           [](const JsonNode& json) { return DecodeBatchJob(json); });
+  REQUIRE(job.ok());
+  CHECK(job->job.key == cluster::ObjectKey{"team", "j"});
+  CHECK(job->job.uid == cluster::JobUid("u"));
+  CHECK(job->job.resource_version == 7);
+  CHECK(job->job.ignores_evictions == c.ignores);
+  CHECK_FALSE(job->ended);
+}
+
+TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
+  const auto observe = [](const std::string& condition, const std::string& status) {
+    return Decoded(R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":{},
+        "status":{"conditions":[{"type":")" +
+                       condition + R"(","status":")" + status + R"("}]}})",
+                   [](const JsonNode& json) { return BatchJobResource().decode(json); });
+  };
+  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Complete", "True")->fact));
+  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Failed", "True")->fact));
+  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Failed", "False")->fact));
+  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Suspended", "True")->fact));
+  const auto nameless = Decoded(R"({"metadata":{"name":"j","namespace":"team"}})",
+                                [](const JsonNode& json) { return DecodeBatchJob(json); });
+  CHECK_FALSE(nameless.ok());
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -1,0 +1,94 @@
+// batch/v1 Job: whether it counts evictions, and whether it has ended.
+//
+// An evicted pod ends as Failed, with the condition DisruptionTarget that the Eviction API sets.
+// The first rule of the podFailurePolicy that matches it decides, and without a policy or a match
+// it is a failure (matchPodFailurePolicy and isPodFailed in pkg/controller/job of k8s.io/kubernetes
+// v1.36.3).
+#include <string_view>
+#include <utility>
+
+#include "kube/decode.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/object_meta.hpp"
+
+namespace muster::kube {
+
+using cluster::BatchJob;
+using cluster::Result;
+
+namespace {
+
+// Exit codes of a container that is killed, by SIGKILL and by SIGTERM.
+constexpr int64_t kKilled = 137;
+constexpr int64_t kTerminated = 143;
+
+// Containers may exit with any code when they are told to end; these two are to be expected.
+bool MatchesEndedContainer(const JsonView& codes) {
+  bool killed = false;
+  bool terminated = false;
+  const JsonView values = codes.Get("values");
+  values.Items([&](const JsonView& value) {
+    const int64_t code = value.Integer(0, INT32_MIN, INT32_MAX);
+    killed = killed || code == kKilled;
+    terminated = terminated || code == kTerminated;
+  });
+  if (codes.Get("operator").Text() == "NotIn") return !killed || !terminated;
+  return killed || terminated;
+}
+
+bool MatchesEviction(const JsonView& conditions) {
+  bool matches = false;
+  conditions.Items([&](const JsonView& condition) {
+    const JsonView status = condition.Get("status");
+    matches = matches || (condition.Get("type").Text() == "DisruptionTarget" &&
+                          (!status.present() || status.Text() == "True"));
+  });
+  return matches;
+}
+
+bool IgnoresEvictions(const JsonView& rules) {
+  bool decided = false;
+  bool ignores = false;
+  rules.Items([&](const JsonView& rule) {
+    if (decided) return;
+    const JsonView codes = rule.Get("onExitCodes");
+    const JsonView conditions = rule.Get("onPodConditions");
+    decided = codes.present() ? MatchesEndedContainer(codes) : MatchesEviction(conditions);
+    ignores = decided && rule.Get("action").Text() == "Ignore";
+  });
+  return ignores;
+}
+
+bool HasEnded(const JsonView& conditions) {
+  bool ended = false;
+  conditions.Items([&](const JsonView& condition) {
+    const std::string_view type = condition.Get("type").Text();
+    ended = ended ||
+            ((type == "Complete" || type == "Failed") && condition.Get("status").Text() == "True");
+  });
+  return ended;
+}
+
+}  // namespace
+
+Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json) {
+  JsonProblems problems;
+  const JsonView object(json, "Job", problems);
+  const ObjectMeta meta = ReadObjectMeta(object, "Job", Scope::kNamespace, Source::kApiServer);
+  DecodedBatchJob decoded;
+  decoded.job.uid = cluster::JobUid(meta.uid);
+  decoded.job.key = meta.key;
+  decoded.job.resource_version = meta.resource_version;
+  const JsonView spec = object.Get("spec");
+  const JsonView policy = spec.Get("podFailurePolicy");
+  const JsonView rules = policy.Get("rules");
+  decoded.job.ignores_evictions = IgnoresEvictions(rules);
+  const JsonView status = object.Get("status");
+  const JsonView conditions = status.Get("conditions");
+  decoded.ended = HasEnded(conditions);
+  if (!problems.none()) return problems.first();
+  return decoded;
+}
+
+}  // namespace muster::kube
