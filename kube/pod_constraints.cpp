@@ -27,9 +27,38 @@ std::optional<SelectorOperator> OperatorOf(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<SelectorRequirement> ReadRequirements(const JsonView& list) {
+// What may still be kept.
+class Room {
+ public:
+  // Room for one more thing with this text. Once it is false it stays so.
+  bool For(std::string_view text) {
+    if (things_ == 0 || text.size() > bytes_) over_ = true;
+    if (over_) return false;
+    --things_;
+    bytes_ -= text.size();
+    return true;
+  }
+  bool over() const { return over_; }
+
+ private:
+  size_t things_ = kMaxConstraints;
+  size_t bytes_ = kMaxConstraintBytes;
+  bool over_ = false;
+};
+
+cluster::Labels ReadLabels(const JsonView& map, Room& room) {
+  cluster::Labels labels;
+  map.Members([&](std::string_view key, const JsonView& value) {
+    const std::string_view text = value.Text();
+    if (room.For(key) && room.For(text)) labels.emplace(key, text);
+  });
+  return labels;
+}
+
+std::vector<SelectorRequirement> ReadRequirements(const JsonView& list, Room& room) {
   std::vector<SelectorRequirement> requirements;
   list.Items([&](const JsonView& item) {
+    if (!room.For(item.Get("key").Text())) return;
     SelectorRequirement requirement;
     requirement.key = item.Get("key").RequiredText();
     const JsonView op = item.Get("operator");
@@ -37,13 +66,16 @@ std::vector<SelectorRequirement> ReadRequirements(const JsonView& list) {
     if (!known) op.Problem("expected In, NotIn, Exists, DoesNotExist, Gt or Lt");
     requirement.op = known.value_or(SelectorOperator::kIn);
     const JsonView values = item.Get("values");
-    values.Items([&](const JsonView& value) { requirement.values.emplace_back(value.Text()); });
+    values.Items([&](const JsonView& value) {
+      const std::string_view text = value.Text();
+      if (room.For(text)) requirement.values.emplace_back(text);
+    });
     requirements.push_back(std::move(requirement));
   });
   return requirements;
 }
 
-void ReadAffinity(const JsonView& spec, NodeConstraints& constraints) {
+void ReadAffinity(const JsonView& spec, NodeConstraints& constraints, Room& room) {
   const JsonView affinity = spec.Get("affinity");
   const JsonView node_affinity = affinity.Get("nodeAffinity");
   const JsonView required = node_affinity.Get("requiredDuringSchedulingIgnoredDuringExecution");
@@ -51,8 +83,9 @@ void ReadAffinity(const JsonView& spec, NodeConstraints& constraints) {
   constraints.has_affinity = true;
   const JsonView terms = required.Get("nodeSelectorTerms");
   terms.Items([&](const JsonView& term) {
-    constraints.affinity_terms.push_back({ReadRequirements(term.Get("matchExpressions")),
-                                          ReadRequirements(term.Get("matchFields"))});
+    if (!room.For({})) return;
+    constraints.affinity_terms.push_back({ReadRequirements(term.Get("matchExpressions"), room),
+                                          ReadRequirements(term.Get("matchFields"), room)});
   });
 }
 
@@ -87,25 +120,33 @@ std::optional<Toleration> ReadToleration(const JsonView& item) {
 }  // namespace
 
 NodeConstraints ReadNodeConstraints(const JsonView& spec) {
+  Room room;
   NodeConstraints constraints;
-  constraints.node_selector = spec.Get("nodeSelector").TextMap();
-  ReadAffinity(spec, constraints);
+  constraints.node_selector = ReadLabels(spec.Get("nodeSelector"), room);
+  ReadAffinity(spec, constraints, room);
   const JsonView tolerations = spec.Get("tolerations");
   tolerations.Items([&](const JsonView& item) {
-    if (std::optional<Toleration> toleration = ReadToleration(item)) {
+    std::optional<Toleration> toleration = ReadToleration(item);
+    if (toleration && room.For(toleration->key) && room.For(toleration->value)) {
       constraints.tolerations.push_back(std::move(*toleration));
     }
   });
-  return constraints;
+  if (!room.over()) return constraints;
+  spec.Problem("demands more of its node than " + std::to_string(kMaxConstraints) +
+               " terms, values and tolerations, or " + std::to_string(kMaxConstraintBytes) +
+               " bytes of them");
+  return {};
 }
 
 std::vector<SelectorRequirement> ReadLabelSelector(const JsonView& selector) {
+  Room room;
   const JsonView expressions = selector.Get("matchExpressions");
-  std::vector<SelectorRequirement> requirements = ReadRequirements(expressions);
+  std::vector<SelectorRequirement> requirements = ReadRequirements(expressions, room);
   const JsonView labels = selector.Get("matchLabels");
-  for (auto& [key, value] : labels.TextMap()) {
+  for (auto& [key, value] : ReadLabels(labels, room)) {
     requirements.push_back({key, SelectorOperator::kIn, {value}});
   }
+  if (room.over()) return {};
   return requirements;
 }
 

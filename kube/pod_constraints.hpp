@@ -2,6 +2,7 @@
 // which pods a LabelSelector means. For the decoders of kube/ only.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "cluster/selector.hpp"
@@ -9,12 +10,20 @@
 
 namespace muster::kube {
 
-// What is malformed is a problem of the view. A toleration with an operator that compares numbers
+// Of one pod: terms, requirements, values, tolerations and labels in all, and the bytes of their
+// texts. They are held for as long as the pod is there, and looked at for each node: a list of half
+// of the largest cluster's nodes is within them, 64 KiB of them cost at most 200 KiB of memory.
+inline constexpr size_t kMaxConstraints = 2560;
+inline constexpr size_t kMaxConstraintBytes = size_t{64} << 10;
+
+// What is malformed is a problem of the view, and so are constraints beyond the bounds: there are
+// none then. A toleration with an operator that compares numbers
 // (Lt, Gt) is left out: the pod is then planned on fewer nodes than it could use, never on a wrong
 // one.
 cluster::NodeConstraints ReadNodeConstraints(const JsonView& spec);
 
-// matchLabels and matchExpressions of a LabelSelector, all of which must hold.
+// matchLabels and matchExpressions of a LabelSelector, all of which must hold. Beyond the same
+// bounds there are none, so that all pods are meant.
 std::vector<cluster::SelectorRequirement> ReadLabelSelector(const JsonView& selector);
 
 }  // namespace muster::kube
