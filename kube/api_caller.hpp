@@ -41,6 +41,9 @@ struct ApiRequest {
   std::chrono::milliseconds timeout{10'000};  // of the whole call once it has left its lane
   // The answer is the object's metadata alone (PartialObjectMetadata), which costs both sides less.
   bool metadata_only = false;
+  // Takes the body of a 200 piece by piece, however large, instead of the reply; false: enough of
+  // it, the call ends then. Empty: the body comes with the reply.
+  std::function<bool(std::string_view)> take = {};
   // Asked when the call has left its lane; false: it is not made. Empty: it always is.
   std::function<bool()> permit = {};
 };

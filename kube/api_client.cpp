@@ -189,7 +189,8 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   constexpr std::chrono::hours kLongest{24};  // more would not fit the clock
   patience.deadline = steady_clock::now() + std::min<milliseconds>(request.timeout, kLongest);
   patience.cancels = {&stopped_, nullptr};
-  HttpRequest wire{NameOf(request.method), request.path, {}, request.body, options_.max_body, {}};
+  HttpRequest wire{NameOf(request.method), request.path,      {},
+                   request.body,           options_.max_body, request.take};
   wire.headers.emplace_back("Accept", request.metadata_only ? kMetadataOnly : kJson);
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (request.lane == Lane::kList && !config_.disable_compression)

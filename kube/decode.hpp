@@ -47,6 +47,9 @@ struct DecodeOptions {
   // Values of the PriorityClasses that a manifest may name, beside the two that every cluster has.
   const std::map<std::string, int32_t>* priority_classes = nullptr;
   size_t max_bytes = size_t{64} << 20;
+  // What of the object was beyond a bound and is missing from it; null: nothing. Pods and PodGroups
+  // have it as their defect, a node takes no more pods.
+  const cluster::Error* left_out = nullptr;
 };
 
 struct DecodedNode {
@@ -82,12 +85,14 @@ cluster::Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& option
 // As the API server writes them; what is malformed beside their names is an Error too.
 cluster::Result<cluster::Namespace> DecodeNamespace(const JsonNode& json);
 cluster::Result<cluster::PriorityClass> DecodePriorityClass(const JsonNode& json);
-cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json);
 struct DecodedBatchJob {
   cluster::BatchJob job;
   bool ended = false;  // Complete or Failed
 };
 cluster::Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json);
+// A budget whose selector is left out is one of all pods.
+cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
+    const JsonNode& json, const DecodeOptions& options = {});
 
 using Object = std::variant<DecodedNode, cluster::Pod, cluster::PodGroup, Job>;
 

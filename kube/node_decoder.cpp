@@ -7,6 +7,8 @@
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
+#include "kube/kept_fields.hpp"
+#include "kube/kept_object.hpp"
 #include "kube/node_devices.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_requests.hpp"
@@ -112,14 +114,18 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
   node.allocatable = offer.resources;
   const cluster::Labels annotations = metadata.Get("annotations").TextMap();
   if (!problems.none()) return problems.first();
+  if (options.left_out != nullptr) {
+    node.unschedulable = true;
+    decoded.warnings.push_back("the node takes no more pods: " + options.left_out->ToString());
+  }
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
   return decoded;
 }
 
 Result<DecodedNode> DecodeNode(std::string_view json, const DecodeOptions& options) {
-  const Result<Json> parsed = Json::Parse(json, options.max_bytes, "Node");
-  if (!parsed.ok()) return parsed.error();
-  return DecodeNode(parsed->root(), options);
+  const Result<KeptObject> kept = KeptObject::Read(json, NodeFields(), "Node", options);
+  if (!kept.ok()) return kept.error();
+  return DecodeNode(kept->node(), kept->With(options));
 }
 
 }  // namespace muster::kube

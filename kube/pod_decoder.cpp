@@ -11,6 +11,10 @@
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
+#include "kube/kept_fields.hpp"
+#include "kube/kept_object.hpp"
+#include "kube/node_devices.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_constraints.hpp"
 #include "kube/pod_reader.hpp"
@@ -28,6 +32,9 @@ using cluster::Result;
 namespace {
 
 constexpr const char* kVolcanoTask = "volcano.sh/task-spec";
+// Of one pod's record.
+constexpr size_t kMaxGates = 64;
+constexpr size_t kMaxDefect = 1024;  // bytes of what an annotation says
 
 // The first of `keys` that has a text.
 std::string FirstOf(const JsonView& texts, std::initializer_list<const char*> keys) {
@@ -166,7 +173,7 @@ std::vector<GpuIndex> ParseGpuIndices(std::string_view text) {
   while (at != end) {
     GpuIndex index;
     const auto read = std::from_chars(at, end, index.value);
-    if (read.ec != std::errc() ||
+    if (read.ec != std::errc() || indices.size() == static_cast<size_t>(kMaxGpusPerNode) ||
         std::find(indices.begin(), indices.end(), index) != indices.end()) {
       return {};
     }
@@ -195,7 +202,12 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   ReadOwner(metadata, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());
   const JsonView gates = spec.Get("schedulingGates");
-  gates.Items([&](const JsonView& gate) { record.gates.emplace_back(gate.Get("name").Text()); });
+  gates.Items([&](const JsonView& gate) {
+    const std::string_view name = gate.Get("name").Text();
+    // That others' are on it is said by one of them.
+    if (record.gates.size() < kMaxGates || name == cluster::kGangGate)
+      record.gates.emplace_back(name);
+  });
   record.nominated_node = status.Get("nominatedNodeName").Text();
   record.node_name = spec.Get("nodeName").Text();
   if (record.bound()) record.bound_at = ReadBoundAt(status);
@@ -203,7 +215,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
-  record.defect = annotations.Get(kDefectAnnotation).Text();
+  record.defect = CutText(annotations.Get(kDefectAnnotation).Text(), kMaxDefect);
 }
 
 Result<Pod> DecodePod(const JsonNode& json, const DecodeOptions& options) {
@@ -218,15 +230,16 @@ Result<Pod> DecodePod(const JsonNode& json, const DecodeOptions& options) {
   record.deleting = meta.deleting;
   record.resource_version = meta.resource_version;
   JsonProblems defects;
+  if (options.left_out != nullptr) defects.Add(*options.left_out);
   ReadPod(JsonView(json, "Pod", defects), options, record);
   if (record.defect.empty() && !defects.none()) record.defect = defects.first().ToString();
   return record;
 }
 
 Result<Pod> DecodePod(std::string_view json, const DecodeOptions& options) {
-  const Result<Json> parsed = Json::Parse(json, options.max_bytes, "Pod");
-  if (!parsed.ok()) return parsed.error();
-  return DecodePod(parsed->root(), options);
+  const Result<KeptObject> kept = KeptObject::Read(json, PodFields(), "Pod", options);
+  if (!kept.ok()) return kept.error();
+  return DecodePod(kept->node(), kept->With(options));
 }
 
 }  // namespace muster::kube

@@ -17,6 +17,8 @@
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
+#include "kube/kept_fields.hpp"
+#include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
 
 namespace muster::kube {
@@ -26,6 +28,9 @@ using cluster::Result;
 using cluster::RoleMinimum;
 
 namespace {
+
+// Of one gang; more are a defect, and small.
+constexpr size_t kMaxRoles = 1024;
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
@@ -64,7 +69,11 @@ int64_t ReadNative(const JsonView& spec) {
 // `role` at least `minimum` times; 0 and nothing are no minimum.
 void AddRole(std::string_view role, const JsonView& minimum, std::vector<RoleMinimum>& roles) {
   const int64_t count = minimum.Integer(0, 0, kAny);
-  if (count > 0) roles.push_back({std::string(role), count});
+  if (roles.size() == kMaxRoles) {
+    minimum.Problem("more than " + std::to_string(kMaxRoles) + " roles");
+  } else if (count > 0) {
+    roles.push_back({std::string(role), count});
+  }
 }
 
 int64_t Together(const std::vector<RoleMinimum>& roles) {
@@ -205,15 +214,16 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
       ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());
   if (past.ok()) record.record = *past;
   JsonProblems defects;
+  if (options.left_out != nullptr) defects.Add(*options.left_out);
   ReadSpec(JsonView(json, "PodGroup", defects), *flavour, record);
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }
 
 Result<PodGroup> DecodePodGroup(std::string_view json, const DecodeOptions& options) {
-  const Result<Json> parsed = Json::Parse(json, options.max_bytes, "PodGroup");
-  if (!parsed.ok()) return parsed.error();
-  return DecodePodGroup(parsed->root(), {}, options);
+  const Result<KeptObject> kept = KeptObject::Read(json, PodGroupFields(), "PodGroup", options);
+  if (!kept.ok()) return kept.error();
+  return DecodePodGroup(kept->node(), {}, kept->With(options));
 }
 
 }  // namespace muster::kube

@@ -49,7 +49,8 @@ Result<PriorityClass> DecodePriorityClass(const JsonNode& json) {
   return record;
 }
 
-Result<DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json) {
+Result<DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json,
+                                                const DecodeOptions& options) {
   constexpr std::string_view kKind = "PodDisruptionBudget";
   JsonProblems problems;
   const JsonView object(json, kKind, problems);
@@ -60,6 +61,7 @@ Result<DisruptionBudget> DecodeDisruptionBudget(const JsonNode& json) {
   const JsonView spec = object.Get("spec");
   const JsonView selector = spec.Get("selector");
   if (selector.present()) record.selector = ReadLabelSelector(selector);
+  if (options.left_out != nullptr) record.selector.emplace();
   const JsonView status = object.Get("status");
   record.disruptions_allowed =
       status.Get("disruptionsAllowed").Integer(0, 0, std::numeric_limits<int32_t>::max());

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/json.hpp"
+#include "kube/list_stream.hpp"
 
 namespace muster::kube {
 
@@ -19,7 +19,6 @@ namespace {
 
 // A list may take long where there are 100,000 pods.
 constexpr milliseconds kListTimeout{60'000};
-constexpr size_t kMaxPageBytes = size_t{256} << 20;
 // Watches in a row that ended at once and brought nothing, before the list is read again: an API
 // server that has lost its place answers like that instead of 410.
 constexpr int kVainWatches = 3;
@@ -29,6 +28,9 @@ constexpr int kNotServed = 3;
 
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
+// That the answer would be too large, or was not made in time.
+constexpr int kTooMuch = 413;
+constexpr int kTookTooLong = 504;
 
 // Opaque, but it comes back in a URL: everything that has a meaning there is escaped.
 std::string Escaped(std::string_view text) {
@@ -58,7 +60,11 @@ Error Refused(const ApiReply& reply) {
 }  // namespace
 
 Reflector::Reflector(Resource resource, Ports ports, ReflectorOptions options, uint64_t seed)
-    : resource_(std::move(resource)), ports_(std::move(ports)), options_(options), random_(seed) {}
+    : resource_(std::move(resource)),
+      ports_(std::move(ports)),
+      options_(options),
+      random_(seed),
+      page_limit_(options.page) {}
 
 Reflector::~Reflector() = default;
 
@@ -121,27 +127,35 @@ void Reflector::Run() {
 }
 
 // 1. Page after page. 2. What was known and is not in it is gone. A continuation that has become
-// too old starts the list again, in one piece.
+// too old starts the list again, in one piece; a page that is too large is asked for in halves.
 bool Reflector::List() {
   std::unordered_set<std::string> seen;
-  const std::string paged = "?limit=" + std::to_string(options_.page);
-  std::string query = paged;
+  std::string token;
+  bool in_one_piece = false;
   while (!stopping()) {
-    bool gone = false;
-    const Result<std::string> token = ListPage(query, seen, gone);
-    if (!token.ok()) {
-      if (gone && query != "?") {
+    std::string query = "?";
+    if (!in_one_piece) query += "limit=" + std::to_string(page_limit_.now());
+    if (!token.empty()) query += "&continue=" + Escaped(token);
+    PageFault fault = PageFault::kNone;
+    const Result<std::string> next = ListPage(query, seen, fault);
+    if (!next.ok()) {
+      if (fault == PageFault::kGone && !in_one_piece) {
         seen.clear();
-        query = "?";
+        token.clear();
+        in_one_piece = true;
         continue;
       }
-      Warn("list failed, it is tried again: " + token.error().ToString());
+      if (fault == PageFault::kTooLarge && !in_one_piece && page_limit_.TooLarge()) {
+        Warn("a page did not come whole, it is asked for with at most " +
+             std::to_string(page_limit_.now()) + " objects: " + next.error().ToString());
+        continue;
+      }
+      Warn("list failed, it is tried again: " + next.error().ToString());
       return false;
     }
-    if (!token->empty()) {
-      query = paged + "&continue=" + Escaped(*token);
-      continue;
-    }
+    page_limit_.Good();
+    token = *next;
+    if (!token.empty()) continue;
     ForgetUnseen(seen);
     Heard();  // not before: of a part nobody knows what is gone
     ++lists_;
@@ -153,12 +167,22 @@ bool Reflector::List() {
 }
 
 Result<std::string> Reflector::ListPage(const std::string& query,
-                                        std::unordered_set<std::string>& seen, bool& gone) {
-  const Result<ApiReply> reply = ports_.api.Call({.method = Method::kGet,
-                                                  .lane = Lane::kList,
-                                                  .path = resource_.path + query,
-                                                  .timeout = kListTimeout});
-  if (!reply.ok()) return reply.error();
+                                        std::unordered_set<std::string>& seen, PageFault& fault) {
+  fault = PageFault::kOther;
+  ListStream page(resource_.fields, resource_.kind, resource_.name,
+                  [&](const KeptObject& object) { Upsert(object, &seen); });
+  const auto began = Clock::now();
+  const Result<ApiReply> reply =
+      ports_.api.Call({.method = Method::kGet,
+                       .lane = Lane::kList,
+                       .path = resource_.path + query,
+                       .timeout = kListTimeout,
+                       .take = [&](std::string_view bytes) { return page.Feed(bytes); }});
+  if (!reply.ok()) {
+    // It began and did not end, or nothing came in all that time.
+    if (page.begun() || Clock::now() - began >= kListTimeout) fault = PageFault::kTooLarge;
+    return reply.error();
+  }
   if (reply->status == kNotFound) {
     // One API server of several may know it yet, or not any more; several times is no accident.
     if (++not_found_ < kNotServed) return Refused(*reply);
@@ -168,31 +192,14 @@ Result<std::string> Reflector::ListPage(const std::string& query,
     return Refused(*reply);
   }
   not_found_ = 0;
-  gone = reply->status == kGone;
+  if (reply->status == kGone) fault = PageFault::kGone;
+  if (reply->status == kTooMuch || reply->status == kTookTooLong) fault = PageFault::kTooLarge;
   retry_after_ = reply->retry_after.value_or(milliseconds(0));
   if (!reply->ok()) return Refused(*reply);
-
-  const Result<Json> json = Json::Parse(reply->body, kMaxPageBytes, resource_.name);
-  if (!json.ok()) return json.error();
-  JsonProblems problems;
-  const JsonView list(json->root(), resource_.name, problems);
-  if (!list.ExpectObject()) return problems.first();
-  const JsonView metadata = list.Get("metadata");
-  const JsonView version = metadata.Get("resourceVersion");
-  std::string list_version(version.RequiredText());
-  std::string token(metadata.Get("continue").Text());
-  if (!problems.none()) return problems.first();
-  ReadPage(list, seen);
-  if (!problems.none()) return problems.first();
-  version_ = std::move(list_version);
-  return token;
-}
-
-void Reflector::ReadPage(const JsonView& list, std::unordered_set<std::string>& seen) {
-  const JsonView items = list.Get("items");
-  items.Items([&](const JsonView& item) {
-    if (item.ExpectObject()) Upsert(item.node(), &seen);
-  });
+  Result<ListStream::Page> end = page.End();
+  if (!end.ok()) return end.error();
+  version_ = std::move(end->resource_version);
+  return std::move(end->continue_token);
 }
 
 void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
@@ -222,7 +229,7 @@ void Reflector::ForgetUnserved() {
   uids_.clear();
 }
 
-void Reflector::Upsert(const JsonNode& object, std::unordered_set<std::string>* seen) {
+void Reflector::Upsert(const KeptObject& object, std::unordered_set<std::string>* seen) {
   const Result<Observed> observed = resource_.decode(object);
   if (!observed.ok()) {
     Warn("an object is left out: " + observed.error().ToString());
@@ -247,7 +254,7 @@ void Reflector::TellIgnored(const Observed& observed) {
   for (const std::string& warning : observed.warnings) Warn(observed.name + ": " + warning);
 }
 
-void Reflector::Remove(const JsonNode& object) {
+void Reflector::Remove(const KeptObject& object) {
   const Result<Observed> observed = resource_.decode(object);
   if (!observed.ok()) {
     Warn("a deleted object cannot be identified: " + observed.error().ToString());
@@ -273,7 +280,8 @@ Reflector::Next Reflector::Watch() {
   }
   Next next = Next::kWatch;
   bool any = false;
-  WatchStream events([&](const WatchEvent& event) { return TakeEvent(event, next, any); });
+  WatchStream events(resource_.fields, resource_.kind,
+                     [&](const WatchEvent& event) { return TakeEvent(event, next, any); });
   const Result<ApiReply> end = stream->Run(
       resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_) +
           "&timeoutSeconds=" + std::to_string(wanted),

@@ -1,6 +1,6 @@
 // Reflector: keeps its reader's picture of one resource equal to the API server's.
 //
-//   LIST (pages) ──▶ facts, removals of what is not there any more ──▶ synced
+//   LIST (pages, as they arrive) ──▶ facts, removals of what is not there any more ──▶ synced
 //   WATCH from the list's version ──▶ facts as they come; ended or broken: resumed where it was
 //   410 Gone, three watches in a row that bring nothing or are refused, silence, Refresh
 //     ──▶ LIST again
@@ -29,13 +29,14 @@
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/page_limit.hpp"
 #include "kube/resource.hpp"
 #include "kube/watch_stream.hpp"
 
 namespace muster::kube {
 
 struct ReflectorOptions {
-  int64_t page = 500;  // objects of one LIST call
+  int64_t page = 500;  // objects of one LIST call, at most
   // A watch is asked to end after this to twice this, so that watches do not end together.
   std::chrono::seconds watch_for{300};
   // A stream on which nothing comes for so long, not even a bookmark, is dead: those come
@@ -85,16 +86,16 @@ class Reflector {
   using Clock = std::chrono::steady_clock;
 
   bool List();
-  // One page; the token of the next one, or an error. `gone` is set when a continuation is refused
-  // because it is too old.
+  // Why a page did not come.
+  enum class PageFault { kNone, kGone, kTooLarge, kOther };  // kGone: the continuation is too old
+  // One page; the token of the next one, or an error.
   cluster::Result<std::string> ListPage(const std::string& query,
-                                        std::unordered_set<std::string>& seen, bool& gone);
-  void ReadPage(const JsonView& list, std::unordered_set<std::string>& seen);
+                                        std::unordered_set<std::string>& seen, PageFault& fault);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
   engine::Fact Missing(const std::string& uid) const;
   void ForgetUnserved();
-  void Upsert(const JsonNode& object, std::unordered_set<std::string>* seen);
-  void Remove(const JsonNode& object);
+  void Upsert(const KeptObject& object, std::unordered_set<std::string>* seen);
+  void Remove(const KeptObject& object);
   void TellIgnored(const Observed& observed);
 
   Next Watch();
@@ -130,7 +131,8 @@ class Reflector {
   std::string version_;                                // where to watch from
   std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
   std::unordered_map<std::string, std::vector<std::string>> ignored_;  // warnings by name, as said
-  int failures_ = 0;                                                   // in a row
+  PageLimit page_limit_;
+  int failures_ = 0;                          // in a row
   int vain_watches_ = 0;                      // in a row: refused, or nothing came
   int not_found_ = 0;                         // in a row: 404 to a list
   std::chrono::milliseconds retry_after_{0};  // what the server asked for last

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/result.hpp"
 #include "engine/facts.hpp"
-#include "kube/json.hpp"
+#include "kube/json_sieve.hpp"
+#include "kube/kept_object.hpp"
 
 namespace muster::kube {
 
@@ -21,10 +24,12 @@ struct Observed {
 };
 
 struct Resource {
-  std::string name;  // for people: "pods", "podgroups.scheduling.x-k8s.io"
-  std::string path;  // "/api/v1/pods"
+  std::string name;              // for people: "pods", "podgroups.scheduling.x-k8s.io"
+  std::string path;              // "/api/v1/pods"
+  std::string_view kind;         // of one object, for errors
+  std::span<const Kept> fields;  // what of an object is used
   // An error: the object cannot be identified, or is none of this kind.
-  std::function<cluster::Result<Observed>(const JsonNode& object)> decode;
+  std::function<cluster::Result<Observed>(const KeptObject& object)> decode;
   std::function<engine::Fact(const std::string& uid)> removed;
   // The resource is not served any more.
   std::function<engine::Fact(const std::string& uid)> unserved;

@@ -5,12 +5,17 @@
 #include <utility>
 
 #include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/kept_fields.hpp"
 
 namespace muster::kube {
 
+using cluster::Error;
 using cluster::Result;
 
 namespace {
+
+constexpr Kept kEvent[] = {{.name = "type"}, {.name = "object", .kind = Kept::Kind::kElement}};
 
 std::optional<WatchKind> KindOf(std::string_view type) {
   if (type == "ADDED") return WatchKind::kAdded;
@@ -23,51 +28,72 @@ std::optional<WatchKind> KindOf(std::string_view type) {
 
 }  // namespace
 
+WatchStream::WatchStream(std::span<const Kept> fields, std::string_view kind, Take take)
+    : take_(std::move(take)),
+      sieve_({.root = {.kind = Kept::Kind::kObject, .members = kEvent},
+              .element = fields,
+              .also = StatusFields(),
+              .name = kind},
+             [this](std::string_view text, const Error* left_out) {
+               object_ = KeptObject::Parse(text, left_out, "event.object");
+               return true;
+             }) {}
+
 bool WatchStream::Feed(std::string_view bytes) {
   if (!problem_.empty()) return false;
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
     const std::string_view piece = bytes.substr(0, end);
-    if (rest_.size() + piece.size() > kMaxLineBytes) {
-      return Fail("an event of more than " + std::to_string(kMaxLineBytes) + " bytes");
-    }
-    if (end == std::string_view::npos) {
-      rest_.append(piece);
-      return true;
-    }
+    if (!Read(piece)) return false;
+    if (end == std::string_view::npos) return true;
     bytes.remove_prefix(end + 1);
-    if (rest_.empty()) {
-      if (!Line(piece)) return false;
-      continue;
-    }
-    rest_.append(piece);
-    const std::string line = std::exchange(rest_, {});
-    if (!Line(line)) return false;
+    if (!EndLine()) return false;
   }
   return true;
 }
 
-bool WatchStream::Line(std::string_view line) {
-  if (line.empty() || line == "\r") return true;
-  const Result<Json> json = Json::Parse(line, kMaxLineBytes, "event");
+bool WatchStream::Read(std::string_view piece) {
+  line_bytes_ += piece.size();
+  if (line_bytes_ > kMaxLineBytes) {
+    return Fail("an event of more than " + std::to_string(kMaxLineBytes) + " bytes");
+  }
+  if (!sieve_.whole() && !sieve_.Feed(piece)) return Fail(sieve_.problem()->ToString());
+  if (piece.find_first_not_of(" \t\r") == std::string_view::npos) return true;
+  return Fail("expected nothing after an event");
+}
+
+bool WatchStream::EndLine() {
+  line_bytes_ = 0;
+  if (sieve_.untouched()) return true;
+  if (!sieve_.End()) return Fail(sieve_.problem()->ToString());
+  const Result<Json> json = Json::Parse(sieve_.around(), JsonSieve::kMaxKept, "event");
   if (!json.ok()) return Fail(json.error().ToString());
   JsonProblems problems;
   const JsonView root(json->root(), "event", problems);
   const JsonView type = root.Get("type");
   const std::optional<WatchKind> kind = KindOf(type.RequiredText());
-  const JsonView object = root.Get("object");
-  if (!object.ExpectObject() || !kind) {
-    return Fail(problems.none() ? "an event of type \"" + std::string(type.Text()) + "\""
-                                : problems.first().ToString());
-  }
+  if (!object_) root.Get("object").ExpectObject();
+  if (!problems.none()) return Fail(problems.first().ToString());
+  if (!kind) return Fail("an event of type \"" + std::string(type.Text()) + "\"");
+  if (!object_->ok()) return Fail(object_->error().ToString());
+  const KeptObject object = *std::move(*object_);
+  object_.reset();
+  sieve_.Reset();
+  return Tell(*kind, object);
+}
+
+bool WatchStream::Tell(WatchKind kind, const KeptObject& object) {
+  JsonProblems problems;
+  const JsonView view(object.node(), "event.object", problems);
+  view.ExpectObject();
   WatchEvent event;
-  event.kind = *kind;
-  event.object = &object.node();
-  if (*kind == WatchKind::kError) {
-    event.status_code = object.Get("code").Integer(0, 0, std::numeric_limits<int64_t>::max());
-    event.message = object.Get("message").Text();
+  event.kind = kind;
+  event.object = &object;
+  if (kind == WatchKind::kError) {
+    event.status_code = view.Get("code").Integer(0, 0, std::numeric_limits<int64_t>::max());
+    event.message = view.Get("message").Text();
   } else {
-    const JsonView metadata = object.Get("metadata");
+    const JsonView metadata = view.Get("metadata");
     event.resource_version = metadata.Get("resourceVersion").Text();
   }
   if (!problems.none()) return Fail(problems.first().ToString());

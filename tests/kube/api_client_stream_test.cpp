@@ -164,3 +164,58 @@ TEST_CASE("a stream may outlive its client", "[kube][stream]") {
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().message == "stopped");
 }
+
+TEST_CASE("a call that takes its answer piece by piece has no limit on the whole",
+          "[kube][stream]") {
+  const std::string body(std::size_t{3} << 20, 'x');
+  TestServer server;
+  server.routes().Get("/api/v1/pods", [&](const auto&, auto& response) {
+    response.set_content(body, "application/json");
+  });
+  server.routes().Get("/refused", [&](const auto&, auto& response) {
+    response.status = 410;
+    response.set_content("too old", "text/plain");
+  });
+  server.Start();
+  ApiClientOptions options;
+  options.max_body = std::size_t{1} << 20;
+  const auto client = MakeClient(server.Config(), options);
+  std::size_t taken = 0;
+  std::size_t most = 0;
+  ApiRequest request{.lane = Lane::kList, .path = "/api/v1/pods"};
+  request.take = [&](std::string_view piece) {
+    taken += piece.size();
+    most = std::max(most, piece.size());
+    return true;
+  };
+  for (int call = 1; call <= 2; ++call) {
+    const auto reply = client->Call(request);
+    REQUIRE(reply.ok());
+    CHECK(reply->body.empty());
+    CHECK(taken == static_cast<std::size_t>(call) * body.size());
+  }
+  CHECK(most <= std::size_t{64} << 10);
+  CHECK(client->stats().connections_opened == 1);  // nothing of the answer is left on it
+  // What is no success is a reply as ever.
+  request.path = "/refused";
+  const auto refused = client->Call(request);
+  REQUIRE(refused.ok());
+  CHECK(refused->status == 410);
+  CHECK(refused->body == "too old");
+  CHECK(taken == 2 * body.size());
+}
+
+TEST_CASE("a call ends when `take` has enough", "[kube][stream]") {
+  TestServer server;
+  server.routes().Get("/api/v1/pods", [](const auto&, auto& response) {
+    response.set_content(std::string(std::size_t{1} << 20, 'x'), "application/json");
+  });
+  server.Start();
+  const auto client = MakeClient(server.Config());
+  std::size_t taken = 0;
+  const auto take = [&](std::string_view piece) { return (taken += piece.size()) < 1000; };
+  const auto reply = client->Call({.lane = Lane::kList, .path = "/api/v1/pods", .take = take});
+  REQUIRE(reply.ok());
+  CHECK(reply->status == 200);
+  CHECK(taken < std::size_t{1} << 19);
+}

@@ -93,9 +93,10 @@ TEST_CASE("each resource makes facts of its objects, and of their end", "[kube][
        R"({"metadata":{"name":"b","namespace":"t","uid":"u"},"spec":{}})", "t/b"},
   };
   for (const Case& c : cases) {
-    const Result<Json> json = Json::Parse(c.object, 1 << 20, "object");
-    REQUIRE(json.ok());
-    const Result<Observed> observed = c.resource.decode(json->root());
+    const Result<KeptObject> object =
+        KeptObject::Read(c.object, c.resource.fields, c.resource.kind, {});
+    REQUIRE(object.ok());
+    const Result<Observed> observed = c.resource.decode(*object);
     REQUIRE(observed.ok());
     CHECK(observed->uid == "u");
     CHECK(observed->name == c.name);
@@ -154,10 +155,13 @@ TEST_CASE("a Job ignores evictions where the first rule that matches one says so
 
 TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
   const auto observe = [](const std::string& condition, const std::string& status) {
-    return Decoded(R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":{},
-        "status":{"conditions":[{"type":")" +
-                       condition + R"(","status":")" + status + R"("}]}})",
-                   [](const JsonNode& json) { return BatchJobResource().decode(json); });
+    const auto object =
+        KeptObject::Read(R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":{},
+        "status":{"conditions":[{"type":")" + condition +
+                             R"(","status":")" + status + R"("}]}})",
+                         BatchJobFields(), "Job", {});
+    REQUIRE(object.ok());
+    return BatchJobResource().decode(*object);
   };
   CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Complete", "True")->fact));
   CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Failed", "True")->fact));

@@ -6,6 +6,8 @@
 
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
+#include "kube/list_stream.hpp"
+#include "kube/resource.hpp"
 
 namespace muster::kube {
 namespace {
@@ -245,6 +247,93 @@ TEST_CASE("a node that is written and read again is the same", "[kube][roundtrip
     if (!back.ok()) FAIL(back.error().ToString());
     CAPTURE(EncodeNode(back->node));
     REQUIRE(node == back->node);
+  }
+}
+
+// Anything of which nothing is used.
+std::string Noise(Dice& dice, int depth = 0) {
+  switch (dice.From(0, depth < 4 ? 5 : 3)) {
+    case 0:
+      return std::to_string(dice.From(-9, 9)) + (dice.OneIn(2) ? ".5e-3" : "");
+    case 1:
+      return dice.Pick<std::string>({"null", "true", "[]", "{}"});
+    case 2:
+    case 3:
+      return R"(")" + std::string(static_cast<size_t>(dice.From(0, 90)), 'x') + R"(\"\u12ab")";
+    case 4: {
+      std::string list = "[" + Noise(dice, depth + 1);
+      for (int64_t i = dice.From(0, 3); i > 0; --i) list += " , " + Noise(dice, depth + 1);
+      return list + "]";
+    }
+    default:
+      return R"({"name":)" + Noise(dice, depth + 1) + R"(,"spec":)" + Noise(dice, depth + 1) +
+             R"(,"labels":)" + Noise(dice, depth + 1) + "}";
+  }
+}
+
+// `object` with noise in it.
+std::string Fattened(std::string object, Dice& dice) {
+  for (const char* const place :
+       {R"("metadata":{)", R"("spec":{)", R"("status":{)", R"("resources":{)", R"("labels":{)"}) {
+    const size_t at = object.find(place);
+    if (at == std::string::npos) continue;
+    const size_t begin = at + std::string_view(place).size();
+    const bool last = object[begin] == '}';
+    const std::string value = place == std::string_view(R"("labels":{)") ? "\"x\"" : Noise(dice);
+    object.insert(begin, R"("managedFields":)" + value + (last ? "" : ","));
+  }
+  return object;
+}
+
+// What comes out of a list of `objects` that arrives in pieces.
+template <typename Decode>
+void ReadInPieces(const std::vector<std::string>& objects, const Resource& resource, Dice& dice,
+                  Decode decode) {
+  std::string text = R"({"metadata":{"resourceVersion":"1"},"items":[)";
+  for (const std::string& object : objects) text += (&object == objects.data() ? "" : ",") + object;
+  text += "]}";
+  ListStream page(resource.fields, resource.kind, resource.name, decode);
+  for (size_t at = 0; at < text.size();) {
+    const auto piece = static_cast<size_t>(dice.OneIn(3) ? dice.From(1, 4) : dice.From(1, 400));
+    REQUIRE(page.Feed(std::string_view(text).substr(at, piece)));
+    at += piece;
+  }
+  REQUIRE(page.End().ok());
+}
+
+TEST_CASE("records out of a stream are those of the whole text", "[kube][roundtrip][list]") {
+  const uint64_t seed = std::random_device()();
+  CAPTURE(seed);
+  Dice dice(seed);
+  for (int round = 0; round < kRounds / 10; ++round) {
+    std::vector<std::string> pods;
+    std::vector<std::string> nodes;
+    for (int i = 0; i < 4; ++i) pods.push_back(Fattened(EncodePod(RandomPod(dice)), dice));
+    for (int i = 0; i < 4; ++i) nodes.push_back(Fattened(EncodeNode(RandomNode(dice)), dice));
+    size_t next = 0;
+    ReadInPieces(pods, PodResource(), dice, [&](const KeptObject& object) {
+      const std::string& text = pods.at(next++);
+      CAPTURE(text);
+      const cluster::Result<Json> whole = Json::Parse(text, text.size(), "Pod");
+      REQUIRE(whole.ok());
+      const cluster::Result<Pod> expected = DecodePod(whole->root());
+      const cluster::Result<Pod> pod = DecodePod(object.node(), object.With({}));
+      REQUIRE((expected.ok() && pod.ok()));
+      REQUIRE(Same(*pod, *expected));
+    });
+    CHECK(next == pods.size());
+    next = 0;
+    ReadInPieces(nodes, NodeResource(), dice, [&](const KeptObject& object) {
+      const std::string& text = nodes.at(next++);
+      CAPTURE(text);
+      const cluster::Result<Json> whole = Json::Parse(text, text.size(), "Node");
+      REQUIRE(whole.ok());
+      const cluster::Result<DecodedNode> expected = DecodeNode(whole->root());
+      const cluster::Result<DecodedNode> node = DecodeNode(object.node(), object.With({}));
+      REQUIRE((expected.ok() && node.ok()));
+      REQUIRE(node->node == expected->node);
+    });
+    CHECK(next == nodes.size());
   }
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "kube/kept_fields.hpp"
+
 namespace muster::kube {
 namespace {
 
@@ -15,11 +17,11 @@ const std::string kBookmark =
 struct Seen {
   std::vector<WatchKind> kinds;
   std::vector<std::string> versions;
-  WatchStream stream{[this](const WatchEvent& event) {
-    kinds.push_back(event.kind);
-    versions.push_back(event.resource_version);
-    return true;
-  }};
+  WatchStream stream{NodeFields(), "Node", [this](const WatchEvent& event) {
+                       kinds.push_back(event.kind);
+                       versions.push_back(event.resource_version);
+                       return true;
+                     }};
 };
 
 TEST_CASE("events are found wherever the pieces of a watch are cut", "[kube][watch]") {
@@ -43,7 +45,7 @@ TEST_CASE("an event that is not complete is not told", "[kube][watch]") {
 TEST_CASE("the Status in an ERROR event is read", "[kube][watch]") {
   int64_t code = 0;
   std::string message;
-  WatchStream stream([&](const WatchEvent& event) {
+  WatchStream stream(NodeFields(), "Node", [&](const WatchEvent& event) {
     code = event.status_code;
     message = event.message;
     return false;
@@ -76,13 +78,14 @@ TEST_CASE("what is no event ends the stream with a reason", "[kube][watch]") {
   }
 }
 
-TEST_CASE("a line without end is left before it fills the memory", "[kube][watch]") {
+TEST_CASE("a line without end is left, and fills no memory", "[kube][watch]") {
   Seen seen;
   const std::string piece(size_t{1} << 20, ' ');
   size_t taken = 0;
   while (seen.stream.Feed(piece)) taken += piece.size();
   CHECK(taken <= WatchStream::kMaxLineBytes);
-  CHECK_THAT(seen.stream.problem(), Catch::Contains("more than 8388608 bytes"));
+  CHECK(seen.stream.most_held() < 1024);
+  CHECK_THAT(seen.stream.problem(), Catch::Contains("more than 134217728 bytes"));
 }
 
 }  // namespace

@@ -1,0 +1,204 @@
+#include "kube/kept_fields.hpp"
+
+#include "kube/decode.hpp"
+#include "kube/pod_requests.hpp"
+
+namespace muster::kube {
+
+namespace {
+
+using Fields = std::span<const Kept>;
+
+// What the API server takes as the annotations of one object, all together, and some for escapes.
+constexpr size_t kAnnotations = JsonSieve::kMaxMember;
+
+constexpr Kept Value(std::string_view name) { return {.name = name}; }
+constexpr Kept Value(std::string_view name, size_t longest) {
+  return {.name = name, .longest = longest};
+}
+constexpr Kept Object(std::string_view name, Fields members) {
+  return {.name = name, .kind = Kept::Kind::kObject, .members = members};
+}
+// Any name with a value.
+constexpr Kept Map(std::string_view name) { return {.name = name, .kind = Kept::Kind::kMap}; }
+constexpr Kept List(std::string_view name, Fields members) {
+  return {.name = name, .kind = Kept::Kind::kList, .members = members};
+}
+constexpr Kept Values(std::string_view name) { return List(name, {}); }
+
+// Who an object is and when it was what (object_meta.cpp).
+constexpr Kept kName = Value("name");
+constexpr Kept kNamespace = Value("namespace");
+constexpr Kept kUid = Value("uid");
+constexpr Kept kVersion = Value("resourceVersion");
+constexpr Kept kCreated = Value("creationTimestamp");
+constexpr Kept kDeleted = Value("deletionTimestamp");
+constexpr Kept kKind = Value("kind");
+constexpr Kept kApiVersion = Value("apiVersion");
+
+constexpr Kept kIdentityMeta[] = {kName, kNamespace, kUid, kVersion, kCreated, kDeleted};
+constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta)};
+
+// Muster's own, on objects of any kind.
+constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
+
+// Selectors (pod_constraints.cpp).
+constexpr Kept kRequirement[] = {Value("key"), Value("operator"), Values("values")};
+constexpr Kept kTerm[] = {List("matchExpressions", kRequirement),
+                          List("matchFields", kRequirement)};
+constexpr Kept kTerms[] = {List("nodeSelectorTerms", kTerm)};
+constexpr Kept kNodeAffinity[] = {Object("requiredDuringSchedulingIgnoredDuringExecution", kTerms)};
+constexpr Kept kAffinity[] = {Object("nodeAffinity", kNodeAffinity)};
+constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"), Value("effect")};
+
+// Pods (pod_decoder.cpp, pod_requests.cpp).
+constexpr Kept kPodLabels[] = {
+    kOwn,
+    Value("scheduling.x-k8s.io/pod-group"),
+    Value("scheduling.k8s.io/pod-group"),
+    Value("pod-group.scheduling.sigs.k8s.io"),
+    Value("pod-group.scheduling.sigs.k8s.io/name"),
+    Value("pod-group.scheduling.sigs.k8s.io/min-available"),
+    Value("kueue.x-k8s.io/pod-group-name"),
+    Value("fluence.group-size"),
+    Value("kai.scheduler/subgroup-name"),
+    Value("volcano.sh/task-spec"),
+};
+constexpr Kept kPodAnnotations[] = {
+    kOwn,
+    Value("kubernetes.io/config.mirror"),
+    Value("scheduling.k8s.io/group-name"),
+    Value("scheduling.volcano.sh/group-name"),
+    Value("scheduling.volcano.sh/group-min-member"),
+    Value("volcano.sh/task-spec"),
+    Value("pod-group-name"),
+    Value("gang.scheduling.koordinator.sh/name"),
+    Value("gang.scheduling.koordinator.sh/min-available"),
+    Value("kueue.x-k8s.io/pod-group-total-count"),
+    Value(kGpuFractionAnnotation),
+    Value(kGpuMemoryAnnotation),
+    Value(kGpuFractionDevicesAnnotation),
+};
+constexpr Kept kOwner[] = {Value("controller"), kUid, kKind};
+constexpr Kept kPodMeta[] = {kName,
+                             kNamespace,
+                             kUid,
+                             kVersion,
+                             kCreated,
+                             kDeleted,
+                             Object("labels", kPodLabels),
+                             Object("annotations", kPodAnnotations),
+                             List("ownerReferences", kOwner)};
+constexpr Kept kResources[] = {Map("requests"), Map("limits")};
+constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy")};
+constexpr Kept kGroup[] = {Value("podGroupName")};
+constexpr Kept kGate[] = {kName};
+constexpr Kept kPodSpec[] = {
+    List("containers", kContainer),
+    List("initContainers", kContainer),
+    Object("resources", kResources),
+    Map("overhead"),
+    Value("nodeName"),
+    Value("schedulerName"),
+    Object("schedulingGroup", kGroup),
+    List("schedulingGates", kGate),
+    Value("priority"),
+    Value("priorityClassName"),
+    Value("preemptionPolicy"),
+    Map("nodeSelector"),
+    Object("affinity", kAffinity),
+    List("tolerations", kToleration),
+};
+constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("lastTransitionTime")};
+constexpr Kept kTerminated[] = {Value("exitCode"), Value("reason"), Value("startedAt"),
+                                Value("finishedAt")};
+constexpr Kept kRunning[] = {Value("startedAt")};
+constexpr Kept kContainerState[] = {Object("terminated", kTerminated), Object("running", kRunning)};
+constexpr Kept kContainerStatus[] = {Value("restartCount"), Object("state", kContainerState),
+                                     Object("lastState", kContainerState)};
+constexpr Kept kPodStatus[] = {Value("phase"),
+                               Value("reason"),
+                               Value("startTime"),
+                               Value("nominatedNodeName"),
+                               List("conditions", kPodCondition),
+                               List("containerStatuses", kContainerStatus),
+                               List("initContainerStatuses", kContainerStatus)};
+constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Object("spec", kPodSpec),
+                         Object("status", kPodStatus)};
+
+// Nodes (node_decoder.cpp, node_devices.cpp).
+constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations)};
+constexpr Kept kNodeMeta[] = {
+    kName,    kNamespace, kUid,          kVersion,
+    kCreated, kDeleted,   Map("labels"), Object("annotations", kNodeAnnotations)};
+constexpr Kept kTaint[] = {Value("key"), Value("value"), Value("effect")};
+constexpr Kept kNodeSpec[] = {List("taints", kTaint), Value("unschedulable")};
+constexpr Kept kCondition[] = {Value("type"), Value("status")};
+constexpr Kept kNodeStatus[] = {List("conditions", kCondition), Map("allocatable"),
+                                Map("capacity")};
+constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
+                          Object("spec", kNodeSpec), Object("status", kNodeStatus)};
+
+// PodGroups of every flavour (pod_group_decoder.cpp).
+constexpr Kept kOwnAnnotations[] = {kOwn};
+constexpr Kept kPodGroupMeta[] = {kName,
+                                  kNamespace,
+                                  kUid,
+                                  kVersion,
+                                  kCreated,
+                                  kDeleted,
+                                  Object("labels", kOwnAnnotations),
+                                  Object("annotations", kOwnAnnotations)};
+constexpr Kept kGang[] = {Value("minCount")};
+constexpr Kept kPolicy[] = {Object("gang", kGang), Object("basic", {})};
+constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember")};
+constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy), Value("minMember"),
+                                  Map("minTaskMember"), List("subGroups", kSubGroup),
+                                  Value("scheduleTimeoutSeconds")};
+constexpr Kept kPodGroup[] = {kKind, kApiVersion, Object("metadata", kPodGroupMeta),
+                              Object("spec", kPodGroupSpec)};
+
+// The rest (record_decoders.cpp).
+constexpr Kept kLabelledMeta[] = {kName,    kNamespace, kUid,         kVersion,
+                                  kCreated, kDeleted,   Map("labels")};
+constexpr Kept kNamespaceObject[] = {kKind, kApiVersion, Object("metadata", kLabelledMeta)};
+constexpr Kept kPriorityClass[] = {kKind,
+                                   kApiVersion,
+                                   Object("metadata", kIdentityMeta),
+                                   Value("value"),
+                                   Value("preemptionPolicy"),
+                                   Value("globalDefault")};
+constexpr Kept kSelector[] = {Map("matchLabels"), List("matchExpressions", kRequirement)};
+constexpr Kept kBudgetSpec[] = {Object("selector", kSelector)};
+constexpr Kept kBudgetStatus[] = {Value("disruptionsAllowed")};
+constexpr Kept kBudget[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                            Object("spec", kBudgetSpec), Object("status", kBudgetStatus)};
+
+// Jobs (batch_job_decoder.cpp).
+constexpr Kept kOnCondition[] = {Value("type"), Value("status")};
+constexpr Kept kOnExitCodes[] = {Value("containerName"), Value("operator"), Values("values")};
+constexpr Kept kFailureRule[] = {Value("action"), List("onPodConditions", kOnCondition),
+                                 Object("onExitCodes", kOnExitCodes)};
+constexpr Kept kFailurePolicy[] = {List("rules", kFailureRule)};
+constexpr Kept kJobSpec[] = {Object("podFailurePolicy", kFailurePolicy)};
+constexpr Kept kJobStatus[] = {List("conditions", kCondition)};
+constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                              Object("spec", kJobSpec), Object("status", kJobStatus)};
+
+// What a message says more than this is of no use in a log.
+constexpr size_t kMessage = size_t{64} << 10;
+constexpr Kept kStatus[] = {Value("code"), Value("message", kMessage)};
+
+}  // namespace
+
+std::span<const Kept> PodFields() { return kPod; }
+std::span<const Kept> NodeFields() { return kNode; }
+std::span<const Kept> PodGroupFields() { return kPodGroup; }
+std::span<const Kept> NamespaceFields() { return kNamespaceObject; }
+std::span<const Kept> PriorityClassFields() { return kPriorityClass; }
+std::span<const Kept> DisruptionBudgetFields() { return kBudget; }
+std::span<const Kept> BatchJobFields() { return kBatchJob; }
+std::span<const Kept> IdentityFields() { return kIdentity; }
+std::span<const Kept> StatusFields() { return kStatus; }
+
+}  // namespace muster::kube

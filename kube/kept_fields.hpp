@@ -1,0 +1,26 @@
+// What Muster uses of each kind of object: what its decoder reads, and nothing else of it reaches a
+// decoder, neither from a list nor from a watch nor from a text. A field that a decoder begins to
+// read is added here; the decoder's own tests fail where that is forgotten. Constants, for any
+// thread.
+#pragma once
+
+#include <span>
+
+#include "kube/json_sieve.hpp"
+
+namespace muster::kube {
+
+std::span<const Kept> PodFields();
+std::span<const Kept> NodeFields();
+std::span<const Kept> PodGroupFields();
+std::span<const Kept> NamespaceFields();
+std::span<const Kept> PriorityClassFields();
+std::span<const Kept> DisruptionBudgetFields();
+std::span<const Kept> BatchJobFields();
+
+// Who an object is, of whatever kind.
+std::span<const Kept> IdentityFields();
+// What an ERROR event says.
+std::span<const Kept> StatusFields();
+
+}  // namespace muster::kube
