@@ -10,6 +10,7 @@
 #include "kube/encode.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/kept_fields.hpp"
 
 namespace muster::extender {
 
@@ -40,9 +41,9 @@ Status SkipValue(WireScanner& scan, const std::string& key) {
 }
 
 Status ReadPod(WireScanner& scan, std::optional<cluster::Pod>& pod) {
-  const Result<Json> json = scan.Value("Pod");
-  if (!json.ok()) return json.error();
-  Result<cluster::Pod> decoded = kube::DecodePod(json->root());
+  const Result<kube::KeptObject> kept = scan.Object(kube::PodFields(), "Pod");
+  if (!kept.ok()) return kept.error();
+  Result<cluster::Pod> decoded = kube::DecodePod(kept->node(), kept->With({}));
   if (!decoded.ok()) return decoded.error();
   pod = std::move(*decoded);
   return Ok{};

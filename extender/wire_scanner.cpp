@@ -50,6 +50,16 @@ Result<kube::Json> WireScanner::Value(std::string_view name) {
   return json;
 }
 
+Result<kube::KeptObject> WireScanner::Object(std::span<const kube::Kept> fields,
+                                             std::string_view kind) {
+  SkipSpace();
+  const Result<kube::Sifted> sifted = kube::Sift(text_.substr(at_), fields, kind);
+  if (!sifted.ok()) return sifted.error();
+  at_ += sifted->end;
+  return kube::KeptObject::Parse(sifted->text, sifted->left_out ? &*sifted->left_out : nullptr,
+                                 kind);
+}
+
 Status WireScanner::End() {
   SkipSpace();
   if (at_ == text_.size()) return Ok{};

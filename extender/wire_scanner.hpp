@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "cluster/result.hpp"
 #include "kube/json.hpp"
+#include "kube/kept_object.hpp"
 
 namespace muster::extender {
 
@@ -81,6 +83,9 @@ class WireScanner {
   std::optional<std::string_view> PlainText();
   // Any value; `name` begins the paths in errors.
   cluster::Result<kube::Json> Value(std::string_view name);
+  // Any value, of which `fields` alone are looked at and held; a `kind`, for errors.
+  cluster::Result<kube::KeptObject> Object(std::span<const kube::Kept> fields,
+                                           std::string_view kind);
   // The text of the value that Value read last.
   std::string_view LastValue() const { return text_.substr(value_begin_, at_ - value_begin_); }
   // How many bytes are not read yet.

@@ -88,12 +88,35 @@ TEST_CASE("requests that cannot be answered are refused", "[extender][wire]") {
   CHECK_THAT(ErrorOf(c.body), Catch::Contains(c.want));
 }
 
+TEST_CASE("of a fat pod a Filter call holds what a thin one has", "[extender][wire]") {
+  const auto args = [](const std::string& spec) {
+    return R"({"Pod":{"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{)" + spec +
+           R"("schedulerName":"muster"}},"NodeNames":["a","b"]})";
+  };
+  const cluster::Result<ExtenderArgs> fat = DecodeArgs(
+      args(R"("containers":[{"env":[{"name":"E","value":")" + Repeat("\u003c", 1'400'000) +
+           R"("}],"resources":{"requests":{"cpu":"2"}}}],)"));
+  REQUIRE(fat.ok());
+  CHECK(fat->question.pod.defect.empty());
+  CHECK(fat->question.pod.spec->requests.cpu == cluster::MilliCpu(2000));
+  CHECK(fat->question.nodes == std::vector<std::string>{"a", "b"});
+  const cluster::Result<ExtenderArgs> picky = DecodeArgs(
+      args(R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+           R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"k","operator":"In","values":[)" +
+           Repeat("\"\",", 750'000) + R"(""]}]}]}}},)"));
+  REQUIRE(picky.ok());
+  CHECK(picky->question.pod.defect ==
+        "Pod.spec.affinity: is larger than 262144 bytes, it is not read");
+  CHECK(picky->question.pod.spec->constraints == cluster::NodeConstraints{});
+  CHECK(picky->question.pod.spec->scheduler_name == "muster");
+}
+
 TEST_CASE("depth of a million levels is refused wherever it is", "[extender][wire]") {
   const std::string deep = Repeat("[", 1'000'000);
   const std::string deep_objects = Repeat(R"({"a":)", 1'000'000);
   for (const std::string& attack : {deep, deep_objects}) {
     CHECK_FALSE(ErrorOf(attack).empty());
-    CHECK_THAT(ErrorOf(R"({"Pod":)" + attack), Catch::Contains("nested deeper than 64"));
+    CHECK_THAT(ErrorOf(R"({"Pod":)" + attack), Catch::Contains("nested deeper than 16384"));
     CHECK_THAT(ErrorOf(Args(R"("Other":)" + attack)), Catch::Contains("nested deeper than 64"));
     CHECK_FALSE(ErrorOf(Args(R"("NodeNames":)" + attack)).empty());
     CHECK_FALSE(ErrorOf(Args(R"("Nodes":{"items":)" + attack)).empty());
