@@ -27,6 +27,7 @@ class ListStream {
 
   // Of each object, a `kind`, `fields` are kept; `name` is the list's, for errors.
   ListStream(std::span<const Kept> fields, std::string_view kind, std::string name, Take take);
+  ~ListStream() = default;
   ListStream(const ListStream&) = delete;
   ListStream& operator=(const ListStream&) = delete;
 

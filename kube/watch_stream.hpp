@@ -38,6 +38,7 @@ class WatchStream {
 
   // Of each object, a `kind`, `fields` are kept.
   WatchStream(std::span<const Kept> fields, std::string_view kind, Take take);
+  ~WatchStream() = default;
   WatchStream(const WatchStream&) = delete;
   WatchStream& operator=(const WatchStream&) = delete;
 
