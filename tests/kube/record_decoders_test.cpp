@@ -3,6 +3,8 @@
 
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
+#include "kube/kept_fields.hpp"
+#include "kube/kept_object.hpp"
 #include "kube/resource.hpp"
 
 namespace muster::kube {
