@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cluster/cluster_state.hpp"
+#include "engine/ever_fits.hpp"
 #include "engine/gang.hpp"
 #include "engine/job_table.hpp"
 #include "engine/planner.hpp"
@@ -234,9 +235,7 @@ class Scheduler::Core {
   // What did not fit while growth() is `failed_growth_`, by shape and PlanJob::preempts_below.
   std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
   uint64_t failed_growth_ = 0;
-  std::map<Shape, Reason> never_shapes_;  // what does not fit the empty cluster, by `never_layout_`
-  std::set<Shape> ever_shapes_;           // what does
-  uint64_t never_layout_ = 0;
+  EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
 
   std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id
   uint64_t next_action_ = 1;

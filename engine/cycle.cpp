@@ -61,7 +61,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   job.version = gang.version;
   job.order = *gang.pending;
   ChooseDemands(gang, now, job);
-  const bool preempts = whole && !never_shapes_.contains(job.shape) && MayPreempt(gang);
+  const bool preempts = whole && ever_fits_.Never(job.shape) == nullptr && MayPreempt(gang);
   if (preempts) job.preempts_below = -gang.pending->negated_priority;
   job.plain = job.plain && !(preempts && gang.may_preempt_from);
   if (whole && job.plain && failed_growth_ == state_.growth()) {
@@ -76,13 +76,9 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   }
   job.snapshot = state_.TakeSnapshot();
   job.growth = state_.growth();
-  if (never_layout_ != job.snapshot->layout()) {
-    never_shapes_.clear();
-    ever_shapes_.clear();
-    never_layout_ = job.snapshot->layout();
-  }
-  const bool never = never_shapes_.contains(job.shape);
-  job.ask_if_ever = whole && !ever_shapes_.contains(job.shape) && !never;
+  if (whole && ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
+  if (whole && !ever_fits_.Asked(job.shape)) job.empty = ever_fits_.Room(*job.snapshot);
+  job.ground = ever_fits_.ground();
   if (preempts) job.candidates = CandidatesFor(gang);
   return job;
 }
@@ -186,16 +182,14 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
     reason.need = static_cast<int64_t>(job.required.size());
   const bool whole = gang.tally.ours == 0;
   if (!whole && !gang.obstacle.empty()) reason.detail = gang.obstacle;
-  if (job.ask_if_ever && never_layout_ == job.snapshot->layout()) {
-    if (result.never_fits) {
-      never_shapes_[job.shape] = Because(ReasonCode::kNeverFits, 0, 0, Describe(reason));
-    } else {
-      ever_shapes_.insert(job.shape);
-    }
+  if (job.empty != nullptr) {
+    ever_fits_.Learn(
+        job.shape, job.ground,
+        result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{});
   }
-  const auto impossible = never_shapes_.find(job.shape);
-  const bool never = whole && impossible != never_shapes_.end();
-  if (never) reason = impossible->second;
+  const Reason* impossible = whole ? ever_fits_.Never(job.shape) : nullptr;
+  const bool never = impossible != nullptr;
+  if (never) reason = *impossible;
   if (whole && job.plain && job.growth == state_.growth())
     failed_shapes_[{job.shape, job.preempts_below}] = reason;
   SetState(gang,
@@ -249,12 +243,13 @@ bool Scheduler::Core::PassNeeded() const {
 }
 
 bool Scheduler::Core::HasWork() const {
-  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty();
+  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty() || ever_fits_.Behind();
 }
 
 Time Scheduler::Core::NextWake() const {
   if (HasWork()) return Time(0);
-  return timers_.empty() ? Time::Never() : timers_.begin()->first;
+  const Time timer = timers_.empty() ? Time::Never() : timers_.begin()->first;
+  return pending_.empty() ? timer : std::min(timer, ever_fits_.due());
 }
 
 }  // namespace muster::engine

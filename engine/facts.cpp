@@ -17,8 +17,7 @@ void Scheduler::Core::SetOptions(Options options) {
   options_ = std::move(options);
   replanner_ = policy::Placer(options_.placement);
   failed_shapes_.clear();
-  never_shapes_.clear();
-  ever_shapes_.clear();
+  ever_fits_.TouchAll(state_);
   retry_all_ = true;
   // Pods may have become Muster's, or another scheduler's.
   for (const Pod* pod : state_.Pods()) {
@@ -107,11 +106,13 @@ void Scheduler::Core::BudgetsChanged() {
 void Scheduler::Core::ApplyNode(const Node& node) {
   const Node* known = state_.FindNode(node.name);
   if (known != nullptr && *known == node) return;  // a heartbeat
+  ever_fits_.TouchRecord(state_.IndexOf(node.name));
   if (known != nullptr) {
     TouchReservations(state_.IndexOf(node.name));
     if (known->uid != node.uid) RememberBindings(state_.IndexOf(node.name));
   }
   if (!state_.Upsert(node).changed) return;
+  ever_fits_.TouchRecord(state_.IndexOf(node.name));
   RestoreBindings(node.name);
   TouchReservations(state_.IndexOf(node.name));
 }
@@ -121,6 +122,7 @@ void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
     if (node->uid != uid) continue;
     TouchReservations(state_.IndexOf(node->name));
     RememberBindings(state_.IndexOf(node->name));
+    ever_fits_.TouchRecord(state_.IndexOf(node->name));
     break;
   }
   // What waited for room may now be waiting for what this cluster will never have.
@@ -221,7 +223,9 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   const bool ended_before = before != nullptr && before->phase == cluster::PodPhase::kSucceeded;
   const std::string role_before = before == nullptr ? "" : before->role;
   const cluster::NodeIndex node_before = state_.IndexOf(before == nullptr ? "" : before->node_name);
+  const bool stayed = before != nullptr && EverFits::Stays(*before, options_.scheduler_names);
   const cluster::Applied applied = state_.Upsert(std::move(pod));
+  if (stayed && applied.changed) ever_fits_.TouchPods(node_before);
   if (!applied.replaced.empty()) {
     RemoveOutsider(group_before, PodUid(applied.replaced));
     const auto gang = gang_of_.find(PodUid(applied.replaced));
@@ -235,6 +239,8 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   RemoveOutsider(group_before, uid);
   const Pod* now_known = state_.FindPod(uid);
   if (now_known == nullptr) return;
+  if (EverFits::Stays(*now_known, options_.scheduler_names))
+    ever_fits_.TouchPods(state_.IndexOf(now_known->node_name));
   if (managed) {
     Join(*now_known);
   } else {
@@ -253,6 +259,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
   if (const Pod* pod = state_.FindPod(uid)) {
     RemoveOutsider(GangOf(*pod).key, uid);
     node = state_.IndexOf(pod->node_name);
+    if (EverFits::Stays(*pod, options_.scheduler_names)) ever_fits_.TouchPods(node);
   }
   seen_in_filter_.erase(uid);
   unconfirmed_.erase(uid);

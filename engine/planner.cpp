@@ -30,7 +30,7 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
 }
 
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
-  Transaction tx(std::make_shared<const cluster::Snapshot>(job.snapshot->Emptied()));
+  Transaction tx(job.empty);
   std::vector<policy::Demand> demands = job.required;
   for (policy::Demand& demand : demands) demand.excluded.clear();
   return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll);
@@ -62,7 +62,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
     if (!answer.placed) {
       result.shortage = answer.shortage;
       if (job.candidates.list != nullptr && Preempt(placer, job, result)) return result;
-      if (!job.ask_if_ever) return result;
+      if (job.empty == nullptr) return result;
       const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
       result.never_fits = !empty.placed;
       if (result.never_fits) result.shortage = empty.shortage;

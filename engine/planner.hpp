@@ -33,9 +33,12 @@ struct PlanJob {
   std::vector<policy::Demand> elastic;   // each for itself, after the required ones
   uint64_t growth = 0;                   // ClusterState::growth() at the snapshot
   Shape shape;                           // of `required`
-  bool plain = false;          // no exclusions: a failure holds for every gang of this shape
-  bool ask_if_ever = false;    // on failure, find out whether it would fit the empty cluster
-  KnownCandidates candidates;  // who may be evicted for it
+  bool plain = false;  // no exclusions: a failure holds for every gang of this shape
+  // On failure, find out whether it would fit this: the cluster with only that on it which stays,
+  // see EverFits. Null: nobody asks.
+  std::shared_ptr<const cluster::Snapshot> empty;
+  uint64_t ground = 0;                 // EverFits::ground() then
+  KnownCandidates candidates;          // who may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
 };
 
@@ -43,7 +46,7 @@ struct PlanResult {
   bool placed = false;
   std::vector<cluster::Placement> required;
   std::vector<cluster::Placement> elastic;
-  policy::Shortage shortage;  // unless placed; of the empty cluster when it never fits
+  policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
   std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
 };

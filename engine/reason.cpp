@@ -65,8 +65,8 @@ constexpr std::array<Names, 32> kNames = {{
     {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",
      "the policy does not let this namespace have gangs", ""},
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
-    {ReasonCode::kNeverFits, "NeverFits", "it would not fit this cluster even if it were empty",
-     ""},
+    {ReasonCode::kNeverFits, "NeverFits",
+     "it would not fit this cluster even if it were empty but for what stays on its nodes", ""},
 }};
 
 const Names& Find(ReasonCode code) {

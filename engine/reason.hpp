@@ -52,7 +52,7 @@ enum class ReasonCode {
   kNamespaceForbidden,  // policy does not let this namespace use Muster
   kNamespaceEnding,     // the namespace is being deleted, and its pods with it
   // Unsatisfiable
-  kNeverFits,  // it would not fit this cluster even if it were empty
+  kNeverFits,  // it would not fit even if only that ran which stays (see EverFits)
 };
 
 const char* ToString(ReasonCode code);

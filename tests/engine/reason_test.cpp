@@ -116,8 +116,8 @@ TEST_CASE("an unsatisfiable gang is tried again when the cluster grows, and only
   world.Settle();
   CHECK(world.Gang("huge").state == GangState::kUnsatisfiable);
   CHECK(engine::Describe(world.Gang("huge").reason) ==
-        "it would not fit this cluster even if it were empty: not enough free GPUs: 8 of 24 GPUs "
-        "were free on nodes it may use at its last try");
+        "it would not fit this cluster even if it were empty but for what stays on its nodes: not "
+        "enough free GPUs: 8 of 24 GPUs were free on nodes it may use at its last try");
   const engine::Progress idle = world.engine().Advance(world.now());
   CHECK(idle.gangs_tried == 0);
   world.Add(MakeNode("n1").Gpus(8));

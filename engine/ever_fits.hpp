@@ -1,0 +1,83 @@
+// EverFits: which gangs can never start here, however long they wait (internal to engine/). A gang
+// can when it fits a cluster on which only that runs which Muster may never move and which does not
+// end by itself:
+//
+//   bound pods of a DaemonSet and mirror pods of static ones, whoever placed them
+//   bound pods of another scheduler that tolerate every taint: they are the node's own, a drain
+//   leaves them where they are
+//
+// Contract:
+// 1. TouchRecord is called whenever the record of a node came, went or changed; TouchPods whenever
+//    a pod that Stays came to, went from or changed on a node.
+// 2. Follow works through what was touched, at most kSlice nodes a call; Behind while there is
+//    more. It looks at touched nodes only, so a change costs what it changes.
+// 3. Verdicts are forgotten when their ground has changed: at once for the record of a node, at
+//    most once in kEvery for pods that stay. A DaemonSet that is rolled out over 5,000 nodes thus
+//    asks all gangs anew some times, not 5,000 times. Follow then returns true; and where Room had
+//    to be refused before.
+// 4. Room is null while Behind: then nobody can be asked.
+// 5. Learn takes no verdict that was found on other ground than the present one.
+//
+// Owned by Scheduler::Core, guarded by its lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster_state.hpp"
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+class EverFits {
+ public:
+  static constexpr cluster::Duration kEvery = cluster::Seconds(10);
+  static constexpr size_t kSlice = 512;
+
+  // `scheduler_names`: Muster's own, as Options has them.
+  static bool Stays(const cluster::Pod& pod, const std::vector<std::string>& scheduler_names);
+
+  // An invalid index (no such node) is passed over.
+  void TouchRecord(cluster::NodeIndex node);
+  void TouchPods(cluster::NodeIndex node);
+  // All nodes: what is Muster's, or how it places pods, has changed.
+  void TouchAll(const cluster::ClusterState& state);
+
+  // True when gangs that wait are to be asked anew.
+  bool Follow(const cluster::ClusterState& state, const std::vector<std::string>& scheduler_names,
+              cluster::Time now);
+  bool Behind() const { return !touched_.empty(); }
+  // When Follow will forget verdicts without further facts; Never when there is no ground to.
+  cluster::Time due() const;
+
+  // The nodes of `now`, a snapshot of the state last followed, with only that on them which stays.
+  std::shared_ptr<const cluster::Snapshot> Room(const cluster::Snapshot& now);
+  // Changes whenever verdicts are forgotten.
+  uint64_t ground() const { return ground_; }
+
+  // Gangs of this shape never fit; null: they do, or nobody has asked.
+  const Reason* Never(const Shape& shape) const;
+  bool Asked(const Shape& shape) const;
+  // `why` empty (kNone): they do. `ground` is that of the time when it was asked.
+  void Learn(const Shape& shape, uint64_t ground, Reason why);
+  void Forget();
+
+ private:
+  // True when what is left there is not what it was.
+  bool Recount(const cluster::ClusterState& state, const std::vector<std::string>& scheduler_names,
+               cluster::NodeIndex node);
+
+  cluster::FreeTable room_;           // by node index; where nodes are touched, as it was before
+  std::map<uint32_t, bool> touched_;  // by node index; true: the record
+  bool refused_ = false;              // Room was asked for while Behind
+  bool records_changed_ = false;      // since verdicts were forgotten: a node's record
+  bool pods_changed_ = false;         // since then: what is left on a node
+  std::map<Shape, Reason> verdicts_;  // found on `ground_`; kNone: it fits
+  uint64_t ground_ = 1;
+  cluster::Time forgotten_at_{INT64_MIN / 2};
+};
+
+}  // namespace muster::engine
