@@ -125,6 +125,7 @@ void DumpNode(const Node& node, std::string& out) {
   Line line("node");
   line.Text("name", node.name).Text("uid", node.uid.text()).Amounts(node.allocatable);
   line.Flag("cordoned", node.unschedulable).Flag("notready", !node.ready);
+  line.Flag("leftout", node.left_out);
   line.List("labels", node.labels, WriteLabel).List("taints", node.taints, WriteTaint);
   line.EndTo(out);
   for (const Gpu& gpu : node.gpus) {
@@ -132,7 +133,7 @@ void DumpNode(const Node& node, std::string& out) {
     device.Text("node", node.name).Number("index", gpu.index.value).Text("uuid", gpu.uuid);
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
     device.Number("sharing", static_cast<int>(gpu.sharing)).Number("replicas", gpu.replicas);
-    device.Flag("unhealthy", !gpu.healthy).EndTo(out);
+    device.Flag("unhealthy", !gpu.healthy).Flag("leftout", gpu.left_out).EndTo(out);
   }
 }
 
@@ -189,6 +190,12 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
   line.Flag("ours", pod.bound_by_muster).Text("defect", pod.defect);
   if (pod.gang_record) DumpRecord(*pod.gang_record, line);
+  line.Number("running", pod.running_since.milliseconds());
+  if (pod.start_failure != nullptr) {
+    const StartFailure& failure = *pod.start_failure;
+    line.Flag("refused", failure.admission).Text("failure", failure.reason);
+    line.Number("at", failure.at.milliseconds()).Number("ran", failure.ran.value());
+  }
   DumpSpec(*pod.spec, line);
   line.EndTo(out);
 }

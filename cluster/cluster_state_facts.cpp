@@ -10,9 +10,9 @@ namespace {
 
 bool SameSpec(const Pod& a, const Pod& b) { return a.spec == b.spec || *a.spec == *b.spec; }
 
-bool SameGangRecord(const Pod& a, const Pod& b) {
-  if (a.gang_record == b.gang_record) return true;
-  return a.gang_record && b.gang_record && *a.gang_record == *b.gang_record;
+template <typename T>
+bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
 // Nothing is different but, perhaps, the resource version.
@@ -22,8 +22,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
          a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
          a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
-         a.created == b.created && a.defect == b.defect &&
-         SameGangRecord(a, b);
+         a.created == b.created && a.defect == b.defect && a.running_since == b.running_since &&
+         SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure);
 }
 
 // What the pod holds is the same under both records.

@@ -30,7 +30,11 @@ struct Gpu {
   bool healthy = true;
   GpuSharing sharing = GpuSharing::kExclusive;
   int32_t replicas = 1;
+  bool left_out = false;  // given to no new pod for now: pods failed on it at their start
   auto operator<=>(const Gpu&) const = default;
+
+  // True when new pods may be planned on it at all.
+  bool usable() const { return healthy && !left_out; }
 };
 
 struct Node {
@@ -42,10 +46,11 @@ struct Node {
   bool ready = true;           // condition Ready is True
   Resources allocatable;       // CPU, memory, pod slots
   std::vector<Gpu> gpus;       // ordered by index
+  bool left_out = false;       // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;
 
   // True when new pods may be planned here at all.
-  bool schedulable() const { return ready && !unschedulable; }
+  bool schedulable() const { return ready && !unschedulable && !left_out; }
 };
 
 }  // namespace muster::cluster

@@ -94,7 +94,7 @@ class DeviceRoom {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
       if (at == room_.size() || share.taken.value() > room_[at]) return false;
-      if (promise && (!node_.gpus[at].healthy || share.taken.value() > Offered(at))) return false;
+      if (promise && (!node_.gpus[at].usable() || share.taken.value() > Offered(at))) return false;
     }
     for (const GpuShare& share : plan) {
       Reduce(Position(share.index), share.taken);
@@ -226,7 +226,7 @@ NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
   }
   tally.gpus.resize(node.gpus.size());
   for (size_t i = 0; i < node.gpus.size(); ++i) {
-    if (tally.devices_known && node.gpus[i].healthy) tally.gpus[i] = room.Offered(i);
+    if (tally.devices_known && node.gpus[i].usable()) tally.gpus[i] = room.Offered(i);
     const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
     if (node.gpus[i].healthy) tally.gpu_balance += turns;
   }

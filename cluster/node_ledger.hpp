@@ -57,8 +57,8 @@ struct PodEntry {
 struct NodeTally {
   Resources balance;          // allocatable − held; below zero when over-committed
   Resources offered;          // what of it may be given to pods to come; see above
-  std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; all zero when a holder's
-                              // devices are not known
+  std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; zero where one is not
+                              // usable, all zero when a holder's devices are not known
   bool devices_known = true;  // every holder's
   // GPUs by number, healthy − held; below zero when over-committed. 0 where devices are shared.
   int64_t gpu_balance = 0;

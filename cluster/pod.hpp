@@ -42,6 +42,16 @@ struct PodSpec {
   auto operator<=>(const PodSpec&) const = default;
 };
 
+// That a pod's start failed on its node, as the kubelet's status says.
+struct StartFailure {
+  // The kubelet did not admit it, else a container failed in its first run.
+  bool admission = false;
+  std::string reason;  // "UnexpectedAdmissionError", "OutOfcpu", …; "Error", "StartError", …
+  Time at;             // when, milliseconds since 1970
+  Duration ran;        // how long that container ran, 0 at admission
+  auto operator<=>(const StartFailure&) const = default;
+};
+
 struct Pod {
   PodUid uid;
   ObjectKey key;
@@ -68,6 +78,10 @@ struct Pod {
   std::string defect;
   // Of its gang; null: it carries none.
   std::shared_ptr<const GangRecord> gang_record;
+  std::shared_ptr<const StartFailure> start_failure;  // null: none is known of
+  // Since when all its containers have run, or ran until they succeeded; milliseconds since 1970,
+  // 0: they do not, or it is not known.
+  Time running_since;
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -112,26 +112,12 @@ void FreeTable::Move(const Node& node, const Placement& placement, int sign) {
       std::span<int16_t>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
   for (const GpuShare& share : placement.gpus) {
     const size_t position = PositionOf(node, share.index);
-    if (position >= free.size() || !node.gpus[position].healthy) continue;
+    if (position >= free.size() || !node.gpus[position].usable()) continue;
     const int64_t left = free[position] + sign * share.taken.value();
     MUSTER_CHECK(left >= 0 && left <= kWhole);
     free[position] = static_cast<int16_t>(left);
   }
   DeriveSums(c.nodes[slot], free);
-}
-
-Snapshot Snapshot::Emptied() const {
-  FreeTable all;
-  all.Resize(size());
-  std::vector<int16_t> gpus;
-  for (uint32_t i = 0; i < size(); ++i) {
-    const Node* record = node(NodeIndex{i});
-    if (record == nullptr) continue;
-    gpus.clear();
-    for (const Gpu& gpu : record->gpus) gpus.push_back(gpu.healthy ? kWhole : int16_t{0});
-    all.Set(NodeIndex{i}, record->allocatable, gpus);
-  }
-  return Snapshot(nodes_, std::move(all), generation_, layout_);
 }
 
 }  // namespace muster::cluster

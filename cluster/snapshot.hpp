@@ -34,7 +34,7 @@ class FreeTable {
 
   uint32_t size() const { return size_; }
   const NodeFree& at(NodeIndex node) const { return chunk(node).nodes[node.value % kChunk]; }
-  // Free GPU-milli per device, in the order of Node::gpus; zero for an unhealthy device.
+  // Free GPU-milli per device, in the order of Node::gpus; zero for a device that is not usable.
   std::span<const int16_t> gpus(NodeIndex node) const;
 
   // Equal tokens mean equal numbers in that chunk of nodes. A token that is held is not given to
@@ -53,8 +53,8 @@ class FreeTable {
   // shares.
   bool Fits(const Node& node, const Placement& placement) const;
   // Takes a placement's amounts, or gives back what is held; one undoes the other exactly. The
-  // devices are looked up in `node`; those that it does not have or that are unhealthy have nothing
-  // to take or to give.
+  // devices are looked up in `node`; those that it does not have or that are not usable have
+  // nothing to take or to give.
   void Take(const Node& node, const Placement& placement);
   void Give(const Node& node, const Placement& placement);
 
@@ -128,8 +128,6 @@ class Snapshot {
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
   uint64_t layout() const { return layout_; }
-  // The same nodes with nothing running or reserved on them: what could fit at best.
-  Snapshot Emptied() const;
 
  private:
   std::shared_ptr<const NodeTable> nodes_;

@@ -34,7 +34,8 @@ uint8_t TaintBars(const NodeConstraints& constraints, const Node& node) {
 uint8_t BarsOf(const NodeConstraints& constraints, const Node* node) {
   if (node == nullptr) return Bar::kNoNode;
   uint8_t bars = TaintBars(constraints, *node);
-  if (!node->schedulable()) bars |= Bar::kUnschedulable;
+  if (!node->ready || node->unschedulable) bars |= Bar::kUnschedulable;
+  if (node->left_out) bars |= Bar::kLeftOut;
   if (!cluster::MatchesNode(constraints, node->name, node->labels)) bars |= Bar::kConstraint;
   return bars;
 }
@@ -44,7 +45,7 @@ int16_t ShareOf(const GpuRequest& request, const Node* node) {
   int64_t common = 0;
   bool first = true;
   for (const cluster::Gpu& gpu : node->gpus) {
-    if (!gpu.healthy) continue;  // nothing is free on it, so it is never chosen
+    if (!gpu.usable()) continue;  // nothing is free on it, so it is never chosen
     const int64_t share = cluster::ShareOn(gpu, request).value();
     if (!first && share != common) return Eligibility::kDiffers;
     common = share;

@@ -23,6 +23,7 @@ struct Bar {
   static constexpr uint8_t kPassingTaint = 4;
   static constexpr uint8_t kTaint = 8;
   static constexpr uint8_t kConstraint = 16;
+  static constexpr uint8_t kLeftOut = 32;  // Node::left_out
 
   static constexpr uint8_t Counting(NodeFilter filter) {
     return filter == NodeFilter::kSchedulable ? 0xff : kNoNode | kTaint | kConstraint;
@@ -39,7 +40,7 @@ struct NodeFacts {
 
 class Eligibility {
  public:
-  // What a pod takes of each device of a node whose healthy devices are not all alike.
+  // What a pod takes of each device of a node whose usable devices are not all alike.
   static constexpr int16_t kDiffers = -1;
 
   // Takes over a new table of nodes. Returns the chunks (of FreeTable::kChunk nodes) in which

@@ -48,7 +48,7 @@ struct Demand {
 
 // Why nodes were turned down for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, excluded, pod slots, CPU, memory, GPUs.
+// selector, left out, excluded, pod slots, CPU, memory, GPUs.
 struct Shortage {
   cluster::PodUid pod;  // the first pod that found no node
   // Demands that had found one before. Where not even the pods like this one fit among themselves:
@@ -58,6 +58,7 @@ struct Shortage {
   int64_t unschedulable = 0;  // cordoned or not ready
   int64_t constraints = 0;    // selector or affinity does not match
   int64_t taints = 0;
+  int64_t left_out = 0;  // cluster::Node::left_out, and nothing said before
   int64_t excluded = 0;  // kube-scheduler turned the node down for this pod
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
@@ -76,8 +77,8 @@ struct PlaceAnswer {
   Shortage shortage;                           // filled unless placed
 };
 
-// Whether cordoned and not-ready nodes count: a gang that would fit once they are back is not
-// unsatisfiable. With kAll, the taints by which the control plane marks such nodes
+// Whether nodes that are cordoned, not ready or left out count: a gang that would fit once they are
+// back is not unsatisfiable. With kAll, the taints by which the control plane marks such nodes
 // (node.kubernetes.io/unschedulable, not-ready, unreachable) are passed over as well.
 enum class NodeFilter { kSchedulable, kAll };
 

@@ -126,6 +126,8 @@ void CountRefusals(const Search& search, const Shape& shape, const Demand& deman
       ++shortage.taints;
     } else if ((bars & Bar::kConstraint) != 0) {
       ++shortage.constraints;
+    } else if ((bars & Bar::kLeftOut) != 0) {
+      ++shortage.left_out;
     } else if (Excluded(demand, node)) {
       ++shortage.excluded;
     } else {

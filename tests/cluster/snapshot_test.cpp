@@ -160,23 +160,6 @@ TEST_CASE("a snapshot is taken anew only when something changed", "[cluster][sna
   CHECK(state.TakeSnapshot()->layout() != second->layout());
 }
 
-TEST_CASE("an emptied snapshot shows what could fit at best", "[cluster][snapshot]") {
-  ClusterState state;
-  state.Upsert(MakeNode("gone"));
-  state.Upsert(MakeNode("n0").Gpus(4).Unhealthy(1));
-  state.Upsert(MakePod("p").Gpus(3).BoundTo("n0"));
-  state.Remove(NodeUid("node-gone"));
-  const auto snapshot = state.TakeSnapshot();
-  const Snapshot emptied = snapshot->Emptied();
-  const NodeIndex n0 = state.IndexOf("n0");
-  CHECK(emptied.free().at(n0).gpu_total == 3000);
-  CHECK(emptied.free().at(n0).resources == state.FindNode("n0")->allocatable);
-  CHECK(emptied.node(n0) == snapshot->node(n0));
-  CHECK(emptied.node(NodeIndex{0}) == nullptr);
-  CHECK(emptied.layout() == snapshot->layout());
-  CHECK(snapshot->free().at(n0).gpu_total == 0);
-}
-
 TEST_CASE("snapshots may be read and dropped by other threads while the cluster changes",
           "[cluster][snapshot]") {
   ClusterState state;

@@ -83,6 +83,18 @@ TEST_CASE("a Placer with a long memory answers like a new one", "[policy][memory
   }
 }
 
+// The same nodes with nobody on them.
+std::shared_ptr<const cluster::Snapshot> Emptied(const cluster::Snapshot& now) {
+  cluster::FreeTable all;
+  all.Resize(now.size());
+  for (cluster::NodeIndex node{0}; node.value < now.size(); ++node.value) {
+    const std::vector<int16_t> gpus(now.node(node)->gpus.size(), 1000);
+    all.Set(node, now.node(node)->allocatable, gpus);
+  }
+  return std::make_shared<const cluster::Snapshot>(now.nodes(), std::move(all), now.generation(),
+                                                   now.layout());
+}
+
 TEST_CASE("a Placer asked about the emptied cluster in between answers the same",
           "[policy][memory]") {
   World world;
@@ -94,8 +106,7 @@ TEST_CASE("a Placer asked about the emptied cluster in between answers the same"
   const std::vector<Demand> more = world.Ask(50, MakePod("p").Gpus(8));
   for (int i = 0; i < 2; ++i) {
     CHECK_FALSE(world.Place(placer, more).placed);
-    cluster::Transaction tx(
-        std::make_shared<const cluster::Snapshot>(world.state.TakeSnapshot()->Emptied()));
+    cluster::Transaction tx(Emptied(*world.state.TakeSnapshot()));
     CHECK(placer.PlaceGang(tx, more, NodeFilter::kAll).placed);
   }
 }

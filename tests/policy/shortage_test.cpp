@@ -143,8 +143,8 @@ TEST_CASE("the counts add up to the number of nodes", "[policy][shortage]") {
       ++refused;
       const Shortage& s = answer.shortage;
       REQUIRE(s.nodes == nodes);
-      REQUIRE(s.unschedulable + s.taints + s.constraints + s.excluded + s.pod_slots + s.cpu +
-                  s.memory + s.gpus + s.gpu_devices ==
+      REQUIRE(s.unschedulable + s.taints + s.constraints + s.left_out + s.excluded + s.pod_slots +
+                  s.cpu + s.memory + s.gpus + s.gpu_devices ==
               nodes);
     }
   }
