@@ -88,7 +88,8 @@ struct PatchGang {
   int64_t failed = 0;
   cluster::GangRecord record = {};  // written as cluster::kGangRecordAnnotation; empty: taken away
 };
-// An Event on the PodGroup, or on the first pod of a gang that has none. No outcome is waited for.
+// An Event on the PodGroup, on the first pod of a gang that has none, or on a node (then in
+// namespace default). No outcome is waited for.
 struct EmitEvent {
   cluster::ObjectKey key;
   std::string uid;
@@ -96,6 +97,7 @@ struct EmitEvent {
   bool warning = false;
   std::string reason;  // CamelCase, ≤ 128 bytes
   std::string message;
+  bool on_node = false;  // `key` and `uid` are a node's
 };
 // The reply to a held Bind call. `error` empty: the pod is bound.
 struct AnswerBind {

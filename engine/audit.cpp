@@ -126,6 +126,7 @@ void Scheduler::Core::AuditVictims(const Gang& gang, std::vector<std::string>& b
 std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   std::vector<std::string> broken;
   AuditNodes(broken);
+  for (std::string& wrong : health_.Audit()) broken.push_back(std::move(wrong));
   int64_t plans = 0;
   int64_t held = 0;
   size_t members = 0;

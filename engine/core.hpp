@@ -17,6 +17,7 @@
 #include "engine/ever_fits.hpp"
 #include "engine/gang.hpp"
 #include "engine/job_table.hpp"
+#include "engine/node_health.hpp"
 #include "engine/planner.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
@@ -101,6 +102,8 @@ class Scheduler::Core {
   void Touch(Gang& gang);
   void TouchReservations(cluster::NodeIndex node);
   void TouchUnsound(cluster::NodeIndex node);  // the same if more is held there than there is
+  void NoteStart(const cluster::Pod& pod);     // left_out.cpp
+  void SettleLeftOut(cluster::Time now);       // left_out.cpp
 
   // judge.cpp
   void SettleGang(const GangId& id, cluster::Time now);
@@ -235,6 +238,7 @@ class Scheduler::Core {
   // What did not fit while growth() is `failed_growth_`, by shape and PlanJob::preempts_below.
   std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
   uint64_t failed_growth_ = 0;
+  NodeHealth health_;
   EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
 
   std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id

@@ -243,12 +243,14 @@ bool Scheduler::Core::PassNeeded() const {
 }
 
 bool Scheduler::Core::HasWork() const {
-  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty() || ever_fits_.Behind();
+  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty() || ever_fits_.Behind() ||
+         health_.pending();
 }
 
 Time Scheduler::Core::NextWake() const {
   if (HasWork()) return Time(0);
-  const Time timer = timers_.empty() ? Time::Never() : timers_.begin()->first;
+  const Time gangs = timers_.empty() ? Time::Never() : timers_.begin()->first;
+  const Time timer = std::min(gangs, health_.due());
   return pending_.empty() ? timer : std::min(timer, ever_fits_.due());
 }
 

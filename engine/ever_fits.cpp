@@ -19,6 +19,16 @@ bool ToleratesEverything(const Pod& pod) {
   });
 }
 
+bool HasLeftOutGpu(const cluster::Node& node) {
+  return std::any_of(node.gpus.begin(), node.gpus.end(),
+                     [](const cluster::Gpu& gpu) { return gpu.left_out; });
+}
+
+std::shared_ptr<const cluster::Node> Unmarked(cluster::Node node) {
+  for (cluster::Gpu& gpu : node.gpus) gpu.left_out = false;
+  return std::make_shared<const cluster::Node>(std::move(node));
+}
+
 }  // namespace
 
 bool EverFits::Stays(const Pod& pod, const std::vector<std::string>& scheduler_names) {
@@ -47,7 +57,9 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
   if (index.value >= room_.size()) room_.Resize(index.value + 1);
   cluster::Resources left;
   std::vector<int16_t> gpus;
+  unmarked_.erase(index.value);
   if (const cluster::Node* node = state.node(index)) {
+    if (HasLeftOutGpu(*node)) unmarked_[index.value] = Unmarked(*node);
     left = node->allocatable;
     for (const cluster::Gpu& gpu : node->gpus)
       gpus.push_back(gpu.healthy ? static_cast<int16_t>(cluster::kWholeGpu.value()) : int16_t{0});
@@ -91,7 +103,13 @@ Time EverFits::due() const { return pods_changed_ ? forgotten_at_ + kEvery : Tim
 std::shared_ptr<const cluster::Snapshot> EverFits::Room(const cluster::Snapshot& now) {
   refused_ = refused_ || Behind();
   if (Behind() || room_.size() != now.size()) return nullptr;
-  return std::make_shared<const cluster::Snapshot>(now.nodes(), room_, now.generation(),
+  std::shared_ptr<const cluster::NodeTable> nodes = now.nodes();
+  if (!unmarked_.empty()) {
+    auto table = std::make_shared<cluster::NodeTable>(*nodes);
+    for (const auto& [index, node] : unmarked_) (*table)[index] = node;
+    nodes = std::move(table);
+  }
+  return std::make_shared<const cluster::Snapshot>(std::move(nodes), room_, now.generation(),
                                                    now.layout());
 }
 

@@ -70,7 +70,9 @@ class EverFits {
   bool Recount(const cluster::ClusterState& state, const std::vector<std::string>& scheduler_names,
                cluster::NodeIndex node);
 
-  cluster::FreeTable room_;           // by node index; where nodes are touched, as it was before
+  cluster::FreeTable room_;  // by node index; where nodes are touched, as it was before
+  // Nodes with devices that are left out, as if they were not: they come back.
+  std::map<uint32_t, std::shared_ptr<const cluster::Node>> unmarked_;
   std::map<uint32_t, bool> touched_;  // by node index; true: the record
   bool refused_ = false;              // Room was asked for while Behind
   bool records_changed_ = false;      // since verdicts were forgotten: a node's record

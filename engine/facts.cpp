@@ -18,6 +18,7 @@ void Scheduler::Core::SetOptions(Options options) {
   replanner_ = policy::Placer(options_.placement);
   failed_shapes_.clear();
   ever_fits_.TouchAll(state_);
+  health_.Reconsider();
   retry_all_ = true;
   // Pods may have become Muster's, or another scheduler's.
   for (const Pod* pod : state_.Pods()) {
@@ -103,8 +104,12 @@ void Scheduler::Core::BudgetsChanged() {
   retry_all_ = true;
 }
 
-void Scheduler::Core::ApplyNode(const Node& node) {
-  const Node* known = state_.FindNode(node.name);
+void Scheduler::Core::ApplyNode(const Node& given) {
+  const Node* known = state_.FindNode(given.name);
+  if (known != nullptr && known->uid != given.uid) health_.ForgetNode(given.name);
+  std::optional<Node> marked;
+  if (health_.Watches(given.name)) health_.Mark(marked.emplace(given));
+  const Node& node = marked ? *marked : given;
   if (known != nullptr && *known == node) return;  // a heartbeat
   ever_fits_.TouchRecord(state_.IndexOf(node.name));
   if (known != nullptr) {
@@ -123,6 +128,7 @@ void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
     TouchReservations(state_.IndexOf(node->name));
     RememberBindings(state_.IndexOf(node->name));
     ever_fits_.TouchRecord(state_.IndexOf(node->name));
+    health_.ForgetNode(node->name);
     break;
   }
   // What waited for room may now be waiting for what this cluster will never have.
@@ -231,6 +237,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     const auto gang = gang_of_.find(PodUid(applied.replaced));
     if (ended_before && gang != gang_of_.end()) gang->second->past.Ended(role_before);
     Leave(PodUid(applied.replaced));
+    health_.ForgetPod(PodUid(applied.replaced));
     TouchUnsound(node_before);
     seen_in_filter_.erase(PodUid(applied.replaced));
     unconfirmed_.erase(PodUid(applied.replaced));
@@ -248,6 +255,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     if (member != gang_of_.end() && member->second->id != GangOf(*now_known)) Abandon(*now_known);
     AddOutsider(*now_known);
   }
+  NoteStart(*now_known);
   // A pod that another scheduler bound may have taken what was reserved.
   if (now_known->bound()) TouchUnsound(state_.IndexOf(now_known->node_name));
 }
@@ -263,6 +271,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
   }
   seen_in_filter_.erase(uid);
   unconfirmed_.erase(uid);
+  health_.ForgetPod(uid);
   state_.Remove(uid);
   TouchUnsound(node);
 }

@@ -13,6 +13,7 @@ using cluster::PodGroup;
 using cluster::Time;
 
 void Scheduler::Core::Settle(Time now) {
+  SettleLeftOut(now);
   if (ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const GangId id = timers_.begin()->second;

@@ -33,6 +33,21 @@ struct NamespaceRules {
   auto operator<=>(const NamespaceRules&) const = default;
 };
 
+// When a node (or a device, where it is known which) is given to no new member, because members
+// failed there at their start. See NodeHealth.
+struct BadNodes {
+  // A container that fails so soon after it was first started counts as a failed start. At
+  // admission every failure does.
+  cluster::Duration start_window = cluster::Seconds(10);
+  int64_t gangs = 2;  // so many different gangs failed there
+  int64_t pods = 3;   // or one did, so many times
+  // For how long: first × 2^(times in a row - 1), at most `max`.
+  cluster::Duration first = cluster::Seconds(300);
+  cluster::Duration max = cluster::Seconds(3600);
+  // Of all nodes at most so many at a time, one at least where there are two; 0: none ever.
+  int64_t most_percent = 10;
+};
+
 struct Options {
   policy::Options placement;
   // Pods with one of these schedulerNames are planned as soon as they are seen; others when a
@@ -58,6 +73,7 @@ struct Options {
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.
   cluster::Duration backoff_first = cluster::Seconds(1);
   cluster::Duration backoff_max = cluster::Seconds(300);
+  BadNodes bad_nodes;
   // A failed API write is tried again after this.
   cluster::Duration retry_interval = cluster::Seconds(1);
   // Largest accepted minMember.

@@ -41,6 +41,9 @@ constexpr std::array<Names, 32> kNames = {{
      "members found a node at its last try"},
     {ReasonCode::kNodesUnavailable, "NodesUnavailable",
      "nodes it could use are cordoned or not ready", "members found a node at its last try"},
+    {ReasonCode::kNodesLeftOut, "NodesLeftOut",
+     "nodes it could use are left out for now, because pods failed there at their start",
+     "members found a node at its last try"},
     {ReasonCode::kBlockedByOrder, "BlockedByOrder", "order is strict and another gang goes first",
      ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
@@ -85,6 +88,54 @@ std::string Gpus(int64_t milli) {
   return text;
 }
 
+// What is short, left-out nodes aside.
+Reason NearestMiss(const policy::Shortage& shortage) {
+  Reason reason;
+  reason.have = shortage.placed_before;
+  reason.need = 0;
+  const bool short_of_gpus = shortage.pod_gpu_milli > 0 &&
+                             shortage.free_gpu_milli < shortage.need_gpu_milli &&
+                             shortage.unschedulable + shortage.taints + shortage.constraints +
+                                     shortage.left_out + shortage.excluded <
+                                 shortage.nodes;
+  if (short_of_gpus) {
+    reason.code = ReasonCode::kNotEnoughGpus;
+    reason.have = shortage.free_gpu_milli;
+    reason.need = shortage.need_gpu_milli;
+    return reason;
+  }
+  // The kind of refusal that costs most nodes is the one to name; on a tie the later check, which
+  // is the nearer miss.
+  struct Loss {
+    ReasonCode code;
+    int64_t nodes;
+  };
+  const std::array<Loss, 7> losses = {{
+      {ReasonCode::kNodesUnavailable, shortage.unschedulable},
+      {ReasonCode::kNodesLeftOut, shortage.left_out},
+      {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
+      {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
+      {ReasonCode::kNotEnoughCpu, shortage.cpu},
+      {ReasonCode::kNotEnoughMemory, shortage.memory},
+      {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},
+  }};
+  // A node that only lacks room is a nearer miss than one that could never do: name room first when
+  // there is any.
+  const Loss* best = nullptr;
+  for (size_t i = 3; i < losses.size(); ++i) {
+    if (losses[i].nodes > 0 && (best == nullptr || losses[i].nodes >= best->nodes))
+      best = &losses[i];
+  }
+  for (size_t i : {1, 0, 2}) {
+    if (best == nullptr && (losses[i].nodes > 0 || i == 2)) best = &losses[i];
+  }
+  reason.code = best->code;
+  if (reason.code == ReasonCode::kFragmented) {
+    reason.detail = "the next one wants " + Gpus(shortage.pod_gpu_milli) + " GPUs on one node";
+  }
+  return reason;
+}
+
 }  // namespace
 
 const char* ToString(ReasonCode code) { return Find(code).name; }
@@ -116,45 +167,11 @@ std::string Describe(const Reason& reason) {
 }
 
 Reason FromShortage(const policy::Shortage& shortage) {
-  Reason reason;
-  reason.have = shortage.placed_before;
-  reason.need = 0;
-  const bool short_of_gpus =
-      shortage.pod_gpu_milli > 0 && shortage.free_gpu_milli < shortage.need_gpu_milli &&
-      shortage.unschedulable + shortage.taints + shortage.constraints + shortage.excluded <
-          shortage.nodes;
-  if (short_of_gpus) {
-    reason.code = ReasonCode::kNotEnoughGpus;
-    reason.have = shortage.free_gpu_milli;
-    reason.need = shortage.need_gpu_milli;
-    return reason;
-  }
-  // The kind of refusal that costs most nodes is the one to name; on a tie the later check, which
-  // is the nearer miss.
-  struct Loss {
-    ReasonCode code;
-    int64_t nodes;
-  };
-  const std::array<Loss, 6> losses = {{
-      {ReasonCode::kNodesUnavailable, shortage.unschedulable},
-      {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
-      {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
-      {ReasonCode::kNotEnoughCpu, shortage.cpu},
-      {ReasonCode::kNotEnoughMemory, shortage.memory},
-      {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},
-  }};
-  // A node that only lacks room is a nearer miss than one that could never do: name room first when
-  // there is any.
-  const Loss* best = nullptr;
-  for (size_t i = 2; i < losses.size(); ++i) {
-    if (losses[i].nodes > 0 && (best == nullptr || losses[i].nodes >= best->nodes))
-      best = &losses[i];
-  }
-  if (best == nullptr) best = losses[0].nodes > 0 ? &losses[0] : &losses[1];
-  reason.code = best->code;
-  if (reason.code == ReasonCode::kFragmented) {
-    reason.detail = "the next one wants " + Gpus(shortage.pod_gpu_milli) + " GPUs on one node";
-  }
+  Reason reason = NearestMiss(shortage);
+  if (shortage.left_out == 0 || reason.code == ReasonCode::kNodesLeftOut) return reason;
+  if (!reason.detail.empty()) reason.detail += "; ";
+  reason.detail += "nodes left out because pods failed there at their start: " +
+                   std::to_string(shortage.left_out);
   return reason;
 }
 

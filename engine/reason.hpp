@@ -27,6 +27,7 @@ enum class ReasonCode {
   kNotEnoughPodSlots,
   kNoMatchingNode,    // labels, affinity or taints leave too few nodes
   kNodesUnavailable,  // enough nodes would match, but they are cordoned or not ready
+  kNodesLeftOut,      // enough nodes would match, but members failed there at their start
   kBlockedByOrder,    // strict order: the gang named in `detail` goes first
   // Backoff
   kReservationExpired,  // the deadline passed before all members reached Bind (have of need did)

@@ -23,6 +23,7 @@
 #include "engine/extender_api.hpp"
 #include "engine/facts.hpp"
 #include "engine/gang_view.hpp"
+#include "engine/left_out.hpp"
 #include "engine/options.hpp"
 
 namespace muster::engine {
@@ -46,6 +47,7 @@ struct NodeView {
   std::vector<int16_t> gpu_free;         // milli, in the order of node.gpus
   std::vector<cluster::PodUid> holders;  // ordered
   bool overcommitted = false;
+  std::optional<LeftOut> left_out;
 };
 
 struct Counts {
@@ -58,6 +60,10 @@ struct Counts {
       waiting;  // gangs not started, by reason, ordered by code
   int64_t gpu_capacity_milli = 0;
   int64_t gpu_free_milli = 0;
+  int64_t nodes_left_out = 0;
+  int64_t gpus_left_out = 0;   // on other nodes
+  int64_t starts_refused = 0;  // ever: members that the kubelet did not admit
+  int64_t starts_failed = 0;   // ever: members that failed within BadNodes::start_window
 };
 
 class Scheduler {

@@ -77,6 +77,7 @@ std::vector<NodeView> Scheduler::Core::Nodes() {
     const std::set<cluster::PodUid>& holders = state_.HoldersOn(index);
     view.holders.assign(holders.begin(), holders.end());
     view.overcommitted = state_.Overcommitted(index);
+    view.left_out = health_.View(node->name);
     views.push_back(std::move(view));
   }
   return views;
@@ -94,6 +95,11 @@ Counts Scheduler::Core::Count() {
     if (gang.reason.code != ReasonCode::kNone) ++waiting[gang.reason.code];
   }
   counts.waiting.assign(waiting.begin(), waiting.end());
+  const NodeHealth::Totals left_out = health_.totals();
+  counts.nodes_left_out = left_out.nodes;
+  counts.gpus_left_out = left_out.gpus;
+  counts.starts_refused = health_.refused_at_admission();
+  counts.starts_failed = health_.failed_early();
   const std::shared_ptr<const cluster::Snapshot> snapshot = state_.TakeSnapshot();
   for (uint32_t i = 0; i < snapshot->size(); ++i) {
     const cluster::Node* node = snapshot->node(cluster::NodeIndex{i});
