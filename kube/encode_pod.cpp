@@ -19,6 +19,7 @@ using cluster::PodPhase;
 using cluster::PodSpec;
 using cluster::SelectorOperator;
 using cluster::SelectorRequirement;
+using cluster::StartFailure;
 using cluster::TaintEffect;
 using cluster::Toleration;
 
@@ -240,6 +241,35 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
   json.EndObject();
 }
 
+void AppendEnded(JsonWriter& json, const StartFailure& failure) {
+  json.BeginObject().Key("terminated").BeginObject().Key("exitCode").Integer(1);
+  json.Key("reason").Text(failure.reason);
+  json.Key("startedAt").Text(FormatTimestamp(failure.at + failure.ran * -1));
+  json.Key("finishedAt").Text(FormatTimestamp(failure.at)).EndObject().EndObject();
+}
+
+// What ReadStart reads, as the status of one container.
+void AppendStart(JsonWriter& json, const Pod& pod) {
+  const StartFailure* failure = pod.start_failure.get();
+  if (failure != nullptr && failure->admission) {
+    json.Key("reason").Text(failure->reason);
+    json.Key("startTime").Text(FormatTimestamp(failure->at));
+    return;
+  }
+  if (failure == nullptr && pod.running_since == cluster::Time()) return;
+  json.Key("containerStatuses").BeginArray().BeginObject();
+  if (failure != nullptr) {
+    json.Key("restartCount").Integer(pod.terminal() ? 0 : 1);
+    AppendEnded(json.Key(pod.terminal() ? "state" : "lastState"), *failure);
+  } else {
+    const bool runs = pod.phase == cluster::PodPhase::kRunning;
+    json.Key("state").BeginObject().Key(runs ? "running" : "terminated").BeginObject();
+    if (!runs) json.Key("exitCode").Integer(0);
+    json.Key("startedAt").Text(FormatTimestamp(pod.running_since)).EndObject().EndObject();
+  }
+  json.EndObject().EndArray();
+}
+
 }  // namespace
 
 void AppendAffinity(JsonWriter& json, const NodeConstraints& constraints) {
@@ -273,6 +303,7 @@ void AppendPod(std::string& out, const Pod& pod) {
     json.Key("lastTransitionTime").Text(FormatTimestamp(pod.bound_at));
     json.EndObject().EndArray();
   }
+  AppendStart(json, pod);
   json.EndObject().EndObject();
 }
 

@@ -171,14 +171,16 @@ ApiRequest EventRecorder::RequestOf(const Entry& entry) const {
   json.Key("type").Text(event.warning ? "Warning" : "Normal");
   json.Key("note").Text(CutText(event.message, kMaxNote));
   json.Key("regarding").BeginObject();
-  json.Key("kind").Text(event.on_pod ? "Pod" : "PodGroup");
-  json.Key("namespace").Text(event.key.ns).Key("name").Text(event.key.name);
+  json.Key("kind").Text(event.on_node ? "Node" : event.on_pod ? "Pod" : "PodGroup");
+  if (!event.on_node) json.Key("namespace").Text(event.key.ns);
+  json.Key("name").Text(event.key.name);
+  const bool core = event.on_pod || event.on_node;
   // Without an object there is nothing of which UID and version could be.
   const std::optional<ServedPodGroups> as =
-      event.on_pod ? std::nullopt : ports_.find(cluster::PodGroupUid(event.uid));
-  if (event.on_pod || as) {
+      core ? std::nullopt : ports_.find(cluster::PodGroupUid(event.uid));
+  if (core || as) {
     json.Key("uid").Text(event.uid);
-    json.Key("apiVersion").Text(event.on_pod ? "v1" : as->api_version());
+    json.Key("apiVersion").Text(core ? "v1" : as->api_version());
   }
   json.EndObject().EndObject();
   return request;

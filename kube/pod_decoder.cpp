@@ -19,6 +19,7 @@
 #include "kube/pod_constraints.hpp"
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/pod_start.hpp"
 #include "kube/timestamp.hpp"
 
 namespace muster::kube {
@@ -201,6 +202,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.role = ReadRole(labels, annotations);
   ReadOwner(metadata, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());
+  ReadStart(status, record);
   const JsonView gates = spec.Get("schedulingGates");
   gates.Items([&](const JsonView& gate) {
     const std::string_view name = gate.Get("name").Text();

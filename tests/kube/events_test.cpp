@@ -133,6 +133,15 @@ TEST_CASE("an event says what happened to what", "[kube][events]") {
   CHECK(play.last().body.find(R"("regarding":{"kind":"Pod","namespace":"team","name":"train",)"
                               R"("uid":"p-1","apiVersion":"v1"})") != std::string::npos);
   CHECK(play.last().body.find(R"("type":"Normal")") != std::string::npos);
+  EmitEvent on_node = Event("left out");
+  on_node.on_node = true;
+  on_node.key = {"default", "node-1"};
+  on_node.uid = "n-1";
+  play.recorder.Record(on_node, play.now);
+  play.Pass(Seconds(1));
+  CHECK(play.last().path == "/apis/events.k8s.io/v1/namespaces/default/events");
+  CHECK(play.last().body.find(R"("regarding":{"kind":"Node","name":"node-1","uid":"n-1",)"
+                              R"("apiVersion":"v1"})") != std::string::npos);
   // A gang that is given by labels has a name, but no object.
   play.recorder.Record(Event("x", "GangQueued", "labels"), play.now);
   play.Pass(Seconds(1));
