@@ -43,6 +43,18 @@ void TakeNode(PodRecord& record, const std::string& node, cluster::Time now, clu
   if (gpus != record.annotations.end()) record.pod.bound_gpus = ParseGpus(gpus->second);
 }
 
+// As the kubelet's status would tell it.
+std::shared_ptr<const cluster::StartFailure> FailureOf(const PodRecord& before,
+                                                       const PodRecord& after, cluster::Time now) {
+  if (!after.pod.bound()) return nullptr;
+  cluster::StartFailure failure;
+  failure.admission = !before.running_at;
+  failure.reason = after.status_reason;
+  failure.at = now;
+  if (before.running_at) failure.ran = now - *before.running_at;
+  return std::make_shared<const cluster::StartFailure>(std::move(failure));
+}
+
 }  // namespace
 
 bool ApiServer::Impl::Gated(const PodRecord& record) const {
@@ -234,8 +246,15 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
   if (patch.message) next->status_message = *patch.message;
   if (patch.phase && *patch.phase != old.pod.phase) {
     next->pod.phase = *patch.phase;
-    if (*patch.phase == cluster::PodPhase::kRunning) next->running_at = impl_->loop.now();
+    if (*patch.phase == cluster::PodPhase::kRunning) {
+      next->running_at = impl_->loop.now();
+      next->pod.running_since = impl_->loop.now();
+    }
     if (next->pod.terminal()) next->finished_at = impl_->loop.now();
+    if (*patch.phase == cluster::PodPhase::kFailed) {
+      next->pod.running_since = {};
+      next->pod.start_failure = FailureOf(old, *next, impl_->loop.now());
+    }
   }
   impl_->Store(**slot, std::move(next));
   return Ok{};

@@ -57,6 +57,7 @@ class Cluster {
   EventLoop& loop() { return loop_; }
   ApiServer& api() { return api_; }
   KubeScheduler& scheduler() { return *scheduler_; }
+  Kubelet& kubelet() { return *kubelet_; }
   // Null without Muster.
   MusterLink* muster() { return muster_.get(); }
   // Null unless Options::audit. Checks after every event; see its findings.

@@ -23,6 +23,10 @@ class Kubelet::Impl {
         [this](const WatchEvent& event) { OnEvent(event); }, [] {});
   }
 
+  void TurnDownAll(const std::string& node, bool down) {
+    down ? static_cast<void>(broken_.insert(node)) : static_cast<void>(broken_.erase(node));
+  }
+
  private:
   // What was last arranged for a pod, so that seeing it again arranges nothing twice.
   struct Known {
@@ -57,6 +61,7 @@ class Kubelet::Impl {
   std::map<cluster::ObjectKey, Company> companies_;
   std::unordered_map<PodUid, Known> known_;                    // bound pods that exist
   std::unordered_map<std::string, std::set<PodUid>> pods_on_;  // of these, by node
+  std::set<std::string> broken_;                               // nodes that admit nobody
   std::unique_ptr<Informer> informer_;
 };
 
@@ -181,7 +186,8 @@ void Kubelet::Impl::Act(const PodUid& uid) {
   PodStatusPatch patch;
   if (pod->pod.phase == PodPhase::kPending && known.start <= now) {
     patch.phase = PodPhase::kRunning;
-    if (random_.Chance(options_.admission_failures_per_mille)) {
+    if (random_.Chance(options_.admission_failures_per_mille) ||
+        broken_.contains(found->second.node)) {
       patch.phase = PodPhase::kFailed;
       patch.reason = "UnexpectedAdmissionError";
       patch.message = "the kubelet did not admit the pod";
@@ -208,5 +214,7 @@ void Kubelet::Impl::RemoveOrphans(const std::string& node) {
 Kubelet::Kubelet(EventLoop& loop, ApiServer& api, KubeletOptions options)
     : impl_(std::make_unique<Impl>(loop, api, options)) {}
 Kubelet::~Kubelet() = default;
+
+void Kubelet::TurnDownAll(const std::string& node, bool down) { impl_->TurnDownAll(node, down); }
 
 }  // namespace muster::sim

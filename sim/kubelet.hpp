@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "cluster/units.hpp"
 #include "sim/api_server.hpp"
@@ -32,6 +33,9 @@ class Kubelet {
   ~Kubelet();
   Kubelet(const Kubelet&) = delete;
   Kubelet& operator=(const Kubelet&) = delete;
+
+  // The node's kubelet admits no pod from now on (its device plugin is broken, say), or all again.
+  void TurnDownAll(const std::string& node, bool down);
 
  private:
   class Impl;

@@ -79,6 +79,7 @@ struct EventRecord {
   bool warning = false;
   std::string reason;
   std::string message;
+  bool on_node = false;  // `key` and `uid` are a node's
 };
 
 using NodePtr = std::shared_ptr<const NodeRecord>;

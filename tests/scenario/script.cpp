@@ -117,6 +117,10 @@ Status Script::Do(const std::string& line) {
     if (first == "kube-scheduler") world().scheduler().Restart();
     return Ok{};
   }
+  if (verb == "turn-down" || verb == "admit") {
+    world().kubelet().TurnDownAll(first, verb == "turn-down");
+    return Ok{};
+  }
   return ChangeNode(verb, first);
 }
 

@@ -11,6 +11,7 @@
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
 //   cordon NODE | uncordon NODE | unready NODE | ready NODE
+//   turn-down NODE | admit NODE    its kubelet admits no pod, or pods again
 //   replace-policy FILE            hot reload
 //   refuse-binds on|off            the API server refuses every Binding
 //   refuse-writes on|off           the API server says that Muster may write nothing

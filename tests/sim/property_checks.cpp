@@ -40,7 +40,11 @@ std::string World::CheckRebuild() {
   const auto b = rebuilt.Nodes();
   if (a.size() != b.size()) return "rebuilt from scratch the engine knows other nodes";
   for (size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i].node == b[i].node && a[i].free == b[i].free &&
+    // For how long a node was left out is forgotten.
+    if (a[i].left_out && !a[i].left_out->gpus.empty()) continue;
+    Node known = a[i].node;
+    known.left_out = false;
+    const bool same = known == b[i].node && a[i].free == b[i].free &&
                       a[i].gpu_free == b[i].gpu_free && a[i].holders == b[i].holders &&
                       a[i].overcommitted == b[i].overcommitted;
     if (!same) return "rebuilt from scratch the engine has other books of " + a[i].node.name;
@@ -117,6 +121,7 @@ std::string World::Finish() {
   Tell("(everything is mended)");
   cluster_->muster()->SetFaults({});
   for (const NodePtr& old : api.Nodes()) {
+    cluster_->kubelet().TurnDownAll(old->node.name, false);
     Node node = old->node;
     node.ready = true;
     node.unschedulable = false;

@@ -35,6 +35,7 @@ Options WorldOptions(uint64_t seed) {
   options.muster.engine.strict_order = random.Chance(200);
   options.muster.engine.placement.strategy =
       random.Chance(500) ? policy::Strategy::kBinpack : policy::Strategy::kSpread;
+  options.muster.engine.bad_nodes.max = Seconds(600);
   options.muster.engine.reservation_timeout = Seconds(random.Between(5, 120));
   if (random.Chance(300)) options.kubelet.admission_failures_per_mille = 20;
   if (random.Chance(400)) {
@@ -79,7 +80,7 @@ std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
   // How often each happens, in the order of Happening.
   constexpr int kWeights[kHappenings] = {14, 8, 3,  3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5,
-                                         3,  5, 22, 8, 6, 5, 4, 2, 3, 8, 2, 1, 1};
+                                         3,  5, 22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));
@@ -307,6 +308,10 @@ void World::ChangeNodes(const Operation& operation) {
       static_cast<void>(api.CreateNode(Actor::kUser, std::move(fresh)));
       return;
     }
+    case Happening::kTurnDown:
+      Tell("the kubelet of " + node.name + (operation.b % 2 == 0 ? " admits nobody" : " admits"));
+      cluster_->kubelet().TurnDownAll(node.name, operation.b % 2 == 0);
+      return;
     case Happening::kNodeReady:
       node.ready = !node.ready;
       Tell(node.name + (node.ready ? " is ready" : " is not ready"));
@@ -468,6 +473,7 @@ std::string World::Do(const Operation& operation) {
       case Happening::kRecreateNode:
       case Happening::kNodeReady:
       case Happening::kCordon:
+      case Happening::kTurnDown:
         ChangeNodes(operation);
         break;
       case Happening::kChangeGpus:

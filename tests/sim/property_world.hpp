@@ -37,13 +37,14 @@ enum class Happening {
   kOldNews,       // the engine hears an outdated record again
   kRestartMuster,
   kRestartScheduler,
-  kFaults,  // writes start or stop failing
-  kCollect,       // a pod that runs succeeds, and its object goes
-  kMixedGang,     // one of its pods is another scheduler's, which places it sooner or later
-  kForeignGang,   // all of them are
-  kDoomedGang,    // kube-scheduler never asks about one of them, and its patience is endless
+  kFaults,       // writes start or stop failing
+  kTurnDown,     // a node's kubelet admits nobody, or everybody again
+  kCollect,      // a pod that runs succeeds, and its object goes
+  kMixedGang,    // one of its pods is another scheduler's, which places it sooner or later
+  kForeignGang,  // all of them are
+  kDoomedGang,   // kube-scheduler never asks about one of them, and its patience is endless
 };
-inline constexpr int kHappenings = 27;
+inline constexpr int kHappenings = 28;
 
 struct Operation {
   Happening what = Happening::kWait;
