@@ -131,6 +131,36 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
   });
 }
 
+void VisitBadNodes(engine::BadNodes* nodes, FieldVisitor* visitor) {
+  visitor->Section(
+      {"badNodes",
+       "A node on which members fail at their start (the kubelet does not admit them, or a\n"
+       "container fails at once) is left out for new members for a while. So is a device\n"
+       "alone where it is known which one a pod was given (shared devices). A gang that\n"
+       "fails on three nodes is at fault itself, and no node is left out for it."},
+      [&] {
+        const DurationRange range{Seconds(1), Seconds(86'400)};
+        visitor->Duration({"startWindow",
+                           "A container that fails so soon after it was first started is such a\n"
+                           "failure, and a member that runs for so long has started well: what\n"
+                           "was held against its node before is forgotten."},
+                          {cluster::Duration(1), Seconds(600)}, &nodes->start_window);
+        visitor->Whole({"gangs", "So many different gangs failed there,"}, {1, 100}, &nodes->gangs);
+        visitor->Whole({"pods",
+                        "or one did, so many times. Once it was left out, one failure\n"
+                        "is enough."},
+                       {1, 1'000}, &nodes->pods);
+        visitor->Duration(
+            {"leaveOutFirst", "For how long; then twice as long each time, up to leaveOutMax."},
+            range, &nodes->first);
+        visitor->Duration({"leaveOutMax", ""}, range, &nodes->max);
+        visitor->Whole({"mostPercent",
+                        "At most so many percent of all nodes at a time, but one where there are\n"
+                        "two or more. 0: no node is ever left out."},
+                       {0, 100}, &nodes->most_percent);
+      });
+}
+
 void VisitLimits(ExtenderSettings* extender, FieldVisitor* visitor) {
   visitor->Section(
       {"limits", "What one server takes on; beyond it callers get a clear refusal."}, [&] {
@@ -231,6 +261,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
   VisitGangs(&options, visitor);
+  VisitBadNodes(&options.bad_nodes, visitor);
   VisitExtender(&policy->extender, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
     visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
@@ -258,6 +289,9 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",
         "expected at least gangs.backoff.first (" + FormatDuration(options.backoff_first) +
             "), found " + FormatDuration(options.backoff_max));
+  check(options.bad_nodes.first <= options.bad_nodes.max, "badNodes.leaveOutMax",
+        "expected at least badNodes.leaveOutFirst (" + FormatDuration(options.bad_nodes.first) +
+            "), found " + FormatDuration(options.bad_nodes.max));
   const ExtenderSettings& extender = policy.extender;
   check(extender.max_body_bytes <= extender.max_buffered_bytes, "extender.limits.bufferedBodies",
         "expected at least extender.limits.body (" + FormatSize(extender.max_body_bytes) +

@@ -106,8 +106,9 @@ void ApiHandlers::Mount(HttpServer& server) {
     return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
   });
   server.Handle("GET", "/v1/gangs/*", [this](const HttpRequest& r) { return Gang(r); });
-  server.Handle("GET", "/v1/nodes",
-                [this](const HttpRequest&) { return Json(NodesJson(ports_.scheduler.Nodes())); });
+  server.Handle("GET", "/v1/nodes", [this](const HttpRequest&) {
+    return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
+  });
   server.Handle("GET", "/v1/policy", [this](const HttpRequest&) {
     HttpResponse page = Text(ports_.policy());
     page.content_type = "application/yaml";

@@ -94,12 +94,24 @@ void AddGpus(Json& json, const engine::NodeView& view) {
   json.EndArray();
 }
 
-void AddNode(Json& json, const engine::NodeView& view) {
+void AddLeftOut(Json& json, const engine::LeftOut& left_out, Time now) {
+  json.BeginObject("leftOut");
+  json.AddSeconds("endsInSeconds", left_out.until - now);
+  json.Add("why", left_out.why);
+  json.BeginArray("gpus");
+  for (const cluster::GpuIndex gpu : left_out.gpus) json.Number(gpu.value);
+  json.EndArray();
+  json.EndObject();
+}
+
+void AddNode(Json& json, const engine::NodeView& view, Time now) {
   json.BeginObject();
   json.Add("name", view.node.name);
   json.Add("ready", view.node.ready);
   json.Add("schedulable", view.node.schedulable());
+  json.Add("cordoned", view.node.unschedulable);
   json.Add("overcommitted", view.overcommitted);
+  if (view.left_out) AddLeftOut(json, *view.left_out, now);
   json.Add("cpuMilli", view.node.allocatable.cpu.value());
   json.Add("cpuMilliFree", view.free.cpu.value());
   json.Add("memoryMiB", view.node.allocatable.memory.value());
@@ -138,11 +150,11 @@ std::string GangJson(const engine::GangView& gang, Time now) {
   return json.Take();
 }
 
-std::string NodesJson(const std::vector<engine::NodeView>& nodes) {
+std::string NodesJson(const std::vector<engine::NodeView>& nodes, Time now) {
   Json json;
   json.BeginObject();
   json.BeginArray("nodes");
-  for (const engine::NodeView& node : nodes) AddNode(json, node);
+  for (const engine::NodeView& node : nodes) AddNode(json, node, now);
   json.EndArray();
   json.EndObject();
   return json.Take();

@@ -18,7 +18,7 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 // One gang with its members and plan.
 std::string GangJson(const engine::GangView& gang, cluster::Time now);
 // {"nodes": [{name, ready, gpus[{index, model, free}], cpuMilliFree, …}]}
-std::string NodesJson(const std::vector<engine::NodeView>& nodes);
+std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
 // {"error": "…", "place": "…"}
 std::string ErrorJson(const cluster::Error& error);
 

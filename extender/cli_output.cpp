@@ -166,13 +166,21 @@ Result<std::string> NodesTable(std::string_view json) {
                {"CPU-FREE", true},
                {"MEM-FREE", true},
                {"HOLDERS", true}});
+  std::string notes;
   for (const Value& node : nodes->GetArray()) {
     const Value* gpus = Find(node, "gpus");
     if (gpus == nullptr || !gpus->IsArray()) return Unexpected();
     double free = 0;
     for (const Value& gpu : gpus->GetArray()) free += Decimal(gpu, "free");
     std::string status = Truth(node, "ready") ? "Ready" : "NotReady";
-    if (Truth(node, "ready") && !Truth(node, "schedulable")) status += ",Cordoned";
+    if (Truth(node, "ready") && Truth(node, "cordoned")) status += ",Cordoned";
+    if (const Value* left_out = Find(node, "leftOut"); left_out != nullptr) {
+      status += ",LeftOut";
+      notes += Printable(Text(node, "name") + " is left out for " +
+                         Elapsed(Decimal(*left_out, "endsInSeconds")) + " more; " +
+                         Text(*left_out, "why")) +
+               "\n";
+    }
     if (Truth(node, "overcommitted")) status += ",Overcommitted";
     table.Add({Text(node, "name"), status, std::to_string(gpus->Size()), Number(free),
                gpus->Empty() ? "-" : OrDash(Text((*gpus)[0], "model")),
@@ -180,7 +188,7 @@ Result<std::string> NodesTable(std::string_view json) {
                std::to_string(Integer(node, "memoryMiBFree") / 1024) + "Gi",
                std::to_string(Integer(node, "holders"))});
   }
-  return table.ToString();
+  return table.ToString() + (notes.empty() ? "" : "\n" + notes);
 }
 
 Result<std::string> GangExplained(std::string_view json) {

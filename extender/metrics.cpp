@@ -166,6 +166,18 @@ class Metrics::Impl {
                     .Help("Gangs not started, by the code of their reason")
                     .Register(registry_);
     nodes_ = &OneGauge("muster_nodes", "Nodes known");
+    auto& left_out = BuildGauge()
+                         .Name("muster_left_out")
+                         .Help("Nodes, and GPUs of others, on which members failed at their start")
+                         .Register(registry_);
+    nodes_left_out_ = &left_out.Add({{"kind", "node"}});
+    gpus_left_out_ = &left_out.Add({{"kind", "gpu"}});
+    auto& failed = BuildCounter()
+                       .Name("muster_start_failures_total")
+                       .Help("Members that failed on their node at admission or soon after")
+                       .Register(registry_);
+    starts_refused_ = &failed.Add({{"kind", "admission"}});
+    starts_failed_ = &failed.Add({{"kind", "container"}});
     pods_ = &OneGauge("muster_pods", "Pods known");
     reservations_ = &OneGauge("muster_reservations", "Pods with a reservation");
     held_ = &OneGauge("muster_held_binds", "Bind calls held at the barrier");
@@ -194,6 +206,14 @@ class Metrics::Impl {
       gauge->Set(static_cast<double>(count));
     }
     nodes_->Set(static_cast<double>(counts.nodes));
+    nodes_left_out_->Set(static_cast<double>(counts.nodes_left_out));
+    gpus_left_out_->Set(static_cast<double>(counts.gpus_left_out));
+    // The engine counts by itself, see SetServer.
+    for (const auto& [counter, total] : {std::pair(starts_refused_, counts.starts_refused),
+                                         std::pair(starts_failed_, counts.starts_failed)}) {
+      const double more = static_cast<double>(total) - counter->Value();
+      if (more > 0) counter->Increment(more);
+    }
     pods_->Set(static_cast<double>(counts.pods));
     reservations_->Set(static_cast<double>(counts.reservations));
     held_->Set(static_cast<double>(counts.held_binds));
@@ -217,6 +237,10 @@ class Metrics::Impl {
   Family<Gauge>* waiting_ = nullptr;
   std::map<engine::ReasonCode, Gauge*> by_reason_ MUSTER_GUARDED_BY(mu_);
   Gauge* nodes_ = nullptr;
+  Gauge* nodes_left_out_ = nullptr;
+  Gauge* gpus_left_out_ = nullptr;
+  Counter* starts_refused_ = nullptr;  // set as gauges are
+  Counter* starts_failed_ = nullptr;
   Gauge* pods_ = nullptr;
   Gauge* reservations_ = nullptr;
   Gauge* held_ = nullptr;

@@ -55,7 +55,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"\"a: b\": 1\n",
        "p.yaml:3:1: \"a: b\": unknown field, expected apiVersion, kind, schedulerNames, "
        "namespaces, "
-       "placement, gangs, extender or metrics"},
+       "placement, gangs, badNodes, extender or metrics"},
       {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
        "p.yaml:5:3: expected each key once, found \"maxMembers\" again (first on line 4)"},
       {"gangs: 5\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found \"5\""},
@@ -139,6 +139,9 @@ TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
        "\"a\""},
       {"gangs:\n  backoff: {first: 10m}\n",
        "p.yaml:4:12: gangs.backoff.max: expected at least gangs.backoff.first (10m), found 5m"},
+      {"badNodes: {leaveOutFirst: 2h}\n",
+       "p.yaml:3:11: badNodes.leaveOutMax: expected at least badNodes.leaveOutFirst (2h), found "
+       "1h"},
       {"extender:\n  limits:\n    bufferedBodies: 1MiB\n",
        "p.yaml:5:21: extender.limits.bufferedBodies: expected at least extender.limits.body "
        "(32MiB), "

@@ -54,6 +54,7 @@ gangs:
   handover: pin
   backoff: {first: 250ms, max: 2s}
   retryInterval: 3s
+badNodes: {startWindow: 30s, gangs: 4, pods: 5, leaveOutFirst: 1m, leaveOutMax: 2m, mostPercent: 0}
 extender:
   address: "[::]:9443"
   httpTimeout: 10s
@@ -84,6 +85,12 @@ metrics: {address: :9090}
   CHECK(options.backoff_first == Duration(250));
   CHECK(options.backoff_max == Seconds(2));
   CHECK(options.retry_interval == Seconds(3));
+  CHECK(options.bad_nodes.start_window == Seconds(30));
+  CHECK(options.bad_nodes.gangs == 4);
+  CHECK(options.bad_nodes.pods == 5);
+  CHECK(options.bad_nodes.first == Seconds(60));
+  CHECK(options.bad_nodes.max == Seconds(120));
+  CHECK(options.bad_nodes.most_percent == 0);
   CHECK(options.bind_hold_timeout == Seconds(8));  // 0.8 × httpTimeout
   ExtenderSettings extender;
   extender.address = "[::]:9443";
@@ -111,7 +118,10 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
                bind_hold_timeout, partial_timeout, partial_gang, hand_over, preemption,
-               victim_timeout, backoff_first, backoff_max, retry_interval, max_members] = options;
+               victim_timeout, backoff_first, backoff_max, bad_nodes, retry_interval, max_members] =
+      options;
+  const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
+  CHECK(most_percent == 10);
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
                                   "schedulerNames",
@@ -133,6 +143,13 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "gangs.backoff.first",
                                   "gangs.backoff.max",
                                   "gangs.retryInterval",
+                                  "badNodes",
+                                  "badNodes.startWindow",
+                                  "badNodes.gangs",
+                                  "badNodes.pods",
+                                  "badNodes.leaveOutFirst",
+                                  "badNodes.leaveOutMax",
+                                  "badNodes.mostPercent",
                                   "extender",
                                   "extender.address",
                                   "extender.httpTimeout",

@@ -271,6 +271,14 @@ TEST_CASE("pages of the server become tables", "[cli]") {
   CHECK(GangsTable(R"({"gangs": []})").value() == "no gangs\n");
   CHECK_FALSE(GangsTable("<html>").ok());
   CHECK_FALSE(NodesTable("{}").ok());
+  const auto nodes = NodesTable(R"({"nodes": [
+      {"name": "n0", "ready": true, "schedulable": false, "cordoned": false, "gpus": [],
+       "leftOut": {"endsInSeconds": 250, "why": "the node: 3 pods failed", "gpus": []}},
+      {"name": "n1", "ready": true, "schedulable": false, "cordoned": true, "gpus": []}]})");
+  REQUIRE(nodes.ok());
+  CHECK_THAT(*nodes, Catch::Contains("n0    Ready,LeftOut "));
+  CHECK_THAT(*nodes, Catch::Contains("n1    Ready,Cordoned "));
+  CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"));
   CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
   CHECK(ServerMessage("plain") == "plain");
 }
