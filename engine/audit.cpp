@@ -146,6 +146,12 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
     broken.push_back(std::to_string(state_.reservation_count()) + " reservations for " +
                      std::to_string(plans) + " planned pods");
   }
+  for (const auto& [uid, entry] : unfenced_.pods()) {
+    const Pod* pod = state_.FindPod(uid);
+    if (pod == nullptr || pod->bound() || pod->terminal()) {
+      broken.push_back("pod UID " + uid.text() + " is held back for ever");
+    }
+  }
   if (seen_in_filter_.size() > state_.pod_count())
     broken.push_back("pods from Filter calls are remembered for ever");
   for (const auto& [key, pods] : outsiders_) {
@@ -163,6 +169,9 @@ std::string Scheduler::Core::Dump() const {
   std::ostringstream out;
   out << state_.Dump();
   if (!silent_.empty()) out << "silent " << silent_ << '\n';
+  for (const auto& [uid, held] : unfenced_.pods()) {
+    out << "unfenced " << uid.text() << " on " << held.node << ": " << held.why << '\n';
+  }
   for (const auto& [id, gang] : gangs_) {
     out << (id.solo ? "pod " : "gang ") << id.key.ToString() << ' ' << ToString(gang.state) << ' '
         << ToString(gang.reason.code) << " min=" << gang.min_member

@@ -21,6 +21,7 @@
 #include "engine/planner.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
+#include "engine/unfenced.hpp"
 
 namespace muster::engine {
 
@@ -65,7 +66,7 @@ class Scheduler::Core {
 
  private:
   static constexpr int kRounds = 4;  // of judging gangs that touched each other
-  // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
+  // A pod that only a Filter call has shown is forgotten when no watch shows it in time.
   static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
   struct PlacedMember {
@@ -77,6 +78,8 @@ class Scheduler::Core {
   void ApplyNamespace(const cluster::Namespace& ns);
   void BudgetsChanged();
   void ApplySilence(const Silence& silence);
+  void ApplyUnfenced(const Unfenced& unfenced);
+  void LetGo(const cluster::PodUid& uid);
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
@@ -114,6 +117,7 @@ class Scheduler::Core {
   void SettleMember(Member& member, const cluster::Pod& pod);
   Reason Defect(const Gang& gang) const;
   Reason NamespaceBar(const std::string& ns) const;
+  Reason HeldBack(const Gang& gang) const;  // for a pod that is not fenced
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
   void JudgeOrphan(Gang& gang, cluster::Time now);
@@ -218,8 +222,7 @@ class Scheduler::Core {
   std::set<cluster::PodUid> seen_in_filter_;  // live ones of other schedulerNames
   std::set<cluster::PodUid> rehome_;          // join or leave a gang once their binding is known
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // only a Filter call has shown them
-  // By PodGroup, pods that are no members: a gang is Muster's as soon as one of its pods is.
-  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;
+  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;  // no members, by PodGroup
   std::set<cluster::PodUid> rootless_;           // being bound to nodes that are gone
   std::set<GangId> dirty_;                       // to be judged
   std::set<GangId> tried_in_vain_;               // their reason may have changed
@@ -245,6 +248,7 @@ class Scheduler::Core {
   uint64_t next_action_ = 1;
   uint64_t next_version_ = 1;
   int64_t held_binds_ = 0;
+  UnfencedPods unfenced_;
   std::string silent_;           // not empty: nothing new is planned, see Silence
   cluster::Time last_call_{-1};  // kube-scheduler's last Filter or held Bind
   Progress progress_;

@@ -94,7 +94,13 @@ policy::Demand Scheduler::Core::DemandOf(const Member& member, Time now) const {
     const cluster::NodeIndex index = state_.IndexOf(node);
     if (until > now && index.valid()) demand.excluded.push_back(index);
   }
+  for (const auto& [node, pods] : unfenced_.nodes()) {
+    const cluster::NodeIndex index = state_.IndexOf(node);
+    if (index.valid()) demand.excluded.push_back(index);
+  }
   std::sort(demand.excluded.begin(), demand.excluded.end());
+  const auto twice = std::unique(demand.excluded.begin(), demand.excluded.end());
+  demand.excluded.erase(twice, demand.excluded.end());
   return demand;
 }
 
@@ -137,9 +143,12 @@ void Scheduler::Core::ChooseDemands(const Gang& gang, Time now, PlanJob& job) co
   }
   std::map<uint64_t, int64_t> shape;
   job.plain = true;
+  const auto withheld =
+      std::count_if(unfenced_.nodes().begin(), unfenced_.nodes().end(),
+                    [&](const auto& entry) { return state_.IndexOf(entry.first).valid(); });
   for (const policy::Demand& demand : job.required) {
     ++shape[specs_.IdOf(*demand.spec)];
-    job.plain = job.plain && demand.excluded.empty();
+    job.plain = job.plain && std::ssize(demand.excluded) == withheld;
   }
   job.shape.assign(shape.begin(), shape.end());
 }

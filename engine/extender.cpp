@@ -153,7 +153,8 @@ bool Scheduler::Core::TryMove(Gang& gang, const std::vector<Member*>& moving,
       std::vector<bool> allowed(snapshot->size(), false);
       for (const std::string& node : nodes) {
         const cluster::NodeIndex index = state_.IndexOf(node);
-        if (index.valid() && !member->excluded.contains(node)) allowed[index.value] = true;
+        const bool barred = member->excluded.contains(node) || unfenced_.Withholds(node);
+        if (index.valid() && !barred) allowed[index.value] = true;
       }
       demand.excluded.clear();
       for (uint32_t i = 0; i < snapshot->size(); ++i) {

@@ -71,6 +71,8 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
       if (core.jobs_.Remove(removed.uid)) core.candidates_ = {};
     }
     void operator()(const Silence& silence) { core.ApplySilence(silence); }
+    void operator()(const Unfenced& unfenced) { core.ApplyUnfenced(unfenced); }
+    void operator()(const Fenced& fenced) { core.LetGo(fenced.pod); }
   };
   std::visit(Visitor{*this, now}, fact);
 }
@@ -91,6 +93,21 @@ void Scheduler::Core::ApplySilence(const Silence& silence) {
   for (auto& [id, gang] : gangs_) {
     if (!gang.tried || gang.victims) Touch(gang);  // it says why it is not, or goes on
   }
+}
+
+void Scheduler::Core::ApplyUnfenced(const Unfenced& unfenced) {
+  const Pod* pod = state_.FindPod(unfenced.pod);
+  if (pod == nullptr || pod->bound() || pod->terminal()) return;
+  unfenced_.Hold(unfenced.pod, unfenced.node, unfenced.why);
+  failed_shapes_.clear();
+  retry_all_ = true;
+  if (const PlacedMember at = Find(unfenced.pod); at.gang != nullptr) Touch(*at.gang);
+}
+
+void Scheduler::Core::LetGo(const PodUid& uid) {
+  if (!unfenced_.LetGo(uid)) return;
+  retry_all_ = true;  // its node takes plans again
+  if (const PlacedMember at = Find(uid); at.gang != nullptr) Touch(*at.gang);
 }
 
 // Who was kept from going may go now.
@@ -239,6 +256,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     Leave(PodUid(applied.replaced));
     health_.ForgetPod(PodUid(applied.replaced));
     TouchUnsound(node_before);
+    LetGo(PodUid(applied.replaced));
     seen_in_filter_.erase(PodUid(applied.replaced));
     unconfirmed_.erase(PodUid(applied.replaced));
   }
@@ -248,6 +266,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   if (now_known == nullptr) return;
   if (EverFits::Stays(*now_known, options_.scheduler_names))
     ever_fits_.TouchPods(state_.IndexOf(now_known->node_name));
+  if (now_known->bound() || now_known->terminal()) LetGo(uid);
   if (managed) {
     Join(*now_known);
   } else {
@@ -269,6 +288,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
     node = state_.IndexOf(pod->node_name);
     if (EverFits::Stays(*pod, options_.scheduler_names)) ever_fits_.TouchPods(node);
   }
+  LetGo(uid);
   seen_in_filter_.erase(uid);
   unconfirmed_.erase(uid);
   health_.ForgetPod(uid);

@@ -50,10 +50,22 @@ struct Silence {
   std::string resources;
 };
 
+// A leader before this one may still bind the pod, on `node` as far as is known. Until it is Fenced
+// its gang is not planned, and nothing else on that node.
+struct Unfenced {
+  cluster::PodUid pod;
+  std::string node;
+  std::string why;  // it could not be written, for people
+};
+struct Fenced {
+  cluster::PodUid pod;
+};
+
 // An upserted record, the removal of one, or how far they can be trusted.
 using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
                           PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
                           cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, Silence>;
+                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, Silence,
+                          Unfenced, Fenced>;
 
 }  // namespace muster::engine

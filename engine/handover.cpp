@@ -56,9 +56,10 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
       if (!pod.gated_by_muster()) continue;
       Start(member, Doing::kRemoveGate);  // its own scheduler places it
       progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
-    } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried)) {
-      AskNomination(member,
-                    "");  // a nomination without a reservation would keep room free for nobody
+    } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried) &&
+               HeldBack(gang).code == ReasonCode::kNone) {
+      // A nomination without a reservation would keep room free for nobody.
+      AskNomination(member, "");
     }
   }
 }

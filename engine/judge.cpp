@@ -184,6 +184,16 @@ Reason Scheduler::Core::NamespaceBar(const std::string& ns) const {
   return {};
 }
 
+Reason Scheduler::Core::HeldBack(const Gang& gang) const {
+  if (unfenced_.none()) return {};
+  for (const auto& [uid, member] : gang.members) {
+    const std::string* why = unfenced_.Why(uid);
+    if (why == nullptr) continue;
+    return Because(ReasonCode::kPodNotFenced, 0, 0, "pod " + member.key.name + ": " + *why);
+  }
+  return {};
+}
+
 // The state follows from the members, the plan and the clock; what was before matters only for
 // deadlines.
 void Scheduler::Core::Judge(Gang& gang, Time now) {
@@ -231,6 +241,12 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
     if (!PlanHolds(gang)) {
       gang.setback = Because(ReasonCode::kPlanBroken);
       Drop(gang, "muster: a planned node changed, the gang is planned anew", now);
+      Recount(gang);
+    }
+  }
+  if (gang.tally.planned > 0 && !unfenced_.none()) {
+    if (const Reason held = HeldBack(gang); held.code != ReasonCode::kNone) {
+      Drop(gang, "muster: " + Describe(held));
       Recount(gang);
     }
   }
@@ -315,6 +331,10 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
   if (!gang.partial_since) gang.partial_since = PartialSince(gang, now);
   if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
+  if (Reason held = HeldBack(gang); held.code != ReasonCode::kNone && !gang.repairing) {
+    gang.partial_since = now;  // it may not be completed, so that takes no time
+    return SetState(gang, GangState::kDegraded, std::move(held));
+  }
   if (RepairRefused(gang)) {
     StopRepair(gang);
     gang.backoff_until.reset();
@@ -375,6 +395,9 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
   }
   if (!gang.queued_at) gang.queued_at = now;
   if (gang.backoff_until) return SetState(gang, GangState::kBackoff, gang.setback);
+  if (Reason held = HeldBack(gang); held.code != ReasonCode::kNone) {
+    return SetState(gang, GangState::kQueued, std::move(held));
+  }
   SetPending(gang, true);
   const bool keep =
       gang.tried && (gang.state == GangState::kQueued || gang.state == GangState::kUnsatisfiable);

@@ -18,7 +18,7 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
     untried_.erase(*gang.pending);
     gang.pending.reset();
   }
-  if (!pending) return;
+  if (!pending || HeldBack(gang).code != ReasonCode::kNone) return;
   int32_t priority = INT32_MAX;
   int64_t created = INT64_MAX;
   bool fresh = true;

@@ -25,6 +25,8 @@ constexpr std::array<Names, 32> kNames = {{
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
     {ReasonCode::kStalePicture, "StalePicture",
      "nothing is planned while the API server is silent about a resource", ""},
+    {ReasonCode::kPodNotFenced, "PodNotFenced",
+     "a member that the leader before may still bind cannot be written", ""},
     {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
      "GPUs were free on nodes it may use at its last try"},
     {ReasonCode::kFragmented, "Fragmented",

@@ -105,6 +105,7 @@ Status Script::Do(const std::string& line) {
     return Ok{};
   }
   if (verb == "silence") return Tell(engine::Silence{first == "off" ? "" : first});
+  if (verb == "unfenced" || verb == "fenced") return Unfence(first, second);
   if (verb == "end-namespace") {
     cluster::Namespace ns;
     ns.uid = cluster::NamespaceUid("namespace-" + first);
@@ -129,6 +130,14 @@ Status Script::Tell(const engine::Fact& fact) {
   world().muster()->scheduler().Apply(fact, world().loop().now());
   world().muster()->Kick();
   return Ok{};
+}
+
+// Without a node: it is fenced.
+Status Script::Unfence(const std::string& name, const std::string& node) {
+  const sim::PodPtr pod = world().api().FindPod(KeyOf(name));
+  if (!pod) return Wrong("there is no pod " + name);
+  if (node.empty()) return Tell(engine::Fenced{pod->pod.uid});
+  return Tell(engine::Unfenced{pod->pod.uid, node, "HTTP 500: failed calling webhook \"down\""});
 }
 
 Status Script::LoadPolicy(const std::string& file, bool reload) {

@@ -18,6 +18,7 @@
 //   lose-writes on|off             every write fails
 //   end-namespace NAME             it is being deleted; its pods are still there
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
+//   unfenced POD NODE | fenced POD a leader before may still bind it there: it cannot be written
 //   restart muster|kube-scheduler
 //   show gangs|pods|writes|events
 //
@@ -48,6 +49,7 @@ class Script {
   cluster::Status Delete(const std::string& kind, const std::string& name);
   cluster::Status ChangeNode(const std::string& verb, const std::string& name);
   cluster::Status Tell(const engine::Fact& fact);
+  cluster::Status Unfence(const std::string& name, const std::string& node);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);
