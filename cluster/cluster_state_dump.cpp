@@ -196,6 +196,7 @@ void DumpPod(const Pod& pod, std::string& out) {
     line.Flag("refused", failure.admission).Text("failure", failure.reason);
     line.Number("at", failure.at.milliseconds()).Number("ran", failure.ran.value());
   }
+  line.Flag("handed_over", pod.handed_over);
   DumpSpec(*pod.spec, line);
   line.EndTo(out);
 }

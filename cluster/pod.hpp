@@ -24,6 +24,10 @@ inline constexpr const char* kGpusAnnotation = "muster.dev/gpus";
 // its schedulerName is, and knows it as its own after a restart.
 inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
 inline constexpr const char* kBoundByMuster = "muster";
+// Annotation of every pod that a leader of Muster's lets kube-scheduler bring to Bind, written with
+// what does so: the term and the identity of that leader, or of the one that took the pod over. A
+// pod without it has no Binding of Muster's under way.
+inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
 
@@ -82,6 +86,7 @@ struct Pod {
   // Since when all its containers have run, or ran until they succeeded; milliseconds since 1970,
   // 0: they do not, or it is not known.
   Time running_since;
+  bool handed_over = false;  // kEpochAnnotation is there
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

@@ -32,22 +32,25 @@ struct PodRef {
   auto operator<=>(const PodRef&) const = default;
 };
 
-// status.nominatedNodeName := node (empty: cleared).
+// status.nominatedNodeName := node (empty: cleared). With `hands_over`, no gate keeps the pod from
+// Bind: cluster::kEpochAnnotation is written too.
 struct Nominate {
   ActionId id;
   PodRef pod;
   std::string node;
+  bool hands_over = false;
 };
-// Takes the gate cluster::kGangGate off the pod. With `pin`, the same write makes that node the
-// only one that the pod's required node affinity lets it on; `spec` is then what it asks for now.
+// Takes cluster::kGangGate off the pod and writes cluster::kEpochAnnotation. With `pin`, that node
+// is the only one that its required node affinity lets it on; `spec` is what it asks for now.
 struct RemoveGate {
   ActionId id;
   PodRef pod;
-  std::string pin = {};
+  std::string pin = {  bool hands_over = true;  // false: another scheduler places it, and the pod gets no mark of ours
+};
   std::shared_ptr<const cluster::PodSpec> spec = nullptr;
 };
-// Changes an annotation, so that kube-scheduler looks at an ungated pod again (a status patch does
-// not wake it).
+// Changes an annotation, so that kube-scheduler looks at an ungated pod again (a patch of the
+// status alone does not wake it), and writes cluster::kEpochAnnotation.
 struct WakePod {
   ActionId id;
   PodRef pod;

@@ -180,7 +180,7 @@ class Scheduler::Core {
   void HandOverMember(Gang& gang, Member& member, const cluster::Pod& pod);
   void HandOverRecord(const Gang& gang, Member& member, const cluster::Pod& pod);
   bool Pins(const cluster::Pod& pod) const;
-  void AskNomination(Member& member, const std::string& node);
+  void AskNomination(Member& member, const std::string& node, bool hands_over);
   void Start(Member& member, Doing doing);
   void Done(Member& member, Doing doing);
   void Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome, cluster::Time now);

@@ -197,11 +197,12 @@ void Scheduler::Core::TouchUnsound(cluster::NodeIndex node) {
 }
 
 // Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because
-// Muster bound it before it was restarted.
+// Muster handed it over or bound it before it was restarted.
 bool Scheduler::Core::Claimed(const Pod& pod) const {
   return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
                    pod.spec->scheduler_name) != options_.scheduler_names.end() ||
-         seen_in_filter_.contains(pod.uid) || (pod.bound() && pod.bound_by_muster);
+         seen_in_filter_.contains(pod.uid) ||
+         (pod.bound() ? pod.bound_by_muster : pod.handed_over);
 }
 
 bool Scheduler::Core::Managed(const Pod& pod) const {

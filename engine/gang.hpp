@@ -49,6 +49,7 @@ struct Member {
   Doing doing = Doing::kNothing;
   ActionId action;           // of `doing`
   std::string asked_node;    // of the last Nominate
+  bool asked_over = false;   // and whether it hands the pod over
   std::string pinned_node;   // of the last RemoveGate that pinned it
   cluster::Time not_before;  // of the next action: after a failed one
   int64_t refusals = 0;      // of actions, in a row

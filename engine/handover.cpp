@@ -55,11 +55,13 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
     } else if (!member.ours) {
       if (!pod.gated_by_muster()) continue;
       Start(member, Doing::kRemoveGate);  // its own scheduler places it
-      progress_.actions.emplace_back(RemoveGate{member.action, RefOf(member)});
+      RemoveGate release{member.action, RefOf(member)};
+      release.hands_over = false;
+      progress_.actions.emplace_back(std::move(release));
     } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried) &&
                HeldBack(gang).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
-      AskNomination(member, "");
+      AskNomination(member, "", false);
     }
   }
 }
@@ -92,6 +94,11 @@ void Scheduler::Core::WarnOfEvictions(const Gang& gang) {
 void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod) {
   if (!member.held.empty() || member.unsure) {
     if (!member.unsure && !gang.barrier_open && gang.state != GangState::kRunning) return;
+    // What a next leader would not know it has to fence is not bound: it was asked about before
+    // any write of ours, or another one took its gate off.
+    if (!member.unsure && !pod.handed_over) {
+      return AskNomination(member, member.planned_node, true);
+    }
     Start(member, Doing::kBind);
     BindPod bind{member.action, RefOf(member), member.planned_node, {}};
     for (const cluster::GpuShare& share : member.plan->gpus) bind.gpus.push_back(share.index);
@@ -100,7 +107,7 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
     return;  // kube-scheduler had it at Bind: it comes again by itself
   } else if (pod.nominated_node != member.planned_node && (!Pins(pod) || gang.victims) &&
              (gang.victims || member.pinned_node != member.planned_node)) {
-    AskNomination(member, member.planned_node);
+    AskNomination(member, member.planned_node, !pod.gated_by_muster() && !gang.victims);
   } else if (!gang.all_nominated || gang.victims) {
     return;
   } else if (pod.gated_by_muster()) {
@@ -123,10 +130,11 @@ bool Scheduler::Core::Pins(const Pod& pod) const {
   return options_.hand_over == HandOver::kPin && pod.gated_by_muster() && !pod.owner_uid.empty();
 }
 
-void Scheduler::Core::AskNomination(Member& member, const std::string& node) {
+void Scheduler::Core::AskNomination(Member& member, const std::string& node, bool hands_over) {
   Start(member, Doing::kNominate);
   member.asked_node = node;
-  progress_.actions.emplace_back(Nominate{member.action, RefOf(member), node});
+  member.asked_over = hands_over;
+  progress_.actions.emplace_back(Nominate{member.action, RefOf(member), node, hands_over});
 }
 
 void Scheduler::Core::Start(Member& member, Doing doing) {
@@ -164,14 +172,17 @@ void Scheduler::Core::Done(Member& member, Doing doing) {
   switch (doing) {
     case Doing::kNominate:
       pod.nominated_node = member.asked_node;
+      pod.handed_over = pod.handed_over || member.asked_over;
       member.nominated = member.plan && member.asked_node == member.planned_node;
       break;
     case Doing::kRemoveGate:
       std::erase(pod.gates, cluster::kGangGate);
+      pod.handed_over = pod.handed_over || member.ours;
       break;
     case Doing::kWake:
       member.refused = false;
-      return;
+      pod.handed_over = true;
+      break;
     case Doing::kRecord:
       return;  // the watch shows it
     case Doing::kEvict:

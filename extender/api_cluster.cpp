@@ -1,6 +1,5 @@
 #include "extender/api_cluster.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "kube/takeover.hpp"
@@ -15,18 +14,6 @@ namespace {
 
 // Seeds only spread retries of several replicas; nothing is decided by them.
 uint64_t SeedOf(const std::string& identity) { return std::hash<std::string>{}(identity); }
-
-// kube-scheduler may have it at Bind, so that a leader before this one may have written a Binding:
-// it is nominated, or pinned to one node by the release of its gate.
-bool HandedOver(const cluster::Pod& pod) {
-  if (pod.bound() || pod.terminal()) return false;
-  if (!pod.nominated_node.empty()) return true;
-  const auto one_node = [](const cluster::NodeSelectorTerm& term) {
-    return !term.match_fields.empty();
-  };
-  const auto& terms = pod.spec->constraints.affinity_terms;
-  return pod.gates.empty() && !pod.daemon && std::any_of(terms.begin(), terms.end(), one_node);
-}
 
 }  // namespace
 
@@ -54,6 +41,7 @@ Status ApiCluster::Start() {
           .versions = versions_,
           .may_write = [this] { return MayWrite(); },
           .report = options_.report,
+          .epoch = [this] { return Epoch(); },
           .gang_status = [this](const engine::PatchGang& gang) { Publish(gang); },
           .event = [this](const engine::EmitEvent& event) { Publish(event); },
           .warn = [this](const std::string& what) { Warn(what); }},
@@ -106,6 +94,7 @@ void ApiCluster::Stop() {
   // Nothing is written any more when the lease goes back, so that the next leader waits for nobody.
   if (feed_) feed_->Quit();
   if (writer_) writer_->Stop();
+  if (fence_thread_) fence_thread_->Stop();
   if (status_thread_) status_thread_->Stop();
   if (event_thread_) event_thread_->Stop();
   if (label_thread_) label_thread_->Stop();
@@ -125,10 +114,10 @@ void ApiCluster::Warn(const std::string& what) const { log_.Info("api server", {
 
 void ApiCluster::Apply(const engine::Fact& fact) {
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
-    const bool handed_over = HandedOver(*pod);
+    const std::optional<kube::HandedOverPod> handed_over = kube::MayBeBound(*pod);
     const MutexLock lock(mu_);
-    if (handed_over) {
-      handed_over_[pod->uid] = {pod->key, pod->uid};
+    if (handed_over && !leading_) {
+      handed_over_.insert_or_assign(pod->uid, *handed_over);
     } else {
       handed_over_.erase(pod->uid);
     }
@@ -167,20 +156,8 @@ void ApiCluster::TakeOver(uint64_t term) {
       End();
       return;
     }
-    std::vector<engine::PodRef> handed_over;
-    {
-      const MutexLock lock(mu_);
-      for (const auto& [uid, pod] : handed_over_) handed_over.push_back(pod);
-    }
-    const Status fenced =
-        kube::Fence({.api = *api_,
-                     .versions = [this](const engine::PodRef& pod,
-                                        int64_t version) { versions_.Note(pod.uid, version); },
-                     .leads = [this] { return election_->MayWrite(); },
-                     .warn = [this](const std::string& what) { Warn(what); }},
-                    handed_over, term);
-    if (!fenced.ok()) {
-      Warn("cannot take over: " + fenced.error().ToString());
+    if (!FenceOff(term)) {
+      Warn("cannot take over: the term ended meanwhile");
       End();
       return;
     }
@@ -189,11 +166,36 @@ void ApiCluster::TakeOver(uint64_t term) {
     const MutexLock lock(mu_);
     if (stopping_) return;
     leading_ = true;
+    handed_over_.clear();
   }
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();
   options_.lead();
 }
+
+bool ApiCluster::FenceOff(uint64_t term) {
+  std::vector<kube::HandedOverPod> pods;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [uid, pod] : handed_over_) pods.push_back(pod);
+  }
+  term_ = term;
+  fence_ = std::make_unique<kube::Fence>(
+      kube::Fence::Ports{.api = *api_,
+                         .versions = versions_,
+                         .leads = [this] { return !stopping_ && election_->MayWrite(); },
+                         .tell = options_.apply,
+                         .warn = [this](const std::string& what) { Warn(what); }},
+      kube::FenceOptions{});
+  if (!fence_->Raise(pods, Epoch()).ok()) return false;
+  const MutexLock lock(mu_);
+  if (stopping_) return false;
+  fence_thread_ = std::make_unique<kube::StepThread>(
+      [this](const kube::Clocks& now) { return fence_->Step(now); });
+  return true;
+}
+
+std::string ApiCluster::Epoch() const { return std::to_string(term_) + " " + options_.identity; }
 
 cluster::Time ApiCluster::KeepLabel(const kube::Clocks& now) {
   constexpr cluster::Duration kLookAfter = cluster::Seconds(60);

@@ -4,10 +4,9 @@
 //   ClusterFeed ──facts──▶ apply          all listed ──▶ LeaderElection ──▶ take over ──▶ lead()
 //   Perform ──▶ PodWriter ──▶ report      lease lost ──▶ no write leaves any more ──▶ lost()
 //
-// Taking over from another leader begins with a list of everything, and fences the other off: every
-// pod that was handed over and is not bound gets the new term as an annotation, so that its version
-// changes and a Binding which the predecessor sent late is refused. Owned by the service; Start and
-// Stop by one thread, the rest from any.
+// Taking over from another leader begins with a list of everything, and fences the other off
+// (kube/fence.hpp); whom the fence does not reach at once is told to the engine. Owned by the
+// service; Start and Stop by one thread, the rest from any.
 #pragma once
 
 #include <atomic>
@@ -27,6 +26,7 @@
 #include "kube/client_config.hpp"
 #include "kube/cluster_feed.hpp"
 #include "kube/events.hpp"
+#include "kube/fence.hpp"
 #include "kube/gang_status_writer.hpp"
 #include "kube/lease.hpp"
 #include "kube/pod_writer.hpp"
@@ -71,6 +71,8 @@ class ApiCluster final : public engine::ActionPort {
   void Synced();
   // Fences the leader before off, and lets this one decide.
   void TakeOver(uint64_t term);
+  bool FenceOff(uint64_t term);  // false: the term is over
+  std::string Epoch() const;     // what this leader writes to pods that it hands over
   // Without its label a leader is not found: it is put on until it is there, and looked after.
   cluster::Time KeepLabel(const kube::Clocks& now);
   void Lose();
@@ -85,10 +87,12 @@ class ApiCluster final : public engine::ActionPort {
   std::atomic<bool> leading_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> over_{false};
+  std::atomic<uint64_t> term_{0};  // 0: without an election
 
   cluster::Mutex mu_;
-  // Not bound, but a leader before this one may have bound them without our knowing.
-  std::map<cluster::PodUid, engine::PodRef> handed_over_ MUSTER_GUARDED_BY(mu_);
+  // Not bound, but a leader before this one may have bound them without our knowing. Of no use once
+  // this one leads.
+  std::map<cluster::PodUid, kube::HandedOverPod> handed_over_ MUSTER_GUARDED_BY(mu_);
 
   std::unique_ptr<kube::ApiClient> api_;
   kube::PodVersions versions_;
@@ -97,6 +101,8 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::GangStatusWriter> statuses_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
+  std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
+  std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
   std::unique_ptr<kube::StepThread> status_thread_;
   std::unique_ptr<kube::StepThread> event_thread_;
   std::unique_ptr<kube::StepThread> label_thread_;  // null: there is no pod to label

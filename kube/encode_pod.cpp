@@ -98,7 +98,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const GpuForm form = FormOf(gpus);
   const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
   const bool mirror = pod.daemon && pod.owner_uid.empty();
-  if (!annotated && !mirror && !pod.bound_by_muster && pod.bound_gpus.empty() &&
+  if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record) {
     return;
   }
@@ -119,6 +119,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (pod.gang_record) {
     json.Key(cluster::kGangRecordAnnotation).Text(FormatGangRecord(*pod.gang_record));
   }
+  if (pod.handed_over) json.Key(cluster::kEpochAnnotation).Text("0");
   if (!pod.bound_gpus.empty()) {
     std::string indices;
     for (const cluster::GpuIndex index : pod.bound_gpus) {

@@ -216,6 +216,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.gang_record = ReadGangRecord(annotations);
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
+  record.handed_over = !annotations.Get(cluster::kEpochAnnotation).Text().empty();
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
   record.defect = CutText(annotations.Get(kDefectAnnotation).Text(), kMaxDefect);
 }

@@ -180,6 +180,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   if (!ports_.may_write()) return Outcome{id, OutcomeKind::kRetry, "not the leader"};
   WriteContext context;
   context.resource_version = ports_.versions.Find(PodOf(job.write).uid);
+  context.epoch = ports_.epoch();
   {
     const MutexLock lock(mu_);
     context.nonce = ++nonce_;

@@ -59,6 +59,7 @@ class PodWriter final : public engine::ActionPort {
     // False: not the leader, or not for much longer.
     std::function<bool()> may_write;
     std::function<void(const engine::Outcome&)> report;
+    std::function<std::string()> epoch;  // of this leader, for WriteContext
     // Statuses and events: for those who write them. From the thread that called Perform.
     std::function<void(const engine::PatchGang&)> gang_status;
     std::function<void(const engine::EmitEvent&)> event;

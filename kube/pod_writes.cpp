@@ -41,23 +41,20 @@ JsonWriter& BeginPatch(JsonWriter& json, const engine::PodRef& pod) {
   return json.BeginObject().Key("metadata").BeginObject().Key("uid").Text(pod.uid.text());
 }
 
-ApiRequest AnnotationPatch(const engine::PodRef& pod, const char* annotation,
-                           std::string_view value) {
-  ApiRequest request{.method = Method::kPatch, .path = PodPath(pod)};
-  request.content_type = kMerge;
-  request.metadata_only = true;
-  JsonWriter json(request.body);
-  BeginPatch(json, pod).Key("annotations").BeginObject();
-  json.TextKey(annotation).Text(value).EndObject().EndObject().EndObject();
-  return request;
+// "annotations":{"muster.dev/epoch":…, and the caller goes on inside annotations.
+JsonWriter& BeginEpoch(JsonWriter& json, const std::string& epoch) {
+  json.Key("annotations").BeginObject();
+  return json.TextKey(cluster::kEpochAnnotation).Text(epoch);
 }
 
-ApiRequest Make(const engine::Nominate& action, const WriteContext& /*context*/) {
+ApiRequest Make(const engine::Nominate& action, const WriteContext& context) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod) + "/status"};
   request.content_type = kMerge;
   request.metadata_only = true;
   JsonWriter json(request.body);
-  BeginPatch(json, action.pod).EndObject().Key("status").BeginObject().Key("nominatedNodeName");
+  BeginPatch(json, action.pod);
+  if (action.hands_over) BeginEpoch(json, context.epoch).EndObject();
+  json.EndObject().Key("status").BeginObject().Key("nominatedNodeName");
   if (action.node.empty()) {
     json.Null();
   } else {
@@ -67,12 +64,14 @@ ApiRequest Make(const engine::Nominate& action, const WriteContext& /*context*/)
   return request;
 }
 
-ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*/) {
+ApiRequest Make(const engine::RemoveGate& action, const WriteContext& context) {
   ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
   request.content_type = kStrategicMerge;
   request.metadata_only = true;
   JsonWriter json(request.body);
-  BeginPatch(json, action.pod).EndObject().Key("spec").BeginObject();
+  BeginPatch(json, action.pod);
+  if (action.hands_over) BeginEpoch(json, context.epoch).EndObject();
+  json.EndObject().Key("spec").BeginObject();
   if (!action.pin.empty()) {
     cluster::NodeConstraints constraints = action.spec->constraints;
     cluster::PinTo(action.pin, &constraints);
@@ -85,12 +84,25 @@ ApiRequest Make(const engine::RemoveGate& action, const WriteContext& /*context*
 }
 
 ApiRequest Make(const engine::WakePod& action, const WriteContext& context) {
-  return AnnotationPatch(action.pod, kWakeAnnotation, std::to_string(context.nonce));
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
+  request.content_type = kMerge;
+  request.metadata_only = true;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod);
+  BeginEpoch(json, context.epoch).TextKey(kWakeAnnotation).Text(std::to_string(context.nonce));
+  json.EndObject().EndObject().EndObject();
+  return request;
 }
 
 ApiRequest Make(const engine::RecordPod& action, const WriteContext& /*context*/) {
-  return AnnotationPatch(action.pod, cluster::kGangRecordAnnotation,
-                         FormatGangRecord(action.record));
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
+  request.content_type = kMerge;
+  request.metadata_only = true;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod).Key("annotations").BeginObject();
+  json.TextKey(cluster::kGangRecordAnnotation).Text(FormatGangRecord(action.record));
+  json.EndObject().EndObject().EndObject();
+  return request;
 }
 
 std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
@@ -208,8 +220,13 @@ ApiRequest GetPod(const engine::PodRef& pod) {
   return {.method = Method::kGet, .path = PodPath(pod)};
 }
 
-ApiRequest FenceRequest(const engine::PodRef& pod, uint64_t epoch) {
-  return AnnotationPatch(pod, kEpochAnnotation, std::to_string(epoch));
+ApiRequest FenceRequest(const engine::PodRef& pod, const std::string& epoch) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(pod) + "/status"};
+  request.content_type = kMerge;
+  JsonWriter json(request.body);
+  BeginPatch(json, pod);
+  BeginEpoch(json, epoch).EndObject().EndObject().EndObject();
+  return request;
 }
 
 Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {

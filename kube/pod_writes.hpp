@@ -3,8 +3,9 @@
 //
 // Every write names the UID that it is meant for, so that a pod created anew under the same name is
 // never touched; a Binding names the resourceVersion too. That version is the fence between two
-// leaders: a new one rewrites an annotation of every pod that it found nominated, after which a
-// Binding that its predecessor sent late is refused (extender/README: High availability).
+// leaders: a new one rewrites cluster::kEpochAnnotation of every pod that bears it, after which a
+// Binding that its predecessor sent late is refused (fence.hpp). What lets kube-scheduler bring a
+// pod to Bind therefore writes that annotation along.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,6 @@ namespace muster::kube {
 
 // Written to make kube-scheduler look at an ungated pod again. Any other value than before will do.
 inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
-// The term of the leader that took a nominated pod over.
-inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
 using PodWrite = std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod,
                               engine::RecordPod, engine::BindPod, engine::EvictPod>;
@@ -29,6 +28,7 @@ using PodWrite = std::variant<engine::Nominate, engine::RemoveGate, engine::Wake
 struct WriteContext {
   int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known
   uint64_t nonce = 0;            // for kWakeAnnotation
+  std::string epoch = "0";       // for cluster::kEpochAnnotation, not empty
   bool dry_run = false;          // evictions only
 };
 
@@ -39,8 +39,9 @@ std::string Describe(const PodWrite& write);
 
 ApiRequest RequestOf(const PodWrite& write, const WriteContext& context);
 ApiRequest GetPod(const engine::PodRef& pod);
-// The epoch annotation of a pod that a new leader found nominated.
-ApiRequest FenceRequest(const engine::PodRef& pod, uint64_t epoch);
+// The epoch annotation of a pod that an earlier leader handed over. It goes to the status
+// subresource, which fewer admission webhooks watch than pods; what is answered is the pod.
+ApiRequest FenceRequest(const engine::PodRef& pod, const std::string& epoch);
 
 // What the answer to a write says.
 //   kSettled  the outcome is known

@@ -1,12 +1,12 @@
 #include "kube/takeover.hpp"
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
-#include "kube/object_meta.hpp"
-#include "kube/pod_writes.hpp"
 #include "kube/refusal.hpp"
 
 namespace muster::kube {
@@ -25,8 +25,6 @@ constexpr milliseconds kLabelTimeout{3'500};
 constexpr milliseconds kPause{200};
 
 constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
-constexpr int kUnprocessable = 422;
 
 // 401 and 403: an API server that has just started knows neither tokens nor roles.
 bool Passing(const Result<ApiReply>& reply) {
@@ -68,31 +66,6 @@ Status Label(ApiCaller& api, const ObjectKey& pod, bool on,
 }
 
 }  // namespace
-
-Status Fence(const FencePorts& ports, const std::vector<engine::PodRef>& pods, uint64_t term) {
-  for (const engine::PodRef& pod : pods) {
-    if (!ports.leads()) {
-      return cluster::Error{cluster::Code::kUnavailable, "the term ended meanwhile", ""};
-    }
-    const Result<ApiReply> reply = CallUntilAnswered(ports.api, FenceRequest(pod, term));
-    if (!reply.ok()) return reply.error().At(pod.key.ToString());
-    // Gone, or another pod by that name: nobody can bind what was there.
-    if (reply->status == kNotFound || reply->status == kConflict ||
-        reply->status == kUnprocessable) {
-      continue;
-    }
-    if (reply->status >= 400 && reply->status < 500) {
-      // Somebody keeps this pod from being written; that must not keep the cluster without a
-      // leader. The predecessor's writes have ended with its lease, the fence only makes sure.
-      ports.warn("not fenced: " + ErrorOf(*reply).At(pod.key.ToString()).ToString());
-      continue;
-    }
-    if (!reply->ok()) return ErrorOf(*reply).At(pod.key.ToString());
-    const Result<ObjectMeta> now = DecodeObjectMeta(reply->body);
-    if (now.ok()) ports.versions(pod, now->resource_version);
-  }
-  return Ok{};
-}
 
 Status TakeLeaderLabel(ApiCaller& api, const ObjectKey& own, const std::function<bool()>& leads) {
   const Result<ApiReply> list = CallUntilAnswered(

@@ -15,6 +15,7 @@ using engine::OutcomeKind;
 namespace {
 
 constexpr const char* kWakeAnnotation = "muster.dev/wake";
+constexpr const char* kTerm = "0";  // the embedded cluster has one leader, and no lease
 
 std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
   std::string text;
@@ -29,15 +30,19 @@ std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
 Status Write(ApiServer& api, const engine::Nominate& action) {
   PodStatusPatch patch;
   patch.nominated_node = action.node;
+  if (action.hands_over) patch.annotations[cluster::kEpochAnnotation] = kTerm;
   return api.PatchPodStatus(Actor::kMuster, action.pod, patch);
 }
 Status Write(ApiServer& api, const engine::RemoveGate& action) {
-  return api.RemoveGate(Actor::kMuster, action.pod, cluster::kGangGate, action.pin);
+  cluster::Labels mark;
+  if (action.hands_over) mark[cluster::kEpochAnnotation] = kTerm;
+  return api.RemoveGate(Actor::kMuster, action.pod, cluster::kGangGate, action.pin, mark);
 }
 Status Write(ApiServer& api, const engine::WakePod& action) {
   // Any value that the pod does not have yet.
-  return api.Annotate(Actor::kMuster, action.pod, kWakeAnnotation,
-                      std::to_string(api.resource_version()));
+  return api.Annotate(Actor::kMuster, action.pod,
+                      {{kWakeAnnotation, std::to_string(api.resource_version())},
+                       {cluster::kEpochAnnotation, kTerm}});
 }
 Status Write(ApiServer& api, const engine::RecordPod& action) {
   return api.RecordPod(Actor::kMuster, action.pod, action.record);

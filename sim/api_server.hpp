@@ -55,6 +55,7 @@ struct PodStatusPatch {
   std::optional<cluster::PodPhase> phase;
   std::optional<std::string> reason;
   std::optional<std::string> message;
+  cluster::Labels annotations = {};  // merged into the pod's in the same write
 };
 
 class ApiServer {
@@ -91,9 +92,9 @@ class ApiServer {
   cluster::Status BindPod(Actor actor, const Binding& binding);
   // With `pin`, the pod's required node affinity names that node alone from then on.
   cluster::Status RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
-                             const std::string& pin = {});
-  cluster::Status Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
-                           const std::string& value);
+                             const std::string& pin = {}, const cluster::Labels& annotations = {});
+  cluster::Status Annotate(Actor actor, const engine::PodRef& pod,
+                           const cluster::Labels& annotations);
   cluster::Status RecordPod(Actor actor, const engine::PodRef& pod,
                             const cluster::GangRecord& record);
   cluster::Status PatchPodStatus(Actor actor, const engine::PodRef& pod,

@@ -31,6 +31,19 @@ std::vector<cluster::GpuIndex> ParseGpus(const std::string& text) {
   return gpus;
 }
 
+// What Muster's record of a pod takes from annotations.
+void Merge(PodRecord& record, const cluster::Labels& annotations) {
+  for (const auto& [key, value] : annotations) record.annotations[key] = value;
+  record.pod.handed_over = record.annotations.contains(cluster::kEpochAnnotation);
+}
+
+bool Has(const PodRecord& record, const cluster::Labels& annotations) {
+  return std::all_of(annotations.begin(), annotations.end(), [&](const auto& wanted) {
+    const auto found = record.annotations.find(wanted.first);
+    return found != record.annotations.end() && found->second == wanted.second;
+  });
+}
+
 // `now` is the loop's time, `stamp` the API server's.
 void TakeNode(PodRecord& record, const std::string& node, cluster::Time now, cluster::Time stamp) {
   record.pod.node_name = node;
@@ -128,6 +141,7 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
   stored.nominated_node.clear();
   stored.bound_gpus.clear();
   stored.bound_by_muster = false;
+  Merge(*record, {});
   if (impl_->Gated(*record) && !stored.gated_by_muster()) {
     stored.gates.emplace_back(cluster::kGangGate);
   }
@@ -173,7 +187,7 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
   if (pod.bound()) return conflict("is already assigned to node \"" + pod.node_name + "\"");
   if (!pod.gates.empty()) return conflict("has non-empty scheduling gates");
   auto next = std::make_shared<PodRecord>(***slot);
-  for (const auto& [key, value] : binding.annotations) next->annotations[key] = value;
+  Merge(*next, binding.annotations);
   TakeNode(*next, binding.node, impl_->loop.now(), impl_->CreationTime());
   next->pod.nominated_node.clear();
   next->status_reason.clear();
@@ -187,7 +201,7 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
 }
 
 Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::string& gate,
-                             const std::string& pin) {
+                             const std::string& pin, const cluster::Labels& annotations) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kPatch);
@@ -195,6 +209,7 @@ Status ApiServer::RemoveGate(Actor actor, const engine::PodRef& pod, const std::
   if (std::find(gates.begin(), gates.end(), gate) == gates.end()) return Ok{};
   auto next = std::make_shared<PodRecord>(***slot);
   std::erase(next->pod.gates, gate);
+  Merge(*next, annotations);
   if (!pin.empty()) {
     auto spec = std::make_shared<cluster::PodSpec>(*next->pod.spec);
     cluster::PinTo(pin, &spec->constraints);
@@ -215,15 +230,14 @@ Status ApiServer::RecordPod(Actor actor, const engine::PodRef& pod,
   return Ok{};
 }
 
-Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod, const std::string& key,
-                           const std::string& value) {
+Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod,
+                           const cluster::Labels& annotations) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kPatch);
-  const auto found = (**slot)->annotations.find(key);
-  if (found != (**slot)->annotations.end() && found->second == value) return Ok{};
+  if (Has(***slot, annotations)) return Ok{};
   auto next = std::make_shared<PodRecord>(***slot);
-  next->annotations[key] = value;
+  Merge(*next, annotations);
   impl_->Store(**slot, std::move(next));
   return Ok{};
 }
@@ -238,9 +252,11 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
       patch.nominated_node.value_or(old.pod.nominated_node) == old.pod.nominated_node &&
       patch.phase.value_or(old.pod.phase) == old.pod.phase &&
       patch.reason.value_or(old.status_reason) == old.status_reason &&
-      patch.message.value_or(old.status_message) == old.status_message;
+      patch.message.value_or(old.status_message) == old.status_message &&
+      Has(old, patch.annotations);
   if (same) return Ok{};
   auto next = std::make_shared<PodRecord>(old);
+  Merge(*next, patch.annotations);
   if (patch.nominated_node) next->pod.nominated_node = *patch.nominated_node;
   if (patch.reason) next->status_reason = *patch.reason;
   if (patch.message) next->status_message = *patch.message;

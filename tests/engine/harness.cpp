@@ -124,20 +124,25 @@ void Harness::Perform(const engine::Action& action) {
   };
   if (const auto* nominate = std::get_if<engine::Nominate>(&action)) {
     if (Faulty(*nominate)) return;
-    done(nominate->id, nominate->pod,
-         [&](cluster::Pod& pod) { pod.nominated_node = nominate->node; });
+    done(nominate->id, nominate->pod, [&](cluster::Pod& pod) {
+      pod.nominated_node = nominate->node;
+      pod.handed_over = pod.handed_over || nominate->hands_over;
+    });
   } else if (const auto* gate = std::get_if<engine::RemoveGate>(&action)) {
     if (Faulty(*gate)) return;
-    done(gate->id, gate->pod,
-         [&](cluster::Pod& pod) { std::erase(pod.gates, cluster::kGangGate); });
+    done(gate->id, gate->pod, [&](cluster::Pod& pod) {
+      std::erase(pod.gates, cluster::kGangGate);
+      pod.handed_over = true;
+    });
   } else if (const auto* wake = std::get_if<engine::WakePod>(&action)) {
     if (Faulty(*wake)) return;
-    done(wake->id, wake->pod, [](cluster::Pod&) {});
+    done(wake->id, wake->pod, [](cluster::Pod& pod) { pod.handed_over = true; });
   } else if (const auto* bind = std::get_if<engine::BindPod>(&action)) {
     if (Faulty(*bind)) return;
     done(bind->id, bind->pod, [&](cluster::Pod& pod) {
       CHECK(pod.gates.empty());
       CHECK_FALSE(pod.bound());
+      CHECK(pod.handed_over);  // or a leader that takes over would not know whom to fence
       pod.node_name = bind->node;
       pod.bound_gpus = bind->gpus;
       pod.bound_by_muster = true;

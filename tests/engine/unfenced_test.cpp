@@ -143,5 +143,18 @@ TEST_CASE("what is held back goes with its pod", "[engine][unfenced]") {
   CHECK(world.engine().Dump().find("unfenced") == std::string::npos);
 }
 
+TEST_CASE("a pod bears the mark of a leader before it is bound", "[engine][unfenced]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  // No gate of Muster's, and nominated already, as kube-scheduler's own preemption does it.
+  world.Add(MakePod("p").Gpus(8).Nominated("n0"));
+  world.Bind("p", "n0");
+  world.Settle();
+  world.Bind("p", "n0");
+  world.Settle();
+  CHECK(world.Pod("p").node_name == "n0");
+  CHECK(world.Pod("p").handed_over);  // the Harness checks it at the Binding
+}
+
 }  // namespace
 }  // namespace muster::testing

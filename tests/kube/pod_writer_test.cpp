@@ -66,6 +66,7 @@ class Desk {
                            outcomes_.push_back(outcome);
                            reported_.NotifyAll();
                          },
+                     .epoch = [] { return "7 me"; },
                      .gang_status = [](const engine::PatchGang&) {},
                      .event = [](const engine::EmitEvent&) {},
                      .warn = [](const std::string&) {}},

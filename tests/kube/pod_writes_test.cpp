@@ -32,14 +32,17 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
   CHECK(nominate.body == R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":"node-7"}})");
   CHECK(RequestOf(engine::Nominate{{1}, kPod, ""}, {}).body ==
         R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":null}})");
+  CHECK(RequestOf(engine::Nominate{{1}, kPod, "node-7", true}, {.epoch = "3 m-0"}).body ==
+        R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/epoch":"3 m-0"}},)"
+        R"("status":{"nominatedNodeName":"node-7"}})");
 
-  const ApiRequest release = RequestOf(engine::RemoveGate{{1}, kPod}, {});
+  const ApiRequest release = RequestOf(engine::RemoveGate{{1}, kPod}, {.epoch = "3 m-0"});
   CHECK(release.path == "/api/v1/namespaces/team/pods/a");
   CHECK(release.content_type == "application/strategic-merge-patch+json");
   CHECK(release.metadata_only);
-  CHECK(release.body ==
-        R"({"metadata":{"uid":"u-1"},"spec":{"schedulingGates":[{"$patch":"delete",)"
-        R"("name":"muster.dev/gang"}]}})");
+  CHECK(release.body == R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/epoch":"3 m-0"}},)"
+                        R"("spec":{"schedulingGates":[{"$patch":"delete",)"
+                        R"("name":"muster.dev/gang"}]}})");
 
   auto spec = std::make_shared<cluster::PodSpec>();
   const auto pinned = [&] {
@@ -55,8 +58,15 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
                                        R"("operator":"Exists"}],)" +
                                        only + "}]"));
 
-  CHECK(RequestOf(engine::WakePod{{1}, kPod}, {.nonce = 5}).body ==
-        R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/wake":"5"}}})");
+  CHECK(RequestOf(engine::WakePod{{1}, kPod}, {.nonce = 5, .epoch = "3 m-0"}).body ==
+        R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/epoch":"3 m-0",)"
+        R"("muster.dev/wake":"5"}}})");
+
+  const ApiRequest fence = FenceRequest(kPod, "4 m-1");
+  CHECK(fence.path == "/api/v1/namespaces/team/pods/a/status");
+  CHECK(fence.content_type == "application/merge-patch+json");
+  CHECK_FALSE(fence.metadata_only);
+  CHECK(fence.body == R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/epoch":"4 m-1"}}})");
 
   const ApiRequest bind = RequestOf(kBind, {.resource_version = 44});
   CHECK(bind.lane == Lane::kBind);

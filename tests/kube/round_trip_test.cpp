@@ -140,6 +140,7 @@ Pod RandomPod(Dice& dice) {
   pod.created = Time(dice.OneIn(5) ? 0 : dice.From(-62'135'596'800'000, 253'402'300'799'999));
   pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
   pod.defect = dice.OneIn(4) ? dice.Word() : "";
+  pod.handed_over = dice.OneIn(3);
   return pod;
 }
 
@@ -149,7 +150,8 @@ bool Same(const Pod& a, const Pod& b) {
          a.owner_uid == b.owner_uid && a.daemon == b.daemon && a.phase == b.phase &&
          a.deleting == b.deleting && a.gates == b.gates && a.nominated_node == b.nominated_node &&
          a.node_name == b.node_name && a.bound_gpus == b.bound_gpus && a.created == b.created &&
-         a.resource_version == b.resource_version && a.defect == b.defect;
+         a.resource_version == b.resource_version && a.defect == b.defect &&
+         a.handed_over == b.handed_over;
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {

@@ -215,7 +215,7 @@ TEST_CASE("writes that change nothing make no version and no event", "[api]") {
   CHECK(server.api.UpdateNode(Actor::kUser, MakeNode("n").Gpus(4)).ok());
   CHECK(server.api.UpdatePodGroup(Actor::kUser, MakePodGroup("g").MinMember(2)).ok());
   CHECK(server.api.RemoveGate(Actor::kMuster, ref, cluster::kGangGate).ok());
-  CHECK(server.api.Annotate(Actor::kMuster, ref, "k", "v").ok());
+  CHECK(server.api.Annotate(Actor::kMuster, ref, {{"k", "v"}}).ok());
   CHECK(server.Seen() == Lines{"modified n", "modified g", "modified a", "modified a"});
   CHECK(server.api.FindPod(Key("a"))->pod.gates.empty());
 }
@@ -223,7 +223,7 @@ TEST_CASE("writes that change nothing make no version and no event", "[api]") {
 TEST_CASE("writes are counted by writer and verb", "[api]") {
   Server server;
   Create(server.api, MakePod("a"));
-  REQUIRE(server.api.Annotate(Actor::kMuster, server.Ref("a"), "k", "v").ok());
+  REQUIRE(server.api.Annotate(Actor::kMuster, server.Ref("a"), {{"k", "v"}}).ok());
   REQUIRE(server.api.BindPod(Actor::kMuster, {server.Ref("a"), "n", {}}).ok());
   REQUIRE_FALSE(server.api.BindPod(Actor::kMuster, {server.Ref("a"), "n", {}}).ok());
   CHECK(server.api.Writes(Actor::kUser, Verb::kCreate) == 1);

@@ -314,7 +314,8 @@ TEST_CASE("a rejected pod waits for an event or five minutes", "[kube-scheduler]
     CHECK(NodeOf(bench.api, "p") == "a");
   }
   SECTION("an annotation does") {
-    REQUIRE(bench.api.Annotate(Actor::kMuster, RefOf(bench.api, "p"), "muster.dev/wake", "1").ok());
+    REQUIRE(
+        bench.api.Annotate(Actor::kMuster, RefOf(bench.api, "p"), {{"muster.dev/wake", "1"}}).ok());
     bench.loop.RunUntil(At(31));
     CHECK(NodeOf(bench.api, "p") == "a");
   }

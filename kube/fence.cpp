@@ -1,0 +1,169 @@
+#include "kube/fence.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "kube/decode.hpp"
+#include "kube/pod_writes.hpp"
+#include "kube/refusal.hpp"
+
+namespace muster::kube {
+
+using cluster::Ok;
+using cluster::Pod;
+using cluster::Result;
+using cluster::Status;
+using cluster::Time;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr int kNotFound = 404;
+constexpr int kConflict = 409;
+constexpr int kUnprocessable = 422;
+// Between the sight of another's write and the end of the wait for it: the engine is told of the
+// pod by another thread.
+constexpr cluster::Duration kTold = cluster::Duration(500);
+
+// The one node that the pod's affinity lets it on, where that is Muster's doing.
+std::string PinnedTo(const Pod& pod) {
+  for (const cluster::NodeSelectorTerm& term : pod.spec->constraints.affinity_terms) {
+    for (const cluster::SelectorRequirement& field : term.match_fields) {
+      if (field.values.size() == 1) return field.values.front();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<HandedOverPod> MayBeBound(const Pod& pod) {
+  // The API server binds no pod that has a gate, and gates do not come back.
+  if (!pod.handed_over || pod.bound() || pod.terminal() || !pod.gates.empty()) return std::nullopt;
+  const std::string node = pod.nominated_node.empty() ? PinnedTo(pod) : pod.nominated_node;
+  return HandedOverPod{{pod.key, pod.uid}, node, pod.resource_version};
+}
+
+Status Fence::Raise(const std::vector<HandedOverPod>& pods, const std::string& epoch) {
+  epoch_ = epoch;
+  raised_ = ports_.clock().steady;
+  wait_ = options_.again;
+  const std::vector<std::string> why = Round(pods);
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (!why[i].empty()) left_.emplace(pods[i].pod.uid, Left{pods[i], why[i]});
+  }
+  if (!ports_.leads()) {
+    return cluster::Error{cluster::Code::kUnavailable, "the term ended meanwhile", ""};
+  }
+  for (const auto& [uid, left] : left_) {
+    ports_.tell(engine::Unfenced{uid, left.at.node, left.why});
+    ports_.warn("not fenced, its gang is held back: " + left.at.pod.key.ToString() + ": " +
+                left.why);
+  }
+  next_ = ports_.clock().steady + wait_;
+  return Ok{};
+}
+
+Time Fence::Step(const Clocks& now) {
+  if (left_.empty()) return Time::Never();
+  if (!ports_.leads()) return now.steady + options_.again;  // the lease may yet be renewed
+  const bool over = now.steady >= raised_ + options_.stray;
+  std::vector<HandedOverPod> again;
+  for (auto at = left_.begin(); at != left_.end();) {
+    Left& left = at->second;
+    const bool done = over || left.changed;
+    const int64_t known = ports_.versions.Find(at->first);
+    left.changed = known == 0 || known > left.at.version;
+    if (over) {
+      ports_.warn("not fenced, and no write of an earlier leader can be under way any more: " +
+                  left.at.pod.key.ToString() + ": " + left.why);
+    }
+    if (done) {
+      Settle(left.at);
+      at = left_.erase(at);
+      continue;
+    }
+    if (!left.changed) again.push_back(left.at);
+    ++at;
+  }
+  if (now.steady >= next_) {
+    const std::vector<std::string> why = Round(again);
+    for (size_t i = 0; i < again.size(); ++i) {
+      if (why[i].empty()) {
+        Settle(again[i]);
+        left_.erase(again[i].pod.uid);
+      } else {
+        left_.at(again[i].pod.uid).why = why[i];
+      }
+    }
+    wait_ = std::min(wait_ * 2, options_.again_max);
+    next_ = ports_.clock().steady + wait_;
+  }
+  if (left_.empty()) return Time::Never();
+  return std::min({next_, raised_ + options_.stray, now.steady + kTold});
+}
+
+std::vector<std::string> Fence::Round(const std::vector<HandedOverPod>& pods) {
+  using Steady = std::chrono::steady_clock;
+  const auto end = Steady::now() + options_.within;
+  std::vector<std::string> why(pods.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < pods.size(); i = next++) {
+      const auto time = std::chrono::duration_cast<milliseconds>(end - Steady::now());
+      why[i] = time.count() > 0 ? Write(pods[i], std::min(time, options_.timeout))
+                                : "its turn has not come yet";
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t calls = std::min(pods.size(), static_cast<size_t>(options_.calls));
+  for (size_t i = 1; i < calls; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return why;
+}
+
+std::string Fence::Write(const HandedOverPod& at, milliseconds timeout) {
+  ApiRequest request = FenceRequest(at.pod, epoch_);
+  request.timeout = timeout;
+  request.permit = ports_.leads;
+  const Result<ApiReply> reply = ports_.api.Call(request);
+  if (!reply.ok()) return reply.error().ToString();
+  if (reply->ok()) {
+    Take(reply->body);
+    return {};
+  }
+  if (reply->status == kNotFound) return {};
+  const std::string why = ErrorOf(*reply).ToString();
+  // Another pod by that name, or somebody who refuses it in these words.
+  const bool unclear = reply->status == kConflict || reply->status == kUnprocessable;
+  return unclear ? Look(at, why, timeout) : why;
+}
+
+std::string Fence::Look(const HandedOverPod& at, const std::string& why, milliseconds timeout) {
+  ApiRequest request = GetPod(at.pod);
+  request.timeout = timeout;
+  const Result<ApiReply> reply = ports_.api.Call(request);
+  if (!reply.ok()) return why;
+  if (reply->status == kNotFound) return {};
+  if (!reply->ok()) return why;
+  const Result<Pod> pod = DecodePod(reply->body);
+  if (!pod.ok()) return why;
+  if (pod->uid != at.pod.uid) return {};
+  Take(reply->body);
+  return pod->resource_version > at.version ? std::string() : why;
+}
+
+// A Binding may have come in since the pod was listed; what its sender gave it is not free.
+void Fence::Take(const std::string& body) {
+  const Result<Pod> pod = DecodePod(body);
+  if (!pod.ok()) return;
+  ports_.versions.Note(pod->uid, pod->resource_version);
+  ports_.tell(*pod);
+}
+
+void Fence::Settle(const HandedOverPod& at) { ports_.tell(engine::Fenced{at.pod.uid}); }
+
+}  // namespace muster::kube
