@@ -43,20 +43,16 @@ type ControlPlane struct {
 }
 
 // Start brings everything up but schedulers, and returns once the API server and the controllers are at work.
-func Start(ctx context.Context, o Options) (cp *ControlPlane, err error) {
-	cp = &ControlPlane{Options: o, tokens: map[string]string{}, AuditLog: filepath.Join(o.Dir, "audit.log")}
+func Start(ctx context.Context, o Options) (*ControlPlane, error) {
+	cp := &ControlPlane{Options: o, tokens: map[string]string{}, AuditLog: filepath.Join(o.Dir, "audit.log")}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			cp.Stop()
-		}
-	}()
 	for _, step := range []func(context.Context) error{
 		cp.writeSecrets, cp.startEtcd, cp.prepareAPIServer, cp.startAPIServer, cp.startControllers, cp.startKubelets,
 	} {
 		if err := step(ctx); err != nil {
+			cp.Stop()
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,5 +49,22 @@ func TestControlPlaneRunsAPodThatKubeSchedulerPlaced(t *testing.T) {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestAControlPlaneWhoseAPIServerDoesNotComeUpSaysSo(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dir, err := StateDir("broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp, err := Start(ctx, Options{Version: Newest, Dir: dir, APIServerFlags: []string{"--no-such-flag"}})
+	if err == nil {
+		cp.Stop()
+		t.Fatal("it runs with a flag that does not exist")
+	}
+	if cp != nil || !strings.Contains(err.Error(), "kube-apiserver") {
+		t.Errorf("expected an error of kube-apiserver and nothing else, got %v and %v", err, cp)
 	}
 }
