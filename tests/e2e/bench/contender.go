@@ -82,7 +82,7 @@ func newArena(ctx context.Context, c contender, nodes int) (a *arena, err error)
 	}
 	options := controlplane.Options{Version: controlplane.Newest, Dir: dir, APIServerFlags: []string{apiServerFlag}}
 	if c.key == nativeKey {
-		options.Gates = controlplane.NativeGangs()
+		options.Gates = controlplane.NativeGangs(controlplane.Newest)
 	}
 	a = &arena{contender: c}
 	if a.ControlPlane, err = controlplane.Start(ctx, options); err != nil {

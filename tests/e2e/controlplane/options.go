@@ -14,12 +14,13 @@ import (
 // The versions that build.sh makes programs of, as folder names.
 const (
 	Newest = "v1.37"
+	Before = "v1.36"
 	Older  = "v1.34"
 )
 
 // Options say what to start.
 type Options struct {
-	Version string          // Newest or Older
+	Version string          // Newest, Before or Older
 	Dir     string          // state and logs; made if absent
 	Gates   map[string]bool // feature gates of every program
 	// Kubelets: false leaves nodes and bound pods as the test writes them.
@@ -32,12 +33,22 @@ type Options struct {
 }
 
 // NativeGangs are the feature gates for PodGroups of Kubernetes' own.
-func NativeGangs() map[string]bool { return map[string]bool{"GenericWorkload": true} }
+func NativeGangs(version string) map[string]bool {
+	if version == Before {
+		return map[string]bool{"GenericWorkload": true, "GangScheduling": true}
+	}
+	return map[string]bool{"GenericWorkload": true}
+}
 
 // API groups that are off by default.
 func runtimeConfig(o Options) string {
-	if o.Version == Newest && o.Gates["GenericWorkload"] {
+	switch {
+	case !o.Gates["GenericWorkload"]:
+		return ""
+	case o.Version == Newest:
 		return "scheduling.k8s.io/v1beta1=true,scheduling.k8s.io/v1alpha3=true"
+	case o.Version == Before:
+		return "scheduling.k8s.io/v1alpha2=true"
 	}
 	return ""
 }

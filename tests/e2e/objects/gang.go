@@ -43,8 +43,14 @@ var (
 			pod.Labels["pod-group.scheduling.sigs.k8s.io/min-available"] = fmt.Sprint(minMember)
 		},
 	}
-	Native = Flavour{
-		Name: "scheduling.k8s.io/v1beta1", Resource: podGroups("scheduling.k8s.io", "v1beta1"),
+	// Native is Kubernetes' own, as the newest release speaks it.
+	Native = NativeAs("v1beta1")
+)
+
+// NativeAs is Kubernetes' own in one version of its API.
+func NativeAs(version string) Flavour {
+	return Flavour{
+		Name: "scheduling.k8s.io/" + version, Resource: podGroups("scheduling.k8s.io", version),
 		link: func(pod *corev1.Pod, group string, _ int) {
 			pod.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
 		},
@@ -52,7 +58,7 @@ var (
 			return map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": int64(minMember)}}}
 		},
 	}
-)
+}
 
 func podGroups(group, version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: "podgroups"}

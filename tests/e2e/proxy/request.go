@@ -7,6 +7,7 @@ import (
 
 // Request is what a call asks of the API server.
 type Request struct {
+	Group       string // and version, "scheduling.k8s.io/v1beta1"; empty: v1
 	Verb        string // get, list, watch, create, update, patch, delete
 	Resource    string // pods, nodes, leases, ...
 	Subresource string // status, binding, eviction or empty
@@ -33,6 +34,11 @@ func (m Match) In(namespace string) Match {
 	return func(r Request) bool { return r.Namespace == namespace && m(r) }
 }
 
+// Of matches everything in one version of an API group, its discovery too.
+func Of(group string) Match {
+	return func(r Request) bool { return r.Group == group }
+}
+
 // WatchOf matches watches of one resource.
 func WatchOf(resource string) Match {
 	return func(r Request) bool { return r.Verb == "watch" && r.Resource == resource }
@@ -40,15 +46,16 @@ func WatchOf(resource string) Match {
 
 func parse(r *http.Request) Request {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	var out Request
 	switch {
 	case len(parts) >= 2 && parts[0] == "api":
 		parts = parts[2:]
 	case len(parts) >= 3 && parts[0] == "apis":
+		out.Group = parts[1] + "/" + parts[2]
 		parts = parts[3:]
 	default:
 		return Request{Verb: "get"}
 	}
-	var out Request
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		out.Namespace = parts[1]
 		parts = parts[2:]

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"muster.dev/e2e/audit"
+	"muster.dev/e2e/controlplane"
 	"muster.dev/e2e/objects"
 )
 
 // flavour is a kind of PodGroup and what its ecosystem reads in its status.
 type flavour struct {
 	objects.Flavour
-	native bool
+	native bool                                   // and served by the newest Kubernetes alone
 	runs   func(*unstructured.Unstructured) error // all four members run
 	waits  func(*unstructured.Unstructured) error // there is no room
 }
@@ -53,26 +54,32 @@ var (
 func TestEveryFlavourOfPodGroupStartsAsAGangAndSaysSoInItsOwnWords(t *testing.T) {
 	for _, f := range flavours {
 		t.Run(strings.ReplaceAll(f.Name, "/", "_"), func(t *testing.T) {
+			f.served(t)
 			e := in(t, mustered(t, worldOptions{native: f.native}))
 			e.defineForeignPodGroups()
-			e.addGPUNodes(1)
-			g := e.gang("g", 4, 2)
-			g.Flavour = f.Flavour
-			e.addGroup(g)
-			for i := range 3 {
-				e.addPods(g.Pod(i))
-			}
-			e.always(3*time.Second, "three of four hold nothing", func() error {
-				if n := e.bound(g); n > 0 {
-					return errorf("%d are bound", n)
-				}
-				return nil
-			})
-			e.addPods(g.Pod(3))
-			e.whole(30*time.Second, g)
-			e.saysSo(g, f.runs)
+			e.startsAsAGang(f)
 		})
 	}
+}
+
+func (e *env) startsAsAGang(f flavour) {
+	e.t.Helper()
+	e.addGPUNodes(1)
+	g := e.gang("g", 4, 2)
+	g.Flavour = f.Flavour
+	e.addGroup(g)
+	for i := range 3 {
+		e.addPods(g.Pod(i))
+	}
+	e.always(3*time.Second, "three of four hold nothing", func() error {
+		if n := e.bound(g); n > 0 {
+			return errorf("%d are bound", n)
+		}
+		return nil
+	})
+	e.addPods(g.Pod(3))
+	e.whole(30*time.Second, g)
+	e.saysSo(g, f.runs)
 }
 
 func TestEveryFlavourOfPodGroupSaysInItsOwnWordsThatThereIsNoRoom(t *testing.T) {
@@ -81,23 +88,38 @@ func TestEveryFlavourOfPodGroupSaysInItsOwnWordsThatThereIsNoRoom(t *testing.T) 
 			continue
 		}
 		t.Run(strings.ReplaceAll(f.Name, "/", "_"), func(t *testing.T) {
+			f.served(t)
 			e := in(t, mustered(t, worldOptions{native: f.native}))
 			e.defineForeignPodGroups()
 			e.addGPUNodes(2)
-			holder := e.gang("holder", 2, 8)
-			e.add(holder)
-			e.whole(30*time.Second, holder)
-			g := e.gang("g", 4, 4)
-			g.Flavour = f.Flavour
-			e.add(g)
-			e.saysSo(g, f.waits)
-			if n := e.bound(g); n > 0 {
-				t.Errorf("%d members are bound", n)
-			}
-			e.end(holder)
-			e.whole(30*time.Second, g)
-			e.saysSo(g, f.runs)
+			e.waitsForRoom(f)
 		})
+	}
+}
+
+// waitsForRoom needs two nodes of eight GPUs, all of them free.
+func (e *env) waitsForRoom(f flavour) {
+	e.t.Helper()
+	holder := e.gang("holder", 2, 8)
+	e.add(holder)
+	e.whole(30*time.Second, holder)
+	g := e.gang("waits", 4, 4)
+	g.Flavour = f.Flavour
+	e.add(g)
+	e.saysSo(g, f.waits)
+	if n := e.bound(g); n > 0 {
+		e.t.Errorf("%d members are bound", n)
+	}
+	e.end(holder)
+	e.whole(30*time.Second, g)
+	e.saysSo(g, f.runs)
+}
+
+// served leaves out what this Kubernetes does not serve, and says so.
+func (f flavour) served(t *testing.T) {
+	t.Helper()
+	if f.native {
+		onVersion(t, controlplane.Newest, f.Name)
 	}
 }
 
@@ -131,6 +153,9 @@ func TestANativeGangThatIsAskedAboutRepeatedlyIsPlannedOnce(t *testing.T) {
 	e.addGPUNodes(8)
 	g := e.gang("g", 64, 1)
 	g.Flavour = objects.Native
+	if tested() == controlplane.Before {
+		g.Flavour = objects.NativeAs("v1alpha2")
+	}
 	mark, err := e.audit.Now()
 	e.must(err)
 	e.add(g)

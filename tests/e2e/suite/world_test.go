@@ -58,12 +58,18 @@ var worlds = struct {
 	errs map[worldOptions]error
 }{all: map[worldOptions]*world{}, errs: map[worldOptions]error{}}
 
+// tested is the Kubernetes version that the tests run on.
+func tested() string {
+	if version := os.Getenv("MUSTER_E2E_VERSION"); version != "" {
+		return version
+	}
+	return controlplane.Newest
+}
+
 // bare is a control plane with kube-scheduler and without Muster's pods being looked after by anyone.
 func bare(t *testing.T, o worldOptions) *world {
 	t.Helper()
-	if o.version = os.Getenv("MUSTER_E2E_VERSION"); o.version == "" {
-		o.version = controlplane.Newest
-	}
+	o.version = tested()
 	if o.native && o.version == controlplane.Older {
 		t.Skip("this Kubernetes has no PodGroups of its own")
 	}
@@ -141,7 +147,7 @@ func startWorld(o worldOptions) (*world, error) {
 	}
 	options := controlplane.Options{Version: o.version, Dir: dir, Kubelets: !o.bulk, Controllers: true}
 	if o.native {
-		options.Gates = controlplane.NativeGangs()
+		options.Gates = controlplane.NativeGangs(o.version)
 	}
 	w := &world{bulk: o.bulk}
 	if w.ControlPlane, err = controlplane.Start(ctx, options); err != nil {
