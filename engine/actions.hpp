@@ -45,9 +45,9 @@ struct Nominate {
 struct RemoveGate {
   ActionId id;
   PodRef pod;
-  std::string pin = {  bool hands_over = true;  // false: another scheduler places it, and the pod gets no mark of ours
-};
+  std::string pin = {};
   std::shared_ptr<const cluster::PodSpec> spec = nullptr;
+  bool hands_over = true;  // false: another scheduler places it, and the pod gets no mark of ours
 };
 // Changes an annotation, so that kube-scheduler looks at an ungated pod again (a patch of the
 // status alone does not wake it), and writes cluster::kEpochAnnotation.
