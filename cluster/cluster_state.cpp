@@ -104,6 +104,11 @@ const Node* ClusterState::FindNode(const std::string& name) const { return node(
 
 NodeIndex ClusterState::IndexOf(const std::string& name) const { return impl_->IndexOf(name); }
 
+NodeIndex ClusterState::IndexOf(const NodeUid& uid) const {
+  const auto known = impl_->node_by_uid.find(uid);
+  return known == impl_->node_by_uid.end() ? NodeIndex{} : known->second;
+}
+
 const Node* ClusterState::node(NodeIndex index) const {
   const Impl::Slot* slot = impl_->SlotAt(index);
   return slot == nullptr ? nullptr : slot->node.get();
@@ -172,12 +177,6 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
   if (impl_->snapshot != nullptr && impl_->snapshot->generation() == impl_->generation) {
     return impl_->snapshot;
   }
-  if (impl_->table == nullptr) {
-    auto table = std::make_shared<NodeTable>();
-    table->reserve(impl_->slots.size());
-    for (const Impl::Slot& slot : impl_->slots) table->push_back(slot.node);
-    impl_->table = std::move(table);
-  }
   impl_->snapshot =
       std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout);
   return impl_->snapshot;
@@ -206,6 +205,10 @@ std::vector<const Pod*> ClusterState::Pods() const {
   for (const auto& entry : impl_->pods) pods.push_back(&entry->pod);
   std::sort(pods.begin(), pods.end(), [](const Pod* a, const Pod* b) { return a->uid < b->uid; });
   return pods;
+}
+
+void ClusterState::EachPod(const std::function<void(const Pod&)>& visit) const {
+  for (const auto& entry : impl_->pods) visit(entry->pod);
 }
 
 std::vector<const PodGroup*> ClusterState::PodGroups() const { return impl_->groups.All(); }

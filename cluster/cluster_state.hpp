@@ -26,6 +26,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,6 +104,7 @@ class ClusterState {
 
   const Node* FindNode(const std::string& name) const;
   NodeIndex IndexOf(const std::string& name) const;  // invalid when there is no such node
+  NodeIndex IndexOf(const NodeUid& uid) const;       // the same
   const Node* node(NodeIndex index) const;
   // A pod's record stays where it is, and shows what the last fact said, as long as it is known.
   const Pod* FindPod(const PodUid& uid) const;
@@ -136,6 +138,7 @@ class ClusterState {
   // Nodes in order of name, pods in order of UID, the others in order of key.
   std::vector<const Node*> Nodes() const;
   std::vector<const Pod*> Pods() const;
+  void EachPod(const std::function<void(const Pod&)>& visit) const;  // in no order
   std::vector<const PodGroup*> PodGroups() const;
   std::vector<const Namespace*> Namespaces() const;
   std::vector<const PriorityClass*> PriorityClasses() const;

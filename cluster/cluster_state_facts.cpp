@@ -70,10 +70,10 @@ void ClusterState::Impl::Settle(NodeIndex index) {
   if (changed) ++generation;
 }
 
-void ClusterState::Impl::NodeChanged() {
+void ClusterState::Impl::NodeChanged(NodeIndex index) {
   ++layout;
   ++generation;
-  table = nullptr;
+  table.Set(index, slots[index.value].node);
 }
 
 Applied ClusterState::Impl::Upsert(Node node) {
@@ -87,7 +87,7 @@ Applied ClusterState::Impl::Upsert(Node node) {
     if (*slot.node == node) return {};
     if (slot.node->name == node.name) {
       slot.node = std::make_shared<const Node>(std::move(node));
-      NodeChanged();
+      NodeChanged(index);
       ++growth;
       Settle(index);
       return applied;
@@ -104,6 +104,7 @@ Applied ClusterState::Impl::Upsert(Node node) {
     free_slots.insert(static_cast<uint32_t>(slots.size()));
     slots.emplace_back();
     free.Resize(static_cast<uint32_t>(slots.size()));
+    table.Resize(static_cast<uint32_t>(slots.size()));
   }
   const NodeIndex index{*free_slots.begin()};
   free_slots.erase(free_slots.begin());
@@ -114,7 +115,7 @@ Applied ClusterState::Impl::Upsert(Node node) {
   if (auto bound = waiting.extract(slot.node->name)) {
     for (PodEntry* entry : bound.mapped()) slot.ledger.Add(*entry);
   }
-  NodeChanged();
+  NodeChanged(index);
   ++growth;
   Settle(index);
   return applied;
@@ -137,7 +138,7 @@ void ClusterState::Impl::RemoveNode(NodeIndex index) {
   slot = Slot{};
   free.Set(index, {}, {});
   free_slots.insert(index.value);
-  NodeChanged();
+  NodeChanged(index);
 }
 
 Applied ClusterState::Impl::Upsert(Pod pod) {

@@ -94,7 +94,7 @@ struct ClusterState::Impl {
   uint64_t generation = 1;
   uint64_t growth = 1;
   uint64_t layout = 1;
-  std::shared_ptr<const NodeTable> table;  // null when a node record changed since it was built
+  NodeTable table;  // the records in `slots`
   std::shared_ptr<const Snapshot> snapshot;
 
   const std::set<PodUid> nobody{};  // holders of a node that is not there
@@ -128,7 +128,7 @@ struct ClusterState::Impl {
   void DropPlan(PodEntry& entry);
   // Brings a node's numbers up to date after its record or its holders changed.
   void Settle(NodeIndex index);
-  void NodeChanged();
+  void NodeChanged(NodeIndex index);
 };
 
 // The text of ClusterState::Dump.

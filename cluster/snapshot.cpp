@@ -1,6 +1,7 @@
 #include "cluster/snapshot.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/check.hpp"
 
@@ -52,9 +53,7 @@ void FreeTable::Resize(uint32_t size) {
 
 FreeTable::Chunk& FreeTable::Writable(NodeIndex node) {
   MUSTER_CHECK(node.value < size_);
-  ChunkRef& ref = chunks_[node.value / kChunk];
-  if (!ref.alone()) ref = ChunkRef(ref.read());
-  Chunk& c = ref.write();
+  Chunk& c = chunks_[node.value / kChunk].write();
   if (c.token.use_count() > 1) c.token = std::make_shared<const char>();
   return c;
 }
@@ -118,6 +117,17 @@ void FreeTable::Move(const Node& node, const Placement& placement, int sign) {
     free[position] = static_cast<int16_t>(left);
   }
   DeriveSums(c.nodes[slot], free);
+}
+
+void NodeTable::Resize(uint32_t size) {
+  MUSTER_CHECK(size >= size_);
+  size_ = size;
+  chunks_.resize((size + kChunk - 1) / kChunk);
+}
+
+void NodeTable::Set(NodeIndex node, std::shared_ptr<const Node> record) {
+  MUSTER_CHECK(node.value < size_);
+  chunks_[node.value / kChunk].write()[node.value % kChunk] = std::move(record);
 }
 
 }  // namespace muster::cluster

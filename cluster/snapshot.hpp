@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +14,7 @@
 
 #include "cluster/allocation.hpp"
 #include "cluster/node.hpp"
+#include "cluster/shared_chunk.hpp"
 
 namespace muster::cluster {
 
@@ -66,71 +66,59 @@ class FreeTable {
     std::vector<int16_t> gpus;
     Token token = std::make_shared<const char>();
   };
-  // A counted reference to a chunk. Beside shared_ptr's own count, which cannot be read with the
-  // ordering that this takes: a table may write in place only after everything that former readers
-  // did.
-  class ChunkRef {
-   public:
-    ChunkRef() : shared_(std::make_shared<Shared>()) {}
-    explicit ChunkRef(const Chunk& chunk) : shared_(std::make_shared<Shared>(chunk)) {}
-    ChunkRef(const ChunkRef& other) : shared_(other.shared_) {
-      shared_->users.fetch_add(1, std::memory_order_relaxed);
-    }
-    ChunkRef(ChunkRef&& other) noexcept = default;
-    ChunkRef& operator=(const ChunkRef& other) { return *this = ChunkRef(other); }
-    ChunkRef& operator=(ChunkRef&& other) noexcept {
-      std::swap(shared_, other.shared_);
-      return *this;
-    }
-    ~ChunkRef() {
-      if (shared_ != nullptr) shared_->users.fetch_sub(1, std::memory_order_release);
-    }
-    const Chunk& read() const { return shared_->chunk; }
-    // Only when alone().
-    Chunk& write() { return shared_->chunk; }
-    bool alone() const { return shared_->users.load(std::memory_order_acquire) == 1; }
-
-   private:
-    struct Shared {
-      Shared() = default;
-      explicit Shared(const Chunk& from) : chunk(from) {}
-      Chunk chunk;
-      std::atomic<uint32_t> users{1};
-    };
-    std::shared_ptr<Shared> shared_;
-  };
-
   const Chunk& chunk(NodeIndex node) const { return chunks_[node.value / kChunk].read(); }
   Chunk& Writable(NodeIndex node);
   void Move(const Node& node, const Placement& placement, int sign);
 
   uint32_t size_ = 0;
-  std::vector<ChunkRef> chunks_;
+  std::vector<SharedChunk<Chunk>> chunks_;
 };
 
-using NodeTable = std::vector<std::shared_ptr<const Node>>;
+// The records of all nodes, in chunks like those of FreeTable: a copy costs O(nodes / 64), and so
+// does finding what differs between two copies. Not thread-safe while written; share copies.
+class NodeTable {
+ public:
+  static constexpr uint32_t kChunk = FreeTable::kChunk;
+
+  uint32_t size() const { return size_; }
+  // Null: the slot is empty.
+  const std::shared_ptr<const Node>& operator[](size_t i) const {
+    return chunks_[i / kChunk].read()[i % kChunk];
+  }
+  uint32_t chunks() const { return static_cast<uint32_t>(chunks_.size()); }
+  // Nothing in that chunk differs. (False: something may.)
+  bool SameChunk(const NodeTable& other, uint32_t chunk) const {
+    return chunk < other.chunks() && chunks_[chunk].same(other.chunks_[chunk]);
+  }
+
+  void Resize(uint32_t size);
+  void Set(NodeIndex node, std::shared_ptr<const Node> record);
+
+ private:
+  using Chunk = std::array<std::shared_ptr<const Node>, kChunk>;
+  uint32_t size_ = 0;
+  std::vector<SharedChunk<Chunk>> chunks_;
+};
 
 class Snapshot {
  public:
-  Snapshot(std::shared_ptr<const NodeTable> nodes, FreeTable free, uint64_t generation,
-           uint64_t layout)
+  Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout)
       : nodes_(std::move(nodes)),
         free_(std::move(free)),
         generation_(generation),
         layout_(layout) {}
 
-  uint32_t size() const { return static_cast<uint32_t>(nodes_->size()); }
-  const Node* node(NodeIndex index) const { return (*nodes_)[index.value].get(); }
+  uint32_t size() const { return nodes_.size(); }
+  const Node* node(NodeIndex index) const { return nodes_[index.value].get(); }
   const FreeTable& free() const { return free_; }
-  // The records; the same table as long as none of them changes.
-  const std::shared_ptr<const NodeTable>& nodes() const { return nodes_; }
+  const NodeTable& nodes() const { return nodes_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
   uint64_t layout() const { return layout_; }
 
  private:
-  std::shared_ptr<const NodeTable> nodes_;
+  NodeTable nodes_;
   FreeTable free_;
   uint64_t generation_ = 0;
   uint64_t layout_ = 0;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "cluster/allocation.hpp"
 
 namespace muster::policy {
 
-using cluster::FreeTable;
 using cluster::GpuRequest;
 using cluster::Node;
 using cluster::NodeConstraints;
@@ -56,63 +56,68 @@ int16_t ShareOf(const GpuRequest& request, const Node* node) {
 
 }  // namespace
 
-bool Eligibility::SameNames(const NodeTable& nodes) const {
-  if (nodes_ == nullptr || nodes.size() != nodes_->size()) return false;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i] == (*nodes_)[i]) continue;
-    if (!nodes[i] || !(*nodes_)[i] || nodes[i]->name != (*nodes_)[i]->name) return false;
-  }
-  return true;
-}
-
-void Eligibility::RankNames() {
-  std::vector<uint32_t> order;
-  for (uint32_t i = 0; i < nodes_->size(); ++i) {
-    if (node(i) != nullptr) order.push_back(i);
-  }
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return node(a)->name < node(b)->name; });
-  for (uint32_t rank = 0; rank < order.size(); ++rank) facts_[order[rank]].rank = rank;
-}
-
 void Eligibility::Learn(size_t i) {
   const Node* record = node(i);
   facts_[i].cpu = record == nullptr ? 0 : record->allocatable.cpu.value();
   facts_[i].has_gpus = record != nullptr && !record->gpus.empty();
+  if (record != nullptr) facts_[i].rank = ranks_.Of(record->name);
   for (auto& [constraints, bars] : bars_) bars[i] = BarsOf(constraints, record);
   for (auto& [request, shares] : shares_) shares[i] = ShareOf(request, record);
 }
 
-std::vector<uint32_t> Eligibility::Follow(const std::shared_ptr<const NodeTable>& nodes) {
+std::vector<uint32_t> Eligibility::Follow(const NodeTable& nodes) {
   std::vector<uint32_t> changed;
-  if (nodes_ == nodes) return changed;
-  const bool same_names = SameNames(*nodes);
-  const std::shared_ptr<const NodeTable> before = std::exchange(nodes_, nodes);
-  const size_t size = nodes->size();
+  std::vector<uint32_t> others;  // nodes whose record is another one
+  const NodeTable before = std::exchange(nodes_, nodes);
+  const uint32_t size = nodes.size();
+  for (uint32_t chunk = 0; chunk < nodes.chunks(); ++chunk) {
+    if (size == before.size() && nodes.SameChunk(before, chunk)) continue;
+    const size_t known = others.size();
+    const uint32_t end = std::min((chunk + 1) * NodeTable::kChunk, size);
+    for (uint32_t i = chunk * NodeTable::kChunk; i < end; ++i) {
+      if (i >= before.size() || before[i] != nodes[i]) others.push_back(i);
+    }
+    if (others.size() > known) changed.push_back(chunk);
+  }
+  if (others.empty()) return changed;
   facts_.resize(size);
   for (auto& [constraints, bars] : bars_) bars.resize(size);
   for (auto& [request, shares] : shares_) shares.resize(size);
-  for (size_t i = 0; i < size; ++i) {
-    const bool known = before != nullptr && i < before->size();
-    if (known && (*before)[i] == (*nodes)[i]) continue;
-    Learn(i);
-    const auto chunk = static_cast<uint32_t>(i / FreeTable::kChunk);
-    if (changed.empty() || changed.back() != chunk) changed.push_back(chunk);
+  RankNames(before, others);
+  for (const uint32_t i : others) Learn(i);
+  if (!ranks_.Renumbered()) return changed;
+  // Scores that were kept cannot be compared with new ones.
+  for (uint32_t i = 0; i < size; ++i) {
+    if (node(i) != nullptr) facts_[i].rank = ranks_.Of(node(i)->name);
   }
-  if (same_names) return changed;
-  // A new name moves the ranks of others, so scores that were kept cannot be compared with new
-  // ones.
-  RankNames();
   changed.clear();
-  for (uint32_t chunk = 0; chunk * FreeTable::kChunk < size; ++chunk) changed.push_back(chunk);
+  for (uint32_t chunk = 0; chunk < nodes.chunks(); ++chunk) changed.push_back(chunk);
   return changed;
+}
+
+// A node that only changed keeps its rank; one that moved to another slot may.
+void Eligibility::RankNames(const NodeTable& before, const std::vector<uint32_t>& others) {
+  const auto name = [](const NodeTable& nodes, uint32_t i) {
+    return i < nodes.size() && nodes[i] != nullptr ? &nodes[i]->name : nullptr;
+  };
+  std::vector<uint32_t> renamed;
+  for (const uint32_t i : others) {
+    const std::string* was = name(before, i);
+    const std::string* is = name(nodes_, i);
+    if (was != nullptr && is != nullptr && *was == *is) continue;
+    renamed.push_back(i);
+    if (was != nullptr) ranks_.Drop(*was);
+  }
+  for (const uint32_t i : renamed) {
+    if (const std::string* is = name(nodes_, i)) ranks_.Add(*is);
+  }
 }
 
 const std::vector<uint8_t>& Eligibility::BarsFor(const NodeConstraints& constraints) {
   const auto [at, added] = bars_.try_emplace(constraints);
   if (added) {
-    at->second.reserve(nodes_->size());
-    for (const auto& record : *nodes_) at->second.push_back(BarsOf(constraints, record.get()));
+    at->second.reserve(nodes_.size());
+    for (uint32_t i = 0; i < nodes_.size(); ++i) at->second.push_back(BarsOf(constraints, node(i)));
   }
   return at->second;
 }
@@ -120,8 +125,8 @@ const std::vector<uint8_t>& Eligibility::BarsFor(const NodeConstraints& constrai
 const std::vector<int16_t>& Eligibility::SharesFor(const GpuRequest& request) {
   const auto [at, added] = shares_.try_emplace(request);
   if (added) {
-    at->second.reserve(nodes_->size());
-    for (const auto& record : *nodes_) at->second.push_back(ShareOf(request, record.get()));
+    at->second.reserve(nodes_.size());
+    for (uint32_t i = 0; i < nodes_.size(); ++i) at->second.push_back(ShareOf(request, node(i)));
   }
   return at->second;
 }

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
+#include "policy/name_ranks.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::policy {
@@ -33,7 +33,7 @@ struct Bar {
 // What scoring wants to know of a node beside its free numbers.
 struct NodeFacts {
   int64_t cpu = 0;    // allocatable, in milli-CPU
-  uint32_t rank = 0;  // position of its name among all names
+  uint64_t rank = 0;  // of its name among all names: see NameRanks
   bool has_gpus = false;
   bool operator==(const NodeFacts&) const = default;
 };
@@ -46,7 +46,7 @@ class Eligibility {
   // Takes over a new table of nodes. Returns the chunks (of FreeTable::kChunk nodes) in which
   // anything said below changed. The vectors handed out stay where they are and are up to date
   // again.
-  std::vector<uint32_t> Follow(const std::shared_ptr<const cluster::NodeTable>& nodes);
+  std::vector<uint32_t> Follow(const cluster::NodeTable& nodes);
 
   // By node index: bits of Bar.
   const std::vector<uint8_t>& BarsFor(const cluster::NodeConstraints& constraints);
@@ -59,12 +59,12 @@ class Eligibility {
   void Forget();
 
  private:
-  const cluster::Node* node(size_t i) const { return (*nodes_)[i].get(); }
-  bool SameNames(const cluster::NodeTable& nodes) const;
-  void RankNames();
+  const cluster::Node* node(size_t i) const { return nodes_[i].get(); }
+  void RankNames(const cluster::NodeTable& before, const std::vector<uint32_t>& others);
   void Learn(size_t i);
 
-  std::shared_ptr<const cluster::NodeTable> nodes_;  // what everything below is about
+  cluster::NodeTable nodes_;  // what everything below is about
+  NameRanks ranks_;
   std::vector<NodeFacts> facts_;
   std::map<cluster::NodeConstraints, std::vector<uint8_t>> bars_;
   std::map<cluster::GpuRequest, std::vector<int16_t>> shares_;

@@ -33,7 +33,7 @@ struct Score {
   int32_t whole_left = 0;  // fully free devices afterwards
   int32_t milli_left = 0;  // GPU-milli free on the node afterwards
   int32_t cpu_left = 0;    // thousandths of the node's CPU free afterwards
-  uint32_t rank = 0;       // of the node's name, under either strategy
+  uint64_t rank = 0;       // of the node's name, under either strategy
   auto operator<=>(const Score&) const = default;
 };
 

@@ -23,7 +23,7 @@ void Improve(Candidate& best, const Candidate& other) {
 
 }  // namespace
 
-void ShapeMemory::Follow(const std::shared_ptr<const cluster::NodeTable>& nodes) {
+void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
   if (shapes_.size() > kMostShapes) {
     shapes_.clear();
     eligibility_.Forget();

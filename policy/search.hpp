@@ -49,7 +49,7 @@ class ShapeMemory {
  public:
   // At the start of a call: drops what is about other node records, and everything when too many
   // shapes have been seen.
-  void Follow(const std::shared_ptr<const cluster::NodeTable>& nodes);
+  void Follow(const cluster::NodeTable& nodes);
   // Stays where it is until the next Follow.
   Shape& ShapeOf(const std::shared_ptr<const cluster::PodSpec>& spec);
   const Eligibility& eligibility() const { return eligibility_; }
