@@ -208,10 +208,11 @@ void GangStatusWriter::SettleLocked(const PodGroupUid& uid, Entry& entry, const 
 
 // Times of writes matter for a minute.
 void GangStatusWriter::ForgetOldLocked(Time now) {
-  if (entries_.size() <= 2 * due_.size() + 1024) return;
+  if (entries_.size() <= forget_above_) return;
   std::erase_if(entries_, [&](const auto& item) {
     return !item.second.waiting && item.second.written + kBetweenMessages <= now;
   });
+  forget_above_ = std::max<size_t>(1024, 2 * entries_.size());
 }
 
 }  // namespace muster::kube

@@ -99,6 +99,7 @@ class GangStatusWriter {
   cluster::Time begun_ MUSTER_GUARDED_BY(mu_);
   std::map<cluster::PodGroupUid, Entry> entries_ MUSTER_GUARDED_BY(mu_);
   std::set<std::pair<cluster::Time, cluster::PodGroupUid>> due_ MUSTER_GUARDED_BY(mu_);
+  size_t forget_above_ MUSTER_GUARDED_BY(mu_) = 1024;  // entries, for the next look at all of them
   Counts counts_ MUSTER_GUARDED_BY(mu_);
 };
 

@@ -45,6 +45,17 @@ void PodVersions::Note(const cluster::PodUid& uid, int64_t version) {
   known = std::max(known, version);
 }
 
+void PodVersions::Renew(const cluster::PodUid& uid, int64_t version) {
+  const MutexLock lock(mu_);
+  const auto known = versions_.find(uid);
+  if (known != versions_.end()) known->second = std::max(known->second, version);
+}
+
+size_t PodVersions::size() const {
+  const MutexLock lock(mu_);
+  return versions_.size();
+}
+
 void PodVersions::Forget(const cluster::PodUid& uid) {
   const MutexLock lock(mu_);
   versions_.erase(uid);
@@ -195,7 +206,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
     // What a patch answers is the pod's metadata as it is now; a Binding and an eviction answer a
     // Status.
     if (const Result<ObjectMeta> meta = DecodeObjectMeta(answer->body); meta.ok()) {
-      ports_.versions.Note(cluster::PodUid(meta->uid), meta->resource_version);
+      ports_.versions.Renew(cluster::PodUid(meta->uid), meta->resource_version);
     }
     return Outcome{id, OutcomeKind::kDone, {}};
   }
@@ -223,7 +234,7 @@ Verdict PodWriter::LookAndJudge(const PodWrite& write, const Verdict& answer) {
   }
   const std::optional<cluster::Pod> pod = ReadPodFrom(reply->body);
   if (!pod) return {Standing::kLater, OutcomeKind::kRetry, "the pod cannot be read"};
-  ports_.versions.Note(pod->uid, pod->resource_version);
+  ports_.versions.Renew(pod->uid, pod->resource_version);
   return JudgePod(write, pod, answer);
 }
 

@@ -31,13 +31,17 @@
 
 namespace muster::kube {
 
-// The newest resourceVersion of every pod that was seen. Shared by reader and writer.
+// The newest resourceVersion of every pod that there is. Shared by reader and writer.
 class PodVersions {
  public:
-  // An older one than the known changes nothing.
+  // For the reader, which also hears of the pod's end. An older one than the known changes nothing.
   void Note(const cluster::PodUid& uid, int64_t version);
+  // The same for whoever writes: an answer may come after the pod's end, and is remembered only
+  // while the pod is known.
+  void Renew(const cluster::PodUid& uid, int64_t version);
   void Forget(const cluster::PodUid& uid);
   int64_t Find(const cluster::PodUid& uid) const;  // 0: not known
+  size_t size() const;
 
  private:
   mutable cluster::Mutex mu_;

@@ -99,6 +99,15 @@ TEST_CASE("a pod's writes are made in order, and what they answer is remembered"
   CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"11")"));
 }
 
+TEST_CASE("what a write answers after its pod's end is not remembered", "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPatch, kStatus, Reply(200, PodText(10)));
+  desk.versions.Note(Ref().uid, 3);
+  desk.versions.Forget(Ref().uid);
+  CHECK(desk.DoOne(engine::Nominate{{1}, Ref(), "node-7"}) == OutcomeKind::kDone);
+  CHECK(desk.versions.Find(Ref().uid) == 0);
+}
+
 TEST_CASE("a binding without an answer is looked up before anything else is done",
           "[kube][writer]") {
   Desk desk;
