@@ -97,8 +97,7 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
   if (overdue && !gang.repairing && options_.partial_gang == PartialGang::kEvict) {
     broken.push_back(who + " is partially bound for too long and nothing is done about it");
   }
-  if (gang.pending && pending_.find(*gang.pending) == pending_.end())
-    broken.push_back(who + " is lost for planning");
+  if (gang.pending && !queue_.Contains(gang)) broken.push_back(who + " is lost for planning");
 }
 
 // Victims are of lower priority than every member, and make way for one gang that waits for them.

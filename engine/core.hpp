@@ -17,10 +17,13 @@
 #include "engine/ever_fits.hpp"
 #include "engine/gang.hpp"
 #include "engine/job_table.hpp"
+#include "engine/known_shapes.hpp"
 #include "engine/node_health.hpp"
+#include "engine/pending_queue.hpp"
 #include "engine/planner.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
+#include "engine/sweep.hpp"
 #include "engine/unfenced.hpp"
 
 namespace muster::engine {
@@ -31,14 +34,14 @@ class Scheduler::Core {
 
   // facts.cpp
   void Apply(const Fact& fact, cluster::Time now);
-  void SetOptions(Options options);
+  // The pods that may be Muster's now, or another scheduler's: to be joined, then abandoned.
+  std::vector<cluster::PodUid> SetOptions(Options options);
+  void Rehome(const cluster::PodUid& uid, bool joins);
 
-  void Settle(cluster::Time now);  // judge.cpp: deadlines that passed, gangs that were touched
-
-  // cycle.cpp
-  void BeginPass() { pass_cursor_.reset(); }
-  // The next pending gang that a plan may help; nothing at the end of the pass.
-  std::optional<PlanJob> NextJob(cluster::Time now);
+  // Both do a bounded part of their work, so that the lock can be given away in between.
+  bool Settle(cluster::Time now);   // settle.cpp: true when nothing is left to judge
+  Turn NextJob(cluster::Time now);  // cycle.cpp: whom a plan may help
+  void BeginPass() { in_pass_ = false; }
   void Commit(const PlanJob& job, PlanResult result, cluster::Time now);
   bool PassNeeded() const;
   bool HasWork() const;
@@ -53,20 +56,19 @@ class Scheduler::Core {
   PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
   BindReceipt Bind(const BindCall& call, uint64_t ticket, cluster::Time now);
 
-  // view.cpp
-  std::vector<GangView> Gangs() const;
+  // view.cpp, audit.cpp: some gangs more, after `last`; true when these were the last
+  bool Gangs(std::optional<GangId>& last, std::vector<GangView>& views) const;
+  bool Count(std::optional<GangId>& last, Counts& counts) const;
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
-  std::vector<NodeView> Nodes();
-  Counts Count();
+  std::shared_ptr<const cluster::Snapshot> TakeSnapshot() { return state_.TakeSnapshot(); }
+  void ShowHolders(cluster::NodeIndex index, NodeView& view) const;
   const Options& options() const { return options_; }
-
-  // audit.cpp
   std::vector<std::string> Audit(cluster::Time now) const;
   std::string Dump() const;
 
  private:
-  static constexpr int kRounds = 4;  // of judging gangs that touched each other
-  // A pod that only a Filter call has shown is forgotten when no watch shows it in time.
+  static constexpr int64_t kSlice = 256;  // CostOf what is looked at under one lock
+  // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
   static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
   struct PlacedMember {
@@ -108,8 +110,9 @@ class Scheduler::Core {
   void NoteStart(const cluster::Pod& pod);     // left_out.cpp
   void SettleLeftOut(cluster::Time now);       // left_out.cpp
 
-  // judge.cpp
-  void SettleGang(const GangId& id, cluster::Time now);
+  // settle.cpp, judge.cpp
+  int64_t SettleGang(const GangId& id, cluster::Time now);
+  int64_t SweepOn();
   void Judge(Gang& gang, cluster::Time now);
   void Recount(Gang& gang);
   void Remember(Gang& gang, const cluster::PodGroup* group);
@@ -162,12 +165,15 @@ class Scheduler::Core {
   void SpareVictims(Gang& gang);
   void RefuseEviction(Member& victim, const Outcome& outcome, cluster::Time now);
   void NoteHolding(Gang& gang);
-  void WakeMightier();
+  std::optional<int64_t> WakeMightier();
   void LoseVictim(Member& victim);
   void NoteEvicted(const GangId& preemptor);
   void TouchPreemptor(const Member& victim);
 
   // cycle.cpp
+  void StartPass();
+  std::optional<KindKey> KindOf(const Gang& gang, const PlanJob& job) const;
+  void Wait(Gang& gang, const std::optional<KindKey>& kind, GangState state, Reason reason);
   std::optional<PlanJob> MakeJob(Gang& gang, cluster::Time now);
   void ChooseDemands(const Gang& gang, cluster::Time now, PlanJob& job) const;
   policy::Demand DemandOf(const Member& member, cluster::Time now) const;
@@ -225,24 +231,21 @@ class Scheduler::Core {
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;  // no members, by PodGroup
   std::set<cluster::PodUid> rootless_;           // being bound to nodes that are gone
   std::set<GangId> dirty_;                       // to be judged
+  std::set<GangId> settling_;                    // of these, in this round
+  int rounds_ = 0;                               // of gangs that touched each other
+  std::map<std::string, Sweep> sweeps_;          // by namespace; "": all
   std::set<GangId> tried_in_vain_;               // their reason may have changed
-  std::map<OrderKey, Gang*> pending_;            // to be planned, in order
-  std::set<OrderKey> untried_;                   // of these, not tried since `tried_growth_`
+  PendingQueue queue_;                           // to be planned
   std::map<int32_t, std::set<GangId>> holding_;  // gangs with bound members, by Gang::held_priority
   bool any_staying_ = false;                     // a member may have stays_until
   std::optional<int64_t> mightier_than_;         // gangs of higher priority are to be tried again
   KnownCandidates candidates_;                   // what CandidatesFor gave last
-  bool retry_all_ = false;                       // the next pass goes through all of pending_
-  uint64_t tried_growth_ = 0;  // ClusterState::growth() that the last full pass saw
-  bool full_pass_ = false;     // this pass goes through all of pending_
-  std::optional<OrderKey> pass_cursor_;
+  bool retry_all_ = false;                       // the next pass goes through all of queue_
+  bool in_pass_ = false;
   std::set<std::pair<cluster::Time, GangId>> timers_;
-
-  // What did not fit while growth() is `failed_growth_`, by shape and PlanJob::preempts_below.
-  std::map<std::pair<Shape, int64_t>, Reason> failed_shapes_;
-  uint64_t failed_growth_ = 0;
   NodeHealth health_;
   EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
+  KnownShapes shapes_;
 
   std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id
   uint64_t next_action_ = 1;

@@ -11,48 +11,63 @@ using cluster::PodUid;
 using cluster::Time;
 
 // A full pass goes through all pending gangs, because something may fit now that did not before;
-// otherwise only those that were not tried yet have a turn.
-std::optional<PlanJob> Scheduler::Core::NextJob(Time now) {
-  if (!silent_.empty()) return std::nullopt;
-  if (!pass_cursor_) {
-    candidates_ = {};
-    if (mightier_than_) WakeMightier();
-    full_pass_ = retry_all_ || tried_growth_ != state_.growth();
-    tried_growth_ = state_.growth();
-    if (retry_all_ || failed_growth_ != state_.growth()) {
-      failed_shapes_.clear();
-      failed_growth_ = state_.growth();
-    }
-    retry_all_ = false;
+// otherwise those that were not tried yet have a turn, and those that may preempt more than before.
+void Scheduler::Core::StartPass() {
+  candidates_ = {};
+  PendingQueue::Scope scope;
+  scope.above = WakeMightier();
+  scope.all = shapes_.Begin(state_.growth(), std::exchange(retry_all_, false));
+  queue_.Begin(scope);
+}
+
+Turn Scheduler::Core::NextJob(Time now) {
+  const auto spread = [&] {
+    return queue_.Spread(kSlice, [&](Gang& gang, const Kind& kind) {
+      SetState(gang, kind.state, kind.reason);
+      tried_in_vain_.insert(gang.id);
+    });
+  };
+  if (!spread()) return {};
+  if (!silent_.empty()) return {true, std::nullopt};
+  if (!std::exchange(in_pass_, true)) StartPass();
+  for (int64_t looked = 0; looked < kSlice;) {
+    Gang* gang = queue_.Next();
+    if (gang == nullptr) return {true, std::nullopt};
+    looked += CostOf(*gang);
+    if (std::optional<PlanJob> job = MakeJob(*gang, now)) return {false, std::move(job)};
+    if (!spread()) break;
   }
-  while (true) {
-    Gang* gang = nullptr;
-    if (full_pass_) {
-      const auto next = pass_cursor_ ? pending_.upper_bound(*pass_cursor_) : pending_.begin();
-      if (next == pending_.end()) return std::nullopt;
-      gang = next->second;
-    } else {
-      const auto next = pass_cursor_ ? untried_.upper_bound(*pass_cursor_) : untried_.begin();
-      if (next == untried_.end()) return std::nullopt;
-      gang = pending_.at(*next);
-    }
-    pass_cursor_ = *gang->pending;
-    untried_.erase(*gang->pending);
-    if (std::optional<PlanJob> job = MakeJob(*gang, now)) return job;
-  }
+  return {};
+}
+
+// Who shares its fate; nothing: nobody. Under strict order the first one's is its own.
+std::optional<KindKey> Scheduler::Core::KindOf(const Gang& gang, const PlanJob& job) const {
+  const bool whole = gang.tally.ours == 0 && gang.state != GangState::kRunning;
+  const bool first = options_.strict_order && &queue_.first() == &gang;
+  const bool turned_down =
+      std::any_of(gang.members.begin(), gang.members.end(),
+                  [](const auto& entry) { return !entry.second.excluded.empty(); });
+  if (!whole || first || turned_down || gang.may_preempt_from) return std::nullopt;
+  return KindKey{false, job.shape, gang.pending->negated_priority, Preempts(gang)};
+}
+
+void Scheduler::Core::Wait(Gang& gang, const std::optional<KindKey>& kind, GangState state,
+                           Reason reason) {
+  gang.tried = true;
+  tried_in_vain_.insert(gang.id);
+  if (kind) queue_.Judge(gang, *kind, state, reason);
+  SetState(gang, state, std::move(reason));
 }
 
 std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   const bool whole = gang.tally.ours == 0 && gang.state != GangState::kRunning;
-  if (options_.strict_order && whole && pending_.begin()->second != &gang) {
-    const Gang& first = *pending_.begin()->second;
+  if (options_.strict_order && whole && &queue_.first() != &gang) {
+    const Gang& first = queue_.first();
     if (first.tried && (first.state == GangState::kQueued)) {
-      Reason reason;
-      reason.code = ReasonCode::kBlockedByOrder;
-      reason.detail = first.id.key.ToString();
-      gang.tried = true;
-      SetState(gang, GangState::kQueued, std::move(reason));
-      tried_in_vain_.insert(gang.id);
+      KindKey behind;
+      behind.blocked = true;
+      Wait(gang, behind, GangState::kQueued,
+           Because(ReasonCode::kBlockedByOrder, 0, 0, first.id.key.ToString()));
       return std::nullopt;
     }
   }
@@ -64,18 +79,15 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   const bool preempts = whole && ever_fits_.Never(job.shape) == nullptr && MayPreempt(gang);
   if (preempts) job.preempts_below = -gang.pending->negated_priority;
   job.plain = job.plain && !(preempts && gang.may_preempt_from);
-  if (whole && job.plain && failed_growth_ == state_.growth()) {
-    const auto failed = failed_shapes_.find({job.shape, job.preempts_below});
-    if (failed != failed_shapes_.end()) {
-      gang.tried = true;
-      const bool never = failed->second.code == ReasonCode::kNeverFits;
-      SetState(gang, never ? GangState::kUnsatisfiable : GangState::kQueued, failed->second);
-      tried_in_vain_.insert(gang.id);
+  if (whole && job.plain) {
+    if (const Reason* failed = shapes_.Failed(job.shape, job.preempts_below)) {
+      const bool never = failed->code == ReasonCode::kNeverFits;
+      Wait(gang, KindOf(gang, job), never ? GangState::kUnsatisfiable : GangState::kQueued,
+           *failed);
       return std::nullopt;
     }
   }
   job.snapshot = state_.TakeSnapshot();
-  job.growth = state_.growth();
   if (whole && ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
   if (whole && !ever_fits_.Asked(job.shape)) job.empty = ever_fits_.Room(*job.snapshot);
   job.ground = ever_fits_.ground();
@@ -160,14 +172,14 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
   if (!gang.pending) return;
   ++progress_.gangs_tried;
   if (gang.version != job.version) {  // it changed meanwhile: it has another turn
-    untried_.insert(*gang.pending);
+    queue_.Retry(gang);
     return;
   }
   if (!result.placed) return Refuse(gang, job, result);
   if (!result.victims.empty()) {
     const Earmarked earmarked = Earmark(gang, job, result, now);
     if (earmarked == Earmarked::kRefused) return Refuse(gang, job, result);
-    if (earmarked == Earmarked::kStale) untried_.insert(*gang.pending);
+    if (earmarked == Earmarked::kStale) queue_.Retry(gang);
     return;
   }
   std::vector<cluster::Placement> all = result.required;
@@ -175,7 +187,7 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
   const bool same_layout = state_.TakeSnapshot()->layout() == job.snapshot->layout();
   if (!same_layout ||
       !state_.Reserve(all).ok()) {  // somebody was faster: plan on what is there now
-    untried_.insert(*gang.pending);
+    queue_.Retry(gang);
     return;
   }
   ++progress_.gangs_planned;
@@ -183,9 +195,11 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
 }
 
 void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& result) {
-  gang.tried = true;
-  tried_in_vain_.insert(gang.id);
-  if (job.required.empty()) return;  // only elastic members: the gang runs
+  if (job.required.empty()) {  // only elastic members: the gang runs
+    gang.tried = true;
+    tried_in_vain_.insert(gang.id);
+    return;
+  }
   Reason reason = FromShortage(result.shortage);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.required.size());
@@ -199,13 +213,12 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   const Reason* impossible = whole ? ever_fits_.Never(job.shape) : nullptr;
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
-  if (whole && job.plain && job.growth == state_.growth())
-    failed_shapes_[{job.shape, job.preempts_below}] = reason;
-  SetState(gang,
-           !whole  ? GangState::kDegraded
-           : never ? GangState::kUnsatisfiable
-                   : GangState::kQueued,
-           std::move(reason));
+  // Where something became free since, this holds until the pass is over: there will be another.
+  if (whole && job.plain) shapes_.Fail(job.shape, job.preempts_below, reason);
+  const GangState state = !whole  ? GangState::kDegraded
+                          : never ? GangState::kUnsatisfiable
+                                  : GangState::kQueued;
+  Wait(gang, whole ? KindOf(gang, job) : std::nullopt, state, std::move(reason));
 }
 
 void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
@@ -216,6 +229,7 @@ void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
     SetPlan(gang.members.at(placement.pod), placement, false);
   }
   ++gang.plans;
+  queue_.Leave(gang);
   gang.planned_at = now;
   gang.deadline = now + ReservationTimeout(gang);
   gang.all_nominated = false;
@@ -247,20 +261,20 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
 }
 
 bool Scheduler::Core::PassNeeded() const {
-  return silent_.empty() && !pending_.empty() &&
-         (retry_all_ || mightier_than_ || tried_growth_ != state_.growth() || !untried_.empty());
+  return silent_.empty() && !queue_.empty() &&
+         (retry_all_ || mightier_than_ || shapes_.Grown(state_.growth()) || queue_.Wanted());
 }
 
 bool Scheduler::Core::HasWork() const {
-  return !dirty_.empty() || PassNeeded() || !progress_.actions.empty() || ever_fits_.Behind() ||
-         health_.pending();
+  return !dirty_.empty() || !sweeps_.empty() || PassNeeded() || !progress_.actions.empty() ||
+         ever_fits_.Behind() || health_.pending();
 }
 
 Time Scheduler::Core::NextWake() const {
   if (HasWork()) return Time(0);
   const Time gangs = timers_.empty() ? Time::Never() : timers_.begin()->first;
   const Time timer = std::min(gangs, health_.due());
-  return pending_.empty() ? timer : std::min(timer, ever_fits_.due());
+  return queue_.empty() ? timer : std::min(timer, ever_fits_.due());
 }
 
 }  // namespace muster::engine

@@ -122,7 +122,9 @@ const Reason* EverFits::Never(const Shape& shape) const {
 bool EverFits::Asked(const Shape& shape) const { return verdicts_.contains(shape); }
 
 void EverFits::Learn(const Shape& shape, uint64_t ground, Reason why) {
-  if (ground == ground_) verdicts_[shape] = std::move(why);
+  if (ground != ground_) return;
+  if (verdicts_.size() >= kMostVerdicts) verdicts_.clear();
+  verdicts_[shape] = std::move(why);
 }
 
 void EverFits::Forget() {

@@ -36,6 +36,8 @@ class EverFits {
  public:
   static constexpr cluster::Duration kEvery = cluster::Seconds(10);
   static constexpr size_t kSlice = 512;
+  // Interned specs' numbers are never given twice, so shapes of jobs that ended never come again.
+  static constexpr size_t kMostVerdicts = 4096;
 
   // `scheduler_names`: Muster's own, as Options has them.
   static bool Stays(const cluster::Pod& pod, const std::vector<std::string>& scheduler_names);

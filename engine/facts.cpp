@@ -13,23 +13,30 @@ using cluster::PodUid;
 Scheduler::Core::Core(Options options)
     : options_(std::move(options)), replanner_(options_.placement) {}
 
-void Scheduler::Core::SetOptions(Options options) {
+std::vector<PodUid> Scheduler::Core::SetOptions(Options options) {
+  const bool others = options_.scheduler_names != options.scheduler_names;
   options_ = std::move(options);
   replanner_ = policy::Placer(options_.placement);
-  failed_shapes_.clear();
+  shapes_.ForgetFailures();
   ever_fits_.TouchAll(state_);
   health_.Reconsider();
   retry_all_ = true;
-  // Pods may have become Muster's, or another scheduler's.
-  for (const Pod* pod : state_.Pods()) {
-    const bool member = gang_of_.contains(pod->uid);
-    if (Managed(*pod) && !member) Join(*pod);
-  }
-  for (const Pod* pod : state_.Pods()) {
-    if (!gang_of_.contains(pod->uid) || pod->bound() || Managed(*pod)) continue;
+  sweeps_[""].Join({.all = true});
+  std::vector<PodUid> pods;
+  if (!others) return pods;
+  pods.reserve(state_.pod_count());
+  state_.EachPod([&](const Pod& pod) { pods.push_back(pod.uid); });
+  return pods;
+}
+
+void Scheduler::Core::Rehome(const PodUid& uid, bool joins) {
+  const Pod* pod = state_.FindPod(uid);
+  if (pod == nullptr || gang_of_.contains(uid) == joins || Managed(*pod) != joins) return;
+  if (joins) {
+    Join(*pod);
+  } else if (!pod->bound()) {
     Abandon(*pod);
   }
-  for (auto& [id, gang] : gangs_) Touch(gang);
 }
 
 void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
@@ -78,28 +85,21 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
 }
 
 void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
-  if (!state_.Upsert(ns).changed) return;
-  const GangId first{{ns.key.name, ""}, false};
-  for (auto at = gangs_.lower_bound(first); at != gangs_.end(); ++at) {
-    if (at->first.key.ns != ns.key.name) break;
-    Touch(at->second);
-  }
+  if (state_.Upsert(ns).changed) sweeps_[ns.key.name].Join({.all = true});
 }
 
 void Scheduler::Core::ApplySilence(const Silence& silence) {
   if (silent_ == silence.resources) return;
   silent_ = silence.resources;
   if (silent_.empty()) retry_all_ = true;  // a pass may have been broken off
-  for (auto& [id, gang] : gangs_) {
-    if (!gang.tried || gang.victims) Touch(gang);  // it says why it is not, or goes on
-  }
+  sweeps_[""].Join({.waiting = true});     // they say why they are not tried, or go on
 }
 
 void Scheduler::Core::ApplyUnfenced(const Unfenced& unfenced) {
   const Pod* pod = state_.FindPod(unfenced.pod);
   if (pod == nullptr || pod->bound() || pod->terminal()) return;
   unfenced_.Hold(unfenced.pod, unfenced.node, unfenced.why);
-  failed_shapes_.clear();
+  shapes_.ForgetFailures();
   retry_all_ = true;
   if (const PlacedMember at = Find(unfenced.pod); at.gang != nullptr) Touch(*at.gang);
 }
@@ -114,9 +114,7 @@ void Scheduler::Core::LetGo(const PodUid& uid) {
 void Scheduler::Core::BudgetsChanged() {
   if (!any_staying_) return;
   any_staying_ = false;
-  for (auto& [id, gang] : gangs_) {
-    for (auto& [uid, member] : gang.members) member.stays_until.reset();
-  }
+  sweeps_[""].Join({.asked_anew = true});
   candidates_ = {};
   retry_all_ = true;
 }
@@ -140,13 +138,12 @@ void Scheduler::Core::ApplyNode(const Node& given) {
 }
 
 void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
-  for (const Node* node : state_.Nodes()) {
-    if (node->uid != uid) continue;
-    TouchReservations(state_.IndexOf(node->name));
-    RememberBindings(state_.IndexOf(node->name));
-    ever_fits_.TouchRecord(state_.IndexOf(node->name));
-    health_.ForgetNode(node->name);
-    break;
+  const cluster::NodeIndex node = state_.IndexOf(uid);
+  TouchReservations(node);
+  RememberBindings(node);
+  if (node.valid()) {
+    ever_fits_.TouchRecord(node);
+    health_.ForgetNode(state_.node(node)->name);
   }
   // What waited for room may now be waiting for what this cluster will never have.
   if (state_.Remove(uid)) retry_all_ = true;

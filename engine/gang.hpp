@@ -118,6 +118,8 @@ struct Victims {
   std::string obstacle;  // why one of them may not be evicted
 };
 
+struct Kind;  // of gangs that fit or fail together: see PendingQueue
+
 struct Gang {
   GangId id;
   std::map<cluster::PodUid, Member> members;
@@ -155,7 +157,8 @@ struct Gang {
   int64_t held_by = 0;  // members that do
   Reason setback;       // why the last start failed; shown in Backoff
 
-  std::optional<OrderKey> pending;             // its key in Core::pending_, when it is there
+  std::optional<OrderKey> pending;             // its place in Core::queue_, when it is there
+  Kind* kind = nullptr;                        // whose fate it shares there
   std::optional<cluster::Time> timer;          // its entry in Core::timers_
   GangState seen_state = GangState::kForming;  // as of changed_at
   ReasonCode seen_reason = ReasonCode::kNone;
@@ -167,5 +170,8 @@ struct Gang {
   cluster::GangRecord published_record;
   cluster::Time changed_at;  // when state or reason changed last
 };
+
+// What it costs to look at a gang, in members.
+inline int64_t CostOf(const Gang& gang) { return 4 + static_cast<int64_t>(gang.members.size()); }
 
 }  // namespace muster::engine

@@ -12,43 +12,6 @@ using cluster::Pod;
 using cluster::PodGroup;
 using cluster::Time;
 
-void Scheduler::Core::Settle(Time now) {
-  SettleLeftOut(now);
-  if (ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    const GangId id = timers_.begin()->second;
-    timers_.erase(timers_.begin());
-    Gang& gang = gangs_.at(id);
-    gang.timer.reset();
-    dirty_.insert(id);
-  }
-  // A gang that is judged may touch those that make way for it, and they it.
-  for (int round = 0; round < kRounds && !dirty_.empty(); ++round) {
-    std::set<GangId> touched;
-    touched.swap(dirty_);
-    for (const GangId& id : touched) SettleGang(id, now);
-  }
-  std::set<GangId> vain;
-  vain.swap(tried_in_vain_);
-  for (const GangId& id : vain) {
-    const auto found = gangs_.find(id);
-    if (found != gangs_.end()) FollowUp(found->second, now);
-  }
-}
-
-void Scheduler::Core::SettleGang(const GangId& id, Time now) {
-  const auto found = gangs_.find(id);
-  if (found == gangs_.end()) return;
-  Gang& gang = found->second;
-  gang.judged = true;
-  Judge(gang, now);
-  NoteHolding(gang);
-  if (!Gone(gang)) return FollowUp(gang, now);
-  SetPending(gang, false);
-  if (gang.timer) timers_.erase({*gang.timer, id});
-  gangs_.erase(found);
-}
-
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
   if (gang.state != gang.seen_state || gang.reason.code != gang.seen_reason) {
     gang.seen_state = gang.state;

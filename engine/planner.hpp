@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cluster/snapshot.hpp"
@@ -31,7 +32,6 @@ struct PlanJob {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   std::vector<policy::Demand> required;  // all of them or none
   std::vector<policy::Demand> elastic;   // each for itself, after the required ones
-  uint64_t growth = 0;                   // ClusterState::growth() at the snapshot
   Shape shape;                           // of `required`
   bool plain = false;  // no exclusions: a failure holds for every gang of this shape
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
@@ -49,6 +49,11 @@ struct PlanResult {
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
   std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
+};
+
+struct Turn {
+  bool over = false;           // of the pass: nobody is left
+  std::optional<PlanJob> job;  // of a pending gang; nothing: none was found yet
 };
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job);

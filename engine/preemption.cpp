@@ -417,12 +417,12 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
   if (priority) holding_[*priority].insert(gang.id);
 }
 
-void Scheduler::Core::WakeMightier() {
-  const auto end = pending_.lower_bound(OrderKey{-*mightier_than_, false, false, INT64_MIN, {}});
-  mightier_than_.reset();
-  if (end == pending_.begin()) return;
-  failed_shapes_.clear();
-  for (auto next = pending_.begin(); next != end; ++next) untried_.insert(next->first);
+std::optional<int64_t> Scheduler::Core::WakeMightier() {
+  const std::optional<int64_t> above = std::exchange(mightier_than_, std::nullopt);
+  if (!above || queue_.empty()) return std::nullopt;
+  if (queue_.first().pending->negated_priority >= -*above) return std::nullopt;
+  shapes_.ForgetFailures();
+  return above;
 }
 
 }  // namespace muster::engine

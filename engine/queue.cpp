@@ -11,11 +11,9 @@ using cluster::Time;
 void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   if (gang.pending) {
     // With strict order the others wait for the first one: when it goes, they have a turn.
-    if (options_.strict_order && pending_.begin()->second == &gang) {
-      for (const auto& [key, waiting] : pending_) untried_.insert(key);
-    }
-    pending_.erase(*gang.pending);
-    untried_.erase(*gang.pending);
+    if (options_.strict_order && &queue_.first() == &gang) queue_.RetryAll();
+    gang.reason = Reason(PendingQueue::ReasonOf(gang));
+    queue_.Remove(gang);
     gang.pending.reset();
   }
   if (!pending || HeldBack(gang).code != ReasonCode::kNone) return;
@@ -32,8 +30,7 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   }
   if (!gang.id.solo) created = state_.FindPodGroup(gang.id.key)->created.milliseconds();
   gang.pending = OrderKey{-int64_t{priority}, gang.expired, fresh, created, gang.id};
-  pending_.emplace(*gang.pending, &gang);
-  untried_.insert(*gang.pending);
+  queue_.Add(gang);
 }
 
 void Scheduler::Core::SetTimer(Gang& gang, Time now) {

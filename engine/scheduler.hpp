@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/mutex.hpp"
+#include "cluster/fair_mutex.hpp"
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/extender_api.hpp"
@@ -27,6 +27,8 @@
 #include "engine/options.hpp"
 
 namespace muster::engine {
+
+struct PlanJob;
 
 // A gang whose minMember became bound.
 struct GangStarted {
@@ -98,6 +100,8 @@ class Scheduler {
   };
   BindReceipt Bind(const BindCall& call, uint64_t ticket, cluster::Time now);
 
+  // Each gang, node or count as it was at some moment of the call, not all at the same one: the
+  // lock is given away in between.
   std::vector<GangView> Gangs() const;  // ordered by id
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   std::vector<NodeView> Nodes() const;  // ordered by name
@@ -110,7 +114,11 @@ class Scheduler {
 
  private:
   class Core;
-  mutable cluster::Mutex mu_;
+  // Both give the lock away every now and then, so that no call waits for all of their work.
+  void Settle(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  std::optional<PlanJob> NextJob(cluster::Time now) MUSTER_EXCLUDES(mu_);
+
+  mutable cluster::FairMutex mu_;
   std::unique_ptr<Core> core_ MUSTER_GUARDED_BY(mu_);
   // Used by Advance only, outside the lock: planning may take long.
   std::unique_ptr<policy::Placer> placer_;

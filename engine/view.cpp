@@ -12,7 +12,7 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   GangView view;
   view.id = gang.id;
   view.state = gang.state;
-  view.reason = gang.reason;
+  view.reason = PendingQueue::ReasonOf(gang);
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;
   view.succeeded = gang.tally.succeeded;
@@ -49,11 +49,14 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   return view;
 }
 
-std::vector<GangView> Scheduler::Core::Gangs() const {
-  std::vector<GangView> views;
-  views.reserve(gangs_.size());
-  for (const auto& [id, gang] : gangs_) views.push_back(View(gang));
-  return views;
+bool Scheduler::Core::Gangs(std::optional<GangId>& last, std::vector<GangView>& views) const {
+  auto next = last ? gangs_.upper_bound(*last) : gangs_.begin();
+  for (int64_t left = kSlice; next != gangs_.end() && left > 0; ++next) {
+    views.push_back(View(next->second));
+    left -= CostOf(next->second);
+    last = next->first;
+  }
+  return next == gangs_.end();
 }
 
 std::optional<GangView> Scheduler::Core::FindGang(const cluster::ObjectKey& key) const {
@@ -64,51 +67,34 @@ std::optional<GangView> Scheduler::Core::FindGang(const cluster::ObjectKey& key)
   return std::nullopt;
 }
 
-std::vector<NodeView> Scheduler::Core::Nodes() {
-  std::vector<NodeView> views;
-  const std::shared_ptr<const cluster::Snapshot> snapshot = state_.TakeSnapshot();
-  for (const cluster::Node* node : state_.Nodes()) {
-    const cluster::NodeIndex index = state_.IndexOf(node->name);
-    NodeView view;
-    view.node = *node;
-    view.free = snapshot->free().at(index).resources;
-    const auto gpus = snapshot->free().gpus(index);
-    view.gpu_free.assign(gpus.begin(), gpus.end());
-    const std::set<cluster::PodUid>& holders = state_.HoldersOn(index);
-    view.holders.assign(holders.begin(), holders.end());
-    view.overcommitted = state_.Overcommitted(index);
-    view.left_out = health_.View(node->name);
-    views.push_back(std::move(view));
-  }
-  return views;
+void Scheduler::Core::ShowHolders(cluster::NodeIndex index, NodeView& view) const {
+  const std::set<cluster::PodUid>& holders = state_.HoldersOn(index);
+  view.holders.assign(holders.begin(), holders.end());
+  view.overcommitted = state_.Overcommitted(index);
+  if (const cluster::Node* node = state_.node(index)) view.left_out = health_.View(node->name);
 }
 
-Counts Scheduler::Core::Count() {
-  Counts counts;
+bool Scheduler::Core::Count(std::optional<GangId>& last, Counts& counts) const {
+  auto next = last ? gangs_.upper_bound(*last) : gangs_.begin();
+  std::map<ReasonCode, int64_t> waiting(counts.waiting.begin(), counts.waiting.end());
+  for (int64_t left = kSlice; next != gangs_.end() && left > 0; ++next, --left) {
+    const Gang& gang = next->second;
+    ++counts.gangs[static_cast<int>(gang.state)];
+    if (gang.reason.code != ReasonCode::kNone) ++waiting[gang.reason.code];
+    last = next->first;
+  }
+  counts.waiting.assign(waiting.begin(), waiting.end());
+  if (next != gangs_.end()) return false;
   counts.nodes = static_cast<int64_t>(state_.node_count());
   counts.pods = static_cast<int64_t>(state_.pod_count());
   counts.reservations = static_cast<int64_t>(state_.reservation_count());
   counts.held_binds = held_binds_;
-  std::map<ReasonCode, int64_t> waiting;
-  for (const auto& [id, gang] : gangs_) {
-    ++counts.gangs[static_cast<int>(gang.state)];
-    if (gang.reason.code != ReasonCode::kNone) ++waiting[gang.reason.code];
-  }
-  counts.waiting.assign(waiting.begin(), waiting.end());
   const NodeHealth::Totals left_out = health_.totals();
   counts.nodes_left_out = left_out.nodes;
   counts.gpus_left_out = left_out.gpus;
   counts.starts_refused = health_.refused_at_admission();
   counts.starts_failed = health_.failed_early();
-  const std::shared_ptr<const cluster::Snapshot> snapshot = state_.TakeSnapshot();
-  for (uint32_t i = 0; i < snapshot->size(); ++i) {
-    const cluster::Node* node = snapshot->node(cluster::NodeIndex{i});
-    if (node == nullptr) continue;
-    counts.gpu_capacity_milli +=
-        static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value();
-    counts.gpu_free_milli += snapshot->free().at(cluster::NodeIndex{i}).gpu_total;
-  }
-  return counts;
+  return true;
 }
 
 }  // namespace muster::engine

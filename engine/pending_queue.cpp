@@ -1,0 +1,126 @@
+#include "engine/pending_queue.hpp"
+
+#include <utility>
+
+#include "cluster/check.hpp"
+
+namespace muster::engine {
+
+void PendingQueue::Add(Gang& gang) {
+  MUSTER_CHECK(gang.pending.has_value() && gang.kind == nullptr);
+  all_.insert(&gang);
+  untried_.insert(&gang);
+}
+
+void PendingQueue::Remove(Gang& gang) {
+  Leave(gang);
+  heads_.erase(&gang);
+  untried_.erase(&gang);
+  next_.erase(&gang);
+  all_.erase(&gang);
+  if (last_ == &gang) last_ = nullptr;
+}
+
+void PendingQueue::Begin(Scope scope) {
+  scope_ = scope;
+  scope_.all = scope.all || std::exchange(retry_all_, false);
+  ++pass_;
+  last_ = nullptr;
+  next_.clear();
+}
+
+bool PendingQueue::InScope(const Gang& gang) const {
+  return scope_.all || (scope_.above && gang.pending->negated_priority < -*scope_.above);
+}
+
+Gang* PendingQueue::Next() {
+  const auto after = [&](const GangsInOrder& gangs) -> Gang* {
+    const auto at = last_ == nullptr ? gangs.begin() : gangs.upper_bound(last_);
+    return at == gangs.end() ? nullptr : *at;
+  };
+  while (true) {
+    Gang* best = after(untried_);
+    const auto consider = [&](Gang* other) {
+      if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
+    };
+    consider(after(next_));
+    // Those above a priority come first in order, so whoever is not in the scope ends it.
+    if (Gang* head = after(heads_); head != nullptr && InScope(*head)) consider(head);
+    if (best == nullptr) return nullptr;
+    last_ = best;
+    const bool untried = untried_.erase(best) > 0;
+    next_.erase(best);
+    Kind* kind = best->kind;
+    if (kind == nullptr) {
+      heads_.insert(best);
+      return best;
+    }
+    if (kind->judged_in != pass_) {
+      const auto other = kind->gangs.upper_bound(best);
+      if (other != kind->gangs.end() && InScope(**other)) next_.insert(*other);
+    }
+    if (untried || kind->judged_in != pass_) return best;
+  }
+}
+
+void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason) {
+  const auto at = kinds_.try_emplace(key).first;
+  Kind& kind = at->second;
+  const bool fresh = kind.gangs.empty();
+  if (fresh) at_.emplace(&kind, at);
+  if (gang.kind != &kind) {
+    Leave(gang);
+    heads_.erase(&gang);
+    if (fresh || GangOrder{}(&gang, *kind.gangs.begin())) {
+      if (!fresh) heads_.erase(*kind.gangs.begin());
+      heads_.insert(&gang);
+    }
+    kind.gangs.insert(&gang);
+    gang.kind = &kind;
+  }
+  const bool other = kind.state != state || kind.reason.code != reason.code;
+  kind.state = state;
+  kind.reason = reason;
+  kind.judged_in = pass_;
+  if (other && !fresh) spreading_.push_back({&kind, kind.gangs.begin()});
+}
+
+bool PendingQueue::Spread(int64_t most, const std::function<void(Gang&, const Kind&)>& changed) {
+  while (!spreading_.empty()) {
+    Spreading& now = spreading_.back();
+    for (; now.next != now.kind->gangs.end(); ++now.next) {
+      if (most-- <= 0) return false;
+      Gang& gang = **now.next;
+      const bool same = gang.state == now.kind->state && gang.reason.code == now.kind->reason.code;
+      if (!same) changed(gang, *now.kind);
+    }
+    spreading_.pop_back();
+  }
+  return true;
+}
+
+void PendingQueue::Leave(Gang& gang) {
+  Kind* kind = std::exchange(gang.kind, nullptr);
+  if (kind == nullptr) return;
+  const auto at = kind->gangs.find(&gang);
+  for (Spreading& one : spreading_) {
+    if (one.kind == kind && one.next == at) ++one.next;
+  }
+  const bool head = at == kind->gangs.begin();
+  kind->gangs.erase(at);
+  if (head && !kind->gangs.empty()) heads_.insert(*kind->gangs.begin());
+  heads_.insert(&gang);
+  if (!kind->gangs.empty()) return;
+  std::erase_if(spreading_, [&](const Spreading& one) { return one.kind == kind; });
+  const auto known = at_.find(kind);
+  kinds_.erase(known->second);
+  at_.erase(known);
+}
+
+const Reason& PendingQueue::ReasonOf(const Gang& gang) {
+  const bool shared = gang.kind != nullptr && gang.kind->state == gang.state &&
+                      gang.kind->reason.code == gang.reason.code;
+  return shared ? gang.kind->reason : gang.reason;
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,112 @@
+// PendingQueue: the gangs that wait for a plan, whose turn it is, and who fails together (internal
+// to engine/). Owned and guarded by Scheduler.
+//
+// Gangs that ask for the same under the same priority are of one Kind: where one of them does not
+// fit, none does. So one verdict is kept for all of them, and a pass looks at one of them until
+// something has become free. A gang that was not tried since it was added, or whose fate is its
+// own, is of no kind.
+//
+//   Begin(scope)   a pass; what it goes through does not change until it is over, but for Judge
+//   Next()         whose turn it is, in order: whoever was not tried yet, and within the scope
+//                  the gangs of no kind and one of each kind after the other
+//   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
+//   Spread(most)   brings the verdict to those of the kind who had another one, some at a time
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+// What its gangs have in common: all that decides whether they fit.
+struct KindKey {
+  // Behind the first one under strict order, where it does not matter what is asked for.
+  bool blocked = false;
+  Shape shape;
+  int64_t negated_priority = 0;
+  bool preempts = false;
+  auto operator<=>(const KindKey&) const = default;
+};
+
+struct GangOrder {
+  using is_transparent =
+      void;  // NOLINT(readability-identifier-naming): the standard library's name
+  bool operator()(const Gang* a, const Gang* b) const { return *a->pending < *b->pending; }
+};
+using GangsInOrder = std::set<Gang*, GangOrder>;  // each with Gang::pending set
+
+struct Kind {
+  GangsInOrder gangs;
+  GangState state = GangState::kQueued;
+  Reason reason;
+  uint64_t judged_in = 0;  // the last pass that did
+};
+
+class PendingQueue {
+ public:
+  // Which gangs have a turn beside those that were not tried yet.
+  struct Scope {
+    bool all = false;
+    std::optional<int64_t> above;  // of higher priority than that
+  };
+
+  // Gang::pending is set, and stays as it is until Remove.
+  void Add(Gang& gang);
+  void Remove(Gang& gang);
+  bool Contains(const Gang& gang) const { return all_.contains(&gang); }
+  bool empty() const { return all_.empty(); }
+  // Only where there is one.
+  Gang& first() const { return **all_.begin(); }
+  size_t kinds() const { return kinds_.size(); }
+
+  // It has a turn in the next pass, whatever that goes through.
+  void Retry(Gang& gang) { untried_.insert(&gang); }
+  // All have, once more.
+  void RetryAll() { retry_all_ = true; }
+  bool Wanted() const { return retry_all_ || !untried_.empty(); }
+
+  void Begin(Scope scope);
+  // Null: the pass is over.
+  Gang* Next();
+  // The gang is of that kind, and this is what holds for all of it.
+  void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
+  // Looks at `most` gangs of kinds whose verdict changed, and calls `changed` for those whose state
+  // or reason's code is not yet what holds for their kind; true when none is left.
+  bool Spread(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
+  // Its fate is its own again.
+  void Leave(Gang& gang);
+
+  // Why the gang waits, with the numbers of its kind, which are newer than its own.
+  static const Reason& ReasonOf(const Gang& gang);
+
+ private:
+  struct Spreading {
+    Kind* kind = nullptr;
+    GangsInOrder::iterator next;
+  };
+  using Kinds = std::map<KindKey, Kind>;
+
+  bool InScope(const Gang& gang) const;
+
+  GangsInOrder all_;
+  GangsInOrder untried_;
+  GangsInOrder heads_;  // tried ones: those of no kind, and the first of each kind
+  Kinds kinds_;         // none is empty
+  std::map<const Kind*, Kinds::iterator> at_;
+  bool retry_all_ = false;
+
+  Scope scope_;
+  uint64_t pass_ = 0;
+  Gang* last_ = nullptr;  // who had a turn last in this pass
+  GangsInOrder next_;     // of kinds of which one had a turn in this pass
+  std::vector<Spreading> spreading_;
+};
+
+}  // namespace muster::engine

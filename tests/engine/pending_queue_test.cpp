@@ -1,0 +1,165 @@
+#include "engine/pending_queue.hpp"
+
+#include <catch2/catch.hpp>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::engine {
+namespace {
+
+// Gangs "a", "b", … in that order, of one priority each.
+class Queue {
+ public:
+  Gang& Add(const std::string& name, int64_t priority = 0) {
+    Gang& gang = gangs_.emplace_back();
+    gang.id = {{"team", name}, false};
+    gang.pending = OrderKey{-priority, false, true, 0, gang.id};
+    queue.Add(gang);
+    return gang;
+  }
+  // Whose turn it is, until `judge` has nothing more to say.
+  std::string Pass(PendingQueue::Scope scope, const std::function<void(Gang&)>& judge) {
+    queue.Begin(scope);
+    std::string turns;
+    while (Gang* gang = queue.Next()) {
+      turns += gang->id.key.name;
+      judge(*gang);
+    }
+    return turns;
+  }
+  static KindKey KindOf(const Gang& gang, uint64_t spec) {
+    KindKey key;
+    key.shape = {{spec, 1}};
+    key.negated_priority = gang.pending->negated_priority;
+    return key;
+  }
+
+  PendingQueue queue;
+
+ private:
+  std::deque<Gang> gangs_;
+};
+
+const PendingQueue::Scope kAll{true, std::nullopt};
+
+Reason Code(ReasonCode code, int64_t have = 0) { return Because(code, have, 8); }
+
+TEST_CASE("of a kind that failed nobody else has a turn", "[engine][queue]") {
+  Queue world;
+  for (const char* name : {"a", "b", "c", "d"}) world.Add(name);
+  const auto fails = [&](Gang& gang) {
+    const uint64_t spec = gang.id.key.name < "c" ? 1 : 2;
+    world.queue.Judge(gang, Queue::KindOf(gang, spec), GangState::kQueued,
+                      Code(ReasonCode::kFragmented));
+    gang.state = GangState::kQueued;
+    gang.reason = Code(ReasonCode::kFragmented);
+  };
+  // Nobody is known to be of any kind before it was tried.
+  CHECK(world.Pass(kAll, fails) == "abcd");
+  CHECK(world.Pass(kAll, fails) == "ac");
+  CHECK(world.Pass({}, fails).empty());
+  world.Add("e");
+  CHECK(world.Pass({}, fails) == "e");
+}
+
+TEST_CASE("whoever of a kind is placed leaves the turn to the next one", "[engine][queue]") {
+  Queue world;
+  for (const char* name : {"a", "b", "c", "d"}) world.Add(name);
+  int placed = 0;
+  const auto judge = [&](Gang& gang) {
+    if (placed-- > 0) return world.queue.Leave(gang);
+    world.queue.Judge(gang, Queue::KindOf(gang, 1), GangState::kQueued, {});
+  };
+  CHECK(world.Pass(kAll, judge) == "abcd");
+  placed = 2;
+  CHECK(world.Pass(kAll, judge) == "abc");
+  CHECK(world.Pass(kAll, judge) == "ab");  // each for itself once, and of the kind again
+  CHECK(world.Pass(kAll, judge) == "a");
+  CHECK(world.queue.kinds() == 1);
+}
+
+TEST_CASE("a scope of higher priorities is of those alone", "[engine][queue]") {
+  Queue world;
+  world.Add("c", 0);
+  world.Add("b", 5);
+  world.Add("a", 9);
+  world.Add("d", 5);
+  const auto fails = [&](Gang& gang) {
+    world.queue.Judge(gang, Queue::KindOf(gang, 1), GangState::kQueued, {});
+  };
+  CHECK(world.Pass(kAll, fails) == "abdc");
+  CHECK(world.Pass({.all = false, .above = 0}, fails) == "ab");
+  CHECK(world.Pass({.all = false, .above = 5}, fails) == "a");
+  CHECK(world.Pass({.all = false, .above = 9}, fails).empty());
+}
+
+TEST_CASE("a verdict is brought to all of a kind, some at a time", "[engine][queue]") {
+  Queue world;
+  std::vector<Gang*> gangs;
+  for (int i = 0; i < 100; ++i) gangs.push_back(&world.Add("g" + std::to_string(100 + i)));
+  ReasonCode why = ReasonCode::kFragmented;
+  int64_t have = 0;
+  const auto fails = [&](Gang& gang) {
+    gang.state = GangState::kQueued;
+    gang.reason = Code(why, have);
+    world.queue.Judge(gang, Queue::KindOf(gang, 1), gang.state, gang.reason);
+  };
+  world.Pass(kAll, fails);
+  const auto spread = [&](int64_t most, int& changed) {
+    return world.queue.Spread(most, [&](Gang& gang, const Kind& kind) {
+      ++changed;
+      gang.reason = kind.reason;
+    });
+  };
+  int changed = 0;
+  CHECK(spread(1, changed));
+  CHECK(changed == 0);
+  // Numbers alone are shared, and cost nothing.
+  have = 3;
+  world.Pass(kAll, fails);
+  CHECK(spread(1, changed));
+  CHECK(PendingQueue::ReasonOf(*gangs.back()).have == 3);
+  CHECK(gangs.back()->reason.have == 0);
+  // Another reason has to be told of one by one. One that leaves meanwhile keeps what it had.
+  why = ReasonCode::kNotEnoughGpus;
+  world.Pass(kAll, fails);
+  CHECK_FALSE(spread(40, changed));
+  world.queue.Remove(*gangs[40]);
+  CHECK_FALSE(spread(40, changed));
+  CHECK(spread(40, changed));
+  CHECK(changed == 98);  // but for the one whose turn it was, and the one that left
+  CHECK(gangs[39]->reason.code == ReasonCode::kNotEnoughGpus);
+  CHECK(gangs[40]->reason.code == ReasonCode::kFragmented);
+  CHECK(gangs[99]->reason.code == ReasonCode::kNotEnoughGpus);
+}
+
+TEST_CASE("a thousand gangs that ask for the same are planned once when room is freed",
+          "[engine][queue]") {
+  testing::Harness world;
+  world.Add(testing::MakeNode("n0").Gpus(8).Build());
+  world.AddGang("running", 1, 8, 1);
+  world.Settle();
+  world.ScheduleAll("running");
+  world.Settle();
+  for (int i = 0; i < 1'000; ++i) {
+    world.Add(testing::MakePod("w" + std::to_string(i)).Gpus(8).Gated().Build());
+  }
+  world.Settle();
+  CHECK(world.Gang("w999").reason.code == ReasonCode::kNotEnoughGpus);
+  CHECK(world.Gang("w999").reason.have == 0);
+  // Another device: too few for any of them, and each says so.
+  world.Add(testing::MakeNode("n1").Gpus(1).Build());
+  const Progress progress = world.engine().Advance(world.now());
+  CHECK(progress.gangs_tried == 1);
+  CHECK(world.Gang("w0").reason.have == 1000);
+  CHECK(world.Gang("w999").reason.have == 1000);
+  CHECK(world.Gang("w999").state == GangState::kQueued);
+}
+
+}  // namespace
+}  // namespace muster::engine
