@@ -300,6 +300,7 @@ class Muster {
                  .versions = versions_,
                  .may_write = [] { return true; },
                  .report = [this](const engine::Outcome& outcome) { loop_.Report(outcome); },
+                 .epoch = [] { return std::string("1 bench"); },
                  .gang_status =
                      [this](const engine::PatchGang& gang) {
                        statuses_.Want(gang, kube::ReadClocks().steady);

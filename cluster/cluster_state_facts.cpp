@@ -23,8 +23,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
          a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
          a.created == b.created && a.defect == b.defect && a.running_since == b.running_since &&
-         a.handed_over == b.handed_over &&
-         SameValue(a.gang_record, b.gang_record) && SameValue(a.start_failure, b.start_failure);
+         a.handed_over == b.handed_over && SameValue(a.gang_record, b.gang_record) &&
+         SameValue(a.start_failure, b.start_failure);
 }
 
 // What the pod holds is the same under both records.

@@ -99,6 +99,9 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
          "scheduleTimeoutSeconds goes first. Between the first Bind call and the last\n"
          "there is no more than 0.8 of extender.httpTimeout."},
         {Seconds(1), Seconds(86'400)}, &options->reservation_timeout);
+    visitor->Duration({"maxReservationTimeout",
+                       "The longest scheduleTimeoutSeconds of a PodGroup that is granted."},
+                      {Seconds(1), Seconds(86'400)}, &options->max_reservation_timeout);
     visitor->Duration({"partialTimeout", "How long a gang may be partly bound."},
                       {Seconds(1), Seconds(3'600)}, &options->partial_timeout);
     Enumeration(

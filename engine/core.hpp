@@ -68,8 +68,6 @@ class Scheduler::Core {
 
  private:
   static constexpr int64_t kSlice = 256;  // CostOf what is looked at under one lock
-  // A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
-  static constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
   struct PlacedMember {
     Gang* gang = nullptr;
@@ -86,7 +84,6 @@ class Scheduler::Core {
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
   void ApplyPodGroup(const cluster::PodGroup& group, cluster::Time now);
-  // `uid` is not a reference into what goes.
   void RemovePod(const cluster::PodUid& uid, bool unseen);
   void NoteEnd(const cluster::PodUid& uid, bool unseen);
   GangId ForgetPodGroup(const cluster::PodGroupUid& uid);
@@ -116,7 +113,6 @@ class Scheduler::Core {
   void Judge(Gang& gang, cluster::Time now);
   void Recount(Gang& gang);
   void Remember(Gang& gang, const cluster::PodGroup* group);
-  static void AdoptRecord(Gang& gang, const cluster::PodGroup* group);
   void SettleMember(Member& member, const cluster::Pod& pod);
   Reason Defect(const Gang& gang) const;
   Reason NamespaceBar(const std::string& ns) const;
@@ -124,7 +120,6 @@ class Scheduler::Core {
   bool PlanHolds(const Gang& gang) const;
   void JudgeStarted(Gang& gang, cluster::Time now);
   void JudgeOrphan(Gang& gang, cluster::Time now);
-  static cluster::Time PartialSince(const Gang& gang, cluster::Time now);
   void JudgePartial(Gang& gang, cluster::Time now);
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
@@ -135,12 +130,9 @@ class Scheduler::Core {
   void ExpireHeld(Gang& gang, cluster::Time now);
   // Gives back what no binding is under way for, and refuses held Bind calls.
   void GiveBack(Gang& gang, const std::string& why);
-  // GiveBack, of a plan that something broke: the gang waits if it was made just now.
   void Drop(Gang& gang, const std::string& why, cluster::Time now);
   void DropMember(Gang& gang, Member& member, const std::string& why);
-  // first × 2^(failures - 1), at most max.
   cluster::Duration BackoffAfter(int64_t failures) const;
-  // GiveBack after a failed start: the gang waits before it is tried again.
   void Fail(Gang& gang, Reason setback, cluster::Time now);
   void Expire(Gang& gang, int64_t arrived, cluster::Time now);
   void SetState(Gang& gang, GangState state, Reason reason);
@@ -194,8 +186,6 @@ class Scheduler::Core {
   void AnswerHeld(Member& member, const std::string& error);
   PodRef RefOf(const Member& member) const { return {member.key, member.uid}; }
   bool Speaks(const Gang& gang) const;
-  static cluster::GangRecord RecordOf(const Gang& gang);
-  // When the gang's present state should be written; nothing when it was.
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
   void Publish(Gang& gang, cluster::Time now);
   void Tell(const Gang& gang, bool warning, std::string reason, std::string message);

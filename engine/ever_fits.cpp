@@ -103,12 +103,8 @@ Time EverFits::due() const { return pods_changed_ ? forgotten_at_ + kEvery : Tim
 std::shared_ptr<const cluster::Snapshot> EverFits::Room(const cluster::Snapshot& now) {
   refused_ = refused_ || Behind();
   if (Behind() || room_.size() != now.size()) return nullptr;
-  std::shared_ptr<const cluster::NodeTable> nodes = now.nodes();
-  if (!unmarked_.empty()) {
-    auto table = std::make_shared<cluster::NodeTable>(*nodes);
-    for (const auto& [index, node] : unmarked_) (*table)[index] = node;
-    nodes = std::move(table);
-  }
+  cluster::NodeTable nodes = now.nodes();
+  for (const auto& [index, node] : unmarked_) nodes.Set(NodeIndex{index}, node);
   return std::make_shared<const cluster::Snapshot>(std::move(nodes), room_, now.generation(),
                                                    now.layout());
 }

@@ -11,6 +11,9 @@ using cluster::Time;
 
 namespace {
 
+// A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
+constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
+
 // kube-scheduler writes refusals into the pod's condition and events, so they carry no numbers: a
 // text that stays the same costs no write. The numbers are in the explain API.
 std::string RefusalOf(const Gang& gang) {

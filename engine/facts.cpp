@@ -49,7 +49,9 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
       core.unconfirmed_.erase(pod.uid);
       core.ApplyPod(pod);
     }
-    void operator()(const PodRemoved& removed) { core.RemovePod(removed.uid, removed.unseen || removed.succeeded); }
+    void operator()(const PodRemoved& removed) {
+      core.RemovePod(removed.uid, removed.unseen || removed.succeeded);
+    }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group, now); }
     void operator()(const PodGroupRemoved& removed) {
       const GangId gang = core.ForgetPodGroup(removed.uid);
@@ -193,13 +195,12 @@ void Scheduler::Core::TouchUnsound(cluster::NodeIndex node) {
   if (node.valid() && state_.Overcommitted(node)) TouchReservations(node);
 }
 
-// Muster's by itself: by its schedulerName, because kube-scheduler asked about it, or because
-// Muster handed it over or bound it before it was restarted.
+// Muster's by itself: by its schedulerName, because kube-scheduler asked about it (or had when
+// Muster was restarted, for Muster handed it over), or because Muster bound it.
 bool Scheduler::Core::Claimed(const Pod& pod) const {
   return std::find(options_.scheduler_names.begin(), options_.scheduler_names.end(),
                    pod.spec->scheduler_name) != options_.scheduler_names.end() ||
-         seen_in_filter_.contains(pod.uid) ||
-         (pod.bound() ? pod.bound_by_muster : pod.handed_over);
+         seen_in_filter_.contains(pod.uid) || (pod.bound() && pod.bound_by_muster);
 }
 
 bool Scheduler::Core::Managed(const Pod& pod) const {
@@ -216,28 +217,39 @@ GangId Scheduler::Core::GangOf(const Pod& pod) const {
   return {{pod.key.ns, pod.pod_group}, false};
 }
 
+namespace {
+
+// What was known of a pod, and a record that says otherwise and cannot be right.
+void Correct(const Pod& known, Pod& pod) {
+  // A pod is bound once and for all, and a gate that is gone does not come back: a record that
+  // says otherwise is older than what we know.
+  if (known.bound() && !pod.bound()) {
+    pod.node_name = known.node_name;
+    pod.bound_gpus = known.bound_gpus;
+    pod.bound_by_muster = known.bound_by_muster;
+  }
+  // Told to go before it had ended, it did not end by itself, whatever its exit code.
+  if (known.deleting && !known.terminal() && pod.phase == cluster::PodPhase::kSucceeded) {
+    pod.phase = cluster::PodPhase::kFailed;
+  }
+  if (known.phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known.phase;
+  std::erase_if(pod.gates, [&](const std::string& gate) {
+    return std::find(known.gates.begin(), known.gates.end(), gate) == known.gates.end();
+  });
+}
+
+}  // namespace
+
 void Scheduler::Core::ApplyPod(Pod pod) {
   pod.spec = specs_.Intern(std::move(pod.spec));
   if (const Pod* known = state_.FindPod(pod.uid)) {
     // The same version is the same object, and what we learnt from our own writes since is newer.
     if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return;
-    // A pod is bound once and for all, and a gate that is gone does not come back: a record that
-    // says otherwise is older than what we know.
-    if (known->bound() && !pod.bound()) {
-      pod.node_name = known->node_name;
-      pod.bound_gpus = known->bound_gpus;
-      pod.bound_by_muster = known->bound_by_muster;
-    }
-    // Told to go before it had ended, it did not end by itself, whatever its exit code.
-    if (known->deleting && !known->terminal() && pod.phase == cluster::PodPhase::kSucceeded) {
-      pod.phase = cluster::PodPhase::kFailed;
-    }
-    if (known->phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known->phase;
-    std::erase_if(pod.gates, [&](const std::string& gate) {
-      return std::find(known->gates.begin(), known->gates.end(), gate) == known->gates.end();
-    });
+    Correct(*known, pod);
   }
   const PodUid uid = pod.uid;
+  const bool asked_before = state_.FindPod(uid) == nullptr && pod.handed_over && !Claimed(pod);
+  if (asked_before) seen_in_filter_.insert(uid);
   const bool managed = Managed(pod);
   const Pod* before = state_.FindPod(pod.key);
   const cluster::ObjectKey group_before = before == nullptr ? pod.key : GangOf(*before).key;
@@ -258,6 +270,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     seen_in_filter_.erase(PodUid(applied.replaced));
     unconfirmed_.erase(PodUid(applied.replaced));
   }
+  if (asked_before && !applied.changed) seen_in_filter_.erase(uid);
   if (!applied.changed) return;
   RemoveOutsider(group_before, uid);
   const Pod* now_known = state_.FindPod(uid);
@@ -277,6 +290,7 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   if (now_known->bound()) TouchUnsound(state_.IndexOf(now_known->node_name));
 }
 
+// `uid` is not a reference into what goes.
 void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
   NoteEnd(uid, unseen);
   Leave(uid);

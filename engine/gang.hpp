@@ -74,7 +74,7 @@ struct Member {
 struct OrderKey {
   int64_t negated_priority = 0;
   bool expired = false;  // its last reservation did
-  bool fresh = false;  // no member is nominated
+  bool fresh = false;    // no member is nominated
   int64_t created = 0;
   GangId id;
   auto operator<=>(const OrderKey&) const = default;
@@ -127,11 +127,11 @@ struct Gang {
   GangState state = GangState::kForming;
   Reason reason;
   Tally tally;
-  int64_t min_member = 1;       // of the PodGroup, 1 for a gang of one
-  cluster::Headcount minimum;   // what its live and its succeeded members must come to now
+  int64_t min_member = 1;      // of the PodGroup, 1 for a gang of one
+  cluster::Headcount minimum;  // what its live and its succeeded members must come to now
   Past past;
-  std::string group_uid;   // of the PodGroup (or pod) that `state` belongs to
-  uint64_t version = 0;    // changes whenever anything a plan depends on changes
+  std::string group_uid;  // of the PodGroup (or pod) that `state` belongs to
+  uint64_t version = 0;   // changes whenever anything a plan depends on changes
 
   bool barrier_open = false;   // min_member Bind calls have arrived for the present plan
   bool all_nominated = false;  // every planned member was nominated: gates may go
@@ -145,8 +145,8 @@ struct Gang {
   int64_t attempts = 0;                    // failed starts in a row
   int64_t plans = 0;                       // made for it, as long as it is known
   std::optional<cluster::Time> queued_at;  // complete since
-  cluster::Time planned_at;               // the present plan
-  std::optional<cluster::Time> deadline;  // of the present plan
+  cluster::Time planned_at;                // the present plan
+  std::optional<cluster::Time> deadline;   // of the present plan
   std::optional<cluster::Time> backoff_until;
   int64_t vain_preemptions = 0;  // others were evicted for it and it did not start, in a row
   std::optional<cluster::Time> may_preempt_from;
@@ -166,7 +166,7 @@ struct Gang {
   std::optional<GangState> published_state;
   ReasonCode published_reason = ReasonCode::kNone;
   std::pair<int64_t, int64_t> published_done{
-      -1, -1};               // members that are bound or ended; of these, succeeded
+      -1, -1};  // members that are bound or ended; of these, succeeded
   cluster::GangRecord published_record;
   cluster::Time changed_at;  // when state or reason changed last
 };

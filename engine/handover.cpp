@@ -12,6 +12,19 @@ using cluster::Time;
 
 namespace {
 
+// What is to be written of the gang's past.
+cluster::GangRecord RecordOf(const Gang& gang) {
+  if (gang.id.solo) return {};
+  cluster::GangRecord record =
+      gang.past.Record(gang.minimum, Lacking(gang), gang.partial_since.value_or(Time(0)));
+  // Who ends well takes nothing from the others: not worth a write until all have.
+  const cluster::GangRecord& known = gang.published_record;
+  const bool same = record.begun && known.begun && record.started == known.started &&
+                    record.whole.members == known.whole.members && record.lost == known.lost &&
+                    record.lost == cluster::Headcount{} && gang.minimum.members > 0;
+  return same ? known : record;
+}
+
 // All that are to go have nothing under way and may be asked about: a part of them alone might be
 // evicted where all together are not.
 bool AllMayBeEvicted(const Gang& gang, Time now) {
@@ -261,18 +274,7 @@ bool Scheduler::Core::Speaks(const Gang& gang) const {
   return group != nullptr && group->claimed;
 }
 
-cluster::GangRecord Scheduler::Core::RecordOf(const Gang& gang) {
-  if (gang.id.solo) return {};
-  cluster::GangRecord record =
-      gang.past.Record(gang.minimum, Lacking(gang), gang.partial_since.value_or(Time(0)));
-  // Who ends well takes nothing from the others: not worth a write until all have.
-  const cluster::GangRecord& known = gang.published_record;
-  const bool same = record.begun && known.begun && record.started == known.started &&
-                    record.whole.members == known.whole.members && record.lost == known.lost &&
-                    record.lost == cluster::Headcount{} && gang.minimum.members > 0;
-  return same ? known : record;
-}
-
+// When the gang's present state should be written; nothing when it was.
 std::optional<Time> Scheduler::Core::PublishAt(const Gang& gang) const {
   if (!Speaks(gang)) return std::nullopt;
   const bool counts = gang.state == GangState::kRunning || gang.state == GangState::kFinished;

@@ -12,6 +12,36 @@ using cluster::Pod;
 using cluster::PodGroup;
 using cluster::Time;
 
+namespace {
+
+// What the API objects tell of its past, once.
+void AdoptRecord(Gang& gang, const PodGroup* group) {
+  if (gang.id.solo || group == nullptr) return;
+  cluster::GangRecord record = group->record;
+  for (const auto& [uid, member] : gang.members) {
+    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
+  }
+  gang.past.Adopt(record, CountMembers(gang, true, Stays));
+  gang.published_record = record;
+  if (gang.past.begun() && record.lost != cluster::Headcount{}) {
+    gang.partial_since = record.lost_since;
+  }
+}
+
+// Since when the members that are bound wait for the others: since the first of them was, as the
+// API server has it, where the gang has never run.
+Time PartialSince(const Gang& gang, Time now) {
+  Time since = now;
+  if (gang.past.begun()) return since;
+  for (const auto& [uid, member] : gang.members) {
+    const Time bound_at = member.pod->bound_at;
+    if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
+  }
+  return since;
+}
+
+}  // namespace
+
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
   if (gang.state != gang.seen_state || gang.reason.code != gang.seen_reason) {
     gang.seen_state = gang.state;
@@ -72,19 +102,6 @@ void Scheduler::Core::Remember(Gang& gang, const PodGroup* group) {
     if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
   }
   gang.minimum = gang.past.Wanted(declared);
-}
-
-void Scheduler::Core::AdoptRecord(Gang& gang, const PodGroup* group) {
-  if (gang.id.solo || group == nullptr) return;
-  cluster::GangRecord record = group->record;
-  for (const auto& [uid, member] : gang.members) {
-    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
-  }
-  gang.past.Adopt(record, CountMembers(gang, true, Stays));
-  gang.published_record = record;
-  if (gang.past.begun() && record.lost != cluster::Headcount{}) {
-    gang.partial_since = record.lost_since;
-  }
 }
 
 void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
@@ -209,7 +226,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   }
   if (gang.tally.planned > 0 && !unfenced_.none()) {
     if (const Reason held = HeldBack(gang); held.code != ReasonCode::kNone) {
-      Drop(gang, "muster: " + Describe(held));
+      Drop(gang, "muster: " + Describe(held), now);
       Recount(gang);
     }
   }
@@ -277,18 +294,6 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   SetState(gang, GangState::kRunning, {});
 }
 
-// Since when the members that are bound wait for the others: since the first of them was, as the
-// API server has it, where the gang has never run.
-Time Scheduler::Core::PartialSince(const Gang& gang, Time now) {
-  Time since = now;
-  if (gang.past.begun()) return since;
-  for (const auto& [uid, member] : gang.members) {
-    const Time bound_at = member.pod->bound_at;
-    if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
-  }
-  return since;
-}
-
 // Some members are bound, but fewer than the gang wants.
 void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
@@ -324,10 +329,9 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
-  SetState(
-      gang, GangState::kDegraded,
-      keep ? gang.reason
-           : Because(ReasonCode::kMembersLost, have, gang.minimum.members, gang.obstacle));
+  SetState(gang, GangState::kDegraded,
+           keep ? gang.reason
+                : Because(ReasonCode::kMembersLost, have, gang.minimum.members, gang.obstacle));
 }
 
 // Nothing is bound: the gang starts as a whole or not at all.
@@ -345,8 +349,8 @@ void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
     const int64_t here = gang.tally.pending + gang.tally.succeeded + gang.tally.bound;
     ReasonCode code = ReasonCode::kWaitingForMembers;
     if (Need(gang, Counting::kPresent) == 0) {
-      code = gang.tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers
-                                            : ReasonCode::kPlacedByOthers;
+      code =
+          gang.tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
     }
     if (gang.repairing) return SetState(gang, GangState::kBackoff, gang.setback);
     if (gang.tally.making_way > 0) return SetState(gang, GangState::kForming, PreemptedBy(gang));

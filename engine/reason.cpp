@@ -128,7 +128,7 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     if (losses[i].nodes > 0 && (best == nullptr || losses[i].nodes >= best->nodes))
       best = &losses[i];
   }
-  for (size_t i : {1, 0, 2}) {
+  for (const size_t i : {size_t{1}, size_t{0}, size_t{2}}) {
     if (best == nullptr && (losses[i].nodes > 0 || i == 2)) best = &losses[i];
   }
   reason.code = best->code;

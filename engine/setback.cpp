@@ -20,6 +20,7 @@ using cluster::Duration;
 using cluster::Pod;
 using cluster::Time;
 
+// first × 2^(failures - 1), at most max.
 Duration Scheduler::Core::BackoffAfter(int64_t failures) const {
   Duration backoff = options_.backoff_first;
   for (int64_t i = 1; i < failures && backoff < options_.backoff_max; ++i) backoff = backoff * 2;
@@ -31,9 +32,8 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
   if (!gang.repairing) {
     gang.repairing = true;
     ++gang.attempts;
-    gang.setback =
-        Because(ReasonCode::kRepairing, gang.tally.bound + gang.tally.succeeded,
-                gang.minimum.members);
+    gang.setback = Because(ReasonCode::kRepairing, gang.tally.bound + gang.tally.succeeded,
+                           gang.minimum.members);
     gang.backoff_until = now + BackoffAfter(gang.attempts);
     gang.obstacle.clear();
   }
@@ -73,6 +73,7 @@ void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {
   }
 }
 
+// GiveBack, of a plan that something broke: the gang waits if it was made just now.
 void Scheduler::Core::Drop(Gang& gang, const std::string& why, Time now) {
   const bool wasted = gang.tally.planned > 0 && gang.planned_at + kPlanLasts > now;
   GiveBack(gang, why);
@@ -125,6 +126,7 @@ void Scheduler::Core::Expire(Gang& gang, int64_t arrived, Time now) {
   gang.backoff_until = std::max(*gang.backoff_until, now + pause);
 }
 
+// GiveBack after a failed start: the gang waits before it is tried again.
 void Scheduler::Core::Fail(Gang& gang, Reason setback, Time now) {
   // Members that were released and never came to Bind while kube-scheduler was at work: it found
   // their node unfit without asking us.

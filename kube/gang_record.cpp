@@ -49,8 +49,8 @@ Error Wrong(std::string_view field) {
 bool ReadHeads(std::string_view name, std::string_view value, std::string_view key,
                Headcount& heads) {
   const bool total = key == name;
-  const bool of_role = key.size() > name.size() + 1 && key.starts_with(name) &&
-                       key[name.size()] == '/';
+  const bool of_role =
+      key.size() > name.size() + 1 && key.starts_with(name) && key[name.size()] == '/';
   if (!total && !of_role) return false;
   int64_t count = 0;
   const auto read = std::from_chars(value.data(), value.data() + value.size(), count);

@@ -114,8 +114,7 @@ GangStatusWriter::Outcome GangStatusWriter::WriteStatus(const Entry& entry,
                                                         const ServedPodGroups& as,
                                                         std::string_view object,
                                                         const Clocks& now) {
-  const Result<std::optional<StatusPatch>> plan =
-      PlanGangStatus(entry.gang, as, object, now.wall);
+  const Result<std::optional<StatusPatch>> plan = PlanGangStatus(entry.gang, as, object, now.wall);
   if (!plan.ok()) {
     if (plan.error().code != Code::kNotFound) {
       ports_.warn("the status of PodGroup " + entry.gang.key.ToString() +

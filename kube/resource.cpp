@@ -109,20 +109,20 @@ Resource DisruptionBudgetResource() {
 }
 
 Resource BatchJobResource() {
-  return {"jobs",
-          "/apis/batch/v1/jobs",
-          "Job",
-          BatchJobFields(),
-          [](const KeptObject& object) -> Result<Observed> {
-            const Result<DecodedBatchJob> job = DecodeBatchJob(object.node());
-            if (!job.ok()) return job.error();
-            Observed observed{job->job.uid.text(), job->job.key.ToString(), job->job,
-                              LeftOut(object)};
-            if (job->ended) observed.fact = engine::BatchJobRemoved{job->job.uid};
-            return observed;
-          },
-          Removal<engine::BatchJobRemoved, cluster::JobUid>,
-          Removal<engine::BatchJobRemoved, cluster::JobUid>};
+  return {
+      "jobs",
+      "/apis/batch/v1/jobs",
+      "Job",
+      BatchJobFields(),
+      [](const KeptObject& object) -> Result<Observed> {
+        const Result<DecodedBatchJob> job = DecodeBatchJob(object.node());
+        if (!job.ok()) return job.error();
+        Observed observed{job->job.uid.text(), job->job.key.ToString(), job->job, LeftOut(object)};
+        if (job->ended) observed.fact = engine::BatchJobRemoved{job->job.uid};
+        return observed;
+      },
+      Removal<engine::BatchJobRemoved, cluster::JobUid>,
+      Removal<engine::BatchJobRemoved, cluster::JobUid>};
 }
 
 Resource PodGroupResource(const std::string& api_version) {

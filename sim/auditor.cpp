@@ -40,12 +40,12 @@ class Auditor::Impl {
     Time changed;                   // when somebody else last changed what Muster can count on
   };
   struct GangBook {
-    std::set<PodUid> bound;  // live, bound and not on their way out
-    std::set<PodUid> ours;   // of these, Muster's
+    std::set<PodUid> bound;      // live, bound and not on their way out
+    std::set<PodUid> ours;       // of these, Muster's
     std::set<PodUid> succeeded;  // whatever became of their objects
     std::set<PodUid> shown;      // of these, whose objects are there
-    bool started = false;  // had its minimum since it last showed nothing
-    bool lost = false;     // a member went since then that had not ended
+    bool started = false;        // had its minimum since it last showed nothing
+    bool lost = false;           // a member went since then that had not ended
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
@@ -151,8 +151,7 @@ int64_t Auditor::Impl::NeedOf(const ObjectKey& gang, Time at) const {
   const auto found = minima_.find(gang);
   if (api_.FindPodGroup(gang) == nullptr || found == minima_.end()) return 0;
   const Minimum& minimum = found->second;
-  const bool news =
-      options_.node_slack.value() > 0 && minimum.changed + options_.node_slack >= at;
+  const bool news = options_.node_slack.value() > 0 && minimum.changed + options_.node_slack >= at;
   return news ? std::min(minimum.now, minimum.before) : minimum.now;
 }
 

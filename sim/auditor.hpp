@@ -4,8 +4,8 @@
 //   1. No GPU is owned twice: per device, Σ shares of the live pods bound by Muster ≤ 1000.
 //   2. A pod that Muster binds fits: whole GPUs, CPU, memory and pod slots of its node, at the time
 //   of the Binding.
-//   3. A gang with bound pods of Muster's is partially bound for 60 s + slack at most. The clock is in memory, so that after a
-//   restart of Muster it
+//   3. A gang with bound pods of Muster's is partially bound for 60 s + slack at most. The clock is
+//   in memory, so that after a restart of Muster it
 //      starts again.
 //   4. Nobody is evicted without a cause: of a gang that has run, a member was lost before (failed,
 //   evicted, deleted before it ended).

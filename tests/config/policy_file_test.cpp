@@ -117,7 +117,7 @@ metrics: {address: :9090}
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
-               bind_hold_timeout, partial_timeout, partial_gang, hand_over, preemption,
+               max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang, hand_over, preemption,
                victim_timeout, backoff_first, backoff_max, bad_nodes, retry_interval, max_members] =
       options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
@@ -136,6 +136,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "gangs.preemption",
                                   "gangs.victimTimeout",
                                   "gangs.reservationTimeout",
+                                  "gangs.maxReservationTimeout",
                                   "gangs.partialTimeout",
                                   "gangs.partialGang",
                                   "gangs.handover",

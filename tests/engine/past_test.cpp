@@ -197,7 +197,8 @@ TEST_CASE("the pods of a gang without an object carry its past", "[engine][past]
   cluster::PodGroup group = MakePodGroup("train").MinMember(3);
   group.declared = true;
   world.Add(group);
-  for (const char* name : {"a", "b", "c"}) world.Add(MakePod(name).Gpus(8).InGroup("train").Gated());
+  for (const char* name : {"a", "b", "c"})
+    world.Add(MakePod(name).Gpus(8).InGroup("train").Gated());
   world.ScheduleAll("train");
   REQUIRE(world.Gang("train").state == GangState::kRunning);
   REQUIRE(world.Pod("b").gang_record);

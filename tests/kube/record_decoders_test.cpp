@@ -159,8 +159,8 @@ TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
   const auto observe = [](const std::string& condition, const std::string& status) {
     const auto object =
         KeptObject::Read(R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":{},
-        "status":{"conditions":[{"type":")" + condition +
-                             R"(","status":")" + status + R"("}]}})",
+        "status":{"conditions":[{"type":")" +
+                             condition + R"(","status":")" + status + R"("}]}})",
                          BatchJobFields(), "Job", {});
     REQUIRE(object.ok());
     return BatchJobResource().decode(*object);

@@ -14,6 +14,10 @@
 
 namespace muster::sim::testing {
 
+// Pods of this scheduler are Muster's to plan, and no kube-scheduler ever asks about them.
+inline constexpr const char* kNobody = "nobody";
+inline constexpr const char* kOther = "other";  // Muster has no part in these
+
 enum class Happening {
   kGang,        // a PodGroup and its pods appear, in some order, some late
   kSolo,        // a pod of its own

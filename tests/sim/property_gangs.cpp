@@ -1,0 +1,137 @@
+// The gangs and pods of a World: how they come, and how pods succeed.
+#include <algorithm>
+
+#include "property_world.hpp"
+#include "sim_support.hpp"
+
+namespace muster::sim::testing {
+
+using cluster::Duration;
+
+namespace {
+
+engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
+
+}  // namespace
+
+PodRecord World::NewPod(const std::string& name, uint32_t kind) {
+  muster::testing::PodBuilder pod = MakePod(name);
+  constexpr int32_t kCounts[] = {1, 1, 2, 4, 8, 0, 3};
+  const int32_t count = kCounts[kind % 7];
+  if (kind % 11 == 0) {
+    pod.GpuShare(300, 1);
+  } else {
+    pod.Gpus(count);
+  }
+  pod.MilliCpu(kind % 13 == 0 ? 9000 : 500).Priority(static_cast<int32_t>(kind % 3));
+  pod.Scheduler(kind % 17 == 0 ? "default-scheduler" : "muster");
+  PodRecord record;
+  record.pod = pod;
+  record.grace = Seconds(kind % 2 == 0 ? 0 : 5);
+  if (kind % 4 != 0) record.runs_for = Seconds(5 + kind % 300);
+  return record;
+}
+
+void World::CreateGang(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const bool solo = operation.what == Happening::kSolo;
+  const int64_t members = solo ? 1 : 1 + operation.a % 6;
+  const std::string name = (solo ? "solo" : "gang") + std::to_string(made_++);
+  if (!solo) {
+    // Most are asked for whole, some with surplus, a few with more than there are.
+    const int64_t minimum =
+        operation.b % 5 == 0 ? members - 1 : (operation.b % 23 == 0 ? members + 1 : members);
+    cluster::PodGroup group = MakePodGroup(name).MinMember(minimum);
+    // Some need pods of each role, a few more of one than there are.
+    if (operation.b % 4 == 1) {
+      const int64_t odd = operation.b % 28 == 1 ? members : members / 2;
+      group.roles = {{"even", std::min<int64_t>(1, minimum - odd)}, {"odd", odd}};
+    }
+    static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
+    Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
+         std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") + ", kind " +
+         std::to_string(operation.c % 1000));
+  } else {
+    Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
+  }
+  for (int64_t i = 0; i < members; ++i) {
+    PodRecord pod = NewPod(solo ? name : name + "-" + std::to_string(i), operation.c % 1000);
+    if (!solo) pod.pod.pod_group = name;
+    if (!solo) pod.pod.role = i % 2 == 0 ? "even" : "odd";
+    const Duration late(operation.b % 3 == 0 ? static_cast<int64_t>(operation.b % 4000) * i : 0);
+    cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
+      static_cast<void>(api.CreatePod(Actor::kUser, pod));
+    });
+  }
+}
+
+void World::CreateJob(const Operation& operation) {
+  JobRecord job;
+  job.key = Key("job" + std::to_string(made_++));
+  job.parallelism = job.completions = 1 + operation.a % 5;
+  job.backoff_limit = operation.b % 4;
+  job.pod = NewPod("template", operation.c % 1000);
+  job.pod.pod.pod_group = job.key.name;
+  const cluster::PodGroup group = MakePodGroup(job.key.name).MinMember(job.completions);
+  Tell("job " + job.key.name + " of " + std::to_string(job.completions) + ", kind " +
+       std::to_string(operation.c % 1000));
+  static_cast<void>(cluster_->api().CreatePodGroup(Actor::kUser, group));
+  static_cast<void>(cluster_->api().CreateJob(Actor::kUser, std::move(job)));
+}
+
+// Of three pods, the last of which is not kube-scheduler's to bind; or none is.
+void World::CreateOddGang(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const bool doomed = operation.what == Happening::kDoomedGang;
+  const bool foreign = operation.what == Happening::kForeignGang;
+  const std::string name = "odd" + std::to_string(made_++);
+  Tell(std::string(doomed ? "doomed" : (foreign ? "foreign" : "mixed")) + " gang " + name);
+  static_cast<void>(api.CreatePodGroup(
+      Actor::kUser, MakePodGroup(name).MinMember(3).TimeoutSeconds(doomed ? 2'147'483'647 : 0)));
+  for (int i = 0; i < 3; ++i) {
+    PodRecord pod = NewPod(name + "-" + std::to_string(i), operation.c % 1000);
+    pod.pod.pod_group = name;
+    if (i == 2 || foreign) {
+      cluster::PodSpec spec = *pod.pod.spec;
+      spec.scheduler_name = doomed ? kNobody : kOther;
+      spec.gpus = {};
+      pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+    }
+    const NodePtr node = PickNode(operation.a);
+    const bool placed = i == 2 && !doomed && node != nullptr && operation.b % 3 != 0;
+    const Duration late(placed ? operation.b % 5000 : 0);
+    if (placed) pod.pod.node_name = node->node.name;
+    cluster_->loop().Post(cluster_->loop().now() + late, [&api, pod = std::move(pod)] {
+      static_cast<void>(api.CreatePod(Actor::kUser, pod));
+    });
+  }
+}
+
+void World::Collect(const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const PodPtr pod = PickPod(operation.a);
+  if (pod == nullptr || pod->pod.phase != cluster::PodPhase::kRunning || pod->pod.deleting) return;
+  Tell("pod " + pod->pod.key.name + " succeeds and is collected");
+  PodStatusPatch patch;
+  patch.phase = cluster::PodPhase::kSucceeded;
+  static_cast<void>(api.PatchPodStatus(Actor::kKubelet, RefOf(pod), patch));
+  cluster_->loop().Post(cluster_->loop().now() + Duration(operation.b % 3 == 0 ? 4000 : 0),
+                        [&api, ref = RefOf(pod)] {
+                          static_cast<void>(api.DeletePod(Actor::kUser, ref, Duration()));
+                        });
+}
+
+void World::CreateForeignPod(const Operation& operation) {
+  const NodePtr node = PickNode(operation.a);
+  if (node == nullptr) return;
+  PodRecord pod = NewPod("foreign" + std::to_string(made_++), operation.b % 1000);
+  cluster::PodSpec spec = *pod.pod.spec;
+  spec.scheduler_name = kOther;
+  pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+  pod.pod.node_name = node->node.name;
+  Tell("pod " + pod.pod.key.name + " of another scheduler on " + node->node.name + ", kind " +
+       std::to_string(operation.b % 1000));
+  static_cast<void>(cluster_->api().CreatePod(Actor::kUser, std::move(pod)));
+}
+
+}  // namespace muster::sim::testing
