@@ -83,6 +83,7 @@ class Scheduler::Core {
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
+  void ForgetPod(const cluster::PodUid& uid);
   void ApplyPodGroup(const cluster::PodGroup& group, cluster::Time now);
   void RemovePod(const cluster::PodUid& uid, bool unseen);
   void NoteEnd(const cluster::PodUid& uid, bool unseen);
@@ -128,7 +129,6 @@ class Scheduler::Core {
   static void StopRepair(Gang& gang);
   void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);
-  // Gives back what no binding is under way for, and refuses held Bind calls.
   void GiveBack(Gang& gang, const std::string& why);
   void Drop(Gang& gang, const std::string& why, cluster::Time now);
   void DropMember(Gang& gang, Member& member, const std::string& why);

@@ -240,6 +240,14 @@ void Correct(const Pod& known, Pod& pod) {
 
 }  // namespace
 
+// What is kept of a pod beside its gang.
+void Scheduler::Core::ForgetPod(const PodUid& uid) {
+  LetGo(uid);
+  seen_in_filter_.erase(uid);
+  unconfirmed_.erase(uid);
+  health_.ForgetPod(uid);
+}
+
 void Scheduler::Core::ApplyPod(Pod pod) {
   pod.spec = specs_.Intern(std::move(pod.spec));
   if (const Pod* known = state_.FindPod(pod.uid)) {
@@ -260,15 +268,13 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   const cluster::Applied applied = state_.Upsert(std::move(pod));
   if (stayed && applied.changed) ever_fits_.TouchPods(node_before);
   if (!applied.replaced.empty()) {
-    RemoveOutsider(group_before, PodUid(applied.replaced));
-    const auto gang = gang_of_.find(PodUid(applied.replaced));
-    if (ended_before && gang != gang_of_.end()) gang->second->past.Ended(role_before);
-    Leave(PodUid(applied.replaced));
-    health_.ForgetPod(PodUid(applied.replaced));
+    const PodUid replaced(applied.replaced);
+    RemoveOutsider(group_before, replaced);
+    const PlacedMember member = Find(replaced);
+    if (ended_before && member.gang != nullptr) member.gang->past.Ended(role_before);
+    Leave(replaced);
     TouchUnsound(node_before);
-    LetGo(PodUid(applied.replaced));
-    seen_in_filter_.erase(PodUid(applied.replaced));
-    unconfirmed_.erase(PodUid(applied.replaced));
+    ForgetPod(replaced);
   }
   if (asked_before && !applied.changed) seen_in_filter_.erase(uid);
   if (!applied.changed) return;
@@ -300,10 +306,7 @@ void Scheduler::Core::RemovePod(const PodUid& uid, bool unseen) {
     node = state_.IndexOf(pod->node_name);
     if (EverFits::Stays(*pod, options_.scheduler_names)) ever_fits_.TouchPods(node);
   }
-  LetGo(uid);
-  seen_in_filter_.erase(uid);
-  unconfirmed_.erase(uid);
-  health_.ForgetPod(uid);
+  ForgetPod(uid);
   state_.Remove(uid);
   TouchUnsound(node);
 }

@@ -226,7 +226,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   }
   if (gang.tally.planned > 0 && !unfenced_.none()) {
     if (const Reason held = HeldBack(gang); held.code != ReasonCode::kNone) {
-      Drop(gang, "muster: " + Describe(held), now);
+      GiveBack(gang, "muster: " + Describe(held));
       Recount(gang);
     }
   }

@@ -87,6 +87,7 @@ void Scheduler::Core::Drop(Gang& gang, const std::string& why, Time now) {
   if (gang.setback.code == ReasonCode::kNone) gang.setback = Because(ReasonCode::kPlanBroken);
 }
 
+// Gives back what no binding is under way for, and refuses held Bind calls.
 void Scheduler::Core::GiveBack(Gang& gang, const std::string& why) {
   SpareVictims(gang);
   for (auto& [uid, member] : gang.members) DropMember(gang, member, why);

@@ -167,10 +167,10 @@ Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kEvict);
-  if (actor == Actor::kMuster && !(**slot)->evicted_by_muster) {
+  if (actor == Actor::kMuster) {  // the deletion shows it
     auto next = std::make_shared<PodRecord>(***slot);
     next->evicted_by_muster = true;
-    impl_->Store(**slot, std::move(next));
+    **slot = std::move(next);
   }
   return impl_->Terminate(**slot, (**slot)->grace);
 }

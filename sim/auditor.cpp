@@ -78,6 +78,7 @@ class Auditor::Impl {
   std::map<ObjectKey, GangBook> gangs_;               // with members that count
   std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
+  std::set<PodUid> evicted_;                          // by Muster, and judged
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
   int64_t restarts_ = 0;                              // of Muster, seen so far
   Time restarted_at_;                                 // the last of them
@@ -257,7 +258,9 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
 }
 
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {
-  if (!pod.evicted_by_muster || pod.pod.deleting || options_.preempts) return;  // looked at once
+  if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return;
+  if (muster_ == nullptr) return;
+  if (muster_->scheduler().options().preemption != engine::Preemption::kNever) return;
   const auto gang = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
   const bool known = !pod.pod.pod_group.empty() && gang != gangs_.end();
   if (known && (gang->second.lost || !gang->second.started)) return;

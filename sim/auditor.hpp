@@ -8,7 +8,7 @@
 //   in memory, so that after a restart of Muster it
 //      starts again.
 //   4. Nobody is evicted without a cause: of a gang that has run, a member was lost before (failed,
-//   evicted, deleted before it ended).
+//   evicted, deleted before it ended). Not judged where the policy has gangs evicted for others.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
 //   6. engine::Scheduler::Audit finds nothing.
 //
@@ -32,7 +32,6 @@ struct AuditorOptions {
   // A Binding may be under way while its node changes, or while another scheduler's pod takes room
   // there: for this long afterwards rule 2 is not judged on that node.
   cluster::Duration node_slack{};
-  bool preempts = false;  // the policy lets gangs be evicted for others: rule 4 cannot be judged
   bool ask_engine = true;
 };
 

@@ -163,7 +163,7 @@ TEST_CASE("with half of all writes lost or unclear everything still runs, whole"
   for (int i = 0; i < 4; ++i) {
     GangSpec{"gang" + std::to_string(i), 4, 8, Seconds(60), 0}.CreateAll(cluster.api());
   }
-  cluster.loop().RunUntil(At(14'400));
+  cluster.loop().RunUntil(At(200'000));
   for (const PodPtr& pod : cluster.api().Pods())
     CHECK(pod->pod.phase == cluster::PodPhase::kSucceeded);
   CHECK(cluster.auditor()->findings() == std::vector<std::string>{});

@@ -43,7 +43,6 @@ Options WorldOptions(uint64_t seed) {
     options.auditor.node_slack = Seconds(20);
   }
   if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
-  options.auditor.preempts = options.muster.engine.preemption != engine::Preemption::kNever;
   return options;
 }
 
