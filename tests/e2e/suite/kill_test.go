@@ -1,12 +1,17 @@
 package suite
 
 import (
+	"fmt"
+	"math/rand"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"muster.dev/e2e/muster"
 	"muster.dev/e2e/objects"
 	"muster.dev/e2e/proxy"
 )
@@ -62,6 +67,46 @@ func killAt(e *env, point killPoint) proxy.Fault {
 		fault.Before, fault.Drop = kill, true
 	}
 	return fault
+}
+
+// A crash loop: each life is too short for all members of a gang to come to Bind at the same time. What is bound in part
+// is bound further as its calls come, in whichever life, and what has not begun starts once there is time.
+func TestGangsStartWhileMusterIsKilledAgainAndAgain(t *testing.T) {
+	slow(t)
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(24)
+	random := rand.New(rand.NewSource(16))
+	var gangs []objects.Gang
+	for i := range 12 {
+		gangs = append(gangs, e.gang(fmt.Sprintf("g%d", i), 16, 1))
+	}
+	e.add(gangs...)
+	uids := map[string]types.UID{}
+	for _, g := range gangs {
+		for name, uid := range e.uids(g) {
+			uids[name] = uid
+		}
+	}
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+		time.Sleep(time.Second + time.Duration(random.Intn(3000))*time.Millisecond)
+		e.muster.Process.Kill()
+		<-e.muster.Process.Done()
+		// Nobody waits until the Lease of who was killed runs out.
+		err := e.Client.CoordinationV1().Leases(muster.Namespace).Delete(e.ctx, "muster", metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+		e.must(e.muster.Start())
+	}
+	e.must(e.muster.WaitReady(e.ctx))
+	e.whole(afterKill, gangs...)
+	for _, g := range gangs {
+		for name, uid := range e.uids(g) {
+			if uid != uids[name] {
+				t.Errorf("%s is another pod now", name)
+			}
+		}
+	}
 }
 
 // A gang that ran before and one that waited: both are known again from the API's objects alone.
