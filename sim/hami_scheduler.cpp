@@ -33,8 +33,10 @@ int64_t Part(int64_t used, int64_t total) { return total <= 0 ? 0 : used * 1000 
 
 std::string ListOf(const std::vector<cluster::GpuIndex>& gpus) {
   std::string text;
-  for (const cluster::GpuIndex gpu : gpus)
-    text += (text.empty() ? "" : ",") + std::to_string(gpu.value);
+  for (const cluster::GpuIndex gpu : gpus) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(gpu.value);
+  }
   return text;
 }
 
