@@ -278,7 +278,7 @@ Percentiles Idle(Stage& stage, const cluster::Pod& pod, int seconds) {
 }
 
 // `waiting` pods, half of them in gangs; ten gangs and eighty pods end every second.
-void WaitingPods(const char* title, engine::Options options, int nodes, int64_t waiting,
+void WaitingPods(const char* title, const engine::Options& options, int nodes, int64_t waiting,
                  int seconds) {
   std::printf("%s: %d nodes, all full, %lld waiting pods\n", title, nodes,
               static_cast<long long>(waiting));

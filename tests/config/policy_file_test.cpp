@@ -117,9 +117,9 @@ metrics: {address: :9090}
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
-               max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang, hand_over, preemption,
-               victim_timeout, backoff_first, backoff_max, bad_nodes, retry_interval, max_members] =
-      options;
+               max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang, hand_over,
+               preemption, victim_timeout, backoff_first, backoff_max, bad_nodes, retry_interval,
+               max_members] = options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
   CHECK(most_percent == 10);
   CHECK(placement.strategy == policy::Strategy::kBinpack);
