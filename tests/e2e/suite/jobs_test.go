@@ -99,7 +99,9 @@ func (e *env) warnings(g objects.Gang) []string {
 func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	train, urgent := e.preemptSample(func(text string) string { return text })
-	e.eventually(60*time.Second, "the Job has made its pods anew, and they wait", func() error {
+	// The Job controller waits 10 s for the first pod that ended so and twice as long for each further one, 80 s for four,
+	// whether it counts them or not.
+	e.eventually(150*time.Second, "the Job has made its pods anew, and they wait", func() error {
 		pods, err := e.pods(train)
 		if err == nil && (len(pods) != 4 || countBound(pods) != 0) {
 			err = errorf("%d are there, %d of them bound", len(pods), countBound(pods))
