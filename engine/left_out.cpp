@@ -30,9 +30,10 @@ void Scheduler::Core::SettleLeftOut(cluster::Time now) {
   for (NodeHealth::Change& change : health_.Decide(options_.bad_nodes, state_.node_count(), now)) {
     const Node* known = state_.FindNode(change.node);
     if (known == nullptr) continue;
-    ApplyNode(Node(*known));
+    const Node record = *known;  // what is known of it is replaced
+    ApplyNode(record);
     EmitEvent event{{"default", change.node},
-                    known->uid.text(),
+                    record.uid.text(),
                     false,
                     change.out,
                     change.out ? "NodeLeftOut" : "NodeTakenBack",
