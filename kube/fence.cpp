@@ -160,7 +160,7 @@ std::string Fence::Look(const HandedOverPod& at, const std::string& why, millise
 void Fence::Take(const std::string& body) {
   const Result<Pod> pod = DecodePod(body);
   if (!pod.ok()) return;
-  ports_.versions.Note(pod->uid, pod->resource_version);
+  ports_.versions.Renew(pod->uid, pod->resource_version);
   ports_.tell(*pod);
 }
 
