@@ -325,7 +325,9 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (gang.tally.staying < gang.tally.ours) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  SetPending(gang, Need(gang, Counting::kReady) == 0 && !gang.backoff_until &&
+  // Only the pause after a plan that broke: elastic members that never came hold up nobody.
+  const bool pauses = gang.backoff_until && *gang.backoff_until <= now + options_.retry_interval;
+  SetPending(gang, Need(gang, Counting::kReady) == 0 && !pauses &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;

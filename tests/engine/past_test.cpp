@@ -214,6 +214,19 @@ TEST_CASE("the pods of a gang without an object carry its past", "[engine][past]
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+TEST_CASE("an elastic member that never comes does not keep a lost one from being replaced",
+          "[engine][past]") {
+  Trio world;
+  world.AddMember("elastic");
+  world.Pass(Seconds(121));  // its reservation expires
+  world.RemovePod("elastic");
+  world.RemovePod("train-0");
+  world.AddMember("train-3");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.BoundIn("train") == 3);
+}
+
 TEST_CASE("a role's success counts for the role", "[engine][past]") {
   Harness world;
   for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
