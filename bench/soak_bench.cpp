@@ -63,6 +63,11 @@ class Channel {
     lines_.push_back(std::string(R"({"type":")") + type + R"(","object":)" + object + "}\n");
     told_.NotifyAll();
   }
+  // Nobody has lines to read.
+  bool empty() const {
+    const MutexLock lock(mu_);
+    return lines_.empty();
+  }
   // The lines so far, after at most a while.
   std::deque<std::string> Take() {
     const MutexLock lock(mu_);
@@ -71,7 +76,7 @@ class Channel {
   }
 
  private:
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar told_;
   std::deque<std::string> lines_ MUSTER_GUARDED_BY(mu_);
 };
@@ -177,6 +182,8 @@ class PlayedApi final : public kube::ApiCaller {
     const MutexLock lock(mu_);
     return calls_;
   }
+  // What its watches have still to tell is this program's memory and not Muster's.
+  bool told() const { return pods_told_.empty() && groups_told_.empty(); }
   size_t pods() const {
     const MutexLock lock(mu_);
     return pods_.size();
@@ -412,6 +419,7 @@ bool Run(int64_t pods, int64_t step) {
     }
     if (ended < next_report) continue;
     next_report += step;
+    while (!api.told()) std::this_thread::sleep_for(milliseconds(1));
     const Memory now = Measure();
     const engine::Counts counts = muster.scheduler().Count();
     int64_t gangs = 0;
@@ -426,6 +434,8 @@ bool Run(int64_t pods, int64_t step) {
   const double grown = last.resident - middle.resident;
   std::printf("the second half: %+.1f MB resident, %+.1f MB in use\n", grown,
               last.in_use - middle.in_use);
+  malloc_trim(0);  // what stays then is not the allocator's own reserve
+  std::printf("without the allocator's free pages: %.1f MB resident\n", Measure().resident);
   return true;
 }
 

@@ -21,7 +21,11 @@ class SharedChunk {
     shared_->users.fetch_add(1, std::memory_order_relaxed);
   }
   SharedChunk(SharedChunk&& other) noexcept = default;
-  SharedChunk& operator=(const SharedChunk& other) { return *this = SharedChunk(other); }
+  SharedChunk& operator=(const SharedChunk& other) {
+    SharedChunk copy(other);
+    std::swap(shared_, copy.shared_);
+    return *this;
+  }
   SharedChunk& operator=(SharedChunk&& other) noexcept {
     std::swap(shared_, other.shared_);
     return *this;

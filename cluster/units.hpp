@@ -3,7 +3,7 @@
 //   MilliCpu   1/1000 of a core
 //   MiB        2^20 bytes of memory (host or GPU)
 //   GpuMilli   1/1000 of one GPU; 1000 is one whole GPU
-//   Time       milliseconds since a fixed start (engine time) or since 1970 (API timestamps)
+//   Time       milliseconds since 1970; in simulations, since the beginning of what is simulated
 //   Duration   milliseconds
 //
 // Arithmetic saturates at the ends of int64, so "no limit" (Quantity::Unlimited()) survives

@@ -113,7 +113,7 @@ class Scheduler::Core {
   int64_t SweepOn();
   void Judge(Gang& gang, cluster::Time now);
   void Recount(Gang& gang);
-  void Remember(Gang& gang, const cluster::PodGroup* group);
+  void Remember(Gang& gang, const cluster::PodGroup* group, cluster::Time now);
   void SettleMember(Member& member, const cluster::Pod& pod);
   Reason Defect(const Gang& gang) const;
   Reason NamespaceBar(const std::string& ns) const;

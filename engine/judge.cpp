@@ -14,8 +14,18 @@ using cluster::Time;
 
 namespace {
 
+// A gang whose time ran out while Muster was away has this long to be completed: kube-scheduler
+// asks again for a member within podMaxBackoffSeconds, 10 s where nobody sets it.
+constexpr Duration kGraceOnReturn = cluster::Seconds(15);
+
+// `since`: since when it is bound in part, as API objects tell it to a Muster that just came.
+Time OnReturn(Time since, Duration timeout, Time now) {
+  if (since + timeout > now) return since;
+  return now + (std::min(timeout, kGraceOnReturn) - timeout);
+}
+
 // What the API objects tell of its past, once.
-void AdoptRecord(Gang& gang, const PodGroup* group) {
+void AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
   if (gang.id.solo || group == nullptr) return;
   cluster::GangRecord record = group->record;
   for (const auto& [uid, member] : gang.members) {
@@ -24,20 +34,20 @@ void AdoptRecord(Gang& gang, const PodGroup* group) {
   gang.past.Adopt(record, CountMembers(gang, true, Stays));
   gang.published_record = record;
   if (gang.past.begun() && record.lost != cluster::Headcount{}) {
-    gang.partial_since = record.lost_since;
+    gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
   }
 }
 
 // Since when the members that are bound wait for the others: since the first of them was, as the
 // API server has it, where the gang has never run.
-Time PartialSince(const Gang& gang, Time now) {
+Time PartialSince(const Gang& gang, Duration partial_timeout, Time now) {
+  if (gang.past.begun()) return now;
   Time since = now;
-  if (gang.past.begun()) return since;
   for (const auto& [uid, member] : gang.members) {
     const Time bound_at = member.pod->bound_at;
     if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
   }
-  return since;
+  return OnReturn(since, partial_timeout, now);
 }
 
 }  // namespace
@@ -90,9 +100,9 @@ void Scheduler::Core::Recount(Gang& gang) {
 }
 
 // What the gang wants, given what it has been.
-void Scheduler::Core::Remember(Gang& gang, const PodGroup* group) {
+void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
   const cluster::Headcount declared = DeclaredMinimum(group);
-  if (!gang.past.adopted()) AdoptRecord(gang, group);
+  if (!gang.past.adopted()) AdoptRecord(gang, group, options_.partial_timeout, now);
   if (gang.tally.bound + gang.tally.leaving + gang.tally.succeeded == 0) {
     gang.past.Stop();
     std::set<std::string> owners;
@@ -180,7 +190,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   gang.min_member = group != nullptr ? group->min_member : 1;
   Recount(gang);
-  Remember(gang, group);
+  Remember(gang, group, now);
   ExpireHeld(gang, now);
   if (gang.tally.ours + gang.tally.leaving == 0) StopRepair(gang);
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
@@ -297,7 +307,7 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
 // Some members are bound, but fewer than the gang wants.
 void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
-  if (!gang.partial_since) gang.partial_since = PartialSince(gang, now);
+  if (!gang.partial_since) gang.partial_since = PartialSince(gang, options_.partial_timeout, now);
   if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
   if (Reason held = HeldBack(gang); held.code != ReasonCode::kNone && !gang.repairing) {
     gang.partial_since = now;  // it may not be completed, so that takes no time

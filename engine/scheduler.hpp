@@ -1,6 +1,9 @@
 // Scheduler: the one owner of all mutable state. Takes facts, outcomes, extender calls and the
 // time; gives actions.
 //
+// The time is in milliseconds since 1970 and never goes back: what outlives the process (since when
+// a gang runs, or lacks a member) is compared with the times that API objects tell.
+//
 // It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same
 // answers, byte for byte. Threads: every method may be called from any thread; Advance by one
 // thread at a time. Advance plans outside the lock, on a Snapshot, so that calls are not held up by

@@ -86,15 +86,19 @@ class Service::Impl {
   std::string PolicyPage() const;
   std::string NotReady() const;
   void FinishHeldBinds();
+  // The engine's time: milliseconds since 1970, because what outlives the process is told in them
+  // by API objects. Never jumps: the wall clock as it was at the start, and what has passed since.
   cluster::Time Now() const {
-    return cluster::Time(
-        std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - begin_).count());
+    const auto passed = SteadyClock::now() - begin_;
+    return began_ +
+           cluster::Duration(std::chrono::duration_cast<std::chrono::milliseconds>(passed).count());
   }
 
   // Constant after Start.
   const ServiceOptions options_;
   const Logger& log_;
   const SteadyClock::time_point begin_;
+  const cluster::Time began_ = WallClock();
   config::Policy started_with_;
 
   FileWatch policy_watch_;
@@ -259,7 +263,6 @@ Status Service::Impl::StartEmbeddedCluster() {
 
   EmbeddedCluster::Options options;
   options.api.seed = options_.seed;
-  options.api.epoch = WallClock();
   options.api.gated_schedulers = started_with_.engine.scheduler_names;
   options.scheduler.seed = options_.seed;
   options.scheduler.scheduler_names = started_with_.engine.scheduler_names;

@@ -71,7 +71,7 @@ Result<PodGroupPtr> ApiServer::CreatePodGroup(Actor actor, cluster::PodGroup gro
   }
   if (store.pod_groups.contains(group.key)) return Taken("podgroup", group.key.ToString());
   group.uid = cluster::PodGroupUid(store.NewUid());
-  group.created = impl_->CreationTime();
+  group.created = impl_->loop.now();
   group.resource_version = store.NextVersion();
   auto record = std::make_shared<PodGroupRecord>();
   record->group = std::move(group);

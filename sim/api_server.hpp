@@ -36,7 +36,6 @@ enum class Gating { kNone, kGangs, kAll };
 
 struct ApiServerOptions {
   uint64_t seed = 1;               // of the UIDs
-  cluster::Time epoch{};           // creationTimestamps are epoch + the loop's time
   Gating gating = Gating::kGangs;  // kGangs: pods of a PodGroup; kAll: gangs of one as well
   std::vector<std::string> gated_schedulers = {"muster"};  // schedulerNames that the policy is for
   size_t max_events = 10'000;                              // Event objects kept, oldest go first

@@ -32,9 +32,6 @@ struct ApiServer::Impl {
   void Count(Actor actor, Verb verb) {
     ++writes[static_cast<size_t>(actor)][static_cast<size_t>(verb)];
   }
-  cluster::Time CreationTime() const {
-    return options.epoch + cluster::Duration(loop.now().milliseconds());
-  }
   bool Gated(const PodRecord& record) const;
   cluster::Result<PodPtr*> Find(const engine::PodRef& ref);
   // Stores the record in place of `slot`'s and tells the watches.

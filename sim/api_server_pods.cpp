@@ -45,9 +45,9 @@ bool Has(const PodRecord& record, const cluster::Labels& annotations) {
 }
 
 // `now` is the loop's time, `stamp` the API server's.
-void TakeNode(PodRecord& record, const std::string& node, cluster::Time now, cluster::Time stamp) {
+void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
   record.pod.node_name = node;
-  record.pod.bound_at = stamp;
+  record.pod.bound_at = now;
   record.bound_at = now;
   const auto by = record.annotations.find(cluster::kBoundByAnnotation);
   record.pod.bound_by_muster =
@@ -134,7 +134,7 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
   auto record = std::make_shared<PodRecord>(std::move(pod));
   cluster::Pod& stored = record->pod;
   stored.uid = PodUid(store.NewUid());
-  stored.created = impl_->CreationTime();
+  stored.created = impl_->loop.now();
   stored.resource_version = store.NextVersion();
   stored.phase = cluster::PodPhase::kPending;
   stored.deleting = false;
@@ -146,7 +146,7 @@ Result<PodPtr> ApiServer::CreatePod(Actor actor, PodRecord pod) {
     stored.gates.emplace_back(cluster::kGangGate);
   }
   if (stored.bound()) {
-    TakeNode(*record, std::string(stored.node_name), impl_->loop.now(), stored.created);
+    TakeNode(*record, std::string(stored.node_name), impl_->loop.now());
   }
   PodPtr& slot = store.pods[stored.key];
   slot = record;
@@ -188,7 +188,7 @@ Status ApiServer::BindPod(Actor actor, const Binding& binding) {
   if (!pod.gates.empty()) return conflict("has non-empty scheduling gates");
   auto next = std::make_shared<PodRecord>(***slot);
   Merge(*next, binding.annotations);
-  TakeNode(*next, binding.node, impl_->loop.now(), impl_->CreationTime());
+  TakeNode(*next, binding.node, impl_->loop.now());
   next->pod.nominated_node.clear();
   next->status_reason.clear();
   next->status_message.clear();

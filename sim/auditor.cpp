@@ -61,6 +61,7 @@ class Auditor::Impl {
   int64_t NeedOf(const ObjectKey& gang, Time at) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
+  void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
   void CheckEviction(const PodRecord& pod);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
@@ -104,7 +105,11 @@ void Auditor::Impl::See(const WatchEvent& event) {
     if (told && event.change != Change::kDeleted && !ours_.contains((*group)->group.key)) {
       Find("PodGroup " + (*group)->group.key.ToString() + " has no pod of Muster's and is written");
     }
-    if (gangs_.contains((*group)->group.key)) Judge((*group)->group.key, event.at);
+    const auto gang = gangs_.find((*group)->group.key);
+    if (gang == gangs_.end()) return;
+    // Without one nothing is partial, and for the next one the time begins anew.
+    if (event.change == Change::kDeleted) SetPartial(gang->first, gang->second, false, event.at);
+    Judge(gang->first, event.at);
   }
 }
 
@@ -156,6 +161,16 @@ int64_t Auditor::Impl::NeedOf(const ObjectKey& gang, Time at) const {
   return news ? std::min(minimum.now, minimum.before) : minimum.now;
 }
 
+void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at) {
+  if (partial == (gang.partial_since != Time::Never())) return;
+  if (partial) {
+    partial_.emplace(at, key);
+  } else if (partial_.erase({gang.partial_since, key}) > 0) {
+    CheckPartial(gang.partial_since, key, at);
+  }
+  gang.partial_since = partial ? at : Time::Never();
+}
+
 // Brings up to date whether a gang is partially bound, and since when.
 void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto found = gangs_.find(key);
@@ -172,17 +187,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   }
   if (bound > 0 && bound + succeeded >= need) gang.started = true;
   const bool partial = !gang.ours.empty() && bound + succeeded < need && !gang.started;
-  if (partial != (gang.partial_since != Time::Never())) {
-    if (partial) {
-      gang.partial_since = at;
-      partial_.emplace(gang.partial_since, key);
-    } else {
-      if (partial_.erase({gang.partial_since, key}) > 0) {
-        CheckPartial(gang.partial_since, key, at);
-      }
-      gang.partial_since = Time::Never();
-    }
-  }
+  SetPartial(key, gang, partial, at);
   if (bound == 0 && succeeded == 0) gangs_.erase(found);
 }
 

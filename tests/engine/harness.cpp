@@ -214,7 +214,8 @@ int Harness::BoundIn(const std::string& group) const {
   }));
 }
 
-void Harness::Restart() {
+void Harness::Restart(cluster::Duration away) {
+  now_ = now_ + away;
   engine_ = std::make_unique<engine::Scheduler>(options_);
   for (const auto& [name, node] : nodes_) engine_->Apply(node, now_);
   for (const auto& [name, group] : groups_) engine_->Apply(group, now_);

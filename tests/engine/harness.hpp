@@ -57,7 +57,8 @@ class Harness {
 
   engine::Scheduler& engine() { return *engine_; }
   // A new engine that learns everything from the objects.
-  void Restart();
+  // `away`: nobody is there for so long.
+  void Restart(cluster::Duration away = {});
 
   std::map<uint64_t, std::string> bind_answers;  // by ticket
   std::vector<engine::Action> log;               // every action, in order
@@ -73,7 +74,7 @@ class Harness {
 
   engine::Options options_;
   std::unique_ptr<engine::Scheduler> engine_;
-  cluster::Time now_{1000};
+  cluster::Time now_{1'800'000'000'000};
   std::map<std::string, cluster::Node> nodes_;
   std::map<std::string, cluster::Pod> pods_;  // by name
   std::map<std::string, cluster::PodGroup> groups_;

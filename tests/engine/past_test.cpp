@@ -126,6 +126,35 @@ TEST_CASE("since when a gang is bound in part outlives a restart", "[engine][pas
   CHECK(world.Evictions() == 1);
 }
 
+TEST_CASE("a gang whose time ran out while Muster was away has a moment to be completed",
+          "[engine][past][restart]") {
+  Harness world;
+  for (int i = 0; i < 2; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  bool refused = true;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* bind = std::get_if<engine::BindPod>(&action);
+    if (!refused || bind == nullptr || bind->pod.key.name != "train-1") return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kConflict, "no"};
+  };
+  world.ScheduleAll("train");
+  REQUIRE(world.BoundIn("train") == 1);
+  world.Restart(Seconds(600));  // an upgrade that pulls an image
+  world.Pass(Seconds(10));
+  CHECK(world.Evictions() == 0);
+  SECTION("it is whole when the other one is bound") {
+    refused = false;
+    world.ScheduleAll("train");
+    world.Pass(Seconds(60));
+    CHECK(world.BoundIn("train") == 2);
+    CHECK(world.Evictions() == 0);
+  }
+  SECTION("it is taken back when nobody comes") {
+    world.Pass(Seconds(6));
+    CHECK(world.Evictions() == 1);
+  }
+}
+
 TEST_CASE("raising the minimum of a gang that runs takes nothing from it", "[engine][past]") {
   Trio world;
   world.ChangeGroup("train", [](cluster::PodGroup& group) { group.min_member = 5; });

@@ -93,10 +93,10 @@ std::string World::CheckProgress() {
           gang.state == engine::GangState::kBinding || gang.state == engine::GangState::kBackoff ||
           gang.state == engine::GangState::kPreempting ||
           gang.state == engine::GangState::kDegraded;
-      // Those that kube-scheduler never asks about wait for ever.
-      const bool doomed = gang.reason.code == engine::ReasonCode::kReservationExpired ||
-                          gang.state == engine::GangState::kReserved;
-      if (waits && !(doomed && gang.id.key.name.starts_with("odd")))
+      // Those that kube-scheduler never asks about wait for ever, once they were planned: for the
+      // next reservation, for Bind, or until a node that seems to be unfit may be tried again.
+      const bool doomed = gang.id.key.name.starts_with("doomed") && gang.plans > 0;
+      if (waits && !doomed)
         names.push_back(gang.id.key.name + " (" + ToString(gang.state) + ", " +
                         Describe(gang.reason) + ")");
     }

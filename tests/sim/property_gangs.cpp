@@ -84,7 +84,7 @@ void World::CreateOddGang(const Operation& operation) {
   ApiServer& api = cluster_->api();
   const bool doomed = operation.what == Happening::kDoomedGang;
   const bool foreign = operation.what == Happening::kForeignGang;
-  const std::string name = "odd" + std::to_string(made_++);
+  const std::string name = (doomed ? "doomed" : "odd") + std::to_string(made_++);
   Tell(std::string(doomed ? "doomed" : (foreign ? "foreign" : "mixed")) + " gang " + name);
   static_cast<void>(api.CreatePodGroup(
       Actor::kUser, MakePodGroup(name).MinMember(3).TimeoutSeconds(doomed ? 2'147'483'647 : 0)));

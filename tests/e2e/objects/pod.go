@@ -99,6 +99,11 @@ func WithPriorityClass(name string) PodOption {
 	return func(pod *corev1.Pod) { pod.Spec.PriorityClassName = name }
 }
 
+// WithNodeSelector lets the pod run only where nodes have this label.
+func WithNodeSelector(key, value string) PodOption {
+	return func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{key: value} }
+}
+
 // WithClaim mounts a volume claim.
 func WithClaim(claim string) PodOption {
 	return func(pod *corev1.Pod) {

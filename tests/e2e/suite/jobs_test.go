@@ -96,6 +96,25 @@ func (e *env) warnings(g objects.Gang) []string {
 	return notes
 }
 
+// letJobPodsEnd takes from the running pods of a Job what keeps them running.
+func (e *env) letJobPodsEnd(g objects.Gang) error {
+	pods, err := e.pods(g)
+	if err != nil {
+		return err
+	}
+	for _, pod := range pods {
+		if pod.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		_, err := e.Client.CoreV1().Pods(e.ns).Patch(e.ctx, pod.Name, types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"`+objects.KubeletLabel+`":null}}}`), metav1.PatchOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	train, urgent := e.preemptSample(func(text string) string { return text })
@@ -113,13 +132,7 @@ func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) 
 	}
 	e.end(urgent)
 	e.whole(60*time.Second, train)
-	pods, err := e.pods(train)
-	e.must(err)
-	for _, pod := range pods { // what ends by itself may
-		_, err := e.Client.CoreV1().Pods(e.ns).Patch(e.ctx, pod.Name, types.MergePatchType,
-			[]byte(`{"metadata":{"labels":{"`+objects.KubeletLabel+`":null}}}`), metav1.PatchOptions{})
-		e.must(err)
-	}
+	e.must(e.letJobPodsEnd(train))
 	e.eventually(60*time.Second, "the Job is complete", func() error { return succeeded(e.job()) })
 	if notes := e.warnings(train); len(notes) != 0 {
 		t.Errorf("it was warned of %v", notes)
