@@ -177,6 +177,7 @@ void DumpRecord(const GangRecord& record, Line& line) {
   line.Number("ended", record.ended.members).List("endedroles", record.ended.roles, WriteRole);
   line.Number("lost", record.lost.members).List("lostroles", record.lost.roles, WriteRole);
   line.Number("lostsince", record.lost_since.milliseconds());
+  if (!record.owners.empty()) line.List("owners", record.owners, WriteText);
 }
 
 void DumpPod(const Pod& pod, std::string& out) {
@@ -185,7 +186,9 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Number("version", pod.resource_version).Number("created", pod.created.milliseconds());
   line.Text("group", pod.pod_group).Text("role", pod.role).Text("owner", pod.owner_uid);
   line.Flag("daemon", pod.daemon).Number("phase", static_cast<int>(pod.phase));
-  line.Flag("deleting", pod.deleting).List("gates", pod.gates, WriteText);
+  line.Flag("deleting", pod.deleting);
+  if (pod.leaves_by != Time()) line.Number("leavesby", pod.leaves_by.milliseconds());
+  line.List("gates", pod.gates, WriteText);
   line.Text("nominated", pod.nominated_node).Text("node", pod.node_name);
   line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
   line.Flag("ours", pod.bound_by_muster).Text("defect", pod.defect);

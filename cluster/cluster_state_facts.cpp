@@ -19,8 +19,8 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 bool SameRecord(const Pod& a, const Pod& b) {
   return a.uid == b.uid && a.key == b.key && SameSpec(a, b) && a.pod_group == b.pod_group &&
          a.role == b.role && a.owner_uid == b.owner_uid && a.daemon == b.daemon &&
-         a.phase == b.phase && a.deleting == b.deleting && a.gates == b.gates &&
-         a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
+         a.phase == b.phase && a.deleting == b.deleting && a.leaves_by == b.leaves_by &&
+         a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
          a.created == b.created && a.defect == b.defect && a.running_since == b.running_since &&
          a.handed_over == b.handed_over && SameValue(a.gang_record, b.gang_record) &&

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cluster/units.hpp"
@@ -21,6 +22,12 @@ struct Headcount {
   auto operator<=>(const Headcount&) const = default;
 };
 
+// Short for an owner's UID: its first eight characters. UIDs are random, so that tells a gang's
+// owners apart. Empty for no owner.
+inline std::string OwnerTag(const std::string& owner_uid) { return owner_uid.substr(0, 8); }
+// Instead of the tags, where there are too many.
+inline constexpr const char* kAnyOwner = "*";
+
 struct GangRecord {
   bool begun = false;  // it has run; false: nothing else here says anything
   // Since when it runs, milliseconds since 1970; nothing: none of it is bound.
@@ -28,7 +35,9 @@ struct GangRecord {
   Headcount whole;  // the minimum that it has run with
   Headcount ended;  // of these, ended well and gone, or gone nobody knows how
   Headcount lost;   // of these, lost and not replaced
-  Time lost_since;  // while any are
+  Time lost_since;  // while any are; 0: not known
+  // OwnerTag of the pods that ran, or kAnyOwner alone; none: not known.
+  std::set<std::string> owners;
   auto operator<=>(const GangRecord&) const = default;
 };
 

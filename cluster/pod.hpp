@@ -68,7 +68,9 @@ struct Pod {
   std::string owner_uid;  // controller owner reference, may be empty
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated
   PodPhase phase = PodPhase::kPending;
-  bool deleting = false;             // deletionTimestamp is set
+  bool deleting = false;  // deletionTimestamp is set
+  // deletionTimestamp, milliseconds since 1970: when its grace is over. 0: not known.
+  Time leaves_by;
   std::vector<std::string> gates;    // schedulingGates still present
   std::string nominated_node;        // status.nominatedNodeName
   std::string node_name;             // spec.nodeName; empty: not bound

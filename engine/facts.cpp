@@ -271,7 +271,9 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     const PodUid replaced(applied.replaced);
     RemoveOutsider(group_before, replaced);
     const PlacedMember member = Find(replaced);
-    if (ended_before && member.gang != nullptr) member.gang->past.Ended(role_before);
+    if (ended_before && member.gang != nullptr && !member.member->bygone) {
+      member.gang->past.Ended(member.member->key.name, role_before);
+    }
     Leave(replaced);
     TouchUnsound(node_before);
     ForgetPod(replaced);
@@ -321,6 +323,7 @@ void Scheduler::Core::ApplyPodGroup(const PodGroup& group, cluster::Time now) {
   gang.id = id;
   if (!gang.group_uid.empty() && gang.group_uid != group.uid.text()) Restart(gang, now);
   gang.group_uid = group.uid.text();
+  gang.record_differs = gang.past.adopted() && group.record != gang.published_record;
   Touch(gang);
 }
 
@@ -364,6 +367,7 @@ void Scheduler::Core::Restart(Gang& gang, cluster::Time now) {
   gang.published_state.reset();
   gang.published_done = {-1, -1};
   gang.published_record = {};
+  gang.record_differs = false;
 }
 
 void Scheduler::Core::Join(const Pod& pod) {
@@ -408,8 +412,9 @@ void Scheduler::Core::NoteEnd(const PodUid& uid, bool unseen) {
   if (at.member == nullptr) return;
   const Pod& pod = *at.member->pod;
   const bool unknown = unseen && pod.bound() && !pod.terminal() && !pod.deleting;
+  if (at.member->bygone) return;
   if (pod.phase == cluster::PodPhase::kSucceeded || (unknown && !at.member->evicting)) {
-    at.gang->past.Ended(pod.role);
+    at.gang->past.Ended(pod.key.name, pod.role);
   }
 }
 

@@ -36,6 +36,8 @@ struct Member {
   const cluster::Pod* pod = nullptr;
   // Muster's to place and to evict; false: another scheduler's, it only counts.
   bool ours = true;
+  // It has ended, in an earlier run of the gang: it counts no more.
+  bool bygone = false;
 
   // The plan. Truth for the reservation of this pod in ClusterState: both exist or neither.
   std::optional<cluster::Placement> plan;
@@ -98,6 +100,8 @@ struct Tally {
   int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
   int64_t staying = 0;     // bound, Muster's and nobody's victim
+  // Of the leaving ones whose node works: when the last one's grace is over.
+  cluster::Time leave_by;
   int64_t present() const { return bound + pending + gated_by_others + others_pending; }
 };
 
@@ -119,6 +123,10 @@ struct Victims {
 };
 
 struct Kind;  // of gangs that fit or fail together: see PendingQueue
+
+// A record that somebody took away, or that our own write has not brought yet, is written again
+// after this.
+inline constexpr cluster::Duration kRecordAgain = cluster::Seconds(30);
 
 struct Gang {
   GangId id;
@@ -151,6 +159,7 @@ struct Gang {
   int64_t vain_preemptions = 0;  // others were evicted for it and it did not start, in a row
   std::optional<cluster::Time> may_preempt_from;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound
+  bool in_grace = false;                       // and a member that leaves may take its time
   std::optional<Victims> victims;              // the plan is one of earmarks
   // Its key in Core::holding_ while members hold something: the highest priority among them.
   std::optional<int32_t> held_priority;
@@ -168,6 +177,9 @@ struct Gang {
   std::pair<int64_t, int64_t> published_done{
       -1, -1};  // members that are bound or ended; of these, succeeded
   cluster::GangRecord published_record;
+  // When that was, and whether the object says otherwise since.
+  cluster::Time recorded_at;
+  bool record_differs = false;
   cluster::Time changed_at;  // when state or reason changed last
 };
 

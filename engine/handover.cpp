@@ -12,17 +12,29 @@ using cluster::Time;
 
 namespace {
 
+// How much later a gang may have become partial without a write that says so.
+constexpr cluster::Duration kSinceStep = cluster::Seconds(10);
+
 // What is to be written of the gang's past.
 cluster::GangRecord RecordOf(const Gang& gang) {
   if (gang.id.solo) return {};
+  const cluster::GangRecord& known = gang.published_record;
   cluster::GangRecord record =
       gang.past.Record(gang.minimum, Lacking(gang), gang.partial_since.value_or(Time(0)));
-  // Who ends well takes nothing from the others: not worth a write until all have.
+  const cluster::Duration later = record.lost_since - known.lost_since;
+  const bool about_then = later >= cluster::Duration(0) && later < kSinceStep;
+  if (record.lost == known.lost && about_then) record.lost_since = known.lost_since;
+  return record;
+}
+
+// Who ends well takes nothing from the others: not worth a write of its own until all have.
+bool WorthAWrite(const Gang& gang, const cluster::GangRecord& record) {
   const cluster::GangRecord& known = gang.published_record;
   const bool same = record.begun && known.begun && record.started == known.started &&
                     record.whole.members == known.whole.members && record.lost == known.lost &&
-                    record.lost == cluster::Headcount{} && gang.minimum.members > 0;
-  return same ? known : record;
+                    record.lost == cluster::Headcount{} && record.owners == known.owners &&
+                    gang.minimum.members > 0;
+  return !same && record != known;
 }
 
 // All that are to go have nothing under way and may be asked about: a part of them alone might be
@@ -45,7 +57,11 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
   const bool repairs = gang.repairing && AllMayBeEvicted(gang, now);
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   const bool carries = group != nullptr && group->declared;
-  if (carries) gang.published_record = RecordOf(gang);
+  if (carries) {
+    cluster::GangRecord record = RecordOf(gang);
+    // Bound pods carry it. Where none is, those that wait do: of who has ended nobody else knows.
+    if (gang.tally.bound == 0 || WorthAWrite(gang, record)) gang.published_record = record;
+  }
   bool evicts = false;
   for (auto& [uid, member] : gang.members) {
     if (member.doing != Doing::kNothing || member.not_before > now) continue;
@@ -75,11 +91,13 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
                HeldBack(gang).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
       AskNomination(member, "", false);
+    } else if (carries && gang.tally.bound == 0 && gang.published_record.ended.members > 0) {
+      HandOverRecord(gang, member, pod);
     }
   }
 }
 
-// Without a PodGroup object the bound pods carry what outlives the process.
+// Without a PodGroup object the pods carry what outlives the process.
 void Scheduler::Core::HandOverRecord(const Gang& gang, Member& member, const Pod& pod) {
   const cluster::GangRecord& record = gang.published_record;
   if (pod.gang_record ? *pod.gang_record == record : !record.begun) return;
@@ -289,11 +307,17 @@ std::optional<Time> Scheduler::Core::PublishAt(const Gang& gang) const {
 
 void Scheduler::Core::Publish(Gang& gang, Time now) {
   const std::optional<Time> due = PublishAt(gang);
-  const cluster::GangRecord record = RecordOf(gang);
   const bool state_due = due && *due <= now;
-  if (!state_due && (record == gang.published_record || !Speaks(gang))) return;
-  gang.published_record = record;
   const cluster::PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
+  if (gang.record_differs && gang.recorded_at + kRecordAgain <= now) {
+    gang.record_differs = false;
+    if (group != nullptr && !group->declared) gang.published_record = group->record;
+  }
+  const cluster::GangRecord record = RecordOf(gang);
+  const bool record_due = Speaks(gang) && WorthAWrite(gang, record);
+  if (!state_due && !record_due) return;
+  if (record != gang.published_record) gang.recorded_at = now;
+  gang.published_record = record;
   if (group != nullptr && !group->declared) {
     progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
                                              ToString(gang.state), ToString(gang.reason.code),

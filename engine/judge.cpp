@@ -4,6 +4,7 @@
 
 #include "engine/core.hpp"
 #include "engine/minimum.hpp"
+#include "engine/partial.hpp"
 
 namespace muster::engine {
 
@@ -11,46 +12,6 @@ using cluster::Duration;
 using cluster::Pod;
 using cluster::PodGroup;
 using cluster::Time;
-
-namespace {
-
-// A gang whose time ran out while Muster was away has this long to be completed: kube-scheduler
-// asks again for a member within podMaxBackoffSeconds, 10 s where nobody sets it.
-constexpr Duration kGraceOnReturn = cluster::Seconds(15);
-
-// `since`: since when it is bound in part, as API objects tell it to a Muster that just came.
-Time OnReturn(Time since, Duration timeout, Time now) {
-  if (since + timeout > now) return since;
-  return now + (std::min(timeout, kGraceOnReturn) - timeout);
-}
-
-// What the API objects tell of its past, once.
-void AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
-  if (gang.id.solo || group == nullptr) return;
-  cluster::GangRecord record = group->record;
-  for (const auto& [uid, member] : gang.members) {
-    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
-  }
-  gang.past.Adopt(record, CountMembers(gang, true, Stays));
-  gang.published_record = record;
-  if (gang.past.begun() && record.lost != cluster::Headcount{}) {
-    gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
-  }
-}
-
-// Since when the members that are bound wait for the others: since the first of them was, as the
-// API server has it, where the gang has never run.
-Time PartialSince(const Gang& gang, Duration partial_timeout, Time now) {
-  if (gang.past.begun()) return now;
-  Time since = now;
-  for (const auto& [uid, member] : gang.members) {
-    const Time bound_at = member.pod->bound_at;
-    if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
-  }
-  return OnReturn(since, partial_timeout, now);
-}
-
-}  // namespace
 
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
   if (gang.state != gang.seen_state || gang.reason.code != gang.seen_reason) {
@@ -72,12 +33,17 @@ void Scheduler::Core::Recount(Gang& gang) {
     tally.mine += member.ours ? 1 : 0;
     tally.making_way += member.makes_way_for ? 1 : 0;
     if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
+    if (member.bygone) continue;
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
+      gang.past.Joined(pod.owner_uid);
     } else if (pod.terminal()) {
       ++tally.failed;
     } else if (pod.deleting || member.evicting) {
-      tally.leaving += pod.bound() && member.ours ? 1 : 0;
+      if (!pod.bound() || !member.ours) continue;
+      ++tally.leaving;
+      const cluster::Node* node = state_.FindNode(pod.node_name);
+      if (node != nullptr && node->ready) tally.leave_by = std::max(tally.leave_by, pod.leaves_by);
     } else if (pod.bound()) {
       ++tally.bound;
       tally.ours += member.ours ? 1 : 0;
@@ -97,21 +63,6 @@ void Scheduler::Core::Recount(Gang& gang) {
     return !entry.second.plan || entry.second.nominated;
   });
   gang.all_nominated = tally.planned > 0 && (gang.all_nominated || all);
-}
-
-// What the gang wants, given what it has been.
-void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
-  const cluster::Headcount declared = DeclaredMinimum(group);
-  if (!gang.past.adopted()) AdoptRecord(gang, group, options_.partial_timeout, now);
-  if (gang.tally.bound + gang.tally.leaving + gang.tally.succeeded == 0) {
-    gang.past.Stop();
-    std::set<std::string> owners;
-    for (const auto& [uid, member] : gang.members) {
-      if (!member.pod->terminal()) owners.insert(member.pod->owner_uid);
-    }
-    if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
-  }
-  gang.minimum = gang.past.Wanted(declared);
 }
 
 void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
@@ -307,12 +258,13 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
 // Some members are bound, but fewer than the gang wants.
 void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
-  if (!gang.partial_since) gang.partial_since = PartialSince(gang, options_.partial_timeout, now);
+  FollowPartial(gang, options_.partial_timeout, now);
   if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
   if (Reason held = HeldBack(gang); held.code != ReasonCode::kNone && !gang.repairing) {
     gang.partial_since = now;  // it may not be completed, so that takes no time
     return SetState(gang, GangState::kDegraded, std::move(held));
   }
+  if (!silent_.empty() && !gang.repairing) gang.partial_since = now;  // nobody may plan the rest
   if (RepairRefused(gang)) {
     StopRepair(gang);
     gang.backoff_until.reset();

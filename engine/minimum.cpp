@@ -38,6 +38,12 @@ Headcount Lower(const Headcount& a, const Headcount& b) {
   return lower;
 }
 
+Headcount Higher(Headcount a, const Headcount& b) {
+  a.members = std::max(a.members, b.members);
+  for (const auto& [role, count] : b.roles) a.roles[role] = std::max(a.roles[role], count);
+  return a;
+}
+
 Headcount Plus(Headcount a, const Headcount& b) {
   a.members += b.members;
   for (const auto& [role, count] : b.roles) a.roles[role] += count;
@@ -63,6 +69,7 @@ int64_t Lack(const Headcount& minimum, const Headcount& heads) {
 
 bool Stays(const Member& member) {
   const Pod& pod = *member.pod;
+  if (member.bygone) return false;
   if (pod.phase == PodPhase::kSucceeded) return true;
   return pod.bound() && !pod.terminal() && !Leaving(member);
 }

@@ -21,6 +21,8 @@ cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
 
 // In each count the lower of the two; a role is asked for only where both do.
 cluster::Headcount Lower(const cluster::Headcount& a, const cluster::Headcount& b);
+// In each count the higher of the two.
+cluster::Headcount Higher(cluster::Headcount a, const cluster::Headcount& b);
 cluster::Headcount Plus(cluster::Headcount a, const cluster::Headcount& b);
 // a - b, never below 0.
 cluster::Headcount Minus(const cluster::Headcount& a, const cluster::Headcount& b);

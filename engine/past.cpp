@@ -8,6 +8,7 @@ namespace muster::engine {
 
 using cluster::GangRecord;
 using cluster::Headcount;
+using cluster::OwnerTag;
 using cluster::Time;
 
 Headcount Past::Wanted(const Headcount& declared) const {
@@ -20,11 +21,29 @@ void Past::Begin(const Headcount& declared, bool whole, Time now) {
   if (!runs_since_) runs_since_ = now;
 }
 
-void Past::Joined(const std::string& owner) { owners_.insert(owner); }
+void Past::Joined(const std::string& owner) {
+  if (Knows(owner)) return;
+  if (owners_.size() >= kMostOwners)
+    owners_ = {cluster::kAnyOwner};
+  else
+    owners_.insert(OwnerTag(owner));
+}
 
-void Past::Ended(const std::string& role) {
+bool Past::Knows(const std::string& owner) const {
+  return owners_.contains(cluster::kAnyOwner) || owners_.contains(OwnerTag(owner));
+}
+
+void Past::Ended(const std::string& name, const std::string& role) {
   ++ended_.members;
   ++ended_.roles[role];
+  if (names_.size() < kMostNames) names_[name] = role;
+}
+
+void Past::MadeAnew(const std::string& name) {
+  const auto ended = names_.find(name);
+  if (ended == names_.end()) return;
+  ended_ = Minus(ended_, {1, {{ended->second, 1}}});
+  names_.erase(ended);
 }
 
 bool Past::AnotherRun(const std::set<std::string>& owners, const Headcount& declared) const {
@@ -32,7 +51,7 @@ bool Past::AnotherRun(const std::set<std::string>& owners, const Headcount& decl
   // Pods without an owner do not say whose place they take.
   const bool over = Wanted(declared).members == 0;
   const bool known = std::any_of(owners.begin(), owners.end(), [&](const std::string& owner) {
-    return owners_.contains(owner) && !(over && owner.empty());
+    return Knows(owner) && !(over && owner.empty());
   });
   return !known && (over || !owners_.empty());
 }
@@ -43,6 +62,7 @@ void Past::Forget() {
   whole_ = {};
   ended_ = {};
   owners_.clear();
+  names_.clear();
 }
 
 GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time since) const {
@@ -56,19 +76,25 @@ GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time si
   for (Headcount* heads : {&record.whole, &record.ended}) heads->roles.erase("");
   record.lost = lacks;
   if (lacks != Headcount{}) record.lost_since = since;
+  record.owners = owners_;
   return record;
 }
 
-void Past::Adopt(const GangRecord& record, const Headcount& have) {
+void Past::Adopt(const GangRecord& record, const Headcount& have, const Headcount& gone) {
+  Forget();  // what a follower saw is part of what the record and today's members tell
   adopted_ = true;
   if (!record.begun) return;
   const Headcount wanted = Minus(record.whole, record.ended);
-  // Nobody knows what became of those that ran: whatever comes now starts as a whole.
-  if (wanted.members > 0 && have.members + record.lost.members == 0) return;
+  const bool unknown = wanted.members > 0 && have.members == 0;
+  // Whose run it was decides what comes now; where nobody knows, it starts as a whole.
+  if (unknown && record.owners.empty() && record.lost.members == 0) return;
   begun_ = true;
-  runs_since_ = record.started;
+  owners_ = record.owners;
   whole_ = record.whole;
-  ended_ = Plus(record.ended, Minus(Minus(wanted, have), record.lost));
+  ended_ = record.ended;
+  if (unknown) return;
+  runs_since_ = record.started;
+  ended_ = Plus(ended_, Minus(Minus(wanted, have), Higher(record.lost, gone)));
 }
 
 }  // namespace muster::engine

@@ -8,15 +8,19 @@
 //    however the PodGroup is edited; what it declares less counts for good.
 // 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
 //    It is wanted no more.
-// 3. Forget: another run begins: nothing is bound, and none of today's members belongs to an owner
-//    of those that ran (where all that were wanted have ended well, pods without an owner are
+//    MadeAnew: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
+//    so).
+// 3. Forget: another run begins: nothing is bound, and none of the members that wait belongs to an
+//    owner of those that ran (where all that were wanted have ended well, pods without an owner are
 //    another run, too). Its minimum is the declared one again.
 // 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
-//    nobody saw, so members that are missing then and are not recorded as lost have ended.
+//    nobody saw, so members that are missing then, are not recorded as lost and are not there as
+//    Failed or leaving have ended. Where nothing of it stays, all that had not ended start anew.
 //
 // Owned by its Gang, set by Core's judgement. A plain value.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +33,9 @@ namespace muster::engine {
 
 class Past {
  public:
+  static constexpr size_t kMostOwners = 16;
+  static constexpr size_t kMostNames = 1024;
+
   bool begun() const { return begun_; }
   // Since when it has had its minimum without a break; nothing while nothing is bound.
   const std::optional<cluster::Time>& runs_since() const { return runs_since_; }
@@ -39,29 +46,36 @@ class Past {
 
   // `whole`: what it has now is the declared minimum.
   void Begin(const cluster::Headcount& declared, bool whole, cluster::Time now);
-  // A member of that owner (may be empty) is bound.
+  // A member of that owner (may be empty) is bound, or was until it succeeded.
   void Joined(const std::string& owner);
-  void Ended(const std::string& role);
+  void Ended(const std::string& name, const std::string& role);
+  void MadeAnew(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
   void Stop() { runs_since_.reset(); }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
-
   // `wanted`: what Wanted gives now; `lacks`: what is missing of it, since `since`.
   cluster::GangRecord Record(const cluster::Headcount& wanted, const cluster::Headcount& lacks,
                              cluster::Time since) const;
-  // `have`: members that are bound or have succeeded. Once in a process's life.
-  void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have);
+  // Once in a process's life. `have`: members that are bound or have succeeded; `gone`: that were
+  // bound and have Failed or are leaving, and nobody took their place.
+  void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have,
+             const cluster::Headcount& gone);
   bool adopted() const { return adopted_; }
 
  private:
+  bool Knows(const std::string& owner) const;
+
   bool begun_ = false;
   bool adopted_ = false;
   std::optional<cluster::Time> runs_since_;
-  cluster::Headcount whole_;      // the minimum that it has run with
-  cluster::Headcount ended_;      // members that are wanted no more
-  std::set<std::string> owners_;  // of members that were bound; empty: not known
+  cluster::Headcount whole_;  // the minimum that it has run with
+  cluster::Headcount ended_;  // members that are wanted no more
+  // Tags of the owners of members that were bound, or kAnyOwner; empty: not known.
+  std::set<std::string> owners_;
+  // Of those that ended, the first kMostNames: their roles by name. Of this process's life only.
+  std::map<std::string, std::string> names_;
 };
 
 }  // namespace muster::engine

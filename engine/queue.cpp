@@ -44,6 +44,7 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
   at(gang.backoff_until);
   at(gang.may_preempt_from);
   at(PublishAt(gang));
+  if (gang.record_differs) at(gang.recorded_at + kRecordAgain);
   if (gang.partial_since) at(*gang.partial_since + options_.partial_timeout);
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.held) at(held.answer_by);

@@ -142,7 +142,7 @@ void AppendMetadata(JsonWriter& json, const Pod& pod) {
   } else {
     json.Text(FormatTimestamp(pod.created));
   }
-  if (pod.deleting) json.Key("deletionTimestamp").Text(FormatTimestamp(pod.created));
+  if (pod.deleting) json.Key("deletionTimestamp").Text(FormatTimestamp(pod.leaves_by));
   if (!pod.pod_group.empty() || !pod.role.empty()) {
     json.Key("labels").BeginObject();
     if (!pod.role.empty()) json.Key(kRoleLabel).Text(pod.role);

@@ -21,6 +21,8 @@ using cluster::Time;
 
 namespace {
 
+constexpr size_t kMaxTag = 8;
+constexpr size_t kMaxOwners = 64;  // more than Muster writes
 constexpr size_t kMaxObjectBytes = size_t{4} * 1024 * 1024;
 
 void AppendHeads(std::string& text, std::string_view name, const Headcount& heads) {
@@ -35,6 +37,16 @@ void AppendHeads(std::string& text, std::string_view name, const Headcount& head
     if (role.empty() || role.find_first_of(" =") != std::string::npos) continue;
     add(role, count);
   }
+}
+
+// "owners=0a1b2c3d,-", where "-" is for pods without an owner.
+void AppendOwners(std::string& text, const std::set<std::string>& owners) {
+  std::string list;
+  for (const std::string& owner : owners) {
+    if (owner.find_first_of(" =,") != std::string::npos) continue;
+    list.append(list.empty() ? "" : ",").append(owner.empty() ? "-" : owner);
+  }
+  if (!list.empty()) text.append(" owners=").append(list);
 }
 
 Error Wrong(std::string_view field) {
@@ -59,6 +71,17 @@ bool ReadHeads(std::string_view name, std::string_view value, std::string_view k
   return true;
 }
 
+bool ReadOwners(std::string_view list, std::set<std::string>& owners) {
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(','), list.size());
+    const std::string_view owner = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (owner.empty() || owner.size() > kMaxTag || owners.size() > kMaxOwners) return false;
+    owners.emplace(owner == "-" ? "" : owner);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string FormatGangRecord(const GangRecord& record) {
@@ -67,9 +90,12 @@ std::string FormatGangRecord(const GangRecord& record) {
   if (record.started) text = "started=" + FormatTimestamp(*record.started);
   AppendHeads(text, "whole", record.whole);
   if (record.ended != Headcount{}) AppendHeads(text, "ended", record.ended);
-  if (record.lost == Headcount{}) return text;
-  AppendHeads(text, "lost", record.lost);
-  return text + " since=" + FormatTimestamp(record.lost_since);
+  if (record.lost != Headcount{}) {
+    AppendHeads(text, "lost", record.lost);
+    if (record.lost_since != Time()) text += " since=" + FormatTimestamp(record.lost_since);
+  }
+  AppendOwners(text, record.owners);
+  return text;
 }
 
 Result<GangRecord> ParseGangRecord(std::string_view text) {
@@ -91,6 +117,8 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
       } else {
         record.lost_since = *time;
       }
+    } else if (key == "owners") {
+      if (!ReadOwners(value, record.owners)) return Wrong(field);
     } else if (ReadHeads("whole", value, key, record.whole)) {
       record.begun = true;
     } else if (!ReadHeads("ended", value, key, record.ended) &&

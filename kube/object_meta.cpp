@@ -45,7 +45,9 @@ ObjectMeta ReadObjectMeta(const JsonView& object, std::string_view kind, Scope s
   const JsonView uid = metadata.Get("uid");
   meta.uid = source == Source::kManifest ? uid.Text() : uid.RequiredText();
   meta.created = ReadTime(metadata.Get("creationTimestamp"));
-  meta.deleting = metadata.Get("deletionTimestamp").present();
+  const JsonView deletion = metadata.Get("deletionTimestamp");
+  meta.deleting = deletion.present();
+  if (meta.deleting) meta.leaves_by = ReadTime(deletion);
   meta.resource_version = ReadResourceVersion(metadata.Get("resourceVersion").Text());
   return meta;
 }

@@ -17,6 +17,7 @@ struct ObjectMeta {
   cluster::ObjectKey key;  // `ns` stays empty for an object of the whole cluster
   cluster::Time created;
   bool deleting = false;
+  cluster::Time leaves_by;  // deletionTimestamp
   int64_t resource_version = 0;
 };
 

@@ -231,6 +231,7 @@ Result<Pod> DecodePod(const JsonNode& json, const DecodeOptions& options) {
   record.key = meta.key;
   record.created = meta.created;
   record.deleting = meta.deleting;
+  record.leaves_by = meta.leaves_by;
   record.resource_version = meta.resource_version;
   JsonProblems defects;
   if (options.left_out != nullptr) defects.Add(*options.left_out);

@@ -116,6 +116,7 @@ Status ApiServer::Impl::Terminate(PodPtr& slot, Duration grace) {
   if (pod.deleting && slot->delete_at && *slot->delete_at <= at) return Ok{};
   auto next = std::make_shared<PodRecord>(*slot);
   next->pod.deleting = true;
+  next->pod.leaves_by = at;
   next->delete_at = at;
   Store(slot, std::move(next));
   return Ok{};

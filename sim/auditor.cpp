@@ -40,12 +40,13 @@ class Auditor::Impl {
     Time changed;                   // when somebody else last changed what Muster can count on
   };
   struct GangBook {
-    std::set<PodUid> bound;      // live, bound and not on their way out
-    std::set<PodUid> ours;       // of these, Muster's
-    std::set<PodUid> succeeded;  // whatever became of their objects
-    std::set<PodUid> shown;      // of these, whose objects are there
-    bool started = false;        // had its minimum since it last showed nothing
-    bool lost = false;           // a member went since then that had not ended
+    std::set<PodUid> bound;          // live, bound and not on their way out
+    std::set<PodUid> ours;           // of these, Muster's
+    std::map<PodUid, Time> leaving;  // bound, until when they may stay
+    std::set<PodUid> succeeded;      // whatever became of their objects
+    std::set<PodUid> shown;          // of these, whose objects are there
+    bool started = false;            // had its minimum since it last showed nothing
+    bool lost = false;               // a member went since then that had not ended
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
@@ -144,6 +145,8 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   GangBook& gang = gangs_[key];
   const bool was_bound = gang.bound.erase(uid) > 0;
   if (counts) gang.bound.insert(uid);
+  gang.leaving.erase(uid);
+  if (live && pod->pod.deleting) gang.leaving[uid] = pod->pod.leaves_by;
   gang.ours.erase(uid);
   if (counts && Musters(pod->pod)) gang.ours.insert(uid);
   gang.lost = gang.lost || (was_bound && !counts && !succeeded);
@@ -188,6 +191,11 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   if (bound > 0 && bound + succeeded >= need) gang.started = true;
   const bool partial = !gang.ours.empty() && bound + succeeded < need && !gang.started;
   SetPartial(key, gang, partial, at);
+  for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
+    if (!partial || leaves_by <= gang.partial_since) continue;
+    if (partial_.erase({gang.partial_since, key}) > 0) partial_.emplace(leaves_by, key);
+    gang.partial_since = leaves_by;
+  }
   if (bound == 0 && succeeded == 0) gangs_.erase(found);
 }
 

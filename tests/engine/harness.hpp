@@ -29,6 +29,10 @@ class Harness {
   void Succeed(const std::string& name);
   // The object goes while the engine is away: it is never told.
   void LosePod(const std::string& name);
+  // As Change, while the engine is away.
+  void ChangeUnseen(const std::string& name, const std::function<void(cluster::Pod&)>& change) {
+    change(pods_.at(name));
+  }
   void Add(const cluster::PodGroup& group);
   void RemoveGroup(const std::string& name);
   // As the API server has it, its record included.

@@ -2,33 +2,13 @@
 // taken back only for a member that was lost.
 #include <catch2/catch.hpp>
 
-#include "tests/engine/harness.hpp"
+#include "tests/engine/trio.hpp"
 
 namespace muster::testing {
 namespace {
 
 using cluster::Seconds;
 using engine::GangState;
-
-// A gang of three on four nodes, running. All pods are of one Job.
-struct Trio : Harness {
-  explicit Trio(engine::Options options = {}) : Harness(options) {
-    for (int i = 0; i < 4; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
-    Add(MakePodGroup("train").MinMember(3).CreatedAt(1000));
-    for (int i = 0; i < 3; ++i) AddMember("train-" + std::to_string(i));
-    ScheduleAll("train");
-    REQUIRE(Gang("train").state == GangState::kRunning);
-  }
-  void AddMember(const std::string& name, const std::string& owner = "job") {
-    Add(MakePod(name).Gpus(8).InGroup("train").Owner(owner).Gated());
-  }
-  void Collect(const std::string& name) {
-    Succeed(name);
-    Settle();
-    RemovePod(name);
-    Settle();
-  }
-};
 
 TEST_CASE("a member that has succeeded counts when its object is gone, too", "[engine][past]") {
   Trio world;

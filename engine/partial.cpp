@@ -1,0 +1,44 @@
+#include "engine/partial.hpp"
+
+#include <algorithm>
+
+namespace muster::engine {
+
+using cluster::Duration;
+using cluster::Time;
+
+namespace {
+
+// kube-scheduler asks again for a member within podMaxBackoffSeconds, 10 s where nobody sets it.
+constexpr Duration kGraceOnReturn = cluster::Seconds(15);
+
+// A gang that has never run is partial since the first of its members was bound, as the API server
+// has it.
+Time PartialSince(const Gang& gang, Duration timeout, Time now) {
+  if (gang.past.begun()) return now;
+  Time since = now;
+  for (const auto& [uid, member] : gang.members) {
+    const Time bound_at = member.pod->bound_at;
+    if (member.ours && member.pod->bound() && bound_at > Time(0)) since = std::min(since, bound_at);
+  }
+  return OnReturn(since, timeout, now);
+}
+
+}  // namespace
+
+Time OnReturn(Time since, Duration timeout, Time now) {
+  if (since + timeout > now) return std::min(since, now);
+  return now + (std::min(timeout, kGraceOnReturn) - timeout);
+}
+
+// While a member may take its time to end nobody can take its place: a Job makes another one only
+// then.
+void FollowPartial(Gang& gang, Duration timeout, Time now) {
+  if (!gang.partial_since) gang.partial_since = PartialSince(gang, timeout, now);
+  const bool in_grace = gang.tally.leave_by > now;
+  if (in_grace) gang.partial_since = std::max(*gang.partial_since, gang.tally.leave_by);
+  if (gang.in_grace && !in_grace) gang.partial_since = std::min(*gang.partial_since, now);
+  gang.in_grace = in_grace;
+}
+
+}  // namespace muster::engine

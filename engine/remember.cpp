@@ -1,0 +1,110 @@
+// What a gang has been: taken up from API objects, and followed while it is judged.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "engine/core.hpp"
+#include "engine/minimum.hpp"
+#include "engine/partial.hpp"
+
+namespace muster::engine {
+
+using cluster::Duration;
+using cluster::Headcount;
+using cluster::Pod;
+using cluster::PodGroup;
+using cluster::PodPhase;
+using cluster::Time;
+
+namespace {
+
+// Members that were bound, and have Failed or are leaving, and whose place nobody took: nobody who
+// stays was made after they were bound.
+Headcount GoneInSight(const Gang& gang) {
+  std::vector<const Pod*> gone;
+  std::multiset<std::pair<std::string, Time>> later;  // roles and creation times of who stays
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *member.pod;
+    if (Stays(member)) later.emplace(pod.role, pod.created);
+    const bool went = pod.phase == PodPhase::kFailed || (pod.deleting && !pod.terminal());
+    if (went && pod.bound()) gone.push_back(&pod);
+  }
+  std::sort(gone.begin(), gone.end(), [](const Pod* a, const Pod* b) {
+    return std::tie(b->bound_at, a->uid) < std::tie(a->bound_at, b->uid);
+  });
+  Headcount heads;
+  for (const Pod* pod : gone) {
+    const auto place = later.lower_bound({pod->role, pod->bound_at});
+    if (place != later.end() && place->first == pod->role) {
+      later.erase(place);
+      continue;
+    }
+    ++heads.members;
+    ++heads.roles[pod->role];
+  }
+  return heads;
+}
+
+// It has ended, and the record knows its owner for nobody of those that ran last.
+bool OfAnotherRun(const Pod& pod, const cluster::GangRecord& record) {
+  if (!pod.terminal() || pod.owner_uid.empty()) return false;
+  if (!record.begun || record.owners.empty()) return false;
+  return !record.owners.contains(cluster::kAnyOwner) &&
+         !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
+}
+
+// What the API objects tell of its past, once.
+void AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
+  if (gang.id.solo || group == nullptr) return;
+  cluster::GangRecord record = group->record;
+  for (const auto& [uid, member] : gang.members) {
+    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
+  }
+  for (auto& [uid, member] : gang.members) member.bygone = OfAnotherRun(*member.pod, record);
+  gang.past.Adopt(record, CountMembers(gang, true, Stays), GoneInSight(gang));
+  gang.published_record = record;
+  if (gang.past.begun() && record.lost_since != Time()) {
+    gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
+  }
+}
+
+// Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
+// other owners. True: somebody does who did not before.
+bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
+  bool changed = false;
+  for (auto& [uid, member] : gang.members) {
+    const std::string& owner = member.pod->owner_uid;
+    if (member.bygone || !member.pod->terminal() || owner.empty()) continue;
+    member.bygone = !waiting.empty() && !waiting.contains(owner);
+    changed = changed || member.bygone;
+  }
+  return changed;
+}
+
+}  // namespace
+
+// What the gang wants, given what it has been.
+void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
+  const Headcount declared = DeclaredMinimum(group);
+  if (!gang.past.adopted()) {
+    AdoptRecord(gang, group, options_.partial_timeout, now);
+    Recount(gang);
+  }
+  if (gang.tally.bound == 0) {
+    if (gang.tally.succeeded == 0) gang.past.Stop();
+    std::set<std::string> owners;
+    for (const auto& [uid, member] : gang.members) {
+      if (member.pod->terminal() || member.pod->deleting) continue;
+      owners.insert(member.pod->owner_uid);
+      gang.past.MadeAnew(member.key.name);
+    }
+    if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
+    if (!gang.past.begun() && SetBygone(gang, owners)) Recount(gang);
+  }
+  gang.minimum = gang.past.Wanted(declared);
+}
+
+}  // namespace muster::engine

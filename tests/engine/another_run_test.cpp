@@ -1,0 +1,247 @@
+// Whose run it is: what has ended counts for the run that it was of, and for no other one; also
+// when Muster was away.
+#include <catch2/catch.hpp>
+
+#include "tests/engine/trio.hpp"
+
+namespace muster::testing {
+namespace {
+
+using cluster::Seconds;
+using engine::GangState;
+
+void Leave(cluster::Pod& pod) { pod.deleting = true; }
+
+TEST_CASE("a new run needs all of its members while the old ones still leave", "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  for (const char* name : {"train-1", "train-2"}) world.Change(name, Leave);
+  world.Settle();
+  for (const char* name : {"next-0", "next-1"}) world.AddMember(name, "next-job");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kForming);
+  CHECK(world.BoundIn("train") == 2);
+  world.Add(MakeNode("n4").Gpus(8));
+  world.AddMember("next-2", "next-job");
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 5);
+}
+
+TEST_CASE("what has succeeded in the last run does not count in the next one", "[engine][past]") {
+  Trio world;
+  for (const char* name : {"train-0", "train-1", "train-2"}) world.Succeed(name);
+  world.Settle();
+  REQUIRE(world.Gang("train").state == GangState::kFinished);
+  for (const char* name : {"next-0", "next-1"}) world.AddMember(name, "next-job");
+  if (GENERATE(false, true)) world.Restart();
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kForming);
+  world.AddMember("next-2", "next-job");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Gang("train").bound == 3);
+  SECTION("nor when Muster comes back while it runs") {
+    world.Pass(Seconds(10));
+    world.Restart();
+    world.Settle();
+    world.RemovePod("next-0");
+    world.Pass(Seconds(100));
+    CHECK(world.Evictions() == 2);
+  }
+  SECTION("and its objects may go") {
+    world.RemovePod("train-0");
+    world.RemovePod("next-0");
+    world.Pass(Seconds(100));
+    CHECK(world.Evictions() == 2);
+  }
+}
+
+TEST_CASE("what a follower saw end is not the next run's", "[engine][past][restart]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePodGroup("train").MinMember(3));
+  world.Add(MakePod("a").Gpus(8).InGroup("train").Owner("one").BoundTo("n0"));
+  world.Succeed("a");  // never settled: a follower judges nothing
+  world.RemovePod("a");
+  for (const char* name : {"d", "e"})
+    world.Add(MakePod(name).Gpus(8).InGroup("train").Owner("two").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kForming);
+}
+
+TEST_CASE("whose run it was outlives a restart", "[engine][past][restart]") {
+  Trio world;
+  world.Collect("train-0");
+  world.Pass(Seconds(10));
+  const bool seen = GENERATE(true, false);  // or while Muster was away
+  for (const char* name : {"train-1", "train-2"}) {
+    if (seen) {
+      world.RemovePod(name);
+    } else {
+      world.LosePod(name);
+    }
+  }
+  world.Settle();
+  world.Restart();
+  SECTION("another run needs all") {
+    for (const char* name : {"next-0", "next-1"}) world.AddMember(name, "next-job");
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kForming);
+  }
+  SECTION("what had ended is not waited for") {
+    world.AddMember("train-3");
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kForming);
+    world.AddMember("train-4");
+    world.ScheduleAll("train");
+    CHECK(world.Gang("train").state == GangState::kRunning);
+    CHECK(world.BoundIn("train") == 2);
+  }
+}
+
+TEST_CASE("who has ended in a gang without an object is known while its last pods wait",
+          "[engine][past][restart]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  cluster::PodGroup group = MakePodGroup("train").MinMember(3);
+  group.declared = true;
+  world.Add(group);
+  for (const char* name : {"a", "b", "c"})
+    world.Add(MakePod(name).Gpus(8).InGroup("train").Owner("job").Gated());
+  world.ScheduleAll("train");
+  world.Succeed("a");
+  world.Settle();
+  world.RemovePod("a");
+  world.Pass(Seconds(10));
+  for (const char* name : {"b", "c"}) world.RemovePod(name);
+  world.Add(MakePod("d").Gpus(8).InGroup("train").Owner("job").Gated());
+  world.Settle();
+  world.Restart();
+  world.Add(MakePod("e").Gpus(8).InGroup("train").Owner("job").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.BoundIn("train") == 2);
+}
+
+TEST_CASE("a job that makes all of its pods anew under their names starts as a whole",
+          "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  for (const char* name : {"train-1", "train-2"}) world.RemovePod(name);
+  const auto again = [&](const std::string& name) {
+    world.Add(MakePod(name).Uid("again-" + name).Gpus(8).InGroup("train").Owner("job").Gated());
+  };
+  again("train-0");
+  again("train-1");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kForming);
+  again("train-2");
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 3);
+}
+
+TEST_CASE("a finished member that comes again while the others run costs them nothing",
+          "[engine][past]") {
+  Trio world;
+  world.Collect("train-0");
+  world.Add(MakePod("train-0").Uid("again").Gpus(16).InGroup("train").Owner("job").Gated());
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a member that Muster finds Failed or leaving when it comes is lost",
+          "[engine][past][restart]") {
+  Trio world;
+  SECTION("it has Failed") {
+    world.ChangeUnseen("train-0",
+                       [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  }
+  SECTION("it leaves") { world.ChangeUnseen("train-0", Leave); }
+  world.Restart();
+  world.Pass(Seconds(59));
+  CHECK(world.Evictions() == 0);
+  world.Pass(Seconds(2));
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("a Failed pod whose place was taken tells nothing of one that went unseen",
+          "[engine][past][restart]") {
+  Trio world;
+  world.Change("train-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  world.Pass(Seconds(10));
+  world.Add(MakePod("train-3")
+                .Gpus(8)
+                .InGroup("train")
+                .Owner("job")
+                .CreatedAt(world.now().milliseconds())
+                .Gated());
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  world.LosePod("train-1");
+  world.Restart();
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a record that somebody took off the PodGroup is written again",
+          "[engine][past][restart]") {
+  Trio world;
+  world.Collect("train-0");
+  world.Pass(Seconds(10));
+  world.ChangeGroup("train", [](cluster::PodGroup& group) { group.record = {}; });
+  world.Pass(Seconds(40));
+  const int writes = world.writes;
+  world.Pass(Seconds(600));
+  CHECK(world.writes == writes);
+  world.Restart();
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a member that leaves has its grace before the others' time begins", "[engine][past]") {
+  Trio world;
+  const auto leave = [&](cluster::Pod& pod) {
+    pod.deleting = true;
+    pod.leaves_by = world.now() + Seconds(120);
+  };
+  world.Change("train-0", leave);
+  SECTION("it takes all of it") {
+    world.Pass(Seconds(121));
+    world.RemovePod("train-0");
+    world.Pass(Seconds(57));
+    CHECK(world.Evictions() == 0);
+  }
+  SECTION("it is gone before") {
+    world.Pass(Seconds(90));
+    world.RemovePod("train-0");
+    world.Pass(Seconds(59));
+    CHECK(world.Evictions() == 0);
+  }
+  SECTION("its node is dead") {
+    world.Add(MakeNode("n0").Gpus(8).NotReady());
+    world.Add(MakeNode("n1").Gpus(8).NotReady());
+    world.Add(MakeNode("n2").Gpus(8).NotReady());
+    world.Pass(Seconds(59));
+    CHECK(world.Evictions() == 0);
+  }
+  world.Pass(Seconds(4));
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("nobody is taken back while Muster itself may plan nobody", "[engine][past]") {
+  Trio world;
+  world.engine().Apply(engine::Silence{"nodes"}, world.now());
+  world.RemovePod("train-0");
+  world.AddMember("train-3");
+  world.Pass(Seconds(300));
+  CHECK(world.Evictions() == 0);
+  world.engine().Apply(engine::Silence{""}, world.now());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,31 @@
+// A gang that runs, for tests of what it may lose.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+
+// A gang of three on four nodes, running. All pods are of one Job.
+struct Trio : Harness {
+  explicit Trio(engine::Options options = {}) : Harness(options) {
+    for (int i = 0; i < 4; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    Add(MakePodGroup("train").MinMember(3).CreatedAt(1000));
+    for (int i = 0; i < 3; ++i) AddMember("train-" + std::to_string(i));
+    ScheduleAll("train");
+    REQUIRE(Gang("train").state == engine::GangState::kRunning);
+  }
+  void AddMember(const std::string& name, const std::string& owner = "job") {
+    Add(MakePod(name).Gpus(8).InGroup("train").Owner(owner).Gated());
+  }
+  void Collect(const std::string& name) {
+    Succeed(name);
+    Settle();
+    RemovePod(name);
+    Settle();
+  }
+};
+
+}  // namespace muster::testing
