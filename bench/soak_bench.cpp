@@ -178,6 +178,11 @@ class PlayedApi final : public kube::ApiCaller {
     const MutexLock lock(mu_);
     return std::exchange(released_, {});
   }
+  bool Waits(const std::string& pod) const {
+    const MutexLock lock(mu_);
+    const auto found = pods_.find(pod);
+    return found != pods_.end() && !found->second.bound();
+  }
   int64_t calls() const {
     const MutexLock lock(mu_);
     return calls_;
@@ -274,7 +279,7 @@ class PlayedApi final : public kube::ApiCaller {
       pod.phase = cluster::PodPhase::kRunning;
       const int64_t number = std::stoll(pod.pod_group.substr(std::string_view("train-").size()));
       if (++bound_[number] == kGangSize) started_.push_back(number);
-    } else if (!pod.gates.empty()) {
+    } else if (!pod.bound()) {  // a write to a pod that waits makes kube-scheduler look again
       pod.gates.clear();
       released_.push_back({pod.key, pod.uid, pod.nominated_node});
     }
@@ -346,11 +351,17 @@ class Muster {
   Muster(const Muster&) = delete;
   Muster& operator=(const Muster&) = delete;
 
-  // kube-scheduler at Bind, for all whose gates went.
+  // kube-scheduler at Bind, for all whose gates went, and once more for whom it was told "no".
   void BindReleased() {
-    for (const engine::BindCall& call : api_.TakeReleased()) {
-      const auto receipt = scheduler_.Bind(call, next_ticket_++, kube::ReadClocks().wall);
-      MUSTER_CHECK(receipt.held || receipt.error.empty());
+    const cluster::Time now = kube::ReadClocks().wall;
+    std::vector<engine::BindCall> calls = api_.TakeReleased();
+    for (; !refused_.empty() && refused_.front().first <= now; refused_.pop_front()) {
+      calls.push_back(std::move(refused_.front().second));
+    }
+    for (const engine::BindCall& call : calls) {
+      const auto receipt = scheduler_.Bind(call, next_ticket_++, now);
+      const bool gone = !receipt.held && !api_.Waits(call.pod.name);
+      if (!receipt.error.empty() && !gone) refused_.emplace_back(now + cluster::Seconds(1), call);
       loop_.Poke();
     }
   }
@@ -374,6 +385,7 @@ class Muster {
   kube::PodVersions versions_;
   std::atomic<bool> synced_{false};
   uint64_t next_ticket_ = 1;
+  std::deque<std::pair<cluster::Time, engine::BindCall>> refused_;  // by when they are asked again
   kube::ClusterFeed feed_;
   kube::GangStatusWriter statuses_;
   kube::EventRecorder events_;
