@@ -203,6 +203,24 @@ TEST_CASE("a write carries its permit and ends before a lease could be another's
   CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding});
 }
 
+TEST_CASE("a look at a pod takes no longer than a write, and is not made once leadership is lost",
+          "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, NoConnection());
+  desk.api.On(Method::kGet, kPath, [&](const ApiRequest& request) {
+    CHECK(request.timeout == std::chrono::seconds(4));
+    return Reply(200, PodText(12, R"("spec":{"nodeName":"node-7"})"));
+  });
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  desk.api.ForgetRequests();
+  desk.api.On(Method::kPost, kBinding, [&](const ApiRequest&) -> FakeApi::Answer {
+    desk.leader = false;
+    return NoConnection();
+  });
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kRetry);
+  CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding});
+}
+
 bool AllDry(const std::vector<ApiRequest>& requests) {
   return std::all_of(requests.begin(), requests.end(), [](const ApiRequest& request) {
     return request.method == Method::kGet || request.body.find("dryRun") != std::string::npos;
