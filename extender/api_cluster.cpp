@@ -75,12 +75,16 @@ void ApiCluster::MakeReports() {
   const auto may_write = [this] { return MayWrite(); };
   const auto warn = [this](const std::string& what) { Warn(what); };
   statuses_ = std::make_unique<kube::GangStatusWriter>(kube::GangStatusWriter::Ports{
-      .api = *api_, .find = find, .may_write = may_write, .warn = warn});
+      .api = *api_, .find = find, .may_write = may_write, .warn = warn, .wake = [this] {
+        WakeStatuses();
+      }});
   events_ = std::make_unique<kube::EventRecorder>(
       kube::EventRecorder::Ports{.api = *api_, .find = find, .may_write = may_write, .warn = warn},
       kube::EventRecorder::Options{.instance = options_.identity});
-  status_thread_ = std::make_unique<kube::StepThread>(
-      [this](const kube::Clocks& now) { return statuses_->Step(now); });
+  for (int i = 0; i < kube::GangStatusWriter::kThreads; ++i) {
+    status_threads_.push_back(std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return statuses_->Step(now); }));
+  }
   event_thread_ = std::make_unique<kube::StepThread>(
       [this](const kube::Clocks& now) { return events_->Step(now); });
 }
@@ -95,7 +99,7 @@ void ApiCluster::Stop() {
   if (feed_) feed_->Quit();
   if (writer_) writer_->Stop();
   if (fence_thread_) fence_thread_->Stop();
-  if (status_thread_) status_thread_->Stop();
+  for (const auto& thread : status_threads_) thread->Stop();
   if (event_thread_) event_thread_->Stop();
   if (label_thread_) label_thread_->Stop();
   if (leading_.exchange(false) && options_.own_pod != cluster::ObjectKey()) {
@@ -219,7 +223,11 @@ void ApiCluster::End() {
 
 void ApiCluster::Publish(const engine::PatchGang& gang) {
   statuses_->Want(gang, kube::ReadClocks().steady);
-  status_thread_->Poke();
+  WakeStatuses();
+}
+
+void ApiCluster::WakeStatuses() {
+  for (const auto& thread : status_threads_) thread->Poke();
 }
 
 void ApiCluster::Publish(const engine::EmitEvent& event) {

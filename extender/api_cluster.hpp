@@ -80,6 +80,7 @@ class ApiCluster final : public engine::ActionPort {
   bool MayWrite() const { return leading_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
+  void WakeStatuses();
   void Warn(const std::string& what) const;
 
   const Options options_;
@@ -103,7 +104,7 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
   std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
-  std::unique_ptr<kube::StepThread> status_thread_;
+  std::vector<std::unique_ptr<kube::StepThread>> status_threads_;
   std::unique_ptr<kube::StepThread> event_thread_;
   std::unique_ptr<kube::StepThread> label_thread_;  // null: there is no pod to label
 };
