@@ -1,10 +1,9 @@
 #include "kube/fence.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
+#include "kube/at_a_time.hpp"
 #include "kube/decode.hpp"
 #include "kube/pod_writes.hpp"
 #include "kube/refusal.hpp"
@@ -109,19 +108,11 @@ std::vector<std::string> Fence::Round(const std::vector<HandedOverPod>& pods) {
   using Steady = std::chrono::steady_clock;
   const auto end = Steady::now() + options_.within;
   std::vector<std::string> why(pods.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < pods.size(); i = next++) {
-      const auto time = std::chrono::duration_cast<milliseconds>(end - Steady::now());
-      why[i] = time.count() > 0 ? Write(pods[i], std::min(time, options_.timeout))
-                                : "its turn has not come yet";
-    }
-  };
-  std::vector<std::thread> threads;
-  const size_t calls = std::min(pods.size(), static_cast<size_t>(options_.calls));
-  for (size_t i = 1; i < calls; ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  DoAtATime(pods.size(), options_.calls, [&](size_t i) {
+    const auto time = std::chrono::duration_cast<milliseconds>(end - Steady::now());
+    why[i] = time.count() > 0 ? Write(pods[i], std::min(time, options_.timeout))
+                              : "its turn has not come yet";
+  });
   return why;
 }
 

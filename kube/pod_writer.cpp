@@ -1,10 +1,12 @@
 #include "kube/pod_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <type_traits>
 #include <utility>
 
+#include "kube/at_a_time.hpp"
 #include "kube/budget_check.hpp"
 #include "kube/decode.hpp"
 #include "kube/object_meta.hpp"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr milliseconds kLongestSleep{1'000};
 constexpr int kEvictionSetsAtATime = 2;  // in one namespace
+constexpr int kDryRunsAtATime = 16;      // and looks at pods, of one set
 constexpr int kNotFound = 404;
 constexpr int kTooManyRequests = 429;
 
@@ -285,10 +288,7 @@ void PodWriter::RunEvictionSet(const std::string& key) {
 // told apart from those who stay with it.
 void PodWriter::RunEvictions(const EvictionSet& set) {
   std::optional<Outcome> obstacle = AskBudgets(set);
-  for (const engine::EvictPod& pod : set.pods) {
-    if (obstacle) break;
-    obstacle = DryRun(pod);
-  }
+  if (!obstacle) obstacle = DryRunAll(set);
   if (!obstacle) {
     for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
     return;
@@ -298,6 +298,20 @@ void PodWriter::RunEvictions(const EvictionSet& set) {
     const bool it = pod.id == obstacle->id;
     ports_.report({pod.id, it ? obstacle->kind : OutcomeKind::kRetry, obstacle->message});
   }
+}
+
+std::optional<Outcome> PodWriter::DryRunAll(const EvictionSet& set) {
+  std::vector<std::optional<Outcome>> obstacles(set.pods.size());
+  std::atomic<bool> found{false};
+  DoAtATime(set.pods.size(), kDryRunsAtATime, [&](size_t i) {
+    if (found) return;
+    obstacles[i] = DryRun(set.pods[i]);
+    if (obstacles[i]) found = true;
+  });
+  for (std::optional<Outcome>& obstacle : obstacles) {
+    if (obstacle) return std::move(obstacle);
+  }
+  return std::nullopt;
 }
 
 std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
@@ -334,7 +348,8 @@ std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {
   std::vector<engine::PodRef> pods;
   pods.reserve(set.pods.size());
   for (const engine::EvictPod& pod : set.pods) pods.push_back(pod.pod);
-  const std::optional<BudgetObstacle> found = FindBudgetObstacle(ports_.api, pods);
+  const std::optional<BudgetObstacle> found =
+      FindBudgetObstacle(ports_.api, pods, ports_.may_write, kDryRunsAtATime);
   if (!found) return std::nullopt;
   const auto at = std::find_if(set.pods.begin(), set.pods.end(),
                                [&](const auto& pod) { return pod.pod.uid == found->pod; });

@@ -125,7 +125,8 @@ class PodWriter final : public engine::ActionPort {
   std::chrono::milliseconds BackOff(int attempt);
   void RunEvictionSet(const std::string& key);
   void RunEvictions(const EvictionSet& set);
-  // Why the pod may not be evicted, as an outcome; nothing: it may.
+  // Why a pod may not be evicted, as an outcome; nothing: it may. Several at a time.
+  std::optional<engine::Outcome> DryRunAll(const EvictionSet& set);
   std::optional<engine::Outcome> DryRun(const engine::EvictPod& pod);
   std::optional<engine::Outcome> AskBudgets(const EvictionSet& set);
   bool Pause(std::chrono::milliseconds time);  // false: stopped
