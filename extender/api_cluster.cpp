@@ -13,6 +13,10 @@ namespace {
 // Seeds only spread retries of several replicas; nothing is decided by them.
 uint64_t SeedOf(const std::string& identity) { return std::hash<std::string>{}(identity); }
 
+void PokeAll(const std::vector<std::unique_ptr<kube::StepThread>>& threads) {
+  for (const auto& thread : threads) thread->Poke();
+}
+
 }  // namespace
 
 ApiCluster::ApiCluster(Options options, const Logger& log)
@@ -77,17 +81,23 @@ void ApiCluster::MakeReports() {
   const auto warn = [this](const std::string& what) { Warn(what); };
   statuses_ = std::make_unique<kube::GangStatusWriter>(kube::GangStatusWriter::Ports{
       .api = *api_, .find = find, .may_write = may_write, .warn = warn, .wake = [this] {
-        WakeStatuses();
+        PokeAll(status_threads_);
       }});
   events_ = std::make_unique<kube::EventRecorder>(
-      kube::EventRecorder::Ports{.api = *api_, .find = find, .may_write = may_write, .warn = warn},
+      kube::EventRecorder::Ports{.api = *api_,
+                                 .find = find,
+                                 .may_write = may_write,
+                                 .warn = warn,
+                                 .wake = [this] { PokeAll(event_threads_); }},
       kube::EventRecorder::Options{.instance = options_.identity});
   for (int i = 0; i < kube::GangStatusWriter::kThreads; ++i) {
     status_threads_.push_back(std::make_unique<kube::StepThread>(
         [this](const kube::Clocks& now) { return statuses_->Step(now); }));
   }
-  event_thread_ = std::make_unique<kube::StepThread>(
-      [this](const kube::Clocks& now) { return events_->Step(now); });
+  for (int i = 0; i < kube::EventRecorder::kThreads; ++i) {
+    event_threads_.push_back(std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return events_->Step(now); }));
+  }
 }
 
 void ApiCluster::Stop() {
@@ -102,7 +112,7 @@ void ApiCluster::Stop() {
   if (writer_) writer_->Stop();
   if (fence_thread_) fence_thread_->Stop();
   for (const auto& thread : status_threads_) thread->Stop();
-  if (event_thread_) event_thread_->Stop();
+  for (const auto& thread : event_threads_) thread->Stop();
   if (label_thread_) label_thread_->Stop();
   const bool led = leading_.exchange(false);
   if (election_) election_->Stop();
@@ -213,16 +223,12 @@ void ApiCluster::End() {
 
 void ApiCluster::Publish(const engine::PatchGang& gang) {
   statuses_->Want(gang, kube::ReadClocks().steady);
-  WakeStatuses();
-}
-
-void ApiCluster::WakeStatuses() {
-  for (const auto& thread : status_threads_) thread->Poke();
+  PokeAll(status_threads_);
 }
 
 void ApiCluster::Publish(const engine::EmitEvent& event) {
   events_->Record(event, kube::ReadClocks());
-  event_thread_->Poke();
+  PokeAll(event_threads_);
 }
 
 }  // namespace muster::extender

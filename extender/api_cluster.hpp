@@ -79,7 +79,6 @@ class ApiCluster final : public engine::ActionPort {
   bool MayWrite() const { return leading_ && !stopping_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
-  void WakeStatuses();
   void Warn(const std::string& what) const;
 
   const Options options_;
@@ -104,7 +103,7 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
   std::vector<std::unique_ptr<kube::StepThread>> status_threads_;
-  std::unique_ptr<kube::StepThread> event_thread_;
+  std::vector<std::unique_ptr<kube::StepThread>> event_threads_;
   std::unique_ptr<kube::LeaderLabel> label_;        // null: there is no pod to label
   std::unique_ptr<kube::StepThread> label_thread_;  // likewise
 };
