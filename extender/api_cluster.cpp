@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "kube/takeover.hpp"
-
 namespace muster::extender {
 
 using cluster::MutexLock;
@@ -14,6 +12,10 @@ namespace {
 
 // Seeds only spread retries of several replicas; nothing is decided by them.
 uint64_t SeedOf(const std::string& identity) { return std::hash<std::string>{}(identity); }
+
+void PokeAll(const std::vector<std::unique_ptr<kube::StepThread>>& threads) {
+  for (const auto& thread : threads) thread->Poke();
+}
 
 }  // namespace
 
@@ -59,11 +61,14 @@ Status ApiCluster::Start() {
                            .one_term = true});
   }
   if (options_.own_pod != cluster::ObjectKey()) {
-    // What a process before in this pod may have left.
-    const Status dropped = kube::DropLeaderLabel(*api_, options_.own_pod);
-    if (!dropped.ok()) Warn("the leader's label is not taken off: " + dropped.error().ToString());
+    label_ = std::make_unique<kube::LeaderLabel>(
+        kube::LeaderLabel::Ports{.api = *api_,
+                                 .leading = [this] { return leading_.load(); },
+                                 .may_write = [this] { return MayWrite(); },
+                                 .warn = [this](const std::string& what) { Warn(what); }},
+        options_.own_pod);
     label_thread_ = std::make_unique<kube::StepThread>(
-        [this](const kube::Clocks& now) { return KeepLabel(now); });
+        [this](const kube::Clocks& now) { return label_->Step(now); });
   }
   writer_->Start();
   feed_->Start();
@@ -75,14 +80,24 @@ void ApiCluster::MakeReports() {
   const auto may_write = [this] { return MayWrite(); };
   const auto warn = [this](const std::string& what) { Warn(what); };
   statuses_ = std::make_unique<kube::GangStatusWriter>(kube::GangStatusWriter::Ports{
-      .api = *api_, .find = find, .may_write = may_write, .warn = warn});
+      .api = *api_, .find = find, .may_write = may_write, .warn = warn, .wake = [this] {
+        PokeAll(status_threads_);
+      }});
   events_ = std::make_unique<kube::EventRecorder>(
-      kube::EventRecorder::Ports{.api = *api_, .find = find, .may_write = may_write, .warn = warn},
+      kube::EventRecorder::Ports{.api = *api_,
+                                 .find = find,
+                                 .may_write = may_write,
+                                 .warn = warn,
+                                 .wake = [this] { PokeAll(event_threads_); }},
       kube::EventRecorder::Options{.instance = options_.identity});
-  status_thread_ = std::make_unique<kube::StepThread>(
-      [this](const kube::Clocks& now) { return statuses_->Step(now); });
-  event_thread_ = std::make_unique<kube::StepThread>(
-      [this](const kube::Clocks& now) { return events_->Step(now); });
+  for (int i = 0; i < kube::GangStatusWriter::kThreads; ++i) {
+    status_threads_.push_back(std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return statuses_->Step(now); }));
+  }
+  for (int i = 0; i < kube::EventRecorder::kThreads; ++i) {
+    event_threads_.push_back(std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return events_->Step(now); }));
+  }
 }
 
 void ApiCluster::Stop() {
@@ -92,17 +107,17 @@ void ApiCluster::Stop() {
     stopping_ = true;
   }
   // Nothing is written any more when the lease goes back, so that the next leader waits for nobody.
+  // What is under way ends by itself: MayWrite says no to whatever would follow.
   if (feed_) feed_->Quit();
   if (writer_) writer_->Stop();
   if (fence_thread_) fence_thread_->Stop();
-  if (status_thread_) status_thread_->Stop();
-  if (event_thread_) event_thread_->Stop();
+  for (const auto& thread : status_threads_) thread->Stop();
+  for (const auto& thread : event_threads_) thread->Stop();
   if (label_thread_) label_thread_->Stop();
-  if (leading_.exchange(false) && options_.own_pod != cluster::ObjectKey()) {
-    const Status dropped = kube::DropLeaderLabel(*api_, options_.own_pod);
-    if (!dropped.ok()) Warn("the leader's label is not taken off: " + dropped.error().ToString());
-  }
+  const bool led = leading_.exchange(false);
   if (election_) election_->Stop();
+  // After the lease, which is worth more: the next leader takes the label off as well.
+  if (led && label_) label_->Drop();
   // A list that an API server takes its time for is not worth the lease.
   api_->Stop();
   if (feed_) feed_->Stop();
@@ -197,17 +212,6 @@ bool ApiCluster::FenceOff(uint64_t term) {
 
 std::string ApiCluster::Epoch() const { return std::to_string(term_) + " " + options_.identity; }
 
-cluster::Time ApiCluster::KeepLabel(const kube::Clocks& now) {
-  constexpr cluster::Duration kLookAfter = cluster::Seconds(60);
-  constexpr cluster::Duration kTryAgain = cluster::Seconds(2);
-  if (!MayWrite()) return leading_ ? now.steady + kTryAgain : cluster::Time::Never();
-  const Status labelled =
-      kube::TakeLeaderLabel(*api_, options_.own_pod, [this] { return MayWrite(); });
-  if (labelled.ok()) return now.steady + kLookAfter;
-  Warn("the leader's label is not set, it is tried again: " + labelled.error().ToString());
-  return now.steady + kTryAgain;
-}
-
 void ApiCluster::Lose() {
   leading_ = false;
   End();
@@ -219,12 +223,12 @@ void ApiCluster::End() {
 
 void ApiCluster::Publish(const engine::PatchGang& gang) {
   statuses_->Want(gang, kube::ReadClocks().steady);
-  status_thread_->Poke();
+  PokeAll(status_threads_);
 }
 
 void ApiCluster::Publish(const engine::EmitEvent& event) {
   events_->Record(event, kube::ReadClocks());
-  event_thread_->Poke();
+  PokeAll(event_threads_);
 }
 
 }  // namespace muster::extender

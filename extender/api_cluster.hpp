@@ -31,6 +31,7 @@
 #include "kube/lease.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/step_thread.hpp"
+#include "kube/takeover.hpp"
 
 namespace muster::extender {
 
@@ -73,11 +74,9 @@ class ApiCluster final : public engine::ActionPort {
   void TakeOver(uint64_t term);
   bool FenceOff(uint64_t term);  // false: the term is over
   std::string Epoch() const;     // what this leader writes to pods that it hands over
-  // Without its label a leader is not found: it is put on until it is there, and looked after.
-  cluster::Time KeepLabel(const kube::Clocks& now);
   void Lose();
   void End();  // says once that this process should end
-  bool MayWrite() const { return leading_ && (!election_ || election_->MayWrite()); }
+  bool MayWrite() const { return leading_ && !stopping_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
   void Warn(const std::string& what) const;
@@ -103,9 +102,10 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
   std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
-  std::unique_ptr<kube::StepThread> status_thread_;
-  std::unique_ptr<kube::StepThread> event_thread_;
-  std::unique_ptr<kube::StepThread> label_thread_;  // null: there is no pod to label
+  std::vector<std::unique_ptr<kube::StepThread>> status_threads_;
+  std::vector<std::unique_ptr<kube::StepThread>> event_threads_;
+  std::unique_ptr<kube::LeaderLabel> label_;        // null: there is no pod to label
+  std::unique_ptr<kube::StepThread> label_thread_;  // likewise
 };
 
 }  // namespace muster::extender

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "kube/at_a_time.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -17,11 +18,13 @@ using cluster::Labels;
 using cluster::Result;
 
 constexpr size_t kMaxListBytes = size_t{16} << 20;
+constexpr std::chrono::milliseconds kListTimeout{4'000};
 
 std::vector<DisruptionBudget> BudgetsOf(ApiCaller& api, const std::string& ns) {
   std::vector<DisruptionBudget> budgets;
   const Result<ApiReply> reply =
-      api.Call({.path = "/apis/policy/v1/namespaces/" + ns + "/poddisruptionbudgets"});
+      api.Call({.path = "/apis/policy/v1/namespaces/" + ns + "/poddisruptionbudgets",
+                .timeout = kListTimeout});
   if (!reply.ok() || !reply->ok()) return budgets;
   const Result<Json> json = Json::Parse(reply->body, kMaxListBytes, "budgets");
   if (!json.ok()) return budgets;
@@ -73,31 +76,44 @@ bool Selects(const DisruptionBudget& budget, const Labels& labels) {
                      [&](const auto& requirement) { return Matches(requirement, labels); });
 }
 
+// Takes the pod off what its budget allows.
+std::optional<BudgetObstacle> Count(const engine::PodRef& pod, const HeldToBudgets& held,
+                                    std::vector<DisruptionBudget>& budgets) {
+  const DisruptionBudget* first = nullptr;
+  for (DisruptionBudget& budget : budgets) {
+    if (!Selects(budget, held.labels)) continue;
+    if (first != nullptr) {
+      return BudgetObstacle{pod.uid, "pod " + pod.key.ToString() +
+                                         " has two PodDisruptionBudgets, " + first->key.name +
+                                         " and " + budget.key.name +
+                                         ": Kubernetes evicts no such pod"};
+    }
+    first = &budget;
+    if (!held.ready || --budget.disruptions_allowed >= 0) continue;
+    return BudgetObstacle{pod.uid, "PodDisruptionBudget " + budget.key.ToString() +
+                                       " does not let pod " + pod.key.name + " go"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<BudgetObstacle> FindBudgetObstacle(ApiCaller& api,
-                                                 const std::vector<engine::PodRef>& pods) {
+                                                 const std::vector<engine::PodRef>& pods,
+                                                 const std::function<bool()>& go_on, int most) {
   std::map<std::string, std::vector<DisruptionBudget>> budgets;
   for (const engine::PodRef& pod : pods) {
     const auto [at, added] = budgets.try_emplace(pod.key.ns);
-    if (added) at->second = BudgetsOf(api, pod.key.ns);
-    if (at->second.empty()) continue;
-    const std::optional<HeldToBudgets> held = Read(api, pod);
-    if (!held) continue;
-    const DisruptionBudget* first = nullptr;
-    for (DisruptionBudget& budget : at->second) {
-      if (!Selects(budget, held->labels)) continue;
-      if (first != nullptr) {
-        return BudgetObstacle{pod.uid, "pod " + pod.key.ToString() +
-                                           " has two PodDisruptionBudgets, " + first->key.name +
-                                           " and " + budget.key.name +
-                                           ": Kubernetes evicts no such pod"};
-      }
-      first = &budget;
-      if (!held->ready || --budget.disruptions_allowed >= 0) continue;
-      return BudgetObstacle{pod.uid, "PodDisruptionBudget " + budget.key.ToString() +
-                                         " does not let pod " + pod.key.name + " go"};
-    }
+    if (added && go_on()) at->second = BudgetsOf(api, pod.key.ns);
+  }
+  std::vector<std::optional<HeldToBudgets>> held(pods.size());
+  DoAtATime(pods.size(), most, [&](size_t i) {
+    if (!budgets.at(pods[i].key.ns).empty() && go_on()) held[i] = Read(api, pods[i]);
+  });
+  for (size_t i = 0; i < pods.size(); ++i) {
+    if (!held[i]) continue;
+    std::optional<BudgetObstacle> found = Count(pods[i], *held[i], budgets.at(pods[i].key.ns));
+    if (found) return found;
   }
   return std::nullopt;
 }

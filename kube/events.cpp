@@ -62,16 +62,28 @@ std::string EventRecorder::NewNameLocked(const std::string& object, Time wall) {
 }
 
 void EventRecorder::PlaceLocked(const Key& key, Entry& entry, bool waiting, Time due) {
-  (entry.waiting ? due_ : idle_).erase({entry.due, key});
+  RemoveLocked(key, entry);
   entry.waiting = waiting;
   entry.due = due;
-  (waiting ? due_ : idle_).insert({due, key});
+  if (waiting) {
+    due_.Put(entry.ns, key, due);
+  } else {
+    idle_.insert({due, key});
+  }
+}
+
+void EventRecorder::RemoveLocked(const Key& key, const Entry& entry) {
+  if (entry.waiting) {
+    due_.Remove(entry.ns, key, entry.due);
+  } else {
+    idle_.erase({entry.due, key});
+  }
 }
 
 void EventRecorder::ForgetLocked(const Key& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
-  (found->second.waiting ? due_ : idle_).erase({found->second.due, key});
+  RemoveLocked(key, found->second);
   entries_.erase(found);
 }
 
@@ -95,6 +107,7 @@ void EventRecorder::Record(const EmitEvent& event, const Clocks& now) {
     }
     Entry entry;
     entry.event = event;
+    entry.ns = event.key.ns;
     entry.name = NewNameLocked(event.key.name, now.wall);
     entry.first = entry.last = now.wall;
     PlaceLocked(key, entries_.emplace(key, std::move(entry)).first->second, true, now.steady);
@@ -124,22 +137,22 @@ Time EventRecorder::Step(const Clocks& now) {
   Entry entry;
   {
     const MutexLock lock(mu_);
-    if (due_.empty()) return Time::Never();
-    if (due_.begin()->first > now.steady) return due_.begin()->first;
-    key = due_.begin()->second;
-    entry = entries_[key];
+    const auto turn = due_.Take(now.steady, 1);
+    if (!turn) return due_.NextAfter(now.steady).value_or(Time::Never());
+    key = turn->key;
+    entry = entries_.at(key);
   }
   Duration wait;
   const Turn turn = Write(entry, wait);
   Settle(key, entry, turn, wait, now);
-  const MutexLock lock(mu_);
-  return due_.empty() ? Time::Never() : due_.begin()->first;
+  if (ports_.wake) ports_.wake();
+  return now.steady;
 }
 
 EventRecorder::Counts EventRecorder::counts() const {
   const MutexLock lock(mu_);
   Counts counts = counts_;
-  counts.waiting = static_cast<int64_t>(due_.size());
+  counts.waiting = static_cast<int64_t>(due_.waiting()) + due_.taken();
   return counts;
 }
 
@@ -216,6 +229,7 @@ EventRecorder::Turn EventRecorder::Write(const Entry& entry, Duration& wait) {
 void EventRecorder::Settle(const Key& key, const Entry& tried, Turn turn, Duration wait,
                            const Clocks& now) {
   const MutexLock lock(mu_);
+  due_.Done(tried.ns);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   Entry& entry = found->second;

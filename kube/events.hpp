@@ -9,7 +9,9 @@
 // Notes of an Event never change (the API forbids it), hence the new one. Events are worth little:
 // they wait for nothing, are tried three times, and are dropped where there is no room.
 //
-// Record may be called from any thread, Step from one.
+// Namespaces take turns, with one write at a time each (fair_line.hpp).
+//
+// Any thread. As many may call Step at a time as there are to be writes, kThreads at most.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,7 @@
 #include "engine/actions.hpp"
 #include "kube/api_caller.hpp"
 #include "kube/discovery.hpp"
+#include "kube/fair_line.hpp"
 #include "kube/step_thread.hpp"
 
 namespace muster::kube {
@@ -41,7 +44,10 @@ class EventRecorder {
     std::function<bool()> may_write;
     // One line for the log.
     std::function<void(const std::string&)> warn;
+    // A write is over, and whoever waits for a later time should call Step again.
+    std::function<void()> wake = {};
   };
+  static constexpr int kThreads = 4;
   struct Options {
     std::string instance = "muster";                     // reportingInstance: this pod's name
     size_t most = 4096;                                  // entries, written ones included
@@ -67,6 +73,7 @@ class EventRecorder {
   using Key = std::pair<std::string, std::string>;
   struct Entry {
     engine::EmitEvent event;
+    std::string ns;        // in whose line it stands
     std::string name;      // of the Event
     bool exists = false;   // it was created
     int64_t count = 1;     // times that it happened
@@ -74,7 +81,7 @@ class EventRecorder {
     cluster::Time first;   // wall
     cluster::Time last;    // wall
     cluster::Time due;     // where it stands in due_ or idle_
-    bool waiting = false;  // in due_, else in idle_
+    bool waiting = false;  // in due_ or taken from it, else in idle_
     cluster::Time wrote;   // steady
     int failures = 0;
   };
@@ -84,6 +91,7 @@ class EventRecorder {
   bool MakeRoomLocked(cluster::Time now) MUSTER_REQUIRES(mu_);
   void PlaceLocked(const Key& key, Entry& entry, bool waiting, cluster::Time due)
       MUSTER_REQUIRES(mu_);
+  void RemoveLocked(const Key& key, const Entry& entry) MUSTER_REQUIRES(mu_);
   void ForgetLocked(const Key& key) MUSTER_REQUIRES(mu_);
   ApiRequest RequestOf(const Entry& entry) const;
   Turn Write(const Entry& entry, cluster::Duration& wait);
@@ -95,7 +103,7 @@ class EventRecorder {
 
   mutable cluster::Mutex mu_;
   std::map<Key, Entry> entries_ MUSTER_GUARDED_BY(mu_);
-  std::set<std::pair<cluster::Time, Key>> due_ MUSTER_GUARDED_BY(mu_);   // to be written
+  FairLine<Key, cluster::Time> due_ MUSTER_GUARDED_BY(mu_);              // to be written
   std::set<std::pair<cluster::Time, Key>> idle_ MUSTER_GUARDED_BY(mu_);  // by the last write
   uint64_t names_ MUSTER_GUARDED_BY(mu_) = 0;
   Counts counts_ MUSTER_GUARDED_BY(mu_);

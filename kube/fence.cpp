@@ -1,10 +1,9 @@
 #include "kube/fence.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
+#include "kube/at_a_time.hpp"
 #include "kube/decode.hpp"
 #include "kube/pod_writes.hpp"
 #include "kube/refusal.hpp"
@@ -26,6 +25,7 @@ constexpr int kUnprocessable = 422;
 // Between the sight of another's write and the end of the wait for it: the engine is told of the
 // pod by another thread.
 constexpr cluster::Duration kTold = cluster::Duration(500);
+constexpr const char* kNoTurn = "its turn has not come yet";
 
 // The one node that the pod's affinity lets it on, where that is Muster's doing.
 std::string PinnedTo(const Pod& pod) {
@@ -37,6 +37,23 @@ std::string PinnedTo(const Pod& pod) {
   return {};
 }
 
+// In which they are written: namespaces take turns, so that one that hangs takes no more of a round
+// than its share.
+std::vector<HandedOverPod> InTurns(std::vector<HandedOverPod> pods) {
+  std::map<std::string, size_t> seen;
+  std::vector<std::pair<size_t, HandedOverPod>> ranked;
+  ranked.reserve(pods.size());
+  for (HandedOverPod& pod : pods) {
+    const size_t rank = seen[pod.pod.key.ns]++;
+    ranked.emplace_back(rank, std::move(pod));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  pods.clear();
+  for (auto& [rank, pod] : ranked) pods.push_back(std::move(pod));
+  return pods;
+}
+
 }  // namespace
 
 std::optional<HandedOverPod> MayBeBound(const Pod& pod) {
@@ -46,13 +63,15 @@ std::optional<HandedOverPod> MayBeBound(const Pod& pod) {
   return HandedOverPod{{pod.key, pod.uid}, node, pod.resource_version};
 }
 
-Status Fence::Raise(const std::vector<HandedOverPod>& pods, const std::string& epoch) {
+Status Fence::Raise(const std::vector<HandedOverPod>& handed_over, const std::string& epoch) {
+  const std::vector<HandedOverPod> pods = InTurns(handed_over);
   epoch_ = epoch;
   raised_ = ports_.clock().steady;
   wait_ = options_.again;
   const std::vector<std::string> why = Round(pods);
   for (size_t i = 0; i < pods.size(); ++i) {
-    if (!why[i].empty()) left_.emplace(pods[i].pod.uid, Left{pods[i], why[i]});
+    if (!why[i].empty())
+      left_.emplace(pods[i].pod.uid, Left{pods[i], why[i], why[i] == kNoTurn ? 0 : 1});
   }
   if (!ports_.leads()) {
     return cluster::Error{cluster::Code::kUnavailable, "the term ended meanwhile", ""};
@@ -89,13 +108,20 @@ Time Fence::Step(const Clocks& now) {
     ++at;
   }
   if (now.steady >= next_) {
+    // Of each namespace those first that had no turn in the rounds before.
+    std::stable_sort(again.begin(), again.end(), [&](const auto& x, const auto& y) {
+      return left_.at(x.pod.uid).tries < left_.at(y.pod.uid).tries;
+    });
+    again = InTurns(std::move(again));
     const std::vector<std::string> why = Round(again);
     for (size_t i = 0; i < again.size(); ++i) {
       if (why[i].empty()) {
         Settle(again[i]);
         left_.erase(again[i].pod.uid);
       } else {
-        left_.at(again[i].pod.uid).why = why[i];
+        Left& left = left_.at(again[i].pod.uid);
+        left.why = why[i];
+        if (why[i] != kNoTurn) ++left.tries;
       }
     }
     wait_ = std::min(wait_ * 2, options_.again_max);
@@ -109,19 +135,10 @@ std::vector<std::string> Fence::Round(const std::vector<HandedOverPod>& pods) {
   using Steady = std::chrono::steady_clock;
   const auto end = Steady::now() + options_.within;
   std::vector<std::string> why(pods.size());
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < pods.size(); i = next++) {
-      const auto time = std::chrono::duration_cast<milliseconds>(end - Steady::now());
-      why[i] = time.count() > 0 ? Write(pods[i], std::min(time, options_.timeout))
-                                : "its turn has not come yet";
-    }
-  };
-  std::vector<std::thread> threads;
-  const size_t calls = std::min(pods.size(), static_cast<size_t>(options_.calls));
-  for (size_t i = 1; i < calls; ++i) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
+  DoAtATime(pods.size(), options_.calls, [&](size_t i) {
+    const auto time = std::chrono::duration_cast<milliseconds>(end - Steady::now());
+    why[i] = time.count() > 0 ? Write(pods[i], std::min(time, options_.timeout)) : kNoTurn;
+  });
   return why;
 }
 

@@ -16,6 +16,9 @@
 // 4. A write of a leader that is gone ends with the API server's own limit on a request (1 min as
 //    it comes), and a call reaches the server within the time in which the network gives up on it;
 //    `stray` leaves as much again.
+// 5. In a round namespaces take turns, and of each those first that had none in the rounds before:
+// a
+//    namespace that hangs holds up its own pods.
 //
 // Raise by one thread, and only then Step by one thread; nothing else is shared.
 #pragma once
@@ -78,6 +81,7 @@ class Fence {
   struct Left {
     HandedOverPod at;
     std::string why;
+    int tries = 0;         // rounds in which it had its turn
     bool changed = false;  // somebody wrote it; the engine has been told with the next Step
   };
 

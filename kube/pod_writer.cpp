@@ -1,10 +1,12 @@
 #include "kube/pod_writer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <type_traits>
 #include <utility>
 
+#include "kube/at_a_time.hpp"
 #include "kube/budget_check.hpp"
 #include "kube/decode.hpp"
 #include "kube/object_meta.hpp"
@@ -20,6 +22,8 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds kLongestSleep{1'000};
+constexpr int kEvictionSetsAtATime = 2;  // in one namespace
+constexpr int kDryRunsAtATime = 16;      // and looks at pods, of one set
 constexpr int kNotFound = 404;
 constexpr int kTooManyRequests = 429;
 
@@ -88,23 +92,23 @@ void PodWriter::Stop() {
 }
 
 void PodWriter::Perform(const std::vector<engine::Action>& actions) {
-  std::map<cluster::ObjectKey, std::shared_ptr<EvictionSet>> evictions;  // by gang
+  std::map<cluster::ObjectKey, EvictionSet> evictions;  // by gang
   for (const engine::Action& action : actions) {
     if (const auto* status = std::get_if<engine::PatchGang>(&action)) {
       ports_.gang_status(*status);
     } else if (const auto* event = std::get_if<engine::EmitEvent>(&action)) {
       ports_.event(*event);
     } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
-      std::shared_ptr<EvictionSet>& set = evictions[evict->gang];
-      if (!set) set = std::make_shared<EvictionSet>();
-      set->pods.push_back(*evict);
+      evictions[evict->gang].pods.push_back(*evict);
     } else if (std::optional<PodWrite> write = AsPodWrite(action)) {
       Enqueue(*std::move(write));
     }
   }
   const MutexLock lock(mu_);
   for (auto& [gang, set] : evictions) {
-    ready_.push_back({{}, std::move(set)});
+    const std::string key = std::to_string(++nonce_);
+    lines_[kEvictionSets].Put(set.pods.front().pod.key.ns, key, Clock::now());
+    eviction_sets_.emplace(key, std::move(set));
     changed_.NotifyOne();
   }
 }
@@ -114,36 +118,52 @@ void PodWriter::Enqueue(PodWrite write) {
   const MutexLock lock(mu_);
   std::deque<Job>& jobs = jobs_[uid];
   jobs.push_back({std::move(write)});
-  if (jobs.size() == 1) Ready(uid);
+  if (jobs.size() == 1) ReadyLocked(uid, Clock::now());
 }
 
-void PodWriter::Ready(const std::string& uid) {
-  const bool urgent = std::holds_alternative<engine::BindPod>(jobs_.at(uid).front().write);
-  (urgent ? urgent_ : ready_).push_back({uid, nullptr});
+void PodWriter::ReadyLocked(const std::string& uid, Clock::time_point due) {
+  const PodWrite& write = jobs_.at(uid).front().write;
+  const size_t line = std::holds_alternative<engine::BindPod>(write) ? kBindings : kWrites;
+  lines_[line].Put(PodOf(write).key.ns, uid, due);
   changed_.NotifyOne();
 }
 
-void PodWriter::ReadyDelayed() {
-  const auto due = delayed_.upper_bound(Clock::now());
-  for (auto at = delayed_.begin(); at != due; ++at) Ready(at->second);
-  delayed_.erase(delayed_.begin(), due);
+std::optional<PodWriter::Turn> PodWriter::TakeLocked(Clock::time_point now) {
+  const int share = std::max(1, options_.workers / 4);
+  const int bindings_only = options_.workers > 1 ? std::max(1, options_.workers / 8) : 0;
+  const int others = lines_[kEvictionSets].taken() + lines_[kWrites].taken();
+  const int free = options_.workers - lines_[kBindings].taken() - others;
+  for (const size_t line : {kBindings, kEvictionSets, kWrites}) {
+    const int left =
+        line == kBindings ? free : std::min(free, options_.workers - bindings_only - others);
+    if (left <= 0) continue;
+    const int most = line == kEvictionSets ? kEvictionSetsAtATime : share;
+    auto turn = lines_[line].Take(now, most);
+    // Beyond its share while a share is left for whoever comes next.
+    if (!turn && line != kEvictionSets && left > share) {
+      turn = lines_[line].Take(now, options_.workers);
+    }
+    if (turn) return Turn{line, std::move(turn->ns), std::move(turn->key)};
+  }
+  return std::nullopt;
 }
 
 std::optional<PodWriter::Turn> PodWriter::NextTurn() {
   const MutexLock lock(mu_);
   while (!stopping_) {
-    ReadyDelayed();
-    for (std::deque<Turn>* queue : {&urgent_, &ready_}) {
-      if (queue->empty()) continue;
-      Turn turn = std::move(queue->front());
-      queue->pop_front();
-      return turn;
+    const Clock::time_point now = Clock::now();
+    if (std::optional<Turn> turn = TakeLocked(now)) return turn;
+    // What is due and was not taken is for whoever is done next.
+    std::optional<Clock::time_point> next;
+    for (const auto& line : lines_) {
+      const std::optional<Clock::time_point> first = line.NextAfter(now);
+      if (first && (!next || *first < *next)) next = first;
     }
-    if (delayed_.empty()) {
+    if (!next) {
       changed_.Wait(mu_);
       continue;
     }
-    const auto left = std::chrono::ceil<milliseconds>(delayed_.begin()->first - Clock::now());
+    const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now());
     changed_.WaitFor(mu_, std::clamp(left, milliseconds(1), kLongestSleep));
   }
   return std::nullopt;
@@ -151,11 +171,13 @@ std::optional<PodWriter::Turn> PodWriter::NextTurn() {
 
 void PodWriter::Work() {
   while (const std::optional<Turn> turn = NextTurn()) {
-    if (turn->evictions) {
-      RunEvictions(*turn->evictions);
+    if (turn->line == kEvictionSets) {
+      RunEvictionSet(turn->key);
     } else {
-      RunFirstJob(turn->uid);
+      RunFirstJob(turn->key);
     }
+    const MutexLock lock(mu_);
+    lines_[turn->line].Done(turn->ns);
   }
 }
 
@@ -172,15 +194,14 @@ void PodWriter::RunFirstJob(const std::string& uid) {
     std::deque<Job>& jobs = jobs_.at(uid);
     if (!outcome) {
       ++jobs.front().attempt;
-      delayed_.emplace(Clock::now() + wait, uid);
-      changed_.NotifyOne();
+      ReadyLocked(uid, Clock::now() + wait);
       return;
     }
     jobs.pop_front();
     if (jobs.empty()) {
       jobs_.erase(uid);
     } else {
-      Ready(uid);
+      ReadyLocked(uid, Clock::now());
     }
   }
   ports_.report(*outcome);
@@ -226,6 +247,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
 }
 
 Verdict PodWriter::LookAndJudge(const PodWrite& write, const Verdict& answer) {
+  if (!ports_.may_write()) return {Standing::kLater, OutcomeKind::kRetry, "not the leader"};
   const Result<ApiReply> reply = ports_.api.Call(GetPod(PodOf(write)));
   if (!reply.ok()) return {Standing::kLater, OutcomeKind::kRetry, reply.error().ToString()};
   if (reply->status == 404) return JudgePod(write, std::nullopt, answer);
@@ -252,14 +274,21 @@ milliseconds PodWriter::BackOff(int attempt) {
       std::uniform_int_distribution<int64_t>(most.count() / 2, most.count())(random_));
 }
 
+void PodWriter::RunEvictionSet(const std::string& key) {
+  EvictionSet set;
+  {
+    const MutexLock lock(mu_);
+    set = std::move(eviction_sets_.at(key));
+    eviction_sets_.erase(key);
+  }
+  RunEvictions(set);
+}
+
 // All of them dry, and only if the API server would take them all are they meant. Who may not go is
 // told apart from those who stay with it.
 void PodWriter::RunEvictions(const EvictionSet& set) {
   std::optional<Outcome> obstacle = AskBudgets(set);
-  for (const engine::EvictPod& pod : set.pods) {
-    if (obstacle) break;
-    obstacle = DryRun(pod);
-  }
+  if (!obstacle) obstacle = DryRunAll(set);
   if (!obstacle) {
     for (const engine::EvictPod& pod : set.pods) Enqueue(pod);
     return;
@@ -269,6 +298,20 @@ void PodWriter::RunEvictions(const EvictionSet& set) {
     const bool it = pod.id == obstacle->id;
     ports_.report({pod.id, it ? obstacle->kind : OutcomeKind::kRetry, obstacle->message});
   }
+}
+
+std::optional<Outcome> PodWriter::DryRunAll(const EvictionSet& set) {
+  std::vector<std::optional<Outcome>> obstacles(set.pods.size());
+  std::atomic<bool> found{false};
+  DoAtATime(set.pods.size(), kDryRunsAtATime, [&](size_t i) {
+    if (found) return;
+    obstacles[i] = DryRun(set.pods[i]);
+    if (obstacles[i]) found = true;
+  });
+  for (std::optional<Outcome>& obstacle : obstacles) {
+    if (obstacle) return std::move(obstacle);
+  }
+  return std::nullopt;
 }
 
 std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
@@ -305,7 +348,8 @@ std::optional<Outcome> PodWriter::AskBudgets(const EvictionSet& set) {
   std::vector<engine::PodRef> pods;
   pods.reserve(set.pods.size());
   for (const engine::EvictPod& pod : set.pods) pods.push_back(pod.pod);
-  const std::optional<BudgetObstacle> found = FindBudgetObstacle(ports_.api, pods);
+  const std::optional<BudgetObstacle> found =
+      FindBudgetObstacle(ports_.api, pods, ports_.may_write, kDryRunsAtATime);
   if (!found) return std::nullopt;
   const auto at = std::find_if(set.pods.begin(), set.pods.end(),
                                [&](const auto& pod) { return pod.pod.uid == found->pod; });

@@ -4,6 +4,10 @@
 //                     ▲                                                    │
 //                     └──── not before a while ──── 429, 5xx, unknown: GET the pod, then decide
 //
+// Namespaces take turns. One that is alone may have most of the workers, one beside others a
+// quarter, and a quarter is left for whoever comes next: a webhook that hangs delays the pods of
+// its own namespace. An eighth of the workers does nothing but bindings.
+//
 // An outcome that is unknown is settled by looking at the pod before anything is tried again. No
 // write leaves once `may_write` says no. Evictions given together are all tried dry first: a
 // PodDisruptionBudget that protects one of them spares all.
@@ -11,12 +15,12 @@
 // Perform may be called from any thread; outcomes are reported from the workers.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -27,6 +31,7 @@
 #include "cluster/mutex.hpp"
 #include "engine/ports.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/fair_line.hpp"
 #include "kube/pod_writes.hpp"
 
 namespace muster::kube {
@@ -49,7 +54,7 @@ class PodVersions {
 };
 
 struct PodWriterOptions {
-  int workers = 32;  // calls at a time
+  int workers = 40;  // calls at a time
   int attempts = 5;  // of one action, before the engine hears that it did not work
   std::chrono::milliseconds backoff_first{250};
   std::chrono::milliseconds backoff_max{8'000};
@@ -92,18 +97,25 @@ class PodWriter final : public engine::ActionPort {
   struct EvictionSet {
     std::vector<engine::EvictPod> pods;
   };
+  // Places in lines_, by rank.
+  static constexpr size_t kBindings = 0;
+  static constexpr size_t kEvictionSets = 1;
+  static constexpr size_t kWrites = 2;
+  using Lines = std::array<FairLine<std::string, Clock::time_point>, 3>;
   // What one worker takes: the pod whose first job is next, or a set of evictions.
   struct Turn {
-    std::string uid;
-    std::shared_ptr<EvictionSet> evictions;
+    size_t line;
+    std::string ns;
+    std::string key;  // in jobs_ or eviction_sets_
   };
 
   void Work();
   // Null when stopped.
   std::optional<Turn> NextTurn();
-  void ReadyDelayed() MUSTER_REQUIRES(mu_);
+  // What a worker that is free may do now.
+  std::optional<Turn> TakeLocked(Clock::time_point now) MUSTER_REQUIRES(mu_);
   void Enqueue(PodWrite write);
-  void Ready(const std::string& uid) MUSTER_REQUIRES(mu_);
+  void ReadyLocked(const std::string& uid, Clock::time_point due) MUSTER_REQUIRES(mu_);
 
   void RunFirstJob(const std::string& uid);
   // Nothing: not settled, to be tried again after `wait`.
@@ -111,8 +123,10 @@ class PodWriter final : public engine::ActionPort {
   Verdict LookAndJudge(const PodWrite& write, const Verdict& answer);
   std::optional<cluster::Pod> ReadPodFrom(const std::string& body);
   std::chrono::milliseconds BackOff(int attempt);
+  void RunEvictionSet(const std::string& key);
   void RunEvictions(const EvictionSet& set);
-  // Why the pod may not be evicted, as an outcome; nothing: it may.
+  // Why a pod may not be evicted, as an outcome; nothing: it may. Several at a time.
+  std::optional<engine::Outcome> DryRunAll(const EvictionSet& set);
   std::optional<engine::Outcome> DryRun(const engine::EvictPod& pod);
   std::optional<engine::Outcome> AskBudgets(const EvictionSet& set);
   bool Pause(std::chrono::milliseconds time);  // false: stopped
@@ -127,11 +141,10 @@ class PodWriter final : public engine::ActionPort {
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   uint64_t nonce_ MUSTER_GUARDED_BY(mu_) = 0;
   std::mt19937_64 random_ MUSTER_GUARDED_BY(mu_);
-  // By UID: the first job is running or waits for its turn.
+  // By UID: the first job is running or stands in a line.
   std::unordered_map<std::string, std::deque<Job>> jobs_ MUSTER_GUARDED_BY(mu_);
-  std::deque<Turn> urgent_ MUSTER_GUARDED_BY(mu_);  // bindings
-  std::deque<Turn> ready_ MUSTER_GUARDED_BY(mu_);   // everything else
-  std::multimap<Clock::time_point, std::string> delayed_ MUSTER_GUARDED_BY(mu_);
+  std::map<std::string, EvictionSet> eviction_sets_ MUSTER_GUARDED_BY(mu_);
+  Lines lines_ MUSTER_GUARDED_BY(mu_);
 };
 
 }  // namespace muster::kube

@@ -217,7 +217,7 @@ ApiRequest RequestOf(const PodWrite& write, const WriteContext& context) {
 }
 
 ApiRequest GetPod(const engine::PodRef& pod) {
-  return {.method = Method::kGet, .path = PodPath(pod)};
+  return {.method = Method::kGet, .path = PodPath(pod), .timeout = kWriteTimeout};
 }
 
 ApiRequest FenceRequest(const engine::PodRef& pod, const std::string& epoch) {

@@ -1,12 +1,15 @@
-// The label by which the Service finds the leader. Calls through ApiCaller, one after the other;
-// any thread.
+// The label by which the Service finds the leader. Calls through ApiCaller, one after the other.
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "cluster/ids.hpp"
 #include "cluster/result.hpp"
+#include "cluster/units.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/step_thread.hpp"
 
 namespace muster::kube {
 
@@ -18,7 +21,36 @@ inline constexpr const char* kLeaderLabel = "muster.dev/leader";
 // `leads` is asked before each call.
 cluster::Status TakeLeaderLabel(ApiCaller& api, const cluster::ObjectKey& own,
                                 const std::function<bool()>& leads);
-// Takes it off `own`, if it is there.
+// Takes it off `own`, if it is there. One call.
 cluster::Status DropLeaderLabel(ApiCaller& api, const cluster::ObjectKey& own);
+
+// Keeps the label of one's own pod as it should be. A pod that does not lead has none, whatever a
+// process before in it has left: it is taken off until that is done. While it leads it is put on
+// until it is there, for without it the leader is not found, and looked after each minute.
+//
+// Not for several threads at a time.
+class LeaderLabel {
+ public:
+  struct Ports {
+    ApiCaller& api;
+    std::function<bool()> leading;    // the label should be on
+    std::function<bool()> may_write;  // the lease is held
+    std::function<void(const std::string&)> warn;
+  };
+
+  LeaderLabel(Ports ports, cluster::ObjectKey own)
+      : ports_(std::move(ports)), own_(std::move(own)) {}
+
+  // Returns when it wants to be called again; also to be called when leading() changes.
+  cluster::Time Step(const Clocks& now);
+  // For the end: one try to take it off. True: it is off.
+  bool Drop();
+
+ private:
+  const Ports ports_;
+  const cluster::ObjectKey own_;
+  bool off_ = false;  // known to be
+  cluster::Duration wait_ = cluster::Seconds(1);
+};
 
 }  // namespace muster::kube

@@ -245,6 +245,30 @@ TEST_CASE("the fence calls several at a time and gives up on those that are not 
   CHECK(world.api.requests().size() < 100);
 }
 
+TEST_CASE("pods that hang keep those of other namespaces from no round", "[kube][fence]") {
+  using std::chrono::milliseconds;
+  World world({.calls = 4, .within = milliseconds(200), .timeout = milliseconds(100)});
+  world.api.Otherwise([&](const ApiRequest& request) -> cluster::Result<ApiReply> {
+    if (request.path.find("/namespaces/slow/") == std::string::npos) return Reply(200);
+    std::this_thread::sleep_for(request.timeout);
+    return NoConnection();
+  });
+  std::vector<cluster::Pod> pods;
+  for (int i = 0; i < 100; ++i) {
+    pods.push_back(HandedOver("a" + std::to_string(i)));
+    pods.back().key.ns = "slow";
+  }
+  for (int i = 0; i < 3; ++i) pods.push_back(HandedOver("z" + std::to_string(i)));
+  REQUIRE(world.Raise(pods).ok());
+  for (const std::string& line : world.told()) CHECK(line.find("u-z") == std::string::npos);
+  // Those whose turn has not come yet come first in the next round, and all have had one in time.
+  world.api.ForgetRequests();
+  world.Pass(Seconds(2));
+  for (const ApiRequest& request : world.api.requests()) {
+    CHECK(request.path.find("/a0/") == std::string::npos);
+  }
+}
+
 TEST_CASE("a fence ends with the term", "[kube][fence]") {
   World world;
   world.api.Otherwise([&](const ApiRequest&) {

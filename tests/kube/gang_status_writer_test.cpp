@@ -191,14 +191,13 @@ TEST_CASE("failures are tried again later and later, as the server asks", "[kube
   CHECK(play.warnings.empty());
 }
 
-TEST_CASE("what cannot be written is given up, until there is something new", "[kube][status]") {
+TEST_CASE("what is gone is given up", "[kube][status]") {
   Play play;
   SECTION("the object is gone") {
     play.api.On(Method::kGet, kPath, Refusal(404, "not found"));
     play.writer.Want(Waiting("4 of 8"), play.now);
     CHECK(play.Pass(Seconds(600)) == 0);
     CHECK(play.calls() == 1);
-    CHECK(play.warnings.empty());
   }
   SECTION("it is another one of that name") {
     PatchGang other = Waiting("4 of 8");
@@ -206,7 +205,6 @@ TEST_CASE("what cannot be written is given up, until there is something new", "[
     play.writer.Want(other, play.now);
     CHECK(play.Pass(Seconds(600)) == 0);
     CHECK(play.calls() == 1);
-    CHECK(play.warnings.empty());
   }
   SECTION("it is not known as what it is served") {
     play.known = false;
@@ -214,20 +212,135 @@ TEST_CASE("what cannot be written is given up, until there is something new", "[
     CHECK(play.Pass(Seconds(600)) == 0);
     CHECK(play.calls() == 0);
   }
-  SECTION("it is forbidden") {
-    play.api.On(Method::kPatch, kPath + "/status", Refusal(403, "podgroups/status is forbidden"));
-    play.writer.Want(Waiting("4 of 8"), play.now);
-    CHECK(play.Pass(Seconds(1)) == 0);
-    CHECK(play.warnings.empty());  // an API server that has just started knows no roles yet
-    CHECK(play.Pass(Seconds(600)) == 0);
-    CHECK(play.calls() == 14);
-    REQUIRE(play.warnings.size() == 1);
-    CHECK(play.warnings.front() ==
-          "the status of PodGroup team/train is not written: HTTP 403: podgroups/status is "
-          "forbidden");
-  }
-  CHECK(play.writer.counts().refused == 1);
+  CHECK(play.warnings.empty());
+  CHECK(play.writer.counts().gone == 1);
   CHECK(play.writer.counts().waiting == 0);
+}
+
+TEST_CASE("what is refused is said once and tried again until it is taken", "[kube][status]") {
+  struct Case {
+    int status;
+    bool at_once;  // it is said
+  };
+  const auto [status, at_once] = GENERATE(values<Case>({
+      {400, true},   // a webhook denies it
+      {422, true},   // a ValidatingAdmissionPolicy does
+      {404, true},   // the subresource is gone
+      {403, false},  // also of an API server that has just started
+      {500, false},  // a webhook cannot be called
+  }));
+  CAPTURE(status);
+  Play play;
+  play.api.On(Method::kPatch, kPath + "/status", Refusal(status, "not now"));
+  play.writer.Want(Waiting("4 of 8"), play.now);
+  CHECK(play.Pass(Seconds(1)) == 0);
+  CHECK(play.warnings.size() == (at_once ? 1 : 0));
+  CHECK(play.Pass(Seconds(600)) == 0);
+  REQUIRE(play.warnings.size() == 1);
+  CHECK_THAT(play.warnings.front(),
+             Catch::StartsWith("the status of PodGroup team/train is not written, it is tried "
+                               "again: HTTP " +
+                               std::to_string(status)));
+  CHECK(play.calls() < 50);
+  CHECK(play.writer.counts().gone == 0);
+  CHECK(play.writer.counts().waiting == 1);
+  // Whoever refused it lets it pass.
+  play.api.On(Method::kPatch, kPath + "/status", [&](const ApiRequest& request) -> FakeApi::Answer {
+    CHECK(play.group.Apply(request.content_type, request.body));
+    return Reply(200, play.group.Object());
+  });
+  CHECK(play.Pass(Seconds(61)) == 1);
+  CHECK(play.writer.counts().waiting == 0);
+  CHECK(play.warnings.size() == 1);
+}
+
+// A gang that has begun, and what its PodGroup's annotation is said to be.
+PatchGang Begun(int64_t lost) {
+  PatchGang gang = Gang(GangState::kRunning, ReasonCode::kNone, "");
+  gang.record.begun = true;
+  gang.record.whole.members = 4;
+  gang.record.lost.members = lost;
+  return gang;
+}
+
+std::vector<std::string> RecordsWritten(const Play& play) {
+  std::vector<std::string> bodies;
+  for (const ApiRequest& request : play.api.requests()) {
+    if (request.method == Method::kPatch && request.path == kPath) bodies.push_back(request.body);
+  }
+  return bodies;
+}
+
+TEST_CASE("a record is written whatever becomes of the status", "[kube][status]") {
+  const int status = GENERATE(500, 400, 409, 404, 403);
+  CAPTURE(status);
+  Play play;
+  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.api.On(Method::kPatch, kPath + "/status", Refusal(status, "not now"));
+  play.writer.Want(Begun(0), play.now);
+  play.Pass(Seconds(1));
+  // With each look: this server takes it and does not keep it.
+  REQUIRE_FALSE(RecordsWritten(play).empty());
+  CHECK_THAT(RecordsWritten(play).front(), Catch::Contains("whole=4"));
+  CHECK(play.api.lines()[1] == "PATCH " + kPath);  // before the status
+  // A new one does not wait for the next attempt at the status.
+  play.Pass(Seconds(600));
+  play.writer.Want(Begun(1), play.now);
+  play.Pass(Seconds(0));
+  REQUIRE(RecordsWritten(play).size() >= 2);
+  CHECK_THAT(RecordsWritten(play).back(), Catch::Contains("lost=1"));
+}
+
+TEST_CASE("a status is written whatever becomes of the record", "[kube][status]") {
+  Play play;
+  play.api.On(Method::kPatch, kPath, Refusal(400, "a webhook denies it"));
+  play.writer.Want(Begun(0), play.now);
+  CHECK(play.Pass(Seconds(1)) == 1);
+  CHECK(play.group.Status("phase") == R"("Running")");
+  REQUIRE(play.warnings.size() == 1);
+  CHECK_THAT(play.warnings.front(), Catch::StartsWith("the record of PodGroup team/train"));
+  play.Pass(Seconds(600));
+  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.api.ForgetRequests();
+  play.Pass(Seconds(61));
+  CHECK(RecordsWritten(play).size() == 1);
+}
+
+TEST_CASE("one look does for a record and a status that are right", "[kube][status]") {
+  Play play;
+  play.group = PlayedGroup("{}", R"("annotations":{"muster.dev/gang-record":"whole=4"},)");
+  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.writer.Want(Begun(0), play.now);
+  CHECK(play.Pass(Seconds(1)) == 1);
+  play.writer.Begin(play.now);
+  play.api.ForgetRequests();
+  play.writer.Want(Begun(0), play.now);
+  CHECK(play.Pass(Seconds(3600)) == 0);
+  CHECK(play.api.lines() == std::vector<std::string>{"GET " + kPath});
+  CHECK(play.writer.counts().waiting == 0);
+  // A record that somebody took away is noticed with the next look, and so is one that is too many.
+  play.group = PlayedGroup("{}");
+  play.writer.Want(Begun(0), play.now);
+  play.Pass(Seconds(1));
+  REQUIRE(RecordsWritten(play).size() == 1);
+  play.group = PlayedGroup("{}", R"("annotations":{"muster.dev/gang-record":"whole=4"},)");
+  play.writer.Begin(play.now);
+  play.writer.Want(Waiting("4 of 8"), play.now);
+  play.Pass(Seconds(1));
+  REQUIRE(RecordsWritten(play).size() >= 2);
+  CHECK_THAT(RecordsWritten(play).back(), Catch::Contains("null"));
+}
+
+TEST_CASE("no call of a status lasts longer than a lease leaves", "[kube][status]") {
+  Play play;
+  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.writer.Want(Begun(0), play.now);
+  play.Pass(Seconds(1));
+  CHECK(play.calls() >= 4);
+  for (const ApiRequest& request : play.api.requests()) {
+    CHECK(request.timeout <= std::chrono::milliseconds(3'500));
+    CHECK(request.lane == Lane::kReport);
+  }
 }
 
 TEST_CASE("who may not write does not, and does when it may", "[kube][status]") {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/kube/fake_api.hpp"
@@ -203,6 +204,24 @@ TEST_CASE("a write carries its permit and ends before a lease could be another's
   CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding});
 }
 
+TEST_CASE("a look at a pod takes no longer than a write, and is not made once leadership is lost",
+          "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, NoConnection());
+  desk.api.On(Method::kGet, kPath, [&](const ApiRequest& request) {
+    CHECK(request.timeout == std::chrono::seconds(4));
+    return Reply(200, PodText(12, R"("spec":{"nodeName":"node-7"})"));
+  });
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kDone);
+  desk.api.ForgetRequests();
+  desk.api.On(Method::kPost, kBinding, [&](const ApiRequest&) -> FakeApi::Answer {
+    desk.leader = false;
+    return NoConnection();
+  });
+  CHECK(desk.DoOne(kBind) == OutcomeKind::kRetry);
+  CHECK(desk.api.lines() == Lines{std::string("POST ") + kBinding});
+}
+
 bool AllDry(const std::vector<ApiRequest>& requests) {
   return std::all_of(requests.begin(), requests.end(), [](const ApiRequest& request) {
     return request.method == Method::kGet || request.body.find("dryRun") != std::string::npos;
@@ -302,6 +321,70 @@ TEST_CASE("evictions given together are all tried dry first", "[kube][writer]") 
     CHECK_THAT(requests[2].body, Catch::Contains("dryRun"));
     CHECK_THAT(requests[3].body, !Catch::Contains("dryRun"));
     CHECK_THAT(requests[4].body, !Catch::Contains("dryRun"));
+  }
+}
+
+// What is evicted together: 64 pods that a budget lets go, of an API server that takes its time.
+struct LargeSet {
+  explicit LargeSet(Desk& desk) {
+    desk.api.Otherwise([this](const ApiRequest& request) -> FakeApi::Answer {
+      if (request.path.ends_with("/poddisruptionbudgets")) {
+        return Reply(200, R"({"items":[{"metadata":{"name":"b","namespace":"team","uid":"b1"},)"
+                          R"("spec":{"selector":{}},"status":{"disruptionsAllowed":99}}]})");
+      }
+      const bool read = request.method == Method::kGet;
+      if (!read && request.body.find("dryRun") == std::string::npos) return Reply(201);
+      std::atomic<int>& most = read ? most_reads : most_dry;
+      const int now = ++running;
+      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      --running;
+      if (!read) ++dry;
+      return read ? Reply(200, R"({"metadata":{"name":"p"},"status":{"phase":"Running"}})")
+                  : answer;
+    });
+    for (uint64_t i = 0; i < 64; ++i) {
+      pods.push_back(engine::EvictPod{{i}, Ref("p" + std::to_string(i)), "partial"});
+    }
+  }
+  std::vector<engine::Action> pods;
+  ApiReply answer = Reply(201);
+  std::atomic<int> running{0};
+  std::atomic<int> most_reads{0};
+  std::atomic<int> most_dry{0};
+  std::atomic<int> dry{0};
+};
+
+TEST_CASE("a large set of evictions is looked at and tried dry several at a time",
+          "[kube][writer]") {
+  Desk desk;
+  LargeSet set(desk);
+  SECTION("all may go") {
+    for (const engine::Outcome& outcome : desk.Do(set.pods)) {
+      CHECK(outcome.kind == OutcomeKind::kDone);
+    }
+    CHECK(set.dry == 64);
+    CHECK(set.most_reads > 4);
+    CHECK(set.most_dry > 4);
+    CHECK(set.most_reads <= 16);
+    CHECK(set.most_dry <= 16);
+  }
+  SECTION("one obstacle is enough") {
+    set.answer = Refusal(429, "Cannot evict pod: disruption budget");
+    int conflicts = 0;
+    for (const engine::Outcome& outcome : desk.Do(set.pods)) {
+      if (outcome.kind == OutcomeKind::kConflict) ++conflicts;
+    }
+    CHECK(conflicts == 1);
+    CHECK(set.dry <= 16);
+  }
+  SECTION("none is tried any more once leadership is lost") {
+    desk.leader = false;
+    for (const engine::Outcome& outcome : desk.Do(set.pods)) {
+      CHECK(outcome.kind == OutcomeKind::kRetry);
+    }
+    CHECK(set.dry == 0);
   }
 }
 
