@@ -166,8 +166,6 @@ void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fac
     served_.erase(gone->uid);
   } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
     const MutexLock lock(facts_mu_);
-    const auto found = served_.find(unserved->uid);
-    if (found != served_.end() && found->second != served) return;  // another version shows it
     served_.erase(unserved->uid);
   }
   Apply(fact);

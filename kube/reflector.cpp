@@ -183,7 +183,7 @@ Result<std::string> Reflector::ListPage(const std::string& query,
     if (page.begun() || Clock::now() - began >= kListTimeout) fault = PageFault::kTooLarge;
     return reply.error();
   }
-  if (reply->status == kNotFound) {
+  if (reply->status == kNotFound && resource_.unserved) {
     // One API server of several may know it yet, or not any more; several times is no accident.
     if (++not_found_ < kNotServed) return Refused(*reply);
     Heard();

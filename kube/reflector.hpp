@@ -6,6 +6,8 @@
 //     ──▶ LIST again
 //   404 three times in a row (a CRD was deleted) ──▶ its objects are not served any more
 //
+// What every API server serves is not forgotten for a 404: a proxy without a backend says it, too.
+//
 // It never asks for resourceVersion=0: that may be answered from a cache older than what this
 // process has seen or done. Names keep their UIDs, so that an object that was deleted and created
 // anew between two looks is reported as removed first. What is told twice is told again: facts are

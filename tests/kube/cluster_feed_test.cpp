@@ -205,6 +205,7 @@ class World {
       line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
                                                               : "podgroup removed";
     }
+    if (std::holds_alternative<engine::PodGroupUnserved>(fact)) line = "podgroup forgotten";
     if (const auto* silence = std::get_if<engine::Silence>(&fact)) {
       line = "silence [" + silence->resources + "]";
     }
@@ -292,7 +293,7 @@ TEST_CASE("a PodGroup that goes while another version takes over is known to be 
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
   world.ServeNative("v1beta1", "");
-  REQUIRE(Eventually([&] { return world.Told("podgroup removed"); }));
+  REQUIRE(Eventually([&] { return world.Told("podgroup forgotten"); }));
 }
 
 TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
@@ -320,6 +321,7 @@ TEST_CASE("a kind of PodGroups that cannot be listed holds up no new leader, nod
                Refusal(500, "conversion webhook failed"));
   CHECK(world.feed->Refresh(go_on));
   CHECK_FALSE(world.Told("podgroup removed"));
+  CHECK_FALSE(world.Told("podgroup forgotten"));
   world.api.On(Method::kGet, "/api/v1/nodes?limit=500", Refusal(500, "etcd is away"));
   CHECK_FALSE(world.feed->Refresh(go_on));
 }
