@@ -71,7 +71,7 @@ class Server {
                          .watch_for = std::chrono::seconds(300),
                          .silence = silence,
                          .backoff_first = std::chrono::milliseconds(1),
-                         .backoff_max = std::chrono::milliseconds(2)},
+                         .backoff_max = backoff_max},
                         1);
     std::thread thread([&] { reflector.Run(); });
     {
@@ -90,6 +90,7 @@ class Server {
   FakeApi api;
   Resource resource = NodeResource();
   std::chrono::seconds silence{90};
+  std::chrono::milliseconds backoff_max{2};
   std::atomic<int> synced{0};
   int64_t lists = 0;
   bool refresh = false;             // in the end
@@ -345,19 +346,64 @@ TEST_CASE("a PodGroup that is missing from a list may come back", "[kube][reflec
   CHECK(server.told() == Texts{"+team/g/1", "~1"});
 }
 
-TEST_CASE("a watch that is refused again and again makes the list be read again",
+// An answer that refuses a watch, or an event that does.
+Script Refuse(int status, bool within) {
+  if (!within) return {"", Result<ApiReply>(Refusal(status, "no"))};
+  return {R"({"type":"ERROR","object":{"kind":"Status","code":)" + std::to_string(status) +
+              R"(,"message":"no"}})"
+              "\n",
+          kEnded};
+}
+
+TEST_CASE("a watch that is refused is resumed where it was, and the list is not read again",
           "[kube][reflector]") {
+  const int status = GENERATE(401, 403, 429, 500, 503);
+  const bool within = GENERATE(false, true);
+  CAPTURE(status, within);
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
-  const std::string error =
-      R"({"type":"ERROR","object":{"kind":"Status","code":500,"message":"cannot decode"}})"
-      "\n";
+  for (int i = 0; i < 20; ++i) server.Watch(Refuse(status, within));
+  server.Play();
+  CHECK(server.lists == 1);
+  REQUIRE(server.watches().size() == 21);
+  CHECK_THAT(server.watches().back(), Catch::StartsWith("resourceVersion=10&"));
+}
+
+TEST_CASE("a watch of which the version is no good makes the list be read again",
+          "[kube][reflector]") {
+  const int status = GENERATE(400, 404, 410);
   const bool within = GENERATE(false, true);
-  for (int i = 0; i < 3; ++i) {
-    server.Watch(within ? Script{error, kEnded} : Script{"", Result<ApiReply>(Refusal(500, "no"))});
-  }
+  CAPTURE(status, within);
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch(Refuse(status, within));
   server.Play();
   CHECK(server.lists == 2);
+}
+
+// As where its connection breaks off; the picture would be as old as the refusals for ever.
+TEST_CASE("a watch that was refused for as long as it may be silent makes the list be read again",
+          "[kube][reflector]") {
+  Server server;
+  server.silence = std::chrono::seconds(0);
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch(Refuse(403, GENERATE(false, true)));
+  server.Play();
+  CHECK(server.lists == 2);
+}
+
+TEST_CASE("lists that no watch follows come more and more slowly", "[kube][reflector]") {
+  const Script useless =
+      GENERATE(Refuse(410, false), Refuse(410, true), Script{"this is no event\n", kEnded});
+  Server server;
+  server.backoff_max = std::chrono::milliseconds(20);
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  for (int i = 0; i < 40; ++i) server.Watch(useless);
+  const auto began = std::chrono::steady_clock::now();
+  server.Play();
+  CHECK(server.lists == 41);
+  // On average half of the longest wait.
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(150));
 }
 
 TEST_CASE("what is ignored of a node is said once, and again when it changes",
