@@ -326,6 +326,20 @@ TEST_CASE("a kind of PodGroups that cannot be listed holds up no new leader, nod
   CHECK_FALSE(world.feed->Refresh(go_on));
 }
 
+TEST_CASE("what is not nodes or pods holds up no new leader, who plans nothing until it is listed",
+          "[kube][feed]") {
+  World world(std::chrono::hours(1), milliseconds(100));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  const std::string path = "/apis/policy/v1/poddisruptionbudgets?limit=500";
+  world.api.On(Method::kGet, path, Refusal(403, "poddisruptionbudgets is forbidden"));
+  CHECK(world.feed->Refresh([] { return true; }));
+  CHECK(world.Told("silence [poddisruptionbudgets]"));  // before it leads
+  CHECK_FALSE(world.Told("silence []"));
+  world.api.On(Method::kGet, path, Reply(200, ListOf("PodDisruptionBudgetList", "")));
+  CHECK(Eventually([&] { return world.Told("silence []"); }));
+}
+
 TEST_CASE("Jobs that may not be read hold up nothing, and that is said once", "[kube][feed]") {
   World world(milliseconds(500));
   const auto forbid = Refusal(403, "jobs.batch is forbidden");
