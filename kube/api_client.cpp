@@ -201,7 +201,7 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   if (request.lane == Lane::kList && !config_.disable_compression)
     wire.headers.emplace_back("Accept-Encoding", "gzip");
 
-  const bool reuse = request.lane != Lane::kLease || !lease_failed_;
+  const bool reuse = !request.fresh && !(request.lane == Lane::kLease && lease_failed_);
   const Result<HttpOutcome> outcome = WithToken(wire, [&](const HttpRequest& dressed) {
     bool reused = false;
     Result<HttpOutcome> first = Attempt(dressed, patience, reuse, true, reused);

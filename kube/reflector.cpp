@@ -23,9 +23,6 @@ constexpr milliseconds kListTimeout{60'000};
 // server that has lost its place answers like that instead of 410.
 constexpr int kVainWatches = 3;
 
-// Answers 404 to a list in a row, after which the resource counts as not served.
-constexpr int kNotServed = 3;
-
 constexpr int kBadRequest = 400;
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
@@ -130,7 +127,7 @@ bool Reflector::ListAnew() {
   const bool listed = List();
   list_ended_ = Clock::now();
   unproven_ = true;
-  const bool unserved = !listed && not_found_ >= kNotServed;  // there is nothing to know
+  const bool unserved = !listed && Unserved();  // there is nothing to know
   if (!listed && !unserved) return false;
   fresh_ = serving;
   if (!synced_.exchange(true)) ports_.synced();
@@ -187,21 +184,25 @@ Result<std::string> Reflector::ListPage(const std::string& query,
                        .lane = Lane::kList,
                        .path = resource_.path + query,
                        .timeout = kListTimeout,
+                       .fresh = not_found_since_.has_value(),
                        .take = [&](std::string_view bytes) { return page.Feed(bytes); }});
+  const bool not_found = reply.ok() && reply->status == kNotFound && resource_.unserved;
+  if (!not_found) not_found_since_.reset();
   if (!reply.ok()) {
     // It began and did not end, or nothing came in all that time.
     if (page.begun() || Clock::now() - began >= kListTimeout) fault = PageFault::kTooLarge;
     return reply.error();
   }
-  if (reply->status == kNotFound && resource_.unserved) {
-    // One API server of several may know it yet, or not any more; several times is no accident.
-    if (++not_found_ < kNotServed) return Refused(*reply);
-    Heard();
-    version_.clear();
-    ForgetUnserved();
+  if (not_found) {
+    // One API server of several may not know it yet, or not any more.
+    if (!not_found_since_) not_found_since_ = Clock::now();
+    if (Unserved()) {
+      Heard();
+      version_.clear();
+      ForgetUnserved();
+    }
     return Refused(*reply);
   }
-  not_found_ = 0;
   if (reply->status == kGone) fault = PageFault::kGone;
   if (reply->status == kTooMuch || reply->status == kTookTooLong) fault = PageFault::kTooLarge;
   retry_after_ = reply->retry_after.value_or(milliseconds(0));
@@ -229,6 +230,10 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
 
 engine::Fact Reflector::Missing(const std::string& uid) const {
   return resource_.missing ? resource_.missing(uid) : resource_.removed(uid);
+}
+
+bool Reflector::Unserved() const {
+  return not_found_since_ && Clock::now() - *not_found_since_ >= options_.unserved_after;
 }
 
 void Reflector::ForgetUnserved() {

@@ -6,7 +6,8 @@
 //     silence, Refresh ──▶ LIST again
 //   429, 401, 403, 5xx to a watch ──▶ resumed where it was, more and more slowly; after `silence`
 //     LIST again
-//   404 three times in a row (a CRD was deleted) ──▶ its objects are not served any more
+//   nothing but 404 for `unserved_after` (a CRD was deleted) ──▶ its objects are not served any
+//   more
 //
 // What every API server serves is not forgotten for a 404: a proxy without a backend says it, too.
 //
@@ -55,6 +56,10 @@ struct ReflectorOptions {
   // that lasted for `backoff_max` is none, however it ends.
   std::chrono::milliseconds backoff_first{500};
   std::chrono::milliseconds backoff_max{30'000};
+  // What may not be served at all counts as such when lists were answered 404 for so long, and
+  // nothing else: while a control plane is upgraded some of its API servers know a kind, and some
+  // do not, and what /apis lists is no better, for it comes from the same server.
+  std::chrono::milliseconds unserved_after{60'000};
 };
 
 class Reflector {
@@ -104,6 +109,7 @@ class Reflector {
                                         std::unordered_set<std::string>& seen, PageFault& fault);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
   engine::Fact Missing(const std::string& uid) const;
+  bool Unserved() const;
   void ForgetUnserved();
   void Upsert(const KeptObject& object, std::unordered_set<std::string>* seen);
   void Remove(const KeptObject& object);
@@ -158,12 +164,12 @@ class Reflector {
   std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
   std::unordered_map<std::string, std::vector<std::string>> ignored_;  // warnings by name, as said
   PageLimit page_limit_;
-  int failures_ = 0;                          // in a row
-  Clock::time_point list_ended_{};            // the last one
-  bool unproven_ = false;                     // no watch has brought anything since
-  int vain_watches_ = 0;                      // in a row: ended in order, and nothing came
-  int not_found_ = 0;                         // in a row: 404 to a list
-  std::chrono::milliseconds retry_after_{0};  // what the server asked for last
+  int failures_ = 0;                                  // in a row
+  Clock::time_point list_ended_{};                    // the last one
+  bool unproven_ = false;                             // no watch has brought anything since
+  int vain_watches_ = 0;                              // in a row: ended in order, and nothing came
+  std::optional<Clock::time_point> not_found_since_;  // lists were answered 404, and nothing else
+  std::chrono::milliseconds retry_after_{0};          // what the server asked for last
 };
 
 }  // namespace muster::kube

@@ -71,7 +71,8 @@ class Server {
                          .watch_for = std::chrono::seconds(300),
                          .silence = silence,
                          .backoff_first = std::chrono::milliseconds(1),
-                         .backoff_max = backoff_max},
+                         .backoff_max = backoff_max,
+                         .unserved_after = unserved_after},
                         1);
     std::thread thread([&] { reflector.Run(); });
     {
@@ -91,6 +92,7 @@ class Server {
   Resource resource = NodeResource();
   std::chrono::seconds silence{90};
   std::chrono::milliseconds backoff_max{2};
+  std::chrono::milliseconds unserved_after{60'000};
   std::atomic<int> synced{0};
   int64_t lists = 0;
   bool refresh = false;             // in the end
@@ -280,21 +282,35 @@ const char* const kGroup =
     R"({"metadata":{"name":"g","namespace":"team","uid":"1","resourceVersion":"3"},)"
     R"("spec":{"minMember":2}})";
 
-TEST_CASE("when a resource itself goes, so do all its objects, and they may come back",
+TEST_CASE("when a resource itself goes for long, so do all its objects, and they may come back",
           "[kube][reflector]") {
   Server server;
   server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
-  const int not_found = GENERATE(1, 3);
+  const bool for_long = GENERATE(false, true);
+  if (for_long) server.unserved_after = std::chrono::milliseconds(0);
   server.api.Once(Method::kGet, kGroups, Reply(200, List(10, {kGroup})));
-  for (int i = 0; i < not_found; ++i) {
+  for (int i = 0; i < 5; ++i) {
     server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
   }
   server.api.On(Method::kGet, kGroups, Reply(200, List(30, {kGroup})));
   server.Watch({"", Result<ApiReply>(Refusal(404, "no such resource"))});
   server.Play();
-  // One 404 may come of an API server that does not know it yet.
+  // For a moment it may be that an API server does not know it yet.
   CHECK(server.told() ==
-        (not_found == 1 ? Texts{"+team/g/1", "+team/g/1"} : Texts{"+team/g/1", "~1", "+team/g/1"}));
+        (for_long ? Texts{"+team/g/1", "~1", "+team/g/1"} : Texts{"+team/g/1", "+team/g/1"}));
+}
+
+TEST_CASE("an API server that says 404 is not asked again over the same connection",
+          "[kube][reflector]") {
+  Server server;
+  server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
+  server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
+  server.api.On(Method::kGet, kGroups, Reply(200, List(10, {kGroup})));
+  server.Play();
+  std::vector<bool> fresh;
+  for (const ApiRequest& request : server.api.requests()) fresh.push_back(request.fresh);
+  CHECK(fresh == std::vector<bool>{false, true, true});
 }
 
 TEST_CASE("what every API server serves is not forgotten for answers 404", "[kube][reflector]") {
@@ -328,6 +344,7 @@ TEST_CASE("what every API server serves is not synced by answers 404", "[kube][r
 TEST_CASE("a resource that was never served holds nobody up", "[kube][reflector]") {
   Server server;
   server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  server.unserved_after = std::chrono::milliseconds(0);
   for (int i = 0; i < 3; ++i) {
     server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
   }
