@@ -137,13 +137,17 @@ void ClusterFeed::ReadIfAllowed(Resource resource, std::function<void(const engi
 void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
   Resource resource = PodGroupResource(served.api_version());
   const std::string path = resource.path;
+  {
+    const MutexLock lock(facts_mu_);
+    served_.insert_or_assign(served.flavour, served);
+  }
   std::optional<Reader> other = GiveUpOther(served.flavour, path);
   if (other) other->thread.join();
   const MutexLock lock(mu_);
   if (stopping_ || readers_.contains(path)) return;
   Read(
       std::move(resource),
-      [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); },
+      [this, flavour = served.flavour](const engine::Fact& fact) { ApplyPodGroup(flavour, fact); },
       other ? other->reflector.get() : nullptr, ports_.warn);
   readers_.at(path).flavour = served.flavour;
 }
@@ -162,16 +166,16 @@ std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(PodGroupFlavour flav
   return reader;
 }
 
-void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact) {
+void ClusterFeed::ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact) {
   if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
     const MutexLock lock(facts_mu_);
-    served_[group->uid] = served;
+    flavour_of_[group->uid] = flavour;
   } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
     const MutexLock lock(facts_mu_);
-    served_.erase(gone->uid);
+    flavour_of_.erase(gone->uid);
   } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
     const MutexLock lock(facts_mu_);
-    served_.erase(unserved->uid);
+    flavour_of_.erase(unserved->uid);
   }
   Apply(fact);
 }
@@ -217,9 +221,9 @@ bool ClusterFeed::Await(Awaited& awaited, const std::function<bool()>& go_on) {
 
 std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUid& uid) const {
   const MutexLock lock(facts_mu_);
-  const auto found = served_.find(uid);
-  if (found == served_.end()) return std::nullopt;
-  return found->second;
+  const auto found = flavour_of_.find(uid);
+  if (found == flavour_of_.end()) return std::nullopt;
+  return served_.at(found->second);
 }
 
 void ClusterFeed::Apply(const engine::Fact& fact) {

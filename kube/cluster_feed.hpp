@@ -88,7 +88,7 @@ class ClusterFeed {
   // by what was last read of its object, and one of which none was read waits for it.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
-  // As what a PodGroup is served; nothing when there is no such object.
+  // As what a PodGroup is served, as was found last; nothing when there is no such object.
   std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
 
  private:
@@ -111,7 +111,7 @@ class ClusterFeed {
   void ReadPodGroups(const ServedPodGroups& served);
   // The reader of another version of the same PodGroups, told to stop; null: there is none.
   std::optional<Reader> GiveUpOther(PodGroupFlavour flavour, const std::string& path);
-  void ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact);
+  void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
   void Apply(const engine::Fact& fact);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
   // What is left in `awaited` was not waited for any longer; false: it should have come.
@@ -130,7 +130,10 @@ class ClusterFeed {
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
-  std::unordered_map<cluster::PodGroupUid, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
+  std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_
+      MUSTER_GUARDED_BY(facts_mu_);
+  // As found last: a CRD may be installed again in another version, or with a status subresource.
+  std::map<PodGroupFlavour, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
 
   mutable cluster::Mutex mu_;
   std::unique_ptr<StepThread> ages_;

@@ -107,9 +107,11 @@ class World {
   }
 
   // From now on PodGroups of scheduler-plugins are served.
-  void ServePodGroups() {
+  void ServePodGroups(bool has_status = false) {
+    const std::string status = has_status ? R"(,{"name":"podgroups/status"})" : "";
     api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1",
-           Reply(200, R"({"kind":"APIResourceList","resources":[{"name":"podgroups"}]})"));
+           Reply(200,
+                 R"({"kind":"APIResourceList","resources":[{"name":"podgroups"})" + status + "]}"));
     api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500",
            Reply(200, ListOf("PodGroupList",
                              R"({"metadata":{"name":"g","namespace":"team","uid":"g-uid",)"
@@ -257,6 +259,23 @@ TEST_CASE("PodGroups whose CRD appears later are found, and take the place of de
   REQUIRE(served);
   CHECK(served->api_version() == "scheduling.x-k8s.io/v1alpha1");
   CHECK(world.synced() == 1);
+}
+
+TEST_CASE("a CRD that is installed again with a status subresource, or without, is written so",
+          "[kube][feed]") {
+  World world;
+  world.ServePodGroups();
+  world.feed->Start();
+  const auto has_status = [&] {
+    const auto served = world.feed->FindServed(cluster::PodGroupUid("g-uid"));
+    return served && served->has_status;
+  };
+  REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
+  CHECK_FALSE(has_status());
+  world.ServePodGroups(true);
+  CHECK(Eventually(has_status));
+  world.ServePodGroups(false);
+  CHECK(Eventually([&] { return !has_status(); }));
 }
 
 const char* const kAllSilent =
