@@ -167,7 +167,7 @@ void ApiCluster::TakeOver(uint64_t term) {
   if (term > 0) {
     // What the predecessor wrote last may not have come to us yet, and would be given out twice.
     if (!feed_->Refresh([this] { return !stopping_ && election_->MayWrite(); })) {
-      Warn("cannot take over: the cluster could not be listed in this term");
+      Warn("cannot take over: nodes and pods could not be listed in this term");
       End();
       return;
     }

@@ -39,6 +39,8 @@ struct ApiRequest {
   // kPatch: "application/merge-patch+json" and the like.
   std::string content_type = "application/json";
   std::chrono::milliseconds timeout{10'000};  // of the whole call once it has left its lane
+  // Not over a kept-alive connection: where there are several API servers, another may answer it.
+  bool fresh = false;
   // The answer is the object's metadata alone (PartialObjectMetadata), which costs both sides less.
   bool metadata_only = false;
   // Takes the body of a 200 piece by piece, however large, instead of the reply; false: enough of

@@ -1,6 +1,7 @@
 #include "kube/api_client.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -112,6 +113,8 @@ class ApiClient::Core {
   RateLimiter limiter_;
   ConnectionPool pool_;
   Cancel stopped_;
+  // The last call of its lane: the next one has no time to try what may be dead as well.
+  std::atomic<bool> lease_failed_ = false;
   mutable cluster::Mutex mu_;
   ApiClientStats stats_ MUSTER_GUARDED_BY(mu_);
 };
@@ -167,6 +170,8 @@ Result<HttpOutcome> ApiClient::Core::Attempt(const HttpRequest& request, const P
   if (!opened.ok()) return opened.error();
   reused = opened->reused;
   HttpOutcome outcome = Exchange(*opened->pooled.connection, request, patience);
+  // Its server is gone without a word, and the others' with it: a new connection may find another.
+  if (reused && outcome.silent) pool_.Clear();
   if (outcome.reusable && keep && !stopped_.set()) pool_.GiveBack(std::move(opened->pooled));
   return outcome;
 }
@@ -196,9 +201,10 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   if (request.lane == Lane::kList && !config_.disable_compression)
     wire.headers.emplace_back("Accept-Encoding", "gzip");
 
+  const bool reuse = !request.fresh && !(request.lane == Lane::kLease && lease_failed_);
   const Result<HttpOutcome> outcome = WithToken(wire, [&](const HttpRequest& dressed) {
     bool reused = false;
-    Result<HttpOutcome> first = Attempt(dressed, patience, true, true, reused);
+    Result<HttpOutcome> first = Attempt(dressed, patience, reuse, true, reused);
     if (!first.ok() || !first->error || !reused) return first;
     const bool safe =
         request.method == Method::kGet ? first->closed_unanswered : first->nothing_sent;
@@ -206,6 +212,7 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
     Count([](ApiClientStats& stats) { ++stats.stale_retries; });
     return Attempt(dressed, patience, false, true, reused);
   });
+  if (request.lane == Lane::kLease) lease_failed_ = !outcome.ok() || outcome->error;
   if (!outcome.ok()) return outcome.error();
   if (outcome->error) return outcome->error->At(place_);
   return outcome->reply;

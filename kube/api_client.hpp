@@ -6,7 +6,8 @@
 // Calls wait for their lane, then take an idle connection or open one; there are as many calls at a
 // time as there are threads that call. Besides what api_caller.hpp says is repeated (after 401), a
 // GET goes out again when a kept-alive connection turns out to be closed, and so does a write of
-// which not a byte was sent. Redirects are replies.
+// which not a byte was sent. Redirects are replies. A kept-alive connection on which nothing comes
+// in time takes all idle ones with it, and a lease call after one that failed has a new connection.
 //
 // Answers are whole: a body shorter than announced, or chunked and broken off, is an error. What
 // arrives without length and without chunks ends with the connection, so whoever decodes a list

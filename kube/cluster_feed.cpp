@@ -17,6 +17,11 @@ std::vector<Resource> Always() {
           DisruptionBudgetResource()};
 }
 
+// Who does not know it of now gives out twice what the leader before gave out last.
+bool TellsWhatIsFree(const std::string& path) {
+  return path == NodeResource().path || path == PodResource().path;
+}
+
 }  // namespace
 
 ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
@@ -132,13 +137,17 @@ void ClusterFeed::ReadIfAllowed(Resource resource, std::function<void(const engi
 void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
   Resource resource = PodGroupResource(served.api_version());
   const std::string path = resource.path;
+  {
+    const MutexLock lock(facts_mu_);
+    served_.insert_or_assign(served.flavour, served);
+  }
   std::optional<Reader> other = GiveUpOther(served.flavour, path);
   if (other) other->thread.join();
   const MutexLock lock(mu_);
   if (stopping_ || readers_.contains(path)) return;
   Read(
       std::move(resource),
-      [this, served](const engine::Fact& fact) { ApplyPodGroup(served, fact); },
+      [this, flavour = served.flavour](const engine::Fact& fact) { ApplyPodGroup(flavour, fact); },
       other ? other->reflector.get() : nullptr, ports_.warn);
   readers_.at(path).flavour = served.flavour;
 }
@@ -157,55 +166,64 @@ std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(PodGroupFlavour flav
   return reader;
 }
 
-void ClusterFeed::ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact) {
+void ClusterFeed::ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact) {
   if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
     const MutexLock lock(facts_mu_);
-    served_[group->uid] = served;
+    flavour_of_[group->uid] = flavour;
   } else if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
     const MutexLock lock(facts_mu_);
-    served_.erase(gone->uid);
+    flavour_of_.erase(gone->uid);
   } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
     const MutexLock lock(facts_mu_);
-    const auto found = served_.find(unserved->uid);
-    if (found != served_.end() && found->second != served) return;  // another version shows it
-    served_.erase(unserved->uid);
+    flavour_of_.erase(unserved->uid);
   }
   Apply(fact);
 }
 
+// 1. All of it is asked for. 2. Nodes and pods are waited for, the rest for `patience`. 3. What did
+// not come of the rest is told as silence, before anybody leads.
 bool ClusterFeed::Refresh(const std::function<bool()>& go_on) {
-  struct Awaited {
-    std::shared_ptr<Reflector> reflector;
-    uint64_t refresh;
-    bool pod_groups;
-  };
-  std::vector<Awaited> awaited;
-  const auto begin = std::chrono::steady_clock::now();
-  const MutexLock lock(mu_);
-  for (auto& [path, reader] : readers_) {
-    if (!reader.reflector->synced() || !reader.needed) continue;
-    awaited.push_back({reader.reflector, reader.reflector->Refresh(), reader.flavour.has_value()});
+  std::string late;
+  {
+    const MutexLock lock(mu_);
+    Awaited awaited;
+    for (auto& [path, reader] : readers_) {
+      if (reader.reflector->synced() && reader.needed)
+        awaited.emplace(path, reader.reflector->Refresh());
+    }
+    if (!Await(awaited, go_on)) return false;
+    for (const auto& [path, refresh] : awaited) {
+      Reader& reader = readers_.at(path);
+      reader.late = refresh;
+      late += (late.empty() ? "" : ", ") + reader.reflector->resource().name;
+    }
   }
+  if (!late.empty()) ports_.warn("not waited for any longer: " + late);
+  TellSilence();
+  return true;
+}
+
+bool ClusterFeed::Await(Awaited& awaited, const std::function<bool()>& go_on) {
+  const auto begin = std::chrono::steady_clock::now();
   while (true) {
-    std::erase_if(awaited, [](const Awaited& one) { return one.reflector->Fresh(one.refresh); });
-    if (awaited.empty()) return true;
+    std::erase_if(awaited, [this](const auto& one) MUSTER_REQUIRES(mu_) {
+      const auto reader = readers_.find(one.first);
+      return reader == readers_.end() || reader->second.reflector->Fresh(one.second);
+    });
     const auto waited = std::chrono::steady_clock::now() - begin;
-    const bool all_pod_groups = std::all_of(awaited.begin(), awaited.end(),
-                                            [](const Awaited& one) { return one.pod_groups; });
-    if (all_pod_groups && waited >= options_.patience) break;
+    const bool basics = std::none_of(awaited.begin(), awaited.end(),
+                                     [](const auto& one) { return TellsWhatIsFree(one.first); });
+    if (awaited.empty() || (basics && waited >= options_.patience)) return true;
     if (stopping_ || !go_on() || waited >= options_.refresh_within) return false;
     stopped_.WaitFor(mu_, milliseconds(5));
   }
-  for (const Awaited& one : awaited)
-    ports_.warn("not waited for any longer: " + one.reflector->resource().name);
-  return true;
 }
 
 std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUid& uid) const {
   const MutexLock lock(facts_mu_);
-  const auto found = served_.find(uid);
-  if (found == served_.end()) return std::nullopt;
-  return found->second;
+  const auto found = flavour_of_.find(uid);
+  if (found == flavour_of_.end()) return std::nullopt;
+  return served_.at(found->second);
 }
 
 void ClusterFeed::Apply(const engine::Fact& fact) {
@@ -232,26 +250,39 @@ void ClusterFeed::Apply(const engine::Fact& fact) {
 }
 
 cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
-  std::string silent;
   bool basics = true;
   {
     const MutexLock lock(mu_);
     for (const auto& [path, reader] : readers_) {
-      const Reflector& reflector = *reader.reflector;
-      if (reader.flavour || !reader.needed) continue;
       // What was never listed is waited for, not trusted.
-      basics = basics && reflector.synced();
-      if (!said_synced_ || reflector.age() < options_.stale_after) continue;
-      silent += (silent.empty() ? "" : ", ") + reflector.resource().name;
+      if (!reader.flavour && reader.needed) basics = basics && reader.reflector->synced();
     }
   }
   if (basics && basics_since_ == cluster::Time::Never()) basics_since_ = now.steady;
   if (basics && now.steady - basics_since_ >= cluster::Duration(options_.patience.count())) {
     OneSynced(false);
   }
+  TellSilence();
+  return now.steady + cluster::Duration(options_.look_every.count());
+}
+
+void ClusterFeed::TellSilence() {
+  const MutexLock told(silence_mu_);
+  const std::string silent = Silent();
   if (silent != silent_) Apply(engine::Silence{silent});
   silent_ = silent;
-  return now.steady + cluster::Duration(options_.look_every.count());
+}
+
+std::string ClusterFeed::Silent() const {
+  std::string silent;
+  const MutexLock lock(mu_);
+  for (const auto& [path, reader] : readers_) {
+    if (reader.flavour || !reader.needed || !said_synced_) continue;
+    const Reflector& reflector = *reader.reflector;
+    if (reflector.Fresh(reader.late) && reflector.age() < options_.stale_after) continue;
+    silent += (silent.empty() ? "" : ", ") + reflector.resource().name;
+  }
+  return silent;
 }
 
 void ClusterFeed::OneSynced(bool patient) {

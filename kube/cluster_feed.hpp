@@ -3,10 +3,10 @@
 // server serves. One Reflector and one thread for each resource; a flavour whose CRD appears later
 // is found within `rediscover` and read from then on.
 //
-// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`:
-// those that tell what is free. A kind of PodGroups that cannot be listed holds up its own gangs,
-// and the start for `patience` at most. Jobs are worth having: where they may not be read, or are
-// slow, nothing waits for them and nobody is told of silence.
+// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`, or
+// that were not listed when a new leader asked for it. A kind of PodGroups that cannot be listed
+// holds up its own gangs, and the start for `patience` at most. Jobs are worth having: where they
+// may not be read, or are slow, nothing waits for them and nobody is told of silence.
 //
 //   discover ──▶ podgroups.* ─┐
 //           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
@@ -46,9 +46,9 @@ struct ClusterFeedOptions {
   std::chrono::milliseconds stale_after{120'000};
   std::chrono::milliseconds look_every{5'000};  // whether one is
   // For kinds of PodGroups at the start, once everything else was listed; and for a new list of
-  // one.
+  // anything but nodes and pods.
   std::chrono::milliseconds patience{60'000};
-  std::chrono::milliseconds refresh_within{300'000};  // a new list of everything else
+  std::chrono::milliseconds refresh_within{300'000};  // a new list of nodes and pods
 };
 
 // How one resource is read, for metrics.
@@ -82,11 +82,13 @@ class ClusterFeed {
   void Quit();
   void Stop();  // Quit, and waits for those calls
   // Lists everything again and returns when that is told. What the watches have told may be a
-  // minute and a half old. False: `go_on` says no, or something cannot be listed. A kind of
-  // PodGroups that cannot stays as it is.
+  // minute and a half old. False: `go_on` says no, or nodes or pods, which tell what is free,
+  // cannot be listed. Anything else that cannot stays as it was last read, and is told as Silence
+  // before this returns and until it is listed; but a kind of PodGroups is not: a gang is planned
+  // by what was last read of its object, and one of which none was read waits for it.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
-  // As what a PodGroup is served; nothing when there is no such object.
+  // As what a PodGroup is served, as was found last; nothing when there is no such object.
   std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
 
  private:
@@ -95,6 +97,7 @@ class ClusterFeed {
     std::thread thread;
     std::optional<PodGroupFlavour> flavour;  // of PodGroups
     bool needed = true;
+    uint64_t late = 0;  // the refresh that Refresh did not wait for any longer
   };
 
   void Discover();
@@ -108,9 +111,14 @@ class ClusterFeed {
   void ReadPodGroups(const ServedPodGroups& served);
   // The reader of another version of the same PodGroups, told to stop; null: there is none.
   std::optional<Reader> GiveUpOther(PodGroupFlavour flavour, const std::string& path);
-  void ApplyPodGroup(const ServedPodGroups& served, const engine::Fact& fact);
+  void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
   void Apply(const engine::Fact& fact);
+  using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
+  // What is left in `awaited` was not waited for any longer; false: it should have come.
+  bool Await(Awaited& awaited, const std::function<bool()>& go_on) MUSTER_REQUIRES(mu_);
   cluster::Time LookAtAges(const Clocks& now);
+  void TellSilence();
+  std::string Silent() const;  // of which resources too little is known, for people
   // `patient`: PodGroups are waited for, too.
   void OneSynced(bool patient = true);
 
@@ -122,11 +130,15 @@ class ClusterFeed {
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
-  std::unordered_map<cluster::PodGroupUid, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
+  std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_
+      MUSTER_GUARDED_BY(facts_mu_);
+  // As found last: a CRD may be installed again in another version, or with a status subresource.
+  std::map<PodGroupFlavour, ServedPodGroups> served_ MUSTER_GUARDED_BY(facts_mu_);
 
   mutable cluster::Mutex mu_;
   std::unique_ptr<StepThread> ages_;
-  std::string silent_;                                   // as told; of the thread of ages_
+  cluster::Mutex silence_mu_;                            // before mu_ and facts_mu_
+  std::string silent_ MUSTER_GUARDED_BY(silence_mu_);    // as told
   cluster::Time basics_since_ = cluster::Time::Never();  // listed; of the thread of ages_
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;

@@ -239,6 +239,8 @@ HttpOutcome Run(Connection& connection, const HttpRequest& request, const Patien
   outcome.closed_unanswered = outcome.error && stream.received() == 0 &&
                               (connection.broken() == Broken::kClosed ||
                                (connection.broken() == Broken::kNone && stream.ended()));
+  outcome.silent =
+      outcome.error && stream.received() == 0 && connection.broken() == Broken::kTimeout;
   ReadRetryAfter(response, outcome.reply);
   return outcome;
 }

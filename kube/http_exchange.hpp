@@ -36,6 +36,7 @@ struct HttpOutcome {
   bool reusable = false;           // the connection may carry another request
   bool nothing_sent = false;       // not a byte of the request left us
   bool closed_unanswered = false;  // it was closed before a byte of an answer came
+  bool silent = false;             // the time was over before a byte of an answer came
 };
 
 // Never throws. Headers must not hold line ends; requests with such are refused.

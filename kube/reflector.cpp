@@ -23,9 +23,7 @@ constexpr milliseconds kListTimeout{60'000};
 // server that has lost its place answers like that instead of 410.
 constexpr int kVainWatches = 3;
 
-// Answers 404 to a list in a row, after which the resource counts as not served.
-constexpr int kNotServed = 3;
-
+constexpr int kBadRequest = 400;
 constexpr int kNotFound = 404;
 constexpr int kGone = 410;
 // That the answer would be too large, or was not made in time.
@@ -88,6 +86,11 @@ bool Reflector::stopping() {
   return stopping_;
 }
 
+bool Reflector::refresh_asked() {
+  const MutexLock lock(mu_);
+  return refresh_wanted();
+}
+
 milliseconds Reflector::age() const {
   const Clock::rep heard = heard_;
   if (heard == 0) return milliseconds(0);
@@ -98,32 +101,37 @@ milliseconds Reflector::age() const {
 void Reflector::Run() {
   Next next = Next::kList;
   while (!stopping()) {
-    if (next == Next::kList) {
-      uint64_t serving = 0;
-      {
-        const MutexLock lock(mu_);
-        serving = serving_ = wanted_;
-      }
-      const bool listed = List();
-      if (!listed && not_found_ >= kNotServed) {  // there is nothing to know
-        fresh_ = serving;
-        if (!synced_.exchange(true)) ports_.synced();
-      }
-      if (!listed) {
-        BackOff(std::exchange(retry_after_, milliseconds(0)));
-        continue;
-      }
-      fresh_ = serving;
-      if (!synced_.exchange(true)) ports_.synced();
-    }
+    if (next == Next::kList && !ListAnew()) continue;
     next = Watch();
-    {
-      const MutexLock lock(mu_);
-      if (refresh_wanted()) next = Next::kList;
+    if (refresh_asked()) {
+      next = Next::kList;
+    } else if (next == Next::kWatchAgain) {
+      PauseUntil(WatchAgainAt());
     }
-    if (next == Next::kWatchAgain) BackOff(std::exchange(retry_after_, milliseconds(0)));
   }
   fresh_ = std::numeric_limits<uint64_t>::max();  // nobody waits for what is not read any more
+}
+
+// False: it failed. A list that no watch has followed waits, however the one before it ended.
+bool Reflector::ListAnew() {
+  if (unproven_ && !refresh_asked()) {
+    const milliseconds asked = std::exchange(retry_after_, milliseconds(0));
+    PauseUntil(std::max(list_ended_ + NextWait(), Clock::now()) + asked);
+  }
+  uint64_t serving = 0;
+  {
+    const MutexLock lock(mu_);
+    if (stopping_) return false;
+    serving = serving_ = wanted_;
+  }
+  const bool listed = List();
+  list_ended_ = Clock::now();
+  unproven_ = true;
+  const bool unserved = !listed && Unserved();  // there is nothing to know
+  if (!listed && !unserved) return false;
+  fresh_ = serving;
+  if (!synced_.exchange(true)) ports_.synced();
+  return listed;
 }
 
 // 1. Page after page. 2. What was known and is not in it is gone. A continuation that has become
@@ -159,7 +167,6 @@ bool Reflector::List() {
     ForgetUnseen(seen);
     Heard();  // not before: of a part nobody knows what is gone
     ++lists_;
-    failures_ = 0;
     vain_watches_ = 0;
     return true;
   }
@@ -177,21 +184,25 @@ Result<std::string> Reflector::ListPage(const std::string& query,
                        .lane = Lane::kList,
                        .path = resource_.path + query,
                        .timeout = kListTimeout,
+                       .fresh = not_found_since_.has_value(),
                        .take = [&](std::string_view bytes) { return page.Feed(bytes); }});
+  const bool not_found = reply.ok() && reply->status == kNotFound && resource_.unserved;
+  if (!not_found) not_found_since_.reset();
   if (!reply.ok()) {
     // It began and did not end, or nothing came in all that time.
     if (page.begun() || Clock::now() - began >= kListTimeout) fault = PageFault::kTooLarge;
     return reply.error();
   }
-  if (reply->status == kNotFound) {
-    // One API server of several may know it yet, or not any more; several times is no accident.
-    if (++not_found_ < kNotServed) return Refused(*reply);
-    Heard();
-    version_.clear();
-    ForgetUnserved();
+  if (not_found) {
+    // One API server of several may not know it yet, or not any more.
+    if (!not_found_since_) not_found_since_ = Clock::now();
+    if (Unserved()) {
+      Heard();
+      version_.clear();
+      ForgetUnserved();
+    }
     return Refused(*reply);
   }
-  not_found_ = 0;
   if (reply->status == kGone) fault = PageFault::kGone;
   if (reply->status == kTooMuch || reply->status == kTookTooLong) fault = PageFault::kTooLarge;
   retry_after_ = reply->retry_after.value_or(milliseconds(0));
@@ -219,6 +230,10 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
 
 engine::Fact Reflector::Missing(const std::string& uid) const {
   return resource_.missing ? resource_.missing(uid) : resource_.removed(uid);
+}
+
+bool Reflector::Unserved() const {
+  return not_found_since_ && Clock::now() - *not_found_since_ >= options_.unserved_after;
 }
 
 void Reflector::ForgetUnserved() {
@@ -278,10 +293,10 @@ Reflector::Next Reflector::Watch() {
     if (stopping_ || refresh_wanted()) return Next::kWatch;
     stream_ = stream;
   }
-  Next next = Next::kWatch;
-  bool any = false;
+  Watched watched;
   WatchStream events(resource_.fields, resource_.kind,
-                     [&](const WatchEvent& event) { return TakeEvent(event, next, any); });
+                     [&](const WatchEvent& event) { return TakeEvent(event, watched); });
+  const auto began = Clock::now();
   const Result<ApiReply> end = stream->Run(
       resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_) +
           "&timeoutSeconds=" + std::to_string(wanted),
@@ -291,11 +306,21 @@ Reflector::Next Reflector::Watch() {
     stream_.reset();
     if (stopping_) return Next::kWatch;
   }
-  if (next != Next::kWatch) return next;
-  return AfterWatch(end, events.problem(), any);
+  watched.lasted = Clock::now() - began >= options_.backoff_max;
+  const Next next = AfterWatch(end, events.problem(), watched);
+  if (Worked(end, watched, next)) {
+    failures_ = 0;
+    unproven_ = false;
+  }
+  return next;
 }
 
-bool Reflector::TakeEvent(const WatchEvent& event, Next& next, bool& any) {
+bool Reflector::Worked(const Result<ApiReply>& end, const Watched& watched, Next next) {
+  if (watched.any) return watched.lasted || next != Next::kList;
+  return watched.lasted && !watched.refused && (!end.ok() || end->status == 200);
+}
+
+bool Reflector::TakeEvent(const WatchEvent& event, Watched& watched) {
   if (event.kind != WatchKind::kError) Heard();
   switch (event.kind) {
     case WatchKind::kAdded:
@@ -308,58 +333,71 @@ bool Reflector::TakeEvent(const WatchEvent& event, Next& next, bool& any) {
     case WatchKind::kBookmark:
       break;
     case WatchKind::kError:
-      next = event.status_code == kGone ? Next::kList : AfterVain();
+      watched.refused = event.status_code;
       Warn("watch refused with code " + std::to_string(event.status_code) + ": " + event.message);
       return false;
   }
-  any = true;
-  failures_ = 0;
+  watched.any = true;
   if (!event.resource_version.empty()) version_ = event.resource_version;
   return true;
 }
 
 Reflector::Next Reflector::AfterWatch(const Result<ApiReply>& end, const std::string& problem,
-                                      bool any) {
+                                      const Watched& watched) {
+  if (watched.refused) return AfterRefusal(*watched.refused);
   if (!problem.empty()) {
     Warn("watch left, the list is read again: " + problem);
     return Next::kList;
   }
   if (!end.ok()) {
-    if (age() >= options_.silence) {
-      Warn("nothing came for long, the list is read again: " + end.error().ToString());
-      return Next::kList;
-    }
-    Warn("watch broken off, it is resumed: " + end.error().ToString());
-    return Next::kWatchAgain;
+    Warn("watch broken off: " + end.error().ToString());
+    return ResumeOrList();
   }
-  if (end->status == kGone || end->status == kNotFound) return Next::kList;
   if (end->status != 200) {
     retry_after_ = end->retry_after.value_or(milliseconds(0));
-    Warn("watch refused, it is tried again: " + Refused(*end).message);
-    return AfterVain();
+    Warn("watch refused: " + Refused(*end).message);
+    return AfterRefusal(end->status);
+  }
+  if (watched.any) {
+    vain_watches_ = 0;
+    return Next::kWatch;
   }
   // The server ended it in order. Not even a bookmark came: it may have lost its place.
-  if (!any) return AfterVain();
-  vain_watches_ = 0;
-  return Next::kWatch;
+  return ++vain_watches_ >= kVainWatches ? Next::kList : Next::kWatchAgain;
 }
 
-Reflector::Next Reflector::AfterVain() {
-  return ++vain_watches_ >= kVainWatches ? Next::kList : Next::kWatchAgain;
+// The version may be of no use any more, or the server has no time, or we no right: in which case a
+// list would be one more burden and tell nothing new.
+Reflector::Next Reflector::AfterRefusal(int status) {
+  if (status == kGone || status == kNotFound || status == kBadRequest) return Next::kList;
+  return ResumeOrList();
+}
+
+Reflector::Next Reflector::ResumeOrList() {
+  if (age() < options_.silence) return Next::kWatchAgain;
+  Warn("nothing came for long, the list is read again");
+  return Next::kList;
 }
 
 void Reflector::Warn(const std::string& what) { ports_.warn(resource_.name + ": " + what); }
 
-void Reflector::BackOff(milliseconds at_least) {
+milliseconds Reflector::NextWait() {
   const int doublings = std::min(failures_++, 10);
   const milliseconds most =
       std::min(options_.backoff_first * (1 << doublings), options_.backoff_max);
-  const milliseconds wait =
-      at_least + milliseconds(std::uniform_int_distribution<int64_t>(0, most.count())(random_));
-  const auto until = Clock::now() + wait;
+  return milliseconds(std::uniform_int_distribution<int64_t>(0, most.count())(random_));
+}
+
+Reflector::Clock::time_point Reflector::WatchAgainAt() {
+  const auto asked = Clock::now() + std::exchange(retry_after_, milliseconds(0));
+  const auto silent = Clock::time_point(Clock::duration(heard_)) + options_.silence;
+  return std::max(asked, std::min(asked + NextWait(), silent));
+}
+
+void Reflector::PauseUntil(Clock::time_point until) {
   const MutexLock lock(mu_);
   while (!stopping_ && !refresh_wanted()) {
-    const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now());
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     if (left.count() <= 0) return;
     stopped_.WaitFor(mu_, left);
   }

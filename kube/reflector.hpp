@@ -2,9 +2,18 @@
 //
 //   LIST (pages, as they arrive) ──▶ facts, removals of what is not there any more ──▶ synced
 //   WATCH from the list's version ──▶ facts as they come; ended or broken: resumed where it was
-//   410 Gone, three watches in a row that bring nothing or are refused, silence, Refresh
-//     ──▶ LIST again
-//   404 three times in a row (a CRD was deleted) ──▶ its objects are not served any more
+//   410 Gone, 400, 404, a line that is no event, three watches in a row that bring nothing,
+//     silence, Refresh ──▶ LIST again
+//   429, 401, 403, 5xx to a watch ──▶ resumed where it was, more and more slowly; after `silence`
+//     LIST again
+//   nothing but 404 for `unserved_after` (a CRD was deleted) ──▶ its objects are not served any
+//   more
+//
+// What every API server serves is not forgotten for a 404: a proxy without a backend says it, too.
+//
+// Waits grow until a watch brings something, and a list that no watch has followed waits as well:
+// who refuses watches is asked for one list in `silence`, not for one each second. That is below
+// ClusterFeedOptions::stale_after, so the picture is never too old to plan on.
 //
 // It never asks for resourceVersion=0: that may be answered from a cache older than what this
 // process has seen or done. Names keep their UIDs, so that an object that was deleted and created
@@ -19,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -42,9 +52,14 @@ struct ReflectorOptions {
   // A stream on which nothing comes for so long, not even a bookmark, is dead: those come
   // every minute (defaultBookmarkFrequency of k8s.io/apiserver/pkg/storage/cacher).
   std::chrono::seconds silence{90};
-  // After a failure: first × 2^(failures - 1), at most `backoff_max`, of it a random part.
+  // After a failure: first × 2^(failures - 1), at most `backoff_max`, of it a random part. A watch
+  // that lasted for `backoff_max` is none, however it ends.
   std::chrono::milliseconds backoff_first{500};
   std::chrono::milliseconds backoff_max{30'000};
+  // What may not be served at all counts as such when lists were answered 404 for so long, and
+  // nothing else: while a control plane is upgraded some of its API servers know a kind, and some
+  // do not, and what /apis lists is no better, for it comes from the same server.
+  std::chrono::milliseconds unserved_after{60'000};
 };
 
 class Reflector {
@@ -85,6 +100,7 @@ class Reflector {
   enum class Next { kWatch, kWatchAgain, kList };
   using Clock = std::chrono::steady_clock;
 
+  bool ListAnew();
   bool List();
   // Why a page did not come.
   enum class PageFault { kNone, kGone, kTooLarge, kOther };  // kGone: the continuation is too old
@@ -93,21 +109,37 @@ class Reflector {
                                         std::unordered_set<std::string>& seen, PageFault& fault);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
   engine::Fact Missing(const std::string& uid) const;
+  bool Unserved() const;
   void ForgetUnserved();
   void Upsert(const KeptObject& object, std::unordered_set<std::string>* seen);
   void Remove(const KeptObject& object);
   void TellIgnored(const Observed& observed);
 
   Next Watch();
-  bool TakeEvent(const WatchEvent& event, Next& next, bool& any);
-  Next AfterVain();
-  Next AfterWatch(const cluster::Result<ApiReply>& end, const std::string& problem, bool any);
+  // What one watch brought.
+  struct Watched {
+    bool any = false;            // an event or a bookmark
+    std::optional<int> refused;  // the code of the event ERROR
+    bool lasted = false;         // for `backoff_max`
+  };
+  bool TakeEvent(const WatchEvent& event, Watched& watched);
+  Next AfterWatch(const cluster::Result<ApiReply>& end, const std::string& problem,
+                  const Watched& watched);
+  Next AfterRefusal(int status);
+  Next ResumeOrList();
+  // It was of use, so what fails next is a first failure.
+  static bool Worked(const cluster::Result<ApiReply>& end, const Watched& watched, Next next);
 
   void Heard() { heard_ = Clock::now().time_since_epoch().count(); }
   void Warn(const std::string& what);
-  // Waits, a little longer after each failure in a row; not when stopped or asked to refresh.
-  void BackOff(std::chrono::milliseconds at_least);
+  // How long to wait after one more failure in a row.
+  std::chrono::milliseconds NextWait();
+  // What the server asked for, and a wait, but a list is not made late by it.
+  Clock::time_point WatchAgainAt();
+  // Or until stopped or asked to refresh.
+  void PauseUntil(Clock::time_point until);
   bool stopping();
+  bool refresh_asked();
   bool refresh_wanted() MUSTER_REQUIRES(mu_) { return wanted_ > serving_; }
 
   const Resource resource_;
@@ -132,10 +164,12 @@ class Reflector {
   std::unordered_map<std::string, std::string> uids_;  // by name; looked up, swept, never ordered
   std::unordered_map<std::string, std::vector<std::string>> ignored_;  // warnings by name, as said
   PageLimit page_limit_;
-  int failures_ = 0;                          // in a row
-  int vain_watches_ = 0;                      // in a row: refused, or nothing came
-  int not_found_ = 0;                         // in a row: 404 to a list
-  std::chrono::milliseconds retry_after_{0};  // what the server asked for last
+  int failures_ = 0;                                  // in a row
+  Clock::time_point list_ended_{};                    // the last one
+  bool unproven_ = false;                             // no watch has brought anything since
+  int vain_watches_ = 0;                              // in a row: ended in order, and nothing came
+  std::optional<Clock::time_point> not_found_since_;  // lists were answered 404, and nothing else
+  std::chrono::milliseconds retry_after_{0};          // what the server asked for last
 };
 
 }  // namespace muster::kube

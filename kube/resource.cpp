@@ -49,13 +49,8 @@ engine::Fact Removal(const std::string& uid) {
 }  // namespace
 
 Resource NodeResource() {
-  return {"nodes",
-          "/api/v1/nodes",
-          "Node",
-          NodeFields(),
-          ObserveNode,
-          Removal<engine::NodeRemoved, cluster::NodeUid>,
-          Removal<engine::NodeRemoved, cluster::NodeUid>};
+  return {"nodes",      "/api/v1/nodes", "Node",
+          NodeFields(), ObserveNode,     Removal<engine::NodeRemoved, cluster::NodeUid>};
 }
 
 Resource PodResource() {
@@ -65,10 +60,9 @@ Resource PodResource() {
           PodFields(),
           ObservePod,
           Removal<engine::PodRemoved, cluster::PodUid>,
-          Removal<engine::PodRemoved, cluster::PodUid>,
+          nullptr,
           [](const std::string& uid) {
-            return engine::PodRemoved{cluster::PodUid(uid), true};
-          }};
+            return engine::PodRemoved{cluster::PodUid(uid), true}; }};
 }
 
 Resource NamespaceResource() {
@@ -79,7 +73,6 @@ Resource NamespaceResource() {
           [](const KeptObject& object) {
             return ClusterWide(DecodeNamespace(object.node()), LeftOut(object));
           },
-          Removal<engine::NamespaceRemoved, cluster::NamespaceUid>,
           Removal<engine::NamespaceRemoved, cluster::NamespaceUid>};
 }
 
@@ -91,7 +84,6 @@ Resource PriorityClassResource() {
           [](const KeptObject& object) {
             return ClusterWide(DecodePriorityClass(object.node()), LeftOut(object));
           },
-          Removal<engine::PriorityClassRemoved, cluster::PriorityClassUid>,
           Removal<engine::PriorityClassRemoved, cluster::PriorityClassUid>};
 }
 
@@ -104,7 +96,6 @@ Resource DisruptionBudgetResource() {
             return Namespaced(DecodeDisruptionBudget(object.node(), object.With({})),
                               LeftOut(object));
           },
-          Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>,
           Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>};
 }
 
@@ -135,6 +126,7 @@ Resource PodGroupResource(const std::string& api_version) {
             return Namespaced(DecodePodGroup(object.node(), api_version, object.With({})));
           },
           Removal<engine::PodGroupRemoved, cluster::PodGroupUid>,
+          Removal<engine::PodGroupUnserved, cluster::PodGroupUid>,
           Removal<engine::PodGroupUnserved, cluster::PodGroupUid>};
 }
 

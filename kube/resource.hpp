@@ -31,8 +31,9 @@ struct Resource {
   // An error: the object cannot be identified, or is none of this kind.
   std::function<cluster::Result<Observed>(const KeptObject& object)> decode;
   std::function<engine::Fact(const std::string& uid)> removed;
-  // The resource is not served any more.
-  std::function<engine::Fact(const std::string& uid)> unserved;
+  // The resource is not served any more; the object may come back. Null: every API server serves
+  // it, and who says otherwise is none.
+  std::function<engine::Fact(const std::string& uid)> unserved = nullptr;
   // It is missing from a list, and nobody saw it go; null: `removed` says it.
   std::function<engine::Fact(const std::string& uid)> missing = nullptr;
 };

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,8 @@
 using namespace muster::kube;
 using namespace muster::kube::testing;
 using muster::cluster::Code;
+using muster::cluster::Mutex;
+using muster::cluster::MutexLock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -37,6 +41,58 @@ RawServer::Script Says(const std::string& bytes) {
     connection.Send(bytes);
   };
 }
+
+// A server with two connections that `client` keeps, which swallow everything from the moment that
+// its construction ends on; new ones work. So does a virtual address whose server is another one
+// now.
+class DyingServer {
+ public:
+  explicit DyingServer(bool answers_begin = false) {
+    server_.routes().Get("/p", [&, answers_begin](const httplib::Request& request,
+                                                  httplib::Response& reply) {
+      if (!dead_) {
+        ++arrived_;  // both at a time, so that neither takes the other's connection
+        Eventually([&] { return arrived_ >= 2; });
+        const MutexLock lock(mu_);
+        old_.insert(request.remote_port);
+      } else if (Old(request.remote_port)) {
+        if (!answers_begin) Wait();
+        if (answers_begin)
+          reply.set_content_provider(100, "text/plain", [&](auto, auto, auto&) { return Wait(); });
+        return;
+      }
+      reply.set_content("alive", "text/plain");
+    });
+    server_.Start();
+    client = MakeClient(server_.Config());
+    std::thread other([&] { static_cast<void>(client->Call({.path = "/p"})); });
+    static_cast<void>(client->Call({.path = "/p"}));
+    other.join();
+    REQUIRE(client->stats().idle_connections == 2);
+    dead_ = true;
+  }
+  ~DyingServer() { done_ = true; }
+
+ private:
+  bool Wait() const {
+    Eventually([&] { return done_.load(); });
+    return false;
+  }
+  bool Old(int port) {
+    const MutexLock lock(mu_);
+    return old_.contains(port);
+  }
+
+  Mutex mu_;
+  std::set<int> old_ MUSTER_GUARDED_BY(mu_);  // ports of the connections of before
+  std::atomic<int> arrived_ = 0;
+  std::atomic<bool> dead_ = false;
+  std::atomic<bool> done_ = false;
+  TestServer server_;
+
+ public:
+  std::unique_ptr<ApiClient> client;
+};
 
 std::string CallOf(const muster::cluster::Result<ApiReply>& reply) {
   return reply.ok() ? std::to_string(reply->status) + " " + reply->body : reply.error().ToString();
@@ -83,6 +139,26 @@ TEST_CASE("a GET on a fresh connection is not repeated", "[kube][client]") {
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().code == Code::kUnavailable);
   CHECK(client->stats().connections_opened == 1);
+}
+
+TEST_CASE("kept-alive connections go when one of them stays silent", "[kube][client]") {
+  DyingServer server;
+  CHECK_FALSE(server.client->Call({.path = "/p", .timeout = milliseconds(200)}).ok());
+  CHECK(server.client->stats().idle_connections == 0);
+  CHECK(CallOf(server.client->Call({.path = "/p"})) == "200 alive");
+}
+
+TEST_CASE("a lease call after one that failed goes over a new connection", "[kube][client]") {
+  DyingServer server(true);
+  const auto look = [&](milliseconds timeout) {
+    return server.client->Call({.lane = Lane::kLease, .path = "/p", .timeout = timeout});
+  };
+  CHECK_FALSE(look(milliseconds(200)).ok());
+  CHECK(server.client->stats().idle_connections == 1);  // of it nothing is known
+  CHECK(CallOf(look(seconds(5))) == "200 alive");
+  CHECK(server.client->stats().connections_opened == 3);
+  CHECK(CallOf(look(seconds(5))) == "200 alive");
+  CHECK(server.client->stats().connections_opened == 3);
 }
 
 TEST_CASE("an answer that is not whole is none", "[kube][client]") {

@@ -304,3 +304,16 @@ TEST_CASE("a path that was not escaped is not sent", "[kube][client]") {
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().code == Code::kInvalidArgument);
 }
+
+TEST_CASE("a fresh call goes over a new connection, which is kept", "[kube][client]") {
+  TestServer server;
+  EchoAll(server);
+  const auto client = MakeClient(server.Config());
+  Body(*client, {.path = "/p"});
+  Body(*client, {.path = "/p"});
+  CHECK(client->stats().connections_opened == 1);
+  Body(*client, {.path = "/p", .fresh = true});
+  Body(*client, {.path = "/p"});
+  CHECK(client->stats().connections_opened == 2);
+  CHECK(client->stats().idle_connections == 2);
+}

@@ -107,9 +107,11 @@ class World {
   }
 
   // From now on PodGroups of scheduler-plugins are served.
-  void ServePodGroups() {
+  void ServePodGroups(bool has_status = false) {
+    const std::string status = has_status ? R"(,{"name":"podgroups/status"})" : "";
     api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1",
-           Reply(200, R"({"kind":"APIResourceList","resources":[{"name":"podgroups"}]})"));
+           Reply(200,
+                 R"({"kind":"APIResourceList","resources":[{"name":"podgroups"})" + status + "]}"));
     api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=500",
            Reply(200, ListOf("PodGroupList",
                              R"({"metadata":{"name":"g","namespace":"team","uid":"g-uid",)"
@@ -205,6 +207,7 @@ class World {
       line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
                                                               : "podgroup removed";
     }
+    if (std::holds_alternative<engine::PodGroupUnserved>(fact)) line = "podgroup forgotten";
     if (const auto* silence = std::get_if<engine::Silence>(&fact)) {
       line = "silence [" + silence->resources + "]";
     }
@@ -258,6 +261,23 @@ TEST_CASE("PodGroups whose CRD appears later are found, and take the place of de
   CHECK(world.synced() == 1);
 }
 
+TEST_CASE("a CRD that is installed again with a status subresource, or without, is written so",
+          "[kube][feed]") {
+  World world;
+  world.ServePodGroups();
+  world.feed->Start();
+  const auto has_status = [&] {
+    const auto served = world.feed->FindServed(cluster::PodGroupUid("g-uid"));
+    return served && served->has_status;
+  };
+  REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
+  CHECK_FALSE(has_status());
+  world.ServePodGroups(true);
+  CHECK(Eventually(has_status));
+  world.ServePodGroups(false);
+  CHECK(Eventually([&] { return !has_status(); }));
+}
+
 const char* const kAllSilent =
     "silence [namespaces, nodes, pods, poddisruptionbudgets, priorityclasses]";
 
@@ -292,7 +312,7 @@ TEST_CASE("a PodGroup that goes while another version takes over is known to be 
   world.feed->Start();
   REQUIRE(Eventually([&] { return world.Told("podgroup team/g of 2"); }));
   world.ServeNative("v1beta1", "");
-  REQUIRE(Eventually([&] { return world.Told("podgroup removed"); }));
+  REQUIRE(Eventually([&] { return world.Told("podgroup forgotten"); }));
 }
 
 TEST_CASE("silence of the API server is told once, with the resources, and so is its end",
@@ -320,8 +340,23 @@ TEST_CASE("a kind of PodGroups that cannot be listed holds up no new leader, nod
                Refusal(500, "conversion webhook failed"));
   CHECK(world.feed->Refresh(go_on));
   CHECK_FALSE(world.Told("podgroup removed"));
+  CHECK_FALSE(world.Told("podgroup forgotten"));
   world.api.On(Method::kGet, "/api/v1/nodes?limit=500", Refusal(500, "etcd is away"));
   CHECK_FALSE(world.feed->Refresh(go_on));
+}
+
+TEST_CASE("what is not nodes or pods holds up no new leader, who plans nothing until it is listed",
+          "[kube][feed]") {
+  World world(std::chrono::hours(1), milliseconds(100));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  const std::string path = "/apis/policy/v1/poddisruptionbudgets?limit=500";
+  world.api.On(Method::kGet, path, Refusal(403, "poddisruptionbudgets is forbidden"));
+  CHECK(world.feed->Refresh([] { return true; }));
+  CHECK(world.Told("silence [poddisruptionbudgets]"));  // before it leads
+  CHECK_FALSE(world.Told("silence []"));
+  world.api.On(Method::kGet, path, Reply(200, ListOf("PodDisruptionBudgetList", "")));
+  CHECK(Eventually([&] { return world.Told("silence []"); }));
 }
 
 TEST_CASE("Jobs that may not be read hold up nothing, and that is said once", "[kube][feed]") {

@@ -38,15 +38,15 @@ struct Script {
   std::optional<Result<ApiReply>> end;
 };
 
-// An API server of nodes: lists come from FakeApi, watches from scripts, in order; after the last
-// one a watch stays open and brings nothing.
+// An API server of nodes, or of another resource: lists come from FakeApi, watches from scripts, in
+// order; after the last one a watch stays open and brings nothing.
 class Server {
  public:
   Server() {
     api.OnStream([this] { return std::make_unique<Stream>(*this); });
   }
 
-  // What the reflector told, as "+name/uid" and "-uid".
+  // What the reflector told, as "+name/uid" and "-uid"; "~uid" is not served any more.
   std::vector<std::string> told() {
     const MutexLock lock(mu_);
     return told_;
@@ -62,7 +62,7 @@ class Server {
   }
   // Runs a reflector until the last script has been played and a watch waits.
   void Play() {
-    Reflector reflector(NodeResource(),
+    Reflector reflector(resource,
                         {.api = api,
                          .apply = [this](const engine::Fact& fact) { Told(fact); },
                          .synced = [this] { ++synced; },
@@ -71,7 +71,8 @@ class Server {
                          .watch_for = std::chrono::seconds(300),
                          .silence = silence,
                          .backoff_first = std::chrono::milliseconds(1),
-                         .backoff_max = std::chrono::milliseconds(2)},
+                         .backoff_max = backoff_max,
+                         .unserved_after = unserved_after},
                         1);
     std::thread thread([&] { reflector.Run(); });
     {
@@ -88,7 +89,10 @@ class Server {
   }
 
   FakeApi api;
+  Resource resource = NodeResource();
   std::chrono::seconds silence{90};
+  std::chrono::milliseconds backoff_max{2};
+  std::chrono::milliseconds unserved_after{60'000};
   std::atomic<int> synced{0};
   int64_t lists = 0;
   bool refresh = false;             // in the end
@@ -133,6 +137,12 @@ class Server {
     const MutexLock lock(mu_);
     if (const auto* node = std::get_if<cluster::Node>(&fact)) {
       told_.push_back("+" + node->name + "/" + node->uid.text());
+    } else if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
+      told_.push_back("+" + group->key.ToString() + "/" + group->uid.text());
+    } else if (const auto* unserved = std::get_if<engine::PodGroupUnserved>(&fact)) {
+      told_.push_back("~" + unserved->uid.text());
+    } else if (const auto* removed = std::get_if<engine::PodGroupRemoved>(&fact)) {
+      told_.push_back("-" + removed->uid.text());
     } else {
       told_.push_back("-" + std::get<engine::NodeRemoved>(fact).uid.text());
     }
@@ -267,43 +277,150 @@ TEST_CASE("one object that makes no sense does not hide the others", "[kube][ref
   CHECK(server.told() == Texts{"+b/2", "+d/4"});
 }
 
-TEST_CASE("when a resource itself goes, so do all its objects", "[kube][reflector]") {
+const char* const kGroups = "/apis/scheduling.x-k8s.io/v1alpha1/podgroups?limit=2";
+const char* const kGroup =
+    R"({"metadata":{"name":"g","namespace":"team","uid":"1","resourceVersion":"3"},)"
+    R"("spec":{"minMember":2}})";
+
+TEST_CASE("when a resource itself goes for long, so do all its objects, and they may come back",
+          "[kube][reflector]") {
   Server server;
-  const int not_found = GENERATE(1, 3);
-  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
-  for (int i = 0; i < not_found; ++i) {
-    server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(404, "no such resource"));
+  server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  const bool for_long = GENERATE(false, true);
+  if (for_long) server.unserved_after = std::chrono::milliseconds(0);
+  server.api.Once(Method::kGet, kGroups, Reply(200, List(10, {kGroup})));
+  for (int i = 0; i < 5; ++i) {
+    server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
   }
-  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(30, {Node("a", "1", 3)})));
+  server.api.On(Method::kGet, kGroups, Reply(200, List(30, {kGroup})));
   server.Watch({"", Result<ApiReply>(Refusal(404, "no such resource"))});
   server.Play();
-  // One 404 may come of an API server that does not know it yet.
-  CHECK(server.told() == (not_found == 1 ? Texts{"+a/1", "+a/1"} : Texts{"+a/1", "-1", "+a/1"}));
+  // For a moment it may be that an API server does not know it yet.
+  CHECK(server.told() ==
+        (for_long ? Texts{"+team/g/1", "~1", "+team/g/1"} : Texts{"+team/g/1", "+team/g/1"}));
+}
+
+TEST_CASE("an API server that says 404 is not asked again over the same connection",
+          "[kube][reflector]") {
+  Server server;
+  server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
+  server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
+  server.api.On(Method::kGet, kGroups, Reply(200, List(10, {kGroup})));
+  server.Play();
+  std::vector<bool> fresh;
+  for (const ApiRequest& request : server.api.requests()) fresh.push_back(request.fresh);
+  CHECK(fresh == std::vector<bool>{false, true, true});
+}
+
+TEST_CASE("what every API server serves is not forgotten for answers 404", "[kube][reflector]") {
+  Server server;
+  server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
+  for (int i = 0; i < 5; ++i) {
+    server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(404, "no backend"));
+  }
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(30, {Node("a", "1", 3)})));
+  server.Watch({"", Result<ApiReply>(Refusal(404, "no backend"))});
+  server.Play();
+  CHECK(server.told() == Texts{"+a/1", "+a/1"});
+  CHECK(server.lists == 2);
+}
+
+TEST_CASE("what every API server serves is not synced by answers 404", "[kube][reflector]") {
+  Server server;
+  int synced_before = -1;
+  for (int i = 0; i < 5; ++i) {
+    server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(404, "no backend"));
+  }
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", [&](const ApiRequest&) {
+    synced_before = server.synced;
+    return Reply(200, List(30, {Node("a", "1", 3)}));
+  });
+  server.Play();
+  CHECK(synced_before == 0);
+  CHECK(server.synced == 1);
 }
 
 TEST_CASE("a resource that was never served holds nobody up", "[kube][reflector]") {
   Server server;
+  server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  server.unserved_after = std::chrono::milliseconds(0);
   for (int i = 0; i < 3; ++i) {
-    server.api.Once(Method::kGet, "/api/v1/nodes?limit=2", Refusal(404, "no such resource"));
+    server.api.Once(Method::kGet, kGroups, Refusal(404, "no such resource"));
   }
-  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(30, {})));
+  server.api.On(Method::kGet, kGroups, Reply(200, List(30, {})));
   server.Play();
   CHECK(server.synced == 1);
 }
 
-TEST_CASE("a watch that is refused again and again makes the list be read again",
+TEST_CASE("a PodGroup that is missing from a list may come back", "[kube][reflector]") {
+  Server server;
+  server.resource = PodGroupResource("scheduling.x-k8s.io/v1alpha1");
+  server.api.Once(Method::kGet, kGroups, Reply(200, List(10, {kGroup})));
+  server.api.On(Method::kGet, kGroups, Reply(200, List(90, {})));
+  server.Watch({"", Result<ApiReply>(Refusal(410, "too old"))});
+  server.Play();
+  CHECK(server.told() == Texts{"+team/g/1", "~1"});
+}
+
+// An answer that refuses a watch, or an event that does.
+Script Refuse(int status, bool within) {
+  if (!within) return {"", Result<ApiReply>(Refusal(status, "no"))};
+  return {R"({"type":"ERROR","object":{"kind":"Status","code":)" + std::to_string(status) +
+              R"(,"message":"no"}})"
+              "\n",
+          kEnded};
+}
+
+TEST_CASE("a watch that is refused is resumed where it was, and the list is not read again",
           "[kube][reflector]") {
+  const int status = GENERATE(401, 403, 429, 500, 503);
+  const bool within = GENERATE(false, true);
+  CAPTURE(status, within);
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
-  const std::string error =
-      R"({"type":"ERROR","object":{"kind":"Status","code":500,"message":"cannot decode"}})"
-      "\n";
+  for (int i = 0; i < 20; ++i) server.Watch(Refuse(status, within));
+  server.Play();
+  CHECK(server.lists == 1);
+  REQUIRE(server.watches().size() == 21);
+  CHECK_THAT(server.watches().back(), Catch::StartsWith("resourceVersion=10&"));
+}
+
+TEST_CASE("a watch of which the version is no good makes the list be read again",
+          "[kube][reflector]") {
+  const int status = GENERATE(400, 404, 410);
   const bool within = GENERATE(false, true);
-  for (int i = 0; i < 3; ++i) {
-    server.Watch(within ? Script{error, kEnded} : Script{"", Result<ApiReply>(Refusal(500, "no"))});
-  }
+  CAPTURE(status, within);
+  Server server;
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch(Refuse(status, within));
   server.Play();
   CHECK(server.lists == 2);
+}
+
+// As where its connection breaks off; the picture would be as old as the refusals for ever.
+TEST_CASE("a watch that was refused for as long as it may be silent makes the list be read again",
+          "[kube][reflector]") {
+  Server server;
+  server.silence = std::chrono::seconds(0);
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  server.Watch(Refuse(403, GENERATE(false, true)));
+  server.Play();
+  CHECK(server.lists == 2);
+}
+
+TEST_CASE("lists that no watch follows come more and more slowly", "[kube][reflector]") {
+  const Script useless =
+      GENERATE(Refuse(410, false), Refuse(410, true), Script{"this is no event\n", kEnded});
+  Server server;
+  server.backoff_max = std::chrono::milliseconds(20);
+  server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
+  for (int i = 0; i < 40; ++i) server.Watch(useless);
+  const auto began = std::chrono::steady_clock::now();
+  server.Play();
+  CHECK(server.lists == 41);
+  // On average half of the longest wait.
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(150));
 }
 
 TEST_CASE("what is ignored of a node is said once, and again when it changes",
