@@ -125,7 +125,7 @@ class Scheduler::Core {
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
   void Repair(Gang& gang, cluster::Time now);
-  static bool RepairRefused(const Gang& gang);
+  Reason ExpireMembers(Gang& gang, cluster::Time now);
   static void StopRepair(Gang& gang);
   void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);

@@ -50,6 +50,20 @@ Time PartialSince(const Gang& gang, Duration partial_timeout, Time now) {
   return OnReturn(since, partial_timeout, now);
 }
 
+// Pauses that are over by `now`.
+void EndPauses(Gang& gang, Time now) {
+  for (auto& [uid, member] : gang.members) {
+    if (member.pauses_until && *member.pauses_until <= now) member.pauses_until.reset();
+  }
+}
+
+// One of the members may not be evicted: the gang is not taken back for now, and may become whole.
+bool RepairRefused(const Gang& gang) {
+  return gang.repairing && !gang.obstacle.empty() &&
+         std::none_of(gang.members.begin(), gang.members.end(),
+                      [](const auto& entry) { return entry.second.doing == Doing::kEvict; });
+}
+
 }  // namespace
 
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
@@ -87,6 +101,8 @@ void Scheduler::Core::Recount(Gang& gang) {
       ++tally.gated_by_others;
     } else if (!member.ours) {
       ++tally.others_pending;
+    } else if (member.pauses_until) {
+      ++tally.pausing;
     } else {
       ++tally.pending;
       tally.planned += member.plan ? 1 : 0;
@@ -189,6 +205,7 @@ Reason Scheduler::Core::HeldBack(const Gang& gang) const {
 void Scheduler::Core::Judge(Gang& gang, Time now) {
   const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   gang.min_member = group != nullptr ? group->min_member : 1;
+  EndPauses(gang, now);
   Recount(gang);
   Remember(gang, group, now);
   ExpireHeld(gang, now);
@@ -291,11 +308,8 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   gang.may_preempt_from.reset();
   gang.setback = {};
   gang.obstacle.clear();
-  if (gang.tally.planned == 0) gang.deadline.reset();
-  if (gang.deadline && *gang.deadline <= now) {  // elastic members that never came to Bind
-    GiveBack(gang, "muster: the reservation expired");
-    gang.backoff_until = now + options_.backoff_max;
-    Recount(gang);
+  if (const Reason late = ExpireMembers(gang, now); late.code != ReasonCode::kNone) {
+    Tell(gang, true, "GangReservationExpired", Describe(late));
   }
   const bool wants_more =
       gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.ours;
@@ -323,9 +337,9 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
     Repair(gang, now);
     return SetState(gang, GangState::kBackoff, gang.setback);
   }
-  if (gang.deadline && *gang.deadline <= now && gang.tally.planned > 0) {
-    GiveBack(gang, "muster: the reservation expired");
-    Recount(gang);
+  if (Reason late = ExpireMembers(gang, now); late.code != ReasonCode::kNone) {
+    gang.setback = std::move(late);
+    gang.tried = false;
   }
   // The rest is bound as its calls come: to wait for all of them keeps nothing whole any more.
   gang.barrier_open = true;
@@ -335,19 +349,24 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (gang.tally.staying < gang.tally.ours) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  // Only the pause after a plan that broke: elastic members that never came hold up nobody.
+  // Only the pause after a plan that broke, not one after a start that failed before this.
   const bool pauses = gang.backoff_until && *gang.backoff_until <= now + options_.retry_interval;
   SetPending(gang, Need(gang, Counting::kReady) == 0 && !pauses &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
-  const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
+  if (gang.pending && gang.state == GangState::kDegraded && gang.tried) return;
+  const bool late = gang.tally.pausing > 0 && gang.setback.code == ReasonCode::kReservationExpired;
   SetState(gang, GangState::kDegraded,
-           keep ? gang.reason
+           late ? gang.setback
                 : Because(ReasonCode::kMembersLost, have, gang.minimum.members, gang.obstacle));
 }
 
-// Nothing is bound: the gang starts as a whole or not at all.
+// Nothing is bound: the gang starts as a whole or not at all, and pauses as a whole.
 void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
+  if (gang.tally.pausing > 0) {
+    EndPauses(gang, Time::Never());
+    Recount(gang);
+  }
   if (gang.tally.planned > 0 && Need(gang, Counting::kPlanned) > 0) {
     Drop(gang, "muster: members of the gang are gone", now);
     Recount(gang);

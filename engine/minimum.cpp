@@ -72,7 +72,8 @@ bool IsThere(const Member& member, Counting counting) {
   if (Stays(member)) return true;
   if (pod.terminal() || Leaving(member)) return false;
   if (counting == Counting::kPlanned) return member.plan.has_value();
-  if (counting == Counting::kReady) return member.ours && !pod.gated_by_others();
+  if (counting == Counting::kReady)
+    return member.ours && !pod.gated_by_others() && !member.pauses_until;
   return counting == Counting::kPresent;
 }
 
@@ -86,7 +87,8 @@ int64_t Need(const Gang& gang, Counting counting) {
   Headcount have{tally.bound + tally.succeeded, {}};
   if (counting == Counting::kPlanned) have.members += tally.planned;
   if (counting >= Counting::kReady) have.members += tally.pending;
-  if (counting == Counting::kPresent) have.members += tally.gated_by_others + tally.others_pending;
+  if (counting == Counting::kPresent)
+    have.members += tally.pausing + tally.gated_by_others + tally.others_pending;
   return Lack(gang.minimum, have);
 }
 

@@ -49,6 +49,7 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
     for (const HeldBind& held : member.held) at(held.answer_by);
     if (member.not_before > now) at(member.not_before);
     at(member.stays_until);
+    at(member.pauses_until);
     if (gang.pending) {
       for (const auto& [node, until] : member.excluded) at(until);
     }
