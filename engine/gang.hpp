@@ -64,13 +64,18 @@ struct Member {
   cluster::Time planned_at;  // its reservation is of then, wherever it was moved since
   // Its reservation ran out beside bound members of its gang: it is not planned again before this.
   std::optional<cluster::Time> pauses_until;
-  int64_t expiries = 0;  // how often it did; a pod that is bound stays so, and none begins anew
+  std::string told_defect;  // of the pod, in an Event
+  int64_t expiries = 0;     // how often it did; a pod that is bound stays so, and none begins anew
 
   // Nodes that kube-scheduler turned down for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
 
   // The pod may be bound without our knowing: its reservation must stay.
   bool may_be_bound() const { return doing == Doing::kBind || unsure; }
+  // It is malformed and has no node: what it wants is not known.
+  bool malformed() const {
+    return !pod->defect.empty() && !pod->bound() && !pod->terminal() && !may_be_bound();
+  }
 };
 
 // Place in the queue: priority, then who has not just held room in vain, then who was planned
@@ -89,7 +94,7 @@ struct OrderKey {
 using Shape = std::vector<std::pair<uint64_t, int64_t>>;
 
 // How many members are what. `pending`: Muster's, live, not bound, free of other controllers'
-// gates, and not pausing.
+// gates, well-formed and not pausing.
 struct Tally {
   int64_t bound = 0;
   int64_t ours = 0;            // of these, Muster's
@@ -99,12 +104,15 @@ struct Tally {
   int64_t failed = 0;
   int64_t pending = 0;
   int64_t gated_by_others = 0;
+  int64_t malformed = 0;   // beside members that are bound: they are left out
   int64_t pausing = 0;     // as pending, but for their pause
   int64_t planned = 0;     // pending ones with a plan
   int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
   int64_t staying = 0;     // bound, Muster's and nobody's victim
-  int64_t present() const { return bound + pending + pausing + gated_by_others + others_pending; }
+  int64_t present() const {
+    return bound + pending + pausing + malformed + gated_by_others + others_pending;
+  }
 };
 
 // Who counts as there when it is asked what a gang still lacks. Each also counts all before it.

@@ -64,6 +64,17 @@ bool RepairRefused(const Gang& gang) {
                       [](const auto& entry) { return entry.second.doing == Doing::kEvict; });
 }
 
+// Malformed members of which nothing was said yet; empty: there is none.
+std::string TakeMalformed(Gang& gang) {
+  std::string text;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.malformed() || member.told_defect == member.pod->defect) continue;
+    member.told_defect = member.pod->defect;
+    if (text.empty()) text = "pod " + member.key.name + " is left out: " + member.pod->defect;
+  }
+  return text;
+}
+
 }  // namespace
 
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
@@ -71,6 +82,10 @@ void Scheduler::Core::FollowUp(Gang& gang, Time now) {
     gang.seen_state = gang.state;
     gang.seen_reason = gang.reason.code;
     gang.changed_at = now;
+  }
+  if (gang.tally.malformed > 0 && gang.state != GangState::kInvalid) {
+    const std::string left_out = TakeMalformed(gang);
+    if (!left_out.empty()) Tell(gang, true, "GangMemberLeftOut", left_out);
   }
   HandOver(gang, now);
   Publish(gang, now);
@@ -85,7 +100,8 @@ void Scheduler::Core::Recount(Gang& gang) {
     member.ours = Claimed(pod);
     tally.mine += member.ours ? 1 : 0;
     tally.making_way += member.makes_way_for ? 1 : 0;
-    if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
+    if (pod.bound() || pod.terminal() || pod.deleting || member.malformed())
+      SettleMember(member, pod);
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
     } else if (pod.terminal()) {
@@ -97,6 +113,8 @@ void Scheduler::Core::Recount(Gang& gang) {
       tally.ours += member.ours ? 1 : 0;
       tally.staying += member.ours && !member.makes_way_for ? 1 : 0;
       gang.past.Joined(pod.owner_uid);
+    } else if (member.malformed()) {
+      ++tally.malformed;
     } else if (pod.gated_by_others()) {
       ++tally.gated_by_others;
     } else if (!member.ours) {
@@ -136,7 +154,8 @@ void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
     const bool as_asked = member.planned_node.empty() || member.planned_node == pod.node_name;
     AnswerHeld(member, as_asked ? "" : "muster: the pod was bound to node " + pod.node_name);
   } else if (!member.held.empty()) {
-    AnswerHeld(member, "muster: the pod is being deleted");
+    AnswerHeld(member, member.malformed() ? "muster: the pod is malformed: " + pod.defect
+                                          : "muster: the pod is being deleted");
   }
   if (member.plan) state_.Release(member.uid);
   member.plan.reset();
@@ -167,9 +186,11 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
                      ", more than spec.minMember " + std::to_string(group->min_member));
     }
   }
+  // Who runs does not suffer for who came later.
+  const bool runs = gang.past.begun() && gang.tally.bound > 0;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (!pod.defect.empty() && !pod.terminal()) {
+    if (!pod.defect.empty() && !pod.terminal() && !(runs && member.malformed())) {
       return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
     }
   }

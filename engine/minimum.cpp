@@ -70,7 +70,7 @@ bool Stays(const Member& member) {
 bool IsThere(const Member& member, Counting counting) {
   const Pod& pod = *member.pod;
   if (Stays(member)) return true;
-  if (pod.terminal() || Leaving(member)) return false;
+  if (pod.terminal() || Leaving(member) || member.malformed()) return false;
   if (counting == Counting::kPlanned) return member.plan.has_value();
   if (counting == Counting::kReady)
     return member.ours && !pod.gated_by_others() && !member.pauses_until;

@@ -22,7 +22,7 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   bool fresh = true;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.terminal() || !member.ours) continue;
+    if (pod.terminal() || !member.ours || member.malformed()) continue;
     priority =
         std::min(priority, pod.spec->priority);  // a gang is as urgent as its least urgent member
     created = std::min(created, pod.created.milliseconds());
