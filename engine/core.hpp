@@ -1,7 +1,5 @@
 // Scheduler::Core: the state behind the Scheduler's lock (internal to engine/). Every method is
-// called with that lock held; none of them blocks or calls out.
-//
-// Which file holds what: README.md.
+// called with that lock held; none of them blocks or calls out. Which file holds what: README.md.
 #pragma once
 
 #include <map>
@@ -77,12 +75,14 @@ class Scheduler::Core {
   // facts.cpp
   void ApplyNamespace(const cluster::Namespace& ns);
   void BudgetsChanged();
+  void ApplyJob(const cluster::BatchJob& job);
   void ApplySilence(const Silence& silence);
   void ApplyUnfenced(const Unfenced& unfenced);
   void LetGo(const cluster::PodUid& uid);
   void ApplyNode(const cluster::Node& node);
   void ApplyNodeRemoved(const cluster::NodeUid& uid);
   void ApplyPod(cluster::Pod pod);
+  void ApplyLast(const cluster::PodUid& uid);
   void ForgetPod(const cluster::PodUid& uid);
   void ApplyPodGroup(const cluster::PodGroup& group, cluster::Time now);
   void RemovePod(const cluster::PodUid& uid, bool unseen);
@@ -125,7 +125,7 @@ class Scheduler::Core {
   void JudgeUnbound(Gang& gang, cluster::Time now);
   void JudgeReserved(Gang& gang, cluster::Time now);
   void Repair(Gang& gang, cluster::Time now);
-  static bool RepairRefused(const Gang& gang);
+  Reason ExpireMembers(Gang& gang, cluster::Time now);
   static void StopRepair(Gang& gang);
   void ExpireStays(Gang& gang, cluster::Time now);
   void ExpireHeld(Gang& gang, cluster::Time now);

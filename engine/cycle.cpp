@@ -222,12 +222,13 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
 }
 
 void Scheduler::Core::Adopt(Gang& gang, const PlanResult& result, Time now) {
-  for (const cluster::Placement& placement : result.required) {
-    SetPlan(gang.members.at(placement.pod), placement, true);
-  }
-  for (const cluster::Placement& placement : result.elastic) {
-    SetPlan(gang.members.at(placement.pod), placement, false);
-  }
+  const auto plan = [&](const cluster::Placement& placement, bool required) {
+    Member& member = gang.members.at(placement.pod);
+    SetPlan(member, placement, required);
+    member.planned_at = now;
+  };
+  for (const cluster::Placement& placement : result.required) plan(placement, true);
+  for (const cluster::Placement& placement : result.elastic) plan(placement, false);
   ++gang.plans;
   queue_.Leave(gang);
   gang.planned_at = now;

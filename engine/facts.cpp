@@ -50,6 +50,7 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
       core.ApplyPod(pod);
     }
     void operator()(const PodRemoved& removed) {
+      if (removed.succeeded) core.ApplyLast(removed.uid);
       core.RemovePod(removed.uid, removed.unseen || removed.succeeded);
     }
     void operator()(const PodGroup& group) { core.ApplyPodGroup(group, now); }
@@ -73,9 +74,7 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
     void operator()(const DisruptionBudgetRemoved& removed) {
       if (core.state_.Remove(removed.uid)) core.BudgetsChanged();
     }
-    void operator()(const cluster::BatchJob& job) {
-      if (core.jobs_.Upsert(job)) core.candidates_ = {};
-    }
+    void operator()(const cluster::BatchJob& job) { core.ApplyJob(job); }
     void operator()(const BatchJobRemoved& removed) {
       if (core.jobs_.Remove(removed.uid)) core.candidates_ = {};
     }
@@ -110,6 +109,16 @@ void Scheduler::Core::LetGo(const PodUid& uid) {
   if (!unfenced_.LetGo(uid)) return;
   retry_all_ = true;  // its node takes plans again
   if (const PlacedMember at = Find(uid); at.gang != nullptr) Touch(*at.gang);
+}
+
+void Scheduler::Core::ApplyJob(const cluster::BatchJob& job) {
+  if (jobs_.Upsert(job)) candidates_ = {};
+  for (const PodUid& uid : jobs_.TakeDone(job.uid)) {
+    Pod pod = *state_.FindPod(uid);
+    pod.phase = cluster::PodPhase::kSucceeded;
+    state_.Upsert(std::move(pod));
+    if (const PlacedMember at = Find(uid); at.gang != nullptr) Touch(*at.gang);
+  }
 }
 
 // Who was kept from going may go now.
@@ -228,10 +237,6 @@ void Correct(const Pod& known, Pod& pod) {
     pod.bound_gpus = known.bound_gpus;
     pod.bound_by_muster = known.bound_by_muster;
   }
-  // Told to go before it had ended, it did not end by itself, whatever its exit code.
-  if (known.deleting && !known.terminal() && pod.phase == cluster::PodPhase::kSucceeded) {
-    pod.phase = cluster::PodPhase::kFailed;
-  }
   if (known.phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known.phase;
   std::erase_if(pod.gates, [&](const std::string& gate) {
     return std::find(known.gates.begin(), known.gates.end(), gate) == known.gates.end();
@@ -245,6 +250,7 @@ void Scheduler::Core::ForgetPod(const PodUid& uid) {
   LetGo(uid);
   seen_in_filter_.erase(uid);
   unconfirmed_.erase(uid);
+  jobs_.Forget(uid);
   health_.ForgetPod(uid);
 }
 
@@ -254,7 +260,14 @@ void Scheduler::Core::ApplyPod(Pod pod) {
     // The same version is the same object, and what we learnt from our own writes since is newer.
     if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return;
     Correct(*known, pod);
+    // Told to go before it had ended, it did not end by itself, whatever its exit code: but to a
+    // Job that waits to see it.
+    if (known->deleting && !known->terminal() && pod.phase == cluster::PodPhase::kSucceeded &&
+        !jobs_.IsDone(pod)) {
+      pod.phase = cluster::PodPhase::kFailed;
+    }
   }
+  if (pod.deleting && !pod.terminal()) jobs_.ToldToGo(pod);
   const PodUid uid = pod.uid;
   const bool asked_before = state_.FindPod(uid) == nullptr && pod.handed_over && !Claimed(pod);
   if (asked_before) seen_in_filter_.insert(uid);
@@ -296,6 +309,16 @@ void Scheduler::Core::ApplyPod(Pod pod) {
   NoteStart(*now_known);
   // A pod that another scheduler bound may have taken what was reserved.
   if (now_known->bound()) TouchUnsound(state_.IndexOf(now_known->node_name));
+}
+
+// Who was told to go has ended with success, of which there was no record.
+void Scheduler::Core::ApplyLast(const PodUid& uid) {
+  const Pod* known = state_.FindPod(uid);
+  if (known == nullptr || !known->deleting || known->terminal() || !jobs_.IsDone(*known)) return;
+  Pod last = *known;
+  last.phase = cluster::PodPhase::kSucceeded;
+  last.resource_version = 0;
+  ApplyPod(std::move(last));
 }
 
 // `uid` is not a reference into what goes.

@@ -63,11 +63,21 @@ struct Member {
   // It could not be evicted, or did not leave in time: nobody's victim until then.
   std::optional<cluster::Time> stays_until;
 
+  cluster::Time planned_at;  // its reservation is of then, wherever it was moved since
+  // Its reservation ran out beside bound members of its gang: it is not planned again before this.
+  std::optional<cluster::Time> pauses_until;
+  std::string told_defect;  // of the pod, in an Event
+  int64_t expiries = 0;     // how often it did; a pod that is bound stays so, and none begins anew
+
   // Nodes that kube-scheduler turned down for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
 
   // The pod may be bound without our knowing: its reservation must stay.
   bool may_be_bound() const { return doing == Doing::kBind || unsure; }
+  // It is malformed and has no node: what it wants is not known.
+  bool malformed() const {
+    return !pod->defect.empty() && !pod->bound() && !pod->terminal() && !may_be_bound();
+  }
 };
 
 // Place in the queue: priority, then who has not just held room in vain, then who was planned
@@ -86,7 +96,7 @@ struct OrderKey {
 using Shape = std::vector<std::pair<uint64_t, int64_t>>;
 
 // How many members are what. `pending`: Muster's, live, not bound, free of other controllers'
-// gates.
+// gates, well-formed and not pausing.
 struct Tally {
   int64_t bound = 0;
   int64_t ours = 0;            // of these, Muster's
@@ -96,19 +106,23 @@ struct Tally {
   int64_t failed = 0;
   int64_t pending = 0;
   int64_t gated_by_others = 0;
+  int64_t malformed = 0;   // beside members that are bound: they are left out
+  int64_t pausing = 0;     // as pending, but for their pause
   int64_t planned = 0;     // pending ones with a plan
   int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
   int64_t staying = 0;     // bound, Muster's and nobody's victim
   // Of the leaving ones whose node works: when the last one's grace is over.
   cluster::Time leave_by;
-  int64_t present() const { return bound + pending + gated_by_others + others_pending; }
+  int64_t present() const {
+    return bound + pending + pausing + malformed + gated_by_others + others_pending;
+  }
 };
 
 // Who counts as there when it is asked what a gang still lacks. Each also counts all before it.
 //   kBound    bound, or has succeeded
 //   kPlanned  has a plan
-//   kReady    free of other controllers' gates
+//   kReady    free of other controllers' gates, and not pausing
 //   kPresent  exists, and is not on its way out
 enum class Counting { kBound, kPlanned, kReady, kPresent };
 
@@ -154,7 +168,8 @@ struct Gang {
   int64_t plans = 0;                       // made for it, as long as it is known
   std::optional<cluster::Time> queued_at;  // complete since
   cluster::Time planned_at;                // the present plan
-  std::optional<cluster::Time> deadline;   // of the present plan
+  // Of the present plan; beside bound members of the next reservation that runs out.
+  std::optional<cluster::Time> deadline;
   std::optional<cluster::Time> backoff_until;
   int64_t vain_preemptions = 0;  // others were evicted for it and it did not start, in a row
   std::optional<cluster::Time> may_preempt_from;

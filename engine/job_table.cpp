@@ -1,13 +1,19 @@
 #include "engine/job_table.hpp"
 
+#include <utility>
+
 namespace muster::engine {
 
 using cluster::Pod;
+using cluster::PodUid;
 
 bool JobTable::Upsert(const cluster::BatchJob& job) {
   const auto [at, added] = jobs_.try_emplace(job.uid.text());
   Entry& entry = at->second;
   entry.key = job.key;
+  entry.waits_for_the_end = job.waits_for_the_end;
+  const auto leaving = leaving_.find(job.uid.text());
+  if (leaving != leaving_.end()) leaving->second.waited_for = job.waits_for_the_end;
   if (!added && entry.ignores_evictions == job.ignores_evictions) return false;
   entry.ignores_evictions = job.ignores_evictions;
   entry.warned = false;
@@ -35,6 +41,38 @@ std::vector<cluster::ObjectKey> JobTable::TakeToWarn(const std::vector<const Pod
     jobs_.at(pod->owner_uid).warned = true;
   }
   return {keys.begin(), keys.end()};
+}
+
+void JobTable::ToldToGo(const Pod& pod) {
+  if (pod.owner_uid.empty() || !owner_of_.emplace(pod.uid, pod.owner_uid).second) return;
+  Leaving& leaving = leaving_[pod.owner_uid];
+  leaving.pods.insert(pod.uid);
+  const auto job = jobs_.find(pod.owner_uid);
+  if (job != jobs_.end()) leaving.waited_for = job->second.waits_for_the_end;
+}
+
+void JobTable::Forget(const PodUid& pod) {
+  const auto owner = owner_of_.find(pod);
+  if (owner == owner_of_.end()) return;
+  const auto leaving = leaving_.find(owner->second);
+  leaving->second.pods.erase(pod);
+  leaving->second.doubted.erase(pod);
+  if (leaving->second.pods.empty()) leaving_.erase(leaving);
+  owner_of_.erase(owner);
+}
+
+bool JobTable::IsDone(const Pod& pod) {
+  const auto leaving = leaving_.find(pod.owner_uid);
+  if (leaving == leaving_.end()) return false;
+  if (!leaving->second.waited_for) leaving->second.doubted.insert(pod.uid);
+  return leaving->second.waited_for;
+}
+
+std::vector<PodUid> JobTable::TakeDone(const cluster::JobUid& uid) {
+  const auto leaving = leaving_.find(uid.text());
+  if (leaving == leaving_.end() || !leaving->second.waited_for) return {};
+  const std::set<PodUid> done = std::exchange(leaving->second.doubted, {});
+  return {done.begin(), done.end()};
 }
 
 }  // namespace muster::engine

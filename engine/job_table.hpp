@@ -2,10 +2,12 @@
 // to engine/). Owned and guarded by Scheduler.
 //
 // Nobody has to tell of Jobs: an owner that is not known, of whatever kind, is taken for one that
-// makes its pods anew. Grows and shrinks with the Jobs that are told of.
+// makes its pods anew, and at once. Grows and shrinks with the Jobs that are told of, and with the
+// pods that were told to go.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,6 +22,8 @@ class JobTable {
  public:
   // True when evictions mean something else now.
   bool Upsert(const cluster::BatchJob& job);
+  // What is known of pods that were told to go stays until they are forgotten: their Job may be
+  // over, and that known, before it is known how they ended.
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
 
@@ -30,15 +34,32 @@ class JobTable {
   // it is known and does so; nothing when all were given before.
   std::vector<cluster::ObjectKey> TakeToWarn(const std::vector<const cluster::Pod*>& pods);
 
+  // The pod was told to go before it had ended.
+  void ToldToGo(const cluster::Pod& pod);
+  void Forget(const cluster::PodUid& pod);
+  // Such a pod has ended with success: it is done for its Job, as far as is known. Else it is lost
+  // until TakeDone gives it.
+  bool IsDone(const cluster::Pod& pod);
+  // Pods of the Job that are done after all.
+  std::vector<cluster::PodUid> TakeDone(const cluster::JobUid& uid);
+
  private:
   struct Entry {
     cluster::ObjectKey key;
     bool ignores_evictions = false;
+    bool waits_for_the_end = false;
     bool warned = false;
+  };
+  struct Leaving {
+    std::set<cluster::PodUid> pods;
+    std::set<cluster::PodUid> doubted;  // of these: ended with success, and not done as it seemed
+    bool waited_for = false;            // the Job waits for their end
   };
   const Entry* Counting(const cluster::Pod& pod) const;
 
-  std::unordered_map<std::string, Entry> jobs_;  // by UID; looked up, never walked
+  std::unordered_map<std::string, Entry> jobs_;                // by UID; looked up, never walked
+  std::unordered_map<std::string, Leaving> leaving_;           // by the owner's UID; none is empty
+  std::unordered_map<cluster::PodUid, std::string> owner_of_;  // of all in leaving_
 };
 
 }  // namespace muster::engine

@@ -13,11 +13,44 @@ using cluster::Pod;
 using cluster::PodGroup;
 using cluster::Time;
 
+namespace {
+
+// Pauses that are over by `now`.
+void EndPauses(Gang& gang, Time now) {
+  for (auto& [uid, member] : gang.members) {
+    if (member.pauses_until && *member.pauses_until <= now) member.pauses_until.reset();
+  }
+}
+
+// One of the members may not be evicted: the gang is not taken back for now, and may become whole.
+bool RepairRefused(const Gang& gang) {
+  return gang.repairing && !gang.obstacle.empty() &&
+         std::none_of(gang.members.begin(), gang.members.end(),
+                      [](const auto& entry) { return entry.second.doing == Doing::kEvict; });
+}
+
+// Malformed members of which nothing was said yet; empty: there is none.
+std::string TakeMalformed(Gang& gang) {
+  std::string text;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.malformed() || member.told_defect == member.pod->defect) continue;
+    member.told_defect = member.pod->defect;
+    if (text.empty()) text = "pod " + member.key.name + " is left out: " + member.pod->defect;
+  }
+  return text;
+}
+
+}  // namespace
+
 void Scheduler::Core::FollowUp(Gang& gang, Time now) {
   if (gang.state != gang.seen_state || gang.reason.code != gang.seen_reason) {
     gang.seen_state = gang.state;
     gang.seen_reason = gang.reason.code;
     gang.changed_at = now;
+  }
+  if (gang.tally.malformed > 0 && gang.state != GangState::kInvalid) {
+    const std::string left_out = TakeMalformed(gang);
+    if (!left_out.empty()) Tell(gang, true, "GangMemberLeftOut", left_out);
   }
   HandOver(gang, now);
   Publish(gang, now);
@@ -32,7 +65,8 @@ void Scheduler::Core::Recount(Gang& gang) {
     member.ours = Claimed(pod);
     tally.mine += member.ours ? 1 : 0;
     tally.making_way += member.makes_way_for ? 1 : 0;
-    if (pod.bound() || pod.terminal() || pod.deleting) SettleMember(member, pod);
+    if (pod.bound() || pod.terminal() || pod.deleting || member.malformed())
+      SettleMember(member, pod);
     if (member.bygone) continue;
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
@@ -49,10 +83,14 @@ void Scheduler::Core::Recount(Gang& gang) {
       tally.ours += member.ours ? 1 : 0;
       tally.staying += member.ours && !member.makes_way_for ? 1 : 0;
       gang.past.Joined(pod.owner_uid);
+    } else if (member.malformed()) {
+      ++tally.malformed;
     } else if (pod.gated_by_others()) {
       ++tally.gated_by_others;
     } else if (!member.ours) {
       ++tally.others_pending;
+    } else if (member.pauses_until) {
+      ++tally.pausing;
     } else {
       ++tally.pending;
       tally.planned += member.plan ? 1 : 0;
@@ -71,7 +109,8 @@ void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
     const bool as_asked = member.planned_node.empty() || member.planned_node == pod.node_name;
     AnswerHeld(member, as_asked ? "" : "muster: the pod was bound to node " + pod.node_name);
   } else if (!member.held.empty()) {
-    AnswerHeld(member, "muster: the pod is being deleted");
+    AnswerHeld(member, member.malformed() ? "muster: the pod is malformed: " + pod.defect
+                                          : "muster: the pod is being deleted");
   }
   if (member.plan) state_.Release(member.uid);
   member.plan.reset();
@@ -102,9 +141,11 @@ Reason Scheduler::Core::Defect(const Gang& gang) const {
                      ", more than spec.minMember " + std::to_string(group->min_member));
     }
   }
+  // Who runs does not suffer for who came later.
+  const bool runs = gang.past.begun() && gang.tally.bound > 0;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (!pod.defect.empty() && !pod.terminal()) {
+    if (!pod.defect.empty() && !pod.terminal() && !(runs && member.malformed())) {
       return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
     }
   }
@@ -140,6 +181,7 @@ Reason Scheduler::Core::HeldBack(const Gang& gang) const {
 void Scheduler::Core::Judge(Gang& gang, Time now) {
   const PodGroup* group = gang.id.solo ? nullptr : state_.FindPodGroup(gang.id.key);
   gang.min_member = group != nullptr ? group->min_member : 1;
+  EndPauses(gang, now);
   Recount(gang);
   Remember(gang, group, now);
   ExpireHeld(gang, now);
@@ -242,11 +284,8 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   gang.may_preempt_from.reset();
   gang.setback = {};
   gang.obstacle.clear();
-  if (gang.tally.planned == 0) gang.deadline.reset();
-  if (gang.deadline && *gang.deadline <= now) {  // elastic members that never came to Bind
-    GiveBack(gang, "muster: the reservation expired");
-    gang.backoff_until = now + options_.backoff_max;
-    Recount(gang);
+  if (const Reason late = ExpireMembers(gang, now); late.code != ReasonCode::kNone) {
+    Tell(gang, true, "GangReservationExpired", Describe(late));
   }
   const bool wants_more =
       gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.ours;
@@ -275,9 +314,9 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
     Repair(gang, now);
     return SetState(gang, GangState::kBackoff, gang.setback);
   }
-  if (gang.deadline && *gang.deadline <= now && gang.tally.planned > 0) {
-    GiveBack(gang, "muster: the reservation expired");
-    Recount(gang);
+  if (Reason late = ExpireMembers(gang, now); late.code != ReasonCode::kNone) {
+    gang.setback = std::move(late);
+    gang.tried = false;
   }
   // The rest is bound as its calls come: to wait for all of them keeps nothing whole any more.
   gang.barrier_open = true;
@@ -287,19 +326,24 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (gang.tally.staying < gang.tally.ours) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  // Only the pause after a plan that broke: elastic members that never came hold up nobody.
+  // Only the pause after a plan that broke, not one after a start that failed before this.
   const bool pauses = gang.backoff_until && *gang.backoff_until <= now + options_.retry_interval;
   SetPending(gang, Need(gang, Counting::kReady) == 0 && !pauses &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
-  const bool keep = gang.pending && gang.state == GangState::kDegraded && gang.tried;
+  if (gang.pending && gang.state == GangState::kDegraded && gang.tried) return;
+  const bool late = gang.tally.pausing > 0 && gang.setback.code == ReasonCode::kReservationExpired;
   SetState(gang, GangState::kDegraded,
-           keep ? gang.reason
+           late ? gang.setback
                 : Because(ReasonCode::kMembersLost, have, gang.minimum.members, gang.obstacle));
 }
 
-// Nothing is bound: the gang starts as a whole or not at all.
+// Nothing is bound: the gang starts as a whole or not at all, and pauses as a whole.
 void Scheduler::Core::JudgeUnbound(Gang& gang, Time now) {
+  if (gang.tally.pausing > 0) {
+    EndPauses(gang, Time::Never());
+    Recount(gang);
+  }
   if (gang.tally.planned > 0 && Need(gang, Counting::kPlanned) > 0) {
     Drop(gang, "muster: members of the gang are gone", now);
     Recount(gang);

@@ -77,9 +77,10 @@ bool Stays(const Member& member) {
 bool IsThere(const Member& member, Counting counting) {
   const Pod& pod = *member.pod;
   if (Stays(member)) return true;
-  if (pod.terminal() || Leaving(member)) return false;
+  if (pod.terminal() || Leaving(member) || member.malformed()) return false;
   if (counting == Counting::kPlanned) return member.plan.has_value();
-  if (counting == Counting::kReady) return member.ours && !pod.gated_by_others();
+  if (counting == Counting::kReady)
+    return member.ours && !pod.gated_by_others() && !member.pauses_until;
   return counting == Counting::kPresent;
 }
 
@@ -93,7 +94,8 @@ int64_t Need(const Gang& gang, Counting counting) {
   Headcount have{tally.bound + tally.succeeded, {}};
   if (counting == Counting::kPlanned) have.members += tally.planned;
   if (counting >= Counting::kReady) have.members += tally.pending;
-  if (counting == Counting::kPresent) have.members += tally.gated_by_others + tally.others_pending;
+  if (counting == Counting::kPresent)
+    have.members += tally.pausing + tally.gated_by_others + tally.others_pending;
   return Lack(gang.minimum, have);
 }
 

@@ -245,8 +245,10 @@ void Scheduler::Core::JudgePreempting(Gang& gang, Time now) {
   const int64_t gone = need - std::count_if(victims.pods.begin(), victims.pods.end(), holds);
   if (gone == need) {
     std::vector<PodUid> planned;
-    for (const auto& [uid, member] : gang.members) {
-      if (member.plan) planned.push_back(uid);
+    for (auto& [uid, member] : gang.members) {
+      if (!member.plan) continue;
+      planned.push_back(uid);
+      member.planned_at = now;
     }
     // Else another scheduler's pod has it, say.
     if (!state_.Redeem(planned).ok()) return Fail(gang, Because(ReasonCode::kPlanBroken), now);

@@ -22,7 +22,7 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
   bool fresh = true;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.terminal() || !member.ours) continue;
+    if (pod.terminal() || !member.ours || member.malformed()) continue;
     priority =
         std::min(priority, pod.spec->priority);  // a gang is as urgent as its least urgent member
     created = std::min(created, pod.created.milliseconds());
@@ -50,6 +50,7 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
     for (const HeldBind& held : member.held) at(held.answer_by);
     if (member.not_before > now) at(member.not_before);
     at(member.stays_until);
+    at(member.pauses_until);
     if (gang.pending) {
       for (const auto& [node, until] : member.excluded) at(until);
     }

@@ -31,8 +31,9 @@ enum class ReasonCode {
   kNodesLeftOut,      // enough nodes would match, but members failed there at their start
   kBlockedByOrder,    // strict order: the gang named in `detail` goes first
   // Backoff
-  kReservationExpired,  // the deadline passed before all members reached Bind (have of need did)
-  kBindFailed,          // the API server refused a binding
+  // Also Degraded: the deadline passed before all members reached Bind (have of need did)
+  kReservationExpired,
+  kBindFailed,   // the API server refused a binding
   kPlanBroken,   // a planned node was lost, cordoned, shrank or was taken by another scheduler
   kRepairing,    // the gang was partially bound for too long; its bound members are being evicted
   kVictimsStay,  // have of need victims are gone; the others may not be evicted or take too long

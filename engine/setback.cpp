@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "engine/core.hpp"
+#include "engine/minimum.hpp"
 
 namespace muster::engine {
 
@@ -13,6 +14,17 @@ constexpr cluster::Duration kPlanLasts = cluster::Seconds(5);
 // A gang whose reservations expire waits as long as it held them, then twice as long and so on, but
 // not longer than this unless it held them longer: it holds at most half of the time.
 constexpr cluster::Duration kLongestPause = cluster::Seconds(3'600);
+
+// After the `times`th reservation in a row that expired.
+cluster::Duration PauseAfter(cluster::Duration held, int64_t times) {
+  cluster::Duration pause = held;
+  for (int64_t i = 1; i < times && pause < kLongestPause; ++i) pause = pause * 2;
+  return std::min(pause, std::max(held, kLongestPause));
+}
+
+std::string NeverAskedAbout(const Member& member) {
+  return "kube-scheduler has not asked to bind " + member.key.name;
+}
 
 }  // namespace
 
@@ -39,13 +51,6 @@ void Scheduler::Core::Repair(Gang& gang, Time now) {
   }
   GiveBack(gang, "muster: the gang was partially bound for too long");
   Recount(gang);
-}
-
-// One of the members may not be evicted: the gang is not taken back for now, and may become whole.
-bool Scheduler::Core::RepairRefused(const Gang& gang) {
-  return gang.repairing && !gang.obstacle.empty() &&
-         std::none_of(gang.members.begin(), gang.members.end(),
-                      [](const auto& entry) { return entry.second.doing == Doing::kEvict; });
 }
 
 void Scheduler::Core::StopRepair(Gang& gang) {
@@ -116,15 +121,45 @@ void Scheduler::Core::Expire(Gang& gang, int64_t arrived, Time now) {
   for (const auto& [uid, member] : gang.members) {
     if (!member.plan || member.bind_seen || !reason.detail.empty()) continue;
     if (!gang.all_nominated || member.pod->gated_by_muster()) continue;  // nobody was to ask yet
-    reason.detail = "kube-scheduler has not asked to bind " + member.key.name;
+    reason.detail = NeverAskedAbout(member);
   }
   const Duration held = now - gang.planned_at;
   Fail(gang, std::move(reason), now);
   gang.expired = true;
-  Duration pause = held;
-  for (int64_t i = 1; i < gang.attempts && pause < kLongestPause; ++i) pause = pause * 2;
-  pause = std::min(pause, std::max(held, kLongestPause));
-  gang.backoff_until = std::max(*gang.backoff_until, now + pause);
+  gang.backoff_until = std::max(*gang.backoff_until, now + PauseAfter(held, gang.attempts));
+}
+
+// The same beside members that are bound, for each by itself: who did not come in time gives back
+// what it held and pauses, the others go on. Says why, where one did not, and sets the deadline of
+// the next.
+Reason Scheduler::Core::ExpireMembers(Gang& gang, Time now) {
+  const Duration timeout = ReservationTimeout(gang);
+  Reason reason;
+  gang.deadline.reset();
+  if (gang.tally.planned == 0) return reason;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.plan || member.may_be_bound()) continue;
+    const Time due = member.planned_at + timeout;
+    if (due > now) {
+      gang.deadline = std::min(gang.deadline.value_or(due), due);
+      continue;
+    }
+    reason.code = ReasonCode::kReservationExpired;
+    const bool released = member.nominated && !member.pod->gated_by_muster();
+    if (released && !member.bind_seen) {
+      if (reason.detail.empty()) reason.detail = NeverAskedAbout(member);
+      if (last_call_ >= member.planned_at)  // as in Fail
+        member.excluded[member.planned_node] = now + options_.backoff_max;
+    }
+    member.pauses_until = now + PauseAfter(now - member.planned_at, ++member.expiries);
+    DropMember(gang, member, "muster: the reservation expired");
+  }
+  if (reason.code == ReasonCode::kNone) return reason;
+  Recount(gang);
+  if (Need(gang, Counting::kBound) == 0) return reason;
+  reason.have = gang.tally.bound + gang.tally.succeeded;
+  reason.need = gang.minimum.members;
+  return reason;
 }
 
 // GiveBack after a failed start: the gang waits before it is tried again.

@@ -1,9 +1,10 @@
-// batch/v1 Job: whether it counts evictions, and whether it has ended.
+// batch/v1 Job: whether it counts evictions, whom it takes for done, and whether it has ended.
 //
 // An evicted pod ends as Failed, with the condition DisruptionTarget that the Eviction API sets.
 // The first rule of the podFailurePolicy that matches it decides, and without a policy or a match
 // it is a failure (matchPodFailurePolicy and isPodFailed in pkg/controller/job of k8s.io/kubernetes
-// v1.36.3).
+// v1.36.3). A pod that was told to go is counted at once (isPodFailed there), or as what it ends
+// as: where only failed pods are replaced (onlyReplaceFailedPods).
 #include <string_view>
 #include <utility>
 
@@ -84,6 +85,9 @@ Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json) {
   const JsonView policy = spec.Get("podFailurePolicy");
   const JsonView rules = policy.Get("rules");
   decoded.job.ignores_evictions = IgnoresEvictions(rules);
+  // The API server fills it in: Failed where there is a policy.
+  const JsonView replacement = spec.Get("podReplacementPolicy");
+  decoded.job.waits_for_the_end = replacement.Text() == "Failed" || policy.present();
   const JsonView status = object.Get("status");
   const JsonView conditions = status.Get("conditions");
   decoded.ended = HasEnded(conditions);

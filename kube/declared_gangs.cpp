@@ -1,6 +1,7 @@
 #include "kube/declared_gangs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster::kube {
 
@@ -46,11 +47,12 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts
     ForgetPod(pod.uid, facts);
     gang_of_.emplace(pod.uid, key);
   }
-  Member& member = gangs_[key].members[pod.uid];
-  const Member now{pod.declared_min_member, pod.created};
-  if (member == now) return;
-  member = now;
-  Tell(key, facts);
+  Gang& gang = gangs_[key];
+  Member& member = gang.members[pod.uid];
+  const Member now{pod.declared_min_member, pod.created, pod.bound() && !pod.terminal()};
+  const Member before = std::exchange(member, now);
+  const bool same = before.min_member == now.min_member && before.created == now.created;
+  if (!same || (before.runs != now.runs && !gang.agreed)) Tell(key, facts);
 }
 
 void DeclaredGangs::ForgetPod(const cluster::PodUid& uid, std::vector<Fact>& facts) {
@@ -80,15 +82,21 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   group.uid = gang.told;
   group.key = key;
   group.declared = true;
-  const Member& first = gang.members.begin()->second;
-  group.min_member = first.min_member;
-  group.created = first.created;
+  group.created = gang.members.begin()->second.created;
+  int64_t least = INT64_MAX;
+  int64_t most = 0;
+  int64_t of_running = INT64_MAX;
   for (const auto& [pod, member] : gang.members) {
     group.created = std::min(group.created, member.created);
-    if (member.min_member == group.min_member) continue;
-    group.defect = "its pods disagree on how many members it needs: " +
-                   std::to_string(std::min(group.min_member, member.min_member)) + " and " +
-                   std::to_string(std::max(group.min_member, member.min_member));
+    least = std::min(least, member.min_member);
+    most = std::max(most, member.min_member);
+    if (member.runs) of_running = std::min(of_running, member.min_member);
+  }
+  gang.agreed = least == most;
+  group.min_member = of_running == INT64_MAX ? least : of_running;
+  if (!gang.agreed && of_running == INT64_MAX) {
+    group.defect = "its pods disagree on how many members it needs: " + std::to_string(least) +
+                   " and " + std::to_string(most);
   }
   facts.emplace_back(std::move(group));
 }

@@ -1,6 +1,8 @@
 // DeclaredGangs: PodGroups for gangs that have no PodGroup object, made from what their pods say
 // (Pod::declared_min_member). Such a group lives as long as a pod of it does; an object of the same
-// name goes before it. One thread at a time.
+// name goes before it. Pods that say different numbers are a defect, unless some of them run: then
+// those do not suffer for who came with another number, and the lowest of theirs counts until all
+// agree. One thread at a time.
 #pragma once
 
 #include <map>
@@ -26,11 +28,13 @@ class DeclaredGangs {
   struct Member {
     int64_t min_member = 0;
     cluster::Time created;
+    bool runs = false;
     auto operator<=>(const Member&) const = default;
   };
   struct Gang {
     std::map<cluster::PodUid, Member> members;  // those that say something
     cluster::PodGroupUid told;                  // as what; empty: it is not told of
+    bool agreed = true;                         // so it was told
   };
 
   void ObservePod(const cluster::Pod& pod, std::vector<engine::Fact>& facts);

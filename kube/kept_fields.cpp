@@ -180,7 +180,8 @@ constexpr Kept kOnExitCodes[] = {Value("containerName"), Value("operator"), Valu
 constexpr Kept kFailureRule[] = {Value("action"), List("onPodConditions", kOnCondition),
                                  Object("onExitCodes", kOnExitCodes)};
 constexpr Kept kFailurePolicy[] = {List("rules", kFailureRule)};
-constexpr Kept kJobSpec[] = {Object("podFailurePolicy", kFailurePolicy)};
+constexpr Kept kJobSpec[] = {Object("podFailurePolicy", kFailurePolicy),
+                             Value("podReplacementPolicy")};
 constexpr Kept kJobStatus[] = {List("conditions", kCondition)};
 constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                               Object("spec", kJobSpec), Object("status", kJobStatus)};

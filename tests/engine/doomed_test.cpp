@@ -104,5 +104,87 @@ TEST_CASE("plans that break as soon as they are made are made ever more rarely",
   CHECK(world.Gang("train").attempts >= 5);
 }
 
+// For how many seconds of two hours room is reserved for `pod`.
+int64_t SecondsHeld(Harness& world, const std::string& gang, const std::string& pod) {
+  int64_t held = 0;
+  for (int i = 0; i < 7'200; ++i) {
+    for (const engine::MemberView& member : world.Gang(gang).members)
+      held += member.pod.name == pod && !member.planned_node.empty() ? 1 : 0;
+    world.Pass(Seconds(1));
+  }
+  return held;
+}
+
+bool Told(const Harness& world, const std::string& event, const std::string& who) {
+  return std::any_of(world.log.begin(), world.log.end(), [&](const auto& action) {
+    const auto* one = std::get_if<engine::EmitEvent>(&action);
+    return one != nullptr && one->reason == event && one->message.find(who) != std::string::npos;
+  });
+}
+
+TEST_CASE("an elastic member that never comes holds room ever less, and it alone waits",
+          "[engine][doomed]") {
+  Harness world;
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  world.Add(MakePodGroup("grows").MinMember(1).TimeoutSeconds(600));
+  world.Add(MakePod("grows-0").Gpus(8).InGroup("grows").Gated());
+  world.ScheduleAll("grows");
+  world.Add(MakePod("grows-1").Gpus(8).InGroup("grows").Gated());
+  world.Pass(Seconds(601));
+  CHECK(world.engine().Count().reservations == 0);
+  CHECK(Told(world, "GangReservationExpired", "has not asked to bind grows-1"));
+  world.Add(MakePod("grows-2").InGroup("grows").Gated());
+  world.Settle();
+  world.Bind("grows-2");
+  world.Settle();
+  CHECK(world.Pod("grows-2").bound());
+  const int64_t held = SecondsHeld(world, "grows", "grows-1");
+  CHECK(held > 0);
+  CHECK(held * 4 <= 7'200);
+  CHECK(world.Gang("grows").state == GangState::kRunning);
+}
+
+TEST_CASE("who is planned later does not lengthen the reservation of an elastic member",
+          "[engine][doomed]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("grows", 1, 1, 1);
+  world.ScheduleAll("grows");
+  world.Add(MakePod("grows-1").Gpus(1).InGroup("grows").Gated());
+  world.Pass(Seconds(60));
+  world.Add(MakePod("grows-2").Gpus(1).InGroup("grows").Gated());
+  world.Pass(Seconds(61));
+  CHECK(world.Gang("grows").members.at(1).planned_node.empty());
+  CHECK(world.Gang("grows").members.at(2).planned_node == "n0");
+  world.Pass(Seconds(60));
+  CHECK(world.engine().Count().reservations == 0);
+}
+
+TEST_CASE("a replacement that never comes holds room at most half of the time, and is named",
+          "[engine][doomed]") {
+  engine::Options options;
+  options.partial_gang = engine::PartialGang::kHold;
+  Harness world(options);
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  world.ScheduleAll("train");
+  world.RemovePod("train-1");
+  world.Add(MakePod("train-2").Gpus(8).InGroup("train").Gated());
+  world.Pass(Seconds(121));
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.Gang("train").reason.code == ReasonCode::kReservationExpired);
+  CHECK(Told(world, "GangDegraded", "has not asked to bind train-2"));
+  const int64_t held = SecondsHeld(world, "train", "train-2");
+  CHECK(held > 0);
+  CHECK(held * 4 < 7'200);
+  world.Pass(Seconds(3'600));
+  world.Add(MakePod("train-3").Gpus(8).InGroup("train").Gated());  // not doomed: goes on at once
+  for (int i = 0; i < 600 && world.Gang("train").members.back().planned_node.empty(); ++i)
+    world.Pass(Seconds(1));
+  world.Bind("train-3");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -12,7 +12,11 @@ using cluster::JobUid;
 using engine::GangState;
 
 BatchJob Job(const std::string& name, bool ignores_evictions) {
-  return {JobUid(name + "-job"), {"default", name}, ignores_evictions, 1};
+  BatchJob job;
+  job.uid = JobUid(name + "-job");
+  job.key = {"default", name};
+  job.ignores_evictions = ignores_evictions;
+  return job;
 }
 
 cluster::Pod PodOf(const std::string& owner) {
@@ -192,6 +196,97 @@ TEST_CASE("a repair warns like a preemption", "[engine][jobs][repair]") {
   world.Pass(cluster::Seconds(120));
   CHECK(world.Losers() == Gangs{"first"});
   CHECK(world.Warnings().size() == (ignores ? 0 : 1));
+}
+
+BatchJob WaitingJob(const std::string& name, bool waits = true) {
+  BatchJob job = Job(name, true);
+  job.waits_for_the_end = waits;
+  return job;
+}
+
+// One of the two pods of gang `first` is told to go, and ends with success.
+struct Drained : TwoGangs {
+  void Drain() {
+    Change("first-0", [](cluster::Pod& pod) { pod.deleting = true; });
+    Settle();
+  }
+  // What is done is not missed; what is lost costs the others their place.
+  bool IsDone() {
+    Pass(cluster::Seconds(300));
+    CHECK(Losers() == (Gang("first").succeeded == 1 ? Gangs{} : Gangs{"first"}));
+    return Gang("first").succeeded == 1;
+  }
+};
+
+TEST_CASE("a pod that was told to go and ends with success is what its Job takes it for",
+          "[engine][jobs][repair]") {
+  Drained world;
+  SECTION("the Job waits for its end") {
+    world.Tell(WaitingJob("first"));
+    world.Drain();
+    world.Succeed("first-0");
+    CHECK(world.IsDone());
+    world.RemovePod("first-0");
+    world.Pass(cluster::Seconds(300));
+    CHECK(world.Losers().empty());
+  }
+  SECTION("the Job does not") {
+    world.Tell(WaitingJob("first", false));
+    world.Drain();
+    world.Succeed("first-0");
+    CHECK_FALSE(world.IsDone());
+  }
+  SECTION("there is no Job") {
+    world.Drain();
+    world.Succeed("first-0");
+    CHECK_FALSE(world.IsDone());
+  }
+  SECTION("the Job becomes known when it is going") {
+    world.Drain();
+    world.Tell(WaitingJob("first"));
+    world.Succeed("first-0");
+    CHECK(world.IsDone());
+  }
+  SECTION("the Job becomes known when it has ended") {
+    world.Drain();
+    world.Succeed("first-0");
+    world.Settle();
+    world.Tell(WaitingJob("first"));
+    CHECK(world.IsDone());
+  }
+  SECTION("the Job is over before it is known how it ended") {
+    world.Tell(WaitingJob("first"));
+    world.Drain();
+    world.engine().Apply(engine::BatchJobRemoved{JobUid("first-job")}, world.now());
+    world.Succeed("first-0");
+    CHECK(world.IsDone());
+  }
+  SECTION("only its going says how it ended") {
+    world.Tell(WaitingJob("first"));
+    world.Drain();
+    world.engine().Apply(
+        engine::PodRemoved{world.Pod("first-0").uid, /*unseen=*/false, /*succeeded=*/true},
+        world.now());
+    world.Pass(cluster::Seconds(300));
+    CHECK(world.Losers().empty());
+  }
+  SECTION("it fails") {
+    world.Tell(WaitingJob("first"));
+    world.Drain();
+    world.Change("first-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+    CHECK_FALSE(world.IsDone());
+  }
+}
+
+TEST_CASE("pods that were told to go are forgotten with their records", "[engine][jobs]") {
+  engine::JobTable jobs;
+  cluster::Pod pod = PodOf("a-job");
+  pod.uid = cluster::PodUid("p");
+  jobs.ToldToGo(pod);
+  CHECK_FALSE(jobs.IsDone(pod));
+  jobs.Forget(pod.uid);
+  jobs.Upsert(WaitingJob("a"));
+  CHECK(jobs.TakeDone(JobUid("a-job")).empty());
 }
 
 }  // namespace

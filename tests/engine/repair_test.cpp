@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/engine/harness.hpp"
@@ -276,6 +277,59 @@ TEST_CASE("a PodGroup that is recreated under its name starts over", "[engine][g
   }
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
+TEST_CASE("a malformed pod beside a gang that runs is left out, and a lost member replaced",
+          "[engine][repair]") {
+  Harness world;
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  world.AddGang("train", 2, 8, 2);
+  world.ScheduleAll("train");
+  world.Add(MakePod("odd").InGroup("train").Gated().Defect("gpu-fraction: is lots"));
+  world.Pass(cluster::Seconds(10));
+  CHECK(world.Gang("train").state == engine::GangState::kRunning);
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(10));
+  CHECK(world.Gang("train").state == engine::GangState::kDegraded);
+  world.Add(MakePod("train-2").Gpus(8).InGroup("train").Gated());
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == engine::GangState::kRunning);
+  CHECK(world.BoundIn("train") == 2);
+  CHECK(world.Pod("odd").gates.size() == 1);
+  CHECK(std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+          const auto* event = std::get_if<engine::EmitEvent>(&action);
+          return event != nullptr && event->reason == "GangMemberLeftOut" && event->warning &&
+                 event->message == "pod odd is left out: gpu-fraction: is lots";
+        }) == 1);
+  world.Change("odd", [](cluster::Pod& pod) { pod.defect.clear(); });
+  world.ScheduleAll("train");
+  CHECK(world.Pod("odd").bound());
+}
+
+TEST_CASE("a member that becomes malformed before it is bound gives back what it holds",
+          "[engine][repair]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("train", 1, 4, 1);
+  world.ScheduleAll("train");
+  world.Add(MakePod("odd").Gpus(4).InGroup("train").Gated());
+  world.Settle();
+  REQUIRE(world.engine().Count().reservations == 1);
+  world.Change("odd", [](cluster::Pod& pod) { pod.defect = "gpu-fraction: is lots"; });
+  world.Settle();
+  CHECK(world.engine().Count().reservations == 0);
+  CHECK(world.Gang("train").state == engine::GangState::kRunning);
+}
+
+TEST_CASE("a gang that has never run waits until its malformed member is mended",
+          "[engine][repair]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("train", 2, 4, 2);
+  world.Add(MakePod("odd").InGroup("train").Gated().Defect("gpu-fraction: is lots"));
+  world.Pass(cluster::Seconds(10));
+  CHECK(world.Gang("train").state == engine::GangState::kInvalid);
+  CHECK(world.engine().Count().reservations == 0);
 }
 
 }  // namespace

@@ -69,6 +69,30 @@ TEST_CASE("pods that disagree make the gang invalid until they agree", "[kube][d
   CHECK(Told(gangs, Pod("a", 3)) == "n/g needs 3;");
 }
 
+TEST_CASE("while pods run their number counts, until all agree on another", "[kube][declared]") {
+  DeclaredGangs gangs;
+  const auto running = [](const std::string& uid, int64_t size) {
+    cluster::Pod pod = Pod(uid, size);
+    pod.node_name = "n0";
+    pod.phase = cluster::PodPhase::kRunning;
+    return pod;
+  };
+  for (const char* pod : {"a", "b"}) {
+    Told(gangs, Pod(pod, 4));
+    CHECK(Told(gangs, running(pod, 4)).empty());
+  }
+  CHECK(Told(gangs, Pod("c", 5)) == "n/g needs 4;");
+  CHECK(Told(gangs, running("c", 5)) == "n/g needs 4;");
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("b")}) == "n/g needs 4;");
+  CHECK(Told(gangs, Pod("b2", 5)) == "n/g needs 4;");
+  cluster::Pod ended = running("a", 4);
+  ended.phase = cluster::PodPhase::kFailed;
+  CHECK(Told(gangs, ended) == "n/g needs 5;");
+  CHECK(Told(gangs, engine::PodRemoved{cluster::PodUid("a")}) == "n/g needs 5;");
+  CHECK_THAT(Told(gangs, Pod("d", 4)), Catch::Equals("n/g needs 5;"));
+  CHECK_THAT(Told(gangs, engine::PodRemoved{cluster::PodUid("c")}), Catch::Contains("disagree"));
+}
+
 TEST_CASE("a PodGroup object goes before what pods say", "[kube][declared]") {
   DeclaredGangs gangs;
   cluster::PodGroup object;

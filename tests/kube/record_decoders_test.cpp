@@ -155,6 +155,21 @@ TEST_CASE("a Job ignores evictions where the first rule that matches one says so
   CHECK_FALSE(job->ended);
 }
 
+TEST_CASE("a Job waits for the end of a pod that goes where only failed ones are replaced",
+          "[kube][decode]") {
+  const auto waits = [](const std::string& spec) {
+    const auto object = KeptObject::Read(
+        R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":)" + spec + "}",
+        BatchJobFields(), "Job", {});
+    REQUIRE(object.ok());
+    return std::get<cluster::BatchJob>(BatchJobResource().decode(*object)->fact).waits_for_the_end;
+  };
+  CHECK(waits(R"({"podReplacementPolicy":"Failed"})"));
+  CHECK_FALSE(waits(R"({"podReplacementPolicy":"TerminatingOrFailed"})"));
+  CHECK_FALSE(waits("{}"));
+  CHECK(waits(R"({"podFailurePolicy":{"rules":[]}})"));  // of an API server without that field
+}
+
 TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
   const auto observe = [](const std::string& condition, const std::string& status) {
     const auto object =
