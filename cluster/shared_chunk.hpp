@@ -21,7 +21,7 @@ class SharedChunk {
     shared_->users.fetch_add(1, std::memory_order_relaxed);
   }
   SharedChunk(SharedChunk&& other) noexcept = default;
-  SharedChunk& operator=(const SharedChunk& other) {
+  SharedChunk& operator=(const SharedChunk& other) {  // NOLINT(bugprone-unhandled-self-assignment)
     SharedChunk copy(other);
     std::swap(shared_, copy.shared_);
     return *this;
