@@ -15,7 +15,9 @@ TEST_CASE("each task is done once, so many at a time at most", "[kube][at_a_time
     size_t count;
     int most;
   };
-  const auto [count, most] = GENERATE(values<Case>({{0, 4}, {1, 4}, {3, 8}, {50, 4}, {5, 1}}));
+  const Case one = GENERATE(values<Case>({{0, 4}, {1, 4}, {3, 8}, {50, 4}, {5, 1}}));
+  const size_t count = one.count;
+  const int most = one.most;
   CAPTURE(count, most);
   std::vector<std::atomic<int>> done(count);
   std::atomic<int> running{0};
