@@ -112,7 +112,7 @@ struct Tally {
   int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
   int64_t making_way = 0;  // victims of another gang
   int64_t staying = 0;     // bound, Muster's and nobody's victim
-  // Of the leaving ones whose node works: when the last one's grace is over.
+  // Of bound ones that leave and whose node works, whose ever: when the last one's grace is over.
   cluster::Time leave_by;
   int64_t present() const {
     return bound + pending + pausing + malformed + gated_by_others + others_pending;
@@ -175,6 +175,7 @@ struct Gang {
   std::optional<cluster::Time> may_preempt_from;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound
   bool in_grace = false;                       // and a member that leaves may take its time
+  bool barred = false;                         // and it may not be completed for now
   std::optional<Victims> victims;              // the plan is one of earmarks
   // Its key in Core::holding_ while members hold something: the highest priority among them.
   std::optional<int32_t> held_priority;

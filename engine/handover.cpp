@@ -316,9 +316,9 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
   const cluster::GangRecord record = RecordOf(gang);
   const bool record_due = Speaks(gang) && WorthAWrite(gang, record);
   if (!state_due && !record_due) return;
-  if (record != gang.published_record) gang.recorded_at = now;
-  gang.published_record = record;
   if (group != nullptr && !group->declared) {
+    if (record != gang.published_record) gang.recorded_at = now;
+    gang.published_record = record;  // the status goes, so that does as well
     progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
                                              ToString(gang.state), ToString(gang.reason.code),
                                              Describe(gang.reason), gang.tally.bound,

@@ -74,8 +74,8 @@ void Scheduler::Core::Recount(Gang& gang) {
     } else if (pod.terminal()) {
       ++tally.failed;
     } else if (pod.deleting || member.evicting) {
-      if (!pod.bound() || !member.ours) continue;
-      ++tally.leaving;
+      if (!pod.bound()) continue;
+      tally.leaving += member.ours ? 1 : 0;
       const cluster::Node* node = state_.FindNode(pod.node_name);
       if (node != nullptr && node->ready) tally.leave_by = std::max(tally.leave_by, pod.leaves_by);
     } else if (pod.bound()) {
@@ -299,11 +299,14 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   const int64_t have = gang.tally.bound + gang.tally.succeeded;
   FollowPartial(gang, options_.partial_timeout, now);
   if (options_.partial_gang == PartialGang::kHold) StopRepair(gang);
-  if (Reason held = HeldBack(gang); held.code != ReasonCode::kNone && !gang.repairing) {
-    gang.partial_since = now;  // it may not be completed, so that takes no time
+  Reason held = HeldBack(gang);
+  const bool barred = held.code != ReasonCode::kNone || !silent_.empty();
+  // While it may not be completed no time passes, and none has when that ends.
+  if (!gang.repairing && (barred || gang.barred)) gang.partial_since = now;
+  gang.barred = barred;
+  if (held.code != ReasonCode::kNone && !gang.repairing) {
     return SetState(gang, GangState::kDegraded, std::move(held));
   }
-  if (!silent_.empty() && !gang.repairing) gang.partial_since = now;  // nobody may plan the rest
   if (RepairRefused(gang)) {
     StopRepair(gang);
     gang.backoff_until.reset();

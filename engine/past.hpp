@@ -14,8 +14,9 @@
 //    owner of those that ran (where all that were wanted have ended well, pods without an owner are
 //    another run, too). Its minimum is the declared one again.
 // 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
-//    nobody saw, so members that are missing then, are not recorded as lost and are not there as
-//    Failed or leaving have ended. Where nothing of it stays, all that had not ended start anew.
+//    nobody saw, so members that are missing then, are not recorded as lost, are not there as
+//    Failed or leaving, and have no pod that waits to take their place, have ended. Where nothing
+//    of it stays, all that had not ended start anew.
 //
 // Owned by its Gang, set by Core's judgement. A plain value.
 #pragma once
@@ -55,11 +56,12 @@ class Past {
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
+
   // `wanted`: what Wanted gives now; `lacks`: what is missing of it, since `since`.
   cluster::GangRecord Record(const cluster::Headcount& wanted, const cluster::Headcount& lacks,
                              cluster::Time since) const;
   // Once in a process's life. `have`: members that are bound or have succeeded; `gone`: that were
-  // bound and have Failed or are leaving, and nobody took their place.
+  // bound and have Failed or are leaving, and nobody took their place, or somebody waits to.
   void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have,
              const cluster::Headcount& gone);
   bool adopted() const { return adopted_; }

@@ -1,5 +1,6 @@
 // What a gang has been: taken up from API objects, and followed while it is judged.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -29,6 +30,7 @@ Headcount GoneInSight(const Gang& gang) {
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
     if (Stays(member)) later.emplace(pod.role, pod.created);
+    if (member.bygone) continue;
     const bool went = pod.phase == PodPhase::kFailed || (pod.deleting && !pod.terminal());
     if (went && pod.bound()) gone.push_back(&pod);
   }
@@ -48,6 +50,19 @@ Headcount GoneInSight(const Gang& gang) {
   return heads;
 }
 
+// Members that wait and were made since the gang runs: each takes the place of one that was lost.
+Headcount Replacing(const Gang& gang, const std::optional<Time>& runs_since) {
+  Headcount heads;
+  for (const auto& [uid, member] : gang.members) {
+    const Pod& pod = *member.pod;
+    if (pod.bound() || pod.terminal() || pod.deleting) continue;
+    if (!runs_since || pod.created < *runs_since) continue;
+    ++heads.members;
+    ++heads.roles[pod.role];
+  }
+  return heads;
+}
+
 // It has ended, and the record knows its owner for nobody of those that ran last.
 bool OfAnotherRun(const Pod& pod, const cluster::GangRecord& record) {
   if (!pod.terminal() || pod.owner_uid.empty()) return false;
@@ -56,19 +71,30 @@ bool OfAnotherRun(const Pod& pod, const cluster::GangRecord& record) {
          !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
 }
 
-// What the API objects tell of its past, once.
-void AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
-  if (gang.id.solo || group == nullptr) return;
-  cluster::GangRecord record = group->record;
+// Of a gang without an object. Pods that wait may carry what was before those that run were bound.
+cluster::GangRecord CarriedRecord(const Gang& gang) {
+  const Pod* carrier = nullptr;
   for (const auto& [uid, member] : gang.members) {
-    if (group->declared && member.pod->gang_record) record = *member.pod->gang_record;
+    const Pod* pod = member.pod;
+    if (!pod->gang_record) continue;
+    if (carrier == nullptr || (pod->bound() && !carrier->bound())) carrier = pod;
   }
+  return carrier == nullptr ? cluster::GangRecord{} : *carrier->gang_record;
+}
+
+// What the API objects tell of its past, once. False: there is nothing that tells.
+bool AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
+  if (gang.id.solo || group == nullptr) return false;
+  const cluster::GangRecord record = group->declared ? CarriedRecord(gang) : group->record;
   for (auto& [uid, member] : gang.members) member.bygone = OfAnotherRun(*member.pod, record);
-  gang.past.Adopt(record, CountMembers(gang, true, Stays), GoneInSight(gang));
+  // Who replaces one that Failed and is there still must not count twice.
+  const Headcount gone = Higher(GoneInSight(gang), Replacing(gang, record.started));
+  gang.past.Adopt(record, CountMembers(gang, true, Stays), gone);
   gang.published_record = record;
   if (gang.past.begun() && record.lost_since != Time()) {
     gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
   }
+  return true;
 }
 
 // Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
@@ -89,8 +115,7 @@ bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
 // What the gang wants, given what it has been.
 void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
   const Headcount declared = DeclaredMinimum(group);
-  if (!gang.past.adopted()) {
-    AdoptRecord(gang, group, options_.partial_timeout, now);
+  if (!gang.past.adopted() && AdoptRecord(gang, group, options_.partial_timeout, now)) {
     Recount(gang);
   }
   if (gang.tally.bound == 0) {

@@ -1,6 +1,8 @@
 // Whose run it is: what has ended counts for the run that it was of, and for no other one; also
 // when Muster was away.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <variant>
 
 #include "tests/engine/trio.hpp"
 
@@ -101,26 +103,38 @@ TEST_CASE("whose run it was outlives a restart", "[engine][past][restart]") {
 
 TEST_CASE("who has ended in a gang without an object is known while its last pods wait",
           "[engine][past][restart]") {
-  Harness world;
-  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
-  cluster::PodGroup group = MakePodGroup("train").MinMember(3);
-  group.declared = true;
-  world.Add(group);
-  for (const char* name : {"a", "b", "c"})
-    world.Add(MakePod(name).Gpus(8).InGroup("train").Owner("job").Gated());
-  world.ScheduleAll("train");
+  DeclaredTrio world;
   world.Succeed("a");
   world.Settle();
   world.RemovePod("a");
   world.Pass(Seconds(10));
   for (const char* name : {"b", "c"}) world.RemovePod(name);
-  world.Add(MakePod("d").Gpus(8).InGroup("train").Owner("job").Gated());
+  world.AddMember("d");
   world.Settle();
   world.Restart();
-  world.Add(MakePod("e").Gpus(8).InGroup("train").Owner("job").Gated());
+  world.AddMember("e");
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
   CHECK(world.BoundIn("train") == 2);
+}
+
+TEST_CASE("a member that ends costs the others of a gang without an object no writes",
+          "[engine][past]") {
+  DeclaredTrio world;
+  world.Pass(Seconds(10));
+  const auto records = [&] {
+    return std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+      return std::holds_alternative<engine::RecordPod>(action);
+    });
+  };
+  const auto before = records();
+  world.Succeed("a");
+  world.Pass(Seconds(10));
+  world.RemovePod("a");
+  world.Pass(Seconds(60));
+  world.AddMember("d", 16);  // the gang is looked at again
+  world.Pass(Seconds(60));
+  CHECK(records() == before);
 }
 
 TEST_CASE("a job that makes all of its pods anew under their names starts as a whole",
@@ -185,6 +199,49 @@ TEST_CASE("a Failed pod whose place was taken tells nothing of one that went uns
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+TEST_CASE("members whose places were taken while Muster was away were lost",
+          "[engine][past][restart]") {
+  Trio world;
+  world.Pass(Seconds(10));
+  const bool room = GENERATE(true, false);
+  for (const char* name : {"train-0", "train-1"}) {
+    world.ChangeUnseen(name, [&](cluster::Pod& pod) {
+      pod = MakePod(name)
+                .Uid(std::string(name) + "-again")
+                .Gpus(room ? 8 : 16)
+                .InGroup("train")
+                .Owner("job")
+                .CreatedAt(world.now().milliseconds())
+                .Gated();
+    });
+  }
+  world.Restart();
+  world.Pass(Seconds(59));
+  CHECK(world.Evictions() == 0);
+  if (room) {
+    world.ScheduleAll("train");
+    CHECK(world.BoundIn("train") == 3);
+  }
+  world.Pass(Seconds(10));
+  CHECK(world.Evictions() == (room ? 0 : 1));
+}
+
+TEST_CASE("a Failed pod of an earlier run tells nothing of one that went unseen",
+          "[engine][past][restart]") {
+  Trio world;
+  world.Change("train-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  for (const char* name : {"train-1", "train-2"}) world.RemovePod(name);
+  for (const char* name : {"next-0", "next-1", "next-2"}) world.AddMember(name, "next-job");
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  world.Pass(Seconds(10));
+  world.LosePod("next-0");
+  world.Restart();
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a record that somebody took off the PodGroup is written again",
           "[engine][past][restart]") {
   Trio world;
@@ -228,6 +285,38 @@ TEST_CASE("a member that leaves has its grace before the others' time begins", "
     CHECK(world.Evictions() == 0);
   }
   world.Pass(Seconds(4));
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("another scheduler's member that leaves has its grace, too", "[engine][past]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePodGroup("mpi").MinMember(3));
+  world.Add(MakePod("launcher").Scheduler("default-scheduler").InGroup("mpi").BoundTo("n0"));
+  for (const char* name : {"w-0", "w-1"}) world.Add(MakePod(name).Gpus(8).InGroup("mpi").Gated());
+  world.ScheduleAll("mpi");
+  REQUIRE(world.Gang("mpi").state == GangState::kRunning);
+  world.Change("launcher", [&](cluster::Pod& pod) {
+    pod.deleting = true;
+    pod.leaves_by = world.now() + Seconds(120);
+  });
+  world.Pass(Seconds(100));
+  CHECK(world.Evictions() == 0);
+  world.RemovePod("launcher");
+  world.Pass(Seconds(61));
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("when Muster may plan again a lost member can be replaced for as long as ever",
+          "[engine][past]") {
+  Trio world;
+  world.engine().Apply(engine::Silence{"nodes"}, world.now());
+  world.RemovePod("train-0");
+  world.Pass(Seconds(90));
+  world.engine().Apply(engine::Silence{""}, world.now());
+  world.Pass(Seconds(55));
+  CHECK(world.Evictions() == 0);
+  world.Pass(Seconds(70));
   CHECK(world.Evictions() == 2);
 }
 

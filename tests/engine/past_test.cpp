@@ -201,21 +201,13 @@ TEST_CASE("a PodGroup that is deleted and created again leaves its running pods 
 }
 
 TEST_CASE("the pods of a gang without an object carry its past", "[engine][past][restart]") {
-  Harness world;
-  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
-  cluster::PodGroup group = MakePodGroup("train").MinMember(3);
-  group.declared = true;
-  world.Add(group);
-  for (const char* name : {"a", "b", "c"})
-    world.Add(MakePod(name).Gpus(8).InGroup("train").Gated());
-  world.ScheduleAll("train");
-  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  DeclaredTrio world;
   REQUIRE(world.Pod("b").gang_record);
   world.Succeed("a");
   world.Settle();
   world.RemovePod("a");
   // Its place is taken by one that there is no room for.
-  world.Add(MakePod("d").Gpus(16).InGroup("train").Gated());
+  world.AddMember("d", 16);
   world.Settle();
   world.Restart();
   world.Pass(Seconds(600));

@@ -28,4 +28,20 @@ struct Trio : Harness {
   }
 };
 
+// A gang of three, a, b and c, whose pods declare its size: there is no object. Running.
+struct DeclaredTrio : Harness {
+  DeclaredTrio() {
+    for (int i = 0; i < 3; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    cluster::PodGroup group = MakePodGroup("train").MinMember(3);
+    group.declared = true;
+    Add(group);
+    for (const char* name : {"a", "b", "c"}) AddMember(name);
+    ScheduleAll("train");
+    REQUIRE(Gang("train").state == engine::GangState::kRunning);
+  }
+  void AddMember(const std::string& name, int gpus = 8) {
+    Add(MakePod(name).Gpus(gpus).InGroup("train").Owner("job").Gated());
+  }
+};
+
 }  // namespace muster::testing
