@@ -98,14 +98,15 @@ bool AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Ti
 }
 
 // Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
-// other owners. True: somebody does who did not before.
+// other owners. True: something changed.
 bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
   bool changed = false;
   for (auto& [uid, member] : gang.members) {
     const std::string& owner = member.pod->owner_uid;
-    if (member.bygone || !member.pod->terminal() || owner.empty()) continue;
-    member.bygone = !waiting.empty() && !waiting.contains(owner);
-    changed = changed || member.bygone;
+    const bool ended = member.pod->terminal() && !owner.empty();
+    const bool bygone = ended && !waiting.empty() && !waiting.contains(owner);
+    changed = changed || bygone != member.bygone;
+    member.bygone = bygone;
   }
   return changed;
 }

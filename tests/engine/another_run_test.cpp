@@ -242,6 +242,22 @@ TEST_CASE("a Failed pod of an earlier run tells nothing of one that went unseen"
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+TEST_CASE("a gang has ended again when the pods that came for another run are gone",
+          "[engine][past]") {
+  Trio world;
+  for (const char* name : {"train-0", "train-1", "train-2"}) world.Succeed(name);
+  world.Settle();
+  REQUIRE(world.Gang("train").state == GangState::kFinished);
+  world.AddMember("next-0", "next-job");
+  world.Settle();
+  REQUIRE(world.Gang("train").state == GangState::kForming);
+  CHECK(world.Gang("train").succeeded == 0);
+  world.RemovePod("next-0");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kFinished);
+  CHECK(world.Gang("train").succeeded == 3);
+}
+
 TEST_CASE("a record that somebody took off the PodGroup is written again",
           "[engine][past][restart]") {
   Trio world;
