@@ -45,7 +45,9 @@ class Auditor::Impl {
     std::map<PodUid, Time> leaving;  // bound, until when they may stay
     std::set<PodUid> succeeded;      // whatever became of their objects
     std::set<PodUid> shown;          // of these, whose objects are there
-    bool started = false;            // had its minimum since it last showed nothing
+    std::map<PodUid, Time> gone;     // bound ones that went before they had ended, when
+    bool started = false;            // had its minimum since it last showed nothing, old or new
+    bool surely = false;             // both of them
     bool lost = false;               // a member went since then that had not ended
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
@@ -59,7 +61,10 @@ class Auditor::Impl {
   };
 
   void See(const WatchEvent& event);
-  int64_t NeedOf(const ObjectKey& gang, Time at) const;
+  // The least and the most that the gang may have to have, as far as Muster has heard.
+  std::pair<int64_t, int64_t> NeedOf(const ObjectKey& gang, Time at) const;
+  bool Unseen(Time at) const;
+  void NoteRestart(Time at);
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
@@ -83,7 +88,7 @@ class Auditor::Impl {
   std::set<PodUid> evicted_;                          // by Muster, and judged
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
   int64_t restarts_ = 0;                              // of Muster, seen so far
-  Time restarted_at_;                                 // the last of them
+  std::vector<Time> restarted_;                       // when
   std::vector<std::string> found_;                    // by the present Check
   std::vector<std::string> findings_;
 };
@@ -149,19 +154,39 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   if (live && pod->pod.deleting) gang.leaving[uid] = pod->pod.leaves_by;
   gang.ours.erase(uid);
   if (counts && Musters(pod->pod)) gang.ours.insert(uid);
-  gang.lost = gang.lost || (was_bound && !counts && !succeeded);
+  if (was_bound && !counts && !succeeded) {
+    gang.lost = true;
+    gang.gone[uid] = at;
+  }
   if (succeeded) gang.succeeded.insert(uid);
   gang.shown.erase(uid);
   if (succeeded) gang.shown.insert(uid);
   Judge(key, at);
 }
 
-int64_t Auditor::Impl::NeedOf(const ObjectKey& gang, Time at) const {
+std::pair<int64_t, int64_t> Auditor::Impl::NeedOf(const ObjectKey& gang, Time at) const {
   const auto found = minima_.find(gang);
-  if (api_.FindPodGroup(gang) == nullptr || found == minima_.end()) return 0;
+  if (api_.FindPodGroup(gang) == nullptr || found == minima_.end()) return {0, 0};
   const Minimum& minimum = found->second;
   const bool news = options_.node_slack.value() > 0 && minimum.changed + options_.node_slack >= at;
-  return news ? std::min(minimum.now, minimum.before) : minimum.now;
+  if (!news) return {minimum.now, minimum.now};
+  return std::minmax(minimum.now, minimum.before);
+}
+
+// Muster was restarted about then, and may not know what happened.
+bool Auditor::Impl::Unseen(Time at) const {
+  return std::any_of(restarted_.begin(), restarted_.end(), [&](Time restarted) {
+    return at + options_.node_slack >= restarted && restarted + options_.node_slack >= at;
+  });
+}
+
+void Auditor::Impl::NoteRestart(Time at) {
+  restarted_.push_back(at);
+  std::vector<ObjectKey> keys;
+  for (const auto& [key, gang] : gangs_) {
+    if (!gang.gone.empty()) keys.push_back(key);
+  }
+  for (const ObjectKey& key : keys) Judge(key, at);
 }
 
 void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at) {
@@ -178,25 +203,34 @@ void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partia
 void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto found = gangs_.find(key);
   GangBook& gang = found->second;
-  const int64_t need = NeedOf(key, at);
+  const auto [need, most] = NeedOf(key, at);
   const auto bound = static_cast<int64_t>(gang.bound.size());
   const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
   if (bound == 0 && gang.shown.empty()) {
     gang.empty_since = std::min(gang.empty_since, at);
   } else {
     // Muster may not have seen a short while without any.
-    if (gang.empty_since + options_.node_slack < at) gang.started = gang.lost = false;
+    if (gang.empty_since + options_.node_slack < at) {
+      gang.started = gang.surely = gang.lost = false;
+    }
     gang.empty_since = Time::Never();
   }
-  if (bound > 0 && bound + succeeded >= need) gang.started = true;
-  const bool partial = !gang.ours.empty() && bound + succeeded < need && !gang.started;
+  gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
+  gang.surely = gang.surely || (bound > 0 && bound + succeeded >= most);
+  std::erase_if(gang.gone, [&](const auto& entry) {
+    return entry.second + options_.node_slack < at && !Unseen(entry.second);
+  });
+  // Who went unseen may have ended.
+  const int64_t unseen = std::count_if(gang.gone.begin(), gang.gone.end(),
+                                       [&](const auto& entry) { return Unseen(entry.second); });
+  const bool partial = !gang.ours.empty() && bound + succeeded + unseen < need && !gang.started;
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
     if (partial_.erase({gang.partial_since, key}) > 0) partial_.emplace(leaves_by, key);
     gang.partial_since = leaves_by;
   }
-  if (bound == 0 && succeeded == 0) gangs_.erase(found);
+  if (bound == 0 && succeeded == 0 && gang.gone.empty()) gangs_.erase(found);
 }
 
 void Auditor::Impl::CheckBinding(const PodRecord& pod) {
@@ -276,12 +310,12 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (muster_->scheduler().options().preemption != engine::Preemption::kNever) return;
   const auto gang = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
   const bool known = !pod.pod.pod_group.empty() && gang != gangs_.end();
-  if (known && (gang->second.lost || !gang->second.started)) return;
+  if (known && (gang->second.lost || !gang->second.surely)) return;
   Find("pod " + pod.pod.key.ToString() + " is evicted and its gang has lost nobody");
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
-  since = std::max(since, restarted_at_);
+  if (!restarted_.empty()) since = std::max(since, restarted_.back());
   if (since + options_.partial_limit + options_.slack >= until) return;
   Find("gang " + gang.ToString() + " is partially bound from " +
        std::to_string(since.milliseconds()) + " to " + std::to_string(until.milliseconds()) +
@@ -296,11 +330,11 @@ std::vector<std::string> Auditor::Impl::Check() {
   }
   if (muster_ != nullptr && muster_->stats().restarts != restarts_) {
     restarts_ = muster_->stats().restarts;
-    restarted_at_ = loop_.now();
+    NoteRestart(loop_.now());
   }
   const cluster::Duration limit = options_.partial_limit + options_.slack;
-  while (!partial_.empty() &&
-         std::max(partial_.begin()->first, restarted_at_) + limit < loop_.now()) {
+  const Time restarted = restarted_.empty() ? Time() : restarted_.back();
+  while (!partial_.empty() && std::max(partial_.begin()->first, restarted) + limit < loop_.now()) {
     const auto [since, key] = *partial_.begin();
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once

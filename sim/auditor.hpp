@@ -5,8 +5,8 @@
 //   2. A pod that Muster binds fits: whole GPUs, CPU, memory and pod slots of its node, at the time
 //   of the Binding.
 //   3. A gang with bound pods of Muster's is partially bound for 60 s + slack at most. The clock is
-//   in memory, so that after a restart of Muster it
-//      starts again.
+//   in memory, so that after a restart of Muster it starts again; who went about then may have
+//   ended with success for all that Muster knows.
 //   4. Nobody is evicted without a cause: of a gang that has run, a member was lost before (failed,
 //   evicted, deleted before it ended). Not judged where the policy has gangs evicted for others.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
