@@ -91,6 +91,49 @@ TEST_CASE("a gang bound in part when Muster restarts is completed", "[engine][re
   CHECK(world.Pod("train-0").node_name == "n2");
 }
 
+TEST_CASE("the rest of a gang that is bound in part is bound as its calls come, one by one",
+          "[engine][repair][restart]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  for (const std::string name : {"train-0", "train-1", "train-2"}) {
+    world.Settle();
+    world.Bind(name);
+    if (name == "train-0") {
+      world.Settle();
+      CHECK(world.BoundIn("train") == 0);  // nothing is: the first ones wait for all
+      world.Change(name, [](cluster::Pod& pod) {
+        pod.node_name = pod.nominated_node;  // an earlier Muster's Binding came true
+        pod.bound_gpus = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+      });
+    }
+    world.Settle();
+    CHECK(world.Pod(name).bound());
+    world.Restart();  // a life is too short for two calls
+  }
+  CHECK(world.BoundIn("train") == 3);
+}
+
+TEST_CASE("a released member that was asked about before Muster was there is woken",
+          "[engine][repair][restart]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("train", 4, 8, 4);
+  world.Settle();
+  for (const std::string name : {"train-0", "train-1"}) CHECK(world.Pod(name).gates.empty());
+  world.Restart();  // kube-scheduler was refused meanwhile, and does not look again by itself
+  const auto woken = [&] {
+    return std::count_if(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+      return std::holds_alternative<engine::WakePod>(action);
+    });
+  };
+  const auto before = woken();
+  world.Settle();
+  CHECK(woken() == before + 4);
+  world.Pass(cluster::Seconds(30));
+  CHECK(woken() == before + 4);  // once suffices
+}
+
 TEST_CASE("a gang of another schedulerName that was bound in part is found again after a restart",
           "[engine][repair][restart]") {
   Harness world;

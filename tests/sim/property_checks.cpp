@@ -57,6 +57,8 @@ std::string World::CheckRebuild() {
     if (known->members.size() != gang.members.size() || !Settled(*known) || !Settled(gang)) {
       continue;
     }
+    // Its record went with its PodGroup.
+    if (known->reason.code == engine::ReasonCode::kPodGroupMissing) continue;
     const bool same = known->state == gang.state && known->bound == gang.bound &&
                       known->succeeded == gang.succeeded && known->failed == gang.failed &&
                       known->min_member == gang.min_member;
