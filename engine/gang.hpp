@@ -171,6 +171,9 @@ struct Gang {
   // Of the present plan; beside bound members of the next reservation that runs out.
   std::optional<cluster::Time> deadline;
   std::optional<cluster::Time> backoff_until;
+  // Beside bound members: plans in a row that broke at once, and when the next one may be made.
+  int64_t broken_plans = 0;
+  std::optional<cluster::Time> replan_from;
   int64_t vain_preemptions = 0;  // others were evicted for it and it did not start, in a row
   std::optional<cluster::Time> may_preempt_from;
   std::optional<cluster::Time> partial_since;  // some but fewer than min_member bound

@@ -96,6 +96,7 @@ void Scheduler::Core::Recount(Gang& gang) {
       tally.planned += member.plan ? 1 : 0;
     }
   }
+  if (tally.bound > gang.tally.bound) gang.broken_plans = 0;
   gang.tally = tally;
   const bool all = std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
     return !entry.second.plan || entry.second.nominated;
@@ -187,6 +188,7 @@ void Scheduler::Core::Judge(Gang& gang, Time now) {
   ExpireHeld(gang, now);
   if (gang.tally.ours + gang.tally.leaving == 0) StopRepair(gang);
   if (gang.backoff_until && *gang.backoff_until <= now) gang.backoff_until.reset();
+  if (gang.replan_from && *gang.replan_from <= now) gang.replan_from.reset();
   if (gang.may_preempt_from && *gang.may_preempt_from <= now) gang.may_preempt_from.reset();
   ExpireStays(gang, now);
   // All that are bound go: who was to join them does not.
@@ -289,7 +291,7 @@ void Scheduler::Core::JudgeStarted(Gang& gang, Time now) {
   }
   const bool wants_more =
       gang.tally.pending > gang.tally.planned && gang.tally.staying == gang.tally.ours;
-  SetPending(gang, wants_more && !gang.backoff_until &&
+  SetPending(gang, wants_more && !gang.backoff_until && !gang.replan_from &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   SetState(gang, GangState::kRunning, {});
 }
@@ -329,9 +331,7 @@ void Scheduler::Core::JudgePartial(Gang& gang, Time now) {
   if (gang.tally.staying < gang.tally.ours) {  // victims who leave already hold nobody up
     return SetState(gang, GangState::kDegraded, PreemptedBy(gang));
   }
-  // Only the pause after a plan that broke, not one after a start that failed before this.
-  const bool pauses = gang.backoff_until && *gang.backoff_until <= now + options_.retry_interval;
-  SetPending(gang, Need(gang, Counting::kReady) == 0 && !pauses &&
+  SetPending(gang, Need(gang, Counting::kReady) == 0 && !gang.replan_from &&
                        NamespaceBar(gang.id.key.ns).code == ReasonCode::kNone);
   // A reason found by planning says more than that members are missing.
   if (gang.pending && gang.state == GangState::kDegraded && gang.tried) return;

@@ -42,6 +42,7 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
   };
   at(gang.deadline);
   at(gang.backoff_until);
+  at(gang.replan_from);
   at(gang.may_preempt_from);
   at(PublishAt(gang));
   if (gang.record_differs) at(gang.recorded_at + kRecordAgain);

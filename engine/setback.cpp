@@ -15,11 +15,16 @@ constexpr cluster::Duration kPlanLasts = cluster::Seconds(5);
 // not longer than this unless it held them longer: it holds at most half of the time.
 constexpr cluster::Duration kLongestPause = cluster::Seconds(3'600);
 
+// first × 2^(times - 1), at most `most`.
+cluster::Duration Doubled(cluster::Duration first, int64_t times, cluster::Duration most) {
+  cluster::Duration pause = first;
+  for (int64_t i = 1; i < times && pause < most; ++i) pause = pause * 2;
+  return std::min(pause, most);
+}
+
 // After the `times`th reservation in a row that expired.
 cluster::Duration PauseAfter(cluster::Duration held, int64_t times) {
-  cluster::Duration pause = held;
-  for (int64_t i = 1; i < times && pause < kLongestPause; ++i) pause = pause * 2;
-  return std::min(pause, std::max(held, kLongestPause));
+  return Doubled(held, times, std::max(held, kLongestPause));
 }
 
 std::string NeverAskedAbout(const Member& member) {
@@ -32,11 +37,8 @@ using cluster::Duration;
 using cluster::Pod;
 using cluster::Time;
 
-// first × 2^(failures - 1), at most max.
 Duration Scheduler::Core::BackoffAfter(int64_t failures) const {
-  Duration backoff = options_.backoff_first;
-  for (int64_t i = 1; i < failures && backoff < options_.backoff_max; ++i) backoff = backoff * 2;
-  return std::min(backoff, options_.backoff_max);
+  return Doubled(options_.backoff_first, failures, options_.backoff_max);
 }
 
 // Bound members of a gang that stayed partial go, so that they do not hold what they cannot use.
@@ -84,7 +86,9 @@ void Scheduler::Core::Drop(Gang& gang, const std::string& why, Time now) {
   GiveBack(gang, why);
   if (!wasted) return;
   if (gang.tally.ours > 0) {  // not a start; what is bound waits for the rest
-    gang.backoff_until = now + options_.retry_interval;
+    const Duration pause =
+        Doubled(options_.retry_interval, ++gang.broken_plans, options_.backoff_max);
+    gang.replan_from = now + pause;
     return;
   }
   ++gang.attempts;

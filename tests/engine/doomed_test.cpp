@@ -85,14 +85,11 @@ TEST_CASE("two roles of one name are refused", "[engine][doomed]") {
   CHECK(world.Gang("twice").plans == 0);
 }
 
-TEST_CASE("plans that break as soon as they are made are made ever more rarely",
-          "[engine][doomed]") {
-  Harness world;
-  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
-  world.AddGang("train", 1, 8, 1);
-  for (int i = 0; i < 600; ++i) {  // whichever node is planned is cordoned, and the other is not
+// For a minute whichever node the pod is planned on is cordoned, and the other one is not.
+void BreakEachPlanOf(Harness& world, const std::string& pod) {
+  for (int i = 0; i < 600; ++i) {
     world.Settle();
-    const std::string node = world.Pod("train-0").nominated_node;
+    const std::string node = world.Pod(pod).nominated_node;
     for (const std::string name : {"n0", "n1"}) {
       const cluster::Node cordoned = MakeNode(name).Gpus(8).Cordoned();
       const cluster::Node free = MakeNode(name).Gpus(8);
@@ -100,8 +97,34 @@ TEST_CASE("plans that break as soon as they are made are made ever more rarely",
     }
     world.Pass(Duration(100));
   }
+}
+
+TEST_CASE("plans that break as soon as they are made are made ever more rarely",
+          "[engine][doomed]") {
+  Harness world;
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  world.AddGang("train", 1, 8, 1);
+  BreakEachPlanOf(world, "train-0");
   CHECK(world.Gang("train").plans <= 7);  // 1, 2, 4, 8, 16, 32 s apart
   CHECK(world.Gang("train").attempts >= 5);
+}
+
+TEST_CASE("plans beside bound members that break at once are made ever more rarely",
+          "[engine][doomed]") {
+  Harness world;
+  world.Add(MakeNode("n2").Gpus(8));
+  world.AddGang("train", 2, 8, 1);
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  for (const char* name : {"n0", "n1"}) world.Add(MakeNode(name).Gpus(8));
+  const int64_t before = world.Gang("train").plans;
+  BreakEachPlanOf(world, world.Pod("train-0").bound() ? "train-1" : "train-0");
+  CHECK(world.Gang("train").plans - before <= 8);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  world.ScheduleAll("train");
+  world.Pass(cluster::Seconds(60));
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 2);  // once the nodes stay as they are
 }
 
 // For how many seconds of two hours room is reserved for `pod`.
