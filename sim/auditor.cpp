@@ -48,7 +48,9 @@ class Auditor::Impl {
     std::map<PodUid, Time> gone;     // bound ones that went before they had ended, when
     bool started = false;            // had its minimum since it last showed nothing, old or new
     bool surely = false;             // both of them
+    int64_t whole = 0;               // the minimum that it had then, or a lower one since
     bool lost = false;               // a member went since then that had not ended
+    Time lost_until;                 // when it had its minimum again
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
@@ -57,6 +59,7 @@ class Auditor::Impl {
   struct Minimum {
     int64_t now = 0;
     int64_t before = 0;
+    bool of_roles = false;
     Time changed;
   };
 
@@ -65,6 +68,8 @@ class Auditor::Impl {
   std::pair<int64_t, int64_t> NeedOf(const ObjectKey& gang, Time at) const;
   bool Unseen(Time at) const;
   void NoteRestart(Time at);
+  bool Outranked(const PodRecord& pod);
+  bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
@@ -85,6 +90,7 @@ class Auditor::Impl {
   std::map<ObjectKey, GangBook> gangs_;               // with members that count
   std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
+  std::map<int32_t, Time> waited_;                    // by priority: until when a pod did
   std::set<PodUid> evicted_;                          // by Muster, and judged
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
   int64_t restarts_ = 0;                              // of Muster, seen so far
@@ -105,8 +111,10 @@ void Auditor::Impl::See(const WatchEvent& event) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
     const int64_t need = (*group)->group.min_member;
-    const auto [at, fresh] = minima_.try_emplace((*group)->group.key, Minimum{need, need, {}});
-    if (!fresh && at->second.now != need) at->second = {need, at->second.now, event.at};
+    const auto [at, fresh] =
+        minima_.try_emplace((*group)->group.key, Minimum{need, need, false, {}});
+    if (!fresh && at->second.now != need) at->second = {need, at->second.now, false, event.at};
+    at->second.of_roles = !(*group)->group.roles.empty();
     const bool told = !(*group)->state.empty() && !(*group)->group.claimed;
     if (told && event.change != Change::kDeleted && !ours_.contains((*group)->group.key)) {
       Find("PodGroup " + (*group)->group.key.ToString() + " has no pod of Muster's and is written");
@@ -123,6 +131,8 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const PodUid& uid = pod->pod.uid;
   const bool live = change != Change::kDeleted && Live(pod->pod);
   const auto known = bound_to_.find(uid);
+  const bool waited = known == bound_to_.end() && (live || change == Change::kDeleted);
+  if (waited && Musters(pod->pod)) waited_[pod->pod.spec->priority] = at;
   if (live) {
     NodeBook& book = nodes_[pod->pod.node_name];
     book.pods[uid] = pod;
@@ -212,18 +222,27 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     // Muster may not have seen a short while without any.
     if (gang.empty_since + options_.node_slack < at) {
       gang.started = gang.surely = gang.lost = false;
+      gang.lost_until = Time();
     }
     gang.empty_since = Time::Never();
   }
   gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
   gang.surely = gang.surely || (bound > 0 && bound + succeeded >= most);
+  gang.whole = bound + succeeded >= most ? most : std::min(gang.whole, need);
+  const auto minimum = minima_.find(key);
+  const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
+  if (gang.lost && !of_roles && bound + succeeded >= most) {
+    gang.lost = false;
+    gang.lost_until = at;
+  }
   std::erase_if(gang.gone, [&](const auto& entry) {
     return entry.second + options_.node_slack < at && !Unseen(entry.second);
   });
   // Who went unseen may have ended.
   const int64_t unseen = std::count_if(gang.gone.begin(), gang.gone.end(),
                                        [&](const auto& entry) { return Unseen(entry.second); });
-  const bool partial = !gang.ours.empty() && bound + succeeded + unseen < need && !gang.started;
+  const int64_t wanted = gang.started ? std::min(need, gang.whole) : need;
+  const bool partial = !gang.ours.empty() && bound + succeeded + unseen < wanted;
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
@@ -304,17 +323,44 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   }
 }
 
+// A pod of Muster's of higher priority waits, or did a moment ago.
+bool Auditor::Impl::Outranked(const PodRecord& pod) {
+  const int32_t priority = pod.pod.spec->priority;
+  for (const PodPtr& other : api_.Pods()) {
+    const cluster::Pod& waiting = other->pod;
+    if (waiting.spec->priority > priority && Musters(waiting) && !waiting.bound()) return true;
+  }
+  return std::any_of(waited_.upper_bound(priority), waited_.end(), [&](const auto& entry) {
+    return entry.second + options_.slack + options_.node_slack >= loop_.now();
+  });
+}
+
+// Its gang lost a member, or was never whole as far as Muster may know.
+bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
+  if (muster_->scheduler().options().partial_gang == engine::PartialGang::kHold) return false;
+  const auto found = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
+  if (pod.pod.pod_group.empty() || found == gangs_.end()) return false;
+  const GangBook& gang = found->second;
+  const bool just_whole = gang.lost_until > Time() &&
+                          gang.lost_until + options_.slack + options_.node_slack >= loop_.now();
+  return gang.lost || just_whole || !gang.surely;
+}
+
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return;
+  const std::string what = "pod " + pod.pod.key.ToString() + " is evicted and ";
+  if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
-  if (muster_->scheduler().options().preemption != engine::Preemption::kNever) return;
-  const auto gang = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
-  const bool known = !pod.pod.pod_group.empty() && gang != gangs_.end();
-  if (known && (gang->second.lost || !gang->second.surely)) return;
-  Find("pod " + pod.pod.key.ToString() + " is evicted and its gang has lost nobody");
+  const bool preempts = muster_->scheduler().options().preemption != engine::Preemption::kNever;
+  if (MayBeTakenBack(pod) || (preempts && Outranked(pod))) return;
+  Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
+  if (muster_ != nullptr &&
+      muster_->scheduler().options().partial_gang == engine::PartialGang::kHold) {
+    return;
+  }
   if (!restarted_.empty()) since = std::max(since, restarted_.back());
   if (since + options_.partial_limit + options_.slack >= until) return;
   Find("gang " + gang.ToString() + " is partially bound from " +

@@ -4,11 +4,13 @@
 //   1. No GPU is owned twice: per device, Σ shares of the live pods bound by Muster ≤ 1000.
 //   2. A pod that Muster binds fits: whole GPUs, CPU, memory and pod slots of its node, at the time
 //   of the Binding.
-//   3. A gang with bound pods of Muster's is partially bound for 60 s + slack at most. The clock is
-//   in memory, so that after a restart of Muster it starts again; who went about then may have
-//   ended with success for all that Muster knows.
-//   4. Nobody is evicted without a cause: of a gang that has run, a member was lost before (failed,
-//   evicted, deleted before it ended). Not judged where the policy has gangs evicted for others.
+//   3. A gang with bound pods of Muster's has fewer than it wants for 60 s + slack at most: until
+//   it has run its minMember, then the lowest minMember since. Members that went about a restart of
+//   Muster may have ended with success for all that it knows, and the time begins again then. Not
+//   judged where the policy holds partial gangs.
+//   4. Nobody is evicted without a cause: the gang lost a member (failed, evicted, deleted before
+//   it ended) that was not replaced, or a pod of higher priority waits and the policy lets it
+//   preempt. Only Muster's pods are evicted.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
 //   6. engine::Scheduler::Audit finds nothing.
 //

@@ -43,6 +43,7 @@ Options WorldOptions(uint64_t seed) {
     options.auditor.node_slack = Seconds(20);
   }
   if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
+  if (random.Chance(100)) options.muster.engine.partial_gang = engine::PartialGang::kHold;
   return options;
 }
 
