@@ -27,14 +27,23 @@ cluster::GangRecord RecordOf(const Gang& gang) {
   return record;
 }
 
-// Who ends well takes nothing from the others: not worth a write of its own until all have.
+// What a next process would take for ended, by the record that is written: whoever is missing.
+cluster::Headcount TakenForEnded(const Gang& gang) {
+  const cluster::GangRecord& known = gang.published_record;
+  const cluster::Headcount wanted = Minus(known.whole, known.ended);
+  return Plus(known.ended, Minus(wanted, CountMembers(gang, true, Stays)));
+}
+
+// Who ends well takes nothing from the others: not worth a write of its own until all have, where
+// it shows without one.
 bool WorthAWrite(const Gang& gang, const cluster::GangRecord& record) {
   const cluster::GangRecord& known = gang.published_record;
+  if (record == known) return false;
   const bool same = record.begun && known.begun && record.started == known.started &&
                     record.whole.members == known.whole.members && record.lost == known.lost &&
                     record.lost == cluster::Headcount{} && record.owners == known.owners &&
                     gang.minimum.members > 0;
-  return !same && record != known;
+  return !same || Minus(record.ended, TakenForEnded(gang)) != cluster::Headcount{};
 }
 
 // All that are to go have nothing under way and may be asked about: a part of them alone might be

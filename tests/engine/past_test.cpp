@@ -41,6 +41,39 @@ TEST_CASE("a member that ends and is collected while Muster is away is not lost"
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+template <typename World>
+void EndOneOfFour(World& world, const std::vector<std::string>& names) {
+  world.Add(MakeNode("n3").Gpus(8));
+  world.AddMember(names[3]);
+  world.ScheduleAll("train");
+  REQUIRE(world.BoundIn("train") == 4);
+  world.Succeed(names[0]);
+  world.Settle();
+  world.RemovePod(names[0]);
+  world.Settle();
+  world.Restart();
+  world.Settle();
+  world.RemovePod(names[1]);
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  world.RemovePod(names[2]);
+  world.Pass(Seconds(61));
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("a member that ended beside more than are needed counts across a restart, too",
+          "[engine][past][restart]") {
+  SECTION("with a PodGroup") {
+    Trio world;
+    EndOneOfFour(world, {"train-0", "train-1", "train-2", "train-3"});
+  }
+  SECTION("without") {
+    DeclaredTrio world;
+    EndOneOfFour(world, {"a", "b", "c", "d"});
+  }
+}
+
 TEST_CASE("a member that is missing from a list, nobody knows why, is not lost", "[engine][past]") {
   Trio world;
   world.engine().Apply(engine::PodRemoved{world.Pod("train-0").uid, true}, world.now());
