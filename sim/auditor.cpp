@@ -17,6 +17,9 @@ using cluster::Time;
 
 namespace {
 
+// The engine writes a record that was lost again after 30 s.
+constexpr cluster::Duration kWrittenAgain = cluster::Seconds(40);
+
 bool Live(const cluster::Pod& pod) { return pod.bound() && !pod.terminal(); }
 
 }  // namespace
@@ -51,6 +54,8 @@ class Auditor::Impl {
     int64_t whole = 0;               // the minimum that it had then, or a lower one since
     bool lost = false;               // a member went since then that had not ended
     Time lost_until;                 // when it had its minimum again
+    Time news;                       // when it had its minimum first, or a member ended last
+    bool forgotten = false;          // Muster was restarted before it may have written that down
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
@@ -168,7 +173,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     gang.lost = true;
     gang.gone[uid] = at;
   }
-  if (succeeded) gang.succeeded.insert(uid);
+  if (succeeded && gang.succeeded.insert(uid).second) gang.news = at;
   gang.shown.erase(uid);
   if (succeeded) gang.shown.insert(uid);
   Judge(key, at);
@@ -192,8 +197,13 @@ bool Auditor::Impl::Unseen(Time at) const {
 
 void Auditor::Impl::NoteRestart(Time at) {
   restarted_.push_back(at);
+  const WriteFaults& writes = muster_->faults();
+  const bool lossy = writes.lost_per_mille + writes.unclear_per_mille > 0;
+  const cluster::Duration to_write =
+      (lossy ? kWrittenAgain : writes.latency + writes.jitter) + options_.node_slack;
   std::vector<ObjectKey> keys;
-  for (const auto& [key, gang] : gangs_) {
+  for (auto& [key, gang] : gangs_) {
+    if (gang.news > Time() && gang.news + to_write >= at) gang.forgotten = true;
     if (!gang.gone.empty()) keys.push_back(key);
   }
   for (const ObjectKey& key : keys) Judge(key, at);
@@ -222,12 +232,16 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     // Muster may not have seen a short while without any.
     if (gang.empty_since + options_.node_slack < at) {
       gang.started = gang.surely = gang.lost = false;
-      gang.lost_until = Time();
+      gang.forgotten = false;
+      gang.lost_until = gang.news = Time();
     }
     gang.empty_since = Time::Never();
   }
   gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
-  gang.surely = gang.surely || (bound > 0 && bound + succeeded >= most);
+  if (!gang.surely && bound > 0 && bound + succeeded >= most) {
+    gang.surely = true;
+    gang.news = at;
+  }
   gang.whole = bound + succeeded >= most ? most : std::min(gang.whole, need);
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
@@ -343,7 +357,7 @@ bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
   const GangBook& gang = found->second;
   const bool just_whole = gang.lost_until > Time() &&
                           gang.lost_until + options_.slack + options_.node_slack >= loop_.now();
-  return gang.lost || just_whole || !gang.surely;
+  return gang.lost || just_whole || gang.forgotten || !gang.surely;
 }
 
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {

@@ -10,7 +10,8 @@
 //   judged where the policy holds partial gangs.
 //   4. Nobody is evicted without a cause: the gang lost a member (failed, evicted, deleted before
 //   it ended) that was not replaced, or a pod of higher priority waits and the policy lets it
-//   preempt. Only Muster's pods are evicted.
+//   preempt. Only Muster's pods are evicted. What Muster had no time to write down before it was
+//   restarted, it does not know.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
 //   6. engine::Scheduler::Audit finds nothing.
 //

@@ -123,6 +123,8 @@ void MusterLink::SetOptions(engine::Options options) {
   impl_->scheduler().SetOptions(std::move(options));
   impl_->Kick();
 }
+const WriteFaults& MusterLink::faults() const { return impl_->options_.writes; }
+
 void MusterLink::SetFaults(WriteFaults faults) {
   impl_->options_.writes = faults;
   impl_->actions_.SetFaults(faults);

@@ -57,6 +57,7 @@ class MusterLink {
   // Held from the next cycle on, and over restarts.
   void SetOptions(engine::Options options);
   void SetFaults(WriteFaults faults);
+  const WriteFaults& faults() const;
 
   // Replies to held Bind calls, as they come out of Advance.
   void OnAnswerBind(AnswerBind callback);
