@@ -15,6 +15,7 @@ using engine::OutcomeKind;
 namespace {
 
 constexpr const char* kWakeAnnotation = "muster.dev/wake";
+constexpr Duration kStatusAgain = cluster::Seconds(1);  // a status that was lost
 constexpr const char* kTerm = "0";  // the embedded cluster has one leader, and no lease
 
 std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
@@ -119,7 +120,7 @@ void ApiActions::Perform(const std::vector<Action>& actions) {
     if (at_once && busy_.empty()) {
       Do(action);
     } else {
-      Later(action);
+      Later(action, Duration());
     }
   }
 }
@@ -129,6 +130,10 @@ void ApiActions::Do(const Action& action) {
   Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
   const bool lost = random_.Chance(faults_.lost_per_mille);
   const bool unclear = random_.Chance(faults_.unclear_per_mille);
+  // The engine is told of no outcome: whoever writes for it tries until it is done.
+  if (lost && std::holds_alternative<engine::PatchGang>(action)) {
+    return Later(action, kStatusAgain);
+  }
   if (!lost && faults_.refuse_all) {
     outcome.kind = OutcomeKind::kRefused;
     outcome.message = "forbidden";
@@ -146,11 +151,11 @@ void ApiActions::Do(const Action& action) {
   if (target.id.value != 0) report_(outcome);
 }
 
-void ApiActions::Later(const Action& action) {
+void ApiActions::Later(const Action& action, Duration wait) {
   const Target target = std::visit([](const auto& one) { return TargetOf(one); }, action);
   const Duration late = faults_.latency + Duration(random_.Between(0, faults_.jitter.value()));
   Time& busy = busy_[target.object];
-  busy = std::max(busy, loop_.now() + late);
+  busy = std::max(busy, loop_.now() + wait + late);
   const uint64_t number = next_number_++;
   travelling_.emplace(number, action);
   loop_.Post(busy, [this, number] { Arrive(number); });

@@ -22,7 +22,7 @@ namespace muster::sim {
 struct WriteFaults {
   cluster::Duration latency{};    // every write takes that long
   cluster::Duration jitter{};     // plus up to this, seeded
-  int64_t lost_per_mille = 0;     // not carried out, reported kRetry
+  int64_t lost_per_mille = 0;     // not carried out, reported kRetry; statuses go again
   int64_t unclear_per_mille = 0;  // carried out, reported kRetry all the same
   bool refuse_binds = false;      // an admission webhook says no to every Binding: kRefused
   bool refuse_all = false;        // Muster may write nothing: kRefused
@@ -49,7 +49,8 @@ class ApiActions final : public engine::ActionPort {
 
  private:
   void Do(const engine::Action& action);
-  void Later(const engine::Action& action);
+  // After `wait` and what is under way for the same object.
+  void Later(const engine::Action& action, cluster::Duration wait);
   void Arrive(uint64_t number);
 
   EventLoop& loop_;
