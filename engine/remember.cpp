@@ -128,7 +128,10 @@ void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
       gang.past.MadeAnew(member.key.name);
     }
     if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
-    if (!gang.past.begun() && SetBygone(gang, owners)) Recount(gang);
+    if (!gang.past.begun() && SetBygone(gang, owners)) {
+      gang.past.ForgetOwners();
+      Recount(gang);
+    }
   }
   gang.minimum = gang.past.Wanted(declared);
 }

@@ -242,7 +242,8 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     gang.surely = true;
     gang.news = at;
   }
-  gang.whole = bound + succeeded >= most ? most : std::min(gang.whole, need);
+  const int64_t there = bound + static_cast<int64_t>(gang.shown.size());
+  gang.whole = there >= most ? need : std::min(gang.whole, need);
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
   if (gang.lost && !of_roles && bound + succeeded >= most) {

@@ -256,6 +256,13 @@ TEST_CASE("a gang has ended again when the pods that came for another run are go
   world.Settle();
   CHECK(world.Gang("train").state == GangState::kFinished);
   CHECK(world.Gang("train").succeeded == 3);
+  // The next ones belong to a run of their own, for who comes after a restart, too.
+  for (const char* name : {"next-1", "next-2", "next-3"}) world.AddMember(name, "next-job");
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  world.Restart();
+  world.Settle();
+  CHECK(world.Gang("train").succeeded == 0);
 }
 
 TEST_CASE("a record that somebody took off the PodGroup is written again",

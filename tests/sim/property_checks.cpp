@@ -23,6 +23,12 @@ bool Settled(const engine::GangView& gang) {
          gang.state == engine::GangState::kForbidden;
 }
 
+std::string Brief(const engine::GangView& gang) {
+  return std::string(ToString(gang.state)) + " bound=" + std::to_string(gang.bound) +
+         " succeeded=" + std::to_string(gang.succeeded) + " failed=" + std::to_string(gang.failed) +
+         " min=" + std::to_string(gang.min_member);
+}
+
 }  // namespace
 
 // A new engine that hears of the same objects must keep the same books.
@@ -62,7 +68,10 @@ std::string World::CheckRebuild() {
     const bool same = known->state == gang.state && known->bound == gang.bound &&
                       known->succeeded == gang.succeeded && known->failed == gang.failed &&
                       known->min_member == gang.min_member;
-    if (!same) return "rebuilt from scratch the engine judges " + gang.id.key.name + " otherwise";
+    if (!same) {
+      return "rebuilt from scratch the engine judges " + gang.id.key.name +
+             " otherwise: " + Brief(*known) + ", then " + Brief(gang);
+    }
   }
   return "";
 }
