@@ -180,27 +180,34 @@ void DumpRecord(const GangRecord& record, Line& line) {
   if (!record.owners.empty()) line.List("owners", record.owners, WriteText);
 }
 
+// A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
+  const auto& [uid, key, spec, pod_group, declared_min_member, role, owner_uid, daemon, phase,
+               deleting, leaves_by, gates, nominated_node, node_name, bound_gpus, bound_by_muster,
+               created, bound_at, resource_version, defect, gang_record, start_failure,
+               running_since, handed_over] = pod;
   Line line("pod");
-  line.Text("uid", pod.uid.text()).Text("ns", pod.key.ns).Text("name", pod.key.name);
-  line.Number("version", pod.resource_version).Number("created", pod.created.milliseconds());
-  line.Text("group", pod.pod_group).Text("role", pod.role).Text("owner", pod.owner_uid);
-  line.Flag("daemon", pod.daemon).Number("phase", static_cast<int>(pod.phase));
-  line.Flag("deleting", pod.deleting);
-  if (pod.leaves_by != Time()) line.Number("leavesby", pod.leaves_by.milliseconds());
-  line.List("gates", pod.gates, WriteText);
-  line.Text("nominated", pod.nominated_node).Text("node", pod.node_name);
-  line.List("annotated", pod.bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
-  line.Flag("ours", pod.bound_by_muster).Text("defect", pod.defect);
-  if (pod.gang_record) DumpRecord(*pod.gang_record, line);
-  line.Number("running", pod.running_since.milliseconds());
-  if (pod.start_failure != nullptr) {
-    const StartFailure& failure = *pod.start_failure;
-    line.Flag("refused", failure.admission).Text("failure", failure.reason);
-    line.Number("at", failure.at.milliseconds()).Number("ran", failure.ran.value());
+  line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
+  line.Number("version", resource_version).Number("created", created.milliseconds());
+  line.Text("group", pod_group).Text("role", role).Text("owner", owner_uid);
+  if (declared_min_member != 0) line.Number("declared", declared_min_member);
+  line.Flag("daemon", daemon).Number("phase", static_cast<int>(phase));
+  line.Flag("deleting", deleting);
+  if (leaves_by != Time()) line.Number("leavesby", leaves_by.milliseconds());
+  line.List("gates", gates, WriteText);
+  line.Text("nominated", nominated_node).Text("node", node_name);
+  if (bound_at != Time()) line.Number("boundat", bound_at.milliseconds());
+  line.List("annotated", bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
+  line.Flag("ours", bound_by_muster).Text("defect", defect);
+  if (gang_record) DumpRecord(*gang_record, line);
+  line.Number("running", running_since.milliseconds());
+  if (start_failure != nullptr) {
+    line.Flag("refused", start_failure->admission).Text("failure", start_failure->reason);
+    line.Number("at", start_failure->at.milliseconds());
+    line.Number("ran", start_failure->ran.value());
   }
-  line.Flag("handed_over", pod.handed_over);
-  DumpSpec(*pod.spec, line);
+  line.Flag("handed_over", handed_over);
+  DumpSpec(*spec, line);
   line.EndTo(out);
 }
 
@@ -214,18 +221,20 @@ void DumpAllocation(const ClusterState& state, const Allocation& held, std::stri
 }
 
 void DumpGroup(const PodGroup& group, std::string& out) {
+  const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
+               declared, claimed, record] = group;
   Line line("group");
-  line.Text("ns", group.key.ns).Text("name", group.key.name).Text("uid", group.uid.text());
-  line.Number("version", group.resource_version).Number("created", group.created.milliseconds());
-  line.Number("min", group.min_member);
-  line.List("roles", group.roles, [](const RoleMinimum& role, Line& to) {
+  line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
+  line.Number("version", resource_version).Number("created", created.milliseconds());
+  line.Number("min", min_member);
+  line.List("roles", roles, [](const RoleMinimum& role, Line& to) {
     to.Quote(role.name);
     to.Mark(':');
     to.Append(role.min_member);
   });
-  line.Number("timeout", group.schedule_timeout.value()).Text("defect", group.defect);
-  line.Flag("claimed", group.claimed);
-  DumpRecord(group.record, line);
+  line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
+  line.Flag("declared", declared).Flag("claimed", claimed);
+  DumpRecord(record, line);
   line.EndTo(out);
 }
 

@@ -1,5 +1,6 @@
 // The facts: what an upsert or a removal does to the tables of ClusterState.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -15,15 +16,19 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-// Nothing is different but, perhaps, the resource version.
+// All that a record says but its resource version, for comparison. A field that is added to Pod and
+// not named here does not compile.
 bool SameRecord(const Pod& a, const Pod& b) {
-  return a.uid == b.uid && a.key == b.key && SameSpec(a, b) && a.pod_group == b.pod_group &&
-         a.role == b.role && a.owner_uid == b.owner_uid && a.daemon == b.daemon &&
-         a.phase == b.phase && a.deleting == b.deleting && a.leaves_by == b.leaves_by &&
-         a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
-         a.bound_gpus == b.bound_gpus && a.bound_by_muster == b.bound_by_muster &&
-         a.created == b.created && a.defect == b.defect && a.running_since == b.running_since &&
-         a.handed_over == b.handed_over && SameValue(a.gang_record, b.gang_record) &&
+  const auto values = [](const Pod& pod) {
+    const auto& [uid, key, spec, pod_group, declared_min_member, role, owner_uid, daemon, phase,
+                 deleting, leaves_by, gates, nominated_node, node_name, bound_gpus, bound_by_muster,
+                 created, bound_at, resource_version, defect, gang_record, start_failure,
+                 running_since, handed_over] = pod;
+    return std::tie(uid, key, pod_group, declared_min_member, role, owner_uid, daemon, phase,
+                    deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
+                    bound_by_muster, created, bound_at, defect, running_since, handed_over);
+  };
+  return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
          SameValue(a.start_failure, b.start_failure);
 }
 

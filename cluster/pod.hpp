@@ -30,6 +30,8 @@ inline constexpr const char* kBoundByMuster = "muster";
 inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
+// As the API writes it: "Pending".
+const char* ToString(PodPhase phase);
 
 // What pods of one template share. Two pods of a gang with equal PodSpecs play the same role.
 struct PodSpec {

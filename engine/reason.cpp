@@ -160,11 +160,6 @@ std::string Describe(const Reason& reason) {
             (gpus ? Gpus(reason.need) : std::to_string(reason.need)) + " " + names.counts;
   }
   if (!reason.detail.empty()) text += ": " + reason.detail;
-  if (!reason.nodes.empty()) {
-    text += " (";
-    for (size_t i = 0; i < reason.nodes.size(); ++i) text += (i == 0 ? "" : ", ") + reason.nodes[i];
-    text += ")";
-  }
   return text;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "policy/placement.hpp"
 
@@ -64,9 +63,7 @@ struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
   int64_t need = 0;
-  std::string detail;              // pod, field, gang or message of the API server; may be empty
-  std::vector<std::string> nodes;  // nodes concerned, ordered; at most kMaxNodes of them
-  static constexpr size_t kMaxNodes = 8;
+  std::string detail;  // pod, field, gang or message of the API server; may be empty
   auto operator<=>(const Reason&) const = default;
 };
 

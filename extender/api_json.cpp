@@ -21,7 +21,6 @@ void AddReason(Json& json, const engine::Reason& reason) {
   json.Add("have", reason.have);
   json.Add("need", reason.need);
   if (!reason.detail.empty()) json.Add("detail", reason.detail);
-  if (!reason.nodes.empty()) json.AddNames("nodes", reason.nodes);
   json.EndObject();
 }
 
@@ -46,28 +45,12 @@ void AddGang(Json& json, const engine::GangView& gang, Time now) {
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
 }
 
-const char* PhaseName(cluster::PodPhase phase) {
-  switch (phase) {
-    case cluster::PodPhase::kPending:
-      return "Pending";
-    case cluster::PodPhase::kRunning:
-      return "Running";
-    case cluster::PodPhase::kSucceeded:
-      return "Succeeded";
-    case cluster::PodPhase::kFailed:
-      return "Failed";
-    case cluster::PodPhase::kUnknown:
-      break;
-  }
-  return "Unknown";
-}
-
 void AddMember(Json& json, const engine::MemberView& member) {
   json.BeginObject();
   json.Add("pod", member.pod.name);
   json.Add("uid", member.uid.text());
   if (!member.role.empty()) json.Add("role", member.role);
-  json.Add("phase", PhaseName(member.phase));
+  json.Add("phase", ToString(member.phase));
   json.Add("gated", member.gated);
   json.Add("required", member.required);
   if (!member.planned_node.empty()) json.Add("plannedNode", member.planned_node);

@@ -10,22 +10,6 @@ void AddKey(JsonText& json, const cluster::ObjectKey& key) {
   json.Add("name", key.name);
 }
 
-const char* PhaseName(cluster::PodPhase phase) {
-  switch (phase) {
-    case cluster::PodPhase::kPending:
-      return "Pending";
-    case cluster::PodPhase::kRunning:
-      return "Running";
-    case cluster::PodPhase::kSucceeded:
-      return "Succeeded";
-    case cluster::PodPhase::kFailed:
-      return "Failed";
-    case cluster::PodPhase::kUnknown:
-      break;
-  }
-  return "Unknown";
-}
-
 void AddNode(JsonText& json, const sim::NodeRecord& record) {
   json.Add("name", record.node.name);
   json.Add("ready", record.node.ready);
@@ -38,7 +22,7 @@ void AddPod(JsonText& json, const sim::PodRecord& record) {
   AddKey(json, pod.key);
   json.Add("uid", pod.uid.text());
   json.Add("podGroup", pod.pod_group);
-  json.Add("phase", PhaseName(pod.phase));
+  json.Add("phase", ToString(pod.phase));
   json.Add("deleting", pod.deleting);
   json.AddNames("schedulingGates", pod.gates);
   json.Add("nominatedNode", pod.nominated_node);

@@ -17,7 +17,7 @@ namespace {
 // Shapes remembered at once, about 8 KB each at 5,000 nodes; a cluster's pods have some hundreds.
 constexpr size_t kMostShapes = 1024;
 
-void Improve(Candidate& best, const Candidate& other) {
+void Improve(NodeChoice& best, const NodeChoice& other) {
   if (other.node.valid() && (!best.node.valid() || other.score < best.score)) best = other;
 }
 
@@ -73,8 +73,8 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
   return ScoreOf(spec, free, eligibility_.facts(node), use, strategy_);
 }
 
-Candidate Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
-  Candidate best;
+NodeChoice Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
+  NodeChoice best;
   const uint32_t end = std::min((chunk + 1) * FreeTable::kChunk, tx_.base().size());
   for (NodeIndex node{chunk * FreeTable::kChunk}; node.value < end; ++node.value) {
     while (first != last && *first < node) ++first;
@@ -85,11 +85,11 @@ Candidate Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Exc
   return best;
 }
 
-Candidate Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {
+NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {
   std::vector<ChunkBest>& known = shape.chunks[static_cast<size_t>(filter_)];
   const uint32_t chunks = tx_.free().chunks();
   known.resize(chunks);
-  Candidate best;
+  NodeChoice best;
   Excluded next = excluded.begin();
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     const Excluded first = next;

@@ -26,7 +26,7 @@
 
 namespace muster::policy {
 
-struct Candidate {
+struct NodeChoice {
   cluster::NodeIndex node;  // invalid: no node fits
   Score score;
 };
@@ -34,7 +34,7 @@ struct Candidate {
 // The best node of one chunk while its token is `token`; null: not known.
 struct ChunkBest {
   cluster::FreeTable::Token token;
-  Candidate best;
+  NodeChoice best;
 };
 
 // What is remembered of pods that are alike for placement (ShapeLess).
@@ -69,7 +69,7 @@ class Search {
   // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
   // The best of all nodes but `excluded`, which is ordered.
-  Candidate Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
+  NodeChoice Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
   // Places one pod where it fits.
   void Place(const Shape& shape, const cluster::PodUid& pod, cluster::NodeIndex node,
              DeviceOrder order) const;
@@ -87,7 +87,7 @@ class Search {
 
  private:
   using Excluded = std::vector<cluster::NodeIndex>::const_iterator;
-  Candidate FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
+  NodeChoice FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
 
   cluster::Transaction& tx_;
   const Eligibility& eligibility_;

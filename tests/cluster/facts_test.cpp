@@ -263,5 +263,22 @@ TEST_CASE("the dump shows every field and cannot be forged by a value", "[cluste
   CHECK(a.Dump().find("role=\"x\\x22 owner=\\x22y\"") != std::string::npos);
 }
 
+TEST_CASE("each field of a pod's record is news, and only the version is not", "[cluster]") {
+  ClusterState state;
+  Pod pod = MakePod("a").Gpus(1);
+  state.Upsert(pod);
+  const auto is_news = [&](auto change) {
+    change(pod);
+    ++pod.resource_version;
+    return state.Upsert(pod).changed;
+  };
+  CHECK_FALSE(is_news([](Pod&) {}));
+  CHECK(is_news([](Pod& one) { one.declared_min_member = 4; }));
+  CHECK(is_news([](Pod& one) { one.bound_at = Time(5'000); }));
+  CHECK(is_news([](Pod& one) { one.running_since = Time(6'000); }));
+  CHECK(state.Dump().find("declared=4") != std::string::npos);
+  CHECK(state.Dump().find("boundat=5000") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::cluster
