@@ -127,20 +127,17 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   AuditNodes(broken);
   for (std::string& wrong : health_.Audit()) broken.push_back(std::move(wrong));
   int64_t plans = 0;
-  int64_t held = 0;
-  size_t members = 0;
+  std::vector<const Member*> all;
   for (const auto& [id, gang] : gangs_) {
     AuditGang(gang, now, broken);
     if (dirty_.empty()) AuditVictims(gang, broken);
-    members += gang.members.size();
     for (const auto& [uid, member] : gang.members) {
       const bool rootless = member.may_be_bound() && state_.AllocationOf(uid) == nullptr;
       plans += member.plan && !rootless && !gang.victims ? 1 : 0;
-      held += static_cast<int64_t>(member.held.size());
+      all.push_back(&member);
     }
   }
-  if (members != gang_of_.size()) broken.push_back("members and their index differ");
-  if (held != held_binds_) broken.push_back("held Bind calls are miscounted");
+  if (all.size() != gang_of_.size()) broken.push_back("members and their index differ");
   if (dirty_.empty() && plans != static_cast<int64_t>(state_.reservation_count())) {
     broken.push_back(std::to_string(state_.reservation_count()) + " reservations for " +
                      std::to_string(plans) + " planned pods");
@@ -160,7 +157,7 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
                          " is a member, or gone, and apart");
     }
   }
-  if (in_flight_.size() > members) broken.push_back("actions of pods that are gone are remembered");
+  for (std::string& wrong : writes_.Audit(all)) broken.push_back(std::move(wrong));
   return broken;
 }
 

@@ -23,6 +23,7 @@
 #include "engine/spec_table.hpp"
 #include "engine/sweep.hpp"
 #include "engine/unfenced.hpp"
+#include "engine/write_tracker.hpp"
 
 namespace muster::engine {
 
@@ -179,11 +180,9 @@ class Scheduler::Core {
   void HandOverRecord(const Gang& gang, Member& member, const cluster::Pod& pod);
   bool Pins(const cluster::Pod& pod) const;
   void AskNomination(Member& member, const std::string& node, bool hands_over);
-  void Start(Member& member, Doing doing);
   void Done(Member& member, Doing doing);
   void Failed(Gang& gang, Member& member, Doing doing, const Outcome& outcome, cluster::Time now);
   void WarnOfEvictions(const Gang& gang);
-  void AnswerHeld(Member& member, const std::string& error);
   PodRef RefOf(const Member& member) const { return {member.key, member.uid}; }
   bool Speaks(const Gang& gang) const;
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
@@ -237,10 +236,8 @@ class Scheduler::Core {
   EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
   KnownShapes shapes_;
 
-  std::unordered_map<uint64_t, cluster::PodUid> in_flight_;  // by action id
-  uint64_t next_action_ = 1;
+  WriteTracker writes_;
   uint64_t next_version_ = 1;
-  int64_t held_binds_ = 0;
   UnfencedPods unfenced_;
   std::string silent_;           // not empty: nothing new is planned, see Silence
   cluster::Time last_call_{-1};  // kube-scheduler's last Filter or held Bind

@@ -267,7 +267,7 @@ bool Scheduler::Core::PassNeeded() const {
 }
 
 bool Scheduler::Core::HasWork() const {
-  return !dirty_.empty() || !sweeps_.empty() || PassNeeded() || !progress_.actions.empty() ||
+  return !dirty_.empty() || !sweeps_.empty() || PassNeeded() || writes_.has_actions() ||
          ever_fits_.Behind() || health_.pending();
 }
 

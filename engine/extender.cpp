@@ -197,9 +197,8 @@ Scheduler::BindReceipt Scheduler::Core::Bind(const BindCall& call, uint64_t tick
   if (!member.plan || at.gang->victims) return refuse("has no reservation: " + RefusalOf(*at.gang));
   if (member.planned_node != call.node) return refuse("is planned on node " + member.planned_node);
   last_call_ = now;
-  member.held.push_back({ticket, now + options_.bind_hold_timeout});
+  writes_.Hold(member, ticket, now + options_.bind_hold_timeout);
   member.bind_seen = true;
-  ++held_binds_;
   Touch(*at.gang);
   return {true, {}};
 }

@@ -447,12 +447,11 @@ void Scheduler::Core::Leave(const PodUid& uid) {
   if (found == gang_of_.end()) return;
   Gang& gang = *found->second;
   Member& member = gang.members.at(uid);
-  AnswerHeld(member, "muster: the pod is gone");
+  writes_.Forget(member, "muster: the pod is gone");
   // What came of the eviction is told by its being gone.
   if (member.doing == Doing::kEvict && member.makes_way_for) NoteEvicted(*member.makes_way_for);
   TouchPreemptor(member);
   if (member.plan) state_.Release(uid);
-  if (member.doing != Doing::kNothing) in_flight_.erase(member.action.value);
   rehome_.erase(uid);
   gang.members.erase(uid);
   gang_of_.erase(found);
@@ -465,7 +464,7 @@ void Scheduler::Core::Abandon(const Pod& pod) {
   const PlacedMember at = Find(pod.uid);
   if (!MayLeave(*at.member)) return;
   if (at.member->plan && !pod.bound()) {
-    progress_.actions.emplace_back(Nominate{ActionId{next_action_++}, RefOf(*at.member), ""});
+    writes_.Ask(Nominate{writes_.NextId(), RefOf(*at.member), ""});
   }
   LoseVictim(*at.member);
   Leave(pod.uid);

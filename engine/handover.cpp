@@ -74,19 +74,19 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
         continue;
       }
       if (!std::exchange(evicts, true)) WarnOfEvictions(gang);
-      Start(member, Doing::kEvict);
+      writes_.Begin(member, Doing::kEvict);
       const GangId sake = gang.repairing ? gang.id : *member.makes_way_for;
       const Reason why = gang.repairing ? gang.setback : PreemptedBy(gang);
-      progress_.actions.emplace_back(
+      writes_.Ask(
           EvictPod{member.action, RefOf(member), Describe(why), sake.key});
     } else if (member.plan) {
       HandOverMember(gang, member, pod);
     } else if (!member.ours) {
       if (!pod.gated_by_muster()) continue;
-      Start(member, Doing::kRemoveGate);  // its own scheduler places it
+      writes_.Begin(member, Doing::kRemoveGate);  // its own scheduler places it
       RemoveGate release{member.action, RefOf(member)};
       release.hands_over = false;
-      progress_.actions.emplace_back(std::move(release));
+      writes_.Ask(std::move(release));
     } else if (!pod.nominated_node.empty() && (!gang.pending || gang.tried) &&
                HeldBack(gang).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
@@ -101,8 +101,8 @@ void Scheduler::Core::HandOver(Gang& gang, Time now) {
 void Scheduler::Core::HandOverRecord(const Gang& gang, Member& member, const Pod& pod) {
   const cluster::GangRecord& record = gang.published_record;
   if (pod.gang_record ? *pod.gang_record == record : !record.begun) return;
-  Start(member, Doing::kRecord);
-  progress_.actions.emplace_back(RecordPod{member.action, RefOf(member), record});
+  writes_.Begin(member, Doing::kRecord);
+  writes_.Ask(RecordPod{member.action, RefOf(member), record});
 }
 
 // Once for each Job of the gang, before the first of its pods is evicted.
@@ -130,10 +130,10 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
     if (!member.unsure && !pod.handed_over) {
       return AskNomination(member, member.planned_node, true);
     }
-    Start(member, Doing::kBind);
+    writes_.Begin(member, Doing::kBind);
     BindPod bind{member.action, RefOf(member), member.planned_node, {}};
     for (const cluster::GpuShare& share : member.plan->gpus) bind.gpus.push_back(share.index);
-    progress_.actions.emplace_back(std::move(bind));
+    writes_.Ask(std::move(bind));
   } else if (member.bind_seen) {
     return;  // kube-scheduler had it at Bind: it comes again by itself
   } else if (pod.nominated_node != member.planned_node && (!Pins(pod) || gang.victims) &&
@@ -142,17 +142,17 @@ void Scheduler::Core::HandOverMember(Gang& gang, Member& member, const Pod& pod)
   } else if (!gang.all_nominated || gang.victims) {
     return;
   } else if (pod.gated_by_muster()) {
-    Start(member, Doing::kRemoveGate);
+    writes_.Begin(member, Doing::kRemoveGate);
     RemoveGate release{member.action, RefOf(member)};
     if (Pins(pod) && pod.nominated_node != member.planned_node) {
       release.pin = member.planned_node;
       release.spec = pod.spec;
       member.pinned_node = member.planned_node;
     }
-    progress_.actions.emplace_back(std::move(release));
+    writes_.Ask(std::move(release));
   } else if (member.refused) {
-    Start(member, Doing::kWake);
-    progress_.actions.emplace_back(WakePod{member.action, RefOf(member)});
+    writes_.Begin(member, Doing::kWake);
+    writes_.Ask(WakePod{member.action, RefOf(member)});
   }
 }
 
@@ -162,23 +162,16 @@ bool Scheduler::Core::Pins(const Pod& pod) const {
 }
 
 void Scheduler::Core::AskNomination(Member& member, const std::string& node, bool hands_over) {
-  Start(member, Doing::kNominate);
+  writes_.Begin(member, Doing::kNominate);
   member.asked_node = node;
   member.asked_over = hands_over;
-  progress_.actions.emplace_back(Nominate{member.action, RefOf(member), node, hands_over});
-}
-
-void Scheduler::Core::Start(Member& member, Doing doing) {
-  member.doing = doing;
-  member.action = ActionId{next_action_++};
-  in_flight_[member.action.value] = member.uid;
+  writes_.Ask(Nominate{member.action, RefOf(member), node, hands_over});
 }
 
 void Scheduler::Core::Report(const Outcome& outcome, Time now) {
-  const auto found = in_flight_.find(outcome.id.value);
-  if (found == in_flight_.end()) return;  // the pod left meanwhile
-  const PlacedMember at = Find(found->second);
-  in_flight_.erase(found);
+  const std::optional<PodUid> pod_uid = writes_.End(outcome.id);
+  if (!pod_uid) return;  // the pod left meanwhile
+  const PlacedMember at = Find(*pod_uid);
   if (at.member == nullptr) return;
   const Doing doing = std::exchange(at.member->doing, Doing::kNothing);
   // A copy, because the member goes too.
@@ -248,7 +241,7 @@ void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outc
     gang.obstacle = outcome.message;
   if (doing == Doing::kEvict && member.makes_way_for) RefuseEviction(member, outcome, now);
   if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
-  AnswerHeld(member, "muster: binding failed: " + outcome.message);
+  writes_.Answer(member, "muster: binding failed: " + outcome.message);
   if (outcome.kind == OutcomeKind::kRefused) {
     member.not_before = Time(0);
     gang.setback = {};
@@ -257,14 +250,10 @@ void Scheduler::Core::Failed(Gang& gang, Member& member, Doing doing, const Outc
   }
 }
 
-void Scheduler::Core::AnswerHeld(Member& member, const std::string& error) {
-  for (const HeldBind& held : member.held)
-    progress_.actions.emplace_back(AnswerBind{held.ticket, error});
-  held_binds_ -= static_cast<int64_t>(member.held.size());
-  member.held.clear();
+Progress Scheduler::Core::TakeProgress() {
+  progress_.actions = writes_.Take();
+  return std::exchange(progress_, Progress{});
 }
-
-Progress Scheduler::Core::TakeProgress() { return std::exchange(progress_, Progress{}); }
 
 namespace {
 
@@ -319,7 +308,7 @@ void Scheduler::Core::Publish(Gang& gang, Time now) {
   if (group != nullptr && !group->declared) {
     if (record != gang.published_record) gang.recorded_at = now;
     gang.published_record = record;  // the status goes, so that does as well
-    progress_.actions.emplace_back(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
+    writes_.Ask(PatchGang{gang.id.key, cluster::PodGroupUid(gang.group_uid),
                                              ToString(gang.state), ToString(gang.reason.code),
                                              Describe(gang.reason), gang.tally.bound,
                                              gang.tally.succeeded, gang.tally.failed, record});
@@ -355,7 +344,7 @@ void Scheduler::Core::Tell(const Gang& gang, bool warning, std::string reason,
     event.uid = first->first.text();
     if (!gang.id.solo) event.message = "gang " + gang.id.key.ToString() + ": " + event.message;
   }
-  progress_.actions.emplace_back(std::move(event));
+  writes_.Ask(std::move(event));
 }
 
 }  // namespace muster::engine

@@ -107,9 +107,9 @@ void Scheduler::Core::SettleMember(Member& member, const Pod& pod) {
   if (!pod.bound() && !pod.terminal() && member.may_be_bound()) return;
   if (pod.bound() && !member.held.empty()) {
     const bool as_asked = member.planned_node.empty() || member.planned_node == pod.node_name;
-    AnswerHeld(member, as_asked ? "" : "muster: the pod was bound to node " + pod.node_name);
+    writes_.Answer(member, as_asked ? "" : "muster: the pod was bound to node " + pod.node_name);
   } else if (!member.held.empty()) {
-    AnswerHeld(member, member.malformed() ? "muster: the pod is malformed: " + pod.defect
+    writes_.Answer(member, member.malformed() ? "muster: the pod is malformed: " + pod.defect
                                           : "muster: the pod is being deleted");
   }
   if (member.plan) state_.Release(member.uid);

@@ -39,7 +39,7 @@ void Scheduler::Core::SettleLeftOut(cluster::Time now) {
                     change.out ? "NodeLeftOut" : "NodeTakenBack",
                     std::move(change.message),
                     true};
-    progress_.actions.emplace_back(std::move(event));
+    writes_.Ask(std::move(event));
   }
 }
 

@@ -73,7 +73,7 @@ void Scheduler::Core::ExpireHeld(Gang& gang, Time now) {
   for (auto& [uid, member] : gang.members) {
     if (std::any_of(member.held.begin(), member.held.end(),
                     [&](const HeldBind& held) { return held.answer_by <= now; })) {
-      AnswerHeld(member, "muster: the API server has not confirmed the binding in time");
+      writes_.Answer(member, "muster: the API server has not confirmed the binding in time");
     }
   }
 }
@@ -104,7 +104,7 @@ void Scheduler::Core::GiveBack(Gang& gang, const std::string& why) {
 
 void Scheduler::Core::DropMember(Gang& gang, Member& member, const std::string& why) {
   if (member.may_be_bound()) return;  // its outcome decides
-  AnswerHeld(member, why);
+  writes_.Answer(member, why);
   if (!member.plan) return;
   state_.Release(member.uid);
   member.plan.reset();

@@ -88,7 +88,7 @@ bool Scheduler::Core::Count(std::optional<GangId>& last, Counts& counts) const {
   counts.nodes = static_cast<int64_t>(state_.node_count());
   counts.pods = static_cast<int64_t>(state_.pod_count());
   counts.reservations = static_cast<int64_t>(state_.reservation_count());
-  counts.held_binds = held_binds_;
+  counts.held_binds = writes_.held_binds();
   const NodeHealth::Totals left_out = health_.totals();
   counts.nodes_left_out = left_out.nodes;
   counts.gpus_left_out = left_out.gpus;

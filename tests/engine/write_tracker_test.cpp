@@ -1,0 +1,91 @@
+#include "engine/write_tracker.hpp"
+
+#include <catch2/catch.hpp>
+#include <variant>
+
+namespace muster::engine {
+namespace {
+
+Member MakeMember(const std::string& name) {
+  Member member;
+  member.uid = cluster::PodUid("uid-" + name);
+  member.key = {"default", name};
+  return member;
+}
+
+using Answers = std::vector<std::pair<uint64_t, std::string>>;
+
+// All that left is answers to Bind calls.
+Answers TakeAnswers(WriteTracker& writes) {
+  Answers answers;
+  for (const Action& action : writes.Take()) {
+    const auto& answer = std::get<AnswerBind>(action);
+    answers.emplace_back(answer.ticket, answer.error);
+  }
+  return answers;
+}
+
+TEST_CASE("an outcome belongs to the pod of its action, once", "[engine][writes]") {
+  WriteTracker writes;
+  Member a = MakeMember("a");
+  Member b = MakeMember("b");
+  writes.Begin(a, Doing::kBind);
+  writes.Begin(b, Doing::kEvict);
+  CHECK(a.doing == Doing::kBind);
+  CHECK(a.action.value != b.action.value);
+  CHECK(writes.End(b.action) == b.uid);
+  CHECK(writes.End(b.action) == std::nullopt);
+  CHECK(writes.End(a.action) == a.uid);
+}
+
+TEST_CASE("the outcome of a pod that left is nobody's", "[engine][writes]") {
+  WriteTracker writes;
+  Member a = MakeMember("a");
+  writes.Begin(a, Doing::kBind);
+  writes.Hold(a, 7, cluster::Time(100));
+  writes.Forget(a, "the pod is gone");
+  CHECK(writes.End(a.action) == std::nullopt);
+  CHECK(writes.held_binds() == 0);
+  CHECK(TakeAnswers(writes) == Answers{{7, "the pod is gone"}});
+}
+
+TEST_CASE("each held Bind call has one answer, in order", "[engine][writes]") {
+  WriteTracker writes;
+  Member a = MakeMember("a");
+  writes.Hold(a, 1, cluster::Time(100));
+  writes.Hold(a, 2, cluster::Time(200));
+  CHECK(writes.held_binds() == 2);
+  writes.Answer(a, "");
+  writes.Answer(a, "again");
+  CHECK(a.held.empty());
+  CHECK(writes.held_binds() == 0);
+  CHECK(writes.has_actions());
+  CHECK(TakeAnswers(writes) == Answers{{1, ""}, {2, ""}});
+  CHECK_FALSE(writes.has_actions());
+}
+
+TEST_CASE("the audit sees what is out of step with the members", "[engine][writes]") {
+  WriteTracker writes;
+  Member a = MakeMember("a");
+  Member b = MakeMember("b");
+  writes.Begin(a, Doing::kBind);
+  writes.Hold(b, 1, cluster::Time(100));
+  CHECK(writes.Audit({&a, &b}).empty());
+  SECTION("a member that left and was not forgotten") {
+    CHECK(writes.Audit({&b}) ==
+          std::vector<std::string>{"actions of pods that left are remembered"});
+  }
+  SECTION("an action that ended, of which the member was not told") {
+    writes.End(a.action);
+    CHECK(writes.Audit({&a, &b}) ==
+          std::vector<std::string>{"pod default/a waits for an outcome that is nobody's",
+                                   "actions of pods that left are remembered"});
+  }
+  SECTION("a call that was dropped without an answer") {
+    b.held.clear();
+    CHECK(writes.Audit({&a, &b}) == std::vector<std::string>{"held Bind calls are miscounted"});
+  }
+}
+
+}  // namespace
+}  // namespace muster::engine
