@@ -33,7 +33,7 @@ test: deps ## build and run every test
 e2e: build ## the tests against a real control plane (tests/e2e); needs Go 1.26
 	@tests/e2e/run.sh
 
-e2e-full: build ## the slow ones too, and an older Kubernetes
+e2e-full: build ## the slow ones too, and older Kubernetes
 	@MUSTER_E2E=full tests/e2e/run.sh
 
 cluster: build ## a real control plane with Muster in it, left up; prints how to use it

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E_VERSION=v1.34 chooses a Kubernetes,
-# MUSTER_E2E=full adds what is slow and the older one. The last line counts.
+# MUSTER_E2E=full adds what is slow, the older one, and of 1.36 what it alone serves. The last line counts.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -10,7 +10,7 @@ if [ -n "${MUSTER_E2E_VERSION:-}" ]; then
   folders+=("kubernetes/$MUSTER_E2E_VERSION")
 fi
 if [ "${MUSTER_E2E:-}" = full ]; then
-  folders+=(kubernetes/v1.34)
+  folders+=(kubernetes/v1.34 kubernetes/v1.36)
   timeout=60m
 fi
 ./build.sh "${folders[@]}"
@@ -23,14 +23,20 @@ if [ -n "$unformatted" ]; then
 fi
 go vet -trimpath ./...
 run_tests() { go test -trimpath -p 1 -count=1 -json -timeout "$timeout" "$@"; }
+# Results on another Kubernetes are told apart by the name of their package.
+run_on() { # VERSION [go test flags]
+  local version="$1"
+  shift
+  MUSTER_E2E_VERSION="$version" run_tests "$@" ./suite \
+    | sed 's|"Package":"muster.dev/e2e/suite"|"Package":"suite on '"$version"'"|'
+}
 
 {
   status=0
   run_tests "$@" ./... || status=1
   if [ "${MUSTER_E2E:-}" = full ]; then
-    # The same tests once more; their results are told apart by the name of their package.
-    MUSTER_E2E_VERSION=v1.34 run_tests "$@" ./suite | sed 's|"Package":"muster.dev/e2e/suite"|"Package":"suite on v1.34"|' \
-      || status=1
+    run_on v1.34 "$@" || status=1
+    run_on v1.36 -run Native "$@" || status=1 # unless the flags choose otherwise
   fi
   exit "$status"
 } | go run -trimpath ./cmd/count

@@ -163,7 +163,12 @@ func TestANativeGangThatIsAskedAboutRepeatedlyIsPlannedOnce(t *testing.T) {
 	time.Sleep(time.Second) // until the log is written
 	writes, err := e.audit.Since(mark)
 	e.must(err)
-	for kind, most := range map[string]int{"create pods/binding": 64, "patch pods/status": 64, "patch pods": 64} {
+	nominations := 64
+	if tested() == controlplane.Before {
+		// That kube-scheduler turns down single members while it has not seen all of the group; these are nominated anew.
+		nominations += writes[audit.MusterScheduler]["patch pods/status"]
+	}
+	for kind, most := range map[string]int{"create pods/binding": 64, "patch pods/status": nominations, "patch pods": 64} {
 		if n := writes[audit.Muster][kind]; n > most {
 			t.Errorf("%d times %q for 64 members: %s", n, kind, writes[audit.Muster])
 		}

@@ -141,13 +141,7 @@ func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) 
 
 func TestAJobThatCountsEvictionsIsWarnedOfBeforeItFails(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	train, _ := e.preemptSample(func(text string) string {
-		from, to := strings.Index(text, "  podFailurePolicy:"), strings.Index(text, "  template:\n")
-		if from < 0 || to < from {
-			t.Fatal("the sample has no podFailurePolicy before its template")
-		}
-		return text[:from] + text[to:]
-	})
+	train, _ := e.preemptSample(func(text string) string { return withoutPodFailurePolicy(t, text) })
 	e.eventually(30*time.Second, "the gang is warned of, once", func() error {
 		notes := e.warnings(train)
 		if len(notes) != 1 || !strings.Contains(notes[0], "Job "+e.ns+"/train") {
