@@ -199,8 +199,8 @@ void Auditor::Impl::NoteRestart(Time at) {
   restarted_.push_back(at);
   const WriteFaults& writes = muster_->faults();
   const bool lossy = writes.lost_per_mille + writes.unclear_per_mille > 0;
-  const cluster::Duration to_write =
-      (lossy ? kWrittenAgain : writes.latency + writes.jitter) + options_.node_slack;
+  const cluster::Duration to_write = (lossy ? kWrittenAgain : writes.latency + writes.jitter) +
+                                     options_.slack + options_.node_slack;
   std::vector<ObjectKey> keys;
   for (auto& [key, gang] : gangs_) {
     if (gang.news > Time() && gang.news + to_write >= at) gang.forgotten = true;

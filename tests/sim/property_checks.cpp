@@ -113,7 +113,7 @@ std::string World::CheckProgress() {
     }
     return names;
   };
-  while (true) {
+  for (bool rested = false;;) {
     const std::vector<std::string> names = waiting();
     if (names.empty()) return "";
     bool ran = false;
@@ -122,8 +122,10 @@ std::string World::CheckProgress() {
       ran = true;
       static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
     }
-    if (!ran) return "gang " + names.front() + " does not start in an empty cluster";
-    Run(Seconds(900));
+    if (!ran && rested) return "gang " + names.front() + " does not start in an empty cluster";
+    // Whose reservations expired again and again pauses for an hour at most.
+    rested = !ran;
+    Run(Seconds(rested ? 3700 : 900));
   }
 }
 
