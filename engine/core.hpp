@@ -15,7 +15,6 @@
 #include "engine/ever_fits.hpp"
 #include "engine/gang.hpp"
 #include "engine/job_table.hpp"
-#include "engine/known_shapes.hpp"
 #include "engine/node_health.hpp"
 #include "engine/pending_queue.hpp"
 #include "engine/planner.hpp"
@@ -40,7 +39,7 @@ class Scheduler::Core {
   // Both do a bounded part of their work, so that the lock can be given away in between.
   bool Settle(cluster::Time now);   // settle.cpp: true when nothing is left to judge
   Turn NextJob(cluster::Time now);  // cycle.cpp: whom a plan may help
-  void BeginPass() { in_pass_ = false; }
+  void BeginPass() { queue_.End(); }
   void Commit(const PlanJob& job, PlanResult result, cluster::Time now);
   bool PassNeeded() const;
   bool HasWork() const;
@@ -158,13 +157,11 @@ class Scheduler::Core {
   void SpareVictims(Gang& gang);
   void RefuseEviction(Member& victim, const Outcome& outcome, cluster::Time now);
   void NoteHolding(Gang& gang);
-  std::optional<int64_t> WakeMightier();
   void LoseVictim(Member& victim);
   void NoteEvicted(const GangId& preemptor);
   void TouchPreemptor(const Member& victim);
 
   // cycle.cpp
-  void StartPass();
   std::optional<KindKey> KindOf(const Gang& gang, const PlanJob& job) const;
   void Wait(Gang& gang, const std::optional<KindKey>& kind, GangState state, Reason reason);
   std::optional<PlanJob> MakeJob(Gang& gang, cluster::Time now);
@@ -227,14 +224,10 @@ class Scheduler::Core {
   PendingQueue queue_;                           // to be planned
   std::map<int32_t, std::set<GangId>> holding_;  // gangs with bound members, by Gang::held_priority
   bool any_staying_ = false;                     // a member may have stays_until
-  std::optional<int64_t> mightier_than_;         // gangs of higher priority are to be tried again
   KnownCandidates candidates_;                   // what CandidatesFor gave last
-  bool retry_all_ = false;                       // the next pass goes through all of queue_
-  bool in_pass_ = false;
   std::set<std::pair<cluster::Time, GangId>> timers_;
   NodeHealth health_;
   EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
-  KnownShapes shapes_;
 
   WriteTracker writes_;
   uint64_t next_version_ = 1;

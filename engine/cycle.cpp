@@ -10,16 +10,6 @@ using cluster::Pod;
 using cluster::PodUid;
 using cluster::Time;
 
-// A full pass goes through all pending gangs, because something may fit now that did not before;
-// otherwise those that were not tried yet have a turn, and those that may preempt more than before.
-void Scheduler::Core::StartPass() {
-  candidates_ = {};
-  PendingQueue::Scope scope;
-  scope.above = WakeMightier();
-  scope.all = shapes_.Begin(state_.growth(), std::exchange(retry_all_, false));
-  queue_.Begin(scope);
-}
-
 Turn Scheduler::Core::NextJob(Time now) {
   const auto spread = [&] {
     return queue_.Spread(kSlice, [&](Gang& gang, const Kind& kind) {
@@ -29,7 +19,10 @@ Turn Scheduler::Core::NextJob(Time now) {
   };
   if (!spread()) return {};
   if (!silent_.empty()) return {true, std::nullopt};
-  if (!std::exchange(in_pass_, true)) StartPass();
+  if (!queue_.in_pass()) {
+    candidates_ = {};
+    queue_.Begin(state_.growth());
+  }
   for (int64_t looked = 0; looked < kSlice;) {
     Gang* gang = queue_.Next();
     if (gang == nullptr) return {true, std::nullopt};
@@ -80,7 +73,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
   if (preempts) job.preempts_below = -gang.pending->negated_priority;
   job.plain = job.plain && !(preempts && gang.may_preempt_from);
   if (whole && job.plain) {
-    if (const Reason* failed = shapes_.Failed(job.shape, job.preempts_below)) {
+    if (const Reason* failed = queue_.Failed(job.shape, job.preempts_below)) {
       const bool never = failed->code == ReasonCode::kNeverFits;
       Wait(gang, KindOf(gang, job), never ? GangState::kUnsatisfiable : GangState::kQueued,
            *failed);
@@ -88,7 +81,7 @@ std::optional<PlanJob> Scheduler::Core::MakeJob(Gang& gang, Time now) {
     }
   }
   job.snapshot = state_.TakeSnapshot();
-  if (whole && ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
+  if (whole && ever_fits_.Follow(state_, options_.scheduler_names, now)) queue_.AnythingMayFit();
   if (whole && !ever_fits_.Asked(job.shape)) job.empty = ever_fits_.Room(*job.snapshot);
   job.ground = ever_fits_.ground();
   if (preempts) job.candidates = CandidatesFor(gang);
@@ -214,7 +207,7 @@ void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& r
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
   // Where something became free since, this holds until the pass is over: there will be another.
-  if (whole && job.plain) shapes_.Fail(job.shape, job.preempts_below, reason);
+  if (whole && job.plain) queue_.Fail(job.shape, job.preempts_below, reason);
   const GangState state = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
                                   : GangState::kQueued;
@@ -262,8 +255,7 @@ void Scheduler::Core::SetPlan(Member& member, cluster::Placement placement, bool
 }
 
 bool Scheduler::Core::PassNeeded() const {
-  return silent_.empty() && !queue_.empty() &&
-         (retry_all_ || mightier_than_ || shapes_.Grown(state_.growth()) || queue_.Wanted());
+  return silent_.empty() && queue_.PassNeeded(state_.growth());
 }
 
 bool Scheduler::Core::HasWork() const {

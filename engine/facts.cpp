@@ -17,10 +17,10 @@ std::vector<PodUid> Scheduler::Core::SetOptions(Options options) {
   const bool others = options_.scheduler_names != options.scheduler_names;
   options_ = std::move(options);
   replanner_ = policy::Placer(options_.placement);
-  shapes_.ForgetFailures();
+  queue_.ForgetFailures();
   ever_fits_.TouchAll(state_);
   health_.Reconsider();
-  retry_all_ = true;
+  queue_.AnythingMayFit();
   sweeps_[""].Join({.all = true});
   std::vector<PodUid> pods;
   if (!others) return pods;
@@ -92,22 +92,22 @@ void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
 void Scheduler::Core::ApplySilence(const Silence& silence) {
   if (silent_ == silence.resources) return;
   silent_ = silence.resources;
-  if (silent_.empty()) retry_all_ = true;  // a pass may have been broken off
-  sweeps_[""].Join({.waiting = true});     // they say why they are not tried, or go on
+  if (silent_.empty()) queue_.AnythingMayFit();  // a pass may have been broken off
+  sweeps_[""].Join({.waiting = true});           // they say why they are not tried, or go on
 }
 
 void Scheduler::Core::ApplyUnfenced(const Unfenced& unfenced) {
   const Pod* pod = state_.FindPod(unfenced.pod);
   if (pod == nullptr || pod->bound() || pod->terminal()) return;
   unfenced_.Hold(unfenced.pod, unfenced.node, unfenced.why);
-  shapes_.ForgetFailures();
-  retry_all_ = true;
+  queue_.ForgetFailures();
+  queue_.AnythingMayFit();
   if (const PlacedMember at = Find(unfenced.pod); at.gang != nullptr) Touch(*at.gang);
 }
 
 void Scheduler::Core::LetGo(const PodUid& uid) {
   if (!unfenced_.LetGo(uid)) return;
-  retry_all_ = true;  // its node takes plans again
+  queue_.AnythingMayFit();  // its node takes plans again
   if (const PlacedMember at = Find(uid); at.gang != nullptr) Touch(*at.gang);
 }
 
@@ -127,7 +127,7 @@ void Scheduler::Core::BudgetsChanged() {
   any_staying_ = false;
   sweeps_[""].Join({.asked_anew = true});
   candidates_ = {};
-  retry_all_ = true;
+  queue_.AnythingMayFit();
 }
 
 void Scheduler::Core::ApplyNode(const Node& given) {
@@ -157,7 +157,7 @@ void Scheduler::Core::ApplyNodeRemoved(const cluster::NodeUid& uid) {
     health_.ForgetNode(state_.node(node)->name);
   }
   // What waited for room may now be waiting for what this cluster will never have.
-  if (state_.Remove(uid)) retry_all_ = true;
+  if (state_.Remove(uid)) queue_.AnythingMayFit();
 }
 
 void Scheduler::Core::TouchReservations(cluster::NodeIndex node) {

@@ -1,5 +1,6 @@
 #include "engine/pending_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -21,16 +22,35 @@ void PendingQueue::Remove(Gang& gang) {
   if (last_ == &gang) last_ = nullptr;
 }
 
-void PendingQueue::Begin(Scope scope) {
-  scope_ = scope;
-  scope_.all = scope.all || std::exchange(retry_all_, false);
+void PendingQueue::RetryAbove(int64_t priority) {
+  retry_above_ = std::min(retry_above_.value_or(INT64_MAX), priority);
+}
+
+bool PendingQueue::PassNeeded(uint64_t growth) const {
+  const bool wanted = retry_all_ || anything_may_fit_ || retry_above_ || !untried_.empty();
+  return !all_.empty() && (wanted || growth_ != growth);
+}
+
+void PendingQueue::Begin(uint64_t growth) {
+  const bool others = std::exchange(retry_all_, false);
+  const bool grown = std::exchange(anything_may_fit_, false) || growth_ != growth;
+  scope_ = {others || grown, std::exchange(retry_above_, std::nullopt)};
+  if (all_.empty() || !InScope({false, scope_.above}, first())) scope_.above.reset();
+  if (grown || scope_.above) ForgetFailures();
+  growth_ = growth;
+  in_pass_ = true;
   ++pass_;
   last_ = nullptr;
   next_.clear();
 }
 
-bool PendingQueue::InScope(const Gang& gang) const {
-  return scope_.all || (scope_.above && gang.pending->negated_priority < -*scope_.above);
+const Reason* PendingQueue::Failed(const Shape& shape, int64_t below) const {
+  const auto found = failed_.find({shape, below});
+  return found == failed_.end() ? nullptr : &found->second;
+}
+
+bool PendingQueue::InScope(const Scope& scope, const Gang& gang) {
+  return scope.all || (scope.above && gang.pending->negated_priority < -*scope.above);
 }
 
 Gang* PendingQueue::Next() {
@@ -45,7 +65,7 @@ Gang* PendingQueue::Next() {
     };
     consider(after(next_));
     // Those above a priority come first in order, so whoever is not in the scope ends it.
-    if (Gang* head = after(heads_); head != nullptr && InScope(*head)) consider(head);
+    if (Gang* head = after(heads_); head != nullptr && InScope(scope_, *head)) consider(head);
     if (best == nullptr) return nullptr;
     last_ = best;
     const bool untried = untried_.erase(best) > 0;
@@ -57,7 +77,7 @@ Gang* PendingQueue::Next() {
     }
     if (kind->judged_in != pass_) {
       const auto other = kind->gangs.upper_bound(best);
-      if (other != kind->gangs.end() && InScope(**other)) next_.insert(*other);
+      if (other != kind->gangs.end() && InScope(scope_, **other)) next_.insert(*other);
     }
     if (untried || kind->judged_in != pass_) return best;
   }

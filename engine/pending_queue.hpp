@@ -6,7 +6,12 @@
 // something has become free. A gang that was not tried since it was added, or whose fate is its
 // own, is of no kind.
 //
-//   Begin(scope)   a pass; what it goes through does not change until it is over, but for Judge
+// What did not fit is remembered by what was asked for, until the pass is over and for as long as
+// nothing became free.
+//
+//   Begin(growth)  a pass; what it goes through does not change until it is over, but for Judge. It
+//                  goes through all where something became free, else through whoever was not tried
+//                  yet and whom RetryAbove names
 //   Next()         whose turn it is, in order: whoever was not tried yet, and within the scope
 //                  the gangs of no kind and one of each kind after the other
 //   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
@@ -19,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/gang.hpp"
@@ -51,12 +57,6 @@ struct Kind {
 
 class PendingQueue {
  public:
-  // Which gangs have a turn beside those that were not tried yet.
-  struct Scope {
-    bool all = false;
-    std::optional<int64_t> above;  // of higher priority than that
-  };
-
   // Gang::pending is set, and stays as it is until Remove.
   void Add(Gang& gang);
   void Remove(Gang& gang);
@@ -68,13 +68,24 @@ class PendingQueue {
 
   // It has a turn in the next pass, whatever that goes through.
   void Retry(Gang& gang) { untried_.insert(&gang); }
-  // All have, once more.
+  // All have, once more; what is known to fail still does.
   void RetryAll() { retry_all_ = true; }
-  bool Wanted() const { return retry_all_ || !untried_.empty(); }
+  // Something may fit that did not before, though nothing need have become free.
+  void AnythingMayFit() { anything_may_fit_ = true; }
+  // Gangs of higher priority than that may have others evicted who could not be before.
+  void RetryAbove(int64_t priority);
 
-  void Begin(Scope scope);
+  // There is somebody to be tried. `growth`: ClusterState::growth().
+  bool PassNeeded(uint64_t growth) const;
+  void Begin(uint64_t growth);
+  void End() { in_pass_ = false; }
+  bool in_pass() const { return in_pass_; }
   // Null: the pass is over.
   Gang* Next();
+  // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
+  const Reason* Failed(const Shape& shape, int64_t below) const;
+  void Fail(const Shape& shape, int64_t below, const Reason& why) { failed_[{shape, below}] = why; }
+  void ForgetFailures() { failed_.clear(); }
   // The gang is of that kind, and this is what holds for all of it.
   void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
   // Looks at `most` gangs of kinds whose verdict changed, and calls `changed` for those whose state
@@ -87,13 +98,18 @@ class PendingQueue {
   static const Reason& ReasonOf(const Gang& gang);
 
  private:
+  // Which gangs have a turn beside those that were not tried yet.
+  struct Scope {
+    bool all = false;
+    std::optional<int64_t> above;  // of higher priority than that
+  };
   struct Spreading {
     Kind* kind = nullptr;
     GangsInOrder::iterator next;
   };
   using Kinds = std::map<KindKey, Kind>;
 
-  bool InScope(const Gang& gang) const;
+  static bool InScope(const Scope& scope, const Gang& gang);
 
   GangsInOrder all_;
   GangsInOrder untried_;
@@ -101,7 +117,13 @@ class PendingQueue {
   Kinds kinds_;         // none is empty
   std::map<const Kind*, Kinds::iterator> at_;
   bool retry_all_ = false;
+  bool anything_may_fit_ = false;
+  std::optional<int64_t> retry_above_;
 
+  std::map<std::pair<Shape, int64_t>, Reason> failed_;
+  uint64_t growth_ = 0;  // when the last pass began
+
+  bool in_pass_ = false;
   Scope scope_;
   uint64_t pass_ = 0;
   Gang* last_ = nullptr;  // who had a turn last in this pass

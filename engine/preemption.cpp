@@ -325,7 +325,7 @@ void Scheduler::Core::SpareVictims(Gang& gang) {
     Touch(*at.gang);
   }
   gang.victims.reset();
-  retry_all_ = true;  // what was left of their gangs may be somebody else's
+  queue_.AnythingMayFit();  // what was left of their gangs may be somebody else's
 }
 
 // It lives on and is not what it was when it was chosen.
@@ -378,7 +378,7 @@ void Scheduler::Core::ExpireStays(Gang& gang, Time now) {
   for (auto& [uid, member] : gang.members) {
     if (!member.stays_until || *member.stays_until > now) continue;
     member.stays_until.reset();
-    retry_all_ = true;
+    queue_.AnythingMayFit();
   }
 }
 
@@ -406,8 +406,7 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
     priority = std::max(priority.value_or(INT32_MIN), member.pod->spec->priority);
   }
   const bool more = holders > gang.held_by && options_.preemption != Preemption::kNever;
-  if (more && !Busy(gang))
-    mightier_than_ = std::min<int64_t>(mightier_than_.value_or(INT64_MAX), *priority);
+  if (more && !Busy(gang)) queue_.RetryAbove(*priority);
   if (!more || !Busy(gang)) gang.held_by = holders;
   if (gang.held_priority == priority) return;
   if (gang.held_priority) {
@@ -417,14 +416,6 @@ void Scheduler::Core::NoteHolding(Gang& gang) {
   }
   gang.held_priority = priority;
   if (priority) holding_[*priority].insert(gang.id);
-}
-
-std::optional<int64_t> Scheduler::Core::WakeMightier() {
-  const std::optional<int64_t> above = std::exchange(mightier_than_, std::nullopt);
-  if (!above || queue_.empty()) return std::nullopt;
-  if (queue_.first().pending->negated_priority >= -*above) return std::nullopt;
-  shapes_.ForgetFailures();
-  return above;
 }
 
 }  // namespace muster::engine

@@ -17,7 +17,7 @@ constexpr int kRounds = 4;  // of judging gangs that touched each other
 // touch those that make way for it, and they it; then those whose reason to wait may have changed.
 bool Scheduler::Core::Settle(Time now) {
   SettleLeftOut(now);
-  if (ever_fits_.Follow(state_, options_.scheduler_names, now)) retry_all_ = true;
+  if (ever_fits_.Follow(state_, options_.scheduler_names, now)) queue_.AnythingMayFit();
   int64_t left = kSlice;
   while (!sweeps_.empty() && left > 0) left -= SweepOn();
   for (; !timers_.empty() && timers_.begin()->first <= now && left > 0; --left) {
@@ -75,7 +75,7 @@ int64_t Scheduler::Core::SweepOn() {
       sweep.last ? gangs_.upper_bound(*sweep.last) : gangs_.lower_bound({{ns, ""}, false});
   if (found == gangs_.end() || (!ns.empty() && found->first.key.ns != ns)) {
     // What was tried meanwhile was tried on the half of it.
-    retry_all_ = retry_all_ || sweep.asked_anew;
+    if (sweep.asked_anew) queue_.AnythingMayFit();
     sweeps_.erase(at);
     return 1;
   }

@@ -22,9 +22,16 @@ class Queue {
     queue.Add(gang);
     return gang;
   }
+  // Beside those that were not tried yet.
+  struct Scope {
+    bool all = false;
+    std::optional<int64_t> above;
+  };
   // Whose turn it is, until `judge` has nothing more to say.
-  std::string Pass(PendingQueue::Scope scope, const std::function<void(Gang&)>& judge) {
-    queue.Begin(scope);
+  std::string Pass(Scope scope, const std::function<void(Gang&)>& judge) {
+    if (scope.all) queue.AnythingMayFit();
+    if (scope.above) queue.RetryAbove(*scope.above);
+    queue.Begin(0);
     std::string turns;
     while (Gang* gang = queue.Next()) {
       turns += gang->id.key.name;
@@ -45,9 +52,48 @@ class Queue {
   std::deque<Gang> gangs_;
 };
 
-const PendingQueue::Scope kAll{true, std::nullopt};
+const Queue::Scope kAll{true, std::nullopt};
 
 Reason Code(ReasonCode code, int64_t have = 0) { return Because(code, have, 8); }
+
+TEST_CASE("what failed is known until something becomes free or may fit", "[engine][queue]") {
+  Queue world;
+  PendingQueue& queue = world.queue;
+  world.Add("a", 5);
+  const Shape shape = {{1, 4}};
+  CHECK(queue.PassNeeded(0));  // it was not tried yet
+  CHECK(world.Pass({}, [](Gang&) {}) == "a");
+  queue.Fail(shape, 5, Code(ReasonCode::kFragmented, 3));
+  CHECK_FALSE(queue.PassNeeded(0));
+  queue.RetryAll();
+  CHECK(queue.PassNeeded(0));
+  queue.Begin(0);
+  REQUIRE(queue.Failed(shape, 5) != nullptr);
+  CHECK(*queue.Failed(shape, 5) == Code(ReasonCode::kFragmented, 3));
+  CHECK(queue.Failed(shape, 6) == nullptr);
+  SECTION("something became free") {
+    CHECK(queue.PassNeeded(1));
+    queue.Begin(1);
+    CHECK(queue.Failed(shape, 5) == nullptr);
+  }
+  SECTION("anything may fit") {
+    queue.AnythingMayFit();
+    CHECK(queue.PassNeeded(0));
+    queue.Begin(0);
+    CHECK(queue.Failed(shape, 5) == nullptr);
+  }
+  SECTION("more can be evicted for somebody who waits") {
+    queue.RetryAbove(4);
+    queue.Begin(0);
+    CHECK(queue.Failed(shape, 5) == nullptr);
+  }
+  SECTION("more can be evicted, but for nobody who waits") {
+    queue.RetryAbove(5);
+    queue.Begin(0);
+    CHECK(queue.Failed(shape, 5) != nullptr);
+    CHECK(queue.Next() == nullptr);
+  }
+}
 
 TEST_CASE("of a kind that failed nobody else has a turn", "[engine][queue]") {
   Queue world;
