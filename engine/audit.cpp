@@ -53,7 +53,7 @@ void Scheduler::Core::AuditMember(const Gang& gang, const Member& member,
   if (member.pod != pod) broken.push_back(who + " is remembered by another record than its own");
   const cluster::Allocation* held = state_.AllocationOf(member.uid);
   const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;
-  const bool settled = !dirty_.contains(gang.id);
+  const bool settled = !work_.Touched(gang.id);
   // Its node may go while a binding is under way: then the plan stays, as what the binding is asked
   // for.
   const bool rootless = member.plan && !reserved && member.may_be_bound();
@@ -77,7 +77,7 @@ void Scheduler::Core::AuditGang(const Gang& gang, Time now,
                                 std::vector<std::string>& broken) const {
   const std::string who = "gang " + gang.id.key.ToString();
   for (const auto& [uid, member] : gang.members) AuditMember(gang, member, broken);
-  if (dirty_.contains(gang.id)) return;
+  if (work_.Touched(gang.id)) return;
   const Tally& tally = gang.tally;
   // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
   const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
@@ -130,7 +130,7 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
   std::vector<const Member*> all;
   for (const auto& [id, gang] : gangs_) {
     AuditGang(gang, now, broken);
-    if (dirty_.empty()) AuditVictims(gang, broken);
+    if (work_.settled()) AuditVictims(gang, broken);
     for (const auto& [uid, member] : gang.members) {
       const bool rootless = member.may_be_bound() && state_.AllocationOf(uid) == nullptr;
       plans += member.plan && !rootless && !gang.victims ? 1 : 0;
@@ -138,7 +138,7 @@ std::vector<std::string> Scheduler::Core::Audit(Time now) const {
     }
   }
   if (all.size() != gang_of_.size()) broken.push_back("members and their index differ");
-  if (dirty_.empty() && plans != static_cast<int64_t>(state_.reservation_count())) {
+  if (work_.settled() && plans != static_cast<int64_t>(state_.reservation_count())) {
     broken.push_back(std::to_string(state_.reservation_count()) + " reservations for " +
                      std::to_string(plans) + " planned pods");
   }

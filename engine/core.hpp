@@ -20,8 +20,8 @@
 #include "engine/planner.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
-#include "engine/sweep.hpp"
 #include "engine/unfenced.hpp"
+#include "engine/work_queue.hpp"
 #include "engine/write_tracker.hpp"
 
 namespace muster::engine {
@@ -216,16 +216,11 @@ class Scheduler::Core {
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // only a Filter call has shown them
   std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;  // no members, by PodGroup
   std::set<cluster::PodUid> rootless_;           // being bound to nodes that are gone
-  std::set<GangId> dirty_;                       // to be judged
-  std::set<GangId> settling_;                    // of these, in this round
-  int rounds_ = 0;                               // of gangs that touched each other
-  std::map<std::string, Sweep> sweeps_;          // by namespace; "": all
-  std::set<GangId> tried_in_vain_;               // their reason may have changed
+  WorkQueue work_;                               // to be looked at
   PendingQueue queue_;                           // to be planned
   std::map<int32_t, std::set<GangId>> holding_;  // gangs with bound members, by Gang::held_priority
   bool any_staying_ = false;                     // a member may have stays_until
   KnownCandidates candidates_;                   // what CandidatesFor gave last
-  std::set<std::pair<cluster::Time, GangId>> timers_;
   NodeHealth health_;
   EverFits ever_fits_;  // what does not fit the cluster however empty it becomes
 

@@ -14,7 +14,7 @@ Turn Scheduler::Core::NextJob(Time now) {
   const auto spread = [&] {
     return queue_.Spread(kSlice, [&](Gang& gang, const Kind& kind) {
       SetState(gang, kind.state, kind.reason);
-      tried_in_vain_.insert(gang.id);
+      work_.TriedInVain(gang.id);
     });
   };
   if (!spread()) return {};
@@ -47,7 +47,7 @@ std::optional<KindKey> Scheduler::Core::KindOf(const Gang& gang, const PlanJob& 
 void Scheduler::Core::Wait(Gang& gang, const std::optional<KindKey>& kind, GangState state,
                            Reason reason) {
   gang.tried = true;
-  tried_in_vain_.insert(gang.id);
+  work_.TriedInVain(gang.id);
   if (kind) queue_.Judge(gang, *kind, state, reason);
   SetState(gang, state, std::move(reason));
 }
@@ -190,7 +190,7 @@ void Scheduler::Core::Commit(const PlanJob& job, PlanResult result, Time now) {
 void Scheduler::Core::Refuse(Gang& gang, const PlanJob& job, const PlanResult& result) {
   if (job.required.empty()) {  // only elastic members: the gang runs
     gang.tried = true;
-    tried_in_vain_.insert(gang.id);
+    work_.TriedInVain(gang.id);
     return;
   }
   Reason reason = FromShortage(result.shortage);
@@ -259,14 +259,13 @@ bool Scheduler::Core::PassNeeded() const {
 }
 
 bool Scheduler::Core::HasWork() const {
-  return !dirty_.empty() || !sweeps_.empty() || PassNeeded() || writes_.has_actions() ||
+  return !work_.settled() || work_.sweeping() || PassNeeded() || writes_.has_actions() ||
          ever_fits_.Behind() || health_.pending();
 }
 
 Time Scheduler::Core::NextWake() const {
   if (HasWork()) return Time(0);
-  const Time gangs = timers_.empty() ? Time::Never() : timers_.begin()->first;
-  const Time timer = std::min(gangs, health_.due());
+  const Time timer = std::min(work_.due(), health_.due());
   return queue_.empty() ? timer : std::min(timer, ever_fits_.due());
 }
 

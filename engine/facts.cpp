@@ -21,7 +21,7 @@ std::vector<PodUid> Scheduler::Core::SetOptions(Options options) {
   ever_fits_.TouchAll(state_);
   health_.Reconsider();
   queue_.AnythingMayFit();
-  sweeps_[""].Join({.all = true});
+  work_.Note("", {.all = true});
   std::vector<PodUid> pods;
   if (!others) return pods;
   pods.reserve(state_.pod_count());
@@ -86,14 +86,14 @@ void Scheduler::Core::Apply(const Fact& fact, cluster::Time now) {
 }
 
 void Scheduler::Core::ApplyNamespace(const cluster::Namespace& ns) {
-  if (state_.Upsert(ns).changed) sweeps_[ns.key.name].Join({.all = true});
+  if (state_.Upsert(ns).changed) work_.Note(ns.key.name, {.all = true});
 }
 
 void Scheduler::Core::ApplySilence(const Silence& silence) {
   if (silent_ == silence.resources) return;
   silent_ = silence.resources;
   if (silent_.empty()) queue_.AnythingMayFit();  // a pass may have been broken off
-  sweeps_[""].Join({.waiting = true});           // they say why they are not tried, or go on
+  work_.Note("", {.waiting = true});             // they say why they are not tried, or go on
 }
 
 void Scheduler::Core::ApplyUnfenced(const Unfenced& unfenced) {
@@ -125,7 +125,7 @@ void Scheduler::Core::ApplyJob(const cluster::BatchJob& job) {
 void Scheduler::Core::BudgetsChanged() {
   if (!any_staying_) return;
   any_staying_ = false;
-  sweeps_[""].Join({.asked_anew = true});
+  work_.Note("", {.asked_anew = true});
   candidates_ = {};
   queue_.AnythingMayFit();
 }
@@ -368,7 +368,7 @@ bool Scheduler::Core::Gone(const Gang& gang) const {
 void Scheduler::Core::ForgetUnjudged(const GangId& id) {
   const auto found = gangs_.find(id);
   if (found == gangs_.end() || found->second.judged || !Gone(found->second)) return;
-  dirty_.erase(id);
+  work_.Forget(found->second);
   gangs_.erase(found);
 }
 
@@ -485,7 +485,7 @@ void Scheduler::Core::RemoveOutsider(const cluster::ObjectKey& key, const PodUid
 
 void Scheduler::Core::Touch(Gang& gang) {
   gang.version = next_version_++;
-  dirty_.insert(gang.id);
+  work_.Touch(gang.id);
 }
 
 Scheduler::Core::PlacedMember Scheduler::Core::Find(const PodUid& uid) {

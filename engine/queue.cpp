@@ -34,8 +34,6 @@ void Scheduler::Core::SetPending(Gang& gang, bool pending) {
 }
 
 void Scheduler::Core::SetTimer(Gang& gang, Time now) {
-  if (gang.timer) timers_.erase({*gang.timer, gang.id});
-  gang.timer.reset();
   Time next = Time::Never();
   const auto at = [&](const std::optional<Time>& time) {
     if (time && *time > now) next = std::min(next, *time);
@@ -56,9 +54,7 @@ void Scheduler::Core::SetTimer(Gang& gang, Time now) {
       for (const auto& [node, until] : member.excluded) at(until);
     }
   }
-  if (next == Time::Never()) return;
-  gang.timer = next;
-  timers_.insert({next, gang.id});
+  work_.SetTimer(gang, next);
 }
 
 }  // namespace muster::engine

@@ -1,0 +1,51 @@
+#include "engine/work_queue.hpp"
+
+namespace muster::engine {
+
+using cluster::Time;
+
+namespace {
+
+// Gangs touch each other: one that is judged those that make way for it, and they it.
+constexpr int kRounds = 4;
+
+std::optional<GangId> TakeFirst(std::set<GangId>& ids) {
+  if (ids.empty()) return std::nullopt;
+  return std::move(ids.extract(ids.begin()).value());
+}
+
+}  // namespace
+
+std::optional<GangId> WorkQueue::NextTouched() {
+  if (round_.empty() && !touched_.empty() && rounds_ < kRounds) {
+    round_.swap(touched_);
+    ++rounds_;
+  }
+  return TakeFirst(round_);
+}
+
+void WorkQueue::SetTimer(Gang& gang, Time due) {
+  if (gang.timer) timers_.erase({*gang.timer, gang.id});
+  gang.timer.reset();
+  if (due == Time::Never()) return;
+  gang.timer = due;
+  timers_.insert({due, gang.id});
+}
+
+std::optional<GangId> WorkQueue::TakeDue(Time now) {
+  if (timers_.empty() || timers_.begin()->first > now) return std::nullopt;
+  GangId id = std::move(timers_.extract(timers_.begin()).value().second);
+  Touch(id);
+  return id;
+}
+
+Time WorkQueue::due() const { return timers_.empty() ? Time::Never() : timers_.begin()->first; }
+
+std::optional<GangId> WorkQueue::NextTried() { return TakeFirst(tried_); }
+
+void WorkQueue::Forget(Gang& gang) {
+  SetTimer(gang, Time::Never());
+  touched_.erase(gang.id);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,64 @@
+// WorkQueue: which gangs are to be looked at, and when (internal to engine/). Owned and guarded by
+// Scheduler; who looks at them is Settle.
+//
+// 1. A gang that something happened to is touched. Touched gangs are given out once each, in the
+//    order of their ids, in rounds: those that are touched meanwhile belong to the next one. After
+//    kRounds of them Settle ends, and what is left is given out by the next one.
+// 2. A gang has one timer at most (Gang::timer). When it is due the gang is touched.
+// 3. A fact that concerns many gangs only notes a Sweep. Sweeps of one namespace join.
+// 4. A gang that was tried in vain is told of when all touched ones are settled.
+//
+// A restart forgets all of it: every gang is touched by its first fact.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/gang.hpp"
+#include "engine/sweep.hpp"
+
+namespace muster::engine {
+
+class WorkQueue {
+ public:
+  void Touch(const GangId& id) { touched_.insert(id); }
+  bool Touched(const GangId& id) const { return touched_.contains(id) || round_.contains(id); }
+  bool settled() const { return touched_.empty() && round_.empty(); }
+  // Whose turn it is; nothing: nobody's in this Settle.
+  std::optional<GangId> NextTouched();
+  void EndRounds() { rounds_ = 0; }
+
+  // Time::Never(): none.
+  void SetTimer(Gang& gang, cluster::Time due);
+  // A gang whose timer is due, which has none any more and is touched; nothing: there is none.
+  std::optional<GangId> TakeDue(cluster::Time now);
+  cluster::Time due() const;
+
+  // In every gang of the namespace; "": in every gang.
+  void Note(const std::string& ns, const Sweep& sweep) { sweeps_[ns].Join(sweep); }
+  bool sweeping() const { return !sweeps_.empty(); }
+  // The one under way: its namespace, and how far it has come. Only while there is one.
+  std::pair<const std::string, Sweep>& sweep() { return *sweeps_.begin(); }
+  void EndSweep() { sweeps_.erase(sweeps_.begin()); }
+
+  void TriedInVain(const GangId& id) { tried_.insert(id); }
+  // Nothing: all have been told of.
+  std::optional<GangId> NextTried();
+  bool told_all() const { return tried_.empty(); }
+
+  // The gang ends.
+  void Forget(Gang& gang);
+
+ private:
+  std::set<GangId> touched_;
+  std::set<GangId> round_;  // touched ones of the present round
+  int rounds_ = 0;
+  std::set<std::pair<cluster::Time, GangId>> timers_;
+  std::map<std::string, Sweep> sweeps_;
+  std::set<GangId> tried_;
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,107 @@
+#include "engine/work_queue.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+namespace muster::engine {
+namespace {
+
+using cluster::Time;
+
+GangId Id(const std::string& name) { return {{"team", name}, false}; }
+
+// All that one Settle gives out.
+std::string Settle(WorkQueue& work) {
+  std::string names;
+  while (const std::optional<GangId> id = work.NextTouched()) names += id->key.name;
+  work.EndRounds();
+  return names;
+}
+
+TEST_CASE("touched gangs have one turn each, in the order of their ids", "[engine][work]") {
+  WorkQueue work;
+  for (const char* name : {"c", "a", "b", "a"}) work.Touch(Id(name));
+  CHECK(work.Touched(Id("a")));
+  CHECK_FALSE(work.settled());
+  CHECK(Settle(work) == "abc");
+  CHECK_FALSE(work.Touched(Id("a")));
+  CHECK(work.settled());
+  CHECK(Settle(work).empty());
+}
+
+TEST_CASE("a gang that is touched meanwhile has its turn in the next round", "[engine][work]") {
+  WorkQueue work;
+  work.Touch(Id("b"));
+  work.Touch(Id("c"));
+  REQUIRE(work.NextTouched() == Id("b"));
+  work.Touch(Id("a"));
+  CHECK(work.Touched(Id("c")));
+  CHECK(Settle(work) == "ca");
+}
+
+TEST_CASE("gangs that touch each other for ever do not hold up Settle", "[engine][work]") {
+  WorkQueue work;
+  work.Touch(Id("a"));
+  int turns = 0;
+  while (const std::optional<GangId> id = work.NextTouched()) {
+    ++turns;
+    work.Touch(*id);
+  }
+  CHECK(turns == 4);
+  work.EndRounds();
+  CHECK(work.NextTouched() == Id("a"));  // the next one goes on
+}
+
+TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]") {
+  WorkQueue work;
+  Gang a;
+  a.id = Id("a");
+  Gang b;
+  b.id = Id("b");
+  CHECK(work.due() == Time::Never());
+  work.SetTimer(a, Time(300));
+  work.SetTimer(a, Time(200));
+  work.SetTimer(b, Time(100));
+  CHECK(work.due() == Time(100));
+  CHECK(work.TakeDue(Time(99)) == std::nullopt);
+  CHECK(work.TakeDue(Time(250)) == b.id);
+  CHECK(work.TakeDue(Time(250)) == a.id);
+  CHECK(work.TakeDue(Time(1000)) == std::nullopt);  // the timer of 300 was replaced
+  CHECK(Settle(work) == "ab");
+  b.timer.reset();
+  work.SetTimer(b, Time(400));
+  work.Touch(b.id);
+  work.Forget(b);
+  CHECK(work.due() == Time::Never());
+  CHECK(work.settled());
+}
+
+TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {
+  WorkQueue work;
+  CHECK_FALSE(work.sweeping());
+  work.Note("team", {.all = true});
+  work.sweep().second.last = Id("a");
+  work.Note("team", {.waiting = true});
+  REQUIRE(work.sweeping());
+  CHECK(work.sweep().first == "team");
+  CHECK(work.sweep().second.all);
+  CHECK(work.sweep().second.waiting);
+  CHECK_FALSE(work.sweep().second.last);
+  work.EndSweep();
+  CHECK_FALSE(work.sweeping());
+}
+
+TEST_CASE("whoever was tried in vain is told of once", "[engine][work]") {
+  WorkQueue work;
+  work.TriedInVain(Id("b"));
+  work.TriedInVain(Id("a"));
+  work.TriedInVain(Id("b"));
+  CHECK_FALSE(work.told_all());
+  CHECK(work.NextTried() == Id("a"));
+  CHECK(work.NextTried() == Id("b"));
+  CHECK(work.NextTried() == std::nullopt);
+  CHECK(work.told_all());
+}
+
+}  // namespace
+}  // namespace muster::engine
