@@ -26,7 +26,7 @@ build: deps ## the shipped binary: build/release/muster
 demo: build ## six gangs on an embedded cluster, over HTTP, with a table of what happened
 	@bash sim/demo.sh
 
-test: deps ## build and run every test
+test: deps ## build and run every test that needs no Kubernetes
 	$(call BUILD,dev)
 	$(call CTEST,dev)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/v1.37, kubernetes/v1.34 or kwok. Programs land in build/e2e/bin/<its last part>/, each beside a
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34) or kwok. Programs land in build/e2e/bin/<its last part>/, each beside a
 # key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"

@@ -143,7 +143,7 @@ the certificates that their pods would have.
 export KUBECONFIG=%[2]s/admin.kubeconfig
 %[1]s get nodes -L nvidia.com/gpu.product,nvidia.com/gpu.count
 %[1]s apply -f %[3]s/manifests/samples/team.yaml
-%[1]s -n team-a get podgroups,pods -o wide
+%[1]s -n team-a get podgroups.scheduling.x-k8s.io,pods -o wide
 
 Why a gang waits:  %[3]s/build/release/muster get gangs --server %[4]s
 Logs:              %[2]s/*.log
