@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 namespace muster::extender {
@@ -88,28 +87,6 @@ Result<int64_t> Args::Number(const std::string& flag, int64_t otherwise, int64_t
                  std::to_string(most) + ", not \"" + Text(flag) + "\"");
   }
   return *value;
-}
-
-Result<HostPort> ParseHostPort(const std::string& text) {
-  const Error wrong = Usage("\"" + text + "\" is no address: expected HOST:PORT, :PORT or PORT");
-  HostPort parsed;
-  std::string port = text;
-  if (const std::size_t colon = text.rfind(':'); colon != std::string::npos) {
-    parsed.host = text.substr(0, colon);
-    port = text.substr(colon + 1);
-    if (!parsed.host.empty() && parsed.host.front() == '[') {
-      if (parsed.host.back() != ']') return wrong;
-      parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
-    } else if (parsed.host.find(':') != std::string::npos) {
-      return wrong;
-    }
-  } else {
-    parsed.host = "127.0.0.1";
-  }
-  const std::optional<int64_t> number = ParseInteger(port);
-  if (!number || *number < 0 || *number > std::numeric_limits<uint16_t>::max()) return wrong;
-  parsed.port = static_cast<uint16_t>(*number);
-  return parsed;
 }
 
 std::string DescribeFlags(const std::vector<Flag>& flags) {

@@ -45,13 +45,6 @@ class Args {
   std::vector<std::string> positionals_;
 };
 
-struct HostPort {
-  std::string host;
-  uint16_t port = 0;
-};
-// "host:port", "[v6]:port", ":port" (all addresses) or "port" (loopback).
-cluster::Result<HostPort> ParseHostPort(const std::string& text);
-
 // One aligned line per flag.
 std::string DescribeFlags(const std::vector<Flag>& flags);
 

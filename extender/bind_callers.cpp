@@ -36,7 +36,7 @@ void BindCallers::Start(std::string body, const Done& done) {
 }
 
 void BindCallers::Call(uint64_t id, const std::string& body, const Done& done) {
-  const cluster::Result<HttpReply> reply = clients_.Post(kBindPath, body);
+  const cluster::Result<http::Reply> reply = clients_.Post(kBindPath, body);
   if (!reply.ok()) {
     done(reply.error().ToString());
   } else if (reply->status != 200) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cluster/mutex.hpp"
-#include "extender/http_client.hpp"
+#include "http/client.hpp"
 
 namespace muster::extender {
 
@@ -21,7 +21,7 @@ class BindCallers {
   // `error` empty: the pod is bound.
   using Done = std::function<void(const std::string& error)>;
 
-  explicit BindCallers(HttpClientPool& clients) : clients_(clients) {}
+  explicit BindCallers(http::ClientPool& clients) : clients_(clients) {}
   // Waits for every call; whoever answers them must still be there, or gone for good.
   ~BindCallers();
   BindCallers(const BindCallers&) = delete;
@@ -33,7 +33,7 @@ class BindCallers {
   void Call(uint64_t id, const std::string& body, const Done& done);
   std::vector<std::thread> TakeFinished();
 
-  HttpClientPool& clients_;
+  http::ClientPool& clients_;
   cluster::Mutex mu_;
   cluster::CondVar idle_;
   uint64_t next_id_ MUSTER_GUARDED_BY(mu_) = 0;

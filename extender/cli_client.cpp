@@ -7,7 +7,8 @@
 #include "config/file.hpp"
 #include "extender/cli.hpp"
 #include "extender/cli_output.hpp"
-#include "extender/http_client.hpp"
+#include "http/client.hpp"
+#include "http/host_port.hpp"
 
 namespace muster::extender {
 namespace {
@@ -31,21 +32,21 @@ Flag ServerFlag() {
 
 Flag OutputFlag() { return {"--output", "FORMAT", "table (default) or json", "-o"}; }
 
-Result<HttpClientOptions> ServerAt(const Args& args) {
+Result<http::ClientOptions> ServerAt(const Args& args) {
   std::string url = args.Text("--server", kDefaultApiAddress);
   constexpr std::string_view kScheme = "http://";
   if (url.compare(0, kScheme.size(), kScheme) == 0) url.erase(0, kScheme.size());
   if (!url.empty() && url.back() == '/') url.pop_back();
-  const Result<HostPort> address = ParseHostPort(url);
+  const Result<http::HostPort> address = http::ParseHostPort(url);
   if (!address.ok()) return address.error().At("--server");
-  HttpClientOptions options;
+  http::ClientOptions options;
   options.host = address->host.empty() ? "127.0.0.1" : address->host;
   options.port = address->port;
   return options;
 }
 
 // The answer's body, or an error that says what the server said.
-Result<std::string> Body(const Result<HttpReply>& reply, const HttpClientOptions& server) {
+Result<std::string> Body(const Result<http::Reply>& reply, const http::ClientOptions& server) {
   if (!reply.ok()) {
     return Error{reply.error().code,
                  "no answer from http://" + server.host + ":" + std::to_string(server.port) +
@@ -73,9 +74,9 @@ int Show(const Args& args, const CliStreams& streams, const std::string& command
   if (format != "table" && format != "json") {
     return Misused(streams, command, "--output must be table or json, not \"" + format + "\"");
   }
-  const Result<HttpClientOptions> server = ServerAt(args);
+  const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, command, server.error().ToString());
-  const Result<std::string> body = Body(HttpClient(*server).Get(path), *server);
+  const Result<std::string> body = Body(http::Client(*server).Get(path), *server);
   if (!body.ok()) return Fail(streams, body.error().message);
   if (format == "json") {
     streams.out << *body;
@@ -110,9 +111,9 @@ int Submit(const Args& args, const CliStreams& streams) {
   }
   const std::vector<std::string> files = args.All("--file");
   if (files.empty()) return Misused(streams, "submit", "which file? Give -f FILE");
-  const Result<HttpClientOptions> server = ServerAt(args);
+  const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, "submit", server.error().ToString());
-  HttpClient client(*server);
+  http::Client client(*server);
   for (const std::string& file : files) {
     const Result<std::string> text = ReadInput(file);
     if (!text.ok()) return Fail(streams, text.error().ToString());

@@ -7,6 +7,7 @@
 #include "extender/log.hpp"
 #include "extender/service.hpp"
 #include "extender/signals.hpp"
+#include "http/host_port.hpp"
 
 namespace muster::extender {
 namespace {
@@ -20,11 +21,11 @@ using cluster::Status;
 // How soon a changed policy file is noticed.
 constexpr std::chrono::milliseconds kLookAround{1'000};
 
-Result<std::optional<HostPort>> AddressFrom(const Args& args, const std::string& flag) {
-  if (!args.Has(flag)) return std::optional<HostPort>();
-  const Result<HostPort> address = ParseHostPort(args.Text(flag));
+Result<std::optional<http::HostPort>> AddressFrom(const Args& args, const std::string& flag) {
+  if (!args.Has(flag)) return std::optional<http::HostPort>();
+  const Result<http::HostPort> address = http::ParseHostPort(args.Text(flag));
   if (!address.ok()) return address.error().At(flag);
-  return std::optional<HostPort>(*address);
+  return std::optional<http::HostPort>(*address);
 }
 
 // Which of them need each other depends on the policy as well: the service looks at that.
@@ -87,10 +88,10 @@ Result<ServiceOptions> OptionsFrom(const Args& args) {
   options.policy_file = args.Text("--policy");
   options.cluster_file = args.Text("--cluster");
   if (const Status read = ReadAccess(args, &options.access); !read.ok()) return read.error();
-  Result<std::optional<HostPort>> listen = AddressFrom(args, "--listen");
+  Result<std::optional<http::HostPort>> listen = AddressFrom(args, "--listen");
   if (!listen.ok()) return listen.error();
   options.listen = *std::move(listen);
-  Result<std::optional<HostPort>> api = AddressFrom(args, "--metrics");
+  Result<std::optional<http::HostPort>> api = AddressFrom(args, "--metrics");
   if (!api.ok()) return api.error();
   options.api = *std::move(api);
   if (const Status read = ReadTlsFlags(args, &options); !read.ok()) return read.error();

@@ -11,8 +11,8 @@ using cluster::Code;
 using cluster::Error;
 using cluster::Result;
 
-Result<std::string> CallExtender(HttpClient& client, ExtenderVerb verb, const std::string& body) {
-  Result<HttpReply> reply =
+Result<std::string> CallExtender(http::Client& client, ExtenderVerb verb, const std::string& body) {
+  Result<http::Reply> reply =
       client.Post(verb == ExtenderVerb::kFilter ? kFilterPath : kPrioritizePath, body);
   if (!reply.ok()) return reply.error();
   // kube-scheduler throws the body of any other status away.
@@ -22,7 +22,7 @@ Result<std::string> CallExtender(HttpClient& client, ExtenderVerb verb, const st
   return std::move(reply->body);
 }
 
-HttpExtender::HttpExtender(const HttpClientOptions& server, Post post)
+HttpExtender::HttpExtender(const http::ClientOptions& server, Post post)
     : post_(std::move(post)), client_(server), bind_clients_(server), callers_(bind_clients_) {}
 
 Result<std::string> HttpExtender::Exchange(ExtenderVerb verb, const std::string& body) {

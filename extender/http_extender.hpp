@@ -9,8 +9,8 @@
 #include <string>
 
 #include "extender/bind_callers.hpp"
-#include "extender/http_client.hpp"
 #include "extender/wire_port.hpp"
+#include "http/client.hpp"
 
 namespace muster::extender {
 
@@ -19,7 +19,7 @@ class HttpExtender final : public WirePort {
   // Runs a task on the cluster's thread, from any thread.
   using Post = std::function<void(std::function<void()>)>;
 
-  HttpExtender(const HttpClientOptions& server, Post post);
+  HttpExtender(const http::ClientOptions& server, Post post);
 
   void Bind(const engine::BindCall& call, BindDone done) override;
 
@@ -27,13 +27,13 @@ class HttpExtender final : public WirePort {
   cluster::Result<std::string> Exchange(ExtenderVerb verb, const std::string& body) override;
 
   const Post post_;
-  HttpClient client_;
-  HttpClientPool bind_clients_;
+  http::Client client_;
+  http::ClientPool bind_clients_;
   BindCallers callers_;
 };
 
 // One Filter or Prioritize call.
-cluster::Result<std::string> CallExtender(HttpClient& client, ExtenderVerb verb,
+cluster::Result<std::string> CallExtender(http::Client& client, ExtenderVerb verb,
                                           const std::string& body);
 
 }  // namespace muster::extender

@@ -29,15 +29,15 @@ LockstepExtender::LockstepExtender(sim::EventLoop& loop, sim::MusterLink& link)
                  .now = [&loop] { return loop.now(); },
                  .told = [this] { Told(); }},
                 {}),
-      server_(HttpServerOptions{}) {
+      server_(http::ServerOptions{}) {
   MountExtenderVerbs(server_, handlers_);
   handlers_.SetAvailability(Availability::kReady);
   if (const Status started = server_.Start(); !started.ok()) broken_ = started.error().ToString();
-  HttpClientOptions options;
+  http::ClientOptions options;
   options.port = server_.port();
   options.timeout = kPatience;
-  client_ = std::make_unique<HttpClient>(options);
-  bind_clients_ = std::make_unique<HttpClientPool>(options);
+  client_ = std::make_unique<http::Client>(options);
+  bind_clients_ = std::make_unique<http::ClientPool>(options);
   callers_ = std::make_unique<BindCallers>(*bind_clients_);
   link.OnAnswerBind([this](const engine::AnswerBind& answer) {
     handlers_.Deliver(answer);

@@ -1,6 +1,6 @@
 // LockstepExtender: the extender protocol over real sockets for a simulation in virtual time.
 //
-// Its own HttpServer on a free loopback port, with the same handlers as `serve`. Virtual time
+// Its own http::Server on a free loopback port, with the same handlers as `serve`. Virtual time
 // stands still while bytes travel: a Bind call has been heard by the engine before Bind returns,
 // and an answer has arrived before the loop goes on, so the outcome is the same as without
 // sockets, byte for byte.
@@ -17,9 +17,9 @@
 #include "cluster/mutex.hpp"
 #include "extender/bind_callers.hpp"
 #include "extender/handlers.hpp"
-#include "extender/http_client.hpp"
-#include "extender/http_server.hpp"
 #include "extender/wire_port.hpp"
+#include "http/client.hpp"
+#include "http/server.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/muster_link.hpp"
 
@@ -52,10 +52,10 @@ class LockstepExtender final : public WirePort {
   sim::EventLoop& loop_;
   sim::MusterLink& link_;
   ExtenderHandlers handlers_;
-  HttpServer server_;
+  http::Server server_;
   std::string broken_;  // why the server is not there; empty: it is
-  std::unique_ptr<HttpClient> client_;
-  std::unique_ptr<HttpClientPool> bind_clients_;
+  std::unique_ptr<http::Client> client_;
+  std::unique_ptr<http::ClientPool> bind_clients_;
   std::unique_ptr<BindCallers> callers_;
 
   std::map<uint64_t, std::shared_ptr<Call>> held_;  // by ticket

@@ -6,9 +6,7 @@
 
 #include "extender/cli.hpp"
 #include "extender/cli_output.hpp"
-#include "http_test_support.hpp"
 #include "service_test_support.hpp"
-#include "tls_test_support.hpp"
 
 namespace muster::extender::testing {
 
@@ -19,7 +17,7 @@ TEST_CASE("the API says how the service is", "[api]") {
   CHECK(test.Get("/nowhere").status == 404);
   CHECK(test.Post("/healthz", "").status == 405);
 
-  const HttpReply metrics = test.Get("/metrics");
+  const http::Reply metrics = test.Get("/metrics");
   CHECK_THAT(metrics.content_type, Catch::StartsWith("text/plain; version=0.0.4"));
   CHECK(Eventually(
       [&] { return test.Get("/metrics").body.find("muster_nodes 16\n") != std::string::npos; }));
@@ -31,7 +29,7 @@ TEST_CASE("the API says how the service is", "[api]") {
         "muster_action_outcomes_total{kind=\"bind\",outcome=\"done\"}", "muster_held_binds"}) {
     CHECK_THAT(metrics.body, Catch::Contains(name));
   }
-  const HttpReply policy = test.Get("/v1/policy");
+  const http::Reply policy = test.Get("/v1/policy");
   CHECK_THAT(policy.body, Catch::Contains("strategy: binpack"));
   CHECK_THAT(policy.body, Catch::StartsWith("# source: "));
 }
@@ -40,7 +38,7 @@ TEST_CASE("a gang that is submitted runs, and its page shows where", "[api]") {
   TestService test;
   test.Submit(GangYaml("train", 4, 8));
   REQUIRE(test.Reaches("train", "Running"));
-  const HttpReply page = test.Get("/v1/gangs/default/train");
+  const http::Reply page = test.Get("/v1/gangs/default/train");
   CHECK_THAT(page.body, Catch::Contains("\"bound\": 4"));
   CHECK_THAT(page.body, Catch::Contains("\"boundNode\": \"node-"));
   CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"train\""));
@@ -76,7 +74,7 @@ TEST_CASE("a gang that waits says why", "[api]") {
 TEST_CASE("a submission is accepted whole or refused with the place of what is wrong", "[api]") {
   TestService test;
   const auto refused = [&](const std::string& yaml, int status, const std::string& want) {
-    const HttpReply reply = test.Post("/v1/manifests", yaml);
+    const http::Reply reply = test.Post("/v1/manifests", yaml);
     INFO(reply.body);
     CHECK(reply.status == status);
     CHECK_THAT(reply.body, Catch::Contains(want));
@@ -120,7 +118,7 @@ TEST_CASE("what could never become a gang is refused with its place", "[api]") {
        "manifest:3:"},
   }));
   TestService test;
-  const HttpReply reply = test.Post("/v1/manifests", yaml);
+  const http::Reply reply = test.Post("/v1/manifests", yaml);
   INFO(reply.body);
   CHECK(reply.status == 400);
   CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
@@ -162,7 +160,7 @@ TEST_CASE("names that Kubernetes would refuse are refused with their place", "[a
   TestService test;
   const std::string pod =
       "apiVersion: v1\nkind: Pod\nmetadata: " + metadata + "\nspec: {containers: [{name: main}]}\n";
-  const HttpReply reply = test.Post("/v1/manifests", pod);
+  const http::Reply reply = test.Post("/v1/manifests", pod);
   INFO(reply.body);
   CHECK(reply.status == 400);
   CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));

@@ -11,10 +11,12 @@
 #include "extender/cli_output.hpp"
 #include "extender/log.hpp"
 #include "extender/table.hpp"
-#include "tls_test_support.hpp"
+#include "tests/http/tls_test_support.hpp"
 
 namespace muster::extender::testing {
 namespace {
+
+using http::testing::TempFolder;
 
 struct CliRun {
   int status = -1;
@@ -86,7 +88,7 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
   CHECK(args.error().message == want);
 }
 
-TEST_CASE("numbers have limits and addresses have a form", "[cli]") {
+TEST_CASE("numbers have limits", "[cli]") {
   const std::vector<Flag> flags = {{"--seed", "N", ""}};
   const auto number = [&](const std::string& text) {
     return Args::Parse(flags, {"--seed", text})->Number("--seed", 7, 1, 100);
@@ -97,16 +99,6 @@ TEST_CASE("numbers have limits and addresses have a form", "[cli]") {
   CHECK_FALSE(number("5x").ok());
   CHECK_FALSE(number("99999999999999999999").ok());
   CHECK(Args::Parse(flags, {})->Number("--seed", 7, 1, 100).value() == 7);
-
-  CHECK(ParseHostPort("10.0.0.1:80")->host == "10.0.0.1");
-  CHECK(ParseHostPort("[::1]:443")->host == "::1");
-  CHECK(ParseHostPort(":8888")->host.empty());
-  CHECK(ParseHostPort("8888")->host == "127.0.0.1");
-  CHECK(ParseHostPort("8888")->port == 8888);
-  for (const char* wrong : {"", "host", "host:", "h:65536", "h:-1", "::1:80", "[::1:80"}) {
-    INFO(wrong);
-    CHECK_FALSE(ParseHostPort(wrong).ok());
-  }
 }
 
 TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {

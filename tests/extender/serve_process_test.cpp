@@ -13,12 +13,15 @@
 #include <thread>
 #include <vector>
 
-#include "extender/http_client.hpp"
-#include "http_test_support.hpp"
-#include "tls_test_support.hpp"
+#include "http/client.hpp"
+#include "tests/http/http_test_support.hpp"
+#include "tests/http/tls_test_support.hpp"
 
 namespace muster::extender::testing {
 namespace {
+
+using http::testing::Eventually;
+using http::testing::TempFolder;
 
 // A child process with its output in a file. Killed when it outlives the object.
 class Process {
@@ -84,9 +87,9 @@ TEST_CASE("serve runs until SIGTERM and reloads its policy on SIGHUP and on chan
       {"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--policy", policy},
       folder.File("out"));
   REQUIRE(serve.Says("/v1/gangs"));
-  HttpClientOptions options;
+  http::ClientOptions options;
   options.port = ApiPort(serve);
-  const auto ready = HttpClient(options).Get("/readyz");
+  const auto ready = http::Client(options).Get("/readyz");
   REQUIRE(ready.ok());
   CHECK(ready->status == 200);
 
@@ -94,7 +97,7 @@ TEST_CASE("serve runs until SIGTERM and reloads its policy on SIGHUP and on chan
   CHECK(serve.Says("policy reloaded"));
   std::ofstream(policy) << head << "placement: {strategy: sideways}\n";
   CHECK(serve.Says("policy not reloaded"));
-  CHECK(HttpClient(options).Get("/readyz")->status == 200);
+  CHECK(http::Client(options).Get("/readyz")->status == 200);
 
   serve.Signal(SIGTERM);
   CHECK(serve.Wait() == 0);

@@ -25,9 +25,9 @@ struct Library {
 constexpr std::array<Library, 9> kLibraries = {{
     {"boost/", {"topology"}},
     {"catch2/", {"tests"}},
-    {"httplib.h", {"kube", "extender", "tests", "bench"}},
-    {"nghttp2/", {"extender", "tests"}},
-    {"openssl/", {"kube", "extender", "tests"}},
+    {"httplib.h", {"http", "tests", "bench"}},
+    {"nghttp2/", {"http", "tests"}},
+    {"openssl/", {"http", "tests"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"kube", "extender", "tests", "bench"}},
     {"yaml-cpp/", {"config"}},
@@ -88,7 +88,7 @@ std::string CheckOwn(std::string_view path, const Include& include, const Source
   if (IsNeighbourOfTest(path, name, tree)) return "";
   if (to == nullptr) return Quoted(name) + " is not named from the top of the tree";
   if (!tree.paths.contains(name)) return Quoted(name) + " does not exist";
-  if (from != nullptr && from != to && to->level >= from->level) {
+  if (from != nullptr && !MayInclude(*from, *to)) {
     return std::string(from->name) + "/ may not include " + std::string(to->name) + "/ (" +
            Quoted(name) + ")";
   }

@@ -13,12 +13,15 @@ struct Room {
   bool pure =
       false;  // facts and time come in, actions go out: no I/O, no threads, no clock of its own
   bool leaf = false;  // nothing includes it, so its headers may show a library
+  // Who alone may include it; empty: all of a higher level.
+  std::array<std::string_view, 5> users = {};
 };
 
-constexpr std::array<Room, 11> kRooms = {{
+constexpr std::array<Room, 12> kRooms = {{
     {"cluster", 0, true},
     {"topology", 1, true},
     {"queues", 1, true},
+    {"http", 1, false, false, {"kube", "extender", "bench", "tests"}},
     {"policy", 2, true},
     {"engine", 3, true},
     {"config", 4},
@@ -28,6 +31,12 @@ constexpr std::array<Room, 11> kRooms = {{
     {"bench", 6, false, true},
     {"tests", 6, false, true},
 }};
+
+inline bool MayInclude(const Room& from, const Room& to) {
+  if (&from == &to) return true;
+  const bool named = std::find(to.users.begin(), to.users.end(), from.name) != to.users.end();
+  return to.level < from.level && (to.users.front().empty() || named);
+}
 
 // Null when there is no room of that name.
 inline const Room* FindRoom(std::string_view name) {
