@@ -2,15 +2,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <array>
-#include <climits>
-#include <cstddef>
+
+#include "http/tls.hpp"
 
 namespace muster::http {
 namespace {
@@ -21,48 +19,8 @@ using cluster::Ok;
 using cluster::Result;
 using cluster::Status;
 
-struct Free {
-  void operator()(BIO* bio) const { BIO_free_all(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Free>;
-
-Owned<BIO> Reader(const std::string& text) {
-  if (text.size() > INT_MAX) return nullptr;
-  return Owned<BIO>(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
 Error Refuse(const char* field, const char* what) {
-  std::string detail;
-  if (const unsigned long code = ERR_peek_last_error(); code != 0) {
-    if (const char* reason = ERR_reason_error_string(code))
-      detail = std::string(" (") + reason + ")";
-  }
-  ERR_clear_error();
-  return {Code::kInvalidArgument, std::string(field) + ": " + what + detail, ""};
-}
-
-// OpenSSL's own would ask at the terminal.
-int NoPassword(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*user*/) { return -1; }
-
-// Calls take(certificate) for each certificate of `pem`; how many there were, or -1 when one is
-// malformed or was not taken.
-template <typename Take>
-int ReadCertificates(const std::string& pem, Take take) {
-  const Owned<BIO> reader = Reader(pem);
-  if (reader == nullptr) return -1;
-  ERR_clear_error();
-  for (int count = 0;; ++count) {
-    const Owned<X509> certificate(PEM_read_bio_X509(reader.get(), nullptr, NoPassword, nullptr));
-    if (certificate == nullptr) {
-      const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
-      if (at_end) ERR_clear_error();
-      return at_end ? count : -1;
-    }
-    if (!take(certificate.get(), count)) return -1;
-  }
+  return {Code::kInvalidArgument, std::string(field) + ": " + what + TlsDetail(), ""};
 }
 
 Status Trust(SSL_CTX* context, const TlsMaterial& material) {
@@ -84,48 +42,35 @@ Status Trust(SSL_CTX* context, const TlsMaterial& material) {
     if (SSL_CTX_set_default_verify_paths(context) == 1) return Ok{};
     return Refuse("certificate-authority", "none is given, and the system has none");
   }
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
-  const int count = ReadCertificates(material.ca, [&](X509* certificate, int /*index*/) {
-    return X509_STORE_add_cert(store, certificate) == 1;
-  });
-  if (count <= 0) return Refuse("certificate-authority", "expected certificates as PEM");
-  return Ok{};
+  if (TrustAuthorities(context, TlsSide::kClient, material.ca)) return Ok{};
+  return Refuse("certificate-authority", "expected certificates as PEM");
 }
 
 Status Present(SSL_CTX* context, const TlsMaterial& material) {
   if (material.certificate.empty() && material.key.empty()) return Ok{};
-  const int count = ReadCertificates(material.certificate, [&](X509* certificate, int index) {
-    return (index == 0 ? SSL_CTX_use_certificate(context, certificate)
-                       : SSL_CTX_add1_chain_cert(context, certificate)) == 1;
-  });
-  if (count <= 0) return Refuse("client-certificate", "expected a certificate as PEM");
-  const Owned<BIO> reader = Reader(material.key);
-  const Owned<EVP_PKEY> key(
-      reader == nullptr ? nullptr
-                        : PEM_read_bio_PrivateKey(reader.get(), nullptr, NoPassword, nullptr));
-  if (key == nullptr) return Refuse("client-key", "expected a private key as PEM, not encrypted");
-  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)
-    return Refuse("client-key", "is not the key of client-certificate");
+  switch (PresentCertificate(context, material.certificate, material.key)) {
+    case PresentFault::kCertificate:
+      return Refuse("client-certificate", "expected a certificate as PEM");
+    case PresentFault::kKey:
+      return Refuse("client-key", "expected a private key as PEM, not encrypted");
+    case PresentFault::kOtherKey:
+      return Refuse("client-key", "is not the key of client-certificate");
+    case PresentFault::kNone:
+      break;
+  }
   return Ok{};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<SSL_CTX>> MakeTlsContext(const TlsMaterial& material) {
-  ERR_clear_error();
-  std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()),
-                                   [](SSL_CTX* made) { SSL_CTX_free(made); });
+Result<std::shared_ptr<SSL_CTX>> MakeClientTls(const TlsMaterial& material) {
+  std::shared_ptr<SSL_CTX> context = MakeTlsContext(TlsSide::kClient);
   // Length, then name.
   constexpr std::array<unsigned char, 9> kHttp11 = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1 ||
+  if (context == nullptr ||
       SSL_CTX_set_alpn_protos(context.get(), kHttp11.data(), kHttp11.size()) != 0) {
     return Refuse("TLS", "OpenSSL cannot make a context");
   }
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                      SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   if (Status trusted = Trust(context.get(), material); !trusted.ok()) return trusted.error();
   if (Status presented = Present(context.get(), material); !presented.ok())
     return presented.error();

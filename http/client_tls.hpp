@@ -1,4 +1,4 @@
-// TLS towards an API server: OpenSSL contexts made from PEM text in memory.
+// TLS towards a server: OpenSSL contexts made from PEM text in memory. Pure of state; any thread.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ struct TlsMaterial {
   bool operator==(const TlsMaterial&) const = default;
 };
 
-// TLS 1.2 or newer. The server's name is looked for among the alternative names only, as Go does:
+// As tls.hpp says. The server's name is looked for among the alternative names only, as Go does:
 // a common name proves nothing. A handshake with a server that is not trusted fails on our side.
 //   kInvalidArgument  what the PEM text lacks; the message begins with the field of a kubeconfig
-cluster::Result<std::shared_ptr<ssl_ctx_st>> MakeTlsContext(const TlsMaterial& material);
+cluster::Result<std::shared_ptr<ssl_ctx_st>> MakeClientTls(const TlsMaterial& material);
 
 // True for what inet_pton reads: such a name is not sent as SNI.
 bool IsIpAddress(const std::string& host);

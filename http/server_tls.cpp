@@ -1,6 +1,5 @@
 #include "http/server_tls.hpp"
 
-#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "http/credential_file.hpp"
+#include "http/tls.hpp"
 
 namespace muster::http {
 namespace {
@@ -27,13 +27,7 @@ struct NamesFree {
 };
 
 Error FileError(const std::string& file, const std::string& what) {
-  std::string detail;
-  if (const unsigned long code = ERR_peek_last_error(); code != 0) {
-    if (const char* reason = ERR_reason_error_string(code))
-      detail = std::string(" (") + reason + ")";
-  }
-  ERR_clear_error();
-  return Error{Code::kInvalidArgument, what + detail, file};
+  return Error{Code::kInvalidArgument, what + TlsDetail(), file};
 }
 
 // HTTP/2 where the client knows it, else HTTP/1.1; a client that names neither gets HTTP/1.1.
@@ -48,19 +42,32 @@ int ChooseProtocol(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* ch
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+// What a server has beyond tls.hpp.
 Status Harden(SSL_CTX* context) {
   // Forward-secret AEAD suites for TLS 1.2; those of TLS 1.3 all are.
   constexpr const char* kTls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
-                                   SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_alpn_select_cb(context, &ChooseProtocol, nullptr);
-  if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
-      SSL_CTX_set_num_tickets(context, 0) != 1 ||
+  if (SSL_CTX_set_num_tickets(context, 0) != 1 ||
       SSL_CTX_set_cipher_list(context, kTls12Ciphers) != 1) {
     return FileError("", "OpenSSL refuses TLS 1.2 with ECDHE and AEAD ciphers");
+  }
+  return Ok{};
+}
+
+Status Present(SSL_CTX* context, const TlsOptions& options) {
+  const Result<std::string> certificate = ReadCredentialFile(options.cert_file);
+  if (!certificate.ok()) return certificate.error();
+  const Result<std::string> key = ReadCredentialFile(options.key_file);
+  if (!key.ok()) return key.error();
+  switch (PresentCertificate(context, *certificate, *key)) {
+    case PresentFault::kCertificate:
+      return FileError(options.cert_file, "expected a PEM certificate chain");
+    case PresentFault::kKey:
+    case PresentFault::kOtherKey:
+      return FileError(options.key_file, "expected the PEM private key of " + options.cert_file);
+    case PresentFault::kNone:
+      break;
   }
   return Ok{};
 }
@@ -68,37 +75,21 @@ Status Harden(SSL_CTX* context) {
 Status TrustClients(SSL_CTX* context, const TlsOptions& options) {
   const std::string& file = options.client_ca_file;
   if (file.empty()) return Ok{};
-  if (SSL_CTX_load_verify_locations(context, file.c_str(), nullptr) != 1) {
+  const Result<std::string> authorities = ReadCredentialFile(file);
+  if (!authorities.ok()) return authorities.error();
+  if (!TrustAuthorities(context, TlsSide::kServer, *authorities)) {
     return FileError(file, "expected a PEM bundle of CA certificates for clients");
   }
-  STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(file.c_str());
-  if (names == nullptr) {
-    return FileError(file, "expected a PEM bundle of CA certificates for clients");
-  }
-  SSL_CTX_set_client_CA_list(context, names);
   const int require = options.require_client_cert ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | require, nullptr);
   return Ok{};
 }
 
 Result<std::shared_ptr<SSL_CTX>> Load(const TlsOptions& options) {
-  // OpenSSL has only "system lib" to say about a file that is not there.
-  for (const std::string* file : {&options.cert_file, &options.key_file, &options.client_ca_file}) {
-    if (file->empty()) continue;
-    if (const Result<std::string> read = ReadCredentialFile(*file); !read.ok()) return read.error();
-  }
-  ERR_clear_error();
-  std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()),
-                                   [](SSL_CTX* made) { SSL_CTX_free(made); });
+  std::shared_ptr<SSL_CTX> context = MakeTlsContext(TlsSide::kServer);
   if (context == nullptr) return FileError("", "OpenSSL cannot make a TLS context");
   if (Status hardened = Harden(context.get()); !hardened.ok()) return hardened.error();
-  if (SSL_CTX_use_certificate_chain_file(context.get(), options.cert_file.c_str()) != 1) {
-    return FileError(options.cert_file, "expected a PEM certificate chain");
-  }
-  if (SSL_CTX_use_PrivateKey_file(context.get(), options.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
-      SSL_CTX_check_private_key(context.get()) != 1) {
-    return FileError(options.key_file, "expected the PEM private key of " + options.cert_file);
-  }
+  if (Status presented = Present(context.get(), options); !presented.ok()) return presented.error();
   if (Status trusted = TrustClients(context.get(), options); !trusted.ok()) return trusted.error();
   return context;
 }

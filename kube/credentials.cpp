@@ -117,7 +117,7 @@ Status TlsSource::Load() {
     const MutexLock lock(mu_);
     if (current_.context != nullptr && *material == material_) return Ok{};
   }
-  Result<std::shared_ptr<ssl_ctx_st>> context = http::MakeTlsContext(*material);
+  Result<std::shared_ptr<ssl_ctx_st>> context = http::MakeClientTls(*material);
   if (!context.ok()) return context.error();
   const MutexLock lock(mu_);
   current_ = Current{*std::move(context), current_.generation + 1};
