@@ -14,6 +14,7 @@
 #include "cluster/check.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/allocator.hpp"
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"

@@ -14,7 +14,7 @@
 
 #include "config/file.hpp"
 #include "extender/allocator.hpp"
-#include "extender/wire_extender.hpp"
+#include "extender/embedded/wire_extender.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 

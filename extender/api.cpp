@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "extender/api_json.hpp"
-#include "extender/manifests.hpp"
-#include "extender/object_json.hpp"
+#include "extender/embedded/manifests.hpp"
+#include "extender/embedded/object_json.hpp"
 
 namespace muster::extender {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/embedded_cluster.hpp"
+#include "extender/embedded/embedded_cluster.hpp"
 #include "http/server.hpp"
 
 namespace muster::extender {

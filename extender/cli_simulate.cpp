@@ -15,9 +15,9 @@
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
 #include "extender/cli.hpp"
-#include "extender/lockstep_extender.hpp"
+#include "extender/embedded/lockstep_extender.hpp"
+#include "extender/embedded/wire_extender.hpp"
 #include "extender/table.hpp"
-#include "extender/wire_extender.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 

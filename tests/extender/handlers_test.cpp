@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
 #include "extender/wire.hpp"

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/wire.hpp"
 #include "service_test_support.hpp"
 #include "tests/support/builders.hpp"
 

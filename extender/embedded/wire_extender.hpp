@@ -6,8 +6,8 @@
 
 #include <string>
 
+#include "extender/embedded/wire_port.hpp"
 #include "extender/handlers.hpp"
-#include "extender/wire_port.hpp"
 #include "sim/event_loop.hpp"
 #include "sim/muster_link.hpp"
 

@@ -8,8 +8,8 @@
 #include <functional>
 #include <string>
 
-#include "extender/bind_callers.hpp"
-#include "extender/wire_port.hpp"
+#include "extender/embedded/bind_callers.hpp"
+#include "extender/embedded/wire_port.hpp"
 #include "http/client.hpp"
 
 namespace muster::extender {

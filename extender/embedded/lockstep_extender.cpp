@@ -1,11 +1,11 @@
-#include "extender/lockstep_extender.hpp"
+#include "extender/embedded/lockstep_extender.hpp"
 
 #include <chrono>
 #include <utility>
 
-#include "extender/http_extender.hpp"
+#include "extender/embedded/caller_wire.hpp"
+#include "extender/embedded/http_extender.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/wire.hpp"
 
 namespace muster::extender {
 

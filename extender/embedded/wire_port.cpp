@@ -1,6 +1,6 @@
-#include "extender/wire_port.hpp"
+#include "extender/embedded/wire_port.hpp"
 
-#include "extender/wire.hpp"
+#include "extender/embedded/caller_wire.hpp"
 
 namespace muster::extender {
 

@@ -1,4 +1,4 @@
-#include "extender/object_json.hpp"
+#include "extender/embedded/object_json.hpp"
 
 #include "extender/json_text.hpp"
 

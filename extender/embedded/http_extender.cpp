@@ -1,9 +1,9 @@
-#include "extender/http_extender.hpp"
+#include "extender/embedded/http_extender.hpp"
 
 #include <utility>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/wire.hpp"
 
 namespace muster::extender {
 

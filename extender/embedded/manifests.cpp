@@ -1,4 +1,4 @@
-#include "extender/manifests.hpp"
+#include "extender/embedded/manifests.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "extender/manifests.hpp"
+#include "extender/embedded/manifests.hpp"
 #include "sim/api_server.hpp"
 
 namespace muster::extender {

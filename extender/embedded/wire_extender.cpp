@@ -1,10 +1,10 @@
-#include "extender/wire_extender.hpp"
+#include "extender/embedded/wire_extender.hpp"
 
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "extender/wire.hpp"
+#include "extender/embedded/caller_wire.hpp"
 
 namespace muster::extender {
 

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "cluster/mutex.hpp"
-#include "extender/bind_callers.hpp"
+#include "extender/embedded/bind_callers.hpp"
+#include "extender/embedded/wire_port.hpp"
 #include "extender/handlers.hpp"
-#include "extender/wire_port.hpp"
 #include "http/client.hpp"
 #include "http/server.hpp"
 #include "sim/event_loop.hpp"

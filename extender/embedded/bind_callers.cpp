@@ -1,10 +1,10 @@
-#include "extender/bind_callers.hpp"
+#include "extender/embedded/bind_callers.hpp"
 
 #include <system_error>
 #include <utility>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/wire.hpp"
 
 namespace muster::extender {
 

@@ -1,4 +1,4 @@
-#include "extender/embedded_cluster.hpp"
+#include "extender/embedded/embedded_cluster.hpp"
 
 #include <algorithm>
 #include <chrono>
