@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/allocator.hpp"
 #include "cluster/check.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/allocator.hpp"
 #include "extender/embedded/caller_wire.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/handlers.hpp"
@@ -310,7 +310,7 @@ void HoldBinds(bool smoke) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a bench that cannot go on ends there
 int main(int argc, char** argv) {
-  muster::extender::KeepFreedMemory();  // as muster does
+  muster::cli::KeepFreedMemory();  // as muster does
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
   muster::bench::CompareWithEcho(smoke);
   muster::bench::HoldBinds(smoke);

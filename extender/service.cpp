@@ -12,7 +12,6 @@
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
 #include "extender/api_cluster.hpp"
-#include "extender/cli.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/embedded/embedded_cluster.hpp"
 #include "extender/embedded/http_extender.hpp"
@@ -24,6 +23,7 @@
 #include "extender/metrics.hpp"
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
+#include "extender/version.hpp"
 #include "http/server.hpp"
 
 namespace muster::extender {

@@ -4,11 +4,18 @@
 #include <sstream>
 #include <string>
 
-#include "extender/cli.hpp"
-#include "extender/cli_output.hpp"
 #include "service_test_support.hpp"
 
 namespace muster::extender::testing {
+namespace {
+
+// "place: error" of an answer that refuses.
+std::string MessageIn(const std::string& body) {
+  const std::string place = JsonText(body, "place");
+  return (place.empty() ? "" : place + ": ") + JsonText(body, "error");
+}
+
+}  // namespace
 
 TEST_CASE("the API says how the service is", "[api]") {
   TestService test;
@@ -121,7 +128,7 @@ TEST_CASE("what could never become a gang is refused with its place", "[api]") {
   const http::Reply reply = test.Post("/v1/manifests", yaml);
   INFO(reply.body);
   CHECK(reply.status == 400);
-  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+  CHECK_THAT(MessageIn(reply.body), Catch::StartsWith(want));
 }
 
 TEST_CASE("a gang that only its pods speak of starts whole", "[api]") {
@@ -163,7 +170,7 @@ TEST_CASE("names that Kubernetes would refuse are refused with their place", "[a
   const http::Reply reply = test.Post("/v1/manifests", pod);
   INFO(reply.body);
   CHECK(reply.status == 400);
-  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+  CHECK_THAT(MessageIn(reply.body), Catch::StartsWith(want));
   CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"name\""));
 }
 
@@ -205,48 +212,6 @@ items:
   CHECK(Eventually([&] {
     return test.Get("/v1/objects/jobs").body.find("\"complete\": true") != std::string::npos;
   }));
-}
-
-TEST_CASE("get, submit and explain work against a running service", "[api][cli]") {
-  TestService test;
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
-  const auto run = [&](std::vector<std::string> words, int want) {
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
-  };
-  CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
-  // They come to be known one by one.
-  CHECK(Eventually([&] {
-    return run({"get", "nodes"}, kExitOk).find("node-15") != std::string::npos;
-  }));
-  test.Submit(GangYaml("train", 2, 8));
-  REQUIRE(test.Reaches("train", "Running"));
-  CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
-  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
-  const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
-  CHECK_THAT(explained, Catch::Contains("Running"));
-  CHECK_THAT(explained, Catch::Contains("train-1"));
-  const TempFolder folder;
-  const std::string file = folder.File("a b.yaml");
-  std::ofstream(file) << GangYaml("more", 1, 1);
-  CHECK_THAT(run({"submit", "-f", file}, kExitOk),
-             Catch::Equals("PodGroup default/more created\nPod default/more-0 created\n"));
-  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
-             Catch::Contains(file + ": PodGroup default/more exists already"));
-  std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
-  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
-             Catch::Contains("muster: " + file + ":3:1: "));
-  std::ofstream(file) << "# nothing\n";
-  CHECK(run({"submit", "-f", file}, kExitFailed) ==
-        "muster: " + file + ": expected at least one object, found none\n");
-  CHECK_THAT(run({"submit", "-f", folder.File("none")}, kExitFailed), Catch::Contains("none"));
-  CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
-             Catch::Contains("there is no gang default/none"));
 }
 
 }  // namespace muster::extender::testing

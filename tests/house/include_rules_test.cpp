@@ -17,8 +17,9 @@ struct Case {
 // A tree with one header in every room, so that what is included exists.
 SourceTree Plant(const std::string& path, const std::string& text) {
   std::vector<SourceFile> files;
-  for (const char* room : {"cluster", "topology", "queues", "policy", "engine", "http", "config",
-                           "kube", "sim", "extender", "bench", "tests"}) {
+  for (const char* room :
+       {"cluster", "topology", "queues", "policy", "engine", "http", "config", "kube", "sim",
+        "extender", "extender/embedded", "cli", "bench", "tests"}) {
     files.push_back(MakeFile(std::string(room) + "/a.hpp", "#pragma once\n"));
   }
   files.push_back(MakeFile(path, text));
@@ -44,7 +45,13 @@ TEST_CASE("a folder includes the folders below it and no other", "[house][includ
       {"topology/x.cpp", "#include \"cluster/a.hpp\"", ""},
       {"policy/x.hpp", "#include \"queues/a.hpp\"", ""},
       {"engine/x.cpp", "#include \"topology/a.hpp\"", ""},
-      {"extender/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"extender/embedded/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"extender/service.cpp", "#include \"extender/embedded/a.hpp\"", ""},
+      {"cli/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"cli/x.cpp", "#include \"extender/a.hpp\"", ""},
+      {"extender/x.cpp", "#include \"cli/a.hpp\"", "extender/ may not include cli/"},
+      {"extender/x.cpp", "#include \"sim/a.hpp\"", "may not include \"sim/a.hpp\""},
+      {"extender/wire.cpp", "#include \"extender/embedded/a.hpp\"", "may not include \"extender/"},
       {"tests/e2e/x.cpp", "#include \"extender/a.hpp\"", ""},
       {"bench/x.cpp", "#include \"engine/a.hpp\"", ""},
       {"cluster/x.hpp", "#include \"engine/a.hpp\"", "cluster/ may not include engine/"},

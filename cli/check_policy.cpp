@@ -1,10 +1,10 @@
 // muster check-policy: whether a policy file would be accepted.
 #include <string>
 
+#include "cli/cli.hpp"
 #include "config/policy_file.hpp"
-#include "extender/cli.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 int CheckPolicy(const Args& args, const CliStreams& streams) {
@@ -32,4 +32,4 @@ Command CheckPolicyCommand() {
           CheckPolicy};
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

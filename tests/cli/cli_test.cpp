@@ -1,5 +1,5 @@
-// The command line without a server: tables, arguments, help, usage errors, log lines.
-#include "extender/cli.hpp"
+// The command line without a server: tables, arguments, help, usage errors.
+#include "cli/cli.hpp"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "extender/args.hpp"
-#include "extender/cli_output.hpp"
-#include "extender/log.hpp"
-#include "extender/table.hpp"
+#include "cli/args.hpp"
+#include "cli/output.hpp"
+#include "cli/table.hpp"
 #include "tests/http/tls_test_support.hpp"
 
-namespace muster::extender::testing {
+namespace muster::cli::testing {
 namespace {
 
 using http::testing::TempFolder;
@@ -284,21 +283,4 @@ TEST_CASE("elapsed times are short", "[cli]") {
   CHECK(Elapsed(86400 * 2 + 3600 * 4) == "2d4h");
 }
 
-TEST_CASE("log lines are key=value pairs whose values cannot break out", "[cli]") {
-  std::string lines;
-  const Logger log({.level = 1,
-                    .sink = [&](std::string_view line) { lines += line; },
-                    .now =
-                        [] {
-                          return std::chrono::system_clock::time_point(
-                              std::chrono::milliseconds(1'767'323'045'678));
-                        }});
-  log.Info("gang started", {{"gang", "a/b"}, {"why", "say \"x\"\nlevel=0"}});
-  log.Write(2, "not shown", {});
-  CHECK(lines ==
-        "time=2026-01-02T03:04:05.678Z level=1 msg=\"gang started\" gang=a/b "
-        "why=\"say \\\"x\\\"\\nlevel=0\"\n");
-  CHECK(LogValue("") == "\"\"");
-}
-
-}  // namespace muster::extender::testing
+}  // namespace muster::cli::testing

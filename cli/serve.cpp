@@ -3,13 +3,13 @@
 #include <string>
 #include <utility>
 
-#include "extender/cli.hpp"
+#include "cli/cli.hpp"
+#include "cli/signals.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
-#include "extender/signals.hpp"
 #include "http/host_port.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 using cluster::Code;
@@ -29,7 +29,7 @@ Result<std::optional<http::HostPort>> AddressFrom(const Args& args, const std::s
 }
 
 // Which of them need each other depends on the policy as well: the service looks at that.
-Status ReadTlsFlags(const Args& args, ServiceOptions* options) {
+Status ReadTlsFlags(const Args& args, extender::ServiceOptions* options) {
   for (const char* flag : {"--tls-cert", "--tls-key", "--tls-client-ca", "--tls-client",
                            "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
     for (const std::string& value : args.All(flag)) {
@@ -52,7 +52,7 @@ Status ReadTlsFlags(const Args& args, ServiceOptions* options) {
 }
 
 // A real cluster, and nothing beside it that only an embedded one has.
-Status ReadAccess(const Args& args, ClusterAccess* access) {
+Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
   access->kubeconfig = args.Text("--kubeconfig");
   access->context = args.Text("--context");
   access->in_cluster = args.Has("--in-cluster");
@@ -69,7 +69,7 @@ Status ReadAccess(const Args& args, ClusterAccess* access) {
     if (!access->given()) {
       return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--lease"};
     }
-    const Result<cluster::ObjectKey> lease = ParseObjectKey(args.Text("--lease"));
+    const Result<cluster::ObjectKey> lease = extender::ParseObjectKey(args.Text("--lease"));
     if (!lease.ok()) return lease.error().At("--lease");
     access->lease = *lease;
   }
@@ -83,8 +83,8 @@ Status ReadAccess(const Args& args, ClusterAccess* access) {
   return Ok{};
 }
 
-Result<ServiceOptions> OptionsFrom(const Args& args) {
-  ServiceOptions options;
+Result<extender::ServiceOptions> OptionsFrom(const Args& args) {
+  extender::ServiceOptions options;
   options.policy_file = args.Text("--policy");
   options.cluster_file = args.Text("--cluster");
   if (const Status read = ReadAccess(args, &options.access); !read.ok()) return read.error();
@@ -104,7 +104,7 @@ Result<ServiceOptions> OptionsFrom(const Args& args) {
   return options;
 }
 
-void FollowSignals(SignalInbox& signals, Service& service, const Logger& log) {
+void FollowSignals(SignalInbox& signals, extender::Service& service, const extender::Logger& log) {
   while (!service.lost()) {
     switch (signals.Wait(kLookAround)) {
       case SignalEvent::kStop:
@@ -125,15 +125,15 @@ int Serve(const Args& args, const CliStreams& streams) {
   if (!args.positionals().empty()) {
     return Misused(streams, "serve", "unexpected \"" + args.positionals().front() + "\"");
   }
-  Result<ServiceOptions> options = OptionsFrom(args);
+  Result<extender::ServiceOptions> options = OptionsFrom(args);
   if (!options.ok()) return Misused(streams, "serve", options.error().ToString());
   const Result<int64_t> level = args.Number("--log-level", 1, 0, 5);
   if (!level.ok()) return Misused(streams, "serve", level.error().message);
 
   // Before any thread exists, so that all of them leave signals to this one.
   SignalInbox signals;
-  const Logger log({.level = static_cast<int>(*level)});
-  Service service(*std::move(options), log);
+  const extender::Logger log({.level = static_cast<int>(*level)});
+  extender::Service service(*std::move(options), log);
   if (const cluster::Status started = service.Start(); !started.ok()) {
     return Fail(streams, started.error().ToString());
   }
@@ -175,4 +175,4 @@ Command ServeCommand() {
           Serve};
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

@@ -1,4 +1,4 @@
-#include "extender/cli_output.hpp"
+#include "cli/output.hpp"
 
 #include <rapidjson/document.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "extender/table.hpp"
+#include "cli/table.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 using cluster::Code;
@@ -248,4 +248,4 @@ Result<std::string> SubmittedLines(std::string_view json) {
   return out;
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

@@ -17,7 +17,7 @@
 #include "tests/http/http_test_support.hpp"
 #include "tests/http/tls_test_support.hpp"
 
-namespace muster::extender::testing {
+namespace muster::cli::testing {
 namespace {
 
 using http::testing::Eventually;
@@ -121,4 +121,4 @@ TEST_CASE("serve fails at once on a taken port or a bad policy", "[process]") {
   CHECK(first.Wait() == 0);
 }
 
-}  // namespace muster::extender::testing
+}  // namespace muster::cli::testing

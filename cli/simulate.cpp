@@ -12,16 +12,16 @@
 #include <string>
 #include <utility>
 
+#include "cli/cli.hpp"
+#include "cli/table.hpp"
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
-#include "extender/cli.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/wire_extender.hpp"
-#include "extender/table.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 using cluster::Code;
@@ -226,8 +226,8 @@ Result<sim::ReplayOptions> OptionsFrom(const Args& args) {
   const bool http = args.Has("--http");
   options.cluster.extender = [http](sim::EventLoop& loop,
                                     sim::MusterLink& link) -> std::unique_ptr<sim::ExtenderPort> {
-    if (http) return std::make_unique<LockstepExtender>(loop, link);
-    return std::make_unique<WireExtender>(loop, link);
+    if (http) return std::make_unique<extender::LockstepExtender>(loop, link);
+    return std::make_unique<extender::WireExtender>(loop, link);
   };
   return options;
 }
@@ -341,4 +341,4 @@ Command SimulateCommand() {
           Simulate};
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

@@ -9,7 +9,7 @@
 
 #include "cluster/result.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 
 cluster::Result<std::string> GangsTable(std::string_view json);
 cluster::Result<std::string> NodesTable(std::string_view json);
@@ -23,4 +23,4 @@ cluster::Result<std::string> SubmittedLines(std::string_view json);
 // "850ms", "12.3s", "4m10s", "3h05m", "2d4h".
 std::string Elapsed(double seconds);
 
-}  // namespace muster::extender
+}  // namespace muster::cli

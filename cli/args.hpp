@@ -15,7 +15,7 @@
 
 #include "cluster/result.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 
 struct Flag {
   std::string name;        // "--listen"
@@ -48,4 +48,4 @@ class Args {
 // One aligned line per flag.
 std::string DescribeFlags(const std::vector<Flag>& flags);
 
-}  // namespace muster::extender
+}  // namespace muster::cli

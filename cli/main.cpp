@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "extender/allocator.hpp"
-#include "extender/cli.hpp"
+#include "cli/allocator.hpp"
+#include "cli/cli.hpp"
 
 int main(int argc, char** argv) {
-  using namespace muster::extender;  // NOLINT(google-build-using-namespace): main has no header
+  using namespace muster::cli;  // NOLINT(google-build-using-namespace): main has no header
   KeepFreedMemory();
   const CliStreams streams{std::cout, std::cerr};
   try {

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/args.hpp"
 #include "cluster/result.hpp"
-#include "extender/args.hpp"
 
-namespace muster::extender {
+namespace muster::cli {
 
-inline constexpr const char* kVersion = "0.1.0";
 inline constexpr const char* kDefaultExtenderAddress = "127.0.0.1:8888";
 inline constexpr const char* kDefaultApiAddress = "127.0.0.1:8889";
 
@@ -44,12 +43,12 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams);
 int Fail(const CliStreams& streams, const std::string& message);
 int Misused(const CliStreams& streams, const std::string& command, const std::string& message);
 
-// The commands, each in a source of its own.
-Command ServeCommand();        // cli_serve.cpp
-Command SimulateCommand();     // cli_simulate.cpp
-Command CheckPolicyCommand();  // cli_policy.cpp
-Command SubmitCommand();       // cli_client.cpp
+// The commands, each in the source of its name.
+Command ServeCommand();
+Command SimulateCommand();
+Command CheckPolicyCommand();
+Command SubmitCommand();
 Command GetCommand();
 Command ExplainCommand();
 
-}  // namespace muster::extender
+}  // namespace muster::cli

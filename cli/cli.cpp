@@ -1,8 +1,10 @@
-#include "extender/cli.hpp"
+#include "cli/cli.hpp"
 
 #include <algorithm>
 
-namespace muster::extender {
+#include "extender/version.hpp"
+
+namespace muster::cli {
 namespace {
 
 std::string Synopsis(const Command& command) {
@@ -76,7 +78,7 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   const std::string& name = words.front();
   if (name == "help" || name == "--help" || name == "-h") return Help(commands, words, streams);
   if (name == "version" || name == "--version") {
-    streams.out << "muster " << kVersion << "\n";
+    streams.out << "muster " << extender::kVersion << "\n";
     return kExitOk;
   }
   const Command* command = FindCommand(commands, name);
@@ -96,4 +98,4 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   return command->run(*args, streams);
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

@@ -1,9 +1,9 @@
-#include "extender/signals.hpp"
+#include "cli/signals.hpp"
 
 #include <csignal>
 #include <ctime>
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 sigset_t Taken() {
@@ -43,4 +43,4 @@ SignalEvent SignalInbox::Wait(std::chrono::milliseconds timeout) {
   }
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

@@ -1,4 +1,4 @@
-#include "extender/allocator.hpp"
+#include "cli/allocator.hpp"
 
 #include <cstdlib>  // tells whether it is glibc
 
@@ -6,7 +6,7 @@
 #include <malloc.h>
 #endif
 
-namespace muster::extender {
+namespace muster::cli {
 
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
@@ -17,4 +17,4 @@ void KeepFreedMemory() {
 #endif
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

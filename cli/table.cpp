@@ -1,9 +1,9 @@
-#include "extender/table.hpp"
+#include "cli/table.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 // Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
@@ -83,4 +83,4 @@ std::string Table::ToString() const {
   return out;
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

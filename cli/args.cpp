@@ -1,10 +1,10 @@
-#include "extender/args.hpp"
+#include "cli/args.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-namespace muster::extender {
+namespace muster::cli {
 namespace {
 
 using cluster::Code;
@@ -106,4 +106,4 @@ std::string DescribeFlags(const std::vector<Flag>& flags) {
   return out;
 }
 
-}  // namespace muster::extender
+}  // namespace muster::cli

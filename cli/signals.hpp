@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-namespace muster::extender {
+namespace muster::cli {
 
 enum class SignalEvent { kNone, kReload, kStop };
 
@@ -21,4 +21,4 @@ class SignalInbox {
   SignalEvent Wait(std::chrono::milliseconds timeout);
 };
 
-}  // namespace muster::extender
+}  // namespace muster::cli

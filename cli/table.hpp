@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace muster::extender {
+namespace muster::cli {
 
 class Table {
  public:
@@ -40,4 +40,4 @@ std::string Printable(std::string_view text);
 // Characters, not bytes.
 std::size_t DisplayWidth(std::string_view text);
 
-}  // namespace muster::extender
+}  // namespace muster::cli
