@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint32_t kConnectionWindows = 4;
 // Of a head, in multiples of the limit: up to this it is refused in words.
 constexpr std::size_t kHeadsAtMost = 8;
+// A caller that counts by fours must not fill memory.
+constexpr std::size_t kGapsAtMost = 64;
 
 std::string_view View(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
@@ -34,6 +36,17 @@ struct Http2Session::Callbacks {
 
   static bool IsRequest(const nghttp2_frame* frame) {
     return frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST;
+  }
+
+  // nghttp2 ignores a head on a stream that it does not know, also when no head ever opened it.
+  static int BeginFrame(nghttp2_session* session, const nghttp2_frame_hd* frame, void* user) {
+    if (frame->type != NGHTTP2_HEADERS) return 0;
+    if (Of(user).LeftOut(frame->stream_id)) {
+      nghttp2_session_terminate_session(session, NGHTTP2_PROTOCOL_ERROR);
+    } else {
+      Of(user).Opened(frame->stream_id);
+    }
+    return 0;
   }
 
   static int BeginHeaders(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user) {
@@ -108,17 +121,13 @@ Http2Session::Http2Session(const Limits& limits, Events& events)
   MUSTER_CHECK(nghttp2_session_callbacks_new(&made) == 0);
   const std::unique_ptr<nghttp2_session_callbacks, decltype(&nghttp2_session_callbacks_del)>
       callbacks(made, &nghttp2_session_callbacks_del);
+  nghttp2_session_callbacks_set_on_begin_frame_callback(made, &Callbacks::BeginFrame);
   nghttp2_session_callbacks_set_on_begin_headers_callback(made, &Callbacks::BeginHeaders);
   nghttp2_session_callbacks_set_on_header_callback(made, &Callbacks::Header);
   nghttp2_session_callbacks_set_on_frame_recv_callback(made, &Callbacks::FrameReceived);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(made, &Callbacks::DataChunk);
   nghttp2_session_callbacks_set_on_stream_close_callback(made, &Callbacks::StreamClosed);
-  nghttp2_option* option = nullptr;
-  MUSTER_CHECK(nghttp2_option_new(&option) == 0);
-  nghttp2_option_set_no_closed_streams(option, 1);  // nobody asks about those
-  const int failed = nghttp2_session_server_new2(&session_, made, this, option);
-  nghttp2_option_del(option);
-  MUSTER_CHECK(failed == 0);
+  MUSTER_CHECK(nghttp2_session_server_new(&session_, made, this) == 0);
 
   const std::array<nghttp2_settings_entry, 3> settings = {{
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.max_streams},
@@ -133,6 +142,20 @@ Http2Session::Http2Session(const Limits& limits, Events& events)
 }
 
 Http2Session::~Http2Session() { nghttp2_session_del(session_); }
+
+void Http2Session::Opened(Stream stream) {
+  if (stream <= last_opened_ || stream % 2 == 0) return;
+  if (stream - last_opened_ > 2) left_out_.push_back({last_opened_ + 2, stream - 2});
+  if (left_out_.size() > kGapsAtMost) left_out_.pop_front();
+  last_opened_ = stream;
+}
+
+bool Http2Session::LeftOut(Stream stream) const {
+  if (stream % 2 == 0) return false;
+  return std::any_of(left_out_.begin(), left_out_.end(), [stream](const Gap& gap) {
+    return gap.first <= stream && stream <= gap.last;
+  });
+}
 
 bool Http2Session::TakeField(std::string_view name, std::string_view value) {
   head_bytes_ += name.size() + value.size();

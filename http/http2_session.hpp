@@ -1,12 +1,18 @@
 // Http2Session: nghttp2's server side of one HTTP/2 connection (RFC 9113), bytes in and bytes out.
 //
 // The head of a request is handed on as the text that HTTP/1.1 would have for it, so that one
-// parser (head.hpp) judges both. Owned by its Http2Connection, used by one thread at a time;
-// no call blocks.
+// parser (head.hpp) judges both. Heads and bodies on a stream that is closed end the connection
+// (RFC 9113, 5.1), except those that were under way when the server reset the stream; so does a
+// head on a stream that was left out when a higher one was opened (5.1.1). What is known of such
+// streams is bounded: the last closed ones, as many as may be open at a time, and the last 64 gaps.
+// Frames on older ones are ignored.
+//
+// Owned by its Http2Connection, used by one thread at a time; no call blocks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -73,6 +79,12 @@ class Http2Session {
     std::size_t sent = 0;
   };
 
+  struct Gap {
+    Stream first, last;  // odd
+  };
+
+  void Opened(Stream stream);
+  bool LeftOut(Stream stream) const;
   // False when it is far too much.
   bool TakeField(std::string_view name, std::string_view value);
   void AddField(std::string_view name, std::string_view value);
@@ -84,6 +96,8 @@ class Http2Session {
   std::map<Stream, Body> bodies_;  // of answers on their way
   bool going_away_ = false;
   bool broken_ = false;
+  Stream last_opened_ = -1;   // the highest; before the first, as if it were the one below 1
+  std::deque<Gap> left_out_;  // below last_opened_, ascending
 
   // The head that is coming: of one stream at a time (RFC 9113, 4.3).
   std::string method_;

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,9 @@ using Next = ServerConnection::Next;
 
 // RFC 9113, 4.1 and 6.
 enum class Frame : unsigned char {
+  kData = 0,
   kHeaders = 1,
+  kReset = 3,
   kSettings = 4,
   kPing = 6,
   kGoAway = 7,
@@ -27,6 +30,9 @@ enum class Frame : unsigned char {
 };
 constexpr unsigned char kEndStream = 1;
 constexpr unsigned char kEndHeaders = 4;
+// RFC 9113, 7.
+constexpr unsigned kProtocolError = 1;
+constexpr unsigned kStreamClosed = 5;
 
 std::string Number(std::size_t value, int bytes) {
   std::string text;
@@ -56,19 +62,33 @@ struct World {
     wire.arrived = wire.to_server.size();
     return connection.Advance(now, {buffer.data(), buffer.size()});
   }
+  // A whole request on `stream`, taken and answered.
+  void Serve(std::size_t stream) {
+    REQUIRE(Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, stream, Head("GET"))) ==
+            Next::kRequest);
+    connection.answers()->Put({connection.TakeRequest().stream, Response{.body = "fine"}, ""});
+    REQUIRE(Arrive("") == Next::kWaitReadable);
+  }
   Next Later(milliseconds time) {
     now += time;
     return connection.Expire(now, {buffer.data(), buffer.size()});
   }
-  bool Told(Frame type) const {
+  bool Told(Frame type) const { return Code(type).has_value(); }
+
+  // The code that the last GOAWAY or RST_STREAM ends with.
+  std::optional<unsigned> Code(Frame type) const {
+    std::optional<unsigned> code;
     for (std::size_t at = 0; at + 9 <= wire.to_caller.size();) {
       const auto byte = [&](std::size_t i) {
         return std::size_t{static_cast<unsigned char>(wire.to_caller[at + i])};
       };
-      if (byte(3) == static_cast<std::size_t>(type)) return true;
-      at += 9 + (byte(0) << 16U) + (byte(1) << 8U) + byte(2);
+      const std::size_t size = (byte(0) << 16U) + (byte(1) << 8U) + byte(2);
+      if (byte(3) == static_cast<std::size_t>(type)) {
+        code = static_cast<unsigned>(byte(type == Frame::kGoAway ? 9 + 7 : 9 + 3));
+      }
+      at += 9 + size;
     }
-    return false;
+    return code;
   }
 
   Wire wire;
@@ -140,6 +160,77 @@ TEST_CASE("what has come when the server drains is served, what comes later is n
   CHECK(world.Arrive("") == Next::kWaitReadable);
   CHECK(world.wire.to_caller.find("the last") != std::string::npos);
   CHECK(world.Later(std::chrono::seconds(2)) == Next::kClosed);
+}
+
+// RFC 9113, 5.1: "half-closed (remote)" and "closed".
+TEST_CASE("frames on a stream that its caller has ended are an error", "[http2][connection]") {
+  const bool answered = GENERATE(false, true);
+  const bool headers = GENERATE(false, true);
+  CAPTURE(answered, headers);
+  World world;
+  world.Arrive(Bytes(Frame::kSettings, 0, 0, ""));
+  if (answered) {
+    world.Serve(1);
+  } else {
+    world.Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, 1, Head("GET")));
+    world.connection.TakeRequest();
+  }
+  world.Arrive(headers ? Bytes(Frame::kHeaders, kEndStream | kEndHeaders, 1, Head("GET"))
+                       : Bytes(Frame::kData, kEndStream, 1, "late"));
+  CHECK(world.Code(Frame::kGoAway) == kStreamClosed);
+}
+
+TEST_CASE("frames on a stream that its caller has reset are an error", "[http2][connection]") {
+  const bool headers = GENERATE(false, true);
+  CAPTURE(headers);
+  World world;
+  world.Arrive(Bytes(Frame::kSettings, 0, 0, "") +
+               Bytes(Frame::kHeaders, kEndHeaders, 1, Head("POST")) +
+               Bytes(Frame::kReset, 0, 1, Number(8, 4)));
+  world.Arrive(headers ? Bytes(Frame::kHeaders, kEndStream | kEndHeaders, 1, Head("GET"))
+                       : Bytes(Frame::kData, kEndStream, 1, "late"));
+  CHECK(world.Code(Frame::kGoAway) == kStreamClosed);
+}
+
+TEST_CASE("what was under way when the server reset a stream is ignored", "[http2][connection]") {
+  World world;
+  world.Arrive(Bytes(Frame::kSettings, 0, 0, "") +
+               Bytes(Frame::kHeaders, kEndHeaders, 1, Head("BREW")));
+  REQUIRE(world.Told(Frame::kReset));  // refused before its body came
+  world.Arrive(Bytes(Frame::kData, 0, 1, "under way"));
+  CHECK(world.Arrive(Bytes(Frame::kData, kEndStream, 1, "as well")) == Next::kWaitReadable);
+  CHECK_FALSE(world.Told(Frame::kGoAway));
+  world.Serve(3);
+}
+
+// RFC 9113, 5.1.1: a new stream closes those of lower numbers that were never opened.
+TEST_CASE("a stream whose number is lower than one before is an error", "[http2][connection]") {
+  World world;
+  world.Arrive(Bytes(Frame::kSettings, 0, 0, ""));
+  world.Serve(1);
+  world.Serve(9);
+  world.Serve(11);
+  const std::size_t skipped = GENERATE(std::size_t{3}, std::size_t{5}, std::size_t{7});
+  CAPTURE(skipped);
+  SECTION("opened late") {
+    world.Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, skipped, Head("GET")));
+    CHECK(world.Code(Frame::kGoAway) == kProtocolError);
+  }
+  SECTION("named in a frame that is allowed there") {
+    world.Arrive(Bytes(Frame::kWindowUpdate, 0, skipped, Number(1, 4)));
+    CHECK_FALSE(world.Told(Frame::kGoAway));
+  }
+  CHECK(world.shared.requests == 3);
+}
+
+TEST_CASE("a caller who leaves out every other number is served", "[http2][connection]") {
+  World world;
+  world.Arrive(Bytes(Frame::kSettings, 0, 0, ""));
+  constexpr std::size_t kLast = 4 * 300 + 1;
+  for (std::size_t stream = 1; stream <= kLast; stream += 4) world.Serve(stream);
+  CHECK_FALSE(world.Told(Frame::kGoAway));
+  world.Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, kLast - 2, Head("GET")));
+  CHECK(world.Code(Frame::kGoAway) == kProtocolError);
 }
 
 TEST_CASE("a caller who takes nothing is closed in time", "[http2][connection][attack]") {
