@@ -1,7 +1,7 @@
 // Puts ExtenderHandlers on an http::Server: POST /filter, /prioritize, /preempt and /bind, and
 // GET /healthz. The only place where verbs meet HTTP.
 //
-// A held Bind blocks its handler's thread, which the server replaces (see http/server.hpp).
+// A held Bind costs no thread: the engine's answer goes to the socket from where it is delivered.
 #pragma once
 
 #include "extender/handlers.hpp"
@@ -14,8 +14,8 @@ inline constexpr const char* kPrioritizePath = "/prioritize";
 inline constexpr const char* kPreemptPath = "/preempt";
 inline constexpr const char* kBindPath = "/bind";
 
-// Before server.Start(). `handlers` must outlive the server, and RefuseOpenBinds must come before
-// the server's Stop, which waits for held calls.
+// Before server.Start(). `handlers` must outlive the server. Calls that are held when the server
+// stops get no answer: RefuseOpenBinds and Drain come first.
 void MountExtenderVerbs(http::Server& server, ExtenderHandlers& handlers);
 
 }  // namespace muster::extender

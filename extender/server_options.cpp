@@ -29,7 +29,6 @@ Result<http::ServerOptions> ExtenderServerOptions(const config::ExtenderSettings
   options.max_body_bytes = static_cast<std::size_t>(settings.max_body_bytes);
   options.max_buffered_bytes = static_cast<std::size_t>(settings.max_buffered_bytes);
   options.max_connections = static_cast<std::size_t>(settings.max_connections);
-  options.max_workers = static_cast<std::size_t>(settings.max_threads);
   options.header_timeout = Millis(settings.header_timeout);
   options.body_timeout = Millis(settings.body_timeout);
   options.write_timeout = Millis(settings.write_timeout);
@@ -53,7 +52,6 @@ Result<http::ServerOptions> ApiServerOptions(const config::MetricsSettings& sett
   options.port = address->port;
   options.max_body_bytes = kMaxManifestBytes;
   options.max_connections = kApiConnections;
-  options.max_workers = kApiConnections;
   return options;
 }
 

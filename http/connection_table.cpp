@@ -69,6 +69,17 @@ ConnectionTable::Claimed ConnectionTable::Wake(Id id) {
   return {id, entry.connection.get()};
 }
 
+void ConnectionTable::Nudge(Id id) {
+  const cluster::MutexLock lock(mu_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  if (found->second.parked) {
+    Arm(id, found->second, Interest::kNow);
+  } else {
+    found->second.woken = true;
+  }
+}
+
 ConnectionTable::Claimed ConnectionTable::Replace(Id id,
                                                   std::unique_ptr<ServerConnection> connection) {
   const cluster::MutexLock lock(mu_);

@@ -51,6 +51,8 @@ class ConnectionTable {
   Claimed Claim(Id id);
   // Claims it, or, when another thread owns it, sees to it that it is advanced after its next Park.
   Claimed Wake(Id id);
+  // Sees to it that some worker advances it soon, whoever has it now.
+  void Nudge(Id id);
   // Another connection in the place of an owned one, with the same socket.
   Claimed Replace(Id id, std::unique_ptr<ServerConnection> connection);
   std::vector<Claimed> ClaimExpired(SteadyTime now);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "http/http2_connection.hpp"
-#include "http/httplib_processor.hpp"
+#include "http/message_text.hpp"
 #include "http/server_tls.hpp"
 
 namespace muster::http {
@@ -189,6 +189,8 @@ void Http1Connection::SendContinue() {
 
 IncomingRequest Http1Connection::TakeRequest() {
   ++shared_.requests;
+  keep_alive_ = head_.keep_alive;
+  to_head_ = head_.method == "HEAD";
   IncomingRequest request{std::move(head_), std::move(body_), caller_.peer, caller_.client_name};
   head_ = {};
   body_.clear();
@@ -204,7 +206,10 @@ bool Http1Connection::StepHandling(SteadyTime now) {
     next_ = Next::kWaitAnswer;
     return false;
   }
-  Send(std::move(answers.front().bytes), answers.front().response.close, now);
+  Response& response = answers.front().response;
+  const bool close = response.close || !keep_alive_ || shared_.draining;
+  Send(FormatAnswer(std::move(response), {close, to_head_, shared_.options.idle_timeout}), close,
+       now);
   return true;
 }
 

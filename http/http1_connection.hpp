@@ -35,7 +35,7 @@ class Http1Connection final : public ServerConnection {
   IncomingRequest TakeRequest() override;
   Next pending() const override { return Next::kWaitAnswer; }
   // Closes after it. Also on a fresh connection.
-  void Refuse(const Refusal& refusal, SteadyTime now) override;
+  void Refuse(const Refusal& refusal, SteadyTime now);
   std::unique_ptr<ServerConnection> Successor(SteadyTime now) override;
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
@@ -86,7 +86,9 @@ class Http1Connection final : public ServerConnection {
 
   std::string in_;  // received, not yet consumed
   HeadScanner scanner_;
-  RequestHead head_;           // of the request in progress
+  RequestHead head_;           // of the request that is coming
+  bool keep_alive_ = true;     // its sender's wish, while it is handled
+  bool to_head_ = false;       // it was HEAD
   std::string body_;           // so far
   std::size_t counted_ = 0;    // bytes of body_ or out_ counted in shared_.buffered_bytes
   std::string out_;            // answer

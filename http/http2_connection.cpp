@@ -13,18 +13,11 @@ namespace {
 constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr std::size_t kWriteAtOnce = 16 * 1024;  // a TLS record
 constexpr std::size_t kReadsInARow = 16;         // before others get the worker
-// More calls than this at a time make a client open another connection.
-constexpr std::size_t kMaxStreams = 1024;
 // An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.
 constexpr std::size_t kSmallAnswer = 16 * 1024;
 
-// A held call keeps a worker, so more streams than workers would only be refused later.
-std::size_t MaxStreams(const ServerOptions& options) {
-  return std::min(options.max_workers, kMaxStreams);
-}
-
 Http2Session::Limits SessionLimits(const ServerOptions& options) {
-  return {.max_streams = static_cast<std::uint32_t>(MaxStreams(options)),
+  return {.max_streams = static_cast<std::uint32_t>(options.max_streams),
           .max_head = options.max_header_bytes};
 }
 
@@ -49,7 +42,6 @@ Http2Connection::Http2Connection(std::unique_ptr<Channel> channel, Caller caller
       caller_(std::move(caller)),
       shared_(shared),
       limits_(HeadLimitsOf(shared.options)),
-      max_streams_(MaxStreams(shared.options)),
       session_(SessionLimits(shared.options), *this),
       now_(now),
       idle_until_(now + shared.options.first_byte_timeout) {}
@@ -138,13 +130,6 @@ IncomingRequest Http2Connection::TakeRequest() {
           caller_.client_name, stream};
 }
 
-void Http2Connection::Refuse(const Refusal& refusal, SteadyTime now) {
-  now_ = now;
-  const Stream stream = ready_.front();
-  ready_.pop_front();
-  RefuseStream(stream, refusal);
-}
-
 std::unique_ptr<ServerConnection> Http2Connection::Successor(SteadyTime /*now*/) {
   MUSTER_CHECK(false);
   return nullptr;
@@ -188,8 +173,9 @@ void Http2Connection::RefuseStream(Stream stream, const Refusal& refusal) {
 }
 
 void Http2Connection::HeadBegan(Stream stream) {
-  // Requests that were reset still occupy their handlers.
-  if (streams_.size() >= max_streams_ || handling_ + ready_.size() >= max_streams_) {
+  // Requests that were reset still wait for their answers.
+  const std::size_t most = shared_.options.max_streams;
+  if (streams_.size() >= most || handling_ + ready_.size() >= most) {
     ++shared_.refused_full;
     session_.Reset(stream, Http2Session::Cause::kRefused);
     return;

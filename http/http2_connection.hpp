@@ -8,7 +8,7 @@
 // Go keeps two idle ones to a host (MaxIdleConnsPerHost).
 //
 // The end is gentle: GOAWAY, the open streams to their end, then what still comes is thrown away
-// for a moment. A stream that is reset while its handler runs is forgotten, its answer too.
+// for a moment. A stream that is reset before its answer came is forgotten, its answer too.
 //
 // Owned by ConnectionTable; used by one thread at a time, the one that has claimed it.
 #pragma once
@@ -42,7 +42,6 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
   Next Expire(SteadyTime now, Scratch scratch) override;
   IncomingRequest TakeRequest() override;
   Next pending() const override;
-  void Refuse(const Refusal& refusal, SteadyTime now) override;
   std::unique_ptr<ServerConnection> Successor(SteadyTime now) override;
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
@@ -88,7 +87,6 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
   const Caller caller_;
   ServerShared& shared_;
   const HeadLimits limits_;
-  const std::size_t max_streams_;
   const std::shared_ptr<AnswerBox> answers_ = std::make_shared<AnswerBox>();
   Http2Session session_;
 

@@ -2,7 +2,7 @@
 //
 // Plain values. The server has already refused everything that is not one well-formed request
 // within its limits (see head.hpp); a handler only looks at method, path and body. Handlers
-// run on any thread, several at once.
+// run on any of the server's threads, several at once.
 #pragma once
 
 #include <functional>
@@ -42,9 +42,16 @@ struct Response {
       {};  // further headers; a value with CR or LF is dropped
 };
 
-// May block for as long as it needs (a held Bind does): the server adds threads. An exception that
-// leaves it becomes a 500 without details.
+// Has one of the server's threads while it runs: one that would wait is a LaterHandler. An
+// exception that leaves it becomes a 500 without details.
 using Handler = std::function<Response(const Request&)>;
+
+// Takes the answer, from any thread, before the handler returns or later. The first call counts;
+// when all copies are gone without one, the caller is told "internal error". May be called after
+// the server's end.
+using Done = std::function<void(Response)>;
+// The request is the handler's until it returns. Exceptions: as above.
+using LaterHandler = std::function<void(const Request&, Done)>;
 
 // A..Z become a..z, nothing else: names of HTTP are ASCII.
 std::string LowerCase(std::string_view text);

@@ -4,7 +4,7 @@
 
 namespace muster::http {
 
-void Router::Add(const std::string& method, const std::string& path, Handler handler) {
+void Router::Add(const std::string& method, const std::string& path, LaterHandler handler) {
   if (!path.empty() && path.back() == '*') {
     prefixes_[path.substr(0, path.size() - 1)][method] = std::move(handler);
   } else {
@@ -21,12 +21,12 @@ const Router::Methods* Router::Find(std::string_view path) const {
   return nullptr;
 }
 
-Response Router::Route(const Request& request) const {
+void Router::Route(const Request& request, Done done) const {
   const Methods* methods = Find(request.path);
-  if (methods == nullptr) return ErrorResponse(404, "no such path");
+  if (methods == nullptr) return done(ErrorResponse(404, "no such path"));
   auto found = methods->find(request.method);
   if (found == methods->end() && request.method == "HEAD") found = methods->find("GET");
-  if (found != methods->end()) return found->second(request);
+  if (found != methods->end()) return found->second(request, std::move(done));
 
   Response refused = ErrorResponse(405, "this path does not take this method");
   std::string allow;
@@ -35,7 +35,7 @@ Response Router::Route(const Request& request) const {
     if (method == "GET") allow += ", HEAD";
   }
   refused.headers["Allow"] = allow;
-  return refused;
+  done(std::move(refused));
 }
 
 }  // namespace muster::http

@@ -15,13 +15,13 @@ namespace muster::http {
 class Router {
  public:
   // See Server::Handle. A second handler for the same method and path replaces the first.
-  void Add(const std::string& method, const std::string& path, Handler handler);
+  void Add(const std::string& method, const std::string& path, LaterHandler handler);
 
-  // The handler's answer, or 404, or 405 with Allow.
-  Response Route(const Request& request) const;
+  // Answers by the handler, or 404, or 405 with Allow.
+  void Route(const Request& request, Done done) const;
 
  private:
-  using Methods = std::map<std::string, Handler, std::less<>>;
+  using Methods = std::map<std::string, LaterHandler, std::less<>>;
 
   const Methods* Find(std::string_view path) const;
 

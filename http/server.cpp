@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "http/message_text.hpp"
 #include "http/server_impl.hpp"
 
 namespace muster::http {
@@ -36,15 +38,9 @@ void SetUpProcess() {
   ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
 }
 
-// cpp-httplib sets up its tables at the first request. Doing that before there are workers spares
-// the first caller and makes the tables older than any thread that reads them.
-void WarmUpLibrary(ServerShared& shared) {
-  const Router no_routes;
-  IncomingRequest request;
-  request.head.method = "GET";
-  request.head.target = "/";
-  HttplibProcessor(no_routes, shared).Process(std::move(request));
-}
+// cpp-httplib sets up its tables at the first answer. Doing that before there are workers makes the
+// tables older than any thread that reads them.
+void WarmUpLibrary() { FormatAnswer({}, {}); }
 
 }  // namespace
 
@@ -52,18 +48,10 @@ Server::Impl::Impl(ServerOptions options)
     : shared_(std::move(options)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      table_(epoll_.get()),
-      pool_(PoolOptions(), [this] { return MakeWork(); }) {}
+      desk_(std::make_shared<CallDesk>(epoll_.get())),
+      table_(desk_->table) {}
 
 Server::Impl::~Impl() { Stop(); }
-
-WorkerPool::Options Server::Impl::PoolOptions() {
-  WorkerPool::Options options;
-  // Two at least: one may block, one stays free to say that all others do.
-  options.max = std::max<std::size_t>(shared_.options.max_workers, 2);
-  options.on_event = [this](const char* event) { Report(event); };
-  return options;
-}
 
 Status Server::Impl::Start() {
   MUSTER_CHECK(!started_);
@@ -91,9 +79,9 @@ Status Server::Impl::Start() {
   stop.data.u64 = kStopEvent;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &stop);
 
-  WarmUpLibrary(shared_);
+  WarmUpLibrary();
   started_ = true;
-  if (!pool_.Start()) return Error{Code::kExhausted, "the system gives no threads", ""};
+  if (!StartWorkers()) return Error{Code::kExhausted, "the system gives no threads", ""};
   timekeeper_ = std::thread([this] { KeepTime(); });
   const cluster::MutexLock lock(mu_);
   listener_ = *std::move(listening);
@@ -102,6 +90,19 @@ Status Server::Impl::Start() {
   accept.data.u64 = kListenerEvent;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_->fd(), &accept);
   return Ok{};
+}
+
+bool Server::Impl::StartWorkers() {
+  const cluster::MutexLock lock(mu_);
+  try {
+    while (workers_.size() < shared_.options.workers) {
+      workers_.emplace_back([this] { Work(); });
+    }
+  } catch (const std::system_error&) {
+    Report("the system gives no more threads: " + std::to_string(workers_.size()) + " of " +
+           std::to_string(shared_.options.workers) + " serve");
+  }
+  return !workers_.empty();
 }
 
 void Server::Impl::KeepTime() {
@@ -124,7 +125,6 @@ void Server::Impl::KeepTime() {
       CheckCertificates();
       next_certificate_check = now + shared_.options.tls->reload_interval;
     }
-    pool_.Reap();
   }
 }
 
@@ -174,10 +174,14 @@ void Server::Impl::Stop() {
     tick_.NotifyAll();
   }
   if (!started_) return;
-  workers_leave_ = true;
   const std::uint64_t one = 1;
   MUSTER_CHECK(::write(stop_event_.get(), &one, sizeof one) == sizeof one);
-  pool_.Join();
+  std::vector<std::thread> workers;
+  {
+    const cluster::MutexLock lock(mu_);
+    workers.swap(workers_);
+  }
+  for (std::thread& worker : workers) worker.join();
   if (timekeeper_.joinable()) timekeeper_.join();
   table_.RemoveParked();
 }
@@ -185,8 +189,11 @@ void Server::Impl::Stop() {
 ServerStats Server::Impl::stats() const {
   ServerStats stats;
   stats.connections = table_.size();
-  stats.workers = pool_.size();
-  stats.handlers = pool_.blocked();
+  {
+    const cluster::MutexLock lock(mu_);
+    stats.workers = workers_.size();
+  }
+  stats.open_calls = desk_->open;
   stats.buffered_bytes = shared_.buffered_bytes;
   stats.accepted = shared_.accepted;
   stats.requests = shared_.requests;
@@ -204,6 +211,12 @@ Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(o
 Server::~Server() = default;
 
 void Server::Handle(const std::string& method, const std::string& path, Handler handler) {
+  impl_->Handle(method, path,
+                [handler = std::move(handler)](const Request& request, const Done& done) {
+                  done(handler(request));
+                });
+}
+void Server::HandleLater(const std::string& method, const std::string& path, LaterHandler handler) {
   impl_->Handle(method, path, std::move(handler));
 }
 Status Server::Start() { return impl_->Start(); }

@@ -1,8 +1,6 @@
-// Server: cpp-httplib behind an acceptor, a connection table and limits of our own.
-//
-// cpp-httplib turns validated bytes into requests and responses into bytes; everything that faces
-// the network is here, because the library gives one thread to every connection and bounds neither
-// bytes nor time:
+// Server: HTTP/1.1 and HTTP/2 on one port, with an acceptor, a connection table and limits of our
+// own, because cpp-httplib's server gives one thread to every connection, bounds neither bytes nor
+// time and knows no HTTP/2:
 //
 //            accept        complete, valid request             answer
 //   epoll ──▶ [Handshake] ─▶ Head ─▶ Body ─▶ Handling ─▶ Writing ─▶ Head (keep-alive) | Closing
@@ -11,16 +9,13 @@
 // handlers, many requests at a time on one connection. kube-scheduler does; its held Bind calls
 // would need a connection and a handshake each over HTTP/1.1.
 //
-// A connection that waits (idle, half a header, half a body, half a handshake, a slow reader) is an
-// entry in a table with a deadline and costs no thread. Threads ("workers") wait in epoll; the one
-// that is woken reads and runs the handler itself, so a call costs one wake-up. Before a handler
-// runs, the server makes sure that other workers remain free and starts one if not: handlers may
-// block, and 1,024 held calls delay nobody. Deferred answers would save those threads, at the price
-// of callbacks in every handler and of httplib's synchronous request processing; a parked thread is
-// some 30 KB, and surplus ones leave after a few idle seconds.
+// A connection that waits (idle, half a header, half a body, half a handshake, an answer that is to
+// come, a slow reader) is an entry in a table with a deadline and costs no thread. Threads
+// ("workers") wait in epoll; the one that is woken reads and runs the handler itself, so a call
+// costs one wake-up. A handler that would have to wait answers later, from any thread.
 //
 // Owner: whoever made it. Handle() before Start(); all other methods from any thread. Handlers run
-// on worker threads.
+// on the workers.
 //
 //   Server server({.host = "0.0.0.0", .port = 8888});
 //   server.Handle("POST", "/filter", [&](const Request& request) { return Response{.body =
@@ -65,7 +60,8 @@ struct ServerOptions {
       512UL * 1024 * 1024;             // bodies not yet complete and answers not yet
                                        // taken, of all connections; above: 503 or closed
   std::size_t max_connections = 4096;  // above: 503 and closed at once
-  std::size_t max_workers = 4096;      // threads; when all are held: 503
+  std::size_t max_streams = 1024;      // calls at a time on one HTTP/2 connection
+  std::size_t workers = 8;             // threads; a handler that runs has one
 
   std::chrono::milliseconds first_byte_timeout{
       10'000};  // a new connection's first byte, and its TLS handshake
@@ -84,7 +80,7 @@ struct ServerOptions {
 struct ServerStats {
   std::size_t connections = 0;     // open
   std::size_t workers = 0;         // threads
-  std::size_t handlers = 0;        // handlers running
+  std::size_t open_calls = 0;      // handed to a handler, not answered
   std::size_t buffered_bytes = 0;  // see max_buffered_bytes
 
   std::uint64_t accepted = 0;
@@ -109,6 +105,7 @@ class Server {
   // over a prefix, a longer prefix over a shorter. GET also answers HEAD. An unknown path is 404, a
   // known one with another method 405.
   void Handle(const std::string& method, const std::string& path, Handler handler);
+  void HandleLater(const std::string& method, const std::string& path, LaterHandler handler);
 
   // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
   // ignored, the limit of open files raised as far as max_connections needs, malloc told to return
@@ -120,8 +117,8 @@ class Server {
   // Stops accepting, closes idle connections, lets every request that has begun be answered (with
   // `Connection: close`). True when all were answered in time. Idempotent.
   bool Drain(std::chrono::milliseconds timeout);
-  // Closes everything. Handlers cannot be interrupted: Stop waits for those that run, so release
-  // what they wait for first (or Drain). Idempotent.
+  // Closes everything, calls without an answer too: to have them answered, answer them and Drain.
+  // Waits for handlers that run. Idempotent.
   void Stop();
 
   // Reads the certificate files now. A set that does not load leaves the old one in place.

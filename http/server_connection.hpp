@@ -2,7 +2,7 @@
 //
 //   Advance ─▶ kRequest ─▶ TakeRequest ─▶ (a handler runs) ─▶ answers()->Put, Advance ─▶ …
 //
-// While a handler runs, the connection waits as pending() says and any thread may claim it: an
+// Until the answer comes, the connection waits as pending() says and any thread may claim it: an
 // HTTP/1.1 connection waits for its answer alone, one of HTTP/2 goes on with other requests.
 //
 // Owned by ConnectionTable; used by one thread at a time, the one that has claimed it. AnswerBox
@@ -76,11 +76,10 @@ struct IncomingRequest {
 
 struct Answer {
   std::int32_t stream = 0;
-  Response response;  // of HTTP/1.1 `close` alone
-  std::string bytes;  // of HTTP/1.1: everything, as cpp-httplib writes it
+  Response response;
 };
 
-// Where handlers leave answers; outlives the connection as long as a handler runs.
+// Where answers wait for their connection; outlives it as long as a call is open.
 class AnswerBox {
  public:
   void Put(Answer answer) {
@@ -104,7 +103,7 @@ class ServerConnection {
     kWaitReadable,
     kWaitWritable,
     kWaitAnswer,  // only an answer or the deadline moves it
-    kRequest,     // TakeRequest or Refuse; later, an answer in answers()
+    kRequest,     // TakeRequest; later, an answer in answers()
     kGoOn,        // Advance again, after others had their turn
     kSucceeded,   // Successor() takes its place
     kClosed,      // destroy
@@ -123,8 +122,6 @@ class ServerConnection {
   // After kRequest, once, and then pending().
   virtual IncomingRequest TakeRequest() = 0;
   virtual Next pending() const = 0;
-  // Instead of TakeRequest: an error of the server's own.
-  virtual void Refuse(const Refusal& refusal, SteadyTime now) = 0;
   // After kSucceeded, once: the connection that goes on with the socket.
   virtual std::unique_ptr<ServerConnection> Successor(SteadyTime now) = 0;
 

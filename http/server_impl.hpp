@@ -14,16 +14,16 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
 #include "http/connection_table.hpp"
-#include "http/httplib_processor.hpp"
 #include "http/listener.hpp"
+#include "http/open_call.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
 #include "http/server_tls.hpp"
-#include "http/worker_pool.hpp"
 
 namespace muster::http {
 
@@ -46,17 +46,6 @@ class OwnedFd {
   const int fd_;
 };
 
-// What one worker thread needs for itself.
-struct WorkerTools {
-  WorkerTools(const Router& router, ServerShared& shared) : processor(router, shared) {}
-
-  ServerConnection::Scratch scratch() { return {buffer.get(), kScratchBytes}; }
-
-  HttplibProcessor processor;
-  // Left uninitialised: 1,024 parked workers should not own pages that they never wrote to.
-  std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kScratchBytes);
-};
-
 class Server::Impl {
  public:
   explicit Impl(ServerOptions options);
@@ -64,7 +53,7 @@ class Server::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void Handle(const std::string& method, const std::string& path, Handler handler) {
+  void Handle(const std::string& method, const std::string& path, LaterHandler handler) {
     MUSTER_CHECK(!started_);
     router_.Add(method, path, std::move(handler));
   }
@@ -77,20 +66,21 @@ class Server::Impl {
   ServerStats stats() const;
 
  private:
-  WorkerPool::Options PoolOptions();
-  WorkerPool::Work MakeWork();
-  WorkerPool::Outcome WaitAndServe(WorkerTools& tools);
+  using Scratch = ServerConnection::Scratch;
+
+  // False when the system gives not one thread.
+  bool StartWorkers();
+  void Work();
 
   void AcceptSome();
   // False when there is nobody (more) to accept.
   bool AcceptOneLocked() MUSTER_REQUIRES(mu_);
   void Admit(int fd, std::string peer);
   void TurnAway(int fd, std::string peer);
-  void Serve(ConnectionTable::Claimed claimed, WorkerTools& tools);
-  // Gives the connection back while the handler runs; the connection again, or null when another
-  // thread has it by then or it is gone.
-  ConnectionTable::Claimed HandleRequest(const ConnectionTable::Claimed& claimed,
-                                         WorkerTools& tools);
+  void Serve(ConnectionTable::Claimed claimed, Scratch scratch);
+  // Gives the connection back while the call is open; the connection again, or null when the answer
+  // has not come, another thread has the connection or it is gone.
+  ConnectionTable::Claimed HandleRequest(const ConnectionTable::Claimed& claimed);
   // Parks or removes as `next` says; kRequest is parked for some worker.
   void Settle(const ConnectionTable::Claimed& claimed, ServerConnection::Next next);
 
@@ -112,9 +102,9 @@ class Server::Impl {
   bool started_ = false;
   std::uint16_t port_ = 0;
 
-  // Each with a lock of its own.
-  ConnectionTable table_;
-  WorkerPool pool_;
+  // With locks of their own. Calls that are open keep them.
+  const std::shared_ptr<CallDesk> desk_;
+  ConnectionTable& table_;
 
   mutable cluster::Mutex mu_;
   cluster::CondVar tick_;
@@ -123,7 +113,7 @@ class Server::Impl {
   // Out of descriptors: accepting goes on at the next tick.
   bool starved_ MUSTER_GUARDED_BY(mu_) = false;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
-  std::atomic<bool> workers_leave_ = false;
+  std::vector<std::thread> workers_ MUSTER_GUARDED_BY(mu_);
   std::thread timekeeper_;
 };
 

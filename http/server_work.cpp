@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "http/http1_connection.hpp"
+#include "http/message_text.hpp"
 #include "http/server_impl.hpp"
 
 namespace muster::http {
@@ -15,7 +16,6 @@ using Claimed = ConnectionTable::Claimed;
 using Interest = ConnectionTable::Interest;
 using Next = ServerConnection::Next;
 
-constexpr std::chrono::milliseconds kWorkerIdle{5'000};  // a surplus worker leaves after this
 constexpr std::size_t kAcceptBatch = 64;
 constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
 constexpr std::size_t kTurnAwayScratch = 4096;
@@ -25,24 +25,20 @@ SteadyTime Now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-WorkerPool::Work Server::Impl::MakeWork() {
-  return [this, tools = std::make_shared<WorkerTools>(router_, shared_)] {
-    return WaitAndServe(*tools);
-  };
-}
-
-WorkerPool::Outcome Server::Impl::WaitAndServe(WorkerTools& tools) {
-  if (workers_leave_) return WorkerPool::Outcome::kStop;
-  epoll_event event{};
-  const int count = ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(kWorkerIdle.count()));
-  if (count <= 0) return count == 0 ? WorkerPool::Outcome::kIdle : WorkerPool::Outcome::kWorked;
-  if (event.data.u64 == kStopEvent) return WorkerPool::Outcome::kStop;
-  if (event.data.u64 == kListenerEvent) {
-    AcceptSome();
-  } else if (const Claimed claimed = table_.Claim(event.data.u64); claimed.connection != nullptr) {
-    Serve(claimed, tools);
+void Server::Impl::Work() {
+  // Left uninitialised: pages that are never written to cost nothing.
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kScratchBytes);
+  while (true) {
+    epoll_event event{};
+    if (::epoll_wait(epoll_.get(), &event, 1, -1) <= 0) continue;
+    if (event.data.u64 == kStopEvent) return;
+    if (event.data.u64 == kListenerEvent) {
+      AcceptSome();
+    } else if (const Claimed claimed = table_.Claim(event.data.u64);
+               claimed.connection != nullptr) {
+      Serve(claimed, {buffer.get(), kScratchBytes});
+    }
   }
-  return WorkerPool::Outcome::kWorked;
 }
 
 void Server::Impl::AcceptSome() {
@@ -95,33 +91,34 @@ void Server::Impl::TurnAway(int fd, std::string peer) {
   Settle(claimed, connection->Advance(Now(), {scratch.data(), scratch.size()}));
 }
 
-void Server::Impl::Serve(Claimed claimed, WorkerTools& tools) {
+void Server::Impl::Serve(Claimed claimed, Scratch scratch) {
   for (std::size_t served = 0; claimed.connection != nullptr; ++served) {
-    const Next next = claimed.connection->Advance(Now(), tools.scratch());
+    const Next next = claimed.connection->Advance(Now(), scratch);
     if (next == Next::kSucceeded) {
       claimed = table_.Replace(claimed.id, claimed.connection->Successor(Now()));
     } else if (next != Next::kRequest || served >= kRequestsInARow) {
       Settle(claimed, next);
       return;
     } else {
-      claimed = HandleRequest(claimed, tools);
+      claimed = HandleRequest(claimed);
     }
   }
 }
 
-Claimed Server::Impl::HandleRequest(const Claimed& claimed, WorkerTools& tools) {
+Claimed Server::Impl::HandleRequest(const Claimed& claimed) {
   ServerConnection& connection = *claimed.connection;
-  if (!pool_.BeginBlocking()) {
-    ++shared_.refused_full;
-    connection.Refuse({503, "all workers are busy, try again"}, Now());
-    return claimed;
-  }
-  const std::shared_ptr<AnswerBox> answers = connection.answers();
-  IncomingRequest request = connection.TakeRequest();
+  IncomingRequest incoming = connection.TakeRequest();
+  const auto call =
+      std::make_shared<OpenCall>(desk_, claimed.id, connection.answers(), incoming.stream);
   Settle(claimed, connection.pending());
-  answers->Put(tools.processor.Process(std::move(request)));
-  pool_.EndBlocking();
-  return table_.Wake(claimed.id);
+  try {
+    router_.Route(ToRequest(std::move(incoming)),
+                  [call](Response response) { call->Answer(std::move(response)); });
+  } catch (...) {
+    ++shared_.handler_exceptions;
+    call->Answer(ErrorResponse(500, "internal error"));
+  }
+  return call->LeaveHandler() ? table_.Wake(claimed.id) : Claimed{};
 }
 
 void Server::Impl::Settle(const Claimed& claimed, Next next) {

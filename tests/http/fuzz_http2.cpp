@@ -143,7 +143,7 @@ class World {
     options.max_header_lines = 10;
     options.max_body_bytes = 40'000;
     options.max_buffered_bytes = 100'000;
-    options.max_workers = 6;
+    options.max_streams = 6;
     return options;
   }
 
@@ -223,8 +223,6 @@ class World {
     while (next == Next::kRequest || next == Next::kGoOn) {
       if (next == Next::kGoOn) {
         // Others had their turn.
-      } else if (handled_.size() >= 5) {
-        connection_->Refuse({503, "busy"}, now_);
       } else {
         const IncomingRequest request = connection_->TakeRequest();
         Require(request.stream > 0 && request.head.target.front() == '/');

@@ -66,7 +66,7 @@ struct World {
   void Serve(std::size_t stream) {
     REQUIRE(Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, stream, Head("GET"))) ==
             Next::kRequest);
-    connection.answers()->Put({connection.TakeRequest().stream, Response{.body = "fine"}, ""});
+    connection.answers()->Put({connection.TakeRequest().stream, Response{.body = "fine"}});
     REQUIRE(Arrive("") == Next::kWaitReadable);
   }
   Next Later(milliseconds time) {
@@ -109,7 +109,7 @@ TEST_CASE("a request is taken, answered, and its stream is gone", "[http2][conne
   CHECK(request.head.target == "/");
   CHECK(world.connection.pending() == Next::kWaitReadable);
   CHECK(world.connection.deadline() == SteadyTime::max());
-  world.connection.answers()->Put({request.stream, Response{.body = "fine"}, ""});
+  world.connection.answers()->Put({request.stream, Response{.body = "fine"}});
   CHECK(world.Arrive("") == Next::kWaitReadable);
   CHECK(world.wire.to_caller.find("fine") != std::string::npos);
   CHECK(world.connection.deadline() == world.now + world.shared.options.idle_timeout);
@@ -156,7 +156,7 @@ TEST_CASE("what has come when the server drains is served, what comes later is n
   CHECK(world.Told(Frame::kGoAway));
   CHECK(world.Arrive(Bytes(Frame::kHeaders, kEndStream | kEndHeaders, 3, Head("GET"))) ==
         Next::kWaitReadable);
-  world.connection.answers()->Put({request.stream, Response{.body = "the last"}, ""});
+  world.connection.answers()->Put({request.stream, Response{.body = "the last"}});
   CHECK(world.Arrive("") == Next::kWaitReadable);
   CHECK(world.wire.to_caller.find("the last") != std::string::npos);
   CHECK(world.Later(std::chrono::seconds(2)) == Next::kClosed);

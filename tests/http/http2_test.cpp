@@ -149,7 +149,7 @@ TEST_CASE("a request that is given up is forgotten, and the connection goes on",
   CHECK(caller.Do({.path = "/healthz"}).body == "ok");
   test.gate.Open();
   CHECK(caller.Do({.method = "POST", .path = "/held", .body = "b"}).body == "b");
-  CHECK(Eventually([&] { return test.server.stats().handlers == 0; }));
+  CHECK(Eventually([&] { return test.server.stats().open_calls == 0; }));
   CHECK(caller.Wait(given_up).status == 0);
 }
 

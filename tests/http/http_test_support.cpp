@@ -175,22 +175,30 @@ std::string PostRequest(const std::string& path, const std::string& body) {
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-void Gate::Pass() {
-  const cluster::MutexLock lock(mu_);
-  ++waiting_;
-  while (!open_) opened_.Wait(mu_);
-  --waiting_;
+void Gate::Hold(std::function<void()> pass) {
+  {
+    const cluster::MutexLock lock(mu_);
+    if (!open_) {
+      held_.push_back(std::move(pass));
+      return;
+    }
+  }
+  pass();
 }
 
 void Gate::Open() {
-  const cluster::MutexLock lock(mu_);
-  open_ = true;
-  opened_.NotifyAll();
+  std::vector<std::function<void()>> held;
+  {
+    const cluster::MutexLock lock(mu_);
+    open_ = true;
+    held.swap(held_);
+  }
+  for (const std::function<void()>& pass : held) pass();
 }
 
 std::size_t Gate::waiting() const {
   const cluster::MutexLock lock(mu_);
-  return waiting_;
+  return held_.size();
 }
 
 TestServer::TestServer(ServerOptions options) : server(std::move(options)) {
@@ -205,12 +213,10 @@ TestServer::TestServer(ServerOptions options) : server(std::move(options)) {
     response.body = request.body;
     return response;
   });
-  server.Handle("POST", "/held", [this](const Request& request) {
-    gate.Pass();
-    Response response;
-    response.body = request.body;
-    return response;
+  server.HandleLater("POST", "/held", [this](const Request& request, const Done& done) {
+    gate.Hold([done, body = request.body] { done({.body = body}); });
   });
+  server.HandleLater("POST", "/forgotten", [](const Request&, const Done&) {});
   server.Handle("GET", "/throw", [](const Request&) -> Response {
     throw std::runtime_error("secret of the handler");
   });
@@ -254,7 +260,7 @@ bool TestServer::Healthy() const {
 bool TestServer::Quiet() {
   return Eventually([this] {
     const ServerStats stats = server.stats();
-    return stats.connections == 0 && stats.buffered_bytes == 0 && stats.handlers == 0;
+    return stats.connections == 0 && stats.buffered_bytes == 0 && stats.open_calls == 0;
   });
 }
 

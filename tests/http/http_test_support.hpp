@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cluster/mutex.hpp"
 #include "http/server.hpp"
@@ -71,23 +72,24 @@ class RawCaller {
 std::string GetRequest(const std::string& path);
 std::string PostRequest(const std::string& path, const std::string& body);
 
-// A gate that handlers wait at: the held Bind calls of the tests.
+// A gate that answers wait at: the held Bind calls of the tests.
 class Gate {
  public:
-  void Pass();  // blocks until Open()
+  // `pass` runs when it opens, at once when it is open.
+  void Hold(std::function<void()> pass);
   void Open();
   std::size_t waiting() const;
 
  private:
   mutable cluster::Mutex mu_;
-  cluster::CondVar opened_;
   bool open_ MUSTER_GUARDED_BY(mu_) = false;
-  std::size_t waiting_ MUSTER_GUARDED_BY(mu_) = 0;
+  std::vector<std::function<void()>> held_ MUSTER_GUARDED_BY(mu_);
 };
 
-// GET /healthz -> "ok"; POST /echo -> the body; POST /held -> waits at `gate`; GET /throw ->
-// throws; GET /items/* -> the path; GET /who -> client name; GET /large -> 4 MiB; GET /last ->
-// closes.
+// GET /healthz -> "ok"; POST /echo -> the body; POST /held -> the body, when
+// `gate` opens; POST /forgotten -> nothing; GET /throw -> throws; GET /items/* -> the path; GET
+// /who
+// -> client name; GET /large -> 4 MiB; GET /last -> closes.
 class TestServer {
  public:
   explicit TestServer(ServerOptions options = {});

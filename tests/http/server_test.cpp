@@ -163,9 +163,10 @@ TEST_CASE("a port in use is an error that names it", "[http]") {
   CHECK(started.error().ToString().find(std::to_string(test.port())) != std::string::npos);
 }
 
-TEST_CASE("1,024 held calls delay nobody", "[http][held]") {
+TEST_CASE("1,024 held calls delay nobody and take no thread", "[http][held]") {
   TestServer test;
   constexpr std::size_t kHeld = 1024;
+  const std::size_t threads = test.server.stats().workers;
   std::vector<std::unique_ptr<RawCaller>> callers;
   for (std::size_t i = 0; i < kHeld; ++i) {
     callers.push_back(std::make_unique<RawCaller>(test.port()));
@@ -174,6 +175,8 @@ TEST_CASE("1,024 held calls delay nobody", "[http][held]") {
   }
   REQUIRE(Eventually([&] { return test.gate.waiting() == kHeld; }));
   for (int i = 0; i < 100; ++i) CHECK(test.Healthy());
+  CHECK(test.server.stats().workers == threads);
+  CHECK(test.server.stats().open_calls == kHeld);
 
   test.gate.Open();
   for (std::size_t i = 0; i < kHeld; ++i) CHECK(callers[i]->ReadReply().body == std::to_string(i));
@@ -181,24 +184,42 @@ TEST_CASE("1,024 held calls delay nobody", "[http][held]") {
   CHECK(test.Quiet());
 }
 
-TEST_CASE("when every worker is held the next request is told so at once", "[http][held]") {
-  ServerOptions options;
-  options.max_workers = 4;
-  TestServer test(options);
-  std::vector<std::unique_ptr<RawCaller>> held;
-  for (int i = 0; i < 3; ++i) {
-    held.push_back(std::make_unique<RawCaller>(test.port()));
-    REQUIRE(held.back()->Send(PostRequest("/held", "x")));
-  }
-  REQUIRE(Eventually([&] { return test.gate.waiting() == 3; }));
-  RawCaller refused(test.port());
-  const RawReply reply = refused.Call(GetRequest("/healthz"));
-  CHECK(reply.status == 503);
-  CHECK(reply.HasHeader("Retry-After: 1\r\n"));
-  CHECK(refused.ClosedByServer());
-  test.gate.Open();
-  for (const auto& caller : held) CHECK(caller->ReadReply().status == 200);
-  CHECK(Eventually([&] { return test.Healthy(); }));
+TEST_CASE("a held call that its handler forgets is told so", "[http][held]") {
+  TestServer test;
+  RawCaller caller(test.port());
+  const RawReply reply = caller.Call(PostRequest("/forgotten", "x"));
+  CHECK(reply.status == 500);
+  CHECK(reply.body.find("internal error") != std::string::npos);
+  CHECK(caller.Call(GetRequest("/healthz")).status == 200);
+}
+
+TEST_CASE("an answer that comes after the server's end is for nobody", "[http][held]") {
+  Gate gate;
+  auto server = std::make_unique<Server>(ServerOptions{});
+  server->HandleLater("POST", "/held", [&gate](const Request&, const Done& done) {
+    gate.Hold([done] { done({.body = "late"}); });
+  });
+  REQUIRE(server->Start().ok());
+  RawCaller caller(server->port());
+  REQUIRE(caller.Send(PostRequest("/held", "x")));
+  REQUIRE(Eventually([&] { return gate.waiting() == 1; }));
+  server.reset();
+  CHECK(caller.ClosedByServer());
+  gate.Open();
+}
+
+TEST_CASE("the first of two answers counts", "[http][held]") {
+  Server server(ServerOptions{});
+  server.HandleLater("GET", "/twice", [](const Request&, const Done& done) {
+    done({.body = "first"});
+    done({.body = "second"});
+    throw 1;
+  });
+  REQUIRE(server.Start().ok());
+  RawCaller caller(server.port());
+  CHECK(caller.Call(GetRequest("/twice")).body == "first");
+  CHECK(caller.Call(GetRequest("/twice")).body == "first");
+  server.Stop();
 }
 
 TEST_CASE("callers who leave while held cost nothing", "[http][held]") {

@@ -1,0 +1,32 @@
+// What handlers see of a request, and HTTP/1.1's text of their answers: both by cpp-httplib. It
+// decodes targets, and its Server writes answers into memory, without a socket or a thread. It is
+// given a request line alone (no Range, Accept-Encoding or Expect: nothing that would make it
+// compress, slice or buffer). Reading heads is ours, see head.hpp; HTTP/2 needs no text.
+//
+// Pure functions; any thread.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "http/message.hpp"
+#include "http/server_connection.hpp"
+
+namespace muster::http {
+
+// Of either protocol.
+Request ToRequest(IncomingRequest incoming);
+
+struct AnswerForm {
+  bool close = false;                // says `Connection: close`
+  bool to_head = false;              // the length of the body, not the bytes
+  std::chrono::milliseconds idle{};  // without `close`: how long the connection stays open
+};
+
+// Header fields that would break the head are left out.
+std::string FormatAnswer(Response response, const AnswerForm& form);
+
+// The complete answer to a request that never reaches a handler; says `Connection: close`.
+std::string FormatRefusal(const Refusal& refusal);
+
+}  // namespace muster::http

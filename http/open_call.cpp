@@ -1,0 +1,35 @@
+#include "http/open_call.hpp"
+
+#include <utility>
+
+namespace muster::http {
+
+OpenCall::OpenCall(std::shared_ptr<CallDesk> desk, ConnectionTable::Id connection,
+                   std::shared_ptr<AnswerBox> box, std::int32_t stream)
+    : desk_(std::move(desk)), connection_(connection), box_(std::move(box)), stream_(stream) {
+  ++desk_->open;
+}
+
+OpenCall::~OpenCall() { Answer(ErrorResponse(500, "internal error")); }
+
+void OpenCall::Answer(Response response) {
+  bool left = false;
+  {
+    const cluster::MutexLock lock(mu_);
+    if (state_ == State::kAnswered) return;
+    left = state_ == State::kLeft;
+    box_->Put({stream_, std::move(response)});
+    state_ = State::kAnswered;
+  }
+  --desk_->open;
+  if (left) desk_->table.Nudge(connection_);
+}
+
+bool OpenCall::LeaveHandler() {
+  const cluster::MutexLock lock(mu_);
+  if (state_ == State::kAnswered) return true;
+  state_ = State::kLeft;
+  return false;
+}
+
+}  // namespace muster::http
