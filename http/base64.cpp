@@ -1,61 +1,46 @@
 #include "http/base64.hpp"
 
+#include <openssl/evp.h>
+
 #include <cstddef>
-#include <cstdint>
+
+#include "cluster/check.hpp"
 
 namespace muster::http {
 namespace {
 
-constexpr std::string_view kAlphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const unsigned char* Bytes(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
 
 }  // namespace
 
 std::optional<std::string> DecodeBase64(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
-  std::uint32_t bits = 0;  // of the group of four that is being read
-  int digits = 0;
-  int padding = 0;
+  std::string lines;
   for (const char c : text) {
-    if (c == '\n' || c == '\r') continue;
-    if (c == '=') {
-      if (digits + padding < 2 || digits + padding >= 4) return std::nullopt;
-      ++padding;
-      continue;
-    }
-    const std::size_t digit = kAlphabet.find(c);
-    if (digit == std::string_view::npos || padding > 0) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    if (++digits < 4) continue;
-    for (const int shift : {16, 8, 0}) bytes += static_cast<char>(bits >> shift & 0xff);
-    bits = 0;
-    digits = 0;
+    if (c != '\n' && c != '\r') lines += c;
   }
-  if (digits == 0) return padding == 0 ? std::optional(bytes) : std::nullopt;
-  if (digits == 1 || digits + padding != 4) return std::nullopt;
-  const int unused = digits == 2 ? 4 : 2;
-  if ((bits & ((1U << unused) - 1)) != 0) return std::nullopt;
-  bits >>= unused;
-  if (digits == 3) bytes += static_cast<char>(bits >> 8 & 0xff);
-  bytes += static_cast<char>(bits & 0xff);
+  if (lines.size() % 4 != 0) return std::nullopt;
+  std::string bytes(lines.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()), Bytes(lines),
+                                   static_cast<int>(lines.size()));
+  if (size < 0) return std::nullopt;
+  std::size_t padding = 0;
+  while (padding < 2 && padding < lines.size() && lines[lines.size() - 1 - padding] == '=') {
+    ++padding;
+  }
+  bytes.resize(bytes.size() - padding);
+  // The library also takes white space, padding in the middle and bits that are left over.
+  if (EncodeBase64(bytes) != lines) return std::nullopt;
   return bytes;
 }
 
 std::string EncodeBase64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      bits <<= 8;
-      if (at + i < bytes.size()) bits |= static_cast<unsigned char>(bytes[at + i]);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      const bool padding = at + i > bytes.size();
-      text += padding ? '=' : kAlphabet[bits >> (18 - 6 * i) & 0x3f];
-    }
-  }
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');
+  // The library ends what it writes with a zero, in the place of the string's own.
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), Bytes(bytes),
+                                   static_cast<int>(bytes.size()));
+  MUSTER_CHECK(static_cast<std::size_t>(size) == text.size());
   return text;
 }
 

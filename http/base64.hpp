@@ -1,4 +1,5 @@
-// Base64 as RFC 4648 has it: kubeconfig's -data fields and basic authentication. Pure functions.
+// Base64 as RFC 4648 has it, by OpenSSL: kubeconfig's -data fields and basic authentication. Pure
+// functions.
 #pragma once
 
 #include <optional>
