@@ -1,6 +1,4 @@
 // muster simulate: replays a trace on the embedded cluster in virtual time.
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "config/policy_file.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/wire_extender.hpp"
+#include "extender/json_text.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 
@@ -113,64 +112,45 @@ Run Replay(const sim::Trace& trace, sim::ReplayOptions options, std::ostream& er
   return run;
 }
 
-using Json = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
-
-void Add(Json& json, const char* name, int64_t number) {
-  json.Key(name);
-  json.Int64(number);
-}
-
-void Add(Json& json, const char* name, double number) {
-  json.Key(name);
-  json.Double(number);
-}
-
 // null when there are no samples: zeros would be read as times.
-void Add(Json& json, const char* name, const sim::Distribution& d) {
-  json.Key(name);
-  if (d.samples == 0) {
-    json.Null();
-    return;
-  }
-  json.StartObject();
-  Add(json, "samples", d.samples);
-  Add(json, "mean", d.mean);
-  Add(json, "p50", d.p50);
-  Add(json, "p95", d.p95);
-  Add(json, "p99", d.p99);
-  Add(json, "max", d.max);
+void Add(extender::JsonText& json, const char* name, const sim::Distribution& d) {
+  if (d.samples == 0) return json.AddNull(name);
+  json.BeginObject(name);
+  json.Add("samples", d.samples);
+  json.AddDecimal("mean", d.mean);
+  json.AddDecimal("p50", d.p50);
+  json.AddDecimal("p95", d.p95);
+  json.AddDecimal("p99", d.p99);
+  json.AddDecimal("max", d.max);
   json.EndObject();
 }
 
 std::string ToJson(const Run& run) {
   const sim::ReplayReport& report = run.report;
-  rapidjson::StringBuffer text;
-  Json json(text);
-  json.SetIndent(' ', 2);
-  json.StartObject();
-  Add(json, "nodes", report.nodes);
-  Add(json, "gpus", report.gpus);
-  Add(json, "pods_total", report.pods_total);
-  Add(json, "pods_placed", report.pods_placed);
-  Add(json, "pods_unplaced", report.pods_unplaced);
-  Add(json, "gpu_allocated_milli", report.gpu_allocated_milli);
-  Add(json, "gpu_capacity_milli", report.gpu_capacity_milli);
-  Add(json, "allocation_ratio", report.allocation_ratio);
-  Add(json, "gangs_total", report.gangs_total);
-  Add(json, "gangs_started", report.gangs_started);
-  Add(json, "partial_gangs", report.partial_gangs);
+  extender::JsonText json;
+  json.BeginObject();
+  json.Add("nodes", report.nodes);
+  json.Add("gpus", report.gpus);
+  json.Add("pods_total", report.pods_total);
+  json.Add("pods_placed", report.pods_placed);
+  json.Add("pods_unplaced", report.pods_unplaced);
+  json.Add("gpu_allocated_milli", report.gpu_allocated_milli);
+  json.Add("gpu_capacity_milli", report.gpu_capacity_milli);
+  json.AddDecimal("allocation_ratio", report.allocation_ratio);
+  json.Add("gangs_total", report.gangs_total);
+  json.Add("gangs_started", report.gangs_started);
+  json.Add("partial_gangs", report.partial_gangs);
   Add(json, "wait_s", report.wait_s);
   Add(json, "jct_s", report.jct_s);
-  Add(json, "utilization_mean", report.utilization_mean);
-  Add(json, "makespan_s", report.makespan_s);
-  json.Key("decision_hash");
-  json.String(report.decision_hash.c_str());
-  Add(json, "decisions", report.decisions);
-  Add(json, "audit_findings", report.audit_findings);
-  Add(json, "wall_s", run.wall_s);
-  Add(json, "decisions_per_s", run.decisions_per_s);
+  json.AddDecimal("utilization_mean", report.utilization_mean);
+  json.AddDecimal("makespan_s", report.makespan_s);
+  json.Add("decision_hash", report.decision_hash);
+  json.Add("decisions", report.decisions);
+  json.Add("audit_findings", report.audit_findings);
+  json.AddDecimal("wall_s", run.wall_s);
+  json.AddDecimal("decisions_per_s", run.decisions_per_s);
   json.EndObject();
-  return std::string(text.GetString(), text.GetSize()) + "\n";
+  return json.Take();
 }
 
 std::string Decimal(double value, int digits) {

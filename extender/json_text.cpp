@@ -1,63 +1,32 @@
 #include "extender/json_text.hpp"
 
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
+#include <utility>
 
 namespace muster::extender {
 
-struct JsonText::Writer {
-  rapidjson::StringBuffer buffer;
-  rapidjson::PrettyWriter<rapidjson::StringBuffer> json{buffer};
+void JsonText::BeginObject() { json_.BeginObject(); }
 
-  void Key(std::string_view key) {
-    json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
-  }
-};
+void JsonText::BeginObject(std::string_view key) { json_.Key(key).BeginObject(); }
 
-JsonText::JsonText() : writer_(std::make_unique<Writer>()) { writer_->json.SetIndent(' ', 2); }
-JsonText::~JsonText() = default;
+void JsonText::EndObject() { json_.EndObject(); }
 
-void JsonText::BeginObject() { writer_->json.StartObject(); }
+void JsonText::BeginArray(std::string_view key) { json_.Key(key).BeginArray(); }
 
-void JsonText::BeginObject(std::string_view key) {
-  writer_->Key(key);
-  writer_->json.StartObject();
-}
+void JsonText::EndArray() { json_.EndArray(); }
 
-void JsonText::EndObject() { writer_->json.EndObject(); }
+void JsonText::Text(std::string_view text) { json_.Text(text); }
 
-void JsonText::BeginArray(std::string_view key) {
-  writer_->Key(key);
-  writer_->json.StartArray();
-}
+void JsonText::Number(int64_t number) { json_.Integer(number); }
 
-void JsonText::EndArray() { writer_->json.EndArray(); }
+void JsonText::Add(std::string_view key, std::string_view text) { json_.Key(key).Text(text); }
 
-void JsonText::Text(std::string_view text) {
-  writer_->json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-}
+void JsonText::Add(std::string_view key, int64_t number) { json_.Key(key).Integer(number); }
 
-void JsonText::Number(int64_t number) { writer_->json.Int64(number); }
+void JsonText::Add(std::string_view key, bool value) { json_.Key(key).Flag(value); }
 
-void JsonText::Add(std::string_view key, std::string_view text) {
-  writer_->Key(key);
-  Text(text);
-}
+void JsonText::AddDecimal(std::string_view key, double value) { json_.Key(key).Decimal(value); }
 
-void JsonText::Add(std::string_view key, int64_t number) {
-  writer_->Key(key);
-  Number(number);
-}
-
-void JsonText::Add(std::string_view key, bool value) {
-  writer_->Key(key);
-  writer_->json.Bool(value);
-}
-
-void JsonText::AddDecimal(std::string_view key, double value) {
-  writer_->Key(key);
-  writer_->json.Double(value);
-}
+void JsonText::AddNull(std::string_view key) { json_.Key(key).Null(); }
 
 void JsonText::AddNames(std::string_view key, const std::vector<std::string>& names) {
   BeginArray(key);
@@ -65,8 +34,6 @@ void JsonText::AddNames(std::string_view key, const std::vector<std::string>& na
   EndArray();
 }
 
-std::string JsonText::Take() {
-  return std::string(writer_->buffer.GetString(), writer_->buffer.GetSize()) + "\n";
-}
+std::string JsonText::Take() { return std::exchange(out_, {}) + "\n"; }
 
 }  // namespace muster::extender

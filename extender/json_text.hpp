@@ -1,20 +1,21 @@
-// JsonText: writes the JSON pages of the API, one call per member, indented by two. One thread.
+// JsonText: writes JSON for people (the API's pages, the report of a simulation), one call per
+// member, by kube::JsonWriter. One thread.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cluster/units.hpp"
+#include "kube/json_writer.hpp"
 
 namespace muster::extender {
 
 class JsonText {
  public:
-  JsonText();
-  ~JsonText();
+  JsonText() = default;
+  ~JsonText() = default;
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
 
@@ -32,6 +33,7 @@ class JsonText {
   void Add(std::string_view key, int32_t number) { Add(key, static_cast<int64_t>(number)); }
   void Add(std::string_view key, bool value);
   void AddDecimal(std::string_view key, double value);
+  void AddNull(std::string_view key);
   // Thousandths (of a second, of a GPU) as a decimal number.
   void AddMilli(std::string_view key, int64_t milli) {
     AddDecimal(key, static_cast<double>(milli) / 1000);
@@ -43,8 +45,8 @@ class JsonText {
   std::string Take();
 
  private:
-  struct Writer;
-  std::unique_ptr<Writer> writer_;
+  std::string out_;
+  kube::JsonWriter json_{out_, kube::JsonWriter::Layout::kLines};
 };
 
 }  // namespace muster::extender

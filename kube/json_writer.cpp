@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 namespace muster::kube {
@@ -143,6 +144,13 @@ void AppendJsonText(std::string& out, std::string_view text) {
 
 JsonWriter& JsonWriter::Integer(int64_t value) {
   char text[24];
+  const auto end = std::to_chars(text, text + sizeof text, value);
+  return Raw({text, static_cast<size_t>(end.ptr - text)});
+}
+
+JsonWriter& JsonWriter::Decimal(double value) {
+  if (!std::isfinite(value)) return Null();
+  char text[32];
   const auto end = std::to_chars(text, text + sizeof text, value);
   return Raw({text, static_cast<size_t>(end.ptr - text)});
 }

@@ -1,6 +1,7 @@
 #include "kube/json_writer.hpp"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <string>
 
 #include "kube/json.hpp"
@@ -50,6 +51,39 @@ TEST_CASE("a special character is found at every position of a word", "[kube][js
     }
     CHECK(PlainJsonPrefix(plain + " ~<>&") == length + 5);
   }
+}
+
+TEST_CASE("for people each member has a line of its own", "[kube][json]") {
+  std::string out;
+  JsonWriter json(out, JsonWriter::Layout::kLines);
+  json.BeginObject().Key("a").Integer(1).Key("none").BeginArray().EndArray();
+  json.Key("b").BeginArray().Text("x").BeginObject().EndObject().EndArray();
+  json.TextKey("c\n").BeginObject().Key("d").Null().EndObject().EndObject();
+  CHECK(out == R"({
+  "a": 1,
+  "none": [],
+  "b": [
+    "x",
+    {}
+  ],
+  "c\n": {
+    "d": null
+  }
+})");
+}
+
+TEST_CASE("decimals are as short as they can be", "[kube][json]") {
+  const auto written = [](double value) {
+    std::string out;
+    JsonWriter(out).Decimal(value);
+    return out;
+  };
+  CHECK(written(0.1) == "0.1");
+  CHECK(written(-2.5) == "-2.5");
+  CHECK(written(3) == "3");
+  CHECK(written(1e300) == "1e+300");
+  CHECK(written(std::numeric_limits<double>::infinity()) == "null");
+  CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "null");
 }
 
 TEST_CASE("every byte comes back from a written text as it was", "[kube][json]") {
