@@ -14,6 +14,7 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
   const std::string& file = args.positionals().front();
   const cluster::Result<config::Policy> policy = config::LoadPolicyFile(file);
   if (!policy.ok()) return Fail(streams, policy.error().ToString());
+  for (const std::string& note : policy->notes) streams.err << note << "\n";
   if (args.Has("--show")) {
     streams.out << config::WritePolicy(*policy);
   } else {

@@ -29,7 +29,6 @@ struct ExtenderSettings {
   int64_t max_body_bytes = int64_t{32} << 20U;
   int64_t max_buffered_bytes = int64_t{512} << 20U;  // bodies of all connections together
   int64_t max_connections = 4096;
-  int64_t max_threads = 4096;  // each held Bind call takes one
   cluster::Duration header_timeout = cluster::Seconds(2);
   cluster::Duration body_timeout = cluster::Seconds(10);
   cluster::Duration write_timeout = cluster::Seconds(10);

@@ -166,7 +166,8 @@ void VisitBadNodes(engine::BadNodes* nodes, FieldVisitor* visitor) {
       });
 }
 
-void VisitLimits(ExtenderSettings* extender, FieldVisitor* visitor) {
+void VisitLimits(Policy* policy, FieldVisitor* visitor) {
+  ExtenderSettings* const extender = &policy->extender;
   visitor->Section(
       {"limits", "Limits of this server. Calls beyond a limit are refused with the reason."}, [&] {
         visitor->Size({"header", "Request line and header of one call."}, {kKiB, kMiB},
@@ -180,8 +181,7 @@ void VisitLimits(ExtenderSettings* extender, FieldVisitor* visitor) {
             {kKiB, 64 * kGiB}, &extender->max_buffered_bytes);
         visitor->Whole({"connections", "Open connections, including idle ones."}, {1, 1'000'000},
                        &extender->max_connections);
-        visitor->Whole({"threads", "Each held Bind call takes one."}, {4, 100'000},
-                       &extender->max_threads);
+        visitor->Retired({"threads", "a held Bind call takes no thread"}, &policy->notes);
       });
 }
 
@@ -215,7 +215,8 @@ void VisitTls(TlsSettings* tls, FieldVisitor* visitor) {
       });
 }
 
-void VisitExtender(ExtenderSettings* extender, FieldVisitor* visitor) {
+void VisitExtender(Policy* policy, FieldVisitor* visitor) {
+  ExtenderSettings* const extender = &policy->extender;
   visitor->Section({"extender", "The server that kube-scheduler calls."}, [&] {
     visitor->Text({"address", "host:port, or :port for all addresses; port 0 takes any free one."},
                   kAddress, &extender->address);
@@ -224,7 +225,7 @@ void VisitExtender(ExtenderSettings* extender, FieldVisitor* visitor) {
          "Must equal httpTimeout of this extender in kube-scheduler's configuration. Bind calls\n"
          "are held for at most 0.8 of it, until the calls of the whole gang have come."},
         {Seconds(1), Seconds(600)}, &extender->http_timeout);
-    VisitLimits(extender, visitor);
+    VisitLimits(policy, visitor);
     VisitTimeouts(extender, visitor);
     VisitTls(&extender->tls, visitor);
   });
@@ -270,7 +271,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitPlacement(&options.placement, visitor);
   VisitGangs(&options, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
-  VisitExtender(&policy->extender, visitor);
+  VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
     visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
   });

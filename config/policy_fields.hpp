@@ -55,6 +55,9 @@ class FieldVisitor {
   virtual void TextList(const FieldInfo& info, const TextRule& rule,
                         std::vector<std::string>* values) = 0;
   virtual void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) = 0;
+  // A field that older files have and that does nothing any more, for the reason in `info.help`:
+  // whoever reads a file that has it says so in `notes`, everybody else passes over it.
+  virtual void Retired(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
 };
 
 // Visits every field of `policy`, in the order of the file.

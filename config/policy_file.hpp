@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cluster/result.hpp"
 #include "config/extender_settings.hpp"
@@ -20,6 +21,8 @@ struct Policy {
   engine::Options engine;
   ExtenderSettings extender;
   MetricsSettings metrics;
+  // For whoever wrote the file, with places: fields that have no effect any more. Not part of it.
+  std::vector<std::string> notes = {};
 };
 
 // True when both write the same file.

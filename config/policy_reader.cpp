@@ -192,6 +192,13 @@ void PolicyReader::Choice(const FieldInfo& info, const Words& words, std::size_t
   *chosen = static_cast<std::size_t>(found - words.begin());
 }
 
+void PolicyReader::Retired(const FieldInfo& info, std::vector<std::string>* notes) {
+  const YamlNode* node = Take(info);
+  if (node == nullptr) return;
+  notes->push_back(At(file_name_, node->mark) + ": " + PathOf(info) +
+                   ": has no effect any more, leave it out: " + std::string(info.help));
+}
+
 const YamlNode* PolicyReader::Take(const FieldInfo& info) {
   Scope& scope = scopes_.back();
   scope.known.emplace_back(info.name);

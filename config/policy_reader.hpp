@@ -31,6 +31,7 @@ class PolicyReader : public FieldVisitor {
   void TextList(const FieldInfo& info, const TextRule& rule,
                 std::vector<std::string>* values) override;
   void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) override;
+  void Retired(const FieldInfo& info, std::vector<std::string>* notes) override;
 
  private:
   // A section that is being read.

@@ -86,6 +86,9 @@ class Service::Impl {
   std::string PolicyPage() const;
   std::string NotReady() const;
   void FinishHeldBinds();
+  void LogNotes(const config::Policy& policy) const {
+    for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
+  }
   // The engine's time: milliseconds since 1970, because what outlives the process is told in them
   // by API objects. Never jumps: the wall clock as it was at the start, and what has passed since.
   cluster::Time Now() const {
@@ -135,6 +138,7 @@ Status Service::Impl::Start() {
 Status Service::Impl::LoadPolicy() {
   Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
   if (!policy.ok()) return policy.error();
+  LogNotes(*policy);
   started_with_ = *std::move(policy);
   const MutexLock lock(mu_);
   policy_ = started_with_;
@@ -349,6 +353,7 @@ Status Service::Impl::ReloadPolicy() {
                {{"error", policy.error().ToString()}});
     return policy.error();
   }
+  LogNotes(*policy);
   // What a flag goes before is no change.
   if (options_.listen) policy->extender.address = started_with_.extender.address;
   if (options_.api) policy->metrics.address = started_with_.metrics.address;

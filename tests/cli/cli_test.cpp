@@ -182,6 +182,12 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
   CHECK(fine.out == file + ": fine\n");
   CHECK_THAT(Run({"check-policy", "--show", file}).out, Catch::Contains("strategy: spread"));
 
+  std::ofstream(file) << head << "extender: {limits: {threads: 100}}\n";
+  const CliRun retired = Run({"check-policy", file});
+  CHECK(retired.status == kExitOk);
+  CHECK(retired.out == file + ": fine\n");
+  CHECK_THAT(retired.err, Catch::Contains(":3:") && Catch::Contains("has no effect any more"));
+
   std::ofstream(file) << head << "placement:\n  strategy: sideways\n";
   const CliRun wrong = Run({"check-policy", file});
   CHECK(wrong.status == kExitFailed);

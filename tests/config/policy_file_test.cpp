@@ -38,6 +38,20 @@ TEST_CASE("a policy without fields has the defaults", "[config][policy]") {
   CHECK(*policy == Policy{});
 }
 
+TEST_CASE("a field that does nothing any more is taken, with a note, and not written",
+          "[config][policy]") {
+  const std::string value = GENERATE("4096", "many", "[1]", "");
+  const auto policy =
+      LoadPolicy(std::string(kHead) + "extender:\n  limits:\n    threads: " + value + "\n", "p");
+  REQUIRE(policy.ok());
+  CHECK(*policy == Policy{});
+  REQUIRE(policy->notes.size() == 1);
+  CHECK_THAT(policy->notes[0], Catch::StartsWith("p:5:") &&
+                                   Catch::Contains(": extender.limits.threads: has no effect any "
+                                                   "more, leave it out: a held Bind call"));
+  CHECK_THAT(WritePolicy(*policy, PolicyText::kCommented), !Catch::Contains("threads"));
+}
+
 TEST_CASE("every field of a policy is read", "[config][policy]") {
   const auto read = LoadPolicy(std::string(kHead) + R"(
 schedulerNames: [muster, default-scheduler]
@@ -58,7 +72,7 @@ badNodes: {startWindow: 30s, gangs: 4, pods: 5, leaveOutFirst: 1m, leaveOutMax: 
 extender:
   address: "[::]:9443"
   httpTimeout: 10s
-  limits: {header: 8KiB, body: 1MiB, bufferedBodies: 2MiB, connections: 5, threads: 6}
+  limits: {header: 8KiB, body: 1MiB, bufferedBodies: 2MiB, connections: 5}
   timeouts: {header: 1s, body: 2s, write: 3s, idle: 4s}
   tls:
     certFile: /etc/muster/tls.crt
@@ -99,7 +113,6 @@ metrics: {address: :9090}
   extender.max_body_bytes = 1 << 20;
   extender.max_buffered_bytes = 2 << 20;
   extender.max_connections = 5;
-  extender.max_threads = 6;
   extender.header_timeout = Seconds(1);
   extender.body_timeout = Seconds(2);
   extender.write_timeout = Seconds(3);
@@ -159,7 +172,6 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "extender.limits.body",
                                   "extender.limits.bufferedBodies",
                                   "extender.limits.connections",
-                                  "extender.limits.threads",
                                   "extender.timeouts",
                                   "extender.timeouts.header",
                                   "extender.timeouts.body",

@@ -164,7 +164,7 @@ TEST_CASE("a reload leaves what the servers were started with and says what wait
   CHECK(policy.metrics == started.metrics);
 
   policy.extender.http_timeout = cluster::Seconds(5);
-  policy.extender.max_threads = 7;
+  policy.extender.max_connections = 7;
   CHECK(KeepStarted(started, &policy) == std::vector<std::string>{"extender"});
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("a reload by signal is not done again for the same change", "[serve][p
   std::ofstream(options.policy_file) << kHead;
   TestService test(options);
   std::ofstream(options.policy_file) << kHead << "schedulerNames: [muster, other]\n"
-                                     << "extender: {limits: {threads: 100}}\n"
+                                     << "extender: {limits: {connections: 100, threads: 100}}\n"
                                      << "placement: {strategy: spread}\n";
   REQUIRE(test.service.ReloadPolicy().ok());
   test.service.ReloadPolicyIfChanged();
@@ -184,6 +184,7 @@ TEST_CASE("a reload by signal is not done again for the same change", "[serve][p
   CHECK(test.lines.Has("needs a restart\" field=schedulerNames"));
   CHECK(test.lines.Has("needs a restart\" field=extender\n"));
   CHECK_FALSE(test.lines.Has("field=metrics"));
+  CHECK(test.lines.Has("extender.limits.threads: has no effect any more"));
   const std::string page = test.Get("/v1/policy").body;
   CHECK_THAT(page, Catch::Contains("strategy: spread"));
   CHECK_THAT(page, !Catch::Contains("other"));
