@@ -74,8 +74,8 @@ class Bed {
       node.uid = cluster::NodeUid(node.name);
       node.allocatable = {MilliCpu(cpu), MiB(memory), 110};
       for (int gpu = 0; gpu < gpus; ++gpu) {
-        node.gpus.push_back({cluster::GpuIndex{static_cast<uint16_t>(gpu)}, "", "model",
-                             MiB(80'000), true, sharing, 1});
+        node.gpus.push_back(
+            {cluster::GpuIndex{static_cast<uint16_t>(gpu)}, "", "model", MiB(80'000), sharing, 1});
       }
       state.Upsert(std::move(node));
     }

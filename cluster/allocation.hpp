@@ -37,10 +37,9 @@ struct Allocation {
 };
 
 // What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve
-// such a request at all.
-//   whole GPUs        1000, or 1000 / replicas on a time-sliced or MPS device
-//   a share           max(each, ceil(1000 × memory_each / memory)), where sharing is kFractional
-//                     and the device's memory is known or not asked for
-GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request);
+// such a request at all. See SharingModel.
+inline GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request) {
+  return gpu.sharing->ShareOn(gpu, request);
+}
 
 }  // namespace muster::cluster

@@ -14,9 +14,8 @@ bool Earlier(const PodEntry* a, const PodEntry* b) {
   return a->pod.uid < b->pod.uid;
 }
 
-bool Replicated(const Gpu& gpu) {
-  return gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-}
+// A request may have several turns of it.
+bool Replicated(const Gpu& gpu) { return gpu.sharing->TurnsOf(gpu) > 1; }
 
 // What of the devices is not given away yet while one node is settled. Health does not matter to
 // who holds a device, only to what is shown as free.
@@ -30,9 +29,7 @@ class DeviceRoom {
   // Withholds a healthy device, or turn, for each that is taken of a broken one: the
   // highest-numbered with room. Which they are depends only on what was taken so far.
   void WithholdForBroken() {
-    const auto shared = [&](size_t at) {
-      return node_.gpus[at].sharing == GpuSharing::kFractional;
-    };
+    const auto shared = [&](size_t at) { return !node_.gpus[at].sharing->counted(); };
     int64_t turns = 0;
     for (size_t at = 0; at < room_.size(); ++at) {
       if (node_.gpus[at].healthy || shared(at)) continue;
@@ -227,12 +224,11 @@ NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
   tally.gpus.resize(node.gpus.size());
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     if (tally.devices_known && node.gpus[i].usable()) tally.gpus[i] = room.Offered(i);
-    const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
-    if (node.gpus[i].healthy) tally.gpu_balance += turns;
+    const Gpu& gpu = node.gpus[i];
+    if (gpu.healthy) tally.gpu_balance += gpu.sharing->TurnsOf(gpu);
   }
-  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
-    return gpu.sharing == GpuSharing::kFractional;
-  });
+  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(),
+                                  [](const Gpu& gpu) { return !gpu.sharing->counted(); });
   if (shared) tally.gpu_balance = 0;
   tally.offered = tally.balance;
   return tally;

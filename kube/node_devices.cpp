@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "cluster/quantity.hpp"
@@ -33,29 +34,15 @@ constexpr const char* kMigStrategyLabel = "nvidia.com/mig.strategy";
 constexpr std::string_view kSharedSuffix = "-SHARED";
 constexpr size_t kMaxAnnotationBytes = size_t{1} << 20;
 
-constexpr struct {
-  GpuSharing sharing;
-  std::string_view name;
-} kSharingNames[] = {
-    {GpuSharing::kExclusive, "exclusive"},
-    {GpuSharing::kTimeSliced, "time-slicing"},
-    {GpuSharing::kMps, "mps"},
-    {GpuSharing::kFractional, "fractional"},
-    {GpuSharing::kMig, "mig"},
-};
-
-std::optional<GpuSharing> SharingOf(std::string_view text) {
-  for (const auto& known : kSharingNames) {
-    if (known.name == text) return known.sharing;
+// "exclusive, time-slicing, … or mig".
+std::string SharingNames() {
+  const std::span<const GpuSharing> known = cluster::KnownSharings();
+  std::string text;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (i > 0) text += i + 1 < known.size() ? ", " : " or ";
+    text += known[i]->name();
   }
-  return std::nullopt;
-}
-
-std::string_view TextOf(GpuSharing sharing) {
-  for (const auto& known : kSharingNames) {
-    if (known.sharing == sharing) return known.name;
-  }
-  return kSharingNames[0].name;
+  return text;
 }
 
 std::string_view Find(const Labels& texts, const char* key) {
@@ -80,7 +67,7 @@ std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
   std::string_view text = Find(sources.annotations, kGpuSharing);
   if (text.empty()) text = Find(sources.labels, kGpuSharing);
   if (text.empty()) return std::nullopt;
-  const std::optional<GpuSharing> sharing = SharingOf(text);
+  const std::optional<GpuSharing> sharing = cluster::FindSharing(text);
   if (sharing == GpuSharing::kFractional || sharing == GpuSharing::kExclusive) return sharing;
   warnings.push_back(std::string(kGpuSharing) + " ignored: expected fractional or exclusive");
   return std::nullopt;
@@ -103,8 +90,8 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpu.healthy = item.Get("healthy").Flag(true);
     const JsonView sharing = item.Get("sharing");
     const std::optional<GpuSharing> known =
-        sharing.present() ? SharingOf(sharing.Text()) : GpuSharing::kExclusive;
-    if (!known) sharing.Problem("expected exclusive, time-slicing, mps, fractional or mig");
+        sharing.present() ? cluster::FindSharing(sharing.Text()) : GpuSharing::kExclusive;
+    if (!known) sharing.Problem("expected " + SharingNames());
     gpu.sharing = known.value_or(GpuSharing::kExclusive);
     gpu.replicas = static_cast<int32_t>(
         item.Get("replicas").Integer(1, 1, std::numeric_limits<int32_t>::max()));
@@ -203,7 +190,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
     if (!gpu.model.empty()) json.Key("model").Text(gpu.model);
     if (gpu.memory.value() != 0) json.Key("memory").Integer(gpu.memory.value());
     if (!gpu.healthy) json.Key("healthy").Flag(false);
-    if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(TextOf(gpu.sharing));
+    if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(gpu.sharing->name());
     if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
     json.EndObject();
   }
@@ -213,8 +200,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
 int64_t AdvertisedGpus(const std::vector<Gpu>& gpus) {
   int64_t advertised = 0;
   for (const Gpu& gpu : gpus) {
-    const bool sliced = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-    if (gpu.healthy) advertised += sliced ? gpu.replicas : 1;
+    if (gpu.healthy) advertised += gpu.sharing->TurnsOf(gpu);
   }
   return advertised;
 }

@@ -297,7 +297,7 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
   // a pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
   for (const cluster::Gpu& gpu : node->node.gpus) {
-    if (!gpu.healthy && gpu.sharing == cluster::GpuSharing::kFractional) ++offer.gpus;
+    if (!gpu.healthy && !gpu.sharing->counted()) ++offer.gpus;
   }
   const Amounts request = RequestOf(*pod.pod.spec);
   const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {

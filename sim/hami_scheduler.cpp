@@ -65,7 +65,7 @@ void HamiScheduler::OnEvent(const WatchEvent& event) {
 void HamiScheduler::SetNode(const cluster::Node& node) {
   std::vector<Device> devices;
   for (const Gpu& gpu : node.gpus) {
-    const bool shared = gpu.sharing == cluster::GpuSharing::kFractional;
+    const bool shared = !gpu.sharing->counted();
     const int64_t memory = gpu.memory.value() > 0 ? gpu.memory.value() : 100;
     devices.push_back({.index = gpu.index,
                        .healthy = gpu.healthy,

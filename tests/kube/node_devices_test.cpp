@@ -168,10 +168,10 @@ TEST_CASE("Muster's own list goes before all else", "[kube][node]") {
              "sharing":"time-slicing","replicas":4}])"}},
       5);
   REQUIRE(gpus.size() == 2);
-  CHECK(gpus[0] == Gpu{cluster::GpuIndex{1}, "x", "T4", cluster::MiB(15360), false,
-                       GpuSharing::kTimeSliced, 4});
+  CHECK(gpus[0] == Gpu{cluster::GpuIndex{1}, "x", "T4", cluster::MiB(15360),
+                       GpuSharing::kTimeSliced, 4, false});
   CHECK(gpus[1].index.value == 3);
-  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, true, GpuSharing::kExclusive, 1});
+  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, GpuSharing::kExclusive, 1});
 }
 
 TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]") {
