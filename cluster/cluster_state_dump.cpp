@@ -1,6 +1,5 @@
 // ClusterState::Dump: the whole state as text. One object a line, fields as name=value, text in
 // quotes.
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -122,11 +121,6 @@ void WriteToleration(const Toleration& toleration, Line& line) {
   line.Append(toleration.every_effect ? -1 : static_cast<int>(toleration.effect));
 }
 
-int64_t NumberOf(const GpuSharing& sharing) {
-  const auto known = KnownSharings();
-  return std::find(known.begin(), known.end(), sharing) - known.begin();
-}
-
 void DumpNode(const Node& node, std::string& out) {
   Line line("node");
   line.Text("name", node.name).Text("uid", node.uid.text()).Amounts(node.allocatable);
@@ -138,7 +132,7 @@ void DumpNode(const Node& node, std::string& out) {
     Line device("gpu");
     device.Text("node", node.name).Number("index", gpu.index.value).Text("uuid", gpu.uuid);
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
-    device.Number("sharing", NumberOf(gpu.sharing)).Number("replicas", gpu.replicas);
+    device.Text("sharing", gpu.sharing->name()).Number("replicas", gpu.replicas);
     device.Flag("unhealthy", !gpu.healthy).Flag("leftout", gpu.left_out).EndTo(out);
   }
 }
