@@ -13,7 +13,7 @@ namespace muster::cluster {
 // `taken` of one device.
 struct GpuShare {
   GpuIndex index;
-  GpuMilli taken;
+  DeviceAmount taken;
   auto operator<=>(const GpuShare&) const = default;
 };
 
@@ -36,9 +36,9 @@ struct Allocation {
   bool devices_known = true;
 };
 
-// What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve
+// What `request` takes of `gpu` when it is given a part of it; none when that device cannot serve
 // such a request at all. See SharingModel.
-inline GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request) {
+inline DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) {
   return gpu.sharing->ShareOn(gpu, request);
 }
 

@@ -23,6 +23,11 @@ class Line {
     text_ += std::to_string(value);
     return *this;
   }
+  Line& Amount(std::string_view name, const DeviceAmount& amount) {
+    Name(name);
+    Append(amount);
+    return *this;
+  }
   Line& Flag(std::string_view name, bool value) {
     if (!value) return *this;
     text_ += ' ';
@@ -49,6 +54,13 @@ class Line {
     return *this;
   }
   void Append(int64_t value) { text_ += std::to_string(value); }
+  // One number where it is the same part of compute and of memory.
+  void Append(const DeviceAmount& amount) {
+    Append(amount.compute().value());
+    if (amount.compute() == amount.memory()) return;
+    Mark('/');
+    Append(amount.memory().value());
+  }
   void Mark(char mark) { text_ += mark; }
   void Quote(std::string_view value) {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -95,10 +107,12 @@ void WriteTaint(const Taint& taint, Line& line) {
   line.Append(static_cast<int>(taint.effect));
 }
 
+void WriteAmount(const DeviceAmount& amount, Line& line) { line.Append(amount); }
+
 void WriteShare(const GpuShare& share, Line& line) {
   line.Append(share.index.value);
   line.Mark(':');
-  line.Append(share.taken.value());
+  line.Append(share.taken);
 }
 
 void WriteRequirement(const SelectorRequirement& requirement, Line& line) {
@@ -143,9 +157,9 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   const NodeFree& numbers = free.at(index);
   Line line("free");
   line.Text("node", node.name).Amounts(numbers.resources);
-  line.Number("total", numbers.gpu_total).Number("whole", numbers.gpu_whole);
-  line.Number("most", numbers.gpu_most);
-  line.List("gpus", free.gpus(index), [](int16_t milli, Line& to) { to.Append(milli); });
+  line.Number("total", numbers.gpu_total()).Number("whole", numbers.gpu_whole);
+  line.Amount("most", numbers.gpu_most);
+  line.List("gpus", free.gpus(index), WriteAmount);
   line.List("holders", state.HoldersOn(index),
             [](const PodUid& uid, Line& to) { to.Quote(uid.text()); });
   line.List("earmarks", state.EarmarksOn(index),
@@ -155,7 +169,7 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
 
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
-  line.Number("each", spec.gpus.each.value()).Number("gpumem", spec.gpus.memory_each.value());
+  line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
   line.Text("scheduler", spec.scheduler_name);
   line.List("select", spec.constraints.node_selector, WriteLabel);

@@ -55,7 +55,8 @@ bool Rose(const NodeTally& before, const NodeTally& after) {
     return true;
   }
   for (size_t i = 0; i < after.gpus.size(); ++i) {
-    if (after.gpus[i] > (i < before.gpus.size() ? before.gpus[i] : 0)) return true;
+    const DeviceAmount had = i < before.gpus.size() ? before.gpus[i] : DeviceAmount();
+    if (!had.Holds(after.gpus[i])) return true;
   }
   return false;
 }

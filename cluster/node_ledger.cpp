@@ -22,9 +22,7 @@ bool Replicated(const Gpu& gpu) { return gpu.sharing->TurnsOf(gpu) > 1; }
 class DeviceRoom {
  public:
   explicit DeviceRoom(const Node& node)
-      : node_(node),
-        room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())),
-        withheld_(node.gpus.size(), 0) {}
+      : node_(node), room_(node.gpus.size(), DeviceAmount::All()), withheld_(node.gpus.size()) {}
 
   // Withholds a healthy device, or turn, for each that is taken of a broken one: the
   // highest-numbered with room. Which they are depends only on what was taken so far.
@@ -33,12 +31,12 @@ class DeviceRoom {
     int64_t turns = 0;
     for (size_t at = 0; at < room_.size(); ++at) {
       if (node_.gpus[at].healthy || shared(at)) continue;
-      turns += (kWholeGpu.value() - room_[at]) / TurnOf(at);
+      turns += (DeviceAmount::All() - room_[at]).Times(TurnOf(at));
     }
     for (size_t at = room_.size(); at > 0 && turns > 0; --at) {
       if (!node_.gpus[at - 1].healthy || shared(at - 1)) continue;
-      const int64_t here = std::min(turns, room_[at - 1] / TurnOf(at - 1));
-      withheld_[at - 1] = static_cast<int16_t>(here * TurnOf(at - 1));
+      const int64_t here = std::min(turns, room_[at - 1].Times(TurnOf(at - 1)));
+      withheld_[at - 1] = TurnOf(at - 1) * here;
       turns -= here;
     }
   }
@@ -47,7 +45,7 @@ class DeviceRoom {
   bool TakeListed(const std::vector<GpuIndex>& listed, const GpuRequest& request,
                   std::vector<GpuShare>& taken) {
     if (listed.size() != static_cast<size_t>(std::max(request.count, 0))) return false;
-    const std::vector<int16_t> before = room_;
+    const std::vector<DeviceAmount> before = room_;
     for (GpuIndex index : listed) {
       const size_t at = Position(index);
       if (at == room_.size() || !TakeOne(at, request, taken)) {
@@ -78,10 +76,11 @@ class DeviceRoom {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
       if (at == room_.size()) return false;
-      const int64_t each = ShareOn(node_.gpus[at], request).value();
-      if (each <= 0 || share.taken.value() % each != 0) return false;
-      if (share.taken.value() != each && !Replicated(node_.gpus[at])) return false;
-      count += share.taken.value() / each;
+      const DeviceAmount each = ShareOn(node_.gpus[at], request);
+      const int64_t turns = share.taken.Times(each);
+      if (turns < 1 || share.taken != each * turns) return false;
+      if (turns > 1 && !Replicated(node_.gpus[at])) return false;
+      count += turns;
     }
     return count == request.count;
   }
@@ -90,12 +89,10 @@ class DeviceRoom {
   bool TakePlanned(const std::vector<GpuShare>& plan, bool promise, std::vector<GpuShare>& taken) {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
-      if (at == room_.size() || share.taken.value() > room_[at]) return false;
-      if (promise && (!node_.gpus[at].usable() || share.taken.value() > Offered(at))) return false;
+      if (at == room_.size() || !room_[at].Holds(share.taken)) return false;
+      if (promise && (!node_.gpus[at].usable() || !Offered(at).Holds(share.taken))) return false;
     }
-    for (const GpuShare& share : plan) {
-      Reduce(Position(share.index), share.taken);
-    }
+    for (const GpuShare& share : plan) room_[Position(share.index)] -= share.taken;
     taken = plan;
     return true;
   }
@@ -121,14 +118,12 @@ class DeviceRoom {
     return missing <= 0;
   }
 
-  // Free milli of a device that may be given to pods to come.
-  int16_t Offered(size_t at) const {
-    return std::max<int16_t>(static_cast<int16_t>(room_[at] - withheld_[at]), 0);
-  }
+  // What of a device may be given to pods to come.
+  DeviceAmount Offered(size_t at) const { return (room_[at] - withheld_[at]).AtLeast({}); }
 
  private:
   // What a pod takes that asks for one whole GPU.
-  int64_t TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}).value(); }
+  DeviceAmount TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}); }
 
   size_t Position(GpuIndex index) const {
     const auto at =
@@ -141,8 +136,8 @@ class DeviceRoom {
   // One device of a request, kept in order in `taken`. A second time only on a replicated device.
   bool TakeOne(size_t at, const GpuRequest& request, std::vector<GpuShare>& taken) {
     const Gpu& gpu = node_.gpus[at];
-    const GpuMilli share = ShareOn(gpu, request);
-    if (share.value() <= 0 || share.value() > room_[at]) return false;
+    const DeviceAmount share = ShareOn(gpu, request);
+    if (share.none() || !room_[at].Holds(share)) return false;
     auto place =
         std::lower_bound(taken.begin(), taken.end(), gpu.index,
                          [](const GpuShare& have, GpuIndex wanted) { return have.index < wanted; });
@@ -152,15 +147,13 @@ class DeviceRoom {
     } else {
       taken.insert(place, {gpu.index, share});
     }
-    Reduce(at, share);
+    room_[at] -= share;
     return true;
   }
 
-  void Reduce(size_t at, GpuMilli by) { room_[at] = static_cast<int16_t>(room_[at] - by.value()); }
-
   const Node& node_;
-  std::vector<int16_t> room_;
-  std::vector<int16_t> withheld_;  // milli of each device
+  std::vector<DeviceAmount> room_;
+  std::vector<DeviceAmount> withheld_;
 };
 
 // What one holder gets while its node is settled.
@@ -296,9 +289,9 @@ bool NodeLedger::Holds(const Node& node, uint64_t claim) const {
   NodeTally tally = Count(node, staying, grants, room);
   WithholdForEarmarks(node, claim, tally);
   const Need need = NeedOf(claim);
-  const bool devices = std::all_of(need.milli.begin(), need.milli.end(), [&](const auto& wanted) {
+  const bool devices = std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
     for (size_t i = 0; i < node.gpus.size(); ++i) {
-      if (node.gpus[i].index == wanted.first) return wanted.second <= tally.gpus[i];
+      if (node.gpus[i].index == wanted.first) return tally.gpus[i].Holds(wanted.second);
     }
     return false;
   });
@@ -310,7 +303,7 @@ NodeLedger::Need NodeLedger::NeedOf(uint64_t claim) const {
   for (const PodEntry* entry : earmarks_) {
     if (entry->claim != claim) continue;
     need.resources += entry->plan->requests;
-    for (const GpuShare& share : entry->plan->gpus) need.milli[share.index] += share.taken.value();
+    for (const GpuShare& share : entry->plan->gpus) need.gpus[share.index] += share.taken;
   }
   return need;
 }
@@ -325,16 +318,16 @@ void NodeLedger::WithholdForEarmarks(const Node& node, uint64_t except, NodeTall
     if (claim == claims.end()) continue;
     claim->second.resources -= entry->held->placement.requests;
     for (const GpuShare& share : entry->held->placement.gpus)
-      claim->second.milli[share.index] -= share.taken.value();
+      claim->second.gpus[share.index] -= share.taken;
   }
   for (const auto& [id, need] : claims) {
     tally.offered -=
         {std::max(need.resources.cpu, MilliCpu()), std::max(need.resources.memory, MiB()),
          std::max<int64_t>(need.resources.pods, 0)};
     for (size_t i = 0; i < node.gpus.size(); ++i) {
-      const auto found = need.milli.find(node.gpus[i].index);
-      if (found == need.milli.end() || found->second <= 0) continue;
-      tally.gpus[i] = static_cast<int16_t>(std::max<int64_t>(tally.gpus[i] - found->second, 0));
+      const auto found = need.gpus.find(node.gpus[i].index);
+      if (found == need.gpus.end()) continue;
+      tally.gpus[i] = (tally.gpus[i] - found->second.AtLeast({})).AtLeast({});
     }
   }
 }

@@ -55,10 +55,11 @@ struct PodEntry {
 
 // What is left of a node.
 struct NodeTally {
-  Resources balance;          // allocatable − held; below zero when over-committed
-  Resources offered;          // what of it may be given to pods to come; see above
-  std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; zero where one is not
-                              // usable, all zero when a holder's devices are not known
+  Resources balance;  // allocatable − held; below zero when over-committed
+  Resources offered;  // what of it may be given to pods to come; see above
+  // Free, in the order of Node::gpus; nothing where one is not usable, nothing at all when a
+  // holder's devices are not known.
+  std::vector<DeviceAmount> gpus;
   bool devices_known = true;  // every holder's
   // GPUs by number, healthy − held; below zero when over-committed. 0 where devices are shared.
   int64_t gpu_balance = 0;
@@ -92,7 +93,7 @@ class NodeLedger {
  private:
   struct Need {
     Resources resources;
-    std::map<GpuIndex, int64_t> milli;
+    std::map<GpuIndex, DeviceAmount> gpus;
   };
   Need NeedOf(uint64_t claim) const;
   // Takes from `tally` what claims will need beyond what is left to them.

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "cluster/device_amount.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
@@ -43,13 +44,16 @@ struct Resources {
 // of the device's memory (0: not said).
 struct GpuRequest {
   int32_t count = 0;
-  GpuMilli each = kWholeGpu;
+  DeviceAmount each = DeviceAmount::All();
   MiB memory_each;
 
   auto operator<=>(const GpuRequest&) const = default;
   bool none() const { return count == 0; }
-  bool fractional() const { return count > 0 && each < kWholeGpu; }
-  GpuMilli total() const { return each * count; }
+  // Each device for itself alone: who has all of its compute or of its memory has it all.
+  bool whole() const { return each.most() >= kWholeGpu; }
+  bool fractional() const { return count > 0 && !whole(); }
+  // By the dimension of which more is asked for.
+  GpuMilli total() const { return each.most() * count; }
 };
 
 }  // namespace muster::cluster

@@ -19,15 +19,13 @@ int64_t ThousandthsUp(int64_t part, int64_t whole) {
   return (thousandths - 1) / whole + 1;
 }
 
-bool Whole(const GpuRequest& request) { return request.each >= kWholeGpu; }
-
 // A device for each GPU that is asked for.
 class OnePod final : public SharingModel {
  public:
   constexpr explicit OnePod(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
-  GpuMilli ShareOn(const Gpu& /*gpu*/, const GpuRequest& request) const override {
-    return Whole(request) ? kWholeGpu : GpuMilli(0);
+  DeviceAmount ShareOn(const Gpu& /*gpu*/, const GpuRequest& request) const override {
+    return request.whole() ? DeviceAmount::All() : DeviceAmount();
   }
 
  private:
@@ -39,8 +37,8 @@ class Replicas final : public SharingModel {
  public:
   constexpr explicit Replicas(std::string_view name) : name_(name) {}
   std::string_view name() const override { return name_; }
-  GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
-    if (!Whole(request)) return GpuMilli(0);
+  DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
+    if (!request.whole()) return {};
     return GpuMilli(std::max<int64_t>(kWholeGpu.value() / TurnsOf(gpu), 1));
   }
   int32_t TurnsOf(const Gpu& gpu) const override { return std::max(gpu.replicas, 1); }
@@ -53,12 +51,12 @@ class Replicas final : public SharingModel {
 class Fractions final : public SharingModel {
  public:
   std::string_view name() const override { return "fractional"; }
-  GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
-    if (Whole(request)) return kWholeGpu;
-    int64_t share = std::max<int64_t>(request.each.value(), 0);
+  DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
+    if (request.whole()) return DeviceAmount::All();
+    int64_t share = std::max<int64_t>(request.each.most().value(), 0);
     if (request.memory_each.value() > 0) {
       // A device of unknown size cannot promise an amount of memory.
-      if (gpu.memory.value() <= 0) return GpuMilli(0);
+      if (gpu.memory.value() <= 0) return {};
       share = std::max(share, ThousandthsUp(request.memory_each.value(), gpu.memory.value()));
     }
     return share <= kWholeGpu.value() ? GpuMilli(share) : GpuMilli(0);

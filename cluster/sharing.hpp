@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "cluster/units.hpp"
+#include "cluster/device_amount.hpp"
 
 namespace muster::cluster {
 
@@ -24,9 +24,11 @@ class SharingModel {
   virtual ~SharingModel() = default;
   // 1. Constant, and no two models have the same. As annotation muster.dev/gpu-devices writes it.
   virtual std::string_view name() const = 0;
-  // 2. What `request` takes of `gpu` when it is given a part of it; zero when that device cannot
-  //    serve such a request at all. The same for the same arguments, and never more than all of it.
-  virtual GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
+  // 2. What `request` takes of `gpu` when it is given a part of it; none when that device cannot
+  //    serve such a request at all. The same for the same arguments, never more than all of it, and
+  //    something of its compute and of its memory, so that whether pods fit beside each other does
+  //    not depend on who came first.
+  virtual DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
   // 3. How many GPUs a device plugin advertises for it, at least 1. Where it is more than one, a
   //    request may be given several turns of one device.
   virtual int32_t TurnsOf(const Gpu& gpu) const;

@@ -23,18 +23,18 @@ void Scheduler::Core::AuditNodes(std::vector<std::string>& broken) const {
   for (const cluster::Node* node : state_.Nodes()) {
     const cluster::NodeIndex index = state_.IndexOf(node->name);
     if (state_.Overcommitted(index)) continue;
-    std::map<cluster::GpuIndex, int64_t> taken;
+    std::map<cluster::GpuIndex, cluster::DeviceAmount> taken;
     cluster::Resources held;
     for (const cluster::PodUid& uid : state_.HoldersOn(index)) {
       const cluster::Allocation& allocation = *state_.AllocationOf(uid);
       for (const cluster::GpuShare& share : allocation.placement.gpus)
-        taken[share.index] += share.taken.value();
+        taken[share.index] += share.taken;
       held += allocation.placement.requests;
     }
-    for (const auto& [gpu, milli] : taken) {
-      if (milli > cluster::kWholeGpu.value()) {
+    for (const auto& [gpu, given] : taken) {
+      if (!cluster::DeviceAmount::All().Holds(given)) {
         broken.push_back("GPU " + std::to_string(gpu.value) + " of node " + node->name +
-                         " is given out " + std::to_string(milli) + " milli times");
+                         " is given out " + std::to_string(given.most().value()) + " milli times");
       }
     }
     if (!node->allocatable.Fits(held))

@@ -150,7 +150,9 @@ std::vector<NodeView> Scheduler::Nodes() const {
     views[i].node = *snapshot->node(order[i]);
     views[i].free = snapshot->free().at(order[i]).resources;
     const auto gpus = snapshot->free().gpus(order[i]);
-    views[i].gpu_free.assign(gpus.begin(), gpus.end());
+    views[i].gpu_free.reserve(gpus.size());
+    for (const cluster::DeviceAmount& free : gpus)
+      views[i].gpu_free.push_back(static_cast<int16_t>(free.least().value()));
   }
   return views;
 }
@@ -169,7 +171,7 @@ Counts Scheduler::Count() const {
     if (node == nullptr) continue;
     counts.gpu_capacity_milli +=
         static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value();
-    counts.gpu_free_milli += snapshot->free().at(index).gpu_total;
+    counts.gpu_free_milli += snapshot->free().at(index).gpu_total();
   }
   return counts;
 }

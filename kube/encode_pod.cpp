@@ -73,7 +73,7 @@ GpuForm FormOf(const GpuRequest& gpus) {
   if (gpus.memory_each.value() == 0) {
     return gpus.fractional() ? GpuForm::kFraction : GpuForm::kWhole;
   }
-  return gpus.each.value() == 0 ? GpuForm::kMemory : GpuForm::kHami;
+  return gpus.each.none() ? GpuForm::kMemory : GpuForm::kHami;
 }
 
 void AppendAnnotations(JsonWriter& json, const Pod& pod) {
@@ -86,7 +86,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     return;
   }
   json.Key("annotations").BeginObject();
-  if (form == GpuForm::kFraction) json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each));
+  if (form == GpuForm::kFraction)
+    json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each.most()));
   if (form == GpuForm::kMemory) {
     json.Key(kGpuMemoryAnnotation).Text(NumberText(gpus.memory_each.value()));
   }
@@ -149,7 +150,7 @@ void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
     json.Key(kGpuResource).Text(NumberText(gpus.count));
   }
   if (form == GpuForm::kHami) {
-    json.Key(kGpuCoresResource).Text(NumberText((gpus.each.value() + 9) / 10));
+    json.Key(kGpuCoresResource).Text(NumberText((gpus.each.most().value() + 9) / 10));
     json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
   }
 }

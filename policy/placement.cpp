@@ -150,11 +150,16 @@ void GangPlacement::CountAt(const Miss& miss) {
 
 PlaceAnswer GangPlacement::Refused() {
   PlaceAnswer answer;
-  shortage_.free_gpu_milli = FreeGpuMilli(search_, *missed_shape_, demands_[missed_demand_]);
+  const GpuMilliSum free = FreeGpus(search_, *missed_shape_, demands_[missed_demand_]);
+  GpuMilliSum need;
   for (const Demand& demand : demands_) {
-    shortage_.need_gpu_milli =
-        cluster::SaturatingAdd(shortage_.need_gpu_milli, demand.spec->gpus.total().value());
+    const cluster::GpuRequest& gpus = demand.spec->gpus;
+    need.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
   }
+  // Of what there is less, beside what is needed.
+  const bool memory = need.memory - free.memory >= need.compute - free.compute;
+  shortage_.free_gpu_milli = memory ? free.memory : free.compute;
+  shortage_.need_gpu_milli = memory ? need.memory : need.compute;
   shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
   answer.shortage = shortage_;
   return answer;

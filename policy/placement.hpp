@@ -65,10 +65,11 @@ struct Shortage {
   int64_t pod_slots = 0;
   int64_t gpus = 0;         // too few free GPUs on the node, in total
   int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
-  // Σ over the nodes that are neither barred nor excluded, before any demand is placed.
+  // Of compute or of memory, of which there is less beside what is needed. Σ over the nodes that
+  // are neither barred nor excluded, before any demand is placed.
   int64_t free_gpu_milli = 0;
   int64_t need_gpu_milli = 0;  // Σ over all demands of the gang
-  int64_t pod_gpu_milli = 0;   // of the pod alone
+  int64_t pod_gpu_milli = 0;   // of the pod alone, of which it asks for more
 };
 
 struct PlaceAnswer {

@@ -57,13 +57,15 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
   if (!free.resources.Fits(spec.requests)) return std::nullopt;
   DeviceUse use;
   if (!spec.gpus.none()) {
-    const int16_t share = (*shape.shares)[node.value];
-    if (share == cluster::kWholeGpu.value()) {
+    const cluster::DeviceAmount& share = (*shape.shares)[node.value];
+    if (share == cluster::DeviceAmount::All()) {
       if (free.gpu_whole < spec.gpus.count) return std::nullopt;
       use.whole = spec.gpus.count;
-      use.milli = spec.gpus.count * share;
+      use.milli = spec.gpus.count * static_cast<int32_t>(cluster::kWholeGpu.value());
     } else {
-      if (share == 0 || free.gpu_most < share) return std::nullopt;
+      // (kDiffers is within everything.)
+      if (share.none() ? share != Eligibility::kDiffers : !free.gpu_most.Holds(share))
+        return std::nullopt;
       const std::optional<DeviceUse> found =
           UseOf(DevicesOn(shape, node), DeviceOrderOf(strategy_));
       if (!found) return std::nullopt;

@@ -40,9 +40,9 @@ struct ChunkBest {
 // What is remembered of pods that are alike for placement (ShapeLess).
 struct Shape {
   const cluster::PodSpec* spec = nullptr;
-  const std::vector<uint8_t>* bars = nullptr;    // Eligibility::BarsFor
-  const std::vector<int16_t>* shares = nullptr;  // Eligibility::SharesFor
-  std::array<std::vector<ChunkBest>, 2> chunks;  // by NodeFilter
+  const std::vector<uint8_t>* bars = nullptr;                  // Eligibility::BarsFor
+  const std::vector<cluster::DeviceAmount>* shares = nullptr;  // Eligibility::SharesFor
+  std::array<std::vector<ChunkBest>, 2> chunks;                // by NodeFilter
 };
 
 class ShapeMemory {

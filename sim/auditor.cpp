@@ -321,19 +321,22 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   for (const cluster::Gpu& gpu : node->node.gpus) {
     const auto& given = fresh.pod.bound_gpus;
     if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
-    int64_t taken = 0;
+    cluster::DeviceAmount taken;
     std::string owners;
     for (const auto& [uid, pod] : book.pods) {
       const auto& held = pod->pod.bound_gpus;
       if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
       // A device that cannot serve such a request any more is taken whole.
-      const int64_t share = cluster::ShareOn(gpu, pod->pod.spec->gpus).value();
-      taken += share > 0 ? share : cluster::kWholeGpu.value();
+      const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
+      taken += share.none() ? cluster::DeviceAmount::All() : share;
       owners.append(" ").append(pod->pod.key.ToString());
     }
-    if (taken <= cluster::kWholeGpu.value()) continue;
+    if (cluster::DeviceAmount::All().Holds(taken)) continue;
     std::string what = "GPU " + std::to_string(gpu.index.value);
-    what.append(" of node ").append(name).append(" has ").append(std::to_string(taken));
+    what.append(" of node ")
+        .append(name)
+        .append(" has ")
+        .append(std::to_string(taken.most().value()));
     Find(std::move(what.append(" of 1000 taken by").append(owners)));
   }
 }

@@ -156,8 +156,8 @@ bool PlanOn(const ClusterState& state, const FreeTable& free, const Pod& pod, co
   const auto left = free.gpus(plan.node);
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     if (plan.gpus.size() == static_cast<size_t>(pod.spec->gpus.count)) break;
-    const GpuMilli share = ShareOn(node.gpus[i], pod.spec->gpus);
-    if (share.value() > 0 && share.value() <= left[i]) {
+    const DeviceAmount share = ShareOn(node.gpus[i], pod.spec->gpus);
+    if (!share.none() && left[i].Holds(share)) {
       plan.gpus.push_back({node.gpus[i].index, share});
     }
   }
@@ -221,7 +221,7 @@ void CheckNode(ClusterState& state, const Node& node) {
   REQUIRE(state.node(index) == &node);
   const auto snapshot = state.TakeSnapshot();
   Resources left = node.allocatable;
-  std::vector<int64_t> taken(node.gpus.size(), 0);
+  std::vector<DeviceAmount> taken(node.gpus.size());
   bool known = true;
   for (const PodUid& uid : state.HoldersOn(index)) {
     const Pod* pod = state.FindPod(uid);
@@ -236,7 +236,7 @@ void CheckNode(ClusterState& state, const Node& node) {
       const auto device = std::find_if(node.gpus.begin(), node.gpus.end(),
                                        [&](const Gpu& gpu) { return gpu.index == share.index; });
       REQUIRE(device != node.gpus.end());
-      taken[static_cast<size_t>(device - node.gpus.begin())] += share.taken.value();
+      taken[static_cast<size_t>(device - node.gpus.begin())] += share.taken;
     }
   }
   const NodeFree& free = snapshot->free().at(index);
@@ -258,23 +258,27 @@ void CheckNode(ClusterState& state, const Node& node) {
   const bool too_many = !shared && gpus_left < 0;
   REQUIRE(state.Overcommitted(index) ==
           (!known || left.cpu.value() < 0 || left.pods < 0 || too_many));
-  int64_t total = 0;
+  int64_t compute = 0;
+  int64_t memory = 0;
   bool broken_in_use = false;
   for (size_t i = 0; i < node.gpus.size(); ++i) {
-    broken_in_use = broken_in_use || (!node.gpus[i].healthy && taken[i] > 0);
+    broken_in_use = broken_in_use || (!node.gpus[i].healthy && !taken[i].none());
   }
   for (size_t i = 0; i < node.gpus.size(); ++i) {
-    REQUIRE(taken[i] <= 1000);
-    const int64_t want = known && node.gpus[i].healthy ? 1000 - taken[i] : 0;
-    const int64_t have = snapshot->free().gpus(index)[i];
+    REQUIRE(DeviceAmount::All().Holds(taken[i]));
+    const bool offered = known && node.gpus[i].healthy;
+    const DeviceAmount want = offered ? DeviceAmount::All() - taken[i] : DeviceAmount();
+    const DeviceAmount have = snapshot->free().gpus(index)[i];
     if (broken_in_use) {  // as much may be withheld
-      REQUIRE((have >= 0 && have <= want));
+      REQUIRE((have.Holds({}) && want.Holds(have)));
     } else {
       REQUIRE(have == want);
     }
-    total += have;
+    compute += have.compute().value();
+    memory += have.memory().value();
   }
-  REQUIRE(free.gpu_total == total);
+  REQUIRE(free.gpu_compute == compute);
+  REQUIRE(free.gpu_memory == memory);
 }
 
 void CheckAll(ClusterState& state) {
@@ -350,7 +354,10 @@ std::map<std::string, std::vector<int64_t>> Shown(const Snapshot& snapshot) {
     const NodeFree& free = snapshot.free().at(index);
     std::vector<int64_t>& numbers = shown[snapshot.node(index)->name];
     numbers = {free.resources.cpu.value(), free.resources.memory.value(), free.resources.pods};
-    for (int16_t gpu : snapshot.free().gpus(index)) numbers.push_back(gpu);
+    for (const DeviceAmount& gpu : snapshot.free().gpus(index)) {
+      numbers.push_back(gpu.compute().value());
+      numbers.push_back(gpu.memory().value());
+    }
   }
   return shown;
 }

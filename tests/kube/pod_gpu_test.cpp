@@ -61,7 +61,7 @@ TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod]
   const Pod pod = DecodeGpuPod(c.annotations, c.limits);
   CHECK(pod.defect.empty());
   CHECK(pod.spec->gpus.count == c.want.count);
-  CHECK(pod.spec->gpus.each.value() == c.want.each.value());
+  CHECK(pod.spec->gpus.each == c.want.each);
   CHECK(pod.spec->gpus.memory_each.value() == c.want.memory_each.value());
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]
   CHECK_THAT(pod.defect, Catch::StartsWith(c.want));
   // Never a share of nothing, whatever was malformed.
   const GpuRequest& gpus = pod.spec->gpus;
-  CHECK((gpus.none() || gpus.each > GpuMilli(0) || gpus.memory_each > MiB(0)));
+  CHECK((gpus.none() || !gpus.each.none() || gpus.memory_each > MiB(0)));
 }
 
 }  // namespace

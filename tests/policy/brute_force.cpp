@@ -60,7 +60,8 @@ int MostPods(const World& world, const cluster::PodSpec& spec) {
       slots -= held.requests.pods;
       for (size_t i = 0; i < free.size(); ++i) {
         for (const cluster::GpuShare& share : held.gpus) {
-          if (share.index == node->gpus[i].index) free[i] -= static_cast<int>(share.taken.value());
+          if (share.index == node->gpus[i].index)
+            free[i] -= static_cast<int>(share.taken.most().value());
         }
       }
     }

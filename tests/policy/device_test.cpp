@@ -108,7 +108,7 @@ TEST_CASE("devices are numbered as the node says, not by position", "[policy][de
 TEST_CASE("how many pods fit on devices is what most-turns-first attains", "[policy][devices]") {
   struct Case {
     const char* name;
-    std::vector<int16_t> free;
+    std::vector<int> free;
     int32_t count;
     int64_t each;
     int64_t want;
@@ -123,15 +123,14 @@ TEST_CASE("how many pods fit on devices is what most-turns-first attains", "[pol
     const auto size = static_cast<int>(c.free.size());
     const cluster::Node node = MakeNode("n").Gpus(size).Sharing(GpuSharing::kFractional).Build();
     const cluster::GpuRequest request{c.count, cluster::GpuMilli(c.each), MiB()};
-    std::vector<int16_t> free = c.free;
-    const DeviceView view{node, free, request, static_cast<int16_t>(c.each)};
+    std::vector<cluster::DeviceAmount> free = testing::Amounts(c.free);
+    const DeviceView view{node, free, request, cluster::GpuMilli(c.each)};
     CHECK(PodsOnDevices(view, 100) == c.want);
     CHECK(PodsOnDevices(view, 1) == std::min<int64_t>(c.want, 1));
     int64_t placed = 0;
     while (const auto chosen = ChooseDevices(view, DeviceOrder::kMostTurns)) {
       for (const cluster::GpuShare& share : *chosen) {
-        free[share.index.value] =
-            static_cast<int16_t>(free[share.index.value] - share.taken.value());
+        free[share.index.value] -= share.taken;
       }
       ++placed;
     }

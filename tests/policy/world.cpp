@@ -32,7 +32,7 @@ struct Sums {
     memory += placement.requests.memory.value();
     pods += placement.requests.pods;
     for (const cluster::GpuShare& share : placement.gpus)
-      gpus[share.index.value] += share.taken.value();
+      gpus[share.index.value] += share.taken.most().value();
   }
 };
 
@@ -56,7 +56,7 @@ std::string DeviceFault(const Node& node, const PodSpec& spec, const Placement& 
                                   [&](const Gpu& g) { return g.index == share.index; });
     if (gpu == node.gpus.end()) return "no such device";
     if (!gpu->healthy) return "unhealthy device";
-    if (share.taken.value() != ShareByHand(*gpu, spec.gpus)) return "wrong share";
+    if (share.taken != cluster::GpuMilli(ShareByHand(*gpu, spec.gpus))) return "wrong share";
   }
   return "";
 }
@@ -134,12 +134,12 @@ bool Allowed(const PodSpec& spec, const Node& node) {
 }
 
 int ShareByHand(const Gpu& gpu, const cluster::GpuRequest& request) {
-  if (request.each.value() >= 1000) {
+  if (request.each.most().value() >= 1000) {
     const bool turns = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
     return turns ? 1000 / gpu.replicas : 1000;
   }
   if (gpu.sharing != GpuSharing::kFractional) return 0;
-  int64_t share = request.each.value();
+  int64_t share = request.each.most().value();
   if (request.memory_each.value() > 0) {
     if (gpu.memory.value() == 0) return 0;
     const int64_t product = request.memory_each.value() * 1000;
@@ -183,7 +183,8 @@ std::string Numbers(const cluster::FreeTable& free) {
     const cluster::Resources& left = free.at(node).resources;
     text << node.value << ": " << left.cpu.value() << ' ' << left.memory.value() << ' '
          << left.pods;
-    for (const int16_t gpu : free.gpus(node)) text << ' ' << gpu;
+    for (const cluster::DeviceAmount& gpu : free.gpus(node))
+      text << ' ' << gpu.compute().value() << '/' << gpu.memory().value();
     text << '\n';
   }
   return text.str();

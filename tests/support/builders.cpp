@@ -283,4 +283,17 @@ cluster::Placement PlaceOn(const cluster::Pod& pod, const cluster::Node& node,
   return placement;
 }
 
+std::vector<cluster::DeviceAmount> Amounts(const std::vector<int>& milli) {
+  std::vector<cluster::DeviceAmount> amounts;
+  for (const int of_both : milli) amounts.emplace_back(cluster::GpuMilli(of_both));
+  return amounts;
+}
+
+std::vector<int> Milli(std::span<const cluster::DeviceAmount> amounts) {
+  std::vector<int> milli;
+  for (const cluster::DeviceAmount& amount : amounts)
+    milli.push_back(static_cast<int>(amount.least().value()));
+  return milli;
+}
+
 }  // namespace muster::testing

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -119,5 +120,9 @@ PodGroupBuilder MakePodGroup(const std::string& name);
 // What `pod` takes when it is placed on these devices of `node`, which is at `index` of a state.
 cluster::Placement PlaceOn(const cluster::Pod& pod, const cluster::Node& node,
                            cluster::NodeIndex index, const std::vector<int>& gpus = {});
+
+// As much of both dimensions of each device, and what of both there is of each.
+std::vector<cluster::DeviceAmount> Amounts(const std::vector<int>& milli);
+std::vector<int> Milli(std::span<const cluster::DeviceAmount> amounts);
 
 }  // namespace muster::testing
