@@ -41,7 +41,7 @@ struct Resources {
 
 // `count` devices, `each` of every one of them. Less than a whole GPU is shared with others on the
 // same device and is asked for one device at a time or several; `memory_each` is what a share needs
-// of the device's memory (0: not said).
+// of the device's memory (0: not said), where it says so in MiB.
 struct GpuRequest {
   int32_t count = 0;
   DeviceAmount each = DeviceAmount::All();

@@ -47,19 +47,23 @@ class Replicas final : public SharingModel {
   std::string_view name_;
 };
 
-// Any part of a device.
+// Any part of a device: so much of its compute, and of its memory what is asked for in thousandths
+// or in MiB, whichever is more. A pod that does not say how much of either has a thousandth of it.
 class Fractions final : public SharingModel {
  public:
   std::string_view name() const override { return "fractional"; }
   DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
     if (request.whole()) return DeviceAmount::All();
-    int64_t share = std::max<int64_t>(request.each.most().value(), 0);
+    const int64_t compute = std::max<int64_t>(request.each.compute().value(), 0);
+    int64_t memory = std::max<int64_t>(request.each.memory().value(), 0);
     if (request.memory_each.value() > 0) {
       // A device of unknown size cannot promise an amount of memory.
       if (gpu.memory.value() <= 0) return {};
-      share = std::max(share, ThousandthsUp(request.memory_each.value(), gpu.memory.value()));
+      memory = std::max(memory, ThousandthsUp(request.memory_each.value(), gpu.memory.value()));
     }
-    return share <= kWholeGpu.value() ? GpuMilli(share) : GpuMilli(0);
+    if (compute + memory == 0 || memory > kWholeGpu.value()) return {};
+    if (memory == kWholeGpu.value()) return DeviceAmount::All();
+    return {GpuMilli(std::max<int64_t>(compute, 1)), GpuMilli(std::max<int64_t>(memory, 1))};
   }
   bool counted() const override { return false; }
 };

@@ -12,7 +12,9 @@
 
 namespace muster::kube {
 
+using cluster::GpuMilli;
 using cluster::GpuRequest;
+using cluster::MiB;
 using cluster::NodeConstraints;
 using cluster::Pod;
 using cluster::PodSpec;
@@ -58,8 +60,11 @@ class NumberText {
   size_t length_ = 0;
 };
 
+// Thousandths as percent, rounded up.
+NumberText PercentText(GpuMilli share) { return NumberText((share.value() + 9) / 10); }
+
 // Thousandths as a decimal: 460 -> "0.46".
-std::string ShareText(cluster::GpuMilli share) {
+std::string ShareText(GpuMilli share) {
   std::string digits = std::to_string(1000 + share.value()).substr(1);
   while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
   return "0." + digits;
@@ -71,7 +76,9 @@ enum class GpuForm { kNone, kWhole, kFraction, kMemory, kHami };
 GpuForm FormOf(const GpuRequest& gpus) {
   if (gpus.none()) return GpuForm::kNone;
   if (gpus.memory_each.value() == 0) {
-    return gpus.fractional() ? GpuForm::kFraction : GpuForm::kWhole;
+    if (!gpus.fractional()) return GpuForm::kWhole;
+    const bool alike = gpus.each.compute() == gpus.each.memory();
+    return alike ? GpuForm::kFraction : GpuForm::kHami;
   }
   return gpus.each.none() ? GpuForm::kMemory : GpuForm::kHami;
 }
@@ -150,8 +157,12 @@ void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
     json.Key(kGpuResource).Text(NumberText(gpus.count));
   }
   if (form == GpuForm::kHami) {
-    json.Key(kGpuCoresResource).Text(NumberText((gpus.each.most().value() + 9) / 10));
-    json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
+    const GpuMilli cores = gpus.each.compute();
+    const GpuMilli memory = gpus.each.memory();
+    if (cores > GpuMilli(0)) json.Key(kGpuCoresResource).Text(PercentText(cores));
+    if (gpus.memory_each > MiB(0))
+      json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
+    if (memory > GpuMilli(0)) json.Key(kGpuMemoryPercentResource).Text(PercentText(memory));
   }
 }
 

@@ -11,6 +11,7 @@
 
 namespace muster::kube {
 
+using cluster::DeviceAmount;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
 using cluster::MiB;
@@ -45,11 +46,11 @@ Amounts Join(const Amounts& a, const Amounts& b, Combine combine) {
           combine(a.gpus, b.gpus)};
 }
 
-// What HAMi's resources say about each device, the greatest over all containers.
+// What HAMi's resources say about each device, of each kind the greatest over all containers.
 struct DeviceShare {
   bool given = false;
   int64_t memory_mib = 0;
-  GpuMilli share;
+  DeviceAmount share;
 };
 
 using Parse = Result<int64_t> (*)(std::string_view);
@@ -124,7 +125,8 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   // HAMi takes 0 as not given, and memory that is not given as all of it.
   int64_t memory_percent = percent.value_or(0);
   if (memory_percent == 0 && memory.value_or(0) == 0) memory_percent = 100;
-  share.share = std::max(share.share, GpuMilli(std::max(memory_percent, cores.value_or(0)) * 10));
+  share.share =
+      share.share.AtLeast({GpuMilli(cores.value_or(0) * 10), GpuMilli(memory_percent * 10)});
   return amounts;
 }
 
@@ -209,7 +211,7 @@ GpuRequest ReadAnnotatedShare(const JsonView& annotations) {
       request.count = static_cast<int32_t>(*count);
     }
   }
-  if (request.each == GpuMilli(0) && request.memory_each == MiB(0)) return {};  // malformed
+  if (request.each.none() && request.memory_each == MiB(0)) return {};  // malformed
   return request;
 }
 
@@ -235,6 +237,7 @@ GpuRequest ReadGpuRequest(const JsonView& spec, const JsonView& annotations, int
   if (share.given) {
     request.each = share.share;
     request.memory_each = MiB(share.memory_mib);
+    if (request.whole()) request.each = DeviceAmount::All();
   }
   return request;
 }

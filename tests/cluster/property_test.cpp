@@ -125,6 +125,7 @@ class World {
     const auto below = [&](unsigned n) { return static_cast<int32_t>(fixed() % n); };
     const int32_t kind = below(4);
     if (kind == 1) builder.GpuShare(1 + below(1000), 1 + below(2), below(40'000));
+    if (kind == 1 && below(2) == 0) builder.GpuParts(below(1000), 1 + below(999), 1 + below(2));
     if (kind > 1) builder.Gpus(1 + below(4));
   }
 

@@ -22,6 +22,9 @@ Pod DecodeGpuPod(const std::string& annotations, const std::string& limits) {
 GpuRequest Request(int32_t count, int64_t milli, int64_t memory) {
   return {count, GpuMilli(milli), MiB(memory)};
 }
+GpuRequest Parts(int32_t count, int64_t compute_milli, int64_t memory_milli, int64_t memory = 0) {
+  return {count, {GpuMilli(compute_milli), GpuMilli(memory_milli)}, MiB(memory)};
+}
 
 TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod][gpu]") {
   struct Case {
@@ -45,16 +48,19 @@ TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod]
        Request(1, 0, 3000)},
       {"HAMi memory and cores", "",
        R"("nvidia.com/gpu":2,"nvidia.com/gpumem":3000,"nvidia.com/gpucores":30)",
-       Request(2, 300, 3000)},
+       Parts(2, 300, 0, 3000)},
       {"HAMi percentage", "", R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25)",
-       Request(1, 250, 0)},
-      {"the greater share counts", "",
+       Parts(1, 0, 250)},
+      {"cores and memory are apart", "",
        R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25,"nvidia.com/gpucores":"40")",
-       Request(1, 400, 0)},
+       Parts(1, 400, 250)},
       {"cores alone take all of the memory", "", R"("nvidia.com/gpu":1,"nvidia.com/gpucores":30)",
        Request(1, 1000, 0)},
       {"zero is not given, as HAMi has it", "",
        R"("nvidia.com/gpu":1,"nvidia.com/gpumem":0,"nvidia.com/gpucores":0)", Request(1, 1000, 0)},
+      {"all of the cores is the whole device", "",
+       R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25,"nvidia.com/gpucores":100)",
+       Request(1, 1000, 0)},
       {"no device, no share", "", R"("nvidia.com/gpu":0,"nvidia.com/gpumem":3000)", GpuRequest{}},
   }));
   CAPTURE(c.name);
@@ -72,7 +78,7 @@ TEST_CASE("containers that ask for different HAMi shares get the greatest each",
       {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":1000,"nvidia.com/gpucores":50}}},
       {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":2000,"nvidia.com/gpucores":20}}}]}})");
   REQUIRE(pod.ok());
-  CHECK(pod->spec->gpus == Request(2, 500, 2000));
+  CHECK(pod->spec->gpus == Parts(2, 500, 0, 2000));
 }
 
 TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]") {

@@ -96,7 +96,8 @@ cluster::NodeConstraints RandomConstraints(Dice& dice) {
 // Any request that decoding can give.
 GpuRequest RandomGpus(Dice& dice) {
   const auto count = static_cast<int32_t>(dice.OneIn(9) ? INT32_MAX : dice.From(1, 16));
-  switch (dice.From(0, 4)) {
+  const auto percent = [&](int64_t least) { return GpuMilli(10 * dice.From(least, 99)); };
+  switch (dice.From(0, 6)) {
     case 0:
       return {};
     case 1:
@@ -105,8 +106,12 @@ GpuRequest RandomGpus(Dice& dice) {
       return {count, GpuMilli(dice.From(1, 999)), MiB(0)};
     case 3:
       return {count, GpuMilli(0), MiB(dice.From(1, 200'000))};
+    case 4:  // all of the cores
+      return {count, cluster::kWholeGpu, MiB(dice.From(1, 200'000))};
+    case 5:
+      return {count, {percent(0), percent(1)}, MiB(0)};
     default:
-      return {count, GpuMilli(10 * dice.From(0, 100)), MiB(dice.From(1, 200'000))};
+      return {count, {percent(0), percent(0)}, MiB(dice.From(1, 200'000))};
   }
 }
 

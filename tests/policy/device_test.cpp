@@ -97,6 +97,42 @@ TEST_CASE("a share that names memory takes what that is of the device", "[policy
         Places{"nowhere"});
 }
 
+TEST_CASE("a pod with much memory shares a card with one with many cores", "[policy][devices]") {
+  World world;
+  world.Add(MakeNode("n").Gpus(1).Sharing(GpuSharing::kFractional));
+  Placer placer(Options{Strategy::kBinpack});
+  const auto where = [&](int64_t compute, int64_t memory) {
+    const PlaceAnswer answer =
+        world.PlaceAndHold(placer, {world.Ask(MakePod("p").GpuParts(compute, memory))});
+    return answer.placed ? world.Where(answer).front() : "nowhere";
+  };
+  CHECK(where(100, 800) == "n:0");
+  CHECK(where(100, 250) == "nowhere");  // of the memory there is less
+  CHECK(where(800, 100) == "n:0");
+  CHECK(where(150, 10) == "nowhere");  // of the compute
+  CHECK(where(99, 99) == "n:0");
+  CHECK(where(0, 2) == "nowhere");  // the last thousandth
+  CHECK(where(0, 1) == "n:0");
+  CHECK(where(0, 1) == "nowhere");  // full
+}
+
+TEST_CASE("who has all compute or all memory of a card is alone on it, whoever came first",
+          "[policy][devices]") {
+  struct Case {
+    testing::PodBuilder first;
+    testing::PodBuilder second;
+  };
+  const auto all_compute = MakePod("p").GpuParts(1000, 100);
+  const auto all_memory = MakePod("p").GpuParts(100, 1000);
+  const auto memory_only = MakePod("p").GpuParts(0, 500);
+  const auto c = GENERATE_COPY(Case{all_compute, memory_only}, Case{memory_only, all_compute},
+                               Case{all_memory, memory_only}, Case{memory_only, all_memory});
+  World world;
+  world.Add(MakeNode("n").Gpus(1).Sharing(GpuSharing::kFractional));
+  CHECK(PlaceEach(world, Strategy::kBinpack, 1, c.first) == Places{"n:0"});
+  CHECK(PlaceEach(world, Strategy::kBinpack, 1, c.second) == Places{"nowhere"});
+}
+
 TEST_CASE("devices are numbered as the node says, not by position", "[policy][devices]") {
   World world;
   cluster::Node node = MakeNode("n").Gpus(3).Build();

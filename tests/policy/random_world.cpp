@@ -58,8 +58,12 @@ cluster::Node RandomNode(Dice& dice, const std::string& name) {
 PodBuilder RandomPod(Dice& dice) {
   PodBuilder pod = MakePod("pod");
   pod.MilliCpu(dice.Roll(0, 8) * 500).MemoryMiB(dice.Roll(1, 8) * 512);
-  switch (dice.Roll(0, 4)) {
+  switch (dice.Roll(0, 5)) {
     case 0:
+      break;
+    case 5:
+      pod.GpuParts(dice.Pick<int>({0, 100, 300, 800}), dice.Pick<int>({100, 250, 600, 900}),
+                   dice.Pick<int>({1, 1, 2}));
       break;
     case 1:
     case 2:

@@ -127,6 +127,12 @@ PodBuilder& PodBuilder::GpuShare(int64_t milli, int32_t count, int64_t memory_mi
   return *this;
 }
 
+PodBuilder& PodBuilder::GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count) {
+  spec_.gpus = {
+      count, {cluster::GpuMilli(compute_milli), cluster::GpuMilli(memory_milli)}, cluster::MiB()};
+  return *this;
+}
+
 PodBuilder& PodBuilder::Priority(int32_t priority) {
   spec_.priority = priority;
   return *this;

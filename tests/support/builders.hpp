@@ -64,6 +64,8 @@ class PodBuilder {
   PodBuilder& Gpus(int32_t count);
   // `count` devices, `milli` of each; `memory_mib` is what a share needs of a device's memory.
   PodBuilder& GpuShare(int64_t milli, int32_t count = 1, int64_t memory_mib = 0);
+  // `count` devices, so much of the compute and of the memory of each.
+  PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
   PodBuilder& Priority(int32_t priority);
   PodBuilder& Select(const std::string& label, const std::string& value);
   PodBuilder& Tolerate(const cluster::Toleration& toleration);
