@@ -66,7 +66,7 @@ bool Rose(const NodeTally& before, const NodeTally& after) {
 void ClusterState::Impl::Settle(NodeIndex index) {
   Slot& slot = slots[index.value];
   bool changed = false;
-  NodeTally tally = slot.ledger.Settle(*slot.node, index, changed);
+  NodeTally tally = slot.ledger.Settle(*slot.node, index, *assigner, changed);
   if (tally != slot.tally) {
     changed = true;
     if (Rose(slot.tally, tally)) ++growth;

@@ -72,6 +72,7 @@ struct ClusterState::Impl {
     bool operator==(const Site&) const = default;
   };
 
+  std::shared_ptr<const DeviceAssigner> assigner;  // constant after construction
   std::vector<Slot> slots;
   std::set<uint32_t> free_slots;
   std::unordered_map<NodeUid, NodeIndex> node_by_uid;

@@ -97,25 +97,16 @@ class DeviceRoom {
     return true;
   }
 
-  // The lowest-numbered devices with room, healthy ones first, beside the `had` that are in
-  // `taken`; further turns of replicated devices only when there are too few of them. False when
-  // the request is not met: then `taken` is what there was.
-  bool TakeLowest(const GpuRequest& request, int32_t had, std::vector<GpuShare>& taken) {
+  // What the assigner says, beside the `had` that are in `taken`. False when the request is not
+  // met: then `taken` is what there was.
+  bool TakeAssigned(const DeviceAssigner& assigner, const GpuRequest& request, int32_t had,
+                    std::vector<GpuShare>& taken) {
     int32_t missing = request.count - had;
-    for (bool healthy : {true, false}) {
-      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
-        if (node_.gpus[at].healthy == healthy && TakeOne(at, request, taken)) --missing;
-      }
+    if (missing <= 0) return true;
+    for (const size_t at : assigner.Choose({node_, request, missing, room_, taken})) {
+      if (missing > 0 && at < room_.size() && TakeOne(at, request, taken)) --missing;
     }
-    for (bool progress = true; progress && missing > 0;) {
-      progress = false;
-      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
-        if (!TakeOne(at, request, taken)) continue;
-        --missing;
-        progress = true;
-      }
-    }
-    return missing <= 0;
+    return missing == 0;
   }
 
   // What of a device may be given to pods to come.
@@ -164,7 +155,8 @@ struct Grant {
   bool known = true;
 };
 
-std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoom& room) {
+std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries,
+                                const DeviceAssigner& assigner, DeviceRoom& room) {
   std::vector<Grant> grants(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     const Pod& pod = entries[i]->pod;
@@ -194,7 +186,7 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
   for (size_t i = 0; i < entries.size(); ++i) {
     Grant& grant = grants[i];
     if (grant.settled) continue;
-    grant.known = room.TakeLowest(entries[i]->pod.spec->gpus, grant.listed, grant.gpus);
+    grant.known = room.TakeAssigned(assigner, entries[i]->pod.spec->gpus, grant.listed, grant.gpus);
   }
   return grants;
 }
@@ -269,9 +261,10 @@ bool NodeTally::overcommitted() const {
          gpu_balance < 0 || !devices_known;
 }
 
-NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
+NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, const DeviceAssigner& assigner,
+                             bool& changed) {
   DeviceRoom room(node);
-  std::vector<Grant> grants = GrantDevices(entries_, room);
+  std::vector<Grant> grants = GrantDevices(entries_, assigner, room);
   NodeTally tally = Count(node, entries_, grants, room);
   for (size_t i = 0; i < entries_.size(); ++i)
     changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
@@ -279,13 +272,13 @@ NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
   return tally;
 }
 
-bool NodeLedger::Holds(const Node& node, uint64_t claim) const {
+bool NodeLedger::Holds(const Node& node, const DeviceAssigner& assigner, uint64_t claim) const {
   std::vector<PodEntry*> staying;
   for (PodEntry* entry : entries_) {
     if (entry->claim != claim) staying.push_back(entry);
   }
   DeviceRoom room(node);
-  const std::vector<Grant> grants = GrantDevices(staying, room);
+  const std::vector<Grant> grants = GrantDevices(staying, assigner, room);
   NodeTally tally = Count(node, staying, grants, room);
   WithholdForEarmarks(node, claim, tally);
   const Need need = NeedOf(claim);
