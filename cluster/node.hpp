@@ -23,8 +23,13 @@ struct Gpu {
   int32_t replicas = 1;
   bool healthy = true;
   bool left_out = false;  // given to no new pod for now: pods failed on it at their start
+  // Of which device it is a partition (MIG); that one is given out only as its partitions, and is
+  // none of Node::gpus.
+  GpuIndex parent = kNoParent;
   auto operator<=>(const Gpu&) const = default;
 
+  static constexpr GpuIndex kNoParent{UINT16_MAX};
+  bool partition() const { return parent != kNoParent; }
   // True when new pods may be planned on it at all.
   bool usable() const { return healthy && !left_out; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -73,6 +74,29 @@ std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
   return std::nullopt;
 }
 
+// Leaves out the devices that are given out as partitions; these are as healthy as they are. In
+// order of index.
+Result<std::vector<Gpu>> ResolveParents(std::vector<Gpu> gpus) {
+  std::set<GpuIndex> parents;
+  for (Gpu& gpu : gpus) {
+    if (!gpu.partition()) continue;
+    parents.insert(gpu.parent);
+    const auto parent =
+        std::lower_bound(gpus.begin(), gpus.end(), gpu.parent,
+                         [](const Gpu& one, GpuIndex wanted) { return one.index < wanted; });
+    if (parent == gpus.end() || parent->index != gpu.parent) continue;
+    if (parent->partition()) {
+      return Error{Code::kInvalidArgument,
+                   "device " + std::to_string(gpu.index.value) + " is a partition of device " +
+                       std::to_string(parent->index.value) + ", which is a partition itself",
+                   kGpuDevicesAnnotation};
+    }
+    gpu.healthy = gpu.healthy && parent->healthy;
+  }
+  std::erase_if(gpus, [&](const Gpu& gpu) { return parents.contains(gpu.index); });
+  return gpus;
+}
+
 Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
   const Result<Json> json = Json::Parse(text, kMaxAnnotationBytes, kGpuDevicesAnnotation);
   if (!json.ok()) return json.error();
@@ -95,10 +119,16 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpu.sharing = known.value_or(GpuSharing::kExclusive);
     gpu.replicas = static_cast<int32_t>(
         item.Get("replicas").Integer(1, 1, std::numeric_limits<int32_t>::max()));
+    const JsonView parent = item.Get("parent");
+    if (parent.present()) {
+      gpu.parent.value =
+          static_cast<uint16_t>(parent.Integer(0, 0, Gpu::kNoParent.value - int64_t{1}));
+    }
     gpus.push_back(std::move(gpu));
   });
   if (!problems.none()) return problems.first();
-  return OrderByIndex(std::move(gpus));
+  Result<std::vector<Gpu>> ordered = OrderByIndex(std::move(gpus));
+  return ordered.ok() ? ResolveParents(std::move(*ordered)) : ordered;
 }
 
 std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
@@ -192,6 +222,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
     if (!gpu.healthy) json.Key("healthy").Flag(false);
     if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(gpu.sharing->name());
     if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
+    if (gpu.partition()) json.Key("parent").Integer(gpu.parent.value);
     json.EndObject();
   }
   json.EndArray();

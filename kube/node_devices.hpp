@@ -5,6 +5,8 @@
 //      defaults:  {"index": 0, "uuid": "", "model": "", "memory": 0 (MiB), "healthy": true,
 //                  "sharing": "exclusive" | "time-slicing" | "mps" | "fractional" | "mig",
 //                  "replicas": 1}
+//      "parent": the index of the device of which it is a partition. Where that one is listed too,
+//      it says whether its partitions are healthy, and is not given out itself.
 //   2. annotation hami.io/node-nvidia-register: HAMi's device list, JSON or the older colon form;
 //   kFractional.
 //   3. allocatable nvidia.com/gpu with the labels of GPU feature discovery: gpu.product,

@@ -174,6 +174,30 @@ TEST_CASE("Muster's own list goes before all else", "[kube][node]") {
   CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, GpuSharing::kExclusive, 1});
 }
 
+TEST_CASE("partitions know their device, which is given out only as these", "[kube][node]") {
+  const std::vector<Gpu> gpus =
+      ReadCleanly(kNone,
+                  {{"muster.dev/gpu-devices",
+                    R"([{"index":0,"memory":81920,"healthy":false},{"index":1,"memory":81920},
+            {"index":10,"memory":40960,"sharing":"mig","parent":0},
+            {"index":11,"memory":40960,"sharing":"mig","parent":1},
+            {"index":12,"memory":40960,"sharing":"mig","parent":1,"healthy":false},
+            {"index":20,"parent":7}])"}},
+                  0);
+  struct Want {
+    uint16_t index;
+    uint16_t parent;
+    bool healthy;
+  };
+  const std::vector<Want> want = {{10, 0, false}, {11, 1, true}, {12, 1, false}, {20, 7, true}};
+  REQUIRE(gpus.size() == want.size());
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    CHECK(gpus[i].index.value == want[i].index);
+    CHECK(gpus[i].parent.value == want[i].parent);
+    CHECK(gpus[i].healthy == want[i].healthy);
+  }
+}
+
 TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]") {
   struct Case {
     Labels labels;
@@ -199,6 +223,12 @@ TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]
       {{}, {{own, R"([{"uuid":"a"}])"}}, 8, "index: is missing"},
       {{}, {{own, R"([{"index":0,"sharing":"free"}])"}}, 8, "sharing: expected exclusive"},
       {{}, {{own, R"([{"index":0,"replicas":0}])"}}, 8, "replicas: expected a whole number"},
+      {{}, {{own, R"([{"index":0,"parent":-1}])"}}, 8, "parent: expected a whole number"},
+      {{}, {{own, R"([{"index":0,"parent":0}])"}}, 8, "device 0 is a partition of device 0, which"},
+      {{},
+       {{own, R"([{"index":0},{"index":1,"parent":0},{"index":2,"parent":1}])"}},
+       8,
+       "device 2 is a partition of device 1, which is a partition itself"},
       {{{"nvidia.com/gpu.memory", "big"}}, {}, 8, "nvidia.com/gpu.memory ignored"},
       {{{"nvidia.com/gpu.replicas", "0"}}, {}, 8, "nvidia.com/gpu.replicas ignored"},
       {{{"nvidia.com/gpu.replicas", "3"}}, {}, 2, "no multiple of label nvidia.com/gpu.replicas"},

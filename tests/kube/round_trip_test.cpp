@@ -204,6 +204,7 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
       gpu.sharing = dice.Pick({GpuSharing::kExclusive, GpuSharing::kTimeSliced, GpuSharing::kMps,
                                GpuSharing::kFractional, GpuSharing::kMig});
       gpu.replicas = static_cast<int32_t>(dice.From(1, 10));
+      if (dice.OneIn(5)) gpu.parent.value = static_cast<uint16_t>(dice.From(1'000, 65'534));
     }
     gpus.push_back(gpu);
   }
