@@ -1,0 +1,35 @@
+// muster check-policy: whether a policy file would be accepted.
+#include <string>
+
+#include "cli/cli.hpp"
+#include "config/policy_file.hpp"
+
+namespace muster::cli {
+namespace {
+
+int CheckPolicy(const Args& args, const CliStreams& streams) {
+  if (args.positionals().size() != 1) {
+    return Misused(streams, "check-policy", "give one policy FILE");
+  }
+  const std::string& file = args.positionals().front();
+  const cluster::Result<config::Policy> policy = config::LoadPolicyFile(file);
+  if (!policy.ok()) return Fail(streams, policy.error().ToString());
+  if (args.Has("--show")) {
+    streams.out << config::WritePolicy(*policy);
+  } else {
+    streams.out << file << ": fine\n";
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command CheckPolicyCommand() {
+  return {"check-policy",
+          "FILE",
+          "say whether a policy file is fine, or what is wrong with it and where",
+          {{"--show", "", "print every field with its value, defaults included"}},
+          CheckPolicy};
+}
+
+}  // namespace muster::cli
