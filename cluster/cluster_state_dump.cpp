@@ -171,6 +171,7 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
   line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
+  if (!spec.unplanned_devices.empty()) line.Text("unplanned", spec.unplanned_devices);
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
   line.Text("scheduler", spec.scheduler_name);
   line.List("select", spec.constraints.node_selector, WriteLabel);

@@ -170,9 +170,12 @@ void AppendContainers(JsonWriter& json, const PodSpec& spec) {
   json.Key("containers").BeginArray().BeginObject().Key("name").Text("main");
   json.Key("resources").BeginObject();
   const GpuForm form = FormOf(spec.gpus);
-  if (form == GpuForm::kWhole || form == GpuForm::kHami) {
+  const bool unplanned =
+      !spec.unplanned_devices.empty() && spec.unplanned_devices != cluster::kResourceClaims;
+  if (form == GpuForm::kWhole || form == GpuForm::kHami || unplanned) {
     json.Key("limits").BeginObject();
     AppendGpuResources(json, spec.gpus);
+    if (unplanned) json.Key(spec.unplanned_devices).Text("1");
     json.EndObject();
   }
   json.Key("requests").BeginObject();
@@ -224,6 +227,10 @@ void AppendConstraints(JsonWriter& json, const NodeConstraints& constraints) {
 void AppendSpec(JsonWriter& json, const Pod& pod) {
   const PodSpec& spec = *pod.spec;
   json.Key("spec").BeginObject();
+  if (pod.spec->unplanned_devices == cluster::kResourceClaims) {
+    json.Key("resourceClaims").BeginArray().BeginObject();
+    json.Key("name").Text("devices").EndObject().EndArray();
+  }
   AppendContainers(json, spec);
   if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
   AppendConstraints(json, spec.constraints);

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/pod.hpp"
 #include "cluster/quantity.hpp"
+#include "kube/unplanned_devices.hpp"
 
 namespace muster::kube {
 
@@ -128,6 +130,34 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   share.share =
       share.share.AtLeast({GpuMilli(cores.value_or(0) * 10), GpuMilli(memory_percent * 10)});
   return amounts;
+}
+
+// The first resource of which the container asks for such devices.
+void ReadUnplanned(const JsonView& container, std::string& unplanned) {
+  const JsonView resources = container.Get("resources");
+  for (const char* kind : {"limits", "requests"}) {
+    if (!unplanned.empty()) return;
+    const JsonView list = resources.Get(kind);
+    list.Members([&](std::string_view resource, const JsonView& quantity) {
+      if (!unplanned.empty() || !IsUnplannedDevice(resource)) return;
+      const Result<int64_t> count = cluster::ParseCount(quantity.QuantityText());
+      if (!count.ok() || *count > 0) unplanned = resource;
+    });
+  }
+}
+
+// What the pod asks for beside `gpus`, which are planned.
+std::string ReadUnplanned(const JsonView& spec, const GpuRequest& gpus) {
+  std::string unplanned;
+  for (const char* kind : {"containers", "initContainers"}) {
+    const JsonView containers = spec.Get(kind);
+    containers.Items([&](const JsonView& container) { ReadUnplanned(container, unplanned); });
+  }
+  const JsonView claims = spec.Get("resourceClaims");
+  claims.Items([&](const JsonView&) {
+    if (unplanned.empty() && gpus.none()) unplanned = cluster::kResourceClaims;
+  });
+  return unplanned;
 }
 
 Amounts SumOfContainers(const JsonView& spec, DeviceShare& share) {
@@ -258,6 +288,7 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   requests.resources.memory = MiB(MebibytesUp(amounts.memory_bytes.value_or(0)));
   requests.resources.pods = 1;
   requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
+  requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);
   return requests;
 }
 

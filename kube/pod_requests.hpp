@@ -18,6 +18,8 @@
 //                                        different shares get, of each kind, the greatest one each.
 #pragma once
 
+#include <string>
+
 #include "cluster/resources.hpp"
 #include "kube/json_view.hpp"
 
@@ -34,6 +36,7 @@ inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-d
 struct PodRequests {
   cluster::Resources resources;
   cluster::GpuRequest gpus;
+  std::string unplanned_devices;  // see PodSpec and unplanned_devices.hpp
 };
 
 // `spec` is pod.spec, `annotations` pod.metadata.annotations. What is malformed is a problem of the

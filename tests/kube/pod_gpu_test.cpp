@@ -71,6 +71,71 @@ TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod]
   CHECK(pod.spec->gpus.memory_each.value() == c.want.memory_each.value());
 }
 
+TEST_CASE("devices that are not planned are told apart from none", "[kube][pod][gpu]") {
+  struct Case {
+    std::string limits;
+    std::string want;
+  };
+  const Case c = GENERATE(values<Case>({
+      {R"("nvidia.com/mig-1g.10gb":"1")", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/mig-3g.40gb+me":1)", "nvidia.com/mig-3g.40gb+me"},
+      {R"("nvidia.com/gpu":1,"nvidia.com/mig-1g.10gb":2)", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/mig-1g.10gb":"0")", ""},
+      {R"("nvidia.com/mig-1g.10gb":"some")", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/gpu.shared":1)", "nvidia.com/gpu.shared"},
+      {R"("amd.com/gpu":8)", "amd.com/gpu"},
+      {R"("amd.com/cpx_nps4":1)", "amd.com/cpx_nps4"},
+      {R"("amd.com/xilinx_u30":1)", ""},
+      {R"("gpu.intel.com/i915":1)", "gpu.intel.com/i915"},
+      {R"("gpu.intel.com/xe":"1")", "gpu.intel.com/xe"},
+      {R"("gpu.intel.com/i915_monitoring":1)", ""},
+      {R"("gpu.intel.com/monitoring":1)", ""},
+      {R"("huawei.com/Ascend910B3":1)", "huawei.com/Ascend910B3"},
+      {R"("volcano.sh/vgpu-memory":4096)", "volcano.sh/vgpu-memory"},
+      {R"("deviceclass.resource.kubernetes.io/gpu.nvidia.com":1)",
+       "deviceclass.resource.kubernetes.io/gpu.nvidia.com"},
+      {R"("nvidia.com/gpu":1,"nvidia.com/gpumem":4096,"nvidia.com/priority":1)", ""},
+      {R"("rdma/hca":1,"nvidia.com/hostdev":1,"ephemeral-storage":"1Gi","hugepages-2Mi":"1Gi")",
+       ""},
+  }));
+  CAPTURE(c.limits);
+  const Pod pod = DecodeGpuPod("", c.limits);
+  CHECK(pod.spec->unplanned_devices == c.want);
+  CHECK(pod.defect.empty());
+}
+
+TEST_CASE("any container may ask for devices that are not planned, in requests too",
+          "[kube][pod][gpu]") {
+  const auto unplanned = [](const std::string& spec) {
+    const cluster::Result<Pod> pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{)" + spec + "}}");
+    REQUIRE(pod.ok());
+    return pod->spec->unplanned_devices;
+  };
+  const std::string asks = R"({"resources":{"requests":{"cpu":"1","amd.com/gpu":"1"}}})";
+  CHECK(unplanned(R"("containers":[{},)" + asks + "]") == "amd.com/gpu");
+  CHECK(unplanned(R"("containers":[{}],"initContainers":[)" + asks + "]") == "amd.com/gpu");
+}
+
+TEST_CASE("resource claims may be a pod's GPUs where it asks for none otherwise",
+          "[kube][pod][gpu]") {
+  const auto unplanned = [](const std::string& annotations, const std::string& limits) {
+    const cluster::Result<Pod> pod = DecodePod(
+        R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" + annotations +
+        R"(}},"spec":{"resourceClaims":[{"name":"c","resourceClaimTemplateName":"t"}],)" +
+        R"("containers":[{"resources":{"claims":[{"name":"c"}],"limits":{)" + limits + "}}}]}}");
+    REQUIRE(pod.ok());
+    CHECK(pod->defect.empty());
+    return pod->spec->unplanned_devices;
+  };
+  CHECK(unplanned("", "") == "spec.resourceClaims");
+  CHECK(unplanned("", R"("nvidia.com/gpu":"0")") == "spec.resourceClaims");
+  CHECK(unplanned("", R"("nvidia.com/gpu":"8")").empty());
+  CHECK(unplanned(R"("gpu-fraction":"0.5")", "").empty());
+  CHECK(unplanned("", R"("nvidia.com/gpu":"1","nvidia.com/mig-1g.10gb":"1")") ==
+        "nvidia.com/mig-1g.10gb");
+}
+
 TEST_CASE("containers that ask for different HAMi shares get the greatest each",
           "[kube][pod][gpu]") {
   const cluster::Result<Pod> pod = DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},

@@ -119,6 +119,8 @@ Pod RandomPod(Dice& dice) {
   auto spec = std::make_shared<PodSpec>();
   spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
   spec->gpus = RandomGpus(dice);
+  if (dice.OneIn(8)) spec->unplanned_devices = "nvidia.com/mig-1g.10gb";
+  if (spec->gpus.none() && dice.OneIn(8)) spec->unplanned_devices = cluster::kResourceClaims;
   spec->constraints = RandomConstraints(dice);
   spec->priority = static_cast<int32_t>(dice.From(INT32_MIN, INT32_MAX));
   spec->scheduler_name = dice.WordOrNothing();
