@@ -19,7 +19,7 @@ struct Gpu {
   std::string uuid;   // empty when nothing reported it
   std::string model;  // e.g. "NVIDIA-H100-80GB-HBM3", as label nvidia.com/gpu.product has it
   MiB memory;         // 0 when nothing reported it
-  GpuSharing sharing = GpuSharing::kExclusive;
+  GpuSharing sharing = GpuSharing::Exclusive();
   int32_t replicas = 1;
   bool healthy = true;
   bool left_out = false;  // given to no new pod for now: pods failed on it at their start

@@ -80,11 +80,11 @@ constinit const std::array kKnown = {GpuSharing(kExclusiveModel), GpuSharing(kTi
 
 }  // namespace
 
-constinit const GpuSharing GpuSharing::kExclusive(kExclusiveModel);
-constinit const GpuSharing GpuSharing::kTimeSliced(kTimeSlicedModel);
-constinit const GpuSharing GpuSharing::kMps(kMpsModel);
-constinit const GpuSharing GpuSharing::kFractional(kFractionalModel);
-constinit const GpuSharing GpuSharing::kMig(kMigModel);
+GpuSharing GpuSharing::Exclusive() { return GpuSharing(kExclusiveModel); }
+GpuSharing GpuSharing::TimeSliced() { return GpuSharing(kTimeSlicedModel); }
+GpuSharing GpuSharing::Mps() { return GpuSharing(kMpsModel); }
+GpuSharing GpuSharing::Fractional() { return GpuSharing(kFractionalModel); }
+GpuSharing GpuSharing::Mig() { return GpuSharing(kMigModel); }
 
 int32_t SharingModel::TurnsOf(const Gpu& /*gpu*/) const { return 1; }
 

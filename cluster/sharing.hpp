@@ -39,13 +39,13 @@ class SharingModel {
 
 class GpuSharing {
  public:
-  static const GpuSharing kExclusive;   // whole devices only
-  static const GpuSharing kTimeSliced;  // `replicas` pods take turns; the device plugin advertises
-                                        // each turn as one GPU
-  static const GpuSharing kMps;  // `replicas` pods at once, each with 1/replicas of the device
-  static const GpuSharing kFractional;  // any share (HAMi, KAI and others enforce or trust it)
-  static const GpuSharing kMig;         // partitioned in hardware; the partitions are devices of
-                                        // their own
+  static GpuSharing Exclusive();   // whole devices only
+  static GpuSharing TimeSliced();  // `replicas` pods take turns; the device plugin advertises each
+                                   // turn as one GPU
+  static GpuSharing Mps();         // `replicas` pods at once, each with 1/replicas of the device
+  static GpuSharing Fractional();  // any share (HAMi, KAI and others enforce or trust it)
+  static GpuSharing Mig();         // partitioned in hardware; the partitions are devices of their
+                                   // own
 
   constexpr explicit GpuSharing(const SharingModel& model) : model_(&model) {}
 

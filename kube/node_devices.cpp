@@ -69,7 +69,7 @@ std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
   if (text.empty()) text = Find(sources.labels, kGpuSharing);
   if (text.empty()) return std::nullopt;
   const std::optional<GpuSharing> sharing = cluster::FindSharing(text);
-  if (sharing == GpuSharing::kFractional || sharing == GpuSharing::kExclusive) return sharing;
+  if (sharing == GpuSharing::Fractional() || sharing == GpuSharing::Exclusive()) return sharing;
   warnings.push_back(std::string(kGpuSharing) + " ignored: expected fractional or exclusive");
   return std::nullopt;
 }
@@ -114,9 +114,9 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpu.healthy = item.Get("healthy").Flag(true);
     const JsonView sharing = item.Get("sharing");
     const std::optional<GpuSharing> known =
-        sharing.present() ? cluster::FindSharing(sharing.Text()) : GpuSharing::kExclusive;
+        sharing.present() ? cluster::FindSharing(sharing.Text()) : GpuSharing::Exclusive();
     if (!known) sharing.Problem("expected " + SharingNames());
-    gpu.sharing = known.value_or(GpuSharing::kExclusive);
+    gpu.sharing = known.value_or(GpuSharing::Exclusive());
     gpu.replicas = static_cast<int32_t>(
         item.Get("replicas").Integer(1, 1, std::numeric_limits<int32_t>::max()));
     const JsonView parent = item.Get("parent");
@@ -141,13 +141,13 @@ std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
   const int64_t replicas = CountLabel(sources.labels, kReplicasLabel, 1, warnings);
   if (replicas > 1 && replicas <= std::numeric_limits<int32_t>::max() && strategy != "none") {
     gpu.replicas = static_cast<int32_t>(replicas);
-    gpu.sharing = strategy == "mps" ? GpuSharing::kMps : GpuSharing::kTimeSliced;
+    gpu.sharing = strategy == "mps" ? GpuSharing::Mps() : GpuSharing::TimeSliced();
     if (gpu.model.ends_with(kSharedSuffix)) {
       gpu.model.resize(gpu.model.size() - kSharedSuffix.size());
     }
   } else if (Find(sources.labels, kMigStrategyLabel) == "single" &&
              gpu.model.find("-MIG-") != std::string::npos) {
-    gpu.sharing = GpuSharing::kMig;
+    gpu.sharing = GpuSharing::Mig();
   } else if (const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings)) {
     gpu.sharing = *sharing;
   }
@@ -220,7 +220,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
     if (!gpu.model.empty()) json.Key("model").Text(gpu.model);
     if (gpu.memory.value() != 0) json.Key("memory").Integer(gpu.memory.value());
     if (!gpu.healthy) json.Key("healthy").Flag(false);
-    if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(gpu.sharing->name());
+    if (gpu.sharing != GpuSharing::Exclusive()) json.Key("sharing").Text(gpu.sharing->name());
     if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
     if (gpu.partition()) json.Key("parent").Integer(gpu.parent.value);
     json.EndObject();

@@ -100,7 +100,7 @@ TEST_CASE("of two pods annotated with one device the earlier has it, in any orde
 
 TEST_CASE("shares of one device are counted in thousandths", "[cluster][claims]") {
   ClusterState state;
-  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::kFractional));
+  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::Fractional()));
   state.Upsert(MakePod("a").GpuShare(600).BoundTo("n0").CreatedAt(1));
   state.Upsert(MakePod("b").GpuShare(600).BoundTo("n0").CreatedAt(2));
   state.Upsert(MakePod("c").GpuShare(300).BoundTo("n0", {1}).CreatedAt(3));
@@ -118,7 +118,7 @@ TEST_CASE("shares of one device are counted in thousandths", "[cluster][claims]"
 
 TEST_CASE("turns of replicated devices", "[cluster][claims]") {
   ClusterState state;
-  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::kTimeSliced, 4));
+  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::TimeSliced(), 4));
   state.Upsert(MakePod("a").Gpus(1).BoundTo("n0", {1}).CreatedAt(1));
   CHECK(Held(state, "a") == "1:250");
   SECTION("are spread over the devices before a device is given twice") {

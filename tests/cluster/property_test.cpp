@@ -132,9 +132,9 @@ class World {
   // Nor does how a node shares its devices.
   static void Share(testing::NodeBuilder& builder) {
     const size_t fixed = std::hash<NodeUid>{}(builder.Build().uid);
-    if (fixed % 4 == 0) builder.Sharing(GpuSharing::kFractional);
+    if (fixed % 4 == 0) builder.Sharing(GpuSharing::Fractional());
     if (fixed % 4 == 1)
-      builder.Sharing(GpuSharing::kTimeSliced, static_cast<int32_t>(fixed / 4 % 5));
+      builder.Sharing(GpuSharing::TimeSliced(), static_cast<int32_t>(fixed / 4 % 5));
   }
 
   // The object's UID of now; now and then it was deleted and created anew.
@@ -248,8 +248,8 @@ void CheckNode(ClusterState& state, const Node& node) {
   int64_t gpus_left = 0;
   bool shared = false;
   for (const Gpu& gpu : node.gpus) {
-    const bool turns = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-    shared = shared || gpu.sharing == GpuSharing::kFractional;
+    const bool turns = gpu.sharing == GpuSharing::TimeSliced() || gpu.sharing == GpuSharing::Mps();
+    shared = shared || gpu.sharing == GpuSharing::Fractional();
     if (gpu.healthy) gpus_left += turns ? std::max(gpu.replicas, 1) : 1;
   }
   for (const PodUid& uid : state.HoldersOn(index)) {

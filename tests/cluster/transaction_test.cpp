@@ -97,7 +97,7 @@ ClusterState Mixed() {
   ClusterState state;
   for (int i = 0; i < 70; ++i) {
     auto node = MakeNode("n" + std::to_string(i)).Gpus(i % 9).Cpu(8);
-    if (i % 3 == 0) node.Sharing(GpuSharing::kFractional);
+    if (i % 3 == 0) node.Sharing(GpuSharing::Fractional());
     if (i % 4 == 0) node.Unhealthy(i % 5);
     state.Upsert(node);
     auto pod = MakePod("v" + std::to_string(i)).MilliCpu(i % 6 == 0 ? 9000 : 3000);

@@ -37,14 +37,14 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
     std::string model;
   };
   const Case c = GENERATE(values<Case>({
-      {"no labels", {}, 8, 8, GpuSharing::kExclusive, 1, ""},
+      {"no labels", {}, 8, 8, GpuSharing::Exclusive(), 1, ""},
       {"whole",
        {{"nvidia.com/gpu.product", "A100"},
         {"nvidia.com/gpu.replicas", "1"},
         {"nvidia.com/gpu.sharing-strategy", "none"}},
        8,
        8,
-       GpuSharing::kExclusive,
+       GpuSharing::Exclusive(),
        1,
        "A100"},
       {"time-slicing",
@@ -53,35 +53,35 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
         {"nvidia.com/gpu.sharing-strategy", "time-slicing"}},
        8,
        2,
-       GpuSharing::kTimeSliced,
+       GpuSharing::TimeSliced(),
        4,
        "A100"},
       {"time-slicing before the label for it",
        {{"nvidia.com/gpu.replicas", "4"}},
        8,
        2,
-       GpuSharing::kTimeSliced,
+       GpuSharing::TimeSliced(),
        4,
        ""},
       {"MPS",
        {{"nvidia.com/gpu.replicas", "10"}, {"nvidia.com/gpu.sharing-strategy", "mps"}},
        10,
        1,
-       GpuSharing::kMps,
+       GpuSharing::Mps(),
        10,
        ""},
       {"MIG, one strategy",
        {{"nvidia.com/mig.strategy", "single"}, {"nvidia.com/gpu.product", "A100-MIG-1g.5gb"}},
        7,
        7,
-       GpuSharing::kMig,
+       GpuSharing::Mig(),
        1,
        "A100-MIG-1g.5gb"},
       {"operator's label",
        {{"muster.dev/gpu-sharing", "fractional"}},
        2,
        2,
-       GpuSharing::kFractional,
+       GpuSharing::Fractional(),
        1,
        ""},
   }));
@@ -101,7 +101,7 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
 TEST_CASE("the operator's annotation goes before the label", "[kube][node]") {
   const std::vector<Gpu> gpus = ReadCleanly({{"muster.dev/gpu-sharing", "exclusive"}},
                                             {{"muster.dev/gpu-sharing", "fractional"}}, 1);
-  CHECK(gpus.at(0).sharing == GpuSharing::kFractional);
+  CHECK(gpus.at(0).sharing == GpuSharing::Fractional());
 }
 
 TEST_CASE("HAMi's list in JSON", "[kube][node]") {
@@ -118,10 +118,10 @@ TEST_CASE("HAMi's list in JSON", "[kube][node]") {
   CHECK(gpus[0].memory.value() == 46068);
   CHECK(gpus[0].model == "NVIDIA-L40S");  // devices differ: each has its own name
   CHECK(gpus[0].healthy);
-  CHECK(gpus[0].sharing == GpuSharing::kFractional);
+  CHECK(gpus[0].sharing == GpuSharing::Fractional());
   CHECK(gpus[1].uuid == "GPU-b");
   CHECK_FALSE(gpus[2].healthy);  // a missing health is false
-  CHECK(gpus[2].sharing == GpuSharing::kMig);
+  CHECK(gpus[2].sharing == GpuSharing::Mig());
 }
 
 TEST_CASE("HAMi's list in the colon form", "[kube][node]") {
@@ -138,7 +138,7 @@ TEST_CASE("HAMi's list in the colon form", "[kube][node]") {
     CHECK(gpus[1].uuid == "GPU-b");
     CHECK(gpus[1].memory.value() == 32768);
     CHECK(gpus[1].model == "Tesla-V100");  // all alike: the product's name as the labels have it
-    CHECK(gpus[1].sharing == GpuSharing::kFractional);
+    CHECK(gpus[1].sharing == GpuSharing::Fractional());
   }
   SECTION("older, in order") {
     const std::vector<Gpu> gpus =
@@ -169,9 +169,9 @@ TEST_CASE("Muster's own list goes before all else", "[kube][node]") {
       5);
   REQUIRE(gpus.size() == 2);
   CHECK(gpus[0] == Gpu{cluster::GpuIndex{1}, "x", "T4", cluster::MiB(15360),
-                       GpuSharing::kTimeSliced, 4, false});
+                       GpuSharing::TimeSliced(), 4, false});
   CHECK(gpus[1].index.value == 3);
-  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, GpuSharing::kExclusive, 1});
+  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, GpuSharing::Exclusive(), 1});
 }
 
 TEST_CASE("partitions know their device, which is given out only as these", "[kube][node]") {

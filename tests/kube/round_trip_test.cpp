@@ -203,8 +203,8 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
       gpu.model = dice.WordOrNothing();
       gpu.memory = MiB(dice.From(0, 200'000));
       gpu.healthy = !dice.OneIn(4);
-      gpu.sharing = dice.Pick({GpuSharing::kExclusive, GpuSharing::kTimeSliced, GpuSharing::kMps,
-                               GpuSharing::kFractional, GpuSharing::kMig});
+      gpu.sharing = dice.Pick({GpuSharing::Exclusive(), GpuSharing::TimeSliced(), GpuSharing::Mps(),
+                               GpuSharing::Fractional(), GpuSharing::Mig()});
       gpu.replicas = static_cast<int32_t>(dice.From(1, 10));
       if (dice.OneIn(5)) gpu.parent.value = static_cast<uint16_t>(dice.From(1'000, 65'534));
     }
@@ -354,7 +354,7 @@ TEST_CASE("a node whose labels say everything needs no list of devices", "[kube]
   node.labels = {{"nvidia.com/gpu.product", "A100"}, {"nvidia.com/gpu.replicas", "4"}};
   node.gpus.resize(1);
   node.gpus[0].model = "A100";
-  node.gpus[0].sharing = GpuSharing::kTimeSliced;
+  node.gpus[0].sharing = GpuSharing::TimeSliced();
   node.gpus[0].replicas = 4;
   CHECK(EncodeNode(node) ==
         R"({"metadata":{"name":"n","uid":"u","creationTimestamp":null,"labels":{)"

@@ -143,11 +143,11 @@ Share ShareByHand(const Gpu& gpu, const cluster::GpuRequest& request) {
   const int64_t compute = request.each.compute().value();
   int64_t memory = request.each.memory().value();
   if (compute >= 1000 || memory >= 1000) {
-    const bool turns = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
+    const bool turns = gpu.sharing == GpuSharing::TimeSliced() || gpu.sharing == GpuSharing::Mps();
     const int part = turns ? 1000 / gpu.replicas : 1000;
     return {part, part};
   }
-  if (gpu.sharing != GpuSharing::kFractional) return {};
+  if (gpu.sharing != GpuSharing::Fractional()) return {};
   if (request.memory_each.value() > 0) {
     if (gpu.memory.value() == 0) return {};
     const int64_t product = request.memory_each.value() * 1000;
