@@ -23,6 +23,8 @@ struct YamlRules {
   bool aliases = false;         // anchors and aliases are resolved instead of refused
   // Keys without quotes become what kubectl makes of them: `1: x` is "1", `yes: x` is "true".
   bool typed_keys = false;
+  // Keys that a map has already are kept, and marked, instead of refused.
+  bool repeated_keys = false;
 };
 
 // The documents of `text` that are not empty. Tags, merge keys ("<<"), directives and keys that are

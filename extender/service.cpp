@@ -86,6 +86,9 @@ class Service::Impl {
   std::string PolicyPage() const;
   std::string NotReady() const;
   void FinishHeldBinds();
+  void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
+    for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});
+  }
   // The engine's time: milliseconds since 1970, because what outlives the process is told in them
   // by API objects. Never jumps: the wall clock as it was at the start, and what has passed since.
   cluster::Time Now() const {
@@ -133,7 +136,9 @@ Status Service::Impl::Start() {
 }
 
 Status Service::Impl::LoadPolicy() {
-  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
+  config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
+  if (read.faults.size() > 1) LogFaults("policy refused", read.faults);
+  Result<config::Policy> policy = std::move(read).Take();
   if (!policy.ok()) return policy.error();
   started_with_ = *std::move(policy);
   const MutexLock lock(mu_);
@@ -342,13 +347,11 @@ Status Service::Impl::ReloadPolicy() {
     return Error{Code::kInvalidArgument, "there is no policy file to reload", ""};
   }
   policy_watch_.Forget();
-  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
-  metrics_.PolicyReloaded(policy.ok());
-  if (!policy.ok()) {
-    log_.Error("policy not reloaded, the last good one stays",
-               {{"error", policy.error().ToString()}});
-    return policy.error();
-  }
+  config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
+  metrics_.PolicyReloaded(read.ok());
+  LogFaults("policy not reloaded, the last good one stays", read.faults);
+  Result<config::Policy> policy = std::move(read).Take();
+  if (!policy.ok()) return policy.error();
   // What a flag goes before is no change.
   if (options_.listen) policy->extender.address = started_with_.extender.address;
   if (options_.api) policy->metrics.address = started_with_.metrics.address;

@@ -10,7 +10,6 @@ namespace {
 
 using cluster::Code;
 using cluster::Error;
-using cluster::Result;
 using config::Policy;
 using config::TlsSettings;
 
@@ -46,17 +45,15 @@ Error InFlags(const config::Contradiction& contradiction) {
 
 }  // namespace
 
-Result<Policy> ReadPolicy(const std::string& file, const TlsSettings& flags) {
-  Policy policy;
-  if (!file.empty()) {
-    Result<Policy> read = config::LoadPolicyFile(file);
-    if (!read.ok()) return read.error();
-    policy = *std::move(read);
+config::PolicyReading ReadStartPolicy(const std::string& file, const TlsSettings& flags) {
+  config::PolicyReading read;
+  if (!file.empty()) read = config::ReadPolicyFile(file);
+  if (!read.ok()) return read;
+  MergeTls(flags, &read.policy.extender.tls);
+  for (const config::Contradiction& contradiction : config::FindContradictions(read.policy)) {
+    read.faults.push_back(InFlags(contradiction));
   }
-  MergeTls(flags, &policy.extender.tls);
-  const std::vector<config::Contradiction> found = config::FindContradictions(policy);
-  if (!found.empty()) return InFlags(found.front());
-  return policy;
+  return read;
 }
 
 std::vector<std::string> KeepStarted(const Policy& started, Policy* policy) {

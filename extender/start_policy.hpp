@@ -5,16 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cluster/result.hpp"
 #include "config/policy_file.hpp"
 
 namespace muster::extender {
 
 // The policy in `file` (empty: the defaults) with `flags` over its TLS section, field by field: an
 // empty field is a flag that was not given. What comes out is held to the rules of a policy file;
-// an error has the flag as its place.
-cluster::Result<config::Policy> ReadPolicy(const std::string& file,
-                                           const config::TlsSettings& flags);
+// a fault of flags has the flag as its place.
+config::PolicyReading ReadStartPolicy(const std::string& file, const config::TlsSettings& flags);
 
 // Servers, the schedulerNames that the cluster was started with and what follows from httpTimeout:
 // puts back what `started` has. Returns the fields of the file ("extender.httpTimeout", or

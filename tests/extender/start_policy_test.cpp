@@ -62,9 +62,9 @@ class MutualTls {
   TestAuthority authority_{"test authority"};
 };
 
-std::string Refusal(const cluster::Result<config::Policy>& policy) {
-  REQUIRE_FALSE(policy.ok());
-  return policy.error().ToString();
+std::string Refusal(const config::PolicyReading& read) {
+  REQUIRE_FALSE(read.ok());
+  return read.faults.front().ToString();
 }
 
 }  // namespace
@@ -91,15 +91,15 @@ TEST_CASE("a client name given by a flag holds with certificates of the policy",
 }
 
 TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[serve][tls]") {
-  CHECK(Refusal(ReadPolicy("", {"", "", "", {"foo"}})) ==
+  CHECK(Refusal(ReadStartPolicy("", {"", "", "", {"foo"}})) ==
         "--tls-client: expected --tls-client-ca or extender.tls.clientCaFile beside it: names in "
         "unchecked certificates prove nothing");
-  CHECK(Refusal(ReadPolicy("", {"a", "b", "", {"foo"}})).rfind("--tls-client: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"", "", "ca", {}})).rfind("--tls-client-ca: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"a", "", "", {}})).rfind("--tls-key: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"", "b", "", {}})).rfind("--tls-cert: ", 0) == 0);
-  CHECK(ReadPolicy("", {"a", "b", "ca", {"foo"}}).ok());
-  CHECK(ReadPolicy("", {}).ok());
+  CHECK(Refusal(ReadStartPolicy("", {"a", "b", "", {"foo"}})).rfind("--tls-client: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"", "", "ca", {}})).rfind("--tls-client-ca: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"a", "", "", {}})).rfind("--tls-key: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"", "b", "", {}})).rfind("--tls-cert: ", 0) == 0);
+  CHECK(ReadStartPolicy("", {"a", "b", "ca", {"foo"}}).ok());
+  CHECK(ReadStartPolicy("", {}).ok());
 
   ServiceOptions options;
   options.listen = HostPort{"127.0.0.1", 0};
