@@ -386,6 +386,8 @@ void Scheduler::Core::Restart(Gang& gang, cluster::Time now) {
   gang.obstacle.clear();
   gang.queued_at.reset();
   gang.backoff_until.reset();
+  gang.broken_plans = 0;
+  gang.replan_from.reset();
   gang.setback = {};
   gang.published_state.reset();
   gang.published_done = {-1, -1};

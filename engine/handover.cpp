@@ -3,6 +3,7 @@
 
 #include "engine/core.hpp"
 #include "engine/minimum.hpp"
+#include "engine/remember.hpp"
 
 namespace muster::engine {
 
@@ -27,15 +28,8 @@ cluster::GangRecord RecordOf(const Gang& gang) {
   return record;
 }
 
-// What a next process would take for ended, by the record that is written: whoever is missing.
-cluster::Headcount TakenForEnded(const Gang& gang) {
-  const cluster::GangRecord& known = gang.published_record;
-  const cluster::Headcount wanted = Minus(known.whole, known.ended);
-  return Plus(known.ended, Minus(wanted, CountMembers(gang, true, Stays)));
-}
-
 // Who ends well takes nothing from the others: not worth a write of its own until all have, where
-// it shows without one.
+// a next process would know without one.
 bool WorthAWrite(const Gang& gang, const cluster::GangRecord& record) {
   const cluster::GangRecord& known = gang.published_record;
   if (record == known) return false;
@@ -43,7 +37,9 @@ bool WorthAWrite(const Gang& gang, const cluster::GangRecord& record) {
                     record.whole.members == known.whole.members && record.lost == known.lost &&
                     record.lost == cluster::Headcount{} && record.owners == known.owners &&
                     gang.minimum.members > 0;
-  return !same || Minus(record.ended, TakenForEnded(gang)) != cluster::Headcount{};
+  if (!same) return true;
+  const cluster::Headcount shows = Inherited(gang, known).ended();
+  return Minus(record.ended, shows) != cluster::Headcount{};
 }
 
 // All that are to go have nothing under way and may be asked about: a part of them alone might be

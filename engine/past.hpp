@@ -38,6 +38,8 @@ class Past {
   static constexpr size_t kMostNames = 1024;
 
   bool begun() const { return begun_; }
+  // Members that are wanted no more.
+  const cluster::Headcount& ended() const { return ended_; }
   // Since when it has had its minimum without a break; nothing while nothing is bound.
   const std::optional<cluster::Time>& runs_since() const { return runs_since_; }
 

@@ -1,6 +1,7 @@
 // What a gang has been: taken up from API objects, and followed while it is judged.
+#include "engine/remember.hpp"
+
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -50,25 +51,24 @@ Headcount GoneInSight(const Gang& gang) {
   return heads;
 }
 
+// The record knows its owner for nobody of those that ran last.
+bool OfAnotherOwner(const Pod& pod, const cluster::GangRecord& record) {
+  if (pod.owner_uid.empty() || !record.begun || record.owners.empty()) return false;
+  return !record.owners.contains(cluster::kAnyOwner) &&
+         !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
+}
+
 // Members that wait and were made since the gang runs: each takes the place of one that was lost.
-Headcount Replacing(const Gang& gang, const std::optional<Time>& runs_since) {
+Headcount Replacing(const Gang& gang, const cluster::GangRecord& record) {
   Headcount heads;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.bound() || pod.terminal() || pod.deleting) continue;
-    if (!runs_since || pod.created < *runs_since) continue;
+    if (pod.bound() || pod.terminal() || pod.deleting || OfAnotherOwner(pod, record)) continue;
+    if (!record.started || pod.created < *record.started) continue;
     ++heads.members;
     ++heads.roles[pod.role];
   }
   return heads;
-}
-
-// It has ended, and the record knows its owner for nobody of those that ran last.
-bool OfAnotherRun(const Pod& pod, const cluster::GangRecord& record) {
-  if (!pod.terminal() || pod.owner_uid.empty()) return false;
-  if (!record.begun || record.owners.empty()) return false;
-  return !record.owners.contains(cluster::kAnyOwner) &&
-         !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
 }
 
 // Of a gang without an object. Pods that wait may carry what was before those that run were bound.
@@ -86,10 +86,10 @@ cluster::GangRecord CarriedRecord(const Gang& gang) {
 bool AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
   if (gang.id.solo || group == nullptr) return false;
   const cluster::GangRecord record = group->declared ? CarriedRecord(gang) : group->record;
-  for (auto& [uid, member] : gang.members) member.bygone = OfAnotherRun(*member.pod, record);
-  // Who replaces one that Failed and is there still must not count twice.
-  const Headcount gone = Higher(GoneInSight(gang), Replacing(gang, record.started));
-  gang.past.Adopt(record, CountMembers(gang, true, Stays), gone);
+  for (auto& [uid, member] : gang.members) {
+    member.bygone = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
+  }
+  gang.past = Inherited(gang, record);
   gang.published_record = record;
   if (gang.past.begun() && record.lost_since != Time()) {
     gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
@@ -112,6 +112,14 @@ bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
 }
 
 }  // namespace
+
+Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
+  // Who replaces one that Failed and is there still must not count twice.
+  const Headcount gone = Higher(GoneInSight(gang), Replacing(gang, record));
+  Past past;
+  past.Adopt(record, CountMembers(gang, true, Stays), gone);
+  return past;
+}
 
 // What the gang wants, given what it has been.
 void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {

@@ -15,9 +15,7 @@ bool Scheduler::Core::Settle(Time now) {
   int64_t left = kSlice;
   while (work_.sweeping() && left > 0) left -= SweepOn();
   for (; left > 0; --left) {
-    const std::optional<GangId> id = work_.TakeDue(now);
-    if (!id) break;
-    gangs_.at(*id).timer.reset();
+    if (!work_.TakeDue(now)) break;
   }
   while (left > 0) {
     const std::optional<GangId> id = work_.NextTouched();
@@ -52,7 +50,7 @@ int64_t Scheduler::Core::SettleGang(const GangId& id, Time now) {
     return cost;
   }
   SetPending(gang, false);
-  work_.SetTimer(gang, Time::Never());
+  work_.Forget(gang);
   gangs_.erase(found);
   return cost;
 }

@@ -29,17 +29,21 @@ void WorkQueue::SetTimer(Gang& gang, Time due) {
   gang.timer.reset();
   if (due == Time::Never()) return;
   gang.timer = due;
-  timers_.insert({due, gang.id});
+  timers_[{due, gang.id}] = &gang;
 }
 
 std::optional<GangId> WorkQueue::TakeDue(Time now) {
-  if (timers_.empty() || timers_.begin()->first > now) return std::nullopt;
-  GangId id = std::move(timers_.extract(timers_.begin()).value().second);
-  Touch(id);
-  return id;
+  if (timers_.empty() || due() > now) return std::nullopt;
+  Gang& gang = *timers_.begin()->second;
+  timers_.erase(timers_.begin());
+  gang.timer.reset();
+  Touch(gang.id);
+  return gang.id;
 }
 
-Time WorkQueue::due() const { return timers_.empty() ? Time::Never() : timers_.begin()->first; }
+Time WorkQueue::due() const {
+  return timers_.empty() ? Time::Never() : timers_.begin()->first.first;
+}
 
 std::optional<GangId> WorkQueue::NextTried() { return TakeFirst(tried_); }
 

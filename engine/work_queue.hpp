@@ -49,14 +49,14 @@ class WorkQueue {
   std::optional<GangId> NextTried();
   bool told_all() const { return tried_.empty(); }
 
-  // The gang ends.
+  // The gang ends: before it goes, for its timer is known by its address.
   void Forget(Gang& gang);
 
  private:
   std::set<GangId> touched_;
   std::set<GangId> round_;  // touched ones of the present round
   int rounds_ = 0;
-  std::set<std::pair<cluster::Time, GangId>> timers_;
+  std::map<std::pair<cluster::Time, GangId>, Gang*> timers_;  // each with Gang::timer set
   std::map<std::string, Sweep> sweeps_;
   std::set<GangId> tried_;
 };

@@ -27,7 +27,7 @@ class WriteTracker {
  public:
   // The member's next action, which Ask takes. Nothing is under way for it.
   void Begin(Member& member, Doing doing);
-  // Whose outcome it is; nothing: nobody waits for it.
+  // Whose outcome it is, for the caller to clear Member::doing; nothing: nobody waits for it.
   std::optional<cluster::PodUid> End(ActionId id);
   // For an action whose outcome does not matter.
   ActionId NextId() { return ActionId{next_++}; }

@@ -15,7 +15,6 @@ namespace muster::kube {
 using cluster::GpuRequest;
 using cluster::NodeConstraints;
 using cluster::Pod;
-using cluster::PodPhase;
 using cluster::PodSpec;
 using cluster::SelectorOperator;
 using cluster::SelectorRequirement;
@@ -41,22 +40,6 @@ std::string_view TextOf(SelectorOperator op) {
       return "Lt";
   }
   return "In";
-}
-
-std::string_view TextOf(PodPhase phase) {
-  switch (phase) {
-    case PodPhase::kPending:
-      return "Pending";
-    case PodPhase::kRunning:
-      return "Running";
-    case PodPhase::kSucceeded:
-      return "Succeeded";
-    case PodPhase::kFailed:
-      return "Failed";
-    case PodPhase::kUnknown:
-      return "Unknown";
-  }
-  return "Unknown";
 }
 
 // A number with a suffix, as a JSON text; on the stack, because requests have several.
@@ -296,7 +279,7 @@ void AppendPod(std::string& out, const Pod& pod) {
   json.BeginObject();
   AppendMetadata(json, pod);
   AppendSpec(json, pod);
-  json.Key("status").BeginObject().Key("phase").Text(TextOf(pod.phase));
+  json.Key("status").BeginObject().Key("phase").Text(cluster::ToString(pod.phase));
   if (!pod.nominated_node.empty()) json.Key("nominatedNodeName").Text(pod.nominated_node);
   if (pod.bound() && pod.bound_at > cluster::Time(0)) {
     json.Key("conditions").BeginArray().BeginObject().Key("type").Text("PodScheduled");

@@ -121,10 +121,17 @@ TEST_CASE("plans beside bound members that break at once are made ever more rare
   BreakEachPlanOf(world, world.Pod("train-0").bound() ? "train-1" : "train-0");
   CHECK(world.Gang("train").plans - before <= 8);
   CHECK(world.Gang("train").state == GangState::kRunning);
-  world.ScheduleAll("train");
-  world.Pass(cluster::Seconds(60));
-  world.ScheduleAll("train");
-  CHECK(world.BoundIn("train") == 2);  // once the nodes stay as they are
+  SECTION("until the nodes stay as they are") {
+    world.Pass(cluster::Seconds(60));
+    world.ScheduleAll("train");
+    CHECK(world.BoundIn("train") == 2);
+  }
+  SECTION("until its PodGroup is another one") {
+    const int64_t known = world.Gang("train").plans;
+    world.Add(MakePodGroup("train").Uid("second").MinMember(1));
+    world.Settle();
+    CHECK(world.Gang("train").plans == known + 1);
+  }
 }
 
 // For how many seconds of two hours room is reserved for `pod`.

@@ -74,6 +74,54 @@ TEST_CASE("a member that ended beside more than are needed counts across a resta
   }
 }
 
+TEST_CASE("a member that ended counts across a restart though another pod waits since",
+          "[engine][past][restart]") {
+  const auto play = [](auto& world, const std::string& ends, const std::string& owner) {
+    world.Pass(Seconds(10));
+    world.Succeed(ends);
+    world.Settle();
+    world.RemovePod(ends);
+    world.Pass(Seconds(10));
+    // The Job's next piece of work, say. There is no room for it.
+    world.Add(MakePod("next")
+                  .Gpus(16)
+                  .InGroup("train")
+                  .Owner(owner)
+                  .CreatedAt(world.now().milliseconds())
+                  .Gated());
+    world.Settle();
+    world.Restart();
+    world.Pass(Seconds(600));
+    CHECK(world.Evictions() == 0);
+    CHECK(world.Gang("train").state == GangState::kRunning);
+  };
+  SECTION("with a PodGroup") {
+    Trio world;
+    play(world, "train-0", "job");
+  }
+  SECTION("without") {
+    DeclaredTrio world;
+    play(world, "a", "job");
+  }
+}
+
+TEST_CASE("pods of the next run take no places of the one that ends", "[engine][past][restart]") {
+  Trio world;
+  world.Pass(Seconds(10));
+  world.LosePod("train-0");
+  for (const char* name : {"next-0", "next-1", "next-2"}) {
+    world.Add(MakePod(name)
+                  .Gpus(16)
+                  .InGroup("train")
+                  .Owner("next-job")
+                  .CreatedAt(world.now().milliseconds())
+                  .Gated());
+  }
+  world.Restart();
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 0);
+}
+
 TEST_CASE("a member that is missing from a list, nobody knows why, is not lost", "[engine][past]") {
   Trio world;
   world.engine().Apply(engine::PodRemoved{world.Pod("train-0").uid, true}, world.now());

@@ -68,7 +68,7 @@ TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]
   CHECK(work.TakeDue(Time(250)) == a.id);
   CHECK(work.TakeDue(Time(1000)) == std::nullopt);  // the timer of 300 was replaced
   CHECK(Settle(work) == "ab");
-  b.timer.reset();
+  CHECK_FALSE(b.timer);
   work.SetTimer(b, Time(400));
   work.Touch(b.id);
   work.Forget(b);
