@@ -77,7 +77,7 @@ Progress Scheduler::Advance(Time now) {
       FairMutexLock lock(mu_);
       if (!core_->PassNeeded()) break;
       core_->BeginPass();
-      if (core_->options().placement.strategy != placer_->options().strategy) {
+      if (core_->options().placement != placer_->options()) {
         placer_ = std::make_unique<policy::Placer>(core_->options().placement);
       }
     }
