@@ -177,7 +177,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
 }
 
 TEST_CASE("what WritePolicy writes LoadPolicy reads back", "[config][policy]") {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   int compared = 0;
   for (uint64_t round = 0; round < 2'000; ++round) {
