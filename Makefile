@@ -1,11 +1,11 @@
-# Thin: every target is one or two commands that also work by hand. Builds live in build/<preset> (CMakePresets.json).
+# Every target is one or two commands that also work by hand. Builds live in build/<preset> (CMakePresets.json).
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 
 SECONDS_EACH ?= 60
 JOBS ?= $(shell nproc)
-# What to build of a preset: everything, unless a target below says less.
+# Builds everything of a preset, unless a target below names less.
 BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
 CTEST = ctest --progress --output-on-failure --test-dir build/$(1) --no-tests=error
 
@@ -20,50 +20,50 @@ deps: ## install the Debian packages that are missing (deps/debian-packages.txt)
 lint-deps:
 	@bash deps/install.sh build lint
 
-build: deps ## the shipped binary: build/release/muster
+build: deps ## build the release binary: build/release/muster
 	$(call BUILD,release) --target muster
 
-demo: build ## six gangs on an embedded cluster, over HTTP, with a table of what happened
+demo: build ## run six gangs on an embedded cluster, over HTTP; print what happened and why
 	@bash sim/demo.sh
 
 test: deps ## build and run every test that needs no Kubernetes
 	$(call BUILD,dev)
 	$(call CTEST,dev)
 
-e2e: build ## the tests against a real control plane (tests/e2e); needs Go 1.26
+e2e: build ## run the tests against a real control plane (tests/e2e); needs Go 1.26
 	@tests/e2e/run.sh
 
-e2e-full: build ## the slow ones too, and older Kubernetes
+e2e-full: build ## the same with slow tests and older Kubernetes
 	@MUSTER_E2E=full tests/e2e/run.sh
 
-cluster: build ## a real control plane with Muster in it, left up; prints how to use it
+cluster: build ## start a real control plane with Muster; print how to use it
 	@tests/e2e/cluster.sh up
 
-cluster-down: ## end it
+cluster-down: ## stop it
 	@tests/e2e/cluster.sh down
 
-bench: deps ## measure; see bench/README.md
+bench: deps ## run the benchmarks; see bench/README.md
 	$(call BUILD,release) --target bench/all
 	@bash bench/run.sh
 
-bench-cluster: build ## starts of gangs on real Kubernetes, beside kube-scheduler alone and native gangs; needs Go 1.26
+bench-cluster: build ## compare with kube-scheduler alone and native gangs on real Kubernetes; needs Go 1.26
 	@tests/e2e/bench/run.sh
 
-lint: lint-deps ## clang-format, clang-tidy, and clang's proof of the locking
+lint: lint-deps ## run clang-format, clang-tidy, and clang's thread-safety analysis
 	@.ci/lint
 
-check: deps ## the tests without progress lines: cmake --workflow --preset check
+check: deps ## run the tests without progress lines: cmake --workflow --preset check
 	cmake --workflow --preset check
 
-asan: lint-deps ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: lint-deps ## run the tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call BUILD,asan)
 	$(call CTEST,asan)
 
-tsan: deps ## the tests under ThreadSanitizer
+tsan: deps ## run the tests with ThreadSanitizer
 	$(call BUILD,tsan)
 	$(call CTEST,tsan)
 
-fuzz: lint-deps ## every fuzz target for one minute (make fuzz SECONDS_EACH=600 for longer)
+fuzz: lint-deps ## run every fuzz target for one minute (make fuzz SECONDS_EACH=600 for longer)
 	$(call BUILD,asan)
 	@SECONDS_EACH=$(SECONDS_EACH) .ci/fuzz
 

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}"
 export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 
-library_rooms=(cluster topology queues policy engine config kube sim extender bench)
+library_rooms=(cluster topology queues policy engine http config kube sim extender cli bench)
 jobs="$(nproc)"
 
 say() { printf '%s\n' "$*"; }

@@ -11,15 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "cli/allocator.hpp"
 #include "cluster/check.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/allocator.hpp"
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/handlers.hpp"
-#include "extender/http_client.hpp"
-#include "extender/http_server.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/wire.hpp"
+#include "http/client.hpp"
+#include "http/server.hpp"
 #include "kube/encode.hpp"
 #include "sim/cluster.hpp"
 
@@ -29,12 +30,6 @@ namespace {
 using extender::Availability;
 using extender::EngineLoop;
 using extender::ExtenderHandlers;
-using extender::HttpClient;
-using extender::HttpClientOptions;
-using extender::HttpRequest;
-using extender::HttpResponse;
-using extender::HttpServer;
-using extender::HttpServerOptions;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kGoalMedian = 1.5;  // of Filter over the echo, at 5,000 names
@@ -110,8 +105,8 @@ class Stage {
       scheduler_.Apply(node, Now());
     }
     MountExtenderVerbs(server_, handlers_);
-    server_.Handle("POST", kEchoPath, [](const HttpRequest& request) {
-      HttpResponse response;
+    server_.Handle("POST", kEchoPath, [](const http::Request& request) {
+      http::Response response;
       response.body = request.body;
       return response;
     });
@@ -131,8 +126,8 @@ class Stage {
   void AwaitReservations(int64_t pods) const {
     while (scheduler_.Count().reservations < pods) std::this_thread::yield();
   }
-  HttpClientOptions client() const {
-    HttpClientOptions options;
+  http::ClientOptions client() const {
+    http::ClientOptions options;
     options.port = server_.port();
     options.timeout = std::chrono::milliseconds(120'000);
     return options;
@@ -140,8 +135,8 @@ class Stage {
   const engine::Scheduler& scheduler() const { return scheduler_; }
 
  private:
-  static HttpServerOptions Limits() {
-    HttpServerOptions options;
+  static http::ServerOptions Limits() {
+    http::ServerOptions options;
     options.max_body_bytes = std::size_t{64} << 20U;
     return options;
   }
@@ -157,13 +152,13 @@ class Stage {
   Obliging port_;
   ExtenderHandlers handlers_;
   EngineLoop loop_;
-  HttpServer server_;
+  http::Server server_;
 };
 
 // One call; stops the program when it is not answered with 200.
-double Call(HttpClient& client, const char* path, const std::string& body) {
+double Call(http::Client& client, const char* path, const std::string& body) {
   const Clock::time_point begin = Clock::now();
-  const cluster::Result<extender::HttpReply> reply = client.Post(path, body);
+  const cluster::Result<http::Reply> reply = client.Post(path, body);
   const auto took = Clock::now() - begin;
   MUSTER_CHECK(reply.ok() && reply->status == 200 && !reply->body.empty());
   return std::chrono::duration<double, std::micro>(took).count();
@@ -177,7 +172,7 @@ struct Row {
 
 // The three take turns, so that what disturbs one disturbs all.
 Row Compare(const Stage& stage, const std::string& body, int calls) {
-  HttpClient client(stage.client());
+  http::Client client(stage.client());
   Row row;
   for (int i = 0; i < calls + calls / 10; ++i) {
     const double echo = Call(client, kEchoPath, body);
@@ -257,7 +252,7 @@ void CompareWithEcho(bool smoke) {
 
 // Filter calls for a pod that fits nowhere.
 Times Probe(const Stage& stage, int calls) {
-  HttpClient client(stage.client());
+  http::Client client(stage.client());
   engine::NodesQuestion question;
   question.pod = MakePod("probe", "", 64);
   question.nodes = {NodeName(0)};
@@ -288,7 +283,7 @@ void HoldBinds(bool smoke) {
   const auto bind = [&](std::size_t i) {
     const engine::MemberView& member = gang.members[i];
     const auto reply =
-        HttpClient(stage.client())
+        http::Client(stage.client())
             .Post(extender::kBindPath,
                   extender::EncodeBindRequest({member.pod, member.uid, member.planned_node}));
     errors[i] = reply.ok() ? extender::BindErrorIn(reply->body) : reply.error().ToString();
@@ -315,7 +310,7 @@ void HoldBinds(bool smoke) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a bench that cannot go on ends there
 int main(int argc, char** argv) {
-  muster::extender::KeepFreedMemory();  // as muster does
+  muster::cli::KeepFreedMemory();  // as muster does
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
   muster::bench::CompareWithEcho(smoke);
   muster::bench::HoldBinds(smoke);

@@ -35,7 +35,7 @@ struct Size {
 
 enum class Weight { kThin, kFat };
 
-// As muster does (extender/allocator.hpp): what was needed for a moment counts.
+// As muster does (cli/allocator.hpp): what was needed for a moment counts.
 void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/allocator.hpp"
 #include "config/file.hpp"
-#include "extender/allocator.hpp"
-#include "extender/wire_extender.hpp"
+#include "extender/embedded/wire_extender.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 
@@ -116,6 +116,6 @@ int Run(bool smoke) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
-  muster::extender::KeepFreedMemory();  // as muster does
+  muster::cli::KeepFreedMemory();  // as muster does
   return muster::bench::Run(argc > 1 && std::string_view(argv[1]) == "--smoke");
 }

@@ -58,9 +58,10 @@ void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& word
 
 void VisitNamespaces(engine::NamespaceRules* rules, FieldVisitor* visitor) {
   visitor->Section(
-      {"namespaces", "Which namespaces may have gangs; pods of others are forbidden."}, [&] {
-        visitor->TextList({"allow", "Empty: all that are not denied."}, kNamespace, &rules->allow);
-        visitor->TextList({"deny", "Never these."}, kNamespace, &rules->deny);
+      {"namespaces", "Which namespaces may have gangs. Gangs in others are Forbidden."}, [&] {
+        visitor->TextList({"allow", "Empty: all namespaces except those in deny."}, kNamespace,
+                          &rules->allow);
+        visitor->TextList({"deny", "Never in these namespaces."}, kNamespace, &rules->deny);
       });
 }
 
@@ -69,67 +70,65 @@ void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
     Enumeration(visitor,
                 {"strategy",
                  "binpack: the fullest node first, so that whole nodes stay free for large gangs.\n"
-                 "spread: the emptiest node first, so that members disturb each other least."},
+                 "spread: the emptiest node first, so that members interfere least."},
                 {"binpack", "spread"}, &placement->strategy);
   });
 }
 
 void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
   visitor->Section({"gangs", ""}, [&] {
-    visitor->Whole({"maxMembers", "The largest minMember that is accepted."}, {1, 100'000},
+    visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
-    visitor->Flag({"strictOrder", "true: a gang that does not fit blocks all that come after it."},
+    visitor->Flag({"strictOrder", "true: a gang that does not fit blocks all gangs behind it."},
                   &options->strict_order);
-    Enumeration(
-        visitor,
-        {"preemption",
-         "never: a gang that does not fit waits.\n"
-         "lowerPriority: it may have pods of Muster's evicted whose priority is lower than\n"
-         "that of each of its members, whole gangs at a time, if it fits when they are "
-         "gone.\n"
-         "A pod with preemptionPolicy Never has nobody evicted."},
-        {"never", "lowerPriority"}, &options->preemption);
+    Enumeration(visitor,
+                {"preemption",
+                 "never: a gang that does not fit waits.\n"
+                 "lowerPriority: Muster may evict pods that it placed, if their priority is lower\n"
+                 "than that of every member of the waiting gang and the whole gang then fits. It\n"
+                 "evicts whole gangs, or their members beyond minMember. It evicts nothing for a\n"
+                 "gang that has a pod with preemptionPolicy Never."},
+                {"never", "lowerPriority"}, &options->preemption);
     visitor->Duration({"victimTimeout",
-                       "How long those may take to leave; then the gang gives up the room that is\n"
-                       "kept for it and is planned anew."},
+                       "How long the evicted pods may take to end. Then the waiting gang gives up\n"
+                       "the room that was earmarked for it, and is planned again."},
                       {Seconds(1), Seconds(86'400)}, &options->victim_timeout);
     visitor->Duration(
         {"reservationTimeout",
-         "From plan to the last Bind call, then the plan is dropped. A PodGroup's\n"
-         "scheduleTimeoutSeconds goes first. Between the first Bind call and the last\n"
-         "there is no more than 0.8 of extender.httpTimeout."},
+         "How long a plan stays valid until the last Bind call. A PodGroup's\n"
+         "scheduleTimeoutSeconds takes precedence. The last Bind call must also come\n"
+         "within 0.8 of extender.httpTimeout after the first."},
         {Seconds(1), Seconds(86'400)}, &options->reservation_timeout);
-    visitor->Duration({"maxReservationTimeout",
-                       "The longest scheduleTimeoutSeconds of a PodGroup that is granted."},
-                      {Seconds(1), Seconds(86'400)}, &options->max_reservation_timeout);
-    visitor->Duration({"partialTimeout", "How long a gang may be partly bound."},
+    visitor->Duration(
+        {"maxReservationTimeout", "Upper limit for a PodGroup's scheduleTimeoutSeconds."},
+        {Seconds(1), Seconds(86'400)}, &options->max_reservation_timeout);
+    visitor->Duration({"partialTimeout", "How long a gang may stay partly bound."},
                       {Seconds(1), Seconds(3'600)}, &options->partial_timeout);
-    Enumeration(
-        visitor,
-        {"partialGang", "What then happens to its bound members: evict (and start anew) or hold."},
-        {"evict", "hold"}, &options->partial_gang);
+    Enumeration(visitor,
+                {"partialGang",
+                 "Afterwards its bound members are evicted (the gang starts again) or held."},
+                {"evict", "hold"}, &options->partial_gang);
     Enumeration(
         visitor,
         {"handover",
-         "nominate: members are nominated to their nodes before their gates go; that keeps\n"
-         "the room free for them, and a plan that breaks is made anew.\n"
-         "pin: members that a controller would create again get their node as required node\n"
-         "affinity instead. One write less for each, but nothing keeps the room between\n"
-         "release and binding, and a released pod whose node is lost stays pending until\n"
-         "somebody deletes it."},
+         "nominate: members are nominated to their nodes before their gates are removed.\n"
+         "The nomination keeps the room free, and a broken plan is made again.\n"
+         "pin: members that have a controller get their node as required node affinity\n"
+         "instead. This saves one write per member. But nothing keeps the room free between\n"
+         "release and binding, and a released pod whose node is lost stays Pending until it\n"
+         "is deleted."},
         {"nominate", "pin"}, &options->hand_over);
     visitor->Section(
         {"backoff",
          "The wait after a failed start: first, then twice as long each time, up to max.\n"
-         "For max a node that kube-scheduler turned down is left out for that pod, and\n"
-         "members beyond minMember wait whose plan expired."},
+         "A node that kube-scheduler rejected for a pod is excluded for that pod for max."},
         [&] {
           const DurationRange range{cluster::Duration(1), Seconds(86'400)};
           visitor->Duration({"first", ""}, range, &options->backoff_first);
           visitor->Duration({"max", ""}, range, &options->backoff_max);
         });
     visitor->Duration(
-        {"retryInterval", "A failed write to the API server is tried again after this."},
+        {"retryInterval", "The wait before a failed write to the API server is retried."},
         {cluster::Duration(1), Seconds(3'600)}, &options->retry_interval);
   });
 }
@@ -137,59 +136,62 @@ void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
 void VisitBadNodes(engine::BadNodes* nodes, FieldVisitor* visitor) {
   visitor->Section(
       {"badNodes",
-       "A node on which members fail at their start (the kubelet does not admit them, or a\n"
-       "container fails at once) is left out for new members for a while. So is a device\n"
-       "alone where it is known which one a pod was given (shared devices). A gang that\n"
-       "fails on three nodes is at fault itself, and no node is left out for it."},
+       "A node is left out for new members for a while if members fail there at their start:\n"
+       "the kubelet does not admit them, or a container fails at once. If it is known which\n"
+       "device a pod was given (shared devices), only that device is left out. A gang that\n"
+       "fails on three nodes is considered faulty itself, and no node is left out for it."},
       [&] {
         const DurationRange range{Seconds(1), Seconds(86'400)};
-        visitor->Duration({"startWindow",
-                           "A container that fails so soon after it was first started is such a\n"
-                           "failure, and a member that runs for so long has started well: what\n"
-                           "was held against its node before is forgotten."},
-                          {cluster::Duration(1), Seconds(600)}, &nodes->start_window);
-        visitor->Whole({"gangs", "So many different gangs failed there,"}, {1, 100}, &nodes->gangs);
+        visitor->Duration(
+            {"startWindow",
+             "A container that fails within this time of its first start is such a\n"
+             "failure. A member that runs for this time has started successfully, and\n"
+             "earlier failures on its node are forgotten."},
+            {cluster::Duration(1), Seconds(600)}, &nodes->start_window);
+        visitor->Whole(
+            {"gangs", "The node is left out when this many different gangs have failed there,"},
+            {1, 100}, &nodes->gangs);
         visitor->Whole({"pods",
-                        "or one did, so many times. Once it was left out, one failure\n"
-                        "is enough."},
+                        "or one gang has failed there this many times. After the first time one\n"
+                        "more failure is enough."},
                        {1, 1'000}, &nodes->pods);
         visitor->Duration(
-            {"leaveOutFirst", "For how long; then twice as long each time, up to leaveOutMax."},
-            range, &nodes->first);
+            {"leaveOutFirst", "How long; then twice as long each time, up to leaveOutMax."}, range,
+            &nodes->first);
         visitor->Duration({"leaveOutMax", ""}, range, &nodes->max);
         visitor->Whole({"mostPercent",
-                        "At most so many percent of all nodes at a time, but one where there are\n"
-                        "two or more. 0: no node is ever left out."},
+                        "Upper limit of nodes that are left out at the same time, in percent; at\n"
+                        "least one node if there are two or more. 0: never leave out a node."},
                        {0, 100}, &nodes->most_percent);
       });
 }
 
 void VisitLimits(ExtenderSettings* extender, FieldVisitor* visitor) {
   visitor->Section(
-      {"limits", "What one server takes on; beyond it callers get a clear refusal."}, [&] {
+      {"limits", "Limits of this server. Calls beyond a limit are refused with the reason."}, [&] {
         visitor->Size({"header", "Request line and header of one call."}, {kKiB, kMiB},
                       &extender->max_header_bytes);
+        visitor->Size({"body",
+                       "Body of one call. With nodeCacheCapable: false it has whole nodes, about\n"
+                       "20 KiB each."},
+                      {kKiB, kGiB}, &extender->max_body_bytes);
         visitor->Size(
-            {"body",
-             "Body of one call. With nodeCacheCapable: false it carries whole nodes, some\n"
-             "20 KiB each."},
-            {kKiB, kGiB}, &extender->max_body_bytes);
-        visitor->Size({"bufferedBodies", "Bodies of all calls that are still arriving, together."},
-                      {kKiB, 64 * kGiB}, &extender->max_buffered_bytes);
-        visitor->Whole({"connections", "Open at a time, idle ones too."}, {1, 1'000'000},
+            {"bufferedBodies", "Bodies of all calls that are still being received, together."},
+            {kKiB, 64 * kGiB}, &extender->max_buffered_bytes);
+        visitor->Whole({"connections", "Open connections, including idle ones."}, {1, 1'000'000},
                        &extender->max_connections);
-        visitor->Whole({"threads", "Each Bind call that is held takes one."}, {4, 100'000},
+        visitor->Whole({"threads", "Each held Bind call takes one."}, {4, 100'000},
                        &extender->max_threads);
       });
 }
 
 void VisitTimeouts(ExtenderSettings* extender, FieldVisitor* visitor) {
   const DurationRange range{cluster::Duration(100), Seconds(3'600)};
-  visitor->Section({"timeouts", "How long a caller may take over each part of a call."}, [&] {
+  visitor->Section({"timeouts", "How long a caller may take for each part of a call."}, [&] {
     visitor->Duration({"header", ""}, range, &extender->header_timeout);
     visitor->Duration({"body", ""}, range, &extender->body_timeout);
-    visitor->Duration({"write", "For taking the answer."}, range, &extender->write_timeout);
-    visitor->Duration({"idle", "Between two calls of one connection."}, range,
+    visitor->Duration({"write", "To receive the answer."}, range, &extender->write_timeout);
+    visitor->Duration({"idle", "Between two calls on one connection."}, range,
                       &extender->idle_timeout);
   });
 }
@@ -197,17 +199,19 @@ void VisitTimeouts(ExtenderSettings* extender, FieldVisitor* visitor) {
 void VisitTls(TlsSettings* tls, FieldVisitor* visitor) {
   visitor->Section(
       {"tls",
-       "Without certFile and keyFile: plain HTTP. Changed files are loaded without a restart."},
+       "Without certFile and keyFile: plain HTTP. Changed files are reloaded without a restart."},
       [&] {
         visitor->Text({"certFile", "PEM: the server's certificate, then intermediates."}, kPath,
                       &tls->cert_file);
         visitor->Text({"keyFile", "PEM: its private key."}, kPath, &tls->key_file);
         visitor->Text(
-            {"clientCaFile", "PEM: with it, callers must show a certificate signed by one."}, kPath,
-            &tls->client_ca_file);
-        visitor->TextList({"allowedClientNames",
-                           "CN or DNS names of callers. Empty: every certificate of clientCaFile."},
-                          kClientName, &tls->allowed_client_names);
+            {"clientCaFile",
+             "PEM: if set, callers must present a certificate that one of these CAs signed."},
+            kPath, &tls->client_ca_file);
+        visitor->TextList(
+            {"allowedClientNames",
+             "CN or DNS names of admitted callers. Empty: every certificate of clientCaFile."},
+            kClientName, &tls->allowed_client_names);
       });
 }
 
@@ -217,8 +221,8 @@ void VisitExtender(ExtenderSettings* extender, FieldVisitor* visitor) {
                   kAddress, &extender->address);
     visitor->Duration(
         {"httpTimeout",
-         "Must be the httpTimeout of this extender in kube-scheduler's configuration: Bind calls\n"
-         "are held for 0.8 of it, until those of the whole gang have come."},
+         "Must equal httpTimeout of this extender in kube-scheduler's configuration. Bind calls\n"
+         "are held for at most 0.8 of it, until the calls of the whole gang have come."},
         {Seconds(1), Seconds(600)}, &extender->http_timeout);
     VisitLimits(extender, visitor);
     VisitTimeouts(extender, visitor);
@@ -230,10 +234,11 @@ void VisitExtender(ExtenderSettings* extender, FieldVisitor* visitor) {
 
 void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   engine::Options& options = policy->engine;
-  visitor->TextList({"schedulerNames",
-                     "Pods with one of these schedulerNames are planned as soon as they are seen,\n"
-                     "others when kube-scheduler asks about them."},
-                    kSchedulerName, &options.scheduler_names);
+  visitor->TextList(
+      {"schedulerNames",
+       "Pods with one of these schedulerNames are planned as soon as they exist, other\n"
+       "pods when kube-scheduler asks about them."},
+      kSchedulerName, &options.scheduler_names);
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
   VisitGangs(&options, visitor);

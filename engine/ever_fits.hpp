@@ -18,7 +18,7 @@
 // 4. Room is null while Behind: then nobody can be asked.
 // 5. Learn takes no verdict that was found on other ground than the present one.
 //
-// Owned by Scheduler::Core, guarded by its lock.
+// Guarded by Scheduler.
 #pragma once
 
 #include <cstdint>

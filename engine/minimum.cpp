@@ -1,5 +1,6 @@
 #include "engine/minimum.hpp"
 
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +17,22 @@ int64_t CountOf(const Headcount& heads, const std::string& role) {
   return found == heads.roles.end() ? 0 : found->second;
 }
 
-bool Leaving(const Member& member) { return member.pod->deleting || member.evicting; }
+// Roles are counted where the minimum names some.
+Headcount There(const Gang& gang, Counting counting) {
+  const bool by_role = !gang.minimum.roles.empty();
+  if (by_role || counting == Counting::kArrived) {
+    return CountMembers(gang, by_role,
+                        [&](const Member& member) { return IsThere(member, counting); });
+  }
+  // The same from what was counted already: this is asked several times whenever a gang is judged.
+  const Tally& tally = gang.tally;
+  Headcount have{tally.bound + tally.succeeded, {}};
+  if (counting == Counting::kPlanned) have.members += tally.planned;
+  if (counting >= Counting::kReady) have.members += tally.pending;
+  if (counting == Counting::kPresent)
+    have.members += tally.pausing + tally.gated_by_others + tally.others_pending;
+  return have;
+}
 
 }  // namespace
 
@@ -68,50 +84,56 @@ int64_t Lack(const Headcount& minimum, const Headcount& heads) {
 }
 
 bool Stays(const Member& member) {
-  const Pod& pod = *member.pod;
   if (member.bygone) return false;
-  if (pod.phase == PodPhase::kSucceeded) return true;
-  return pod.bound() && !pod.terminal() && !Leaving(member);
+  if (member.pod->phase == PodPhase::kSucceeded) return true;
+  return member.holds() && !member.leaving();
 }
 
 bool IsThere(const Member& member, Counting counting) {
   const Pod& pod = *member.pod;
   if (Stays(member)) return true;
-  if (pod.terminal() || Leaving(member) || member.malformed()) return false;
-  if (counting == Counting::kPlanned) return member.plan.has_value();
-  if (counting == Counting::kReady)
-    return member.ours && !pod.gated_by_others() && !member.pauses_until;
-  return counting == Counting::kPresent;
+  if (pod.terminal() || member.leaving() || member.malformed()) return false;
+  switch (counting) {
+    case Counting::kBound:
+      return false;
+    case Counting::kArrived:
+      return !member.writes->held.empty() || member.may_be_bound();
+    case Counting::kPlanned:
+      return member.planned();
+    case Counting::kReady:
+      return member.ours && !pod.gated_by_others() && !member.plan->pauses_until;
+    case Counting::kPresent:
+      return true;
+  }
+  return false;
 }
 
 int64_t Need(const Gang& gang, Counting counting) {
-  if (!gang.minimum.roles.empty()) {
-    return Lack(gang.minimum, CountMembers(gang, true, [&](const Member& member) {
-                  return IsThere(member, counting);
-                }));
+  return Lack(gang.minimum, There(gang, counting));
+}
+
+Headcount Lacking(const Gang& gang) { return Minus(gang.minimum, There(gang, Counting::kBound)); }
+
+std::vector<size_t> Needed(const Headcount& minimum, const Headcount& others,
+                           const std::vector<const Member*>& members) {
+  std::map<std::string, int64_t> of_role = Minus(minimum, others).roles;
+  const int64_t total = minimum.members - others.members;
+  std::vector<bool> taken(members.size(), false);
+  std::vector<size_t> needed;
+  const auto take = [&](size_t i) {
+    taken[i] = true;
+    needed.push_back(i);
+  };
+  for (size_t i = 0; i < members.size() && !of_role.empty(); ++i) {
+    const auto role = of_role.find(members[i]->pod->role);
+    if (role == of_role.end() || role->second <= 0) continue;
+    --role->second;
+    take(i);
   }
-  const Tally& tally = gang.tally;
-  Headcount have{tally.bound + tally.succeeded, {}};
-  if (counting == Counting::kPlanned) have.members += tally.planned;
-  if (counting >= Counting::kReady) have.members += tally.pending;
-  if (counting == Counting::kPresent)
-    have.members += tally.pausing + tally.gated_by_others + tally.others_pending;
-  return Lack(gang.minimum, have);
-}
-
-Headcount Lacking(const Gang& gang) {
-  if (!gang.minimum.roles.empty()) return Minus(gang.minimum, CountMembers(gang, true, Stays));
-  return Minus(gang.minimum, {gang.tally.bound + gang.tally.succeeded, {}});
-}
-
-bool BarrierMet(const Gang& gang) {
-  const Headcount arrived =
-      CountMembers(gang, !gang.minimum.roles.empty(), [](const Member& member) {
-        if (Stays(member)) return true;
-        const bool at_bind = !member.held.empty() || member.may_be_bound();
-        return at_bind && !member.pod->terminal() && !Leaving(member);
-      });
-  return Lack(gang.minimum, arrived) == 0;
+  for (size_t i = 0; i < members.size() && std::ssize(needed) < total; ++i) {
+    if (!taken[i]) take(i);
+  }
+  return needed;
 }
 
 std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound) {
@@ -120,18 +142,19 @@ std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Membe
   });
   const Headcount have = CountMembers(gang, true, Stays);
   if (Lack(gang.minimum, have) > 0) return {};
-  int64_t spare = have.members - gang.minimum.members;
-  Headcount left = have;
+  Headcount here;
+  for (const Member* member : bound) {
+    ++here.members;
+    ++here.roles[member->pod->role];
+  }
+  // Whoever is left by going through the oldest first.
+  const std::vector<const Member*> oldest_first(bound.rbegin(), bound.rend());
+  std::vector<bool> stays(bound.size(), false);
+  for (const size_t i : Needed(gang.minimum, Minus(have, here), oldest_first))
+    stays[bound.size() - 1 - i] = true;
   std::vector<const Member*> surplus;
   std::vector<const Member*> needed;
-  for (const Member* member : bound) {
-    const std::string& role = member->pod->role;
-    const bool may = spare > 0 && left.roles[role] > CountOf(gang.minimum, role);
-    (may ? surplus : needed).push_back(member);
-    if (!may) continue;
-    --spare;
-    --left.roles[role];
-  }
+  for (size_t i = 0; i < bound.size(); ++i) (stays[i] ? needed : surplus).push_back(bound[i]);
   bound = std::move(needed);
   return surplus;
 }

@@ -42,17 +42,27 @@ cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& co
 // How many pods `heads` lacks of `minimum`: role by role or in total, whichever is more.
 int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads);
 
+// Who counts as there when it is asked what a gang still lacks.
+//   kBound    bound, or has succeeded
+//   kArrived  and whoever is at Bind
+//   kPlanned  bound, and whoever has a plan
+//   kReady    and whoever is free of other controllers' gates, and not pausing
+//   kPresent  and whoever exists, and is not on its way out
+enum class Counting { kBound, kArrived, kPlanned, kReady, kPresent };
+
 // It is bound and runs, or did: not on its way out.
 bool Stays(const Member& member);
-// It is there for who asks with `counting`: see Counting.
 bool IsThere(const Member& member, Counting counting);
 // How many pods the gang still lacks of Gang::minimum. Tally and minimum must be of now.
 int64_t Need(const Gang& gang, Counting counting);
 // What its live and its succeeded members lack of Gang::minimum, in all and by role.
 cluster::Headcount Lacking(const Gang& gang);
-// The barrier may open: the members at Bind, bound or succeeded are the gang's minimum.
-bool BarrierMet(const Gang& gang);
 
+// Which of `members` (positions, in the order in which they are taken) the gang needs to have its
+// minimum beside those of whom `others` tells: of each role as many as it lacks, then any; the
+// first ones first.
+std::vector<size_t> Needed(const cluster::Headcount& minimum, const cluster::Headcount& others,
+                           const std::vector<const Member*>& members);
 // Takes from `bound` the members without which the gang keeps its minimum: youngest first, then by
 // name. None where the minimum is not met anyway.
 std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound);

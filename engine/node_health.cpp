@@ -35,7 +35,7 @@ Duration Penalty(const BadNodes& options, int64_t times) {
 
 }  // namespace
 
-std::vector<NodeHealth::Subject> NodeHealth::SubjectsOf(const Pod& pod, const Node* node) {
+std::vector<Subject> NodeHealth::SubjectsOf(const Pod& pod, const Node* node) {
   const std::string& name = pod.node_name;
   if (pod.spec->gpus.none()) return {{name, Subject::kWithoutGpus}};
   if (!KeepsToTheList(pod, node)) return {{name, Subject::kWithGpus}};
@@ -155,7 +155,7 @@ bool NodeHealth::Excused(const Strike& strike) const {
   return culprits_.at({strike.culprit, strike.admission}).size() >= many;
 }
 
-std::vector<const NodeHealth::Strike*> NodeHealth::Standing(const Record& record) const {
+std::vector<const Strike*> NodeHealth::Standing(const Record& record) const {
   std::vector<const Strike*> standing;
   for (const auto& [key, strike] : record.strikes) {
     if (strike->at > record.void_until && !Excused(*strike)) standing.push_back(strike);

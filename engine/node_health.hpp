@@ -30,10 +30,9 @@
 // good starts whose pods are gone, how often a node was left out before, and for how long it still
 // would be: with enough failed pods left it is so anew, for `first`.
 //
-// Owned by Scheduler::Core, guarded by its lock.
+// Guarded by Scheduler.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,6 +45,7 @@
 #include "cluster/pod.hpp"
 #include "engine/left_out.hpp"
 #include "engine/options.hpp"
+#include "engine/strikes.hpp"
 
 namespace muster::engine {
 
@@ -94,36 +94,6 @@ class NodeHealth {
   std::vector<std::string> Audit() const;
 
  private:
-  // What is held against one thing.
-  struct Subject {
-    static constexpr int32_t kWithoutGpus = -2;
-    static constexpr int32_t kWithGpus = -1;
-    std::string node;
-    int32_t what = kWithoutGpus;  // or the index of a device
-    auto operator<=>(const Subject&) const = default;
-  };
-  struct Strike {
-    std::vector<Subject> subjects;
-    std::string culprit;
-    std::string pod;
-    bool admission = false;
-    std::string reason;
-    cluster::Time at;  // as the pod's status has it
-  };
-  struct Record {
-    std::map<std::pair<cluster::Time, cluster::PodUid>, const Strike*> strikes;
-    cluster::Time void_until{INT64_MIN};  // strikes up to then are of no account
-    int64_t times = 0;                    // left out, in a row
-    bool out = false;
-    cluster::Time until;  // while out
-    std::string why;      // while out
-  };
-  // A member that runs where something is held against the node.
-  struct Trial {
-    cluster::Time since;  // as its status has it
-    std::vector<Subject> subjects;
-    std::optional<cluster::Time> ends;  // well, if nothing happens; set by Decide
-  };
   using Culprit = std::pair<std::string, bool>;  // and whether at admission
 
   static std::vector<Subject> SubjectsOf(const cluster::Pod& pod, const cluster::Node* node);

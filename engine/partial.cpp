@@ -33,12 +33,12 @@ Time OnReturn(Time since, Duration timeout, Time now) {
 
 // While a member may take its time to end nobody can take its place: a Job makes another one only
 // then.
-void FollowPartial(Gang& gang, Duration timeout, Time now) {
-  if (!gang.partial_since) gang.partial_since = PartialSince(gang, timeout, now);
+void FollowPartial(const Gang& gang, Course& course, Duration timeout, Time now) {
+  if (!course.partial_since) course.partial_since = PartialSince(gang, timeout, now);
   const bool in_grace = gang.tally.leave_by > now;
-  if (in_grace) gang.partial_since = std::max(*gang.partial_since, gang.tally.leave_by);
-  if (gang.in_grace && !in_grace) gang.partial_since = std::min(*gang.partial_since, now);
-  gang.in_grace = in_grace;
+  if (in_grace) course.partial_since = std::max(*course.partial_since, gang.tally.leave_by);
+  if (course.in_grace && !in_grace) course.partial_since = std::min(*course.partial_since, now);
+  course.in_grace = in_grace;
 }
 
 }  // namespace muster::engine

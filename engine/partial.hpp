@@ -11,8 +11,8 @@ namespace muster::engine {
 // ahead.
 cluster::Time OnReturn(cluster::Time since, cluster::Duration timeout, cluster::Time now);
 
-// Sets Gang::partial_since of a gang of which some members are bound. It is not before the end of
-// the grace that members have who are leaving.
-void FollowPartial(Gang& gang, cluster::Duration timeout, cluster::Time now);
+// Sets partial_since and in_grace in `course`, of a gang of which some members are bound. It is not
+// partial before the grace is over that leaving members have.
+void FollowPartial(const Gang& gang, Course& course, cluster::Duration timeout, cluster::Time now);
 
 }  // namespace muster::engine

@@ -7,19 +7,23 @@
 
 namespace muster::engine {
 
-void PendingQueue::Add(Gang& gang) {
-  MUSTER_CHECK(gang.pending.has_value() && gang.kind == nullptr);
+void PendingQueue::Add(Gang& gang, OrderKey order) {
+  MUSTER_CHECK(!gang.pending() && gang.queue->kind == nullptr);
+  gang.queue.value_.order = std::move(order);
   all_.insert(&gang);
   untried_.insert(&gang);
 }
 
-void PendingQueue::Remove(Gang& gang) {
+bool PendingQueue::Remove(Gang& gang) {
+  if (!gang.pending()) return false;
   Leave(gang);
   heads_.erase(&gang);
   untried_.erase(&gang);
   next_.erase(&gang);
   all_.erase(&gang);
   if (last_ == &gang) last_ = nullptr;
+  gang.queue.value_.order.reset();
+  return true;
 }
 
 void PendingQueue::RetryAbove(int64_t priority) {
@@ -50,7 +54,7 @@ const Reason* PendingQueue::Failed(const Shape& shape, int64_t below) const {
 }
 
 bool PendingQueue::InScope(const Scope& scope, const Gang& gang) {
-  return scope.all || (scope.above && gang.pending->negated_priority < -*scope.above);
+  return scope.all || (scope.above && gang.queue->order->priority > *scope.above);
 }
 
 Gang* PendingQueue::Next() {
@@ -70,7 +74,7 @@ Gang* PendingQueue::Next() {
     last_ = best;
     const bool untried = untried_.erase(best) > 0;
     next_.erase(best);
-    Kind* kind = best->kind;
+    const Kind* kind = best->queue->kind;
     if (kind == nullptr) {
       heads_.insert(best);
       return best;
@@ -88,7 +92,7 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
   Kind& kind = at->second;
   const bool fresh = kind.gangs.empty();
   if (fresh) at_.emplace(&kind, at);
-  if (gang.kind != &kind) {
+  if (gang.queue->kind != &kind) {
     Leave(gang);
     heads_.erase(&gang);
     if (fresh || GangOrder{}(&gang, *kind.gangs.begin())) {
@@ -96,7 +100,7 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
       heads_.insert(&gang);
     }
     kind.gangs.insert(&gang);
-    gang.kind = &kind;
+    gang.queue.value_.kind = &kind;
   }
   const bool other = kind.state != state || kind.reason.code != reason.code;
   kind.state = state;
@@ -120,7 +124,7 @@ bool PendingQueue::Spread(int64_t most, const std::function<void(Gang&, const Ki
 }
 
 void PendingQueue::Leave(Gang& gang) {
-  Kind* kind = std::exchange(gang.kind, nullptr);
+  Kind* kind = std::exchange(gang.queue.value_.kind, nullptr);
   if (kind == nullptr) return;
   const auto at = kind->gangs.find(&gang);
   for (Spreading& one : spreading_) {
@@ -138,9 +142,10 @@ void PendingQueue::Leave(Gang& gang) {
 }
 
 const Reason& PendingQueue::ReasonOf(const Gang& gang) {
-  const bool shared = gang.kind != nullptr && gang.kind->state == gang.state &&
-                      gang.kind->reason.code == gang.reason.code;
-  return shared ? gang.kind->reason : gang.reason;
+  const Kind* kind = gang.queue->kind;
+  const bool shared =
+      kind != nullptr && kind->state == gang.state && kind->reason.code == gang.reason.code;
+  return shared ? kind->reason : gang.reason;
 }
 
 }  // namespace muster::engine

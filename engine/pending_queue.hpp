@@ -36,7 +36,7 @@ struct KindKey {
   // Behind the first one under strict order, where it does not matter what is asked for.
   bool blocked = false;
   Shape shape;
-  int64_t negated_priority = 0;
+  int64_t priority = 0;
   bool preempts = false;
   auto operator<=>(const KindKey&) const = default;
 };
@@ -44,9 +44,11 @@ struct KindKey {
 struct GangOrder {
   using is_transparent =
       void;  // NOLINT(readability-identifier-naming): the standard library's name
-  bool operator()(const Gang* a, const Gang* b) const { return *a->pending < *b->pending; }
+  bool operator()(const Gang* a, const Gang* b) const {
+    return *a->queue->order < *b->queue->order;
+  }
 };
-using GangsInOrder = std::set<Gang*, GangOrder>;  // each with Gang::pending set
+using GangsInOrder = std::set<Gang*, GangOrder>;  // each with an order
 
 struct Kind {
   GangsInOrder gangs;
@@ -57,9 +59,13 @@ struct Kind {
 
 class PendingQueue {
  public:
-  // Gang::pending is set, and stays as it is until Remove.
-  void Add(Gang& gang);
-  void Remove(Gang& gang);
+  void Add(Gang& gang, OrderKey order);
+  // True when it was there.
+  bool Remove(Gang& gang);
+  // A plan was attempted: it has no turn by itself before something changes.
+  static void Tried(Gang& gang) { gang.queue.value_.tried = true; }
+  // What was attempted says nothing any more.
+  static void ForgetTry(Gang& gang) { gang.queue.value_.tried = false; }
   bool Contains(const Gang& gang) const { return all_.contains(&gang); }
   bool empty() const { return all_.empty(); }
   // Only where there is one.

@@ -8,22 +8,11 @@
 #include <vector>
 
 #include "cluster/snapshot.hpp"
+#include "engine/candidates.hpp"
 #include "engine/gang.hpp"
 #include "policy/placement.hpp"
-#include "policy/preemption.hpp"
 
 namespace muster::engine {
-
-// Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
-// changes.
-struct KnownCandidates {
-  int64_t priority = 0;  // theirs is lower
-  bool leaving_only = false;
-  uint64_t version = 0;                                        // of the last gang that was touched
-  uint64_t generation = 0;                                     // of ClusterState
-  std::shared_ptr<const std::vector<policy::Candidate>> list;  // cheapest first; null: not known
-  std::shared_ptr<const cluster::Snapshot> without;            // the cluster when all are gone
-};
 
 struct PlanJob {
   GangId id;

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core.hpp"
+#include "engine/count.hpp"
+#include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 
 namespace muster::engine {
 
-using cluster::Duration;
 using cluster::Headcount;
 using cluster::Pod;
 using cluster::PodGroup;
@@ -83,16 +83,17 @@ cluster::GangRecord CarriedRecord(const Gang& gang) {
 }
 
 // What the API objects tell of its past, once. False: there is nothing that tells.
-bool AdoptRecord(Gang& gang, const PodGroup* group, Duration partial_timeout, Time now) {
-  if (gang.id.solo || group == nullptr) return false;
+bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
+  const PodGroup* group = state.members.GroupOf(gang);
+  if (group == nullptr) return false;
   const cluster::GangRecord record = group->declared ? CarriedRecord(gang) : group->record;
   for (auto& [uid, member] : gang.members) {
     member.bygone = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
   }
   gang.past = Inherited(gang, record);
-  gang.published_record = record;
+  state.announcer.Adopted(gang, record);
   if (gang.past.begun() && record.lost_since != Time()) {
-    gang.partial_since = OnReturn(record.lost_since, partial_timeout, now);
+    gang.course.partial_since = OnReturn(record.lost_since, state.options.partial_timeout, now);
   }
   return true;
 }
@@ -121,12 +122,9 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
   return past;
 }
 
-// What the gang wants, given what it has been.
-void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
-  const Headcount declared = DeclaredMinimum(group);
-  if (!gang.past.adopted() && AdoptRecord(gang, group, options_.partial_timeout, now)) {
-    Recount(gang);
-  }
+void Remember(EngineState& state, Gang& gang, Time now) {
+  const Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
+  if (!gang.past.adopted() && AdoptRecord(state, gang, now)) Count(state, gang);
   if (gang.tally.bound == 0) {
     if (gang.tally.succeeded == 0) gang.past.Stop();
     std::set<std::string> owners;
@@ -138,7 +136,7 @@ void Scheduler::Core::Remember(Gang& gang, const PodGroup* group, Time now) {
     if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
     if (!gang.past.begun() && SetBygone(gang, owners)) {
       gang.past.ForgetOwners();
-      Recount(gang);
+      Count(state, gang);
     }
   }
   gang.minimum = gang.past.Wanted(declared);

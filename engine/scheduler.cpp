@@ -4,7 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/handover.hpp"
+#include "engine/intake.hpp"
+#include "engine/membership_moves.hpp"
+#include "engine/planning.hpp"
+#include "engine/settle.hpp"
+#include "engine/verbs.hpp"
+#include "engine/view.hpp"
 
 namespace muster::engine {
 
@@ -24,92 +31,99 @@ constexpr size_t kNodesAtOnce = 64;
 }  // namespace
 
 Scheduler::Scheduler(const Options& options)
-    : core_(std::make_unique<Core>(options)),
+    : state_(std::make_unique<EngineState>(options)),
+      replanner_(std::make_unique<policy::Placer>(options.placement)),
       placer_(std::make_unique<policy::Placer>(options.placement)) {}
 
 Scheduler::~Scheduler() = default;
 
+// The cycle: what is told of changes the books (Apply, Report, Filter, Bind); Advance follows it
+// up.
+Progress Scheduler::Advance(Time now) {
+  for (int pass = 0; pass < kPasses; ++pass) {
+    SettleAll(now);                                       // 1. states and deadlines
+    if (!BeginPass()) break;                              //
+    while (std::optional<PlanJob> job = NextPlan(now)) {  // 2. plans, in order,
+      const PlanResult result = Plan(*placer_, *job);     //    outside the lock
+      FairMutexLock lock(mu_);
+      Commit(*state_, *job, result, now);
+    }
+  }
+  SettleAll(now);
+  FairMutexLock lock(mu_);
+  state_->progress.actions = state_->writes.Take();  // 3. what follows
+  return std::exchange(state_->progress, Progress{});
+}
+
+void Scheduler::SettleAll(Time now) {
+  for (bool done = false; !done;) {
+    FairMutexLock lock(mu_);
+    done = Settle(*state_, now);
+  }
+}
+
+bool Scheduler::BeginPass() {
+  FairMutexLock lock(mu_);
+  if (!PassNeeded(*state_)) return false;
+  state_->queue.End();  // NextJob begins another one
+  const policy::Options& placement = state_->options.placement;
+  if (placement != placer_->options()) placer_ = std::make_unique<policy::Placer>(placement);
+  return true;
+}
+
+std::optional<PlanJob> Scheduler::NextPlan(Time now) {
+  while (true) {
+    FairMutexLock lock(mu_);
+    Turn turn = NextJob(*state_, now);
+    if (turn.over || turn.job) return std::move(turn.job);
+  }
+}
+
+Time Scheduler::NextWake() const {
+  FairMutexLock lock(mu_);
+  return engine::NextWake(*state_);
+}
+
 void Scheduler::Apply(const Fact& fact, Time now) {
   FairMutexLock lock(mu_);
-  core_->Apply(fact, now);
+  engine::Apply(*state_, fact, now);
 }
 
 void Scheduler::Report(const Outcome& outcome, Time now) {
   FairMutexLock lock(mu_);
-  core_->Report(outcome, now);
+  engine::Report(*state_, outcome, now);
 }
 
 void Scheduler::SetOptions(Options options) {
   std::vector<cluster::PodUid> pods;
   {
     FairMutexLock lock(mu_);
-    pods = core_->SetOptions(std::move(options));
+    replanner_ = std::make_unique<policy::Placer>(options.placement);
+    pods = engine::SetOptions(*state_, std::move(options));
   }
   std::sort(pods.begin(), pods.end());
   for (const bool joins : {true, false}) {
     for (size_t next = 0; next < pods.size();) {
       FairMutexLock lock(mu_);
       const size_t end = std::min(pods.size(), next + kPodsAtOnce);
-      for (; next < end; ++next) core_->Rehome(pods[next], joins);
+      for (; next < end; ++next) Rehome(*state_, pods[next], joins);
     }
   }
-}
-
-void Scheduler::Settle(Time now) {
-  for (bool done = false; !done;) {
-    FairMutexLock lock(mu_);
-    done = core_->Settle(now);
-  }
-}
-
-std::optional<PlanJob> Scheduler::NextJob(Time now) {
-  while (true) {
-    FairMutexLock lock(mu_);
-    Turn turn = core_->NextJob(now);
-    if (turn.over || turn.job) return std::move(turn.job);
-  }
-}
-
-Progress Scheduler::Advance(Time now) {
-  for (int pass = 0; pass < kPasses; ++pass) {
-    Settle(now);  // 1. deadlines  2. states
-    {
-      FairMutexLock lock(mu_);
-      if (!core_->PassNeeded()) break;
-      core_->BeginPass();
-      if (core_->options().placement != placer_->options()) {
-        placer_ = std::make_unique<policy::Placer>(core_->options().placement);
-      }
-    }
-    while (std::optional<PlanJob> job = NextJob(now)) {  // 3. plans, in order
-      PlanResult result = Plan(*placer_, *job);          // outside the lock
-      FairMutexLock lock(mu_);
-      core_->Commit(*job, std::move(result), now);
-    }
-  }
-  Settle(now);
-  FairMutexLock lock(mu_);
-  return core_->TakeProgress();  // 4. what follows
-}
-
-Time Scheduler::NextWake() const {
-  FairMutexLock lock(mu_);
-  return core_->NextWake();
 }
 
 FilterAnswer Scheduler::Filter(const NodesQuestion& question, Time now) {
   FairMutexLock lock(mu_);
-  return core_->Filter(question, now);
+  return engine::Filter(*state_, *replanner_, question, now);
 }
 
 PrioritizeAnswer Scheduler::Prioritize(const NodesQuestion& question) const {
   FairMutexLock lock(mu_);
-  return core_->Prioritize(question);
+  return engine::Prioritize(*state_, question);
 }
 
 Scheduler::BindReceipt Scheduler::Bind(const BindCall& call, uint64_t ticket, Time now) {
   FairMutexLock lock(mu_);
-  return core_->Bind(call, ticket, now);
+  return engine::Bind(*state_, call, ticket, now);
 }
 
 std::vector<GangView> Scheduler::Gangs() const {
@@ -117,21 +131,21 @@ std::vector<GangView> Scheduler::Gangs() const {
   std::optional<GangId> last;
   for (bool done = false; !done;) {
     FairMutexLock lock(mu_);
-    done = core_->Gangs(last, views);
+    done = ViewGangs(*state_, last, views);
   }
   return views;
 }
 
 std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const {
   FairMutexLock lock(mu_);
-  return core_->FindGang(key);
+  return ViewGang(*state_, key);
 }
 
 std::vector<NodeView> Scheduler::Nodes() const {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   {
     FairMutexLock lock(mu_);
-    snapshot = core_->TakeSnapshot();
+    snapshot = state_->cluster.TakeSnapshot();
   }
   std::vector<cluster::NodeIndex> order;
   for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
@@ -144,7 +158,7 @@ std::vector<NodeView> Scheduler::Nodes() const {
   for (size_t next = 0; next < order.size();) {
     FairMutexLock lock(mu_);
     const size_t end = std::min(order.size(), next + kNodesAtOnce);
-    for (; next < end; ++next) core_->ShowHolders(order[next], views[next]);
+    for (; next < end; ++next) ViewHolders(*state_, order[next], views[next]);
   }
   for (size_t i = 0; i < order.size(); ++i) {
     views[i].node = *snapshot->node(order[i]);
@@ -161,8 +175,8 @@ Counts Scheduler::Count() const {
   std::optional<GangId> last;
   for (bool done = false; !done;) {
     FairMutexLock lock(mu_);
-    done = core_->Count(last, counts);
-    if (done) snapshot = core_->TakeSnapshot();
+    done = CountGangs(*state_, last, counts);
+    if (done) snapshot = state_->cluster.TakeSnapshot();
   }
   for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
     const cluster::Node* node = snapshot->node(index);
@@ -176,17 +190,17 @@ Counts Scheduler::Count() const {
 
 Options Scheduler::options() const {
   FairMutexLock lock(mu_);
-  return core_->options();
+  return state_->options;
 }
 
 std::vector<std::string> Scheduler::Audit(Time now) const {
   FairMutexLock lock(mu_);
-  return core_->Audit(now);
+  return engine::Audit(*state_, now);
 }
 
 std::string Scheduler::Dump() const {
   FairMutexLock lock(mu_);
-  return core_->Dump();
+  return engine::Dump(*state_);
 }
 
 }  // namespace muster::engine

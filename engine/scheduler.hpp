@@ -31,6 +31,7 @@
 
 namespace muster::engine {
 
+struct EngineState;
 struct PlanJob;
 
 // A gang whose minMember became bound.
@@ -83,9 +84,9 @@ class Scheduler {
   // New options hold from the next cycle on; reservations and running gangs stay.
   void SetOptions(Options options);
 
-  // 1. Lets deadlines pass.  2. Brings every touched gang's state up to date.  3. Plans pending
-  // gangs in order.
-  // 4. Returns all actions that follow. Calling it again at once returns nothing.
+  // 1. Brings every touched gang's state up to date, and lets deadlines pass.  2. Plans pending
+  // gangs in order, and commits what fits.  3. Returns all actions that follow. Calling it again at
+  // once returns nothing.
   Progress Advance(cluster::Time now);
   // When Advance has work without further facts; Time::Never() when only a fact can bring some.
   cluster::Time NextWake() const;
@@ -116,13 +117,15 @@ class Scheduler {
   std::string Dump() const;
 
  private:
-  class Core;
   // Both give the lock away every now and then, so that no call waits for all of their work.
-  void Settle(cluster::Time now) MUSTER_EXCLUDES(mu_);
-  std::optional<PlanJob> NextJob(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  void SettleAll(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  std::optional<PlanJob> NextPlan(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  bool BeginPass() MUSTER_EXCLUDES(mu_);
 
   mutable cluster::FairMutex mu_;
-  std::unique_ptr<Core> core_ MUSTER_GUARDED_BY(mu_);
+  std::unique_ptr<EngineState> state_ MUSTER_GUARDED_BY(mu_);
+  // For Filter calls that need a new plan at once.
+  std::unique_ptr<policy::Placer> replanner_ MUSTER_GUARDED_BY(mu_);
   // Used by Advance only, outside the lock: planning may take long.
   std::unique_ptr<policy::Placer> placer_;
 };

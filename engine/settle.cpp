@@ -1,78 +1,223 @@
-// Judging gangs that were touched, some at a time.
+#include "engine/settle.hpp"
+
+#include <algorithm>
 #include <utility>
 
-#include "engine/core.hpp"
+#include "engine/bars.hpp"
+#include "engine/count.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/evictions.hpp"
+#include "engine/handover.hpp"
+#include "engine/judge.hpp"
+#include "engine/membership_moves.hpp"
+#include "engine/minimum.hpp"
+#include "engine/node_starts.hpp"
+#include "engine/queueing.hpp"
+#include "engine/setback.hpp"
 
 namespace muster::engine {
 
 using cluster::Time;
 
-// Sweeps and deadlines that passed, then gangs that were touched; then those whose reason to wait
-// may have changed.
-bool Scheduler::Core::Settle(Time now) {
-  SettleLeftOut(now);
-  if (ever_fits_.Follow(state_, options_.scheduler_names, now)) queue_.AnythingMayFit();
-  int64_t left = kSlice;
-  while (work_.sweeping() && left > 0) left -= SweepOn();
-  for (; left > 0; --left) {
-    if (!work_.TakeDue(now)) break;
-  }
-  while (left > 0) {
-    const std::optional<GangId> id = work_.NextTouched();
-    if (!id) break;
-    left -= SettleGang(*id, now);
-  }
-  if (left <= 0) return false;
-  while (left > 0) {
-    const std::optional<GangId> id = work_.NextTried();
-    if (!id) break;
-    const auto found = gangs_.find(*id);
-    if (found == gangs_.end()) continue;
-    found->second.reason = Reason(PendingQueue::ReasonOf(found->second));
-    FollowUp(found->second, now);
-    left -= CostOf(found->second);
-  }
-  if (!work_.told_all()) return false;
-  work_.EndRounds();
-  return true;
+namespace {
+
+Surroundings Around(const EngineState& state, const Gang& gang, bool doubted, Time now) {
+  Surroundings around{state.options, now};
+  around.group = state.members.GroupOf(gang);
+  around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
+  around.held_back = HeldBack(state, gang);
+  around.silent = state.silent;
+  around.victims = LookAtVictims(state, gang);
+  around.plan_holds = !doubted || state.reservations.Holds(gang, around.victims.has_value());
+  around.reservation_timeout = ReservationTimeout(state, gang);
+  around.preemptor = FirstPreemptor(state, gang);
+  return around;
 }
 
-int64_t Scheduler::Core::SettleGang(const GangId& id, Time now) {
-  const auto found = gangs_.find(id);
-  if (found == gangs_.end()) return 1;
-  Gang& gang = found->second;
-  const int64_t cost = CostOf(gang);
-  gang.judged = true;
-  Judge(gang, now);
-  NoteHolding(gang);
-  if (!Gone(gang)) {
-    FollowUp(gang, now);
-    return cost;
+void Answer(EngineState& state, Gang& gang, const std::string& why, Time now) {
+  for (auto& [uid, member] : gang.members) {
+    const std::vector<HeldBind>& held = member.writes->held;
+    if (std::any_of(held.begin(), held.end(),
+                    [&](const HeldBind& one) { return one.answer_by <= now; })) {
+      state.writes.Answer(member, why);
+    }
   }
-  SetPending(gang, false);
-  work_.Forget(gang);
-  gangs_.erase(found);
+}
+
+void Redeem(EngineState& state, Gang& gang, Time now) {
+  const Time deadline = now + ReservationTimeout(state, gang);
+  if (state.reservations.Redeem(gang, now, deadline)) return SpareVictims(state, gang);
+  // Another scheduler's pod has it, say.
+  Fail(state, gang, Because(ReasonCode::kPlanBroken), now);
+}
+
+void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
+  switch (step.kind) {
+    case Step::Kind::kAnswerLate:
+      return Answer(state, gang, step.why, now);
+    case Step::Kind::kDrop:
+      return Drop(state, gang, step.why, now);
+    case Step::Kind::kGiveBack:
+      return GiveBack(state, gang, step.why);
+    case Step::Kind::kFail:
+      if (step.keep_victims) KeepVictims(state, gang, now);
+      return Fail(state, gang, step.setback, now);
+    case Step::Kind::kExpire:
+      return Expire(state, gang, step.setback, now);
+    case Step::Kind::kExpireMembers:
+      return ExpireMembers(state, gang, now);
+    case Step::Kind::kEndPauses:
+      return state.reservations.EndPauses(gang, Time::Never());
+    case Step::Kind::kRedeem:
+      return Redeem(state, gang, now);
+  }
+}
+
+// The gang has its minimum.
+void Begin(EngineState& state, Gang& gang, Time now) {
+  const cluster::Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
+  if (!gang.past.runs_since()) {
+    const std::optional<Time>& since = gang.course.queued_at;
+    state.progress.started.push_back({gang.id, since ? now - *since : cluster::Duration(0)});
+  }
+  const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), Stays);
+  gang.past.Begin(declared, Lack(declared, have) == 0, now);
+  gang.minimum = gang.past.Wanted(declared);
+  state.preemptions.ForgetTries(gang.id);
+}
+
+void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
+  state.reservations.OpenBarrier(gang, verdict.barrier_open);
+  state.reservations.SetDeadline(gang, verdict.deadline);
+  if (verdict.untried) PendingQueue::ForgetTry(gang);
+  if (verdict.begins) Begin(state, gang, now);
+  if (verdict.pending) Enqueue(state, gang);
+  if (verdict.asks_evictions) AskEvictions(state, gang, now);
+  if (!verdict.keep) SetState(gang, verdict.state, std::move(verdict.reason));
+}
+
+// The state follows from the members, the plan and the clock.
+void JudgeGang(EngineState& state, Gang& gang, Time now) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  gang.judged = true;
+  gang.min_member = group != nullptr ? group->min_member : 1;
+  state.reservations.EndPauses(gang, now);
+  Count(state, gang);
+  Remember(state, gang, now);
+  PassKept(state, gang, now);
+  state.preemptions.Pass(gang.id, now);
+  Dequeue(state, gang);
+  const bool doubted = gang.plan->doubted;
+  gang.course.Pass(now);
+  Verdict verdict;
+  verdict.resume = Stage::kHeldCalls;
+  while (true) {
+    verdict = Judge(gang, Around(state, gang, doubted, now), verdict.resume);
+    gang.course = verdict.course;
+    if (!verdict.step) break;
+    Take(state, gang, *verdict.step, now);
+    Count(state, gang);
+  }
+  if (doubted) {
+    // Members that are being bound are looked at again when their outcome is known.
+    const bool still = std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+      return entry.second.planned() && entry.second.may_be_bound();
+    });
+    state.reservations.Doubt(gang, still);
+  }
+  Conclude(state, gang, std::move(verdict), now);
+}
+
+// When the gang is looked at without further facts.
+Time NextLook(const EngineState& state, const Gang& gang, Time now) {
+  Time next = Time::Never();
+  const auto at = [&](const std::optional<Time>& time) {
+    if (time && *time > now) next = std::min(next, *time);
+  };
+  at(gang.plan->deadline);
+  at(gang.course.backoff_until);
+  at(gang.course.replan_from);
+  at(state.preemptions.may_preempt_from(gang.id));
+  at(state.announcer.due(gang));
+  if (gang.course.partial_since) at(*gang.course.partial_since + state.options.partial_timeout);
+  for (const auto& [uid, member] : gang.members) {
+    for (const HeldBind& held : member.writes->held) at(held.answer_by);
+    at(member.writes->not_before);
+    at(state.preemptions.KeptUntil(uid));
+    at(member.plan->pauses_until);
+    if (!gang.pending()) continue;
+    for (const auto& [node, until] : member.plan->excluded) at(until);
+  }
+  return next;
+}
+
+void FollowUp(EngineState& state, Gang& gang, Time now) {
+  state.announcer.Follow(gang, now);
+  HandOverPods(state, gang, now);
+  state.announcer.Publish(gang, now);
+  state.work.SetTimer(gang, NextLook(state, gang, now));
+}
+
+int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
+  Gang* gang = state.members.Find(id);
+  if (gang == nullptr) return 1;
+  const int64_t cost = CostOf(*gang);
+  JudgeGang(state, *gang, now);
+  FollowHolding(state, *gang);
+  if (state.members.Ended(*gang)) {
+    EraseGang(state, *gang);
+  } else {
+    FollowUp(state, *gang, now);
+  }
   return cost;
 }
 
 // One gang more; what that costs.
-int64_t Scheduler::Core::SweepOn() {
-  auto& [ns, sweep] = work_.sweep();
+int64_t SweepOn(EngineState& state) {
+  auto& [ns, sweep] = state.work.sweep();
+  auto& gangs = state.members.gangs();
   const auto found =
-      sweep.last ? gangs_.upper_bound(*sweep.last) : gangs_.lower_bound({{ns, ""}, false});
-  if (found == gangs_.end() || (!ns.empty() && found->first.key.ns != ns)) {
-    // What was tried meanwhile was tried on the half of it.
-    if (sweep.asked_anew) queue_.AnythingMayFit();
-    work_.EndSweep();
+      sweep.last ? gangs.upper_bound(*sweep.last) : gangs.lower_bound({{ns, ""}, false});
+  if (found == gangs.end() || (!ns.empty() && found->first.key.ns != ns)) {
+    state.work.EndSweep();
     return 1;
   }
   sweep.last = found->first;
   Gang& gang = found->second;
-  if (sweep.asked_anew) {
-    for (auto& [uid, member] : gang.members) member.stays_until.reset();
+  const bool waits = !gang.queue->tried || state.preemptions.VictimsOf(gang.id) != nullptr;
+  if (sweep.all || (sweep.waiting && waits)) state.work.Touch(gang);
+  return 1;
+}
+
+}  // namespace
+
+bool Settle(EngineState& state, Time now) {
+  SettleLeftOut(state, now);
+  if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
+    state.queue.AnythingMayFit();
+  int64_t left = kSlice;
+  while (state.work.sweeping() && left > 0) left -= SweepOn(state);
+  for (; left > 0; --left) {
+    if (!state.work.TakeDue(now)) break;
   }
-  if (sweep.all || (sweep.waiting && (!gang.tried || gang.victims))) Touch(gang);
-  return sweep.asked_anew ? CostOf(gang) : 1;
+  while (left > 0) {
+    const std::optional<GangId> id = state.work.NextTouched();
+    if (!id) break;
+    left -= SettleGang(state, *id, now);
+  }
+  if (left <= 0) return false;
+  while (left > 0) {
+    const std::optional<GangId> id = state.work.NextTried();
+    if (!id) break;
+    Gang* gang = state.members.Find(*id);
+    if (gang == nullptr) continue;
+    gang->reason = Reason(PendingQueue::ReasonOf(*gang));
+    FollowUp(state, *gang, now);
+    left -= CostOf(*gang);
+  }
+  if (!state.work.told_all()) return false;
+  state.work.EndRounds();
+  return true;
 }
 
 }  // namespace muster::engine

@@ -10,16 +10,14 @@
 namespace muster::engine {
 
 struct Sweep {
-  bool all = false;                 // are judged anew
+  bool all = false;                 // are judged again
   bool waiting = false;             // those that were not tried, or wait for victims, are
-  bool asked_anew = false;          // whoever could not be evicted may be tried again
   std::optional<GangId> last = {};  // that was looked at
 
   // Another one joins it: both begin again.
   void Join(const Sweep& other) {
     all = all || other.all;
     waiting = waiting || other.waiting;
-    asked_anew = asked_anew || other.asked_anew;
     last.reset();
   }
 };

@@ -1,14 +1,20 @@
+#include "engine/view.hpp"
+
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
-#include "engine/core.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/settle.hpp"
 
 namespace muster::engine {
 
 using cluster::Pod;
 
-GangView Scheduler::Core::View(const Gang& gang) const {
+namespace {
+
+GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
   view.state = gang.state;
@@ -17,12 +23,14 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   view.bound = gang.tally.bound;
   view.succeeded = gang.tally.succeeded;
   view.failed = gang.tally.failed;
-  view.queued_at = gang.queued_at;
+  view.queued_at = gang.course.queued_at;
   view.started_at = gang.past.runs_since();
-  view.plans = gang.plans;
-  view.attempts = gang.attempts;
-  view.deadline = gang.state == GangState::kBackoff ? gang.backoff_until : gang.deadline;
-  if (gang.partial_since) view.deadline = *gang.partial_since + options_.partial_timeout;
+  view.plans = gang.plan->made;
+  view.attempts = gang.course.attempts;
+  view.deadline =
+      gang.state == GangState::kBackoff ? gang.course.backoff_until : gang.plan->deadline;
+  if (gang.course.partial_since)
+    view.deadline = *gang.course.partial_since + state.options.partial_timeout;
   view.priority = gang.members.empty() ? 0 : INT32_MAX;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
@@ -34,11 +42,11 @@ GangView Scheduler::Core::View(const Gang& gang) const {
     one.ours = member.ours;
     one.phase = pod.phase;
     one.gated = !pod.gates.empty();
-    one.required = member.required;
-    one.planned_node = member.planned_node;
+    one.required = member.plan->required;
+    one.planned_node = member.plan->node;
     one.bound_node = pod.node_name;
-    one.bind_held = !member.held.empty();
-    if (const cluster::Allocation* held = state_.AllocationOf(uid)) {
+    one.bind_held = !member.writes->held.empty();
+    if (const cluster::Allocation* held = state.cluster.AllocationOf(uid)) {
       for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
     }
     view.members.push_back(std::move(one));
@@ -49,51 +57,57 @@ GangView Scheduler::Core::View(const Gang& gang) const {
   return view;
 }
 
-bool Scheduler::Core::Gangs(std::optional<GangId>& last, std::vector<GangView>& views) const {
-  auto next = last ? gangs_.upper_bound(*last) : gangs_.begin();
-  for (int64_t left = kSlice; next != gangs_.end() && left > 0; ++next) {
-    views.push_back(View(next->second));
+}  // namespace
+
+bool ViewGangs(const EngineState& state, std::optional<GangId>& last,
+               std::vector<GangView>& views) {
+  const auto& gangs = state.members.gangs();
+  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
+  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next) {
+    views.push_back(View(state, next->second));
     left -= CostOf(next->second);
     last = next->first;
   }
-  return next == gangs_.end();
+  return next == gangs.end();
 }
 
-std::optional<GangView> Scheduler::Core::FindGang(const cluster::ObjectKey& key) const {
+std::optional<GangView> ViewGang(const EngineState& state, const cluster::ObjectKey& key) {
   for (const bool solo : {false, true}) {
-    const auto found = gangs_.find({key, solo});
-    if (found != gangs_.end()) return View(found->second);
+    const Gang* gang = state.members.Find(GangId{key, solo});
+    if (gang != nullptr) return View(state, *gang);
   }
   return std::nullopt;
 }
 
-void Scheduler::Core::ShowHolders(cluster::NodeIndex index, NodeView& view) const {
-  const std::set<cluster::PodUid>& holders = state_.HoldersOn(index);
+void ViewHolders(const EngineState& state, cluster::NodeIndex index, NodeView& view) {
+  const std::set<cluster::PodUid>& holders = state.cluster.HoldersOn(index);
   view.holders.assign(holders.begin(), holders.end());
-  view.overcommitted = state_.Overcommitted(index);
-  if (const cluster::Node* node = state_.node(index)) view.left_out = health_.View(node->name);
+  view.overcommitted = state.cluster.Overcommitted(index);
+  if (const cluster::Node* node = state.cluster.node(index))
+    view.left_out = state.health.View(node->name);
 }
 
-bool Scheduler::Core::Count(std::optional<GangId>& last, Counts& counts) const {
-  auto next = last ? gangs_.upper_bound(*last) : gangs_.begin();
+bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& counts) {
+  const auto& gangs = state.members.gangs();
+  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
   std::map<ReasonCode, int64_t> waiting(counts.waiting.begin(), counts.waiting.end());
-  for (int64_t left = kSlice; next != gangs_.end() && left > 0; ++next, --left) {
+  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next, --left) {
     const Gang& gang = next->second;
     ++counts.gangs[static_cast<int>(gang.state)];
     if (gang.reason.code != ReasonCode::kNone) ++waiting[gang.reason.code];
     last = next->first;
   }
   counts.waiting.assign(waiting.begin(), waiting.end());
-  if (next != gangs_.end()) return false;
-  counts.nodes = static_cast<int64_t>(state_.node_count());
-  counts.pods = static_cast<int64_t>(state_.pod_count());
-  counts.reservations = static_cast<int64_t>(state_.reservation_count());
-  counts.held_binds = writes_.held_binds();
-  const NodeHealth::Totals left_out = health_.totals();
+  if (next != gangs.end()) return false;
+  counts.nodes = static_cast<int64_t>(state.cluster.node_count());
+  counts.pods = static_cast<int64_t>(state.cluster.pod_count());
+  counts.reservations = static_cast<int64_t>(state.cluster.reservation_count());
+  counts.held_binds = state.writes.held_binds();
+  const NodeHealth::Totals left_out = state.health.totals();
   counts.nodes_left_out = left_out.nodes;
   counts.gpus_left_out = left_out.gpus;
-  counts.starts_refused = health_.refused_at_admission();
-  counts.starts_failed = health_.failed_early();
+  counts.starts_refused = state.health.refused_at_admission();
+  counts.starts_failed = state.health.failed_early();
   return true;
 }
 

@@ -16,6 +16,11 @@ std::optional<GangId> TakeFirst(std::set<GangId>& ids) {
 
 }  // namespace
 
+void WorkQueue::Touch(Gang& gang) {
+  gang.work.value_.version = ++version_;
+  touched_.insert(gang.id);
+}
+
 std::optional<GangId> WorkQueue::NextTouched() {
   if (round_.empty() && !touched_.empty() && rounds_ < kRounds) {
     round_.swap(touched_);
@@ -25,10 +30,11 @@ std::optional<GangId> WorkQueue::NextTouched() {
 }
 
 void WorkQueue::SetTimer(Gang& gang, Time due) {
-  if (gang.timer) timers_.erase({*gang.timer, gang.id});
-  gang.timer.reset();
+  std::optional<Time>& timer = gang.work.value_.timer;
+  if (timer) timers_.erase({*timer, gang.id});
+  timer.reset();
   if (due == Time::Never()) return;
-  gang.timer = due;
+  timer = due;
   timers_[{due, gang.id}] = &gang;
 }
 
@@ -36,8 +42,8 @@ std::optional<GangId> WorkQueue::TakeDue(Time now) {
   if (timers_.empty() || due() > now) return std::nullopt;
   Gang& gang = *timers_.begin()->second;
   timers_.erase(timers_.begin());
-  gang.timer.reset();
-  Touch(gang.id);
+  gang.work.value_.timer.reset();
+  touched_.insert(gang.id);
   return gang.id;
 }
 

@@ -4,7 +4,7 @@
 // 1. A gang that something happened to is touched. Touched gangs are given out once each, in the
 //    order of their ids, in rounds: those that are touched meanwhile belong to the next one. After
 //    kRounds of them Settle ends, and what is left is given out by the next one.
-// 2. A gang has one timer at most (Gang::timer). When it is due the gang is touched.
+// 2. A gang has one timer at most (WorkState::timer). When it is due the gang is touched.
 // 3. A fact that concerns many gangs only notes a Sweep. Sweeps of one namespace join.
 // 4. A gang that was tried in vain is told of when all touched ones are settled.
 //
@@ -24,7 +24,10 @@ namespace muster::engine {
 
 class WorkQueue {
  public:
-  void Touch(const GangId& id) { touched_.insert(id); }
+  // What a plan for the gang depends on may have changed.
+  void Touch(Gang& gang);
+  // Changes with each Touch.
+  uint64_t version() const { return version_; }
   bool Touched(const GangId& id) const { return touched_.contains(id) || round_.contains(id); }
   bool settled() const { return touched_.empty() && round_.empty(); }
   // Whose turn it is; nothing: nobody's in this Settle.
@@ -53,10 +56,11 @@ class WorkQueue {
   void Forget(Gang& gang);
 
  private:
+  uint64_t version_ = 0;
   std::set<GangId> touched_;
   std::set<GangId> round_;  // touched ones of the present round
   int rounds_ = 0;
-  std::map<std::pair<cluster::Time, GangId>, Gang*> timers_;  // each with Gang::timer set
+  std::map<std::pair<cluster::Time, GangId>, Gang*> timers_;  // each with its timer set
   std::map<std::string, Sweep> sweeps_;
   std::set<GangId> tried_;
 };

@@ -2,10 +2,18 @@
 
 namespace muster::engine {
 
-void WriteTracker::Begin(Member& member, Doing doing) {
-  member.doing = doing;
-  member.action = NextId();
-  under_way_[member.action.value] = member.uid;
+ActionId WriteTracker::Begin(Member& member, Doing doing) {
+  MemberWrites& writes = member.writes.value_;
+  writes.doing = doing;
+  writes.action = NextId();
+  under_way_[writes.action.value] = member.uid;
+  return writes.action;
+}
+
+ActionId WriteTracker::BeginNomination(Member& member, const std::string& node, bool hands_over) {
+  member.writes.value_.asked_node = node;
+  member.writes.value_.asked_over = hands_over;
+  return Begin(member, Doing::kNominate);
 }
 
 std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
@@ -14,20 +22,32 @@ std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
   return std::move(found.mapped());
 }
 
+Doing WriteTracker::Finish(Member& member, OutcomeKind outcome) {
+  MemberWrites& writes = member.writes.value_;
+  const Doing doing = std::exchange(writes.doing, Doing::kNothing);
+  const bool done = outcome == OutcomeKind::kDone;
+  if (done) writes.refusals = 0;
+  if (doing == Doing::kBind) writes.unsure = outcome == OutcomeKind::kRetry;
+  if (doing == Doing::kWake && done) writes.asleep = false;
+  if (doing == Doing::kEvict && done) writes.evicting = true;
+  return doing;
+}
+
 void WriteTracker::Hold(Member& member, uint64_t ticket, cluster::Time answer_by) {
-  member.held.push_back({ticket, answer_by});
+  member.writes.value_.held.push_back({ticket, answer_by});
   ++held_;
 }
 
 void WriteTracker::Answer(Member& member, const std::string& error) {
-  for (const HeldBind& held : member.held) Ask(AnswerBind{held.ticket, error});
-  held_ -= static_cast<int64_t>(member.held.size());
-  member.held.clear();
+  std::vector<HeldBind>& held = member.writes.value_.held;
+  for (const HeldBind& one : held) Ask(AnswerBind{one.ticket, error});
+  held_ -= static_cast<int64_t>(held.size());
+  held.clear();
 }
 
 void WriteTracker::Forget(Member& member, const std::string& why) {
   Answer(member, why);
-  if (member.doing != Doing::kNothing) under_way_.erase(member.action.value);
+  if (member.busy()) under_way_.erase(member.writes->action.value);
 }
 
 std::vector<std::string> WriteTracker::Audit(const std::vector<const Member*>& members) const {
@@ -35,10 +55,10 @@ std::vector<std::string> WriteTracker::Audit(const std::vector<const Member*>& m
   size_t busy = 0;
   int64_t held = 0;
   for (const Member* member : members) {
-    held += static_cast<int64_t>(member->held.size());
-    if (member->doing == Doing::kNothing) continue;
+    held += static_cast<int64_t>(member->writes->held.size());
+    if (!member->busy()) continue;
     ++busy;
-    const auto found = under_way_.find(member->action.value);
+    const auto found = under_way_.find(member->writes->action.value);
     if (found == under_way_.end() || found->second != member->uid) {
       broken.push_back("pod " + member->key.ToString() + " waits for an outcome that is nobody's");
     }

@@ -1,11 +1,14 @@
 // WriteTracker: what Muster has asked the API server to do, and which Bind calls it owes an answer
 // (internal to engine/). Owned and guarded by Scheduler.
 //
-// 1. For one pod one action is under way at most; Member::doing and Member::action say which one.
+// 1. For one pod one action is under way at most (MemberWrites::doing), the next one after its
+//    outcome.
 // 2. An action has an id of its own and one outcome. The outcome of an action whose pod has left is
 //    nobody's.
 // 3. A held Bind call gets exactly one answer.
 // 4. Actions leave in the order in which they were asked for.
+// 5. A binding whose outcome is not known stays unsure until the pod is bound, ends or is refused:
+//    until then its reservation stays (Member::may_be_bound).
 //
 // A restart forgets all of it: what was under way shows in the API objects, and kube-scheduler asks
 // again when a held call breaks off.
@@ -26,9 +29,23 @@ namespace muster::engine {
 class WriteTracker {
  public:
   // The member's next action, which Ask takes. Nothing is under way for it.
-  void Begin(Member& member, Doing doing);
-  // Whose outcome it is, for the caller to clear Member::doing; nothing: nobody waits for it.
+  ActionId Begin(Member& member, Doing doing);
+  // The same, of a Nominate.
+  ActionId BeginNomination(Member& member, const std::string& node, bool hands_over);
+  // The gate goes with an affinity to that node.
+  void Pin(Member& member, const std::string& node) { member.writes.value_.pinned_node = node; }
+  // Whose outcome it is, which Finish takes; nothing: nobody waits for it.
   std::optional<cluster::PodUid> End(ActionId id);
+  // What was under way, with this outcome.
+  Doing Finish(Member& member, OutcomeKind outcome);
+  // The next action comes at that time at the earliest.
+  void Postpone(Member& member, cluster::Time until) { member.writes.value_.not_before = until; }
+  // Refusals in a row, with this one.
+  int64_t CountRefusal(Member& member) { return ++member.writes.value_.refusals; }
+  // kube-scheduler was told "no": it is woken when it should ask again.
+  void Sleep(Member& member) { member.writes.value_.asleep = true; }
+  // What is known of its binding now says that none is under way.
+  void BeSure(Member& member) { member.writes.value_.unsure = false; }
   // For an action whose outcome does not matter.
   ActionId NextId() { return ActionId{next_++}; }
   void Ask(Action action) { actions_.push_back(std::move(action)); }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "extender/api_json.hpp"
-#include "extender/manifests.hpp"
-#include "extender/object_json.hpp"
+#include "extender/embedded/manifests.hpp"
+#include "extender/embedded/object_json.hpp"
 
 namespace muster::extender {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::string_view kGangsPrefix = "/v1/gangs/";
 constexpr std::string_view kObjectsPrefix = "/v1/objects/";
 constexpr std::size_t kMaxName = 256;  // of a file, in messages
 
-HttpResponse Text(std::string body) {
+http::Response Text(std::string body) {
   return {.status = 200,
           .body = std::move(body),
           .content_type = "text/plain; charset=utf-8",
@@ -30,8 +30,8 @@ HttpResponse Text(std::string body) {
           .headers = {}};
 }
 
-HttpResponse Json(std::string body) {
-  HttpResponse response;
+http::Response Json(std::string body) {
+  http::Response response;
   response.body = std::move(body);
   return response;
 }
@@ -57,8 +57,8 @@ int StatusOf(Code code) {
   return 500;
 }
 
-HttpResponse Failed(const Error& error) {
-  HttpResponse response;
+http::Response Failed(const Error& error) {
+  http::Response response;
   response.status = StatusOf(error.code);
   response.body = ErrorJson(error);
   return response;
@@ -94,41 +94,41 @@ Error Stopped() { return Error{Code::kUnavailable, "the embedded cluster has sto
 
 }  // namespace
 
-void ApiHandlers::Mount(HttpServer& server) {
-  server.Handle("GET", "/healthz", [](const HttpRequest&) { return Text("ok\n"); });
-  server.Handle("GET", "/readyz", [this](const HttpRequest&) { return Ready(); });
-  server.Handle("GET", "/metrics", [this](const HttpRequest&) {
-    HttpResponse page = Text(ports_.metrics());
+void ApiHandlers::Mount(http::Server& server) {
+  server.Handle("GET", "/healthz", [](const http::Request&) { return Text("ok\n"); });
+  server.Handle("GET", "/readyz", [this](const http::Request&) { return Ready(); });
+  server.Handle("GET", "/metrics", [this](const http::Request&) {
+    http::Response page = Text(ports_.metrics());
     page.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return page;
   });
-  server.Handle("GET", "/v1/gangs", [this](const HttpRequest&) {
+  server.Handle("GET", "/v1/gangs", [this](const http::Request&) {
     return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
   });
-  server.Handle("GET", "/v1/gangs/*", [this](const HttpRequest& r) { return Gang(r); });
-  server.Handle("GET", "/v1/nodes", [this](const HttpRequest&) {
+  server.Handle("GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
+  server.Handle("GET", "/v1/nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
-  server.Handle("GET", "/v1/policy", [this](const HttpRequest&) {
-    HttpResponse page = Text(ports_.policy());
+  server.Handle("GET", "/v1/policy", [this](const http::Request&) {
+    http::Response page = Text(ports_.policy());
     page.content_type = "application/yaml";
     return page;
   });
   if (ports_.cluster == nullptr) return;
-  server.Handle("POST", "/v1/manifests", [this](const HttpRequest& r) { return Create(r); });
-  server.Handle("GET", "/v1/objects/*", [this](const HttpRequest& r) { return List(r); });
-  server.Handle("DELETE", "/v1/objects/*", [this](const HttpRequest& r) { return Delete(r); });
+  server.Handle("POST", "/v1/manifests", [this](const http::Request& r) { return Create(r); });
+  server.Handle("GET", "/v1/objects/*", [this](const http::Request& r) { return List(r); });
+  server.Handle("DELETE", "/v1/objects/*", [this](const http::Request& r) { return Delete(r); });
 }
 
-HttpResponse ApiHandlers::Ready() const {
+http::Response ApiHandlers::Ready() const {
   const std::string why = ports_.not_ready();
   if (why.empty()) return Text("ok\n");
-  HttpResponse response = Text(why + "\n");
+  http::Response response = Text(why + "\n");
   response.status = 503;
   return response;
 }
 
-HttpResponse ApiHandlers::Gang(const HttpRequest& request) const {
+http::Response ApiHandlers::Gang(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
   if (parts.size() == 2) {
     const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
@@ -138,7 +138,7 @@ HttpResponse ApiHandlers::Gang(const HttpRequest& request) const {
   return Failed({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
 }
 
-HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
+http::Response ApiHandlers::Create(const http::Request& request) const {
   const auto name = request.query.find("name");
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
@@ -154,7 +154,7 @@ HttpResponse ApiHandlers::Create(const HttpRequest& request) const {
   return Json(CreatedJson(*objects));
 }
 
-HttpResponse ApiHandlers::List(const HttpRequest& request) const {
+http::Response ApiHandlers::List(const http::Request& request) const {
   const std::string kind = request.path.substr(kObjectsPrefix.size());
   Result<std::string> page = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) {
@@ -168,7 +168,7 @@ HttpResponse ApiHandlers::List(const HttpRequest& request) const {
   return Json(*std::move(page));
 }
 
-HttpResponse ApiHandlers::Delete(const HttpRequest& request) const {
+http::Response ApiHandlers::Delete(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kObjectsPrefix);
   Status deleted = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) { deleted = DeleteObject(api, parts); });

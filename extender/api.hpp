@@ -16,8 +16,8 @@
 
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/embedded_cluster.hpp"
-#include "extender/http_server.hpp"
+#include "extender/embedded/embedded_cluster.hpp"
+#include "http/server.hpp"
 
 namespace muster::extender {
 
@@ -38,14 +38,14 @@ class ApiHandlers {
   ApiHandlers& operator=(const ApiHandlers&) = delete;
 
   // Before server.Start().
-  void Mount(HttpServer& server);
+  void Mount(http::Server& server);
 
  private:
-  HttpResponse Ready() const;
-  HttpResponse Gang(const HttpRequest& request) const;
-  HttpResponse Create(const HttpRequest& request) const;
-  HttpResponse List(const HttpRequest& request) const;
-  HttpResponse Delete(const HttpRequest& request) const;
+  http::Response Ready() const;
+  http::Response Gang(const http::Request& request) const;
+  http::Response Create(const http::Request& request) const;
+  http::Response List(const http::Request& request) const;
+  http::Response Delete(const http::Request& request) const;
 
   const Ports ports_;
 };

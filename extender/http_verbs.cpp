@@ -32,14 +32,14 @@ class Answer {
   std::optional<HandlerReply> reply_ MUSTER_GUARDED_BY(mu_);
 };
 
-HttpResponse ToHttp(HandlerReply reply) {
+http::Response ToHttp(HandlerReply reply) {
   if (reply.kind != ReplyKind::kProtocol) {
     const int status = reply.kind == ReplyKind::kMalformed ? 400 : 503;
-    HttpResponse refused = ErrorResponse(status, reply.body);
+    http::Response refused = http::ErrorResponse(status, reply.body);
     refused.close = reply.close;
     return refused;
   }
-  HttpResponse response;
+  http::Response response;
   response.body = std::move(reply.body);
   response.close = reply.close;
   return response;
@@ -47,23 +47,23 @@ HttpResponse ToHttp(HandlerReply reply) {
 
 }  // namespace
 
-void MountExtenderVerbs(HttpServer& server, ExtenderHandlers& handlers) {
-  server.Handle("POST", kFilterPath, [&handlers](const HttpRequest& request) {
+void MountExtenderVerbs(http::Server& server, ExtenderHandlers& handlers) {
+  server.Handle("POST", kFilterPath, [&handlers](const http::Request& request) {
     return ToHttp(handlers.Filter(request.body));
   });
-  server.Handle("POST", kPrioritizePath, [&handlers](const HttpRequest& request) {
+  server.Handle("POST", kPrioritizePath, [&handlers](const http::Request& request) {
     return ToHttp(handlers.Prioritize(request.body));
   });
-  server.Handle("POST", kPreemptPath, [&handlers](const HttpRequest& request) {
+  server.Handle("POST", kPreemptPath, [&handlers](const http::Request& request) {
     return ToHttp(handlers.Preempt(request.body));
   });
-  server.Handle("POST", kBindPath, [&handlers](const HttpRequest& request) {
+  server.Handle("POST", kBindPath, [&handlers](const http::Request& request) {
     const auto answer = std::make_shared<Answer>();
     handlers.Bind(request.body, [answer](HandlerReply reply) { answer->Set(std::move(reply)); });
     return ToHttp(answer->Wait());
   });
-  server.Handle("GET", "/healthz", [](const HttpRequest&) {
-    return HttpResponse{.body = "ok\n", .content_type = "text/plain"};
+  server.Handle("GET", "/healthz", [](const http::Request&) {
+    return http::Response{.body = "ok\n", .content_type = "text/plain"};
   });
 }
 

@@ -1,11 +1,11 @@
-// Puts ExtenderHandlers on an HttpServer: POST /filter, /prioritize, /preempt and /bind, and
+// Puts ExtenderHandlers on an http::Server: POST /filter, /prioritize, /preempt and /bind, and
 // GET /healthz. The only place where verbs meet HTTP.
 //
-// A held Bind blocks its handler's thread, which the server replaces (see http_server.hpp).
+// A held Bind blocks its handler's thread, which the server replaces (see http/server.hpp).
 #pragma once
 
 #include "extender/handlers.hpp"
-#include "extender/http_server.hpp"
+#include "http/server.hpp"
 
 namespace muster::extender {
 
@@ -16,6 +16,6 @@ inline constexpr const char* kBindPath = "/bind";
 
 // Before server.Start(). `handlers` must outlive the server, and RefuseOpenBinds must come before
 // the server's Stop, which waits for held calls.
-void MountExtenderVerbs(HttpServer& server, ExtenderHandlers& handlers);
+void MountExtenderVerbs(http::Server& server, ExtenderHandlers& handlers);
 
 }  // namespace muster::extender

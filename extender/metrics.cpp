@@ -38,15 +38,15 @@ constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict"
 
 struct RefusalCause {
   const char* name;
-  std::uint64_t HttpServerStats::*count;
+  std::uint64_t http::ServerStats::*count;
 };
 constexpr std::array<RefusalCause, 6> kRefusalCauses = {{
-    {"full", &HttpServerStats::refused_full},
-    {"malformed", &HttpServerStats::refused_bad},
-    {"client", &HttpServerStats::refused_client},
-    {"timeout", &HttpServerStats::timeouts},
-    {"tls", &HttpServerStats::tls_failures},
-    {"exception", &HttpServerStats::handler_exceptions},
+    {"full", &http::ServerStats::refused_full},
+    {"malformed", &http::ServerStats::refused_bad},
+    {"client", &http::ServerStats::refused_client},
+    {"timeout", &http::ServerStats::timeouts},
+    {"tls", &http::ServerStats::tls_failures},
+    {"exception", &http::ServerStats::handler_exceptions},
 }};
 
 // A Filter answers in a fraction of a millisecond, a held Bind may take a minute.
@@ -115,7 +115,7 @@ class Metrics::Impl {
     AddGauges();
   }
 
-  std::string Text(const engine::Counts& counts, const HttpServerStats& server) {
+  std::string Text(const engine::Counts& counts, const http::ServerStats& server) {
     const cluster::MutexLock lock(mu_);
     SetGangs(counts);
     SetServer(server);
@@ -222,7 +222,7 @@ class Metrics::Impl {
     gpu_free_->Set(static_cast<double>(counts.gpu_free_milli) / 1000);
   }
 
-  void SetServer(const HttpServerStats& server) MUSTER_REQUIRES(mu_) {
+  void SetServer(const http::ServerStats& server) MUSTER_REQUIRES(mu_) {
     connections_->Set(static_cast<double>(server.connections));
     workers_->Set(static_cast<double>(server.workers));
     for (std::size_t cause = 0; cause < kRefusalCauses.size(); ++cause) {
@@ -301,7 +301,7 @@ void Metrics::PolicyReloaded(bool ok) {
 }
 
 std::string Metrics::Text(const engine::Counts& counts,
-                          const HttpServerStats& extender_server) const {
+                          const http::ServerStats& extender_server) const {
   return impl_->Text(counts, extender_server);
 }
 

@@ -13,7 +13,7 @@
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/scheduler.hpp"
-#include "extender/http_server.hpp"
+#include "http/server.hpp"
 
 namespace muster::extender {
 
@@ -48,7 +48,7 @@ class Metrics {
   void PolicyReloaded(bool ok);
 
   // The whole page.
-  std::string Text(const engine::Counts& counts, const HttpServerStats& extender_server) const;
+  std::string Text(const engine::Counts& counts, const http::ServerStats& extender_server) const;
 
  private:
   class Impl;

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "extender/args.hpp"
+#include "http/host_port.hpp"
 
 namespace muster::extender {
 namespace {
@@ -19,10 +19,10 @@ std::chrono::milliseconds Millis(cluster::Duration duration) {
 
 }  // namespace
 
-Result<HttpServerOptions> ExtenderServerOptions(const config::ExtenderSettings& settings) {
-  const Result<HostPort> address = ParseHostPort(settings.address);
+Result<http::ServerOptions> ExtenderServerOptions(const config::ExtenderSettings& settings) {
+  const Result<http::HostPort> address = http::ParseHostPort(settings.address);
   if (!address.ok()) return address.error().At("extender.address");
-  HttpServerOptions options;
+  http::ServerOptions options;
   options.host = address->host;
   options.port = address->port;
   options.max_header_bytes = static_cast<std::size_t>(settings.max_header_bytes);
@@ -35,7 +35,7 @@ Result<HttpServerOptions> ExtenderServerOptions(const config::ExtenderSettings& 
   options.write_timeout = Millis(settings.write_timeout);
   options.idle_timeout = Millis(settings.idle_timeout);
   if (!settings.tls.cert_file.empty()) {
-    TlsOptions tls;
+    http::TlsOptions tls;
     tls.cert_file = settings.tls.cert_file;
     tls.key_file = settings.tls.key_file;
     tls.client_ca_file = settings.tls.client_ca_file;
@@ -45,10 +45,10 @@ Result<HttpServerOptions> ExtenderServerOptions(const config::ExtenderSettings& 
   return options;
 }
 
-Result<HttpServerOptions> ApiServerOptions(const config::MetricsSettings& settings) {
-  const Result<HostPort> address = ParseHostPort(settings.address);
+Result<http::ServerOptions> ApiServerOptions(const config::MetricsSettings& settings) {
+  const Result<http::HostPort> address = http::ParseHostPort(settings.address);
   if (!address.ok()) return address.error().At("metrics.address");
-  HttpServerOptions options;
+  http::ServerOptions options;
   options.host = address->host;
   options.port = address->port;
   options.max_body_bytes = kMaxManifestBytes;

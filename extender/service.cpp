@@ -12,19 +12,19 @@
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
 #include "extender/api_cluster.hpp"
-#include "extender/cli.hpp"
 #include "extender/cluster_metrics.hpp"
-#include "extender/embedded_cluster.hpp"
+#include "extender/embedded/embedded_cluster.hpp"
+#include "extender/embedded/http_extender.hpp"
+#include "extender/embedded/manifests.hpp"
 #include "extender/engine_loop.hpp"
 #include "extender/file_watch.hpp"
 #include "extender/handlers.hpp"
-#include "extender/http_extender.hpp"
-#include "extender/http_server.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/manifests.hpp"
 #include "extender/metrics.hpp"
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
+#include "extender/version.hpp"
+#include "http/server.hpp"
 
 namespace muster::extender {
 namespace {
@@ -81,7 +81,7 @@ class Service::Impl {
   void Lead();
   void Lose();
   Status StartApi();
-  Result<HttpClientOptions> SchedulerClient() const;
+  Result<http::ClientOptions> SchedulerClient() const;
   std::string MetricsPage();
   std::string PolicyPage() const;
   std::string NotReady() const;
@@ -112,12 +112,12 @@ class Service::Impl {
   ClusterMetrics cluster_metrics_;
   std::unique_ptr<engine::Scheduler> scheduler_;
   std::unique_ptr<ExtenderHandlers> handlers_;
-  std::unique_ptr<HttpServer> extender_server_;
+  std::unique_ptr<http::Server> extender_server_;
   std::unique_ptr<EmbeddedCluster> cluster_;  // one of these two
   std::unique_ptr<ApiCluster> api_cluster_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<ApiHandlers> api_;
-  std::unique_ptr<HttpServer> api_server_;
+  std::unique_ptr<http::Server> api_server_;
   bool shut_down_ = false;
   std::atomic<bool> lost_{false};
 };
@@ -154,7 +154,7 @@ Status Service::Impl::StartExtender() {
                               .told = [this] { loop_->Poke(); },
                               .metrics = &metrics_},
       ExtenderHandlers::Options{});
-  Result<HttpServerOptions> options = ExtenderServerOptions(started_with_.extender);
+  Result<http::ServerOptions> options = ExtenderServerOptions(started_with_.extender);
   if (!options.ok()) return options.error();
   if (options_.listen) {
     options->host = options_.listen->host;
@@ -163,16 +163,16 @@ Status Service::Impl::StartExtender() {
   options->on_event = [this](const std::string& event) {
     log_.Info(event, {{"port", "extender"}});
   };
-  extender_server_ = std::make_unique<HttpServer>(*std::move(options));
+  extender_server_ = std::make_unique<http::Server>(*std::move(options));
   MountExtenderVerbs(*extender_server_, *handlers_);
   return extender_server_->Start();
 }
 
 // kube-scheduler's tlsConfig, as it were.
-Result<HttpClientOptions> Service::Impl::SchedulerClient() const {
+Result<http::ClientOptions> Service::Impl::SchedulerClient() const {
   const config::ExtenderSettings& settings = started_with_.extender;
-  HttpClientOptions client;
-  const Result<HostPort> address = ParseHostPort(settings.address);
+  http::ClientOptions client;
+  const Result<http::HostPort> address = http::ParseHostPort(settings.address);
   if (!address.ok()) return address.error();
   const std::string host = options_.listen ? options_.listen->host : address->host;
   client.host = host.empty() || host == "0.0.0.0" || host == "::" ? "127.0.0.1" : host;
@@ -259,7 +259,7 @@ void Service::Impl::MakeLoop(engine::ActionPort& port) {
 }
 
 Status Service::Impl::StartEmbeddedCluster() {
-  const Result<HttpClientOptions> client = SchedulerClient();
+  const Result<http::ClientOptions> client = SchedulerClient();
   if (!client.ok()) return client.error();
   const Result<std::vector<ManifestObject>> objects =
       options_.cluster_file.empty() ? DefaultCluster()
@@ -297,14 +297,14 @@ Status Service::Impl::StartApi() {
                                                        .metrics = [this] { return MetricsPage(); },
                                                        .policy = [this] { return PolicyPage(); },
                                                        .cluster = cluster_.get()});
-  Result<HttpServerOptions> options = ApiServerOptions(started_with_.metrics);
+  Result<http::ServerOptions> options = ApiServerOptions(started_with_.metrics);
   if (!options.ok()) return options.error();
   if (options_.api) {
     options->host = options_.api->host;
     options->port = options_.api->port;
   }
   options->on_event = [this](const std::string& event) { log_.Info(event, {{"port", "api"}}); };
-  api_server_ = std::make_unique<HttpServer>(*std::move(options));
+  api_server_ = std::make_unique<http::Server>(*std::move(options));
   api_->Mount(*api_server_);
   return api_server_->Start();
 }

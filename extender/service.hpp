@@ -15,9 +15,9 @@
 
 #include "cluster/result.hpp"
 #include "config/policy_file.hpp"
-#include "extender/args.hpp"
 #include "extender/cluster_access.hpp"
 #include "extender/log.hpp"
+#include "http/host_port.hpp"
 
 namespace muster::extender {
 
@@ -28,8 +28,8 @@ struct ServiceOptions {
   ClusterAccess access;      // of a real cluster; not given: an embedded one
   std::string cluster_file;  // manifests of the embedded cluster's nodes; empty: 16 × 8 GPUs
   // Each goes before what the policy file says; in `tls` each field that is not empty.
-  std::optional<HostPort> listen;
-  std::optional<HostPort> api;
+  std::optional<http::HostPort> listen;
+  std::optional<http::HostPort> api;
   config::TlsSettings tls;
   // What the embedded kube-scheduler trusts and presents when the extender port has TLS.
   std::string scheduler_ca_file;  // empty: the server's own certificate

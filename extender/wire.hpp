@@ -1,6 +1,6 @@
-// The extender protocol in bytes: JSON as kube-scheduler writes and reads it. Two pure functions a
-// message, one for each side; Muster decodes requests and encodes replies, the embedded
-// kube-scheduler and the tests do the opposite. Any thread.
+// The extender protocol in bytes, Muster's side of it: JSON as kube-scheduler writes and reads it.
+// Requests are decoded, replies encoded; the opposite, for those who play kube-scheduler, is in
+// embedded/caller_wire.hpp. Pure functions, any thread.
 //
 // Reading follows Go's encoding/json: keys in upper or lower case, null for absent, unknown keys
 // ignored. Beyond that, what is refused is listed in kube/json.hpp; so is a request with both, or
@@ -16,7 +16,6 @@
 #include "cluster/pod.hpp"
 #include "cluster/result.hpp"
 #include "engine/extender_api.hpp"
-#include "sim/extender_port.hpp"
 
 namespace muster::extender {
 
@@ -31,10 +30,6 @@ struct ExtenderArgs {
   std::vector<std::string_view> objects;
 };
 cluster::Result<ExtenderArgs> DecodeArgs(std::string_view body);
-std::string EncodeArgs(const engine::NodesQuestion& question);
-// The same with Node objects: `objects` holds the JSON of each, in the order of question.nodes.
-std::string EncodeArgs(const engine::NodesQuestion& question,
-                       const std::vector<std::string_view>& objects);
 
 // ExtenderFilterResult. The planned node passes, if it was asked about; then nobody reads why
 // others were refused, and the reply does not list them. Else every node of the question is
@@ -42,22 +37,13 @@ std::string EncodeArgs(const engine::NodesQuestion& question,
 std::string EncodeFilterReply(const ExtenderArgs& args, const engine::FilterAnswer& answer);
 // The call failed: nothing passes, nothing is refused.
 std::string EncodeFilterError(std::string_view error);
-// What kube-scheduler makes of a reply: in form kNames NodeNames go first, else, or when they are
-// null, Nodes count; null twice is no node at all. Of a node in both maps
-// FailedAndUnresolvableNodes wins.
-cluster::Result<sim::FilterReply> DecodeFilterReply(std::string_view body, NodesForm form);
-
 // HostPriorityList: a bare array of the planned node's score, if it was asked about; nodes that are
 // left out have 0.
 std::string EncodePrioritizeReply(const ExtenderArgs& args, const engine::PrioritizeAnswer& answer);
-cluster::Result<sim::PrioritizeReply> DecodePrioritizeReply(std::string_view body);
 
 // ExtenderBindingArgs and ExtenderBindingResult.
-std::string EncodeBindRequest(const engine::BindCall& call);
 cluster::Result<engine::BindCall> DecodeBindRequest(std::string_view body);
 std::string EncodeBindReply(std::string_view error);
-// The error that a reply carries; empty: bound. A reply that cannot be read is an error too.
-std::string BindErrorIn(std::string_view body);
 
 // ExtenderPreemptionArgs and ExtenderPreemptionResult. Victims come as UIDs or as whole pods, by
 // the form of nodes; a reply always has UIDs.
@@ -73,8 +59,6 @@ struct PreemptionArgs {
   NodesForm form = NodesForm::kNames;
 };
 cluster::Result<PreemptionArgs> DecodePreemptionArgs(std::string_view body);
-std::string EncodePreemptionArgs(const cluster::Pod& pod, const VictimsByNode& nodes);
 std::string EncodePreemptionReply(const VictimsByNode& nodes);
-cluster::Result<VictimsByNode> DecodePreemptionReply(std::string_view body);
 
 }  // namespace muster::extender

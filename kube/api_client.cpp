@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "kube/connection.hpp"
-#include "kube/connection_pool.hpp"
-#include "kube/http_exchange.hpp"
-#include "kube/tls.hpp"
-#include "kube/url.hpp"
+#include "http/client_connection.hpp"
+#include "http/client_connection_pool.hpp"
+#include "http/client_tls.hpp"
+#include "http/exchange.hpp"
+#include "http/url.hpp"
 
 namespace muster::kube {
 
@@ -40,7 +40,7 @@ const char* NameOf(Method method) {
 }
 
 std::string HostHeader(const ClientConfig& config) {
-  const std::string full = HostAndPort(config.host, config.port);
+  const std::string full = http::HostAndPort(config.host, config.port);
   const bool usual = config.port == (config.tls ? 443 : 80);
   return usual ? full.substr(0, full.rfind(':')) : full;
 }
@@ -49,6 +49,10 @@ constexpr const char* kJson = "application/json";
 // A server that cannot do it answers the whole object.
 constexpr const char* kMetadataOnly =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+ApiReply ToReply(http::Exchanged outcome) {
+  return {outcome.status, std::move(outcome.body), outcome.retry_after};
+}
 
 Error Stopped() { return {Code::kUnavailable, "stopped", ""}; }
 
@@ -60,7 +64,7 @@ class ApiClient::Core {
       : config_(config),
         options_(options),
         host_(HostHeader(config)),
-        place_(HostAndPort(config.host, config.port)),
+        place_(http::HostAndPort(config.host, config.port)),
         tokens_(config, options.clock),
         tls_(config),
         limiter_(options.lanes),
@@ -77,27 +81,29 @@ class ApiClient::Core {
   }
 
   Result<ApiReply> Call(const ApiRequest& request);
-  Result<ApiReply> Stream(const HttpRequest& request, milliseconds silence, const Cancel& cancel);
+  Result<ApiReply> Stream(const http::ClientRequest& request, milliseconds silence,
+                          const http::Cancel& cancel);
   void Stop();
   ApiClientStats stats() const;
 
  private:
   struct Opened {
-    PooledConnection pooled;
+    http::PooledConnection pooled;
     bool reused = false;
   };
 
   Result<ApiReply> CallInTime(const ApiRequest& request);
   // One exchange, on an idle connection where `reuse` allows one.
-  Result<HttpOutcome> Attempt(const HttpRequest& request, const Patience& patience, bool reuse,
-                              bool keep, bool& reused);
-  Result<Opened> Open(const Patience& patience, bool reuse);
-  Result<Opened> OpenFresh(const Patience& patience, const TlsSource::Current& tls);
+  Result<http::Exchanged> Attempt(const http::ClientRequest& request,
+                                  const http::Patience& patience, bool reuse, bool keep,
+                                  bool& reused);
+  Result<Opened> Open(const http::Patience& patience, bool reuse);
+  Result<Opened> OpenFresh(const http::Patience& patience, const TlsSource::Current& tls);
   // `request` with the headers that all have, and `token`.
-  HttpRequest Dress(HttpRequest request, const std::string& token) const;
+  http::ClientRequest Dress(http::ClientRequest request, const std::string& token) const;
   // Runs `send(request with token)`; once again with a new token when the answer is 401.
   template <typename Send>
-  Result<HttpOutcome> WithToken(const HttpRequest& request, Send send);
+  Result<http::Exchanged> WithToken(const http::ClientRequest& request, Send send);
   template <typename Change>
   void Count(Change change) {
     const MutexLock lock(mu_);
@@ -111,15 +117,16 @@ class ApiClient::Core {
   TokenSource tokens_;
   TlsSource tls_;
   RateLimiter limiter_;
-  ConnectionPool pool_;
-  Cancel stopped_;
+  http::ClientConnectionPool pool_;
+  http::Cancel stopped_;
   // The last call of its lane: the next one has no time to try what may be dead as well.
   std::atomic<bool> lease_failed_ = false;
   mutable cluster::Mutex mu_;
   ApiClientStats stats_ MUSTER_GUARDED_BY(mu_);
 };
 
-HttpRequest ApiClient::Core::Dress(HttpRequest request, const std::string& token) const {
+http::ClientRequest ApiClient::Core::Dress(http::ClientRequest request,
+                                           const std::string& token) const {
   auto& headers = request.headers;
   headers.emplace_back("Host", host_);
   headers.emplace_back("User-Agent", config_.user_agent);
@@ -127,24 +134,27 @@ HttpRequest ApiClient::Core::Dress(HttpRequest request, const std::string& token
   request.target = config_.path_prefix + request.target;
   if (config_.proxy && !config_.tls) {
     request.target = "http://" + place_ + request.target;
-    if (const std::string credentials = ProxyAuthorization(*config_.proxy); !credentials.empty())
+    if (const std::string credentials = http::ProxyAuthorization(*config_.proxy);
+        !credentials.empty())
       headers.emplace_back("Proxy-Authorization", credentials);
   }
   return request;
 }
 
-Result<ApiClient::Core::Opened> ApiClient::Core::OpenFresh(const Patience& patience,
+Result<ApiClient::Core::Opened> ApiClient::Core::OpenFresh(const http::Patience& patience,
                                                            const TlsSource::Current& tls) {
-  Route route{config_.host, config_.port, tls.context, "", config_.proxy, options_.connect_timeout};
+  http::Route route{config_.host, config_.port,  tls.context,
+                    "",           config_.proxy, options_.connect_timeout};
   route.sni = config_.tls_server_name.empty() ? config_.host : config_.tls_server_name;
-  if (IsIpAddress(route.sni)) route.sni.clear();
-  Result<std::unique_ptr<Connection>> connection = Connection::Open(route, patience);
+  if (http::IsIpAddress(route.sni)) route.sni.clear();
+  Result<std::unique_ptr<http::ClientConnection>> connection =
+      http::ClientConnection::Open(route, patience);
   if (!connection.ok()) return connection.error();
   Count([](ApiClientStats& stats) { ++stats.connections_opened; });
   return Opened{{*std::move(connection), tls.generation, {}}, false};
 }
 
-Result<ApiClient::Core::Opened> ApiClient::Core::Open(const Patience& patience, bool reuse) {
+Result<ApiClient::Core::Opened> ApiClient::Core::Open(const http::Patience& patience, bool reuse) {
   TlsSource::Current tls;
   if (config_.tls) {
     Result<TlsSource::Current> current = tls_.Get();
@@ -152,7 +162,7 @@ Result<ApiClient::Core::Opened> ApiClient::Core::Open(const Patience& patience, 
     tls = *std::move(current);
   }
   if (reuse) {
-    PooledConnection pooled = pool_.Take(tls.generation);
+    http::PooledConnection pooled = pool_.Take(tls.generation);
     if (pooled.connection != nullptr) return Opened{std::move(pooled), true};
   }
   Result<Opened> opened = OpenFresh(patience, tls);
@@ -164,12 +174,13 @@ Result<ApiClient::Core::Opened> ApiClient::Core::Open(const Patience& patience, 
   return OpenFresh(patience, *current);
 }
 
-Result<HttpOutcome> ApiClient::Core::Attempt(const HttpRequest& request, const Patience& patience,
-                                             bool reuse, bool keep, bool& reused) {
+Result<http::Exchanged> ApiClient::Core::Attempt(const http::ClientRequest& request,
+                                                 const http::Patience& patience, bool reuse,
+                                                 bool keep, bool& reused) {
   Result<Opened> opened = Open(patience, reuse);
   if (!opened.ok()) return opened.error();
   reused = opened->reused;
-  HttpOutcome outcome = Exchange(*opened->pooled.connection, request, patience);
+  http::Exchanged outcome = http::Exchange(*opened->pooled.connection, request, patience);
   // Its server is gone without a word, and the others' with it: a new connection may find another.
   if (reused && outcome.silent) pool_.Clear();
   if (outcome.reusable && keep && !stopped_.set()) pool_.GiveBack(std::move(opened->pooled));
@@ -177,11 +188,11 @@ Result<HttpOutcome> ApiClient::Core::Attempt(const HttpRequest& request, const P
 }
 
 template <typename Send>
-Result<HttpOutcome> ApiClient::Core::WithToken(const HttpRequest& request, Send send) {
+Result<http::Exchanged> ApiClient::Core::WithToken(const http::ClientRequest& request, Send send) {
   Result<std::string> token = tokens_.Get();
   if (!token.ok()) return token.error();
-  Result<HttpOutcome> outcome = send(Dress(request, *token));
-  const bool refused = outcome.ok() && !outcome->error && outcome->reply.status == 401;
+  Result<http::Exchanged> outcome = send(Dress(request, *token));
+  const bool refused = outcome.ok() && !outcome->error && outcome->status == 401;
   if (!refused || !tokens_.Renew(*token)) return outcome;
   Count([](ApiClientStats& stats) { ++stats.token_renewals; });
   token = tokens_.Get();
@@ -190,21 +201,21 @@ Result<HttpOutcome> ApiClient::Core::WithToken(const HttpRequest& request, Send 
 }
 
 Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
-  Patience patience;
+  http::Patience patience;
   constexpr std::chrono::hours kLongest{24};  // more would not fit the clock
   patience.deadline = steady_clock::now() + std::min<milliseconds>(request.timeout, kLongest);
   patience.cancels = {&stopped_, nullptr};
-  HttpRequest wire{NameOf(request.method), request.path,      {},
-                   request.body,           options_.max_body, request.take};
+  http::ClientRequest wire{NameOf(request.method), request.path,      {},
+                           request.body,           options_.max_body, request.take};
   wire.headers.emplace_back("Accept", request.metadata_only ? kMetadataOnly : kJson);
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (request.lane == Lane::kList && !config_.disable_compression)
     wire.headers.emplace_back("Accept-Encoding", "gzip");
 
   const bool reuse = !request.fresh && !(request.lane == Lane::kLease && lease_failed_);
-  const Result<HttpOutcome> outcome = WithToken(wire, [&](const HttpRequest& dressed) {
+  Result<http::Exchanged> outcome = WithToken(wire, [&](const http::ClientRequest& dressed) {
     bool reused = false;
-    Result<HttpOutcome> first = Attempt(dressed, patience, reuse, true, reused);
+    Result<http::Exchanged> first = Attempt(dressed, patience, reuse, true, reused);
     if (!first.ok() || !first->error || !reused) return first;
     const bool safe =
         request.method == Method::kGet ? first->closed_unanswered : first->nothing_sent;
@@ -215,7 +226,7 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   if (request.lane == Lane::kLease) lease_failed_ = !outcome.ok() || outcome->error;
   if (!outcome.ok()) return outcome.error();
   if (outcome->error) return outcome->error->At(place_);
-  return outcome->reply;
+  return ToReply(*std::move(outcome));
 }
 
 Result<ApiReply> ApiClient::Core::Call(const ApiRequest& request) {
@@ -241,18 +252,18 @@ Result<ApiReply> ApiClient::Core::Call(const ApiRequest& request) {
   return reply;
 }
 
-Result<ApiReply> ApiClient::Core::Stream(const HttpRequest& request, milliseconds silence,
-                                         const Cancel& cancel) {
-  Patience patience;
+Result<ApiReply> ApiClient::Core::Stream(const http::ClientRequest& request, milliseconds silence,
+                                         const http::Cancel& cancel) {
+  http::Patience patience;
   patience.silence = silence;
   patience.cancels = {&stopped_, &cancel};
   Count([](ApiClientStats& stats) { ++stats.streams; });
-  const Result<HttpOutcome> outcome = WithToken(request, [&](const HttpRequest& dressed) {
+  Result<http::Exchanged> outcome = WithToken(request, [&](const http::ClientRequest& dressed) {
     bool reused = false;
     return Attempt(dressed, patience, false, false, reused);
   });
   Count([](ApiClientStats& stats) { --stats.streams; });
-  if (outcome.ok() && !outcome->error) return outcome->reply;
+  if (outcome.ok() && !outcome->error) return ToReply(*std::move(outcome));
   if (stopped_.set() || cancel.set()) return Stopped();
   return outcome.ok() ? outcome->error->At(place_) : outcome.error();
 }
@@ -290,7 +301,7 @@ class WatchStream final : public ApiStream {
 
  private:
   const std::shared_ptr<ApiClient::Core> core_;
-  Cancel stop_;
+  http::Cancel stop_;
 };
 
 }  // namespace

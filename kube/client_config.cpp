@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "kube/base64.hpp"
+#include "http/base64.hpp"
+#include "http/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
-#include "kube/url.hpp"
 
 namespace muster::kube {
 namespace {
@@ -50,7 +50,7 @@ PemSource ReadPem(const JsonView& object, std::string_view field, const std::str
   const JsonView data = object.Get(data_field);
   const JsonView file = object.Get(field);
   if (!data.Text().empty()) {
-    std::optional<std::string> decoded = DecodeBase64(data.Text());
+    std::optional<std::string> decoded = http::DecodeBase64(data.Text());
     if (decoded) {
       pem.data = *std::move(decoded);
     } else {
@@ -65,7 +65,7 @@ PemSource ReadPem(const JsonView& object, std::string_view field, const std::str
 void ReadServer(const JsonView& server, ClientConfig& config) {
   const std::string_view text = server.RequiredText();
   if (text.empty()) return;
-  Result<Url> url = ParseUrl(text);
+  Result<http::Url> url = http::ParseUrl(text);
   if (!url.ok()) return server.Problem(url.error());
   if (url->scheme != "http" && url->scheme != "https")
     return server.Problem("expected https:// or http://");
@@ -79,12 +79,12 @@ void ReadServer(const JsonView& server, ClientConfig& config) {
 
 void ReadProxy(const JsonView& proxy, ClientConfig& config) {
   if (proxy.Text().empty()) return;
-  Result<Url> url = ParseUrl(proxy.Text());
+  Result<http::Url> url = http::ParseUrl(proxy.Text());
   if (!url.ok()) return proxy.Problem(url.error());
   if (url->scheme != "http")
     return proxy.Problem("only proxies at http:// are supported (https is spoken through them)");
   if (!url->path.empty()) return proxy.Problem("a proxy has no path");
-  config.proxy = ProxyConfig{url->host, url->port, url->username, url->password};
+  config.proxy = http::Proxy{url->host, url->port, url->username, url->password};
 }
 
 void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientConfig& config) {

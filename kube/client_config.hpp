@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "cluster/result.hpp"
+#include "http/proxy.hpp"
 
 namespace muster::kube {
 
@@ -22,14 +23,6 @@ struct PemSource {
   std::string file;
 
   bool empty() const { return data.empty() && file.empty(); }
-};
-
-// An HTTP proxy; https is spoken through CONNECT.
-struct ProxyConfig {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string username;  // empty: no authentication
-  std::string password;
 };
 
 struct ClientConfig {
@@ -48,7 +41,7 @@ struct ClientConfig {
   std::string token;
   std::string token_file;
 
-  std::optional<ProxyConfig> proxy;
+  std::optional<http::Proxy> proxy;
   bool disable_compression = false;
   std::string default_namespace = "default";
   std::string user_agent = "muster";

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <fstream>
 #include <utility>
+
+#include "http/credential_file.hpp"
 
 namespace muster::kube {
 namespace {
@@ -17,31 +17,15 @@ using cluster::Ok;
 using cluster::Result;
 using cluster::Status;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;  // a bundle of CAs is 200 KiB
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) return Error{Code::kIo, "cannot be opened", path};
-  std::string text;
-  std::string piece(64 * 1024, '\0');
-  while (file) {
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMaxFileBytes) return Error{Code::kIo, "is larger than 4 MiB", path};
-  }
-  if (!file.eof()) return Error{Code::kIo, "cannot be read", path};
-  return text;
-}
-
 Result<std::string> ReadPem(const PemSource& source) {
   if (!source.data.empty() || source.file.empty()) return source.data;
-  Result<std::string> text = ReadFile(source.file);
+  Result<std::string> text = http::ReadCredentialFile(source.file);
   if (text.ok() && text->empty()) return Error{Code::kIo, "is empty", source.file};
   return text;
 }
 
 Result<std::string> ReadToken(const std::string& file) {
-  Result<std::string> text = ReadFile(file);
+  Result<std::string> text = http::ReadCredentialFile(file);
   if (!text.ok()) return text;
   constexpr const char* kSpace = " \t\r\n";
   const std::size_t begin = text->find_first_not_of(kSpace);
@@ -127,13 +111,13 @@ bool TlsSource::Renew(std::uint64_t generation) {
 }
 
 Status TlsSource::Load() {
-  Result<TlsMaterial> material = ReadMaterial();
+  Result<http::TlsMaterial> material = ReadMaterial();
   if (!material.ok()) return material.error();
   {
     const MutexLock lock(mu_);
     if (current_.context != nullptr && *material == material_) return Ok{};
   }
-  Result<std::shared_ptr<ssl_ctx_st>> context = MakeTlsContext(*material);
+  Result<std::shared_ptr<ssl_ctx_st>> context = http::MakeClientTls(*material);
   if (!context.ok()) return context.error();
   const MutexLock lock(mu_);
   current_ = Current{*std::move(context), current_.generation + 1};
@@ -141,8 +125,8 @@ Status TlsSource::Load() {
   return Ok{};
 }
 
-Result<TlsMaterial> TlsSource::ReadMaterial() const {
-  TlsMaterial material;
+Result<http::TlsMaterial> TlsSource::ReadMaterial() const {
+  http::TlsMaterial material;
   material.insecure = insecure_;
   material.server_name = server_name_;
   for (const auto& [source, text] : {std::pair{&ca_, &material.ca},

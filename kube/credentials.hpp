@@ -11,8 +11,8 @@
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
+#include "http/client_tls.hpp"
 #include "kube/client_config.hpp"
-#include "kube/tls.hpp"
 
 namespace muster::kube {
 
@@ -59,7 +59,7 @@ class TlsSource {
   bool Renew(std::uint64_t generation);
 
  private:
-  cluster::Result<TlsMaterial> ReadMaterial() const;
+  cluster::Result<http::TlsMaterial> ReadMaterial() const;
   cluster::Status Load();
   // Of the files: modification times, sizes, inodes. Empty when there are none.
   std::string Stamp() const;
@@ -71,8 +71,8 @@ class TlsSource {
   const std::string server_name_;
   cluster::Mutex mu_;
   Current current_ MUSTER_GUARDED_BY(mu_);
-  TlsMaterial material_ MUSTER_GUARDED_BY(mu_);  // what current_ was made of
-  std::string stamp_ MUSTER_GUARDED_BY(mu_);     // of the files at the last attempt
+  http::TlsMaterial material_ MUSTER_GUARDED_BY(mu_);  // what current_ was made of
+  std::string stamp_ MUSTER_GUARDED_BY(mu_);           // of the files at the last attempt
 };
 
 }  // namespace muster::kube

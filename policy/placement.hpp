@@ -35,7 +35,7 @@ enum class Strategy { kBinpack, kSpread };
 
 struct Options {
   Strategy strategy = Strategy::kBinpack;
-  auto operator<=>(const Options&) const = default;
+  bool operator==(const Options&) const = default;
 };
 
 // One pod to place. Demands are interchangeable when their specs ask for the same resources, GPUs

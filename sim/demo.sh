@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job in a minute, on an embedded cluster of 16 nodes with 8 GPUs each: six gangs over HTTP, and what becomes
-# of them. Needs build/release/muster (MUSTER names another binary) and leaves nothing running.
+# A demo of one minute on an embedded cluster of 16 nodes with 8 GPUs each: submits six gangs over HTTP and shows the
+# results. Needs build/release/muster (MUSTER names another binary) and leaves nothing running.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,7 +46,7 @@ start_server() {
   fail "muster serve did not say where it listens"
 }
 
-# One member of 8 GPUs of the gang $1 in namespace $2, number $3; $4: how long it runs.
+# Prints member number $3 of gang $1 in namespace $2, with 8 GPUs; $4: its run time.
 member() {
   cat <<YAML
 ---
@@ -74,7 +74,7 @@ spec: {minMember: 10}
 YAML
 }
 
-# Two gangs of 80 GPUs on 128, their pods in turn: placed pod by pod, each would hold 64 GPUs and wait for ever.
+# Two gangs of 80 GPUs on 128, with alternating pods: placed pod by pod, each would hold 64 GPUs and wait forever.
 two_halves() {
   group pretrain-a team-a
   group pretrain-b team-b
@@ -103,7 +103,7 @@ say "1. muster serve, on an embedded cluster of 16 nodes with 8 GPUs each"
 start_server
 echo "API at $url"
 
-say "2. Two gangs of 80 GPUs, their pods in turn; two small gangs; one that can never fit; one that is malformed"
+say "2. Two gangs of 80 GPUs with alternating pods; two small gangs; one that can never fit; one that is malformed"
 two_halves | "$MUSTER" submit -f - --server "$url" >"$work/submitted" || fail "submit failed"
 tail -n 1 "$work/submitted"
 "$MUSTER" submit -f sim/demo/small.yaml -f sim/demo/hopeless.yaml --server "$url" >"$work/submitted" || fail "submit failed"
@@ -119,12 +119,12 @@ await team-f/typo Invalid 30
 say "3. Why does pretrain-b wait? It holds nothing meanwhile."
 "$MUSTER" explain gang team-b/pretrain-b --server "$url" | head -n 12
 
-say "4. A manifest that is wrong is refused with its line, and changes nothing"
+say "4. An invalid manifest is refused with its line, and changes nothing"
 printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  schedulerName: muster\n  schedulerName: master\n' >"$work/broken.yaml"
-if "$MUSTER" submit -f "$work/broken.yaml" --server "$url" 2>"$work/refusal"; then fail "a broken manifest was taken"; fi
+if "$MUSTER" submit -f "$work/broken.yaml" --server "$url" 2>"$work/refusal"; then fail "a broken manifest was accepted"; fi
 sed "s|$work/||" "$work/refusal"
 
-say "5. pretrain-a ends after 15 s, and pretrain-b starts as a whole"
+say "5. pretrain-a ends after 15 s, and all of pretrain-b starts"
 await team-a/pretrain-a Finished 60
 await team-b/pretrain-b Running 30
 "$MUSTER" get gangs --server "$url"
@@ -132,7 +132,7 @@ await team-b/pretrain-b Running 30
 kill "$server"
 wait "$server" || fail "muster serve ended with an error"
 server=
-say "Done; nothing is left running. To go on:"
+say "Done; nothing is left running. Next steps:"
 cat <<TEXT
   $MUSTER serve                       # extender on :8888; gangs, nodes, metrics on http://127.0.0.1:8889
   $MUSTER submit -f sim/demo/small.yaml

@@ -1,6 +1,6 @@
 // ExtenderPort: how the simulated kube-scheduler reaches Muster. DirectExtender calls the engine
-// in-process; extender/ has implementations that go through the wire codec and through HTTP.
-// (kube-scheduler's side of the protocol.)
+// in-process; extender/embedded/ has implementations that go through the wire codec and through
+// HTTP. (kube-scheduler's side of the protocol.)
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prints the Namespace and the two Secrets with which kube-scheduler and Muster know each other:
+# Prints the Namespace and the two Secrets with which kube-scheduler and Muster authenticate each other:
 #   manifests/certificates/make-secrets.sh | kubectl apply -f -
-# Every run makes a new CA, signs both certificates and forgets the CA's key, so nobody can sign a third.
+# Every run creates a new CA, signs both certificates and discards the CA's key, so no third one can be signed.
 # Usage: make-secrets.sh [--days N] [--out FOLDER]
-#   --days N       how long they hold (default 825)
+#   --days N       validity of the certificates in days (default 825)
 #   --out FOLDER   keep the PEM files too (for a kube-scheduler that runs outside of pods); the folder must be new
 set -euo pipefail
 

@@ -18,8 +18,7 @@ class Queue {
   Gang& Add(const std::string& name, int64_t priority = 0) {
     Gang& gang = gangs_.emplace_back();
     gang.id = {{"team", name}, false};
-    gang.pending = OrderKey{-priority, false, true, 0, gang.id};
-    queue.Add(gang);
+    queue.Add(gang, OrderKey{priority, false, true, 0, gang.id});
     return gang;
   }
   // Beside those that were not tried yet.
@@ -42,7 +41,7 @@ class Queue {
   static KindKey KindOf(const Gang& gang, uint64_t spec) {
     KindKey key;
     key.shape = {{spec, 1}};
-    key.negated_priority = gang.pending->negated_priority;
+    key.priority = gang.queue->order->priority;
     return key;
   }
 

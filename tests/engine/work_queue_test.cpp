@@ -10,6 +10,12 @@ using cluster::Time;
 
 GangId Id(const std::string& name) { return {{"team", name}, false}; }
 
+void Touch(WorkQueue& work, const GangId& id) {
+  Gang gang;
+  gang.id = id;
+  work.Touch(gang);
+}
+
 // All that one Settle gives out.
 std::string Settle(WorkQueue& work) {
   std::string names;
@@ -20,7 +26,7 @@ std::string Settle(WorkQueue& work) {
 
 TEST_CASE("touched gangs have one turn each, in the order of their ids", "[engine][work]") {
   WorkQueue work;
-  for (const char* name : {"c", "a", "b", "a"}) work.Touch(Id(name));
+  for (const char* name : {"c", "a", "b", "a"}) Touch(work, Id(name));
   CHECK(work.Touched(Id("a")));
   CHECK_FALSE(work.settled());
   CHECK(Settle(work) == "abc");
@@ -31,21 +37,21 @@ TEST_CASE("touched gangs have one turn each, in the order of their ids", "[engin
 
 TEST_CASE("a gang that is touched meanwhile has its turn in the next round", "[engine][work]") {
   WorkQueue work;
-  work.Touch(Id("b"));
-  work.Touch(Id("c"));
+  Touch(work, Id("b"));
+  Touch(work, Id("c"));
   REQUIRE(work.NextTouched() == Id("b"));
-  work.Touch(Id("a"));
+  Touch(work, Id("a"));
   CHECK(work.Touched(Id("c")));
   CHECK(Settle(work) == "ca");
 }
 
 TEST_CASE("gangs that touch each other for ever do not hold up Settle", "[engine][work]") {
   WorkQueue work;
-  work.Touch(Id("a"));
+  Touch(work, Id("a"));
   int turns = 0;
   while (const std::optional<GangId> id = work.NextTouched()) {
     ++turns;
-    work.Touch(*id);
+    Touch(work, *id);
   }
   CHECK(turns == 4);
   work.EndRounds();
@@ -68,9 +74,9 @@ TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]
   CHECK(work.TakeDue(Time(250)) == a.id);
   CHECK(work.TakeDue(Time(1000)) == std::nullopt);  // the timer of 300 was replaced
   CHECK(Settle(work) == "ab");
-  CHECK_FALSE(b.timer);
+  CHECK_FALSE(b.work->timer);
   work.SetTimer(b, Time(400));
-  work.Touch(b.id);
+  work.Touch(b);
   work.Forget(b);
   CHECK(work.due() == Time::Never());
   CHECK(work.settled());

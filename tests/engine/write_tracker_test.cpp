@@ -31,11 +31,39 @@ TEST_CASE("an outcome belongs to the pod of its action, once", "[engine][writes]
   Member b = MakeMember("b");
   writes.Begin(a, Doing::kBind);
   writes.Begin(b, Doing::kEvict);
-  CHECK(a.doing == Doing::kBind);
-  CHECK(a.action.value != b.action.value);
-  CHECK(writes.End(b.action) == b.uid);
-  CHECK(writes.End(b.action) == std::nullopt);
-  CHECK(writes.End(a.action) == a.uid);
+  CHECK(a.writes->doing == Doing::kBind);
+  CHECK(a.writes->action.value != b.writes->action.value);
+  CHECK(writes.End(b.writes->action) == b.uid);
+  CHECK(writes.End(b.writes->action) == std::nullopt);
+  CHECK(writes.End(a.writes->action) == a.uid);
+}
+
+TEST_CASE("what comes of an action is remembered as long as it matters", "[engine][writes]") {
+  WriteTracker writes;
+  Member a = MakeMember("a");
+  const auto outcome = [&](Doing doing, OutcomeKind kind) {
+    writes.Begin(a, doing);
+    writes.End(a.writes->action);
+    CHECK(writes.Finish(a, kind) == doing);
+    CHECK_FALSE(a.busy());
+  };
+  outcome(Doing::kBind, OutcomeKind::kRetry);
+  CHECK(a.may_be_bound());
+  outcome(Doing::kBind, OutcomeKind::kRefused);
+  CHECK_FALSE(a.may_be_bound());
+  CHECK(writes.CountRefusal(a) == 1);
+  CHECK(writes.CountRefusal(a) == 2);
+  outcome(Doing::kNominate, OutcomeKind::kDone);
+  CHECK(writes.CountRefusal(a) == 1);  // in a row
+  writes.Sleep(a);
+  outcome(Doing::kWake, OutcomeKind::kRetry);
+  CHECK(a.writes->asleep);
+  outcome(Doing::kWake, OutcomeKind::kDone);
+  CHECK_FALSE(a.writes->asleep);
+  outcome(Doing::kEvict, OutcomeKind::kConflict);
+  CHECK_FALSE(a.writes->evicting);
+  outcome(Doing::kEvict, OutcomeKind::kDone);
+  CHECK(a.writes->evicting);
 }
 
 TEST_CASE("the outcome of a pod that left is nobody's", "[engine][writes]") {
@@ -44,7 +72,7 @@ TEST_CASE("the outcome of a pod that left is nobody's", "[engine][writes]") {
   writes.Begin(a, Doing::kBind);
   writes.Hold(a, 7, cluster::Time(100));
   writes.Forget(a, "the pod is gone");
-  CHECK(writes.End(a.action) == std::nullopt);
+  CHECK(writes.End(a.writes->action) == std::nullopt);
   CHECK(writes.held_binds() == 0);
   CHECK(TakeAnswers(writes) == Answers{{7, "the pod is gone"}});
 }
@@ -57,7 +85,7 @@ TEST_CASE("each held Bind call has one answer, in order", "[engine][writes]") {
   CHECK(writes.held_binds() == 2);
   writes.Answer(a, "");
   writes.Answer(a, "again");
-  CHECK(a.held.empty());
+  CHECK(a.writes->held.empty());
   CHECK(writes.held_binds() == 0);
   CHECK(writes.has_actions());
   CHECK(TakeAnswers(writes) == Answers{{1, ""}, {2, ""}});
@@ -76,14 +104,15 @@ TEST_CASE("the audit sees what is out of step with the members", "[engine][write
           std::vector<std::string>{"actions of pods that left are remembered"});
   }
   SECTION("an action that ended, of which the member was not told") {
-    writes.End(a.action);
+    writes.End(a.writes->action);
     CHECK(writes.Audit({&a, &b}) ==
           std::vector<std::string>{"pod default/a waits for an outcome that is nobody's",
                                    "actions of pods that left are remembered"});
   }
   SECTION("a call that was dropped without an answer") {
-    b.held.clear();
-    CHECK(writes.Audit({&a, &b}) == std::vector<std::string>{"held Bind calls are miscounted"});
+    const Member forgetful = MakeMember("b");
+    CHECK(writes.Audit({&a, &forgetful}) ==
+          std::vector<std::string>{"held Bind calls are miscounted"});
   }
 }
 

@@ -4,13 +4,18 @@
 #include <sstream>
 #include <string>
 
-#include "extender/cli.hpp"
-#include "extender/cli_output.hpp"
-#include "http_test_support.hpp"
 #include "service_test_support.hpp"
-#include "tls_test_support.hpp"
 
 namespace muster::extender::testing {
+namespace {
+
+// "place: error" of an answer that refuses.
+std::string MessageIn(const std::string& body) {
+  const std::string place = JsonText(body, "place");
+  return (place.empty() ? "" : place + ": ") + JsonText(body, "error");
+}
+
+}  // namespace
 
 TEST_CASE("the API says how the service is", "[api]") {
   TestService test;
@@ -19,7 +24,7 @@ TEST_CASE("the API says how the service is", "[api]") {
   CHECK(test.Get("/nowhere").status == 404);
   CHECK(test.Post("/healthz", "").status == 405);
 
-  const HttpReply metrics = test.Get("/metrics");
+  const http::Reply metrics = test.Get("/metrics");
   CHECK_THAT(metrics.content_type, Catch::StartsWith("text/plain; version=0.0.4"));
   CHECK(Eventually(
       [&] { return test.Get("/metrics").body.find("muster_nodes 16\n") != std::string::npos; }));
@@ -31,7 +36,7 @@ TEST_CASE("the API says how the service is", "[api]") {
         "muster_action_outcomes_total{kind=\"bind\",outcome=\"done\"}", "muster_held_binds"}) {
     CHECK_THAT(metrics.body, Catch::Contains(name));
   }
-  const HttpReply policy = test.Get("/v1/policy");
+  const http::Reply policy = test.Get("/v1/policy");
   CHECK_THAT(policy.body, Catch::Contains("strategy: binpack"));
   CHECK_THAT(policy.body, Catch::StartsWith("# source: "));
 }
@@ -40,7 +45,7 @@ TEST_CASE("a gang that is submitted runs, and its page shows where", "[api]") {
   TestService test;
   test.Submit(GangYaml("train", 4, 8));
   REQUIRE(test.Reaches("train", "Running"));
-  const HttpReply page = test.Get("/v1/gangs/default/train");
+  const http::Reply page = test.Get("/v1/gangs/default/train");
   CHECK_THAT(page.body, Catch::Contains("\"bound\": 4"));
   CHECK_THAT(page.body, Catch::Contains("\"boundNode\": \"node-"));
   CHECK_THAT(test.Get("/v1/gangs").body, Catch::Contains("\"train\""));
@@ -76,7 +81,7 @@ TEST_CASE("a gang that waits says why", "[api]") {
 TEST_CASE("a submission is accepted whole or refused with the place of what is wrong", "[api]") {
   TestService test;
   const auto refused = [&](const std::string& yaml, int status, const std::string& want) {
-    const HttpReply reply = test.Post("/v1/manifests", yaml);
+    const http::Reply reply = test.Post("/v1/manifests", yaml);
     INFO(reply.body);
     CHECK(reply.status == status);
     CHECK_THAT(reply.body, Catch::Contains(want));
@@ -120,10 +125,10 @@ TEST_CASE("what could never become a gang is refused with its place", "[api]") {
        "manifest:3:"},
   }));
   TestService test;
-  const HttpReply reply = test.Post("/v1/manifests", yaml);
+  const http::Reply reply = test.Post("/v1/manifests", yaml);
   INFO(reply.body);
   CHECK(reply.status == 400);
-  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+  CHECK_THAT(MessageIn(reply.body), Catch::StartsWith(want));
 }
 
 TEST_CASE("a gang that only its pods speak of starts whole", "[api]") {
@@ -162,10 +167,10 @@ TEST_CASE("names that Kubernetes would refuse are refused with their place", "[a
   TestService test;
   const std::string pod =
       "apiVersion: v1\nkind: Pod\nmetadata: " + metadata + "\nspec: {containers: [{name: main}]}\n";
-  const HttpReply reply = test.Post("/v1/manifests", pod);
+  const http::Reply reply = test.Post("/v1/manifests", pod);
   INFO(reply.body);
   CHECK(reply.status == 400);
-  CHECK_THAT(ServerMessage(reply.body), Catch::StartsWith(want));
+  CHECK_THAT(MessageIn(reply.body), Catch::StartsWith(want));
   CHECK_THAT(test.Get("/v1/objects/pods").body, !Catch::Contains("\"name\""));
 }
 
@@ -207,48 +212,6 @@ items:
   CHECK(Eventually([&] {
     return test.Get("/v1/objects/jobs").body.find("\"complete\": true") != std::string::npos;
   }));
-}
-
-TEST_CASE("get, submit and explain work against a running service", "[api][cli]") {
-  TestService test;
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
-  const auto run = [&](std::vector<std::string> words, int want) {
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
-  };
-  CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
-  // They come to be known one by one.
-  CHECK(Eventually([&] {
-    return run({"get", "nodes"}, kExitOk).find("node-15") != std::string::npos;
-  }));
-  test.Submit(GangYaml("train", 2, 8));
-  REQUIRE(test.Reaches("train", "Running"));
-  CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
-  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
-  const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
-  CHECK_THAT(explained, Catch::Contains("Running"));
-  CHECK_THAT(explained, Catch::Contains("train-1"));
-  const TempFolder folder;
-  const std::string file = folder.File("a b.yaml");
-  std::ofstream(file) << GangYaml("more", 1, 1);
-  CHECK_THAT(run({"submit", "-f", file}, kExitOk),
-             Catch::Equals("PodGroup default/more created\nPod default/more-0 created\n"));
-  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
-             Catch::Contains(file + ": PodGroup default/more exists already"));
-  std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
-  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
-             Catch::Contains("muster: " + file + ":3:1: "));
-  std::ofstream(file) << "# nothing\n";
-  CHECK(run({"submit", "-f", file}, kExitFailed) ==
-        "muster: " + file + ": expected at least one object, found none\n");
-  CHECK_THAT(run({"submit", "-f", folder.File("none")}, kExitFailed), Catch::Contains("none"));
-  CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
-             Catch::Contains("there is no gang default/none"));
 }
 
 }  // namespace muster::extender::testing

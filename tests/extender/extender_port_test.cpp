@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "extender/lockstep_extender.hpp"
-#include "extender/wire_extender.hpp"
+#include "extender/embedded/lockstep_extender.hpp"
+#include "extender/embedded/wire_extender.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::extender::testing {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cluster/check.hpp"
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/wire.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

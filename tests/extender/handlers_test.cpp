@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "extender/http_client.hpp"
-#include "extender/http_server.hpp"
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
 #include "extender/wire.hpp"
+#include "http/client.hpp"
+#include "http/server.hpp"
 #include "kube/encode.hpp"
 #include "tests/support/builders.hpp"
 
@@ -231,12 +232,12 @@ TEST_CASE("before the cluster is known every verb says so and asks for another c
 TEST_CASE("over HTTP Preempt is 503 until the cluster is known, and 400 for what cannot be read",
           "[handlers][http]") {
   World world;
-  HttpServer server(HttpServerOptions{});
+  http::Server server(http::ServerOptions{});
   MountExtenderVerbs(server, world.handlers);
   REQUIRE(server.Start().ok());
-  HttpClientOptions options;
+  http::ClientOptions options;
   options.port = server.port();
-  HttpClient client(options);
+  http::Client client(options);
   const std::string body = EncodePreemptionArgs(World::Pod("p0"), {});
   const auto status = [&](Availability availability, const std::string& text) {
     world.handlers.SetAvailability(availability);
@@ -301,7 +302,7 @@ TEST_CASE("calls are counted by verb and result", "[handlers]") {
 
 TEST_CASE("refusals of the server are a counter that never goes back", "[metrics]") {
   Metrics metrics("test");
-  HttpServerStats server;
+  http::ServerStats server;
   const auto page = [&] { return metrics.Text({}, server); };
   CHECK_THAT(page(), Catch::Contains("# TYPE muster_http_refused_total counter\n"));
   CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 0\n"));

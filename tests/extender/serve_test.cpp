@@ -13,12 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/http_verbs.hpp"
-#include "extender/wire.hpp"
-#include "http_test_support.hpp"
 #include "service_test_support.hpp"
 #include "tests/support/builders.hpp"
-#include "tls_test_support.hpp"
 
 namespace muster::extender::testing {
 namespace {
@@ -27,8 +25,8 @@ using muster::testing::MakePod;
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-HttpClientOptions ExtenderClient(const TestService& test) {
-  HttpClientOptions options;
+http::ClientOptions ExtenderClient(const TestService& test) {
+  http::ClientOptions options;
   options.port = test.service.extender_port();
   return options;
 }
@@ -43,7 +41,7 @@ class FilterProbe {
   // False when a call failed.
   bool Call() {
     const auto begin = SteadyClock::now();
-    const cluster::Result<HttpReply> reply = client_.Post(kFilterPath, body_);
+    const cluster::Result<http::Reply> reply = client_.Post(kFilterPath, body_);
     took_.push_back(SteadyClock::now() - begin);
     if (!reply.ok() || reply->status != 200) return false;
     const auto filter = DecodeFilterReply(reply->body, NodesForm::kNames);
@@ -58,7 +56,7 @@ class FilterProbe {
   }
 
  private:
-  HttpClient client_;
+  http::Client client_;
   const std::string body_;
   std::vector<SteadyClock::duration> took_;
 };
@@ -83,7 +81,7 @@ class ForeignGang {
     const std::string name = "pair-" + std::to_string(member);
     const cluster::Pod pod =
         MakePod(name).Uid(uids_[member]).Gpus(8).InGroup("pair").Scheduler("foreign");
-    HttpClient client(ExtenderClient(test_));
+    http::Client client(ExtenderClient(test_));
     std::vector<std::string> nodes;
     for (int i = 0; i < 16; ++i) nodes.push_back((i < 10 ? "node-0" : "node-") + std::to_string(i));
     const auto reply = client.Post(kFilterPath, EncodeArgs({pod, nodes}));
@@ -101,13 +99,13 @@ class ForeignGang {
       return !first.empty() && !second.empty();
     }));
   }
-  std::future<HttpReply> Bind(std::size_t member) {
+  std::future<http::Reply> Bind(std::size_t member) {
     const std::string body = EncodeBindRequest({{"default", "pair-" + std::to_string(member)},
                                                 cluster::PodUid(uids_[member]),
                                                 Filter(member)});
     return std::async(std::launch::async, [options = ExtenderClient(test_), body] {
-      const auto reply = HttpClient(options).Post(kBindPath, body);
-      return reply.ok() ? *reply : HttpReply{};
+      const auto reply = http::Client(options).Post(kBindPath, body);
+      return reply.ok() ? *reply : http::Reply{};
     });
   }
   bool Held(int calls) {
@@ -195,7 +193,7 @@ TEST_CASE("with mTLS the embedded kube-scheduler gets in by its certificate, oth
   {
     const Logger quiet({.level = -1});
     ServiceOptions incomplete = options;
-    incomplete.listen = HostPort{"127.0.0.1", 0};
+    incomplete.listen = http::HostPort{"127.0.0.1", 0};
     Service service(incomplete, quiet);
     const cluster::Status started = service.Start();
     REQUIRE_FALSE(started.ok());
@@ -207,19 +205,19 @@ TEST_CASE("with mTLS the embedded kube-scheduler gets in by its certificate, oth
   test.Submit(GangYaml("train", 4, 8));
   CHECK(test.Reaches("train", "Running"));
 
-  HttpClientOptions client = ExtenderClient(test);
-  const auto plain = HttpClient(client).Get("/healthz");
+  http::ClientOptions client = ExtenderClient(test);
+  const auto plain = http::Client(client).Get("/healthz");
   CHECK((!plain.ok() || plain->status == 400));
   client.tls = true;
   client.ca_file = folder.File("ca.pem");
-  CHECK_FALSE(HttpClient(client).Get("/healthz").ok());  // no certificate
+  CHECK_FALSE(http::Client(client).Get("/healthz").ok());  // no certificate
   client.cert_file = folder.File("other.pem");
   client.key_file = folder.File("other-key.pem");
-  const auto stranger = HttpClient(client).Get("/healthz");
+  const auto stranger = http::Client(client).Get("/healthz");
   CHECK((!stranger.ok() || stranger->status == 403));
   client.cert_file = folder.File("ks.pem");
   client.key_file = folder.File("ks-key.pem");
-  const auto known = HttpClient(client).Get("/healthz");
+  const auto known = http::Client(client).Get("/healthz");
   REQUIRE(known.ok());
   CHECK(known->status == 200);
 }
@@ -257,8 +255,8 @@ TEST_CASE("a service does not start on a policy, cluster or port that is no good
   const TempFolder folder;
   const Logger quiet({.level = -1});
   const auto refusal = [&](ServiceOptions options) {
-    if (!options.listen) options.listen = HostPort{"127.0.0.1", 0};
-    options.api = HostPort{"127.0.0.1", 0};
+    if (!options.listen) options.listen = http::HostPort{"127.0.0.1", 0};
+    options.api = http::HostPort{"127.0.0.1", 0};
     Service service(options, quiet);
     const cluster::Status started = service.Start();
     REQUIRE_FALSE(started.ok());
@@ -273,14 +271,14 @@ TEST_CASE("a service does not start on a policy, cluster or port that is no good
   CHECK_THAT(refusal(options), Catch::Contains("cluster.yaml:"));
   const TestService taken;
   options = {};
-  options.listen = HostPort{"127.0.0.1", taken.service.extender_port()};
+  options.listen = http::HostPort{"127.0.0.1", taken.service.extender_port()};
   CHECK_FALSE(refusal(options).empty());
 }
 
 TEST_CASE("a replica that waits for the API server says for what, and shows no gangs", "[serve]") {
   const TempFolder folder;
   TestService test(OnCluster(folder, 1));
-  const HttpReply ready = test.Get("/readyz");
+  const http::Reply ready = test.Get("/readyz");
   CHECK(ready.status == 503);
   CHECK_THAT(ready.body, Catch::Contains("not synced: namespaces, nodes, "));
   CHECK_THAT(test.Get("/metrics").body,
@@ -313,20 +311,20 @@ TEST_CASE("shutting down finishes a gang that is at the barrier", "[serve][shutd
   TestService test;
   ForeignGang gang(test);
   gang.Plan();
-  std::future<HttpReply> first = gang.Bind(0);
+  std::future<http::Reply> first = gang.Bind(0);
   REQUIRE(gang.Held(1));
   std::thread stopping([&] { test.service.Shutdown(); });
   REQUIRE(Eventually([&] { return test.Get("/readyz").status == 503; }));
   CHECK(test.Get("/healthz").status == 200);
-  std::future<HttpReply> second = gang.Bind(1);
-  const HttpReply answer1 = first.get();
-  const HttpReply answer2 = second.get();
+  std::future<http::Reply> second = gang.Bind(1);
+  const http::Reply answer1 = first.get();
+  const http::Reply answer2 = second.get();
   stopping.join();
   CHECK(answer1.status == 200);
   CHECK(BindErrorIn(answer1.body).empty());
   CHECK(BindErrorIn(answer2.body).empty());
   CHECK(test.lines.Has("stopped"));
-  CHECK_FALSE(HttpClient(ExtenderClient(test)).Get("/healthz").ok());
+  CHECK_FALSE(http::Client(ExtenderClient(test)).Get("/healthz").ok());
 }
 
 TEST_CASE("shutting down refuses what is held for too long", "[serve][shutdown]") {
@@ -335,12 +333,12 @@ TEST_CASE("shutting down refuses what is held for too long", "[serve][shutdown]"
   TestService test(options);
   ForeignGang gang(test);
   gang.Plan();
-  std::future<HttpReply> held = gang.Bind(0);
+  std::future<http::Reply> held = gang.Bind(0);
   REQUIRE(gang.Held(1));
   const auto begin = SteadyClock::now();
   test.service.Shutdown();
   CHECK(SteadyClock::now() - begin < std::chrono::seconds(20));
-  const HttpReply answer = held.get();
+  const http::Reply answer = held.get();
   CHECK(answer.status == 200);
   CHECK(BindErrorIn(answer.body) == "muster is shutting down");
 }

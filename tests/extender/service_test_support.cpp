@@ -3,14 +3,12 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "http_test_support.hpp"
-
 namespace muster::extender::testing {
 namespace {
 
 ServiceOptions OnFreePorts(ServiceOptions options) {
-  options.listen = HostPort{"127.0.0.1", 0};
-  options.api = HostPort{"127.0.0.1", 0};
+  options.listen = http::HostPort{"127.0.0.1", 0};
+  options.api = http::HostPort{"127.0.0.1", 0};
   return options;
 }
 
@@ -31,36 +29,36 @@ TestService::TestService(ServiceOptions options)
       service(OnFreePorts(std::move(options)), log) {
   const cluster::Status started = service.Start();
   if (!started.ok()) FAIL(started.error().ToString());
-  HttpClientOptions client;
+  http::ClientOptions client;
   client.port = service.api_port();
-  client_ = std::make_unique<HttpClient>(client);
+  client_ = std::make_unique<http::Client>(client);
 }
 
-HttpReply TestService::Get(const std::string& path) {
-  const cluster::Result<HttpReply> reply = client_->Get(path);
+http::Reply TestService::Get(const std::string& path) {
+  const cluster::Result<http::Reply> reply = client_->Get(path);
   if (!reply.ok()) FAIL(path << ": " << reply.error().ToString());
   return *reply;
 }
 
-HttpReply TestService::Post(const std::string& path, const std::string& body) {
-  const cluster::Result<HttpReply> reply = client_->Post(path, body);
+http::Reply TestService::Post(const std::string& path, const std::string& body) {
+  const cluster::Result<http::Reply> reply = client_->Post(path, body);
   if (!reply.ok()) FAIL(path << ": " << reply.error().ToString());
   return *reply;
 }
 
-HttpReply TestService::Delete(const std::string& path) {
-  const cluster::Result<HttpReply> reply = client_->Delete(path);
+http::Reply TestService::Delete(const std::string& path) {
+  const cluster::Result<http::Reply> reply = client_->Delete(path);
   if (!reply.ok()) FAIL(path << ": " << reply.error().ToString());
   return *reply;
 }
 
 void TestService::Submit(const std::string& yaml) {
-  const HttpReply reply = Post("/v1/manifests", yaml);
+  const http::Reply reply = Post("/v1/manifests", yaml);
   if (reply.status != 200) FAIL(reply.body);
 }
 
 std::string TestService::StateOf(const std::string& name, const std::string& ns) {
-  const HttpReply reply = Get("/v1/gangs/" + ns + "/" + name);
+  const http::Reply reply = Get("/v1/gangs/" + ns + "/" + name);
   return reply.status == 200 ? JsonText(reply.body, "state") : "";
 }
 

@@ -6,11 +6,19 @@
 #include <vector>
 
 #include "cluster/mutex.hpp"
-#include "extender/http_client.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
+#include "http/client.hpp"
+#include "tests/http/http_test_support.hpp"
+#include "tests/http/tls_test_support.hpp"
 
 namespace muster::extender::testing {
+
+using http::testing::Eventually;
+using http::testing::Sanitized;
+using http::testing::TempFolder;
+using http::testing::TestAuthority;
+using http::testing::TlsCaller;
 
 // Lines of a log, from any thread.
 class LogLines {
@@ -29,9 +37,9 @@ class TestService {
   // On free ports whatever `options` says.
   explicit TestService(ServiceOptions options = {});
 
-  HttpReply Get(const std::string& path);
-  HttpReply Post(const std::string& path, const std::string& body);
-  HttpReply Delete(const std::string& path);
+  http::Reply Get(const std::string& path);
+  http::Reply Post(const std::string& path, const std::string& body);
+  http::Reply Delete(const std::string& path);
   // Must succeed.
   void Submit(const std::string& yaml);
   // "Running", "Queued", …; empty when there is no such gang.
@@ -44,7 +52,7 @@ class TestService {
   Service service;
 
  private:
-  std::unique_ptr<HttpClient> client_;
+  std::unique_ptr<http::Client> client_;
 };
 
 // A PodGroup `name` of `pods` members with `gpus` GPUs each. `runs_for` empty: until deleted.

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "http_test_support.hpp"
 #include "service_test_support.hpp"
-#include "tls_test_support.hpp"
 
 namespace muster::extender::testing {
 namespace {
@@ -43,7 +41,7 @@ class MutualTls {
   std::string File(const std::string& name) const { return folder_.File(name); }
   // The status that a caller with this certificate gets; 0: no answer.
   int StatusFor(const TestService& test, const std::string& client) const {
-    HttpClientOptions call;
+    http::ClientOptions call;
     call.port = test.service.extender_port();
     call.tls = true;
     call.ca_file = File("ca.pem");
@@ -51,7 +49,7 @@ class MutualTls {
       call.cert_file = File(client + ".pem");
       call.key_file = File(client + "-key.pem");
     }
-    const auto reply = HttpClient(call).Get("/healthz");
+    const auto reply = http::Client(call).Get("/healthz");
     return reply.ok() ? reply->status : 0;
   }
 
@@ -102,7 +100,7 @@ TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[ser
   CHECK(ReadStartPolicy("", {}).ok());
 
   ServiceOptions options;
-  options.listen = HostPort{"127.0.0.1", 0};
+  options.listen = http::HostPort{"127.0.0.1", 0};
   options.scheduler_ca_file = "ca.pem";
   const Logger quiet({.level = -1});
   Service service(options, quiet);
@@ -116,7 +114,7 @@ TEST_CASE("a TLS file that is not there is named with the reason", "[serve][tls]
   const auto refusal = [&](const std::function<std::string*(ServiceOptions&)>& file,
                            const std::string& path) {
     ServiceOptions options = tls.options;
-    options.listen = HostPort{"127.0.0.1", 0};
+    options.listen = http::HostPort{"127.0.0.1", 0};
     options.tls.cert_file = tls.File("flag.pem");
     options.tls.key_file = tls.File("flag-key.pem");
     *file(options) = path;

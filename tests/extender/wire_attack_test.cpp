@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "extender/embedded/caller_wire.hpp"
 #include "extender/wire.hpp"
 
 namespace muster::extender {

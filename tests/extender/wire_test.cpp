@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/pod.hpp"
+#include "extender/embedded/caller_wire.hpp"
 
 namespace muster::extender {
 namespace {

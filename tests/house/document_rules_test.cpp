@@ -21,8 +21,8 @@ std::vector<SourceFile> GoodTree(const std::string& without = "") {
   std::vector<SourceFile> files = {
       MakeFile("Makefile", "help: deps ## list\n\trun it\ndeps:\nclean-all:\n")};
   for (const char* folder :
-       {"", "cluster/", "topology/", "queues/", "policy/", "engine/", "config/", "kube/", "sim/",
-        "extender/", "bench/", "tests/", "docs/", "manifests/"}) {
+       {"", "cluster/", "topology/", "queues/", "policy/", "engine/", "http/", "config/", "kube/",
+        "sim/", "extender/", "cli/", "bench/", "tests/", "docs/", "manifests/"}) {
     const std::string path = std::string(folder) + "README.md";
     if (path != without) files.push_back(MakeFile(path, "# What it is\n"));
   }

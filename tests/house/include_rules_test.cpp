@@ -17,8 +17,9 @@ struct Case {
 // A tree with one header in every room, so that what is included exists.
 SourceTree Plant(const std::string& path, const std::string& text) {
   std::vector<SourceFile> files;
-  for (const char* room : {"cluster", "topology", "queues", "policy", "engine", "config", "kube",
-                           "sim", "extender", "bench", "tests"}) {
+  for (const char* room :
+       {"cluster", "topology", "queues", "policy", "engine", "http", "config", "kube", "sim",
+        "extender", "extender/embedded", "cli", "bench", "tests"}) {
     files.push_back(MakeFile(std::string(room) + "/a.hpp", "#pragma once\n"));
   }
   files.push_back(MakeFile(path, text));
@@ -44,13 +45,26 @@ TEST_CASE("a folder includes the folders below it and no other", "[house][includ
       {"topology/x.cpp", "#include \"cluster/a.hpp\"", ""},
       {"policy/x.hpp", "#include \"queues/a.hpp\"", ""},
       {"engine/x.cpp", "#include \"topology/a.hpp\"", ""},
-      {"extender/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"extender/embedded/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"extender/service.cpp", "#include \"extender/embedded/a.hpp\"", ""},
+      {"cli/x.cpp", "#include \"sim/a.hpp\"", ""},
+      {"cli/x.cpp", "#include \"extender/a.hpp\"", ""},
+      {"extender/x.cpp", "#include \"cli/a.hpp\"", "extender/ may not include cli/"},
+      {"extender/x.cpp", "#include \"sim/a.hpp\"", "may not include \"sim/a.hpp\""},
+      {"extender/wire.cpp", "#include \"extender/embedded/a.hpp\"", "may not include \"extender/"},
       {"tests/e2e/x.cpp", "#include \"extender/a.hpp\"", ""},
       {"bench/x.cpp", "#include \"engine/a.hpp\"", ""},
       {"cluster/x.hpp", "#include \"engine/a.hpp\"", "cluster/ may not include engine/"},
       {"topology/x.cpp", "#include \"queues/a.hpp\"", "topology/ may not include queues/"},
       {"queues/x.cpp", "#include \"topology/a.hpp\"", "queues/ may not include topology/"},
       {"policy/x.cpp", "#include \"engine/a.hpp\"", "policy/ may not include engine/"},
+      {"http/x.cpp", "#include \"cluster/a.hpp\"", ""},
+      {"kube/x.cpp", "#include \"http/a.hpp\"", ""},
+      {"extender/x.cpp", "#include \"http/a.hpp\"", ""},
+      {"http/x.cpp", "#include \"topology/a.hpp\"", "http/ may not include topology/"},
+      {"engine/x.cpp", "#include \"http/a.hpp\"", "engine/ may not include http/"},
+      {"config/x.cpp", "#include \"http/a.hpp\"", "config/ may not include http/"},
+      {"sim/x.cpp", "#include \"http/a.hpp\"", "sim/ may not include http/"},
       {"engine/x.cpp", "#include \"sim/a.hpp\"", "engine/ may not include sim/"},
       {"kube/x.cpp", "#include \"config/a.hpp\"", "kube/ may not include config/"},
       {"sim/x.cpp", "#include \"kube/a.hpp\"", "sim/ may not include kube/"},
@@ -78,9 +92,9 @@ TEST_CASE("a library is included only in the folders that own it", "[house][incl
       {"topology/x.cpp", "#include <boost/graph/adjacency_list.hpp>", ""},
       {"config/x.cpp", "#include <yaml.h>", ""},
       {"kube/x.cpp", "#include <rapidjson/document.h>", ""},
-      {"extender/x.cpp", "#include <httplib.h>", ""},
+      {"http/x.cpp", "#include <httplib.h>", ""},
       {"extender/x.cpp", "#include <prometheus/registry.h>", ""},
-      {"extender/x.cpp", "#include <openssl/ssl.h>", ""},
+      {"http/x.cpp", "#include <openssl/ssl.h>", ""},
       {"tests/support/x.hpp", "#include <catch2/catch.hpp>", ""},
       {"policy/x.cpp", "#include <boost/graph/adjacency_list.hpp>", "does not belong"},
       {"engine/x.cpp", "#include <yaml.h>", "does not belong"},
@@ -88,6 +102,8 @@ TEST_CASE("a library is included only in the folders that own it", "[house][incl
       {"cluster/x.cpp", "#include <rapidjson/document.h>", "does not belong"},
       {"sim/x.cpp", "#include <prometheus/registry.h>", "does not belong"},
       {"config/x.cpp", "#include <openssl/ssl.h>", "does not belong"},
+      {"kube/x.cpp", "#include <openssl/ssl.h>", "does not belong"},
+      {"extender/x.cpp", "#include <httplib.h>", "does not belong"},
       {"bench/x.cpp", "#include <catch2/catch.hpp>", "does not belong"},
       {"kube/x.cpp", "#include <curl/curl.h>", "nobody has allowed"},
       {"kube/x.cpp", "#include <some_library.hpp>", "nobody has allowed"},
@@ -97,7 +113,7 @@ TEST_CASE("a library is included only in the folders that own it", "[house][incl
 TEST_CASE("no header of a folder shows a library to those who include it", "[house][include]") {
   Check(GENERATE(values<Case>({
       {"topology/x.hpp", "#include <boost/graph/adjacency_list.hpp>", "not into a header"},
-      {"extender/x.hpp", "#include <httplib.h>", "not into a header"},
+      {"http/x.hpp", "#include <httplib.h>", "not into a header"},
       {"config/x.hpp", "#include <yaml.h>", "not into a header"},
       {"bench/x.hpp", "#include <httplib.h>", ""},
   })));

@@ -331,7 +331,7 @@ TEST_CASE("a plain server is asked through the proxy by its whole URL", "[kube][
   config.port = 8080;
   config.tls = false;
   config.path_prefix = "/k8s";
-  config.proxy = ProxyConfig{"127.0.0.1", proxy.port(), "ann", "p@ss"};
+  config.proxy = muster::http::Proxy{"127.0.0.1", proxy.port(), "ann", "p@ss"};
   CHECK(CallOf(MakeClient(config)->Call({.path = "/p"})) == "200 proxied");
   CHECK_THAT(head, Catch::StartsWith("GET http://api.cluster:8080/k8s/p HTTP/1.1\r\n"));
   CHECK_THAT(head, Catch::Contains("Proxy-Authorization: Basic YW5uOnBAc3M=\r\n"));
@@ -352,7 +352,7 @@ TEST_CASE("TLS goes through the proxy's tunnel", "[kube][client]") {
       // A TLS record of the handshake comes next; this end cannot answer it.
       greeted = connection.ReadByte() == 0x16;
     }});
-    config.proxy = ProxyConfig{"127.0.0.1", proxy.port(), "ann", "p@ss"};
+    config.proxy = muster::http::Proxy{"127.0.0.1", proxy.port(), "ann", "p@ss"};
     const auto reply = MakeClient(config)->Call({.path = "/p"});
     REQUIRE_FALSE(reply.ok());
     CHECK(reply.error().code == Code::kIo);
@@ -363,7 +363,7 @@ TEST_CASE("TLS goes through the proxy's tunnel", "[kube][client]") {
   }
   SECTION("and nothing is said when it stays shut") {
     RawServer proxy({Says("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")});
-    config.proxy = ProxyConfig{"127.0.0.1", proxy.port(), "", ""};
+    config.proxy = muster::http::Proxy{"127.0.0.1", proxy.port(), "", ""};
     const auto reply = MakeClient(config)->Call({.path = "/p"});
     REQUIRE_FALSE(reply.ok());
     CHECK(reply.error().code == Code::kUnavailable);

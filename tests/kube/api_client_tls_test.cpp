@@ -177,7 +177,7 @@ TEST_CASE("a client whose credentials cannot be read is not made", "[kube][clien
   WriteFile(bad, "no certificate\n");
   const auto test = GENERATE_REF(values<Case>({
       {"CA is missing", [](ClientConfig& c) { c.ca.file = "/nonexistent/ca.crt"; },
-       "/nonexistent/ca.crt: cannot be opened"},
+       "/nonexistent/ca.crt: cannot be read: No such file or directory"},
       {"CA is no PEM", [&](ClientConfig& c) { c.ca.file = bad; },
        "certificate-authority: expected certificates as PEM"},
       {"certificate is no PEM",
@@ -199,7 +199,7 @@ TEST_CASE("a client whose credentials cannot be read is not made", "[kube][clien
        },
        "client-key: is not the key of client-certificate"},
       {"token is missing", [](ClientConfig& c) { c.token_file = "/nonexistent/token"; },
-       "/nonexistent/token: cannot be opened"},
+       "/nonexistent/token: cannot be read: No such file or directory"},
   }));
   DYNAMIC_SECTION(test.name) {
     ClientConfig config;

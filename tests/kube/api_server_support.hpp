@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "kube/api_client.hpp"
-#include "tests/extender/tls_test_support.hpp"
+#include "tests/http/tls_test_support.hpp"
 
 namespace muster::kube::testing {
 
-using extender::testing::CertSpec;
-using extender::testing::TempFolder;
-using extender::testing::TestAuthority;
+using http::testing::CertSpec;
+using http::testing::TempFolder;
+using http::testing::TestAuthority;
 
 // True as soon as `condition` holds, false when it did not for half a minute.
 bool Eventually(const std::function<bool()>& condition);

@@ -92,7 +92,7 @@ TEST_CASE("the file wins over the token, which stands in for it", "[kube][creden
 TEST_CASE("a token that never was readable is an error without its text", "[kube][credentials]") {
   Fixture fixture;
   TokenSource source = fixture.Source();
-  CHECK(Fixture::Get(source) == fixture.file + ": cannot be opened");
+  CHECK(Fixture::Get(source) == fixture.file + ": cannot be read: No such file or directory");
   WriteFile(fixture.file, "top secret");
   fixture.now += seconds(60);
   CHECK(Fixture::Get(source) == fixture.file + ": expected a token: one word of ASCII");

@@ -8,7 +8,7 @@
 
 #include "config/amounts.hpp"
 #include "config/policy_file.hpp"
-#include "extender/manifests.hpp"
+#include "extender/embedded/manifests.hpp"
 
 namespace muster::testing {
 

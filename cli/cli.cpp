@@ -1,0 +1,101 @@
+#include "cli/cli.hpp"
+
+#include <algorithm>
+
+#include "extender/version.hpp"
+
+namespace muster::cli {
+namespace {
+
+std::string Synopsis(const Command& command) {
+  std::string text = "muster " + command.name;
+  if (!command.arguments.empty()) text += " " + command.arguments;
+  return text;
+}
+
+void PrintOverview(std::ostream& out, const std::vector<Command>& commands) {
+  out << "muster places whole gangs of GPU pods, beside kube-scheduler\n\n"
+         "usage: muster COMMAND [flags]\n\ncommands:\n";
+  std::size_t width = 0;
+  for (const Command& command : commands) width = std::max(width, command.name.size());
+  for (const Command& command : commands) {
+    out << "  " << command.name << std::string(width - command.name.size() + 2, ' ')
+        << command.summary << "\n";
+  }
+  out << "\n\"muster help COMMAND\" says more about one of them\n";
+}
+
+void PrintHelp(std::ostream& out, const Command& command) {
+  out << command.summary << "\n\nusage: " << Synopsis(command)
+      << (command.flags.empty() ? "" : " [flags]") << "\n";
+  if (!command.flags.empty()) out << "\nflags:\n" << DescribeFlags(command.flags);
+}
+
+const Command* FindCommand(const std::vector<Command>& commands, const std::string& name) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+int Help(const std::vector<Command>& commands, const std::vector<std::string>& words,
+         const CliStreams& streams) {
+  if (words.size() < 2) {
+    PrintOverview(streams.out, commands);
+    return kExitOk;
+  }
+  const Command* command = FindCommand(commands, words[1]);
+  if (command == nullptr) {
+    return Misused(streams, "help", "there is no command \"" + words[1] + "\"");
+  }
+  PrintHelp(streams.out, *command);
+  return kExitOk;
+}
+
+}  // namespace
+
+int Fail(const CliStreams& streams, const std::string& message) {
+  streams.err << "muster: " << message << "\n";
+  return kExitFailed;
+}
+
+int Misused(const CliStreams& streams, const std::string& command, const std::string& message) {
+  streams.err << "muster " << command << ": " << message << "\n\"muster help "
+              << (command == "help" ? "" : command) << "\" shows how it is used\n";
+  return kExitUsage;
+}
+
+std::vector<Command> Commands() {
+  return {ServeCommand(),  SimulateCommand(), CheckPolicyCommand(),
+          SubmitCommand(), GetCommand(),      ExplainCommand()};
+}
+
+int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
+  const std::vector<Command> commands = Commands();
+  if (words.empty()) {
+    PrintOverview(streams.err, commands);
+    return kExitUsage;
+  }
+  const std::string& name = words.front();
+  if (name == "help" || name == "--help" || name == "-h") return Help(commands, words, streams);
+  if (name == "version" || name == "--version") {
+    streams.out << "muster " << extender::kVersion << "\n";
+    return kExitOk;
+  }
+  const Command* command = FindCommand(commands, name);
+  if (command == nullptr) {
+    streams.err << "muster: there is no command \"" << name << "\"\n\n";
+    PrintOverview(streams.err, commands);
+    return kExitUsage;
+  }
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (std::find(rest.begin(), rest.end(), "--help") != rest.end() ||
+      std::find(rest.begin(), rest.end(), "-h") != rest.end()) {
+    PrintHelp(streams.out, *command);
+    return kExitOk;
+  }
+  const cluster::Result<Args> args = Args::Parse(command->flags, rest);
+  if (!args.ok()) return Misused(streams, name, args.error().message);
+  return command->run(*args, streams);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,54 @@
+// The command line: which subcommands there are, and what each needs.
+//
+// A command reads its Args and returns an exit status: 0 done, 1 failed (one line on `err` says
+// why), 2 wrong usage. Results go to `out`, everything else to `err`.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/args.hpp"
+#include "cluster/result.hpp"
+
+namespace muster::cli {
+
+inline constexpr const char* kDefaultExtenderAddress = "127.0.0.1:8888";
+inline constexpr const char* kDefaultApiAddress = "127.0.0.1:8889";
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+
+struct CliStreams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+struct Command {
+  std::string name;       // "get"
+  std::string arguments;  // "gangs|nodes", as help shows them
+  std::string summary;
+  std::vector<Flag> flags;
+  std::function<int(const Args&, const CliStreams&)> run;
+};
+
+// All of them, in the order of help.
+std::vector<Command> Commands();
+// `words` without the program's name.
+int RunCli(const std::vector<std::string>& words, const CliStreams& streams);
+
+// "muster <command>: message" on err; the status for it.
+int Fail(const CliStreams& streams, const std::string& message);
+int Misused(const CliStreams& streams, const std::string& command, const std::string& message);
+
+// The commands, each in the source of its name.
+Command ServeCommand();
+Command SimulateCommand();
+Command CheckPolicyCommand();
+Command SubmitCommand();
+Command GetCommand();
+Command ExplainCommand();
+
+}  // namespace muster::cli

@@ -1,0 +1,19 @@
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/allocator.hpp"
+#include "cli/cli.hpp"
+
+int main(int argc, char** argv) {
+  using namespace muster::cli;  // NOLINT(google-build-using-namespace): main has no header
+  KeepFreedMemory();
+  const CliStreams streams{std::cout, std::cerr};
+  try {
+    return RunCli(std::vector<std::string>(argv + 1, argv + argc), streams);
+  } catch (const std::exception& e) {
+    // Out of memory or threads: nothing that a command could have answered.
+    return Fail(streams, e.what());
+  }
+}

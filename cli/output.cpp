@@ -1,0 +1,251 @@
+#include "cli/output.hpp"
+
+#include <rapidjson/document.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "cli/table.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+using Value = rapidjson::Value;
+
+Error Unexpected() {
+  return Error{Code::kInternal, "the server's answer is not what a muster server sends", ""};
+}
+
+const Value* Find(const Value& object, const char* name) {
+  if (!object.IsObject()) return nullptr;
+  const auto found = object.FindMember(name);
+  return found == object.MemberEnd() ? nullptr : &found->value;
+}
+
+std::string Text(const Value& object, const char* name) {
+  const Value* value = Find(object, name);
+  if (value == nullptr || !value->IsString()) return {};
+  return {value->GetString(), value->GetStringLength()};
+}
+
+int64_t Integer(const Value& object, const char* name) {
+  const Value* value = Find(object, name);
+  return value != nullptr && value->IsInt64() ? value->GetInt64() : 0;
+}
+
+double Decimal(const Value& object, const char* name) {
+  const Value* value = Find(object, name);
+  return value != nullptr && value->IsNumber() ? value->GetDouble() : 0;
+}
+
+bool Truth(const Value& object, const char* name) {
+  const Value* value = Find(object, name);
+  return value != nullptr && value->IsBool() && value->GetBool();
+}
+
+std::string Number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", value);
+  return text.data();
+}
+
+// The array `name` of a JSON object in `json`, kept alive by `document`.
+const Value* ParseList(rapidjson::Document& document, std::string_view json, const char* name) {
+  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+  if (document.HasParseError()) return nullptr;
+  const Value* list = Find(document, name);
+  return list != nullptr && list->IsArray() ? list : nullptr;
+}
+
+std::string ReasonText(const Value& gang) {
+  const Value* reason = Find(gang, "reason");
+  return reason == nullptr ? "" : Text(*reason, "message");
+}
+
+std::string ReasonCode(const Value& gang) {
+  const Value* reason = Find(gang, "reason");
+  return reason == nullptr ? "" : Text(*reason, "code");
+}
+
+std::string GpuList(const Value& member) {
+  std::string out;
+  const Value* gpus = Find(member, "gpus");
+  if (gpus == nullptr || !gpus->IsArray()) return out;
+  for (const Value& gpu : gpus->GetArray()) {
+    if (!out.empty()) out += ",";
+    out += gpu.IsInt() ? std::to_string(gpu.GetInt()) : "?";
+  }
+  return out;
+}
+
+std::string OrDash(std::string text) { return text.empty() ? "-" : std::move(text); }
+
+std::string MemberStatus(const Value& member) {
+  if (!Text(member, "boundNode").empty()) return "bound";
+  if (Truth(member, "bindHeld")) return "at the barrier";
+  const bool planned = !Text(member, "plannedNode").empty();
+  if (Truth(member, "gated")) return planned ? "planned, gated" : "gated";
+  return planned ? "planned" : "waiting";
+}
+
+std::string MembersTable(const Value& gang) {
+  const Value* members = Find(gang, "members");
+  if (members == nullptr || !members->IsArray() || members->Empty()) return {};
+  Table table({{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}, {"STATUS"}});
+  for (const Value& member : members->GetArray()) {
+    const std::string bound = Text(member, "boundNode");
+    table.Add({Text(member, "pod"), OrDash(Text(member, "role")), Text(member, "phase"),
+               OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member)),
+               MemberStatus(member)});
+  }
+  return table.ToString();
+}
+
+}  // namespace
+
+std::string Elapsed(double seconds) {
+  std::array<char, 48> text{};
+  if (!(seconds > 0)) return "0s";
+  if (seconds < 1) {
+    std::snprintf(text.data(), text.size(), "%.0fms", std::floor(seconds * 1000));
+  } else if (seconds < 60) {
+    std::snprintf(text.data(), text.size(), "%.1fs", std::floor(seconds * 10) / 10);
+  } else {
+    const auto whole = static_cast<long long>(std::min(seconds, 1e15));
+    if (whole < 3600) {
+      std::snprintf(text.data(), text.size(), "%lldm%02llds", whole / 60, whole % 60);
+    } else if (whole < 86400) {
+      std::snprintf(text.data(), text.size(), "%lldh%02lldm", whole / 3600, whole / 60 % 60);
+    } else {
+      std::snprintf(text.data(), text.size(), "%lldd%lldh", whole / 86400, whole / 3600 % 24);
+    }
+  }
+  return text.data();
+}
+
+Result<std::string> GangsTable(std::string_view json) {
+  rapidjson::Document document;
+  const Value* gangs = ParseList(document, json, "gangs");
+  if (gangs == nullptr) return Unexpected();
+  if (gangs->Empty()) return std::string("no gangs\n");
+  Table table({{"NAMESPACE"},
+               {"NAME"},
+               {"STATE"},
+               {"MIN", true},
+               {"PODS", true},
+               {"BOUND", true},
+               {"WAITED", true},
+               {"WHY"}});
+  for (const Value& gang : gangs->GetArray()) {
+    const bool waits = Find(gang, "waitedSeconds") != nullptr;
+    table.Add({Text(gang, "namespace"), Text(gang, "name"), Text(gang, "state"),
+               std::to_string(Integer(gang, "minMember")), std::to_string(Integer(gang, "pods")),
+               std::to_string(Integer(gang, "bound")),
+               waits ? Elapsed(Decimal(gang, "waitedSeconds")) : "-", ReasonText(gang)});
+  }
+  return table.ToString();
+}
+
+Result<std::string> NodesTable(std::string_view json) {
+  rapidjson::Document document;
+  const Value* nodes = ParseList(document, json, "nodes");
+  if (nodes == nullptr) return Unexpected();
+  if (nodes->Empty()) return std::string("no nodes\n");
+  Table table({{"NAME"},
+               {"STATUS"},
+               {"GPUS", true},
+               {"FREE", true},
+               {"MODEL"},
+               {"CPU-FREE", true},
+               {"MEM-FREE", true},
+               {"HOLDERS", true}});
+  std::string notes;
+  for (const Value& node : nodes->GetArray()) {
+    const Value* gpus = Find(node, "gpus");
+    if (gpus == nullptr || !gpus->IsArray()) return Unexpected();
+    double free = 0;
+    for (const Value& gpu : gpus->GetArray()) free += Decimal(gpu, "free");
+    std::string status = Truth(node, "ready") ? "Ready" : "NotReady";
+    if (Truth(node, "ready") && Truth(node, "cordoned")) status += ",Cordoned";
+    if (const Value* left_out = Find(node, "leftOut"); left_out != nullptr) {
+      status += ",LeftOut";
+      notes += Printable(Text(node, "name") + " is left out for " +
+                         Elapsed(Decimal(*left_out, "endsInSeconds")) + " more; " +
+                         Text(*left_out, "why")) +
+               "\n";
+    }
+    if (Truth(node, "overcommitted")) status += ",Overcommitted";
+    table.Add({Text(node, "name"), status, std::to_string(gpus->Size()), Number(free),
+               gpus->Empty() ? "-" : OrDash(Text((*gpus)[0], "model")),
+               Number(static_cast<double>(Integer(node, "cpuMilliFree")) / 1000),
+               std::to_string(Integer(node, "memoryMiBFree") / 1024) + "Gi",
+               std::to_string(Integer(node, "holders"))});
+  }
+  return table.ToString() + (notes.empty() ? "" : "\n" + notes);
+}
+
+Result<std::string> GangExplained(std::string_view json) {
+  rapidjson::Document gang;
+  gang.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+  if (gang.HasParseError() || Text(gang, "state").empty()) return Unexpected();
+  Table facts({{"GANG"}, {Text(gang, "namespace") + "/" + Text(gang, "name")}});
+  std::string state = Text(gang, "state");
+  if (Find(gang, "startedSecondsAgo") != nullptr) {
+    state += ", started " + Elapsed(Decimal(gang, "startedSecondsAgo")) + " ago";
+    if (Find(gang, "waitedSeconds") != nullptr) {
+      state += " after waiting " + Elapsed(Decimal(gang, "waitedSeconds"));
+    }
+  } else if (Find(gang, "waitedSeconds") != nullptr) {
+    state += ", waiting for " + Elapsed(Decimal(gang, "waitedSeconds"));
+  }
+  facts.Add({"State", state});
+  if (!ReasonCode(gang).empty()) {
+    facts.Add({"Why", ReasonText(gang)});
+    facts.Add({"Code", ReasonCode(gang)});
+  }
+  facts.Add({"Members", std::to_string(Integer(gang, "pods")) + " exist, at least " +
+                            std::to_string(Integer(gang, "minMember")) + " start together, " +
+                            std::to_string(Integer(gang, "bound")) + " bound"});
+  facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
+  if (Integer(gang, "attempts") > 0) {
+    facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});
+  }
+  if (Find(gang, "deadlineInSeconds") != nullptr) {
+    facts.Add({"Deadline", "in " + Elapsed(Decimal(gang, "deadlineInSeconds"))});
+  }
+  const std::string members = MembersTable(gang);
+  return facts.ToString() + (members.empty() ? "" : "\n" + members);
+}
+
+std::string ServerMessage(std::string_view json) {
+  rapidjson::Document document;
+  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+  if (document.HasParseError() || Text(document, "error").empty()) {
+    return Printable(json.substr(0, 400));
+  }
+  const std::string place = Text(document, "place");
+  return Printable((place.empty() ? "" : place + ": ") + Text(document, "error"));
+}
+
+Result<std::string> SubmittedLines(std::string_view json) {
+  rapidjson::Document document;
+  const Value* created = ParseList(document, json, "created");
+  if (created == nullptr) return Unexpected();
+  std::string out;
+  for (const Value& object : created->GetArray()) {
+    const std::string ns = Text(object, "namespace");
+    out += Printable(Text(object, "kind") + " " + (ns.empty() ? "" : ns + "/") +
+                     Text(object, "name") + " created") +
+           "\n";
+  }
+  return out;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,26 @@
+// What `muster get` and `muster explain` print: tables for people, made from the JSON of the /v1
+// pages.
+//
+// Pure functions; an error means that the text is not what a muster server sends.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cluster/result.hpp"
+
+namespace muster::cli {
+
+cluster::Result<std::string> GangsTable(std::string_view json);
+cluster::Result<std::string> NodesTable(std::string_view json);
+// One gang: its state, why it waits, its members and their plan.
+cluster::Result<std::string> GangExplained(std::string_view json);
+// The message in an error answer {"error": …, "place": …}; the text itself when it is none.
+std::string ServerMessage(std::string_view json);
+// One line per object that a submission created.
+cluster::Result<std::string> SubmittedLines(std::string_view json);
+
+// "850ms", "12.3s", "4m10s", "3h05m", "2d4h".
+std::string Elapsed(double seconds);
+
+}  // namespace muster::cli

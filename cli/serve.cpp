@@ -1,0 +1,178 @@
+// muster serve: the service, until it is told to stop.
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "cli/cli.hpp"
+#include "cli/signals.hpp"
+#include "extender/log.hpp"
+#include "extender/service.hpp"
+#include "http/host_port.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+
+// How soon a changed policy file is noticed.
+constexpr std::chrono::milliseconds kLookAround{1'000};
+
+Result<std::optional<http::HostPort>> AddressFrom(const Args& args, const std::string& flag) {
+  if (!args.Has(flag)) return std::optional<http::HostPort>();
+  const Result<http::HostPort> address = http::ParseHostPort(args.Text(flag));
+  if (!address.ok()) return address.error().At(flag);
+  return std::optional<http::HostPort>(*address);
+}
+
+// Which of them need each other depends on the policy as well: the service looks at that.
+Status ReadTlsFlags(const Args& args, extender::ServiceOptions* options) {
+  for (const char* flag : {"--tls-cert", "--tls-key", "--tls-client-ca", "--tls-client",
+                           "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
+    for (const std::string& value : args.All(flag)) {
+      // As an empty variable of a script gives it; it must not read like a flag not given.
+      if (value.empty()) return Error{Code::kInvalidArgument, "expected a value", flag};
+    }
+  }
+  for (const auto& [cert, key] :
+       {std::pair("--tls-cert", "--tls-key"), std::pair("--scheduler-cert", "--scheduler-key")}) {
+    if (args.Has(cert) != args.Has(key)) {
+      return Error{Code::kInvalidArgument, std::string(cert) + " and " + key + " go together", ""};
+    }
+  }
+  options->tls = config::TlsSettings{args.Text("--tls-cert"), args.Text("--tls-key"),
+                                     args.Text("--tls-client-ca"), args.All("--tls-client")};
+  options->scheduler_ca_file = args.Text("--scheduler-ca");
+  options->scheduler_cert_file = args.Text("--scheduler-cert");
+  options->scheduler_key_file = args.Text("--scheduler-key");
+  return Ok{};
+}
+
+// A real cluster, and nothing beside it that only an embedded one has.
+Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
+  access->kubeconfig = args.Text("--kubeconfig");
+  access->context = args.Text("--context");
+  access->in_cluster = args.Has("--in-cluster");
+  if (args.Has("--kubeconfig") && access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "expected a file", "--kubeconfig"};
+  }
+  if (access->in_cluster && !access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "--in-cluster and --kubeconfig exclude each other", ""};
+  }
+  if (args.Has("--context") && access->kubeconfig.empty()) {
+    return Error{Code::kInvalidArgument, "needs --kubeconfig", "--context"};
+  }
+  if (args.Has("--lease")) {
+    if (!access->given()) {
+      return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--lease"};
+    }
+    const Result<cluster::ObjectKey> lease = extender::ParseObjectKey(args.Text("--lease"));
+    if (!lease.ok()) return lease.error().At("--lease");
+    access->lease = *lease;
+  }
+  if (!access->given()) return Ok{};
+  for (const char* flag :
+       {"--cluster", "--seed", "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
+    if (args.Has(flag)) {
+      return Error{Code::kInvalidArgument, "is for the embedded cluster only", flag};
+    }
+  }
+  return Ok{};
+}
+
+Result<extender::ServiceOptions> OptionsFrom(const Args& args) {
+  extender::ServiceOptions options;
+  options.policy_file = args.Text("--policy");
+  options.cluster_file = args.Text("--cluster");
+  if (const Status read = ReadAccess(args, &options.access); !read.ok()) return read.error();
+  Result<std::optional<http::HostPort>> listen = AddressFrom(args, "--listen");
+  if (!listen.ok()) return listen.error();
+  options.listen = *std::move(listen);
+  Result<std::optional<http::HostPort>> api = AddressFrom(args, "--metrics");
+  if (!api.ok()) return api.error();
+  options.api = *std::move(api);
+  if (const Status read = ReadTlsFlags(args, &options); !read.ok()) return read.error();
+  const Result<int64_t> drain = args.Number("--drain-seconds", 10, 0, 3600);
+  if (!drain.ok()) return drain.error();
+  options.drain_timeout = std::chrono::seconds(*drain);
+  const Result<int64_t> seed = args.Number("--seed", 1, 0, INT64_MAX);
+  if (!seed.ok()) return seed.error();
+  options.seed = static_cast<std::uint64_t>(*seed);
+  return options;
+}
+
+void FollowSignals(SignalInbox& signals, extender::Service& service, const extender::Logger& log) {
+  while (!service.lost()) {
+    switch (signals.Wait(kLookAround)) {
+      case SignalEvent::kStop:
+        log.Info("stopping");
+        return;
+      case SignalEvent::kReload:
+        // What went wrong is in the log and in the metrics.
+        static_cast<void>(service.ReloadPolicy());
+        break;
+      case SignalEvent::kNone:
+        service.ReloadPolicyIfChanged();
+        break;
+    }
+  }
+}
+
+int Serve(const Args& args, const CliStreams& streams) {
+  if (!args.positionals().empty()) {
+    return Misused(streams, "serve", "unexpected \"" + args.positionals().front() + "\"");
+  }
+  Result<extender::ServiceOptions> options = OptionsFrom(args);
+  if (!options.ok()) return Misused(streams, "serve", options.error().ToString());
+  const Result<int64_t> level = args.Number("--log-level", 1, 0, 5);
+  if (!level.ok()) return Misused(streams, "serve", level.error().message);
+
+  // Before any thread exists, so that all of them leave signals to this one.
+  SignalInbox signals;
+  const extender::Logger log({.level = static_cast<int>(*level)});
+  extender::Service service(*std::move(options), log);
+  if (const cluster::Status started = service.Start(); !started.ok()) {
+    return Fail(streams, started.error().ToString());
+  }
+  streams.out << "extender: port " << service.extender_port()
+              << "\napi:      http://127.0.0.1:" << service.api_port() << "/v1/gangs\n"
+              << std::flush;
+  FollowSignals(signals, service, log);
+  service.Shutdown();
+  if (service.lost()) return Fail(streams, "another replica leads now");
+  return kExitOk;
+}
+
+}  // namespace
+
+Command ServeCommand() {
+  return {"serve",
+          "",
+          "answer kube-scheduler, on a real cluster or an embedded one",
+          {{"--policy", "FILE", "policy YAML, loaded again on SIGHUP and when it changes"},
+           {"--listen", "HOST:PORT",
+            "where kube-scheduler calls (default " + std::string(kDefaultExtenderAddress) + ")"},
+           {"--metrics", "HOST:PORT",
+            "health, metrics and /v1 (default " + std::string(kDefaultApiAddress) + ")"},
+           {"--kubeconfig", "FILE", "a real cluster, and how to reach it"},
+           {"--context", "NAME", "of the kubeconfig (default: its current-context)"},
+           {"--in-cluster", "", "the cluster that this pod runs in"},
+           {"--lease", "NS/NAME", "of several replicas only the holder of this Lease decides"},
+           {"--cluster", "FILE", "manifests of the embedded cluster (default 16 nodes of 8 GPUs)"},
+           {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
+           {"--tls-key", "FILE", "its key"},
+           {"--tls-client-ca", "FILE", "ask callers for certificates that this CA signed"},
+           {"--tls-client", "NAME", "let in callers of this name only; may be repeated", "", true},
+           {"--scheduler-ca", "FILE", "CA that the embedded kube-scheduler trusts"},
+           {"--scheduler-cert", "FILE", "certificate that it presents"},
+           {"--scheduler-key", "FILE", "its key"},
+           {"--drain-seconds", "N", "how long SIGTERM waits for held Bind calls (default 10)"},
+           {"--seed", "N", "of the embedded cluster (default 1)"},
+           {"--log-level", "N", "0 errors, 1 decisions (default), 2 flow, 3 debug"}},
+          Serve};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,30 @@
+// The pages of a running `muster serve`, as submit, get and explain ask for them. One thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/cli.hpp"
+#include "cluster/result.hpp"
+#include "http/client.hpp"
+
+namespace muster::cli {
+
+// Characters that a URL takes as they are.
+inline constexpr std::string_view kPathCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+
+// --server and --output.
+Flag ServerFlag();
+Flag OutputFlag();
+
+// Where --server says.
+cluster::Result<http::ClientOptions> ServerAt(const Args& args);
+// The answer's body, or an error that says what the server said.
+cluster::Result<std::string> BodyOf(const cluster::Result<http::Reply>& reply,
+                                    const http::ClientOptions& server);
+// Gets `path` and prints it as JSON or through `table`.
+int ShowPage(const Args& args, const CliStreams& streams, const std::string& command,
+             const std::string& path, cluster::Result<std::string> (*table)(std::string_view));
+
+}  // namespace muster::cli

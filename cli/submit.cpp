@@ -1,0 +1,88 @@
+// muster submit: manifests to a running `muster serve`.
+#include <cstddef>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/output.hpp"
+#include "cli/server_pages.hpp"
+#include "config/file.hpp"
+#include "http/client.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Result;
+
+constexpr std::size_t kMaxManifestBytes = std::size_t{32} << 20U;
+
+Result<std::string> ReadInput(const std::string& file) {
+  if (file == "-") {
+    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  }
+  return config::ReadFile(file, kMaxManifestBytes);
+}
+
+// `text` as the value of a query parameter.
+std::string QueryText(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (kPathCharacters.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 0xfU];
+  }
+  return out;
+}
+
+int Submit(const Args& args, const CliStreams& streams) {
+  if (!args.positionals().empty()) {
+    return Misused(streams, "submit", "unexpected \"" + args.positionals().front() + "\"");
+  }
+  const std::vector<std::string> files = args.All("--file");
+  if (files.empty()) return Misused(streams, "submit", "which file? Give -f FILE");
+  const Result<http::ClientOptions> server = ServerAt(args);
+  if (!server.ok()) return Misused(streams, "submit", server.error().ToString());
+  http::Client client(*server);
+  for (const std::string& file : files) {
+    const Result<std::string> text = ReadInput(file);
+    if (!text.ok()) return Fail(streams, text.error().ToString());
+    const std::string name = file == "-" ? "stdin" : file;
+    const Result<std::string> body = BodyOf(
+        client.Post("/v1/manifests?name=" + QueryText(name), *text, "application/yaml"), *server);
+    if (!body.ok()) {
+      // Most messages begin with the place; which file it was is always said.
+      const std::string& message = body.error().message;
+      const std::string place = name + ":";
+      return Fail(streams, message.rfind(place, 0) == 0
+                               ? message
+                               : std::string(place).append(" ").append(message));
+    }
+    const Result<std::string> lines = SubmittedLines(*body);
+    if (!lines.ok()) return Fail(streams, lines.error().message);
+    streams.out << *lines;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+Command SubmitCommand() {
+  return {"submit",
+          "-f FILE",
+          "create Nodes, PodGroups, Pods and Jobs on the embedded cluster",
+          {{"--file", "FILE", "manifests in YAML or JSON, - for standard input; may be repeated",
+            "-f", true},
+           ServerFlag()},
+          Submit};
+}
+
+}  // namespace muster::cli

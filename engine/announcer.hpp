@@ -1,0 +1,57 @@
+// Announcer: what API objects say of gangs (status, record) and what Events tell of them (internal
+// to engine/). Guarded by Scheduler.
+//
+// 1. A status is written when it differs from what was written last. States that pass quickly are
+//    written only when they last kPublishAfter: a gang that starts at once costs one write.
+// 2. What must outlive the process (Past) is written with the status, or by itself when a next
+//    process would otherwise take the gang for another one. Without a PodGroup object the bound
+//    pods carry it.
+// 3. Each change of state that people should know is told by one Event.
+// 4. Nothing is said of gangs in which Muster has no part.
+//
+// A restart forgets what was written: the record is taken up from the objects (remember.hpp), the
+// status is written once more.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/gang.hpp"
+#include "engine/membership.hpp"
+#include "engine/write_tracker.hpp"
+
+namespace muster::engine {
+
+class Announcer {
+ public:
+  // Both must outlive it.
+  Announcer(const Membership& members, WriteTracker& writes) : members_(members), writes_(writes) {}
+
+  // The gang was judged: follows how long its state lasts, tells of members that are left out.
+  void Follow(Gang& gang, cluster::Time now);
+  // Writes what is due.
+  void Publish(Gang& gang, cluster::Time now);
+  // When there is something to be written without further facts; Never: nothing is.
+  cluster::Time due(const Gang& gang) const;
+  // An Event on the PodGroup, or on the gang's first pod where it has none.
+  void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
+
+  // Bound pods without a PodGroup object are to carry what is known of the gang now, if that is
+  // worth a write. True: they carry something.
+  bool Carry(Gang& gang);
+  // The object tells that record.
+  void Read(Gang& gang, const cluster::GangRecord& record);
+  // That is what the process began with.
+  void Adopted(Gang& gang, const cluster::GangRecord& record);
+  // Another PodGroup under its name: nothing was written to that one.
+  void Forget(Gang& gang);
+
+ private:
+  bool Speaks(const Gang& gang) const;
+  std::optional<cluster::Time> PublishAt(const Gang& gang) const;
+
+  const Membership& members_;
+  WriteTracker& writes_;
+};
+
+}  // namespace muster::engine

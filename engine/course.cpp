@@ -1,0 +1,76 @@
+#include "engine/course.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::engine {
+
+using cluster::Duration;
+using cluster::Time;
+
+namespace {
+
+constexpr Duration kLongestPause = cluster::Seconds(3'600);
+
+void ClearIfDue(std::optional<Time>& time, Time now) {
+  if (time && *time <= now) time.reset();
+}
+
+}  // namespace
+
+Duration Doubled(Duration first, int64_t times, Duration most) {
+  Duration pause = first;
+  for (int64_t i = 1; i < times && pause < most; ++i) pause = pause * 2;
+  return std::min(pause, most);
+}
+
+Duration BackoffAfter(int64_t failures, const Options& options) {
+  return Doubled(options.backoff_first, failures, options.backoff_max);
+}
+
+Duration PauseAfter(Duration held, int64_t times) {
+  return Doubled(held, times, std::max(held, kLongestPause));
+}
+
+void Course::Pass(Time now) {
+  ClearIfDue(backoff_until, now);
+  ClearIfDue(replan_from, now);
+}
+
+void Course::Start() {
+  partial_since.reset();
+  repairing = false;
+  attempts = 0;
+  expired = false;
+  setback = {};
+  obstacle.clear();
+}
+
+void Course::Fail(Reason why, const Options& options, Time now) {
+  ++attempts;
+  setback = std::move(why);
+  backoff_until = now + BackoffAfter(attempts, options);
+}
+
+void Course::Expire(Reason why, Duration held, const Options& options, Time now) {
+  Fail(std::move(why), options, now);
+  expired = true;
+  backoff_until = std::max(*backoff_until, now + PauseAfter(held, attempts));
+}
+
+void Course::BreakPlan(bool beside, const Options& options, Time now) {
+  if (beside) {  // not a start; what is bound waits for the rest
+    replan_from = now + Doubled(options.retry_interval, ++broken_plans, options.backoff_max);
+    return;
+  }
+  Fail(setback.code == ReasonCode::kNone ? Because(ReasonCode::kPlanBroken) : setback, options,
+       now);
+}
+
+void Course::BeginRepair(Reason why, const Options& options, Time now) {
+  repairing = true;
+  obstacle.clear();
+  Fail(std::move(why), options, now);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,77 @@
+// Course: what a gang's members and its plan do not tell of how it came to where it is (internal to
+// engine/). Set by the judge (judge.hpp) and by the functions below; whatever else a state needs
+// follows from the facts.
+//
+//   field          the truth for                         set                cleared
+//   queued_at      since when it is complete             complete           a member is missing
+//   attempts       failed starts in a row                each one           it runs
+//   setback        why the last start failed             each failure       a new plan; it runs
+//   backoff_until  when it may be planned again          a failed start     when it has come
+//   expired        its last reservation ran out          then               it runs
+//   broken_plans   plans beside bound members that       each one           one more is bound
+//                  broke at once, in a row
+//   replan_from    when the next such plan may be made   with the above     when it has come
+//   partial_since  since when it is bound in part        see partial.hpp    it is whole, or unbound
+//   in_grace       then: a leaving member has its grace
+//   barred         then: it may not be completed for now
+//   repairing      its bound members are being evicted   partialTimeout     they are gone, or one
+//                                                                           of them may not go
+//   obstacle       why one of them was not evicted       the API server     the next repair; it
+//   runs
+//
+// Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
+// partial_since, which the gang's record and its pods' times tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cluster/units.hpp"
+#include "engine/options.hpp"
+#include "engine/reason.hpp"
+
+namespace muster::engine {
+
+struct Course {
+  std::optional<cluster::Time> queued_at;
+  int64_t attempts = 0;
+  Reason setback;
+  std::optional<cluster::Time> backoff_until;
+  bool expired = false;
+  int64_t broken_plans = 0;
+  std::optional<cluster::Time> replan_from;
+  std::optional<cluster::Time> partial_since;
+  bool in_grace = false;
+  bool barred = false;
+  bool repairing = false;
+  std::string obstacle;
+
+  // Deadlines that have come.
+  void Pass(cluster::Time now);
+  // It has its minimum: what went wrong before is over.
+  void Start();
+  // A start failed: the next one waits, longer each time.
+  void Fail(Reason why, const Options& options, cluster::Time now);
+  // A whole reservation of that length ran out unused.
+  void Expire(Reason why, cluster::Duration held, const Options& options, cluster::Time now);
+  // A plan broke so soon after it was made that it was in vain. `beside`: members are bound.
+  void BreakPlan(bool beside, const Options& options, cluster::Time now);
+  // It was bound in part for too long.
+  void BeginRepair(Reason why, const Options& options, cluster::Time now);
+  void EndRepair() { repairing = false; }
+};
+
+// A plan that is dropped sooner than this without a member bound counts as a failed start, whatever
+// the cause: whatever makes and drops plans in turn does it ever more slowly.
+inline constexpr cluster::Duration kPlanLasts = cluster::Seconds(5);
+
+// backoff_first × 2^(failures - 1), at most backoff_max.
+cluster::Duration BackoffAfter(int64_t failures, const Options& options);
+// After the `times`th reservation in a row that ran out: as long as it was held, then twice as long
+// and so on, at most an hour unless it was held longer. So it holds at most half of the time.
+cluster::Duration PauseAfter(cluster::Duration held, int64_t times);
+// first × 2^(times - 1), at most `most`.
+cluster::Duration Doubled(cluster::Duration first, int64_t times, cluster::Duration most);
+
+}  // namespace muster::engine

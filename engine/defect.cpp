@@ -1,0 +1,50 @@
+#include "engine/defect.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace muster::engine {
+
+namespace {
+
+Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
+  const auto invalid = [](std::string what) {
+    return Because(ReasonCode::kInvalidPodGroup, 0, 0, std::move(what));
+  };
+  if (!group.defect.empty()) return invalid(group.defect);
+  if (group.min_member < 1 || group.min_member > options.max_members) {
+    return invalid("spec.minMember is " + std::to_string(group.min_member) + ", expected 1 to " +
+                   std::to_string(options.max_members));
+  }
+  int64_t of_roles = 0;
+  std::set<std::string> names;
+  for (const cluster::RoleMinimum& role : group.roles) {
+    if (role.min_member < 0) return invalid("role " + role.name + " has a negative minimum");
+    if (!names.insert(role.name).second) return invalid("two roles are named " + role.name);
+    of_roles = cluster::SaturatingAdd(of_roles, role.min_member);
+  }
+  if (of_roles > group.min_member) {
+    return invalid("the roles' minima add up to " + std::to_string(of_roles) +
+                   ", more than spec.minMember " + std::to_string(group.min_member));
+  }
+  return {};
+}
+
+}  // namespace
+
+Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
+  if (group != nullptr) {
+    if (Reason defect = DefectOf(*group, options); defect.code != ReasonCode::kNone) return defect;
+  }
+  const bool runs = gang.past.begun() && gang.tally.bound > 0;
+  for (const auto& [uid, member] : gang.members) {
+    const cluster::Pod& pod = *member.pod;
+    if (!pod.defect.empty() && !pod.terminal() && !(runs && member.malformed())) {
+      return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
+    }
+  }
+  return {};
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,54 @@
+// EngineState: every owner of state in the engine, side by side (internal to engine/). Guarded by
+// Scheduler's lock. README.md says who owns what.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "cluster/cluster_state.hpp"
+#include "engine/announcer.hpp"
+#include "engine/candidates.hpp"
+#include "engine/ever_fits.hpp"
+#include "engine/job_table.hpp"
+#include "engine/membership.hpp"
+#include "engine/node_health.hpp"
+#include "engine/options.hpp"
+#include "engine/pending_queue.hpp"
+#include "engine/preemptions.hpp"
+#include "engine/reservations.hpp"
+#include "engine/scheduler.hpp"
+#include "engine/spec_table.hpp"
+#include "engine/unfenced.hpp"
+#include "engine/work_queue.hpp"
+#include "engine/write_tracker.hpp"
+
+namespace muster::engine {
+
+struct EngineState {
+  explicit EngineState(Options given) : options(std::move(given)) {}
+  EngineState(const EngineState&) = delete;
+  EngineState& operator=(const EngineState&) = delete;
+
+  Options options;
+  cluster::ClusterState cluster;
+  SpecTable specs;
+  JobTable jobs;
+  NodeHealth health;
+  EverFits ever_fits;
+  UnfencedPods unfenced;
+
+  WriteTracker writes;
+  WorkQueue work;      // to be looked at
+  PendingQueue queue;  // to be planned
+  Membership members{cluster, options};
+  Reservations reservations{cluster, members, writes};
+  Preemptions preemptions;
+  KnownCandidates candidates;  // the last that were asked for
+  Announcer announcer{members, writes};
+
+  std::string silent;           // not empty: nothing new is planned, see Silence
+  cluster::Time last_call{-1};  // kube-scheduler's last Filter or held Bind
+  Progress progress;            // of the Advance under way
+};
+
+}  // namespace muster::engine

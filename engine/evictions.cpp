@@ -1,0 +1,186 @@
+#include "engine/evictions.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "engine/candidates.hpp"
+#include "engine/engine_state.hpp"
+
+namespace muster::engine {
+
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+// A pod that could not be evicted, or did not leave in time, is asked again after this at the
+// earliest.
+constexpr cluster::Duration kStaysFor = cluster::Seconds(3'600);
+
+void TouchGangOf(EngineState& state, const PodUid& pod) {
+  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
+}
+
+}  // namespace
+
+Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
+                  const PlanResult& result, Time now) {
+  cluster::ClusterState& cluster = state.cluster;
+  if (cluster.TakeSnapshot()->layout() != job.snapshot->layout()) return Earmarked::kStale;
+  const bool current = cluster.generation() == job.snapshot->generation();
+  const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
+  Victims victims;
+  victims.pods.insert(result.victims.begin(), result.victims.end());
+  if (!MayGo(state, victims.pods, gang.id, job.order.priority)) return failed;
+  const cluster::Status earmarked = cluster.Earmark(result.required, result.victims);
+  if (!earmarked.ok()) {
+    // The node will not have what the plan assumes: its pods are left alone from now on.
+    const cluster::NodeIndex unsound = cluster.IndexOf(earmarked.error().place);
+    bool barred = false;
+    for (const PodUid& uid : result.victims) {
+      const cluster::Allocation* held = cluster.AllocationOf(uid);
+      if (!unsound.valid() || held == nullptr || held->placement.node != unsound) continue;
+      state.preemptions.Keep(uid, now + kStaysFor);
+      barred = true;
+      TouchGangOf(state, uid);
+    }
+    return barred ? Earmarked::kStale : failed;
+  }
+  std::set<GangId> gangs;
+  for (const PodUid& uid : result.victims) {
+    Gang* of = state.members.Find(uid).gang;
+    if (of == nullptr) continue;
+    gangs.insert(of->id);
+    state.work.Touch(*of);
+  }
+  for (const GangId& id : gangs)
+    victims.gangs += (victims.gangs.empty() ? "" : ", ") + id.key.ToString();
+  state.preemptions.Begin(gang.id, std::move(victims));
+  return Earmarked::kDone;
+}
+
+std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& gang) {
+  const Victims* victims = state.preemptions.VictimsOf(gang.id);
+  if (victims == nullptr) return std::nullopt;
+  VictimsLeft left;
+  left.need = static_cast<int64_t>(victims->pods.size());
+  left.gangs = victims->gangs;
+  left.obstacle = victims->obstacle;
+  left.asked = victims->asked;
+  left.begun = victims->begun;
+  for (const PodUid& uid : victims->pods) {
+    if (state.cluster.AllocationOf(uid) == nullptr) ++left.gone;
+    const Member* member = state.members.FindMember(uid);
+    left.under_way =
+        left.under_way || (member != nullptr && member->writes->doing == Doing::kEvict);
+  }
+  left.wanted = victims->asked ? !victims->lost : StillWanted(state, gang);
+  return left;
+}
+
+void AskEvictions(EngineState& state, Gang& gang, Time now) {
+  std::vector<PodUid> to_go;
+  for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
+    const PlacedMember at = state.members.Find(uid);
+    if (at.member == nullptr || at.member->leaving()) continue;
+    to_go.push_back(uid);
+    state.writes.Postpone(*at.member, now);
+    state.work.Touch(*at.gang);
+  }
+  state.preemptions.Ask(gang.id, to_go);
+  state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
+  if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
+}
+
+void KeepVictims(EngineState& state, const Gang& gang, Time now) {
+  for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
+    if (!state.members.IsMember(uid) || state.cluster.AllocationOf(uid) == nullptr) continue;
+    state.preemptions.Keep(uid, now + kStaysFor);
+    TouchGangOf(state, uid);
+  }
+}
+
+void SpareVictims(EngineState& state, const Gang& gang) {
+  const Victims* victims = state.preemptions.VictimsOf(gang.id);
+  if (victims == nullptr) return;
+  if (victims->asked && !victims->begun && !victims->obstacle.empty())
+    state.preemptions.UncountTry(gang.id);  // nobody was evicted
+  for (const PodUid& uid : victims->pods) state.cluster.Spare(uid);
+  for (const PodUid& uid : state.preemptions.End(gang.id)) TouchGangOf(state, uid);
+  state.queue.AnythingMayFit();  // what was left of their gangs may be somebody else's
+}
+
+void LoseVictim(EngineState& state, const Member& victim) {
+  if (state.preemptions.PreemptorOf(victim.uid) == nullptr) return;
+  TouchPreemptor(state, victim);
+  state.cluster.Spare(victim.uid);
+  state.preemptions.Lose(victim.uid);
+}
+
+// The first one tells of all: until then they might all have been spared.
+void NoteEvicted(EngineState& state, const GangId& preemptor) {
+  if (!state.preemptions.Evicted(preemptor)) return;
+  std::map<GangId, int64_t> lost;
+  for (const PodUid& uid : state.preemptions.VictimsOf(preemptor)->pods) {
+    const PlacedMember at = state.members.Find(uid);
+    if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
+  }
+  for (const auto& [id, pods] : lost) {
+    state.announcer.Tell(*state.members.Find(id), true, "GangPreempted",
+                         std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") +
+                             " evicted for gang " + preemptor.key.ToString() +
+                             " of higher priority");
+  }
+}
+
+// As long as nobody was evicted there is a way back: the gang lets them be, and others are looked
+// for. Later the eviction is asked for again until the deadline.
+void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome, Time now) {
+  const bool barred =
+      outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
+  const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
+  if (preemptor == nullptr || state.preemptions.VictimsOf(*preemptor)->begun) return;
+  if (barred) state.preemptions.Keep(victim.uid, now + kStaysFor);
+  state.preemptions.Refused(*preemptor, outcome.message, barred);
+  TouchPreemptor(state, victim);
+}
+
+const GangId* FirstPreemptor(const EngineState& state, const Gang& gang) {
+  if (state.preemptions.none()) return nullptr;
+  for (const auto& [uid, member] : gang.members) {
+    if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) return preemptor;
+  }
+  return nullptr;
+}
+
+void TouchPreemptor(EngineState& state, const Member& victim) {
+  const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
+  Gang* gang = preemptor == nullptr ? nullptr : state.members.Find(*preemptor);
+  if (gang != nullptr) state.work.Touch(*gang);
+}
+
+void PassKept(EngineState& state, const Gang& gang, Time now) {
+  for (const auto& [uid, member] : gang.members) {
+    const std::optional<Time> until = state.preemptions.KeptUntil(uid);
+    if (!until || *until > now) continue;
+    state.preemptions.Release(uid);
+    state.queue.AnythingMayFit();
+  }
+}
+
+void FollowHolding(EngineState& state, const Gang& gang) {
+  std::optional<int32_t> priority;
+  int64_t holders = 0;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.holds()) continue;
+    ++holders;
+    priority = std::max(priority.value_or(INT32_MIN), member.pod->spec->priority);
+  }
+  const int64_t available = holders > 0 && !MustStay(state, gang) ? holders : 0;
+  const bool more = state.preemptions.Hold(gang.id, priority, available);
+  if (more && state.options.preemption != Preemption::kNever) state.queue.RetryAbove(*priority);
+}
+
+}  // namespace muster::engine

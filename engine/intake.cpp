@@ -1,0 +1,347 @@
+#include "engine/intake.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/evictions.hpp"
+#include "engine/membership_moves.hpp"
+#include "engine/node_starts.hpp"
+#include "engine/setback.hpp"
+
+namespace muster::engine {
+
+using cluster::Node;
+using cluster::Pod;
+using cluster::PodGroup;
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+void TouchGangOf(EngineState& state, const PodUid& pod) {
+  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
+}
+
+void TouchReservations(EngineState& state, cluster::NodeIndex node) {
+  if (!node.valid()) return;
+  const auto touch = [&](const PodUid& uid) {
+    Gang* gang = state.members.Find(uid).gang;
+    if (gang == nullptr) return;
+    state.reservations.Doubt(*gang, true);
+    state.work.Touch(*gang);
+  };
+  for (const PodUid& holder : state.cluster.HoldersOn(node)) touch(holder);
+  for (const PodUid& waiting : state.cluster.EarmarksOn(node)) touch(waiting);
+}
+
+void ApplySilence(EngineState& state, const Silence& silence) {
+  if (state.silent == silence.resources) return;
+  state.silent = silence.resources;
+  if (state.silent.empty()) state.queue.AnythingMayFit();  // a pass may have been broken off
+  state.work.Note("", {.waiting = true});  // they say why they are not tried, or go on
+}
+
+void ApplyUnfenced(EngineState& state, const Unfenced& unfenced) {
+  const Pod* pod = state.cluster.FindPod(unfenced.pod);
+  if (pod == nullptr || pod->bound() || pod->terminal()) return;
+  state.unfenced.Hold(unfenced.pod, unfenced.node, unfenced.why);
+  state.queue.ForgetFailures();
+  state.queue.AnythingMayFit();
+  TouchGangOf(state, unfenced.pod);
+}
+
+void LetGo(EngineState& state, const PodUid& uid) {
+  if (!state.unfenced.LetGo(uid)) return;
+  state.queue.AnythingMayFit();  // its node takes plans again
+  TouchGangOf(state, uid);
+}
+
+void ApplyJob(EngineState& state, const cluster::BatchJob& job) {
+  if (state.jobs.Upsert(job)) state.candidates = {};
+  for (const PodUid& uid : state.jobs.TakeDone(job.uid)) {
+    Pod pod = *state.cluster.FindPod(uid);
+    pod.phase = cluster::PodPhase::kSucceeded;
+    state.cluster.Upsert(std::move(pod));
+    TouchGangOf(state, uid);
+  }
+}
+
+// Pods that could not be evicted may be now.
+void BudgetsChanged(EngineState& state) {
+  if (!state.preemptions.ReleaseAll()) return;
+  state.candidates = {};
+  state.queue.AnythingMayFit();
+}
+
+// What is kept of a pod beside its gang.
+void ForgetPod(EngineState& state, const PodUid& uid) {
+  LetGo(state, uid);
+  state.members.Forget(uid);
+  state.jobs.Forget(uid);
+  state.health.ForgetPod(uid);
+}
+
+// What was known of a pod, and a record that says otherwise and cannot be right: a pod is bound
+// once and for all, and a gate that is gone does not come back.
+void Correct(const Pod& known, Pod& pod) {
+  if (known.bound() && !pod.bound()) {
+    pod.node_name = known.node_name;
+    pod.bound_gpus = known.bound_gpus;
+    pod.bound_by_muster = known.bound_by_muster;
+  }
+  if (known.phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known.phase;
+  std::erase_if(pod.gates, [&](const std::string& gate) {
+    return std::find(known.gates.begin(), known.gates.end(), gate) == known.gates.end();
+  });
+}
+
+// A pod that was told to go has ended with success, of which there was no record.
+void ApplyLast(EngineState& state, const PodUid& uid) {
+  const Pod* known = state.cluster.FindPod(uid);
+  if (known == nullptr || !known->deleting || known->terminal() || !state.jobs.IsDone(*known))
+    return;
+  Pod last = *known;
+  last.phase = cluster::PodPhase::kSucceeded;
+  last.resource_version = 0;
+  ApplyPod(state, std::move(last));
+}
+
+// A member goes that is wanted no more: it has succeeded, or nobody saw how it ended.
+void NoteEnd(EngineState& state, const PodUid& uid, bool unseen) {
+  const PlacedMember at = state.members.Find(uid);
+  if (at.member == nullptr || at.member->bygone) return;
+  const Pod& pod = *at.member->pod;
+  const bool unknown = unseen && at.member->holds() && !at.member->leaving();
+  if (pod.phase == cluster::PodPhase::kSucceeded || unknown)
+    at.gang->past.Ended(pod.key.name, pod.role);
+}
+
+// Another PodGroup under the same name. What runs goes on; everything else of its past is not this
+// one's.
+void Restart(EngineState& state, Gang& gang, Time now) {
+  Drop(state, gang, "muster: the PodGroup was replaced", now);
+  if (gang.tally.bound == 0) gang.past = {};
+  gang.course = {};
+  state.preemptions.ForgetTries(gang.id);
+  state.announcer.Forget(gang);
+}
+
+void ApplyPodGroup(EngineState& state, const PodGroup& group, Time now) {
+  const cluster::Applied applied = state.cluster.Upsert(group);
+  if (!applied.replaced.empty()) state.members.ForgetGroup(cluster::PodGroupUid(applied.replaced));
+  if (!applied.changed) return;
+  state.members.AddGroup(group);
+  Gang& gang = state.members.Make({group.key, false});
+  const std::string uid(group.uid.text());
+  if (!gang.group_uid.empty() && gang.group_uid != uid) Restart(state, gang, now);
+  gang.group_uid = uid;
+  state.announcer.Read(gang, group.record);
+  state.work.Touch(gang);
+}
+
+// `unserved`: its kind is; it may come back.
+void RemovePodGroup(EngineState& state, const cluster::PodGroupUid& uid, bool unserved) {
+  const std::optional<GangId> id = state.members.GangOfGroup(uid);
+  Gang* gang = id ? state.members.Find(*id) : nullptr;
+  if (gang != nullptr) state.work.Touch(*gang);
+  state.members.ForgetGroup(uid);
+  if (unserved) {
+    state.cluster.Forget(uid);
+  } else {
+    state.cluster.Remove(uid);
+  }
+  if (id) EraseUnjudged(state, *id);
+}
+
+void RemoveNode(EngineState& state, const cluster::NodeUid& uid) {
+  const cluster::NodeIndex node = state.cluster.IndexOf(uid);
+  TouchReservations(state, node);
+  state.reservations.LoseNode(node);
+  if (node.valid()) {
+    state.ever_fits.TouchRecord(node);
+    state.health.ForgetNode(state.cluster.node(node)->name);
+  }
+  // What waited for room may now be waiting for what this cluster will never have.
+  if (state.cluster.Remove(uid)) state.queue.AnythingMayFit();
+}
+
+struct Visitor {
+  EngineState& state;
+  Time now;
+  void operator()(const Node& node) const { ApplyNode(state, node); }
+  void operator()(const NodeRemoved& removed) const { RemoveNode(state, removed.uid); }
+  void operator()(const Pod& pod) const {
+    state.members.Confirm(pod.uid);
+    ApplyPod(state, pod);
+  }
+  void operator()(const PodRemoved& removed) const {
+    if (removed.succeeded) ApplyLast(state, removed.uid);
+    RemovePod(state, removed.uid, removed.unseen || removed.succeeded);
+  }
+  void operator()(const PodGroup& group) const { ApplyPodGroup(state, group, now); }
+  void operator()(const PodGroupRemoved& removed) const {
+    RemovePodGroup(state, removed.uid, false);
+  }
+  void operator()(const PodGroupUnserved& gone) const { RemovePodGroup(state, gone.uid, true); }
+  void operator()(const cluster::Namespace& ns) const {
+    if (state.cluster.Upsert(ns).changed) state.work.Note(ns.key.name, {.all = true});
+  }
+  void operator()(const NamespaceRemoved& removed) const { state.cluster.Remove(removed.uid); }
+  void operator()(const cluster::PriorityClass& one) const { state.cluster.Upsert(one); }
+  void operator()(const PriorityClassRemoved& removed) const { state.cluster.Remove(removed.uid); }
+  void operator()(const cluster::DisruptionBudget& budget) const {
+    if (state.cluster.Upsert(budget).changed) BudgetsChanged(state);
+  }
+  void operator()(const DisruptionBudgetRemoved& removed) const {
+    if (state.cluster.Remove(removed.uid)) BudgetsChanged(state);
+  }
+  void operator()(const cluster::BatchJob& job) const { ApplyJob(state, job); }
+  void operator()(const BatchJobRemoved& removed) const {
+    if (state.jobs.Remove(removed.uid)) state.candidates = {};
+  }
+  void operator()(const Silence& silence) const { ApplySilence(state, silence); }
+  void operator()(const Unfenced& unfenced) const { ApplyUnfenced(state, unfenced); }
+  void operator()(const Fenced& fenced) const { LetGo(state, fenced.pod); }
+};
+
+// What is known of a pod before a fact about it, or about the next one of its name.
+struct Before {
+  explicit Before(const EngineState& state, const Pod& pod) {
+    const Pod* known = state.cluster.FindPod(pod.key);
+    group = known == nullptr ? pod.key : Membership::IdFor(*known).key;
+    if (known == nullptr) return;
+    ended = known->phase == cluster::PodPhase::kSucceeded;
+    role = known->role;
+    node = state.cluster.IndexOf(known->node_name);
+    stayed = EverFits::Stays(*known, state.options.scheduler_names);
+  }
+  cluster::ObjectKey group;
+  bool ended = false;
+  std::string role;
+  cluster::NodeIndex node;
+  bool stayed = false;
+};
+
+// Another pod has its name now.
+void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
+  state.members.RemoveOutsider(before.group, replaced);
+  const PlacedMember at = state.members.Find(replaced);
+  if (before.ended && at.gang != nullptr && !at.member->bygone)
+    at.gang->past.Ended(at.member->key.name, before.role);
+  Leave(state, replaced);
+  TouchUnsound(state, before.node);
+  ForgetPod(state, replaced);
+}
+
+// The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
+bool Prepare(EngineState& state, Pod& pod) {
+  pod.spec = state.specs.Intern(std::move(pod.spec));
+  if (const Pod* known = state.cluster.FindPod(pod.uid)) {
+    // The same version is the same object, and what we learnt from our own writes since is newer.
+    if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return false;
+    Correct(*known, pod);
+    // Told to go before it had ended, it did not end by itself, whatever its exit code: but to a
+    // Job that waits to see it.
+    if (known->deleting && !known->terminal() && pod.phase == cluster::PodPhase::kSucceeded &&
+        !state.jobs.IsDone(pod)) {
+      pod.phase = cluster::PodPhase::kFailed;
+    }
+  }
+  if (pod.deleting && !pod.terminal()) state.jobs.ToldToGo(pod);
+  return true;
+}
+
+}  // namespace
+
+void Apply(EngineState& state, const Fact& fact, Time now) {
+  std::visit(Visitor{state, now}, fact);
+}
+
+void ApplyNode(EngineState& state, const Node& given) {
+  const Node* known = state.cluster.FindNode(given.name);
+  if (known != nullptr && known->uid != given.uid) state.health.ForgetNode(given.name);
+  std::optional<Node> marked;
+  if (state.health.Watches(given.name)) state.health.Mark(marked.emplace(given));
+  const Node& node = marked ? *marked : given;
+  if (known != nullptr && *known == node) return;  // a heartbeat
+  const cluster::NodeIndex before = state.cluster.IndexOf(node.name);
+  state.ever_fits.TouchRecord(before);
+  if (known != nullptr) {
+    TouchReservations(state, before);
+    if (known->uid != node.uid) state.reservations.LoseNode(before);
+  }
+  if (!state.cluster.Upsert(node).changed) return;
+  const cluster::NodeIndex index = state.cluster.IndexOf(node.name);
+  state.ever_fits.TouchRecord(index);
+  state.reservations.RestoreOn(node.name);
+  TouchReservations(state, index);
+}
+
+void ApplyPod(EngineState& state, Pod pod) {
+  if (!Prepare(state, pod)) return;
+  const PodUid uid = pod.uid;
+  const bool asked_before =
+      state.cluster.FindPod(uid) == nullptr && pod.handed_over && !state.members.Claimed(pod);
+  if (asked_before) state.members.Claim(uid);
+  const bool managed = state.members.Managed(pod);
+  const Before before(state, pod);
+  const cluster::Applied applied = state.cluster.Upsert(std::move(pod));
+  if (before.stayed && applied.changed) state.ever_fits.TouchPods(before.node);
+  if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before);
+  if (asked_before && !applied.changed) state.members.Disclaim(uid);
+  if (!applied.changed) return;
+  state.members.RemoveOutsider(before.group, uid);
+  const Pod* now_known = state.cluster.FindPod(uid);
+  if (now_known == nullptr) return;
+  const cluster::NodeIndex node = state.cluster.IndexOf(now_known->node_name);
+  if (EverFits::Stays(*now_known, state.options.scheduler_names)) state.ever_fits.TouchPods(node);
+  if (now_known->bound() || now_known->terminal()) LetGo(state, uid);
+  if (managed) {
+    Join(state, *now_known);
+  } else {
+    const Gang* gang = state.members.GangOf(uid);
+    if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Abandon(state, *now_known);
+    state.members.AddOutsider(*now_known);
+  }
+  NoteStart(state, *now_known);
+  // A pod that another scheduler bound may have taken what was reserved.
+  if (now_known->bound()) TouchUnsound(state, node);
+}
+
+// `given` may be a reference into what goes.
+void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
+  const PodUid uid = given;
+  NoteEnd(state, uid, unseen);
+  Leave(state, uid);
+  cluster::NodeIndex node;
+  if (const Pod* pod = state.cluster.FindPod(uid)) {
+    state.members.RemoveOutsider(Membership::IdFor(*pod).key, uid);
+    node = state.cluster.IndexOf(pod->node_name);
+    if (EverFits::Stays(*pod, state.options.scheduler_names)) state.ever_fits.TouchPods(node);
+  }
+  ForgetPod(state, uid);
+  state.cluster.Remove(uid);
+  TouchUnsound(state, node);
+}
+
+std::vector<PodUid> SetOptions(EngineState& state, Options options) {
+  const bool others = state.options.scheduler_names != options.scheduler_names;
+  state.options = std::move(options);
+  state.queue.ForgetFailures();
+  state.ever_fits.TouchAll(state.cluster);
+  state.health.Reconsider();
+  state.queue.AnythingMayFit();
+  state.work.Note("", {.all = true});
+  std::vector<PodUid> pods;
+  if (!others) return pods;
+  pods.reserve(state.cluster.pod_count());
+  state.cluster.EachPod([&](const Pod& pod) { pods.push_back(pod.uid); });
+  return pods;
+}
+
+void TouchUnsound(EngineState& state, cluster::NodeIndex node) {
+  if (node.valid() && state.cluster.Overcommitted(node)) TouchReservations(state, node);
+}
+
+}  // namespace muster::engine

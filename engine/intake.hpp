@@ -1,0 +1,26 @@
+// Intake: facts become the state of the cluster and of its gangs (internal to engine/).
+#pragma once
+
+#include <vector>
+
+#include "engine/facts.hpp"
+#include "engine/gang.hpp"
+#include "engine/options.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+void Apply(EngineState& state, const Fact& fact, cluster::Time now);
+void ApplyNode(EngineState& state, const cluster::Node& node);
+void ApplyPod(EngineState& state, cluster::Pod pod);
+// `unseen`: nobody saw how it ended.
+void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
+
+// The pods that may be Muster's now, or another scheduler's: all are given to Rehome
+// (membership_moves.hpp), first to join, then to leave.
+std::vector<cluster::PodUid> SetOptions(EngineState& state, Options options);
+// The gangs of whatever is held on the node are looked at, if it is more than there is.
+void TouchUnsound(EngineState& state, cluster::NodeIndex node);
+
+}  // namespace muster::engine

@@ -1,0 +1,107 @@
+// GangJudge: what state a gang is in, why, and what has to be done about it (internal to engine/).
+// Pure: the same gang in the same surroundings at the same time has the same verdict; nothing is
+// changed.
+//
+// 1. The state follows from the members, the plan, the past and the deadlines (Course). What state
+//    the gang was in before decides nothing, but for one thing: a reason that planning found stays
+//    until planning finds another.
+// 2. A verdict is either final, or it is one Step that changes what the gang is (a plan is given
+//    back, say). Whoever asked takes the step, counts the members again, and asks on from `resume`.
+// 3. Each Stage asks for one step at most, and stages are passed in order: a judgement ends.
+// 4. The verdict's course replaces the gang's before its step is taken.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cluster/pod_group.hpp"
+#include "engine/gang.hpp"
+#include "engine/options.hpp"
+
+namespace muster::engine {
+
+// Of the gang's victims, where it preempts. See Preemptions.
+struct VictimsLeft {
+  int64_t need = 0;  // chosen
+  int64_t gone = 0;
+  std::string gangs;     // theirs, for people
+  std::string obstacle;  // why one of them may not be evicted
+  bool asked = false;    // evictions were asked for
+  bool begun = false;    // one was carried out
+  bool under_way = false;
+  bool wanted = true;  // what was planned when they were chosen still holds
+};
+
+// What a gang's state depends on beside the gang. All of it outlives the judgement.
+struct Surroundings {
+  const Options& options;
+  cluster::Time now;
+  const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
+  Reason namespace_bar = {};                 // why no gang of its namespace may start
+  Reason held_back = {};                     // a pod of it is not fenced
+  std::string silent = {};                   // what the API server says nothing of
+  bool plan_holds = true;                    // every planned node still takes its member
+  cluster::Duration reservation_timeout = {};
+  const GangId* preemptor = nullptr;        // for which its first victim makes way
+  std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
+};
+
+// In the order in which they are passed.
+enum class Stage {
+  kHeldCalls,
+  kEvicted,
+  kVictimsWanted,
+  kDefect,
+  kPodGroup,
+  kPlan,
+  kFence,
+  kRepair,
+  kMembersLate,
+  kPauses,
+  kMissing,
+  kRedeem,
+  kVictims,
+  kReserved,
+  kEnd,
+};
+
+struct Step {
+  enum class Kind {
+    kAnswerLate,     // held Bind calls whose time is over: the binding may still come true
+    kDrop,           // the plan broke
+    kGiveBack,       // the plan, which nothing is wrong with
+    kFail,           // the start failed
+    kExpire,         // so it did: the whole reservation ran out
+    kExpireMembers,  // those that did not come in time, beside bound ones
+    kEndPauses,      // the gang pauses as a whole
+    kRedeem,         // the victims are gone: earmarks become reservations
+  };
+  Kind kind = Kind::kDrop;
+  std::string why = {};       // for held Bind calls
+  Reason setback = {};        // of kFail and kExpire
+  bool keep_victims = false;  // of kFail: those that stay are nobody's victims for now
+};
+
+struct Verdict {
+  std::optional<Step> step;  // nothing: the verdict is final
+  Stage resume = Stage::kEnd;
+  Course course;
+
+  bool keep = false;  // state and reason stay as they are
+  GangState state = GangState::kForming;
+  Reason reason;
+  bool pending = false;         // it is to be planned
+  bool untried = false;         // what was tried says nothing any more
+  bool begins = false;          // it has its minimum
+  bool asks_evictions = false;  // of its victims
+  bool barrier_open = false;
+  std::optional<cluster::Time> deadline;
+};
+
+// What a reservation that ran out says of a member that never came to Bind.
+std::string NeverAskedAbout(const Member& member);
+
+// Tally and minimum of the gang must be of now.
+Verdict Judge(const Gang& gang, const Surroundings& around, Stage from);
+
+}  // namespace muster::engine

@@ -1,0 +1,91 @@
+// Member: the engine's record of one pod of a gang (internal to engine/). Guarded by Scheduler.
+// Plain values; each part names its owner.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/ids.hpp"
+#include "cluster/pod.hpp"
+#include "engine/actions.hpp"
+#include "engine/owned.hpp"
+
+namespace muster::engine {
+
+class Announcer;
+class Reservations;
+class WriteTracker;
+
+// The pod's place in the gang's plan. See Reservations.
+struct MemberPlan {
+  std::optional<cluster::Placement> placement;
+  std::string node;        // of the placement; empty: not planned
+  bool required = false;   // one of the gang's minimum, not an elastic member
+  bool nominated = false;  // its node was nominated for it, or is named by its affinity
+  bool bind_seen = false;  // a Bind call came for this plan
+  cluster::Time made_at;   // wherever it was moved since
+  // Its reservation ran out beside bound members of its gang: it is not planned again before this.
+  std::optional<cluster::Time> pauses_until;
+  int64_t expiries = 0;  // how often that happened
+  // Nodes that kube-scheduler turned down for this pod, until when.
+  std::map<std::string, cluster::Time> excluded;
+};
+
+// A Bind call that waits for its gang (or for the API server's answer).
+struct HeldBind {
+  uint64_t ticket = 0;
+  cluster::Time answer_by;
+};
+
+// The one action under way for a pod; the next one waits for its outcome.
+enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEvict };
+
+// What is being written to the pod, and what came of the last writes. See WriteTracker.
+struct MemberWrites {
+  std::vector<HeldBind> held;
+  Doing doing = Doing::kNothing;
+  ActionId action;           // of `doing`
+  std::string asked_node;    // of the last Nominate
+  bool asked_over = false;   // and whether it hands the pod over
+  std::string pinned_node;   // of the last RemoveGate that pinned it
+  cluster::Time not_before;  // of the next action: after a failed one
+  int64_t refusals = 0;      // of actions, in a row
+  bool asleep = false;       // kube-scheduler was told "no" and does not ask again by itself
+  bool evicting = false;     // EvictPod done: the pod is about to go
+  bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
+};
+
+struct Member {
+  cluster::PodUid uid;
+  cluster::ObjectKey key;
+  // Its record, always of now (see ClusterState::FindPod). Members are looked at thousands of times
+  // while a large gang starts.
+  const cluster::Pod* pod = nullptr;
+  // Muster's to place and to evict; false: another scheduler's, it only counts.
+  bool ours = true;
+  // It has ended, in an earlier run of the gang: it counts no more.
+  bool bygone = false;
+
+  Owned<MemberPlan, Reservations> plan;
+  Owned<MemberWrites, WriteTracker> writes;
+  Owned<std::string, Announcer> told_defect;  // of the pod, in an Event
+
+  bool planned() const { return plan->placement.has_value(); }
+  bool busy() const { return writes->doing != Doing::kNothing; }
+  // The pod may be bound without our knowing: its reservation must stay.
+  bool may_be_bound() const { return writes->doing == Doing::kBind || writes->unsure; }
+  // It is bound and has not ended.
+  bool holds() const { return pod->bound() && !pod->terminal(); }
+  // On its way out.
+  bool leaving() const { return pod->deleting || writes->evicting; }
+  // It is malformed and has no node: what it wants is not known.
+  bool malformed() const {
+    return !pod->defect.empty() && !pod->bound() && !pod->terminal() && !may_be_bound();
+  }
+};
+
+}  // namespace muster::engine

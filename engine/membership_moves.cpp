@@ -1,0 +1,106 @@
+#include "engine/membership_moves.hpp"
+
+#include "engine/engine_state.hpp"
+#include "engine/evictions.hpp"
+#include "engine/queueing.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::PodUid;
+
+namespace {
+
+// Not while it may be bound without our knowing: others would be given what it holds.
+bool MayLeave(EngineState& state, const Member& member) {
+  const bool may = member.pod->bound() || !member.may_be_bound();
+  if (!may) state.members.Defer(member.uid);
+  return may;
+}
+
+}  // namespace
+
+void Join(EngineState& state, const Pod& pod) {
+  state.members.TakeDeferred(pod.uid);
+  const PlacedMember before = state.members.Find(pod.uid);
+  if (before.gang != nullptr && before.gang->id != Membership::IdFor(pod)) {
+    // Its PodGroup was changed.
+    if (!MayLeave(state, *before.member)) return;
+    if (pod.bound()) state.reservations.Settle(*before.member);
+    LoseVictim(state, *before.member);
+    Leave(state, pod.uid);
+  }
+  const PlacedMember at = state.members.Add(pod);
+  state.work.Touch(*at.gang);
+  TouchPreemptor(state, *at.member);
+  if (at.gang->id.solo) return;
+  for (const PodUid& uid : state.members.TakeOutsiders(at.gang->id.key)) {
+    if (uid != pod.uid) Join(state, *state.cluster.FindPod(uid));
+  }
+}
+
+void Leave(EngineState& state, const PodUid& uid) {
+  const PlacedMember at = state.members.Find(uid);
+  if (at.gang == nullptr) return;
+  Member& member = *at.member;
+  const GangId id = at.gang->id;
+  const bool evicted = member.writes->doing == Doing::kEvict;
+  state.writes.Forget(member, "muster: the pod is gone");
+  if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) {
+    // What came of the eviction is told by its being gone.
+    if (evicted) NoteEvicted(state, GangId(*preemptor));
+    TouchPreemptor(state, member);
+  }
+  state.preemptions.Forget(uid);
+  state.reservations.Forget(member);
+  state.members.Remove(uid);
+  state.work.Touch(*at.gang);
+  EraseUnjudged(state, id);
+}
+
+void Abandon(EngineState& state, const Pod& pod) {
+  const Member& member = *state.members.Find(pod.uid).member;
+  if (!MayLeave(state, member)) return;
+  if (member.planned() && !pod.bound())
+    state.writes.Ask(Nominate{state.writes.NextId(), {member.key, member.uid}, ""});
+  LoseVictim(state, member);
+  Leave(state, pod.uid);
+  state.members.AddOutsider(pod);
+}
+
+void Rehome(EngineState& state, const PodUid& uid, bool joins) {
+  const Pod* pod = state.cluster.FindPod(uid);
+  if (pod == nullptr || state.members.IsMember(uid) == joins ||
+      state.members.Managed(*pod) != joins)
+    return;
+  if (joins) {
+    Join(state, *pod);
+  } else if (!pod->bound()) {
+    Abandon(state, *pod);
+  }
+}
+
+void Rejoin(EngineState& state, const PodUid& uid) {
+  if (!state.members.TakeDeferred(uid)) return;
+  const Pod& pod = *state.cluster.FindPod(uid);
+  if (state.members.Managed(pod)) {
+    Join(state, pod);
+  } else {
+    Abandon(state, pod);
+  }
+}
+
+void EraseUnjudged(EngineState& state, const GangId& id) {
+  Gang* gang = state.members.Find(id);
+  if (gang != nullptr && !gang->judged && state.members.Ended(*gang)) EraseGang(state, *gang);
+}
+
+void EraseGang(EngineState& state, Gang& gang) {
+  const GangId id = gang.id;
+  Dequeue(state, gang);
+  state.work.Forget(gang);
+  state.preemptions.ForgetTries(id);
+  state.members.Erase(id);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,27 @@
+// Pods join, leave and change gangs, and what follows for their plans, writes and victims (internal
+// to engine/).
+#pragma once
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// A known pod joins the gang that it belongs to, or stays in it.
+void Join(EngineState& state, const cluster::Pod& pod);
+// The pod is a member no more. Its record may be gone already.
+void Leave(EngineState& state, const cluster::PodUid& uid);
+// A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.
+void Abandon(EngineState& state, const cluster::Pod& pod);
+// The options changed whose pods are Muster's. `joins`: it does, if it should; else it leaves.
+void Rehome(EngineState& state, const cluster::PodUid& uid, bool joins);
+// What was deferred while the pod was being bound.
+void Rejoin(EngineState& state, const cluster::PodUid& uid);
+
+// Where gangs are judged, that is where they end. A follower judges none, for weeks.
+void EraseUnjudged(EngineState& state, const GangId& id);
+// The gang has ended: nothing of it is left.
+void EraseGang(EngineState& state, Gang& gang);
+
+}  // namespace muster::engine

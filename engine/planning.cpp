@@ -1,0 +1,270 @@
+#include "engine/planning.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "engine/candidates.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/evictions.hpp"
+#include "engine/handover.hpp"
+#include "engine/minimum.hpp"
+#include "engine/setback.hpp"
+#include "engine/settle.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+bool Older(const Member* a, const Member* b) {
+  return std::tie(a->pod->created, a->key.name, a->uid) <
+         std::tie(b->pod->created, b->key.name, b->uid);
+}
+
+// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
+// oldest first, then by name. All others are elastic.
+void ChooseDemands(const EngineState& state, const Gang& gang, Time now, PlanJob& job) {
+  std::vector<const Member*> open;
+  for (const auto& [uid, member] : gang.members) {
+    if (!IsThere(member, Counting::kPlanned) && IsThere(member, Counting::kReady))
+      open.push_back(&member);
+  }
+  std::sort(open.begin(), open.end(), Older);
+  const cluster::Headcount there =
+      CountMembers(gang, !gang.minimum.roles.empty(),
+                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
+  std::vector<bool> required(open.size(), false);
+  for (const size_t i : Needed(gang.minimum, there, open)) {
+    required[i] = true;
+    job.required.push_back(DemandOf(state, *open[i], now));
+  }
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (!required[i]) job.elastic.push_back(DemandOf(state, *open[i], now));
+  }
+  std::map<uint64_t, int64_t> shape;
+  job.plain = true;
+  const auto& withheld = state.unfenced.nodes();
+  const auto known = std::count_if(withheld.begin(), withheld.end(), [&](const auto& entry) {
+    return state.cluster.IndexOf(entry.first).valid();
+  });
+  for (const policy::Demand& demand : job.required) {
+    ++shape[state.specs.IdOf(*demand.spec)];
+    job.plain = job.plain && std::ssize(demand.excluded) == known;
+  }
+  job.shape.assign(shape.begin(), shape.end());
+}
+
+bool Whole(const Gang& gang) { return gang.tally.ours == 0 && !gang.running(); }
+
+// Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
+std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job) {
+  const bool first = state.options.strict_order && &state.queue.first() == &gang;
+  const bool turned_down =
+      std::any_of(gang.members.begin(), gang.members.end(),
+                  [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
+  const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
+  if (!Whole(gang) || first || turned_down || paused) return std::nullopt;
+  return KindKey{false, job.shape, gang.queue->order->priority, Preempts(state, gang)};
+}
+
+void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
+          Reason reason) {
+  PendingQueue::Tried(gang);
+  state.work.TriedInVain(gang.id);
+  if (kind) state.queue.Judge(gang, *kind, waits, reason);
+  SetState(gang, waits, std::move(reason));
+}
+
+// Under strict order, behind a gang that does not fit.
+bool Blocked(EngineState& state, Gang& gang) {
+  if (!state.options.strict_order || !Whole(gang)) return false;
+  const Gang& first = state.queue.first();
+  if (&first == &gang || !first.queue->tried || first.state != GangState::kQueued) return false;
+  KindKey behind;
+  behind.blocked = true;
+  Wait(state, gang, behind, GangState::kQueued,
+       Because(ReasonCode::kBlockedByOrder, 0, 0, first.id.key.ToString()));
+  return true;
+}
+
+// What is to be planned for the gang; nothing: what is known says that it waits.
+std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
+  if (Blocked(state, gang)) return std::nullopt;
+  const bool whole = Whole(gang);
+  EverFits& ever_fits = state.ever_fits;
+  PlanJob job;
+  job.id = gang.id;
+  job.version = gang.work->version;
+  job.order = *gang.queue->order;
+  ChooseDemands(state, gang, now, job);
+  const bool preempts = whole && ever_fits.Never(job.shape) == nullptr && MayPreempt(state, gang);
+  if (preempts) job.preempts_below = job.order.priority;
+  job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
+  if (whole && job.plain) {
+    if (const Reason* failed = state.queue.Failed(job.shape, job.preempts_below)) {
+      const bool never = failed->code == ReasonCode::kNeverFits;
+      Wait(state, gang, KindOf(state, gang, job),
+           never ? GangState::kUnsatisfiable : GangState::kQueued, *failed);
+      return std::nullopt;
+    }
+  }
+  job.snapshot = state.cluster.TakeSnapshot();
+  if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
+    state.queue.AnythingMayFit();
+  if (whole && !ever_fits.Asked(job.shape)) job.empty = ever_fits.Room(*job.snapshot);
+  job.ground = ever_fits.ground();
+  if (preempts) job.candidates = CandidatesFor(state, gang);
+  return job;
+}
+
+void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result) {
+  if (job.required.empty()) {  // only elastic members: the gang runs
+    PendingQueue::Tried(gang);
+    state.work.TriedInVain(gang.id);
+    return;
+  }
+  Reason reason = FromShortage(result.shortage);
+  if (reason.code != ReasonCode::kNotEnoughGpus)
+    reason.need = static_cast<int64_t>(job.required.size());
+  const bool whole = gang.tally.ours == 0;
+  if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
+  if (job.empty != nullptr) {
+    state.ever_fits.Learn(
+        job.shape, job.ground,
+        result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{});
+  }
+  const Reason* impossible = whole ? state.ever_fits.Never(job.shape) : nullptr;
+  const bool never = impossible != nullptr;
+  if (never) reason = *impossible;
+  // Where something became free since, this holds until the pass is over: there will be another.
+  if (whole && job.plain) state.queue.Fail(job.shape, job.preempts_below, reason);
+  const GangState waits = !whole  ? GangState::kDegraded
+                          : never ? GangState::kUnsatisfiable
+                                  : GangState::kQueued;
+  Wait(state, gang, whole ? KindOf(state, gang, job) : std::nullopt, waits, std::move(reason));
+}
+
+// ClusterState has the plan's reservations, or its earmarks.
+void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
+  std::vector<Member*> planned;
+  const auto plan = [&](const std::vector<cluster::Placement>& placements, bool required) {
+    for (const cluster::Placement& placement : placements) {
+      planned.push_back(&gang.members.at(placement.pod));
+      SetPlan(state, *planned.back(), placement, required);
+    }
+  };
+  plan(result.required, true);
+  plan(result.elastic, false);
+  state.queue.Leave(gang);
+  PendingQueue::Tried(gang);
+  state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));
+  gang.course.setback = {};
+  ++state.progress.gangs_planned;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.planned()) continue;
+    // Until the victims are gone only a nomination keeps their room, also where pods are pinned.
+    if (!result.victims.empty()) {
+      state.reservations.Nominated(member, member.pod->nominated_node == member.plan->node);
+    }
+    // Pods that were released before may wait where kube-scheduler does not look again by itself.
+    if (!member.pod->gated_by_muster()) state.writes.Sleep(member);
+  }
+  state.work.Touch(gang);
+}
+
+}  // namespace
+
+Turn NextJob(EngineState& state, Time now) {
+  const auto spread = [&] {
+    return state.queue.Spread(kSlice, [&](Gang& gang, const Kind& kind) {
+      SetState(gang, kind.state, kind.reason);
+      state.work.TriedInVain(gang.id);
+    });
+  };
+  if (!spread()) return {};
+  if (!state.silent.empty()) return {true, std::nullopt};
+  if (!state.queue.in_pass()) {
+    state.candidates = {};
+    state.queue.Begin(state.cluster.growth());
+  }
+  for (int64_t looked = 0; looked < kSlice;) {
+    Gang* gang = state.queue.Next();
+    if (gang == nullptr) return {true, std::nullopt};
+    looked += CostOf(*gang);
+    if (std::optional<PlanJob> job = MakeJob(state, *gang, now)) return {false, std::move(job)};
+    if (!spread()) break;
+  }
+  return {};
+}
+
+policy::Demand DemandOf(const EngineState& state, const Member& member, Time now) {
+  const Pod& pod = *member.pod;
+  policy::Demand demand;
+  demand.pod = member.uid;
+  demand.spec = pod.spec;
+  // What was nominated before (by us, before a restart, say) is kept where possible.
+  if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
+  const auto exclude = [&](const std::string& node) {
+    const cluster::NodeIndex index = state.cluster.IndexOf(node);
+    if (index.valid()) demand.excluded.push_back(index);
+  };
+  for (const auto& [node, until] : member.plan->excluded) {
+    if (until > now) exclude(node);
+  }
+  for (const auto& [node, pods] : state.unfenced.nodes()) exclude(node);
+  std::sort(demand.excluded.begin(), demand.excluded.end());
+  const auto twice = std::unique(demand.excluded.begin(), demand.excluded.end());
+  demand.excluded.erase(twice, demand.excluded.end());
+  return demand;
+}
+
+void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Time now) {
+  Gang* gang = state.members.Find(job.id);
+  if (gang == nullptr || !gang->pending()) return;
+  ++state.progress.gangs_tried;
+  // It changed meanwhile, or somebody was faster: it has another turn.
+  if (gang->work->version != job.version) return state.queue.Retry(*gang);
+  if (!result.placed) return Refuse(state, *gang, job, result);
+  if (!result.victims.empty()) {
+    switch (Earmark(state, *gang, job, result, now)) {
+      case Earmarked::kRefused:
+        return Refuse(state, *gang, job, result);
+      case Earmarked::kStale:
+        return state.queue.Retry(*gang);
+      case Earmarked::kDone:
+        return Adopt(state, *gang, result, now);
+    }
+  }
+  std::vector<cluster::Placement> all = result.required;
+  all.insert(all.end(), result.elastic.begin(), result.elastic.end());
+  const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+  if (!same_layout || !state.cluster.Reserve(all).ok()) return state.queue.Retry(*gang);
+  Adopt(state, *gang, result, now);
+}
+
+void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required) {
+  const std::string& node = state.cluster.node(placement.node)->name;
+  const Pod& pod = *member.pod;
+  const bool nominated =
+      pod.nominated_node == node || member.writes->pinned_node == node || Pins(state.options, pod);
+  state.reservations.Set(member, std::move(placement), required, nominated);
+}
+
+Time NextWake(const EngineState& state) {
+  const bool now = !state.work.settled() || state.work.sweeping() || PassNeeded(state) ||
+                   state.writes.has_actions() || state.ever_fits.Behind() || state.health.pending();
+  if (now) return Time(0);
+  const Time timer = std::min(state.work.due(), state.health.due());
+  return state.queue.empty() ? timer : std::min(timer, state.ever_fits.due());
+}
+
+bool PassNeeded(const EngineState& state) {
+  return state.silent.empty() && state.queue.PassNeeded(state.cluster.growth());
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,25 @@
+// Planning: the gang whose turn it is becomes a PlanJob, which is planned outside the lock; what
+// comes of it is committed (internal to engine/).
+#pragma once
+
+#include "engine/gang.hpp"
+#include "engine/planner.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Some gang of those that are to be tried has a turn.
+bool PassNeeded(const EngineState& state);
+// When there is work without further facts; Never: only a fact can bring some.
+cluster::Time NextWake(const EngineState& state);
+// Looks at some gangs more. Begins a pass where none is under way.
+Turn NextJob(EngineState& state, cluster::Time now);
+void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, cluster::Time now);
+
+// What is asked for the member of a plan, with the nodes that it may not have now.
+policy::Demand DemandOf(const EngineState& state, const Member& member, cluster::Time now);
+// ClusterState has the reservation, or the earmark.
+void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required);
+
+}  // namespace muster::engine

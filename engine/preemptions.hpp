@@ -1,0 +1,113 @@
+// Preemptions: which pods make way for which gang, which cannot for now, and who holds what others
+// may want (internal to engine/). Books only: who decides is evictions.hpp. Guarded by Scheduler.
+//
+//            Begin                 Ask                    Evicted
+//   (none) ────────▶ nominating ────────▶ evictions asked ────────▶ no way back
+//      ▲                 │ End                │ End, Refused            │ End
+//      └─────────────────┴────────────────────┴─────────────────────────┘
+//
+// 1. A pod makes way for one gang at most, and is among the victims of that gang. A victim that is
+//    gone stays among them until End.
+// 2. A pod that is to be evicted now (MustGo) makes way for a gang that has asked.
+// 3. A gang for which others were evicted and that did not start waits before more are: Patience,
+//    the longer the more often that happened in a row.
+// 4. A pod that could not be evicted, or did not leave in time, is nobody's victim until its time
+// is
+//    over (Keep).
+// 5. Whoever holds something has one entry, under the highest priority among its members.
+//
+// A restart forgets all of it: evictions that were asked for show in the pods.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/units.hpp"
+#include "engine/gang_view.hpp"
+
+namespace muster::engine {
+
+// What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
+struct Victims {
+  std::set<cluster::PodUid> pods;
+  std::string gangs;     // theirs, for people
+  bool asked = false;    // evictions were asked for: all members are nominated
+  bool begun = false;    // one was carried out: there is no way back
+  bool lost = false;     // one of them is no longer what it was
+  std::string obstacle;  // why one of them may not be evicted
+};
+
+class Preemptions {
+ public:
+  // Nobody makes way for anybody.
+  bool none() const { return makes_way_for_.empty(); }
+  // Null: it waits for nobody.
+  const Victims* VictimsOf(const GangId& preemptor) const;
+  // Null: it makes way for nobody.
+  const GangId* PreemptorOf(const cluster::PodUid& victim) const;
+  bool MustGo(const cluster::PodUid& victim) const { return must_go_.contains(victim); }
+
+  void Begin(const GangId& preemptor, Victims victims);
+  // Of its victims these are evicted now. Empty: they leave anyway.
+  void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go);
+  // One of its victims was evicted. True: it was the first one.
+  bool Evicted(const GangId& preemptor);
+  // One of them was not, before any was. `barred`: and will not be.
+  void Refused(const GangId& preemptor, const std::string& why, bool barred);
+  // The pod lives on and is not what it was when it was chosen, or is gone. Null: it made way for
+  // nobody.
+  void Lose(const cluster::PodUid& victim);
+  void Forget(const cluster::PodUid& pod);
+  // The gang waits for nobody any more. Its victims that still made way for it.
+  std::vector<cluster::PodUid> End(const GangId& preemptor);
+
+  // Patience.
+  int64_t tries(const GangId& preemptor) const;  // in vain, in a row
+  std::optional<cluster::Time> may_preempt_from(const GangId& preemptor) const;
+  void CountTry(const GangId& preemptor, cluster::Duration first, cluster::Time now);
+  void UncountTry(const GangId& preemptor);  // nobody was evicted
+  void Pass(const GangId& preemptor, cluster::Time now);
+  void ForgetTries(const GangId& preemptor) { patience_.erase(preemptor); }
+
+  void Keep(const cluster::PodUid& pod, cluster::Time until) { kept_[pod] = until; }
+  // Nothing: it may be evicted as far as is known.
+  std::optional<cluster::Time> KeptUntil(const cluster::PodUid& pod) const;
+  void Release(const cluster::PodUid& pod) { kept_.erase(pod); }
+  // True when there was one.
+  bool ReleaseAll();
+
+  // What a gang holds: `available` members of it may be evicted; no priority: none. True: more than
+  // before.
+  bool Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available);
+  // Gangs that hold something, the lowest priority first.
+  const std::map<int32_t, std::set<GangId>>& holding() const { return holding_; }
+
+  std::vector<std::string> Audit() const;
+
+ private:
+  struct Patience {
+    int64_t tries = 0;
+    std::optional<cluster::Time> until;
+  };
+  struct Holder {
+    int32_t priority = 0;
+    int64_t available = 0;
+  };
+
+  std::map<GangId, Victims> victims_;                          // by preemptor
+  std::unordered_map<cluster::PodUid, GangId> makes_way_for_;  // of those that still do
+  std::unordered_set<cluster::PodUid> must_go_;                // of these
+  std::map<GangId, Patience> patience_;
+  std::unordered_map<cluster::PodUid, cluster::Time> kept_;
+  std::map<int32_t, std::set<GangId>> holding_;
+  std::map<GangId, Holder> holders_;  // the same, by gang
+};
+
+}  // namespace muster::engine

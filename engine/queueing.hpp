@@ -1,0 +1,14 @@
+// Enqueue and Dequeue: a gang's place among those that wait for a plan (internal to engine/).
+#pragma once
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+void Enqueue(EngineState& state, Gang& gang);
+// Its reason then is the newest one of those that share its fate.
+void Dequeue(EngineState& state, Gang& gang);
+
+}  // namespace muster::engine

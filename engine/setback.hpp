@@ -1,0 +1,28 @@
+// What follows when a gang's plan goes wrong: it is given back whole, and the gang waits (internal
+// to engine/).
+#pragma once
+
+#include <string>
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Gives back what no binding is under way for, refuses held Bind calls, spares victims.
+void GiveBack(EngineState& state, Gang& gang, const std::string& why);
+// GiveBack, of a plan that something broke: the gang waits if it was made just now.
+void Drop(EngineState& state, Gang& gang, const std::string& why, cluster::Time now);
+// GiveBack after a failed start: the gang waits before it is tried again.
+void Fail(EngineState& state, Gang& gang, const Reason& setback, cluster::Time now);
+// The same where the whole reservation ran out.
+void Expire(EngineState& state, Gang& gang, const Reason& setback, cluster::Time now);
+// Beside bound members: each one that did not come in time gives back what it held and pauses, the
+// others go on.
+void ExpireMembers(EngineState& state, Gang& gang, cluster::Time now);
+
+// From plan to the last Bind call.
+cluster::Duration ReservationTimeout(const EngineState& state, const Gang& gang);
+
+}  // namespace muster::engine

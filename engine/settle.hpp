@@ -1,0 +1,27 @@
+// Settle: gangs that something happened to are judged, and what their verdicts call for is done
+// (internal to engine/).
+#pragma once
+
+#include <utility>
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// CostOf what is looked at under one lock.
+inline constexpr int64_t kSlice = 256;
+
+// Some of what is to be looked at; true when nothing is left.
+//   1. Nodes that are left out or come back.  2. What a fact called for in many gangs.  3. Timers.
+//   4. Gangs that were touched: judged, their actions asked for, their state published.
+//   5. Gangs that were tried in vain: published.
+bool Settle(EngineState& state, cluster::Time now);
+
+inline void SetState(Gang& gang, GangState state, Reason reason) {
+  gang.state = state;
+  gang.reason = std::move(reason);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,220 @@
+#include "engine/verbs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/transaction.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/intake.hpp"
+#include "engine/membership_moves.hpp"
+#include "engine/planning.hpp"
+#include "engine/setback.hpp"
+#include "engine/settle.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::Time;
+
+namespace {
+
+// A pod that only a Filter call has shown is forgotten when the watch does not show it in time.
+constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
+
+// kube-scheduler writes refusals into the pod's condition and events, so they carry no numbers: a
+// text that stays the same costs no write. The numbers are in the explain API.
+std::string RefusalOf(const Gang& gang) {
+  if (gang.state == GangState::kRunning || gang.state == GangState::kFinished) {
+    return "muster: waiting for room for another elastic member";
+  }
+  Reason plain;
+  plain.code = gang.reason.code;
+  const std::string why = Describe(plain);
+  return "muster: gang is " + std::string(ToString(gang.state)) + (why.empty() ? "" : ": " + why);
+}
+
+bool Contains(const std::vector<std::string>& nodes, const std::string& node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// A pod of another schedulerName, or one that kube-scheduler heard of before Muster did. A question
+// never changes what is known of a pod.
+void LearnFromFilter(EngineState& state, const Pod& pod, Time now) {
+  if (state.cluster.FindPod(pod.uid) == nullptr) {
+    for (const cluster::PodUid& uid : state.members.Unconfirmed(kConfirmWithin, now))
+      RemovePod(state, uid, false);
+    ApplyPod(state, pod);
+    // Removed already: the question is older than what we know.
+    if (state.cluster.FindPod(pod.uid) == nullptr) return;
+    state.members.AwaitConfirmation(pod.uid, now);
+  }
+  state.members.Claim(pod.uid);
+  Join(state, *state.cluster.FindPod(pod.uid));
+}
+
+// Where the pod may move: to the nodes asked about that take it.
+std::vector<cluster::NodeIndex> AllBut(const EngineState& state, const Member& member,
+                                       const std::vector<std::string>& nodes, size_t size) {
+  std::vector<bool> allowed(size, false);
+  for (const std::string& node : nodes) {
+    const cluster::NodeIndex index = state.cluster.IndexOf(node);
+    const bool barred = member.plan->excluded.contains(node) || state.unfenced.Withholds(node);
+    if (index.valid() && !barred) allowed[index.value] = true;
+  }
+  std::vector<cluster::NodeIndex> excluded;
+  for (uint32_t i = 0; i < size; ++i) {
+    if (!allowed[i]) excluded.push_back(cluster::NodeIndex{i});
+  }
+  return excluded;
+}
+
+// The question that turned a planned node down, and the member that it is about.
+struct TurnedDown {
+  Gang& gang;
+  Member& member;
+  const std::vector<std::string>& nodes;
+};
+
+bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Member*>& moving,
+             const TurnedDown& question, Time now) {
+  const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
+  cluster::Transaction tx(snapshot);
+  std::vector<policy::Demand> demands;
+  for (const Member* member : moving) {
+    tx.Evict(*member->plan->placement);
+    policy::Demand demand = DemandOf(state, *member, now);
+    demand.preferred = member->plan->placement->node;
+    if (member == &question.member) {
+      demand.preferred = {};
+      demand.excluded = AllBut(state, *member, question.nodes, snapshot->size());
+    }
+    demands.push_back(std::move(demand));
+  }
+  const policy::PlaceAnswer answer =
+      placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable);
+  if (!answer.placed || !state.cluster.Move(answer.placements).ok()) return false;
+  for (const cluster::Placement& placement : answer.placements) {
+    Member& member = question.gang.members.at(placement.pod);
+    if (member.plan->placement == placement) continue;
+    SetPlan(state, member, placement, member.plan->required);
+  }
+  state.work.Touch(question.gang);
+  return true;
+}
+
+// kube-scheduler's own checks turned the planned node down. First only this pod moves; then all
+// members that no Bind call has come for; if neither works, the gang starts again without that node
+// for that pod.
+void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
+  auto& [gang, member, nodes] = question;
+  state.reservations.Exclude(member, now + state.options.backoff_max);
+  // A fact may have broken reservations since the gang was judged; only sound ones can be moved.
+  if (state.cluster.Sound(member.uid) && TryMove(state, placer, {&member}, question, now)) return;
+  std::vector<Member*> moving;
+  for (auto& [uid, other] : gang.members) {
+    if (other.planned() && other.writes->held.empty() && !other.may_be_bound())
+      moving.push_back(&other);
+  }
+  const bool all_sound = std::all_of(moving.begin(), moving.end(), [&](const Member* one) {
+    return state.cluster.Sound(one->uid);
+  });
+  if (moving.size() > 1 && all_sound && TryMove(state, placer, moving, question, now)) return;
+  if (gang.plan->barrier_open || gang.tally.ours > 0) {
+    state.reservations.GiveBackMember(member,
+                                      "muster: kube-scheduler turned the planned node down");
+  } else {
+    Drop(state, gang, "muster: kube-scheduler turned a planned node down, the gang is planned anew",
+         now);
+  }
+  SetState(gang, gang.tally.ours > 0 ? GangState::kDegraded : GangState::kQueued,
+           Because(ReasonCode::kPlanBroken));
+  state.work.Touch(gang);
+}
+
+// kube-scheduler tries a nominated node first, and alone. So a list without the planned node means
+// that it did not pass, if the nomination had arrived by then; else the list may be a sample, or
+// about an older nomination.
+bool TurnsDown(const Member& member, const NodesQuestion& question) {
+  return member.planned() && !member.may_be_bound() && !question.nodes.empty() &&
+         !Contains(question.nodes, member.plan->node) &&
+         question.pod.nominated_node == member.plan->node;
+}
+
+}  // namespace
+
+FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuestion& question,
+                    Time now) {
+  FilterAnswer answer;
+  const cluster::PodUid& uid = question.pod.uid;
+  PlacedMember at = state.members.Find(uid);
+  if (at.member == nullptr) {
+    if (state.cluster.FindPod(uid) == nullptr &&
+        state.cluster.FindPod(question.pod.key) != nullptr) {
+      // Only the watch can say that the pod we know is gone.
+      answer.error = "muster: pod " + question.pod.key.ToString() +
+                     " is known under another UID than " + uid.text() + ", try again";
+      return answer;
+    }
+    LearnFromFilter(state, question.pod, now);
+    at = state.members.Find(uid);
+  }
+  if (at.member == nullptr) {
+    answer.refusal = "muster: the pod does not exist any more";
+    return answer;
+  }
+  const Pod& pod = *at.member->pod;
+  if (pod.bound()) {
+    if (Contains(question.nodes, pod.node_name)) answer.node = pod.node_name;
+    answer.refusal = "muster: the pod is bound to another node";
+    return answer;
+  }
+  Member& member = *at.member;
+  state.last_call = now;
+  if (!state.members.Claimed(pod)) {  // kube-scheduler asks about it, so it is Muster's to place
+    state.members.Claim(uid);
+    state.work.Touch(*at.gang);
+  }
+  const bool preempts = state.preemptions.VictimsOf(at.gang->id) != nullptr;
+  if (!preempts && state.silent.empty() && TurnsDown(member, question))
+    Replan(state, placer, {*at.gang, member, question.nodes}, now);
+  if (!preempts && member.planned()) {
+    answer.refusal = "muster: the gang is planned on other nodes";
+    if (Contains(question.nodes, member.plan->node)) answer.node = member.plan->node;
+  } else {  // it has no plan, or one without room yet
+    answer.refusal = RefusalOf(*at.gang);
+  }
+  if (answer.node.empty()) state.writes.Sleep(member);
+  return answer;
+}
+
+PrioritizeAnswer Prioritize(const EngineState& state, const NodesQuestion& question) {
+  const Member* member = state.members.FindMember(question.pod.uid);
+  if (member == nullptr) return {};
+  return {member->pod->bound() ? member->pod->node_name : member->plan->node};
+}
+
+Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t ticket, Time now) {
+  const PlacedMember at = state.members.Find(call.uid);
+  const auto refuse = [&](const std::string& why) {
+    return Scheduler::BindReceipt{false, "muster: pod " + call.pod.ToString() + " " + why};
+  };
+  if (at.member == nullptr) return refuse("is not known under UID " + call.uid.text());
+  Member& member = *at.member;
+  const Pod& pod = *member.pod;
+  if (pod.key != call.pod) return refuse("has another name than pod UID " + call.uid.text());
+  if (pod.bound()) {
+    if (pod.node_name == call.node) return {};
+    return refuse("is bound to node " + pod.node_name + " already");
+  }
+  if (pod.terminal() || pod.deleting) return refuse("has ended or is being deleted");
+  if (!member.planned() || state.preemptions.VictimsOf(at.gang->id) != nullptr)
+    return refuse("has no reservation: " + RefusalOf(*at.gang));
+  if (member.plan->node != call.node) return refuse("is planned on node " + member.plan->node);
+  state.last_call = now;
+  state.writes.Hold(member, ticket, now + state.options.bind_hold_timeout);
+  state.reservations.SeenAtBind(member);
+  state.work.Touch(*at.gang);
+  return {true, {}};
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,345 @@
+#include "extender/embedded/manifests.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+#include "config/amounts.hpp"
+#include "config/dns_names.hpp"
+#include "config/manifest.hpp"
+#include "config/node_pool.hpp"
+#include "config/yaml_json.hpp"
+#include "config/yaml_text.hpp"
+#include "kube/decode.hpp"
+#include "sim/cluster.hpp"
+
+namespace muster::extender {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::ObjectKey;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+using config::YamlNode;
+
+constexpr int kDefaultNodes = 16;
+constexpr int kDefaultGpus = 8;
+
+const kube::DecodeOptions kManifest{.source = kube::Source::kManifest};
+
+std::string TextAt(const YamlNode& map, std::string_view key) {
+  const YamlNode* value = map.Find(key);
+  return value == nullptr ? std::string() : value->text;
+}
+
+// What the simulator reads of a pod (or of a Job's template) beside what Muster does.
+Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
+  const YamlNode* metadata = pod.Find("metadata");
+  const YamlNode* annotations = metadata == nullptr ? nullptr : metadata->Find("annotations");
+  if (annotations != nullptr) {
+    for (const config::YamlEntry& entry : annotations->entries) {
+      if (entry.value.scalar()) record.annotations[entry.key] = entry.value.text;
+    }
+  }
+  if (const auto found = record.annotations.find(kRunsForAnnotation);
+      found != record.annotations.end()) {
+    record.runs_for = config::ParseDuration(found->second);
+    if (!record.runs_for) {
+      return Error{Code::kInvalidArgument,
+                   "expected a duration such as 90s or 1h30m, found \"" + found->second + "\"",
+                   std::string("metadata.annotations[") + kRunsForAnnotation + "]"};
+    }
+  }
+  if (const YamlNode* spec = pod.Find("spec"); spec != nullptr) {
+    const auto grace = config::ParseWhole(TextAt(*spec, "terminationGracePeriodSeconds"));
+    if (grace) record.grace = cluster::Seconds(*grace);
+  }
+  return Ok{};
+}
+
+// One object: its JSON for Muster's own decoders, its tree for the rest.
+struct Source {
+  const std::string& json;
+  const YamlNode& tree;
+  Malformed malformed;
+};
+
+// A defect reads "place: what is wrong".
+Status CheckDefect(const std::string& defect, Malformed malformed) {
+  if (defect.empty() || malformed == Malformed::kKept) return Ok{};
+  const std::size_t colon = defect.find(": ");
+  if (colon == std::string::npos) return Error{Code::kInvalidArgument, defect, ""};
+  return Error{Code::kInvalidArgument, defect.substr(colon + 2), defect.substr(0, colon)};
+}
+
+// Of the kinds of PodGroup, the one whose schema is known whole.
+Status CheckFields(const YamlNode& group) {
+  constexpr std::array<std::string_view, 3> kFields = {"minMember", "minResources",
+                                                       "scheduleTimeoutSeconds"};
+  const YamlNode* spec = group.Find("spec");
+  if (spec == nullptr || TextAt(group, "apiVersion") != "scheduling.x-k8s.io/v1alpha1") return Ok{};
+  for (const config::YamlEntry& entry : spec->entries) {
+    if (std::find(kFields.begin(), kFields.end(), entry.key) != kFields.end()) continue;
+    return Error{Code::kInvalidArgument,
+                 "unknown field, expected minMember, minResources or scheduleTimeoutSeconds",
+                 "spec." + entry.key};
+  }
+  return Ok{};
+}
+
+Result<ManifestObject> ReadPodGroup(const Source& source) {
+  Result<cluster::PodGroup> group = kube::DecodePodGroup(source.json, kManifest);
+  if (!group.ok()) return group.error();
+  if (Status fine = CheckDefect(group->defect, source.malformed); !fine.ok()) return fine.error();
+  if (source.malformed == Malformed::kRefused) {
+    if (Status fine = CheckFields(source.tree); !fine.ok()) return fine.error();
+  }
+  return ManifestObject(*std::move(group));
+}
+
+Result<ManifestObject> ReadPod(const Source& source) {
+  Result<cluster::Pod> pod = kube::DecodePod(source.json, kManifest);
+  if (!pod.ok()) return pod.error();
+  if (Status fine = CheckDefect(pod->defect, source.malformed); !fine.ok()) return fine.error();
+  sim::PodRecord record;
+  record.pod = *std::move(pod);
+  if (Status added = AddSimulated(source.tree, record); !added.ok()) return added.error();
+  return ManifestObject(std::move(record));
+}
+
+Result<ManifestObject> ReadJob(const Source& source) {
+  Result<kube::Job> job = kube::DecodeJob(source.json, kManifest);
+  if (!job.ok()) return job.error();
+  if (Status fine = CheckDefect(job->pod.defect, source.malformed); !fine.ok()) return fine.error();
+  sim::JobRecord record;
+  record.key = job->key;
+  record.parallelism = job->suspend ? 0 : job->parallelism;
+  record.completions = job->completions;
+  record.pod.pod = std::move(job->pod);
+  const YamlNode* spec = source.tree.Find("spec");
+  if (spec == nullptr) return ManifestObject(std::move(record));
+  if (const auto limit = config::ParseWhole(TextAt(*spec, "backoffLimit"))) {
+    record.backoff_limit = *limit;
+  }
+  if (const YamlNode* pod = spec->Find("template"); pod != nullptr) {
+    const Status added = AddSimulated(*pod, record.pod);
+    if (!added.ok()) return added.error().At("spec.template");
+  }
+  return ManifestObject(std::move(record));
+}
+
+Result<ManifestObject> ReadOne(const Source& source) {
+  const std::string kind = TextAt(source.tree, "kind");
+  if (kind == "Node") {
+    Result<kube::DecodedNode> node = kube::DecodeNode(source.json, kManifest);
+    if (!node.ok()) return node.error();
+    return ManifestObject(std::move(node->node));
+  }
+  if (kind == "PodGroup") return ReadPodGroup(source);
+  if (kind == "Pod") return ReadPod(source);
+  if (kind == "Job") return ReadJob(source);
+  return Error{Code::kInvalidArgument,
+               "expected a Node, NodePool, PodGroup, Pod or Job, found \"" + kind + "\"", "kind"};
+}
+
+// As the API server does.
+Status CheckName(const ManifestObject& object) {
+  const ObjectKey key = KeyOf(object);
+  if (!config::IsDnsSubdomain(key.name)) {
+    return Error{Code::kInvalidArgument,
+                 "expected a DNS-1123 subdomain (lower-case letters, digits, '-' and '.', at most "
+                 "253), found " +
+                     config::Quoted(key.name),
+                 "metadata.name"};
+  }
+  if (!key.ns.empty() && !config::IsDnsLabel(key.ns)) {
+    return Error{Code::kInvalidArgument,
+                 "expected a DNS-1123 label (lower-case letters, digits and '-', at most 63), "
+                 "found " +
+                     config::Quoted(key.ns),
+                 "metadata.namespace"};
+  }
+  return Ok{};
+}
+
+// A decoder's paths begin with the kind ("Pod.spec"), a document's do not.
+Error WithoutKind(Error error, const std::string& kind) {
+  if (!kind.empty() && error.place.compare(0, kind.size(), kind) == 0) {
+    error.place.erase(0, kind.size());
+    if (!error.place.empty() && error.place.front() == '.') error.place.erase(0, 1);
+  }
+  return error;
+}
+
+Status ReadDocument(const config::ManifestDocument& document, Malformed malformed,
+                    std::vector<ManifestObject>& out) {
+  const auto read = [&](const Source& source, const std::string& path) -> Status {
+    // There are no Namespaces to be made here, and files for real clusters have them.
+    if (TextAt(source.tree, "kind") == "Namespace") return Ok{};
+    const auto located = [&](const Error& error) {
+      return document.Locate(path.empty() ? error : error.At(path));
+    };
+    Result<ManifestObject> object = ReadOne(source);
+    if (!object.ok()) return located(WithoutKind(object.error(), TextAt(source.tree, "kind")));
+    if (Status named = CheckName(*object); !named.ok()) return located(named.error());
+    out.push_back(*std::move(object));
+    return Ok{};
+  };
+  const YamlNode& root = document.source();
+  if (document.kind() != "List") return read({document.json(), root, malformed}, "");
+  const YamlNode* items = root.Find("items");
+  if (items == nullptr) return Ok{};
+  for (std::size_t i = 0; i < items->items.size(); ++i) {
+    const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
+    if (!json.ok()) return json.error();
+    Status done = read({*json, items->items[i], malformed}, "items[" + std::to_string(i) + "]");
+    if (!done.ok()) return done;
+  }
+  return Ok{};
+}
+
+Result<std::vector<ManifestObject>> ReadDocuments(
+    Result<std::vector<config::ManifestDocument>> parsed, Malformed malformed) {
+  if (!parsed.ok()) return parsed.error();
+  const Result<std::vector<config::ManifestDocument>> documents =
+      config::ExpandNodePools(*std::move(parsed));
+  if (!documents.ok()) return documents.error();
+  std::vector<ManifestObject> objects;
+  for (const config::ManifestDocument& document : *documents) {
+    if (Status read = ReadDocument(document, malformed, objects); !read.ok()) return read.error();
+  }
+  return objects;
+}
+
+bool Exists(const sim::ApiServer& api, const ManifestObject& object) {
+  const ObjectKey key = KeyOf(object);
+  return std::visit(
+      [&](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, cluster::Node>) {
+          return api.FindNode(key.name) != nullptr;
+        } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
+          return api.FindPodGroup(key) != nullptr;
+        } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
+          return api.FindPod(key) != nullptr;
+        } else {
+          return api.FindJob(key) != nullptr;
+        }
+      },
+      object);
+}
+
+Status CreateOne(sim::ApiServer& api, const ManifestObject& object) {
+  const sim::Actor user = sim::Actor::kUser;
+  const auto status = [](const auto& result) -> Status {
+    if (!result.ok()) return result.error();
+    return Ok{};
+  };
+  return std::visit(
+      [&](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, cluster::Node>) {
+          return status(api.CreateNode(user, one));
+        } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
+          return status(api.CreatePodGroup(user, one));
+        } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
+          return status(api.CreatePod(user, one));
+        } else {
+          return status(api.CreateJob(user, one));
+        }
+      },
+      object);
+}
+
+// Undoes CreateOne for an object that was created a moment ago.
+void DeleteOne(sim::ApiServer& api, const ManifestObject& object) {
+  const sim::Actor user = sim::Actor::kUser;
+  const ObjectKey key = KeyOf(object);
+  const Status deleted = std::visit(
+      [&](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, cluster::Node>) {
+          return api.DeleteNode(user, key.name);
+        } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
+          return api.DeletePodGroup(user, key);
+        } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
+          return api.DeletePod(user, engine::PodRef{key, {}}, cluster::Duration(0));
+        } else {
+          return api.DeleteJob(user, key);
+        }
+      },
+      object);
+  MUSTER_CHECK(deleted.ok());
+}
+
+std::string Named(const ManifestObject& object) {
+  const ObjectKey key = KeyOf(object);
+  return std::string(KindOf(object)) + " " + (key.ns.empty() ? key.name : key.ToString());
+}
+
+}  // namespace
+
+const char* KindOf(const ManifestObject& object) {
+  constexpr const char* kKinds[] = {"Node", "PodGroup", "Pod", "Job"};
+  static_assert(std::variant_size_v<ManifestObject> == std::size(kKinds));
+  return kKinds[object.index()];
+}
+
+ObjectKey KeyOf(const ManifestObject& object) {
+  return std::visit(
+      [](const auto& one) {
+        using T = std::decay_t<decltype(one)>;
+        if constexpr (std::is_same_v<T, cluster::Node>) {
+          return ObjectKey{"", one.name};
+        } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
+          return one.pod.key;
+        } else {
+          return one.key;
+        }
+      },
+      object);
+}
+
+Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
+                                                  const std::string& file_name,
+                                                  Malformed malformed) {
+  return ReadDocuments(config::ParseManifests(text, file_name), malformed);
+}
+
+Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path, Malformed malformed) {
+  return ReadDocuments(config::ParseManifestFile(path), malformed);
+}
+
+std::vector<ManifestObject> DefaultCluster() {
+  std::vector<ManifestObject> nodes;
+  for (int i = 0; i < kDefaultNodes; ++i) {
+    cluster::Node node = sim::GpuNode(kDefaultGpus);
+    node.name = (i < 10 ? "node-0" : "node-") + std::to_string(i);
+    nodes.emplace_back(std::move(node));
+  }
+  return nodes;
+}
+
+Status CreateObjects(sim::ApiServer& api, const std::vector<ManifestObject>& objects) {
+  std::set<std::pair<std::size_t, ObjectKey>> named;
+  for (const ManifestObject& object : objects) {
+    if (!named.emplace(object.index(), KeyOf(object)).second) {
+      return Error{Code::kConflict, Named(object) + " is in the request twice", ""};
+    }
+    if (Exists(api, object)) return Error{Code::kConflict, Named(object) + " exists already", ""};
+  }
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (Status created = CreateOne(api, objects[i]); !created.ok()) {
+      while (i-- > 0) DeleteOne(api, objects[i]);
+      return created.error();
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,302 @@
+#include "http/http1_connection.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "http/http2_connection.hpp"
+#include "http/httplib_processor.hpp"
+#include "http/server_tls.hpp"
+
+namespace muster::http {
+namespace {
+
+constexpr std::chrono::milliseconds kLingerTime{1'000};
+constexpr std::size_t kLingerBytesPerStep = 4 * 1024 * 1024;
+constexpr std::size_t kReserveAtOnce = 256 * 1024;  // a longer body grows as it arrives
+constexpr std::size_t kKeepCapacity = 16 * 1024;    // of buffers on an idle connection
+
+// An idle connection should cost little, whatever was sent over it before.
+void Shrink(std::string& buffer) {
+  if (buffer.capacity() > kKeepCapacity) std::string(buffer).swap(buffer);
+}
+
+}  // namespace
+
+Http1Connection::Http1Connection(std::unique_ptr<Channel> channel, std::string peer,
+                                 ServerShared& shared, SteadyTime now)
+    : channel_(std::move(channel)),
+      shared_(shared),
+      limits_(HeadLimitsOf(shared.options)),
+      state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
+      deadline_(now + shared.options.first_byte_timeout),
+      caller_{std::move(peer), "", false},
+      scanner_(limits_) {}
+
+Http1Connection::~Http1Connection() { ReleaseBuffered(); }
+
+Http1Connection::Next Http1Connection::Advance(SteadyTime now, Scratch scratch) {
+  while (true) {
+    bool go_on = false;
+    switch (state_) {
+      case State::kHandshake:
+        go_on = StepHandshake(now);
+        break;
+      case State::kHead:
+        go_on = StepHead(now, scratch);
+        break;
+      case State::kBody:
+        go_on = StepBody(now, scratch);
+        break;
+      case State::kReady:
+        return Next::kRequest;
+      case State::kHandling:
+        go_on = StepHandling(now);
+        break;
+      case State::kWriting:
+        go_on = StepWriting(now);
+        break;
+      case State::kLingering:
+        go_on = StepLingering(scratch);
+        break;
+      case State::kSucceeded:
+        return Next::kSucceeded;
+      case State::kClosed:
+        return Next::kClosed;
+    }
+    if (!go_on) return next_;
+  }
+}
+
+Http1Connection::Next Http1Connection::Expire(SteadyTime now, Scratch scratch) {
+  const bool idle = state_ == State::kHead && in_.empty();
+  if (!idle && state_ != State::kLingering) ++shared_.timeouts;
+  if (state_ == State::kHead && !idle) {
+    Refuse({408, "the header did not arrive in time"}, now);
+    return Advance(now, scratch);
+  }
+  if (state_ == State::kBody) {
+    Refuse({408, "the body did not arrive in time"}, now);
+    return Advance(now, scratch);
+  }
+  if (idle) {
+    // A request may have arrived at this very moment; closing on it would lose it.
+    const Next next = Advance(now, scratch);
+    if (state_ != State::kHead || !in_.empty()) return next;
+  }
+  Close();
+  return next_;
+}
+
+bool Http1Connection::StepHandshake(SteadyTime now) {
+  const IoResult result = channel_->Handshake();
+  if (result.state != IoState::kDone) {
+    if (result.state == IoState::kFailed || result.state == IoState::kEnd) ++shared_.tls_failures;
+    if (shared_.draining) return Close();
+    return Wait(result.state);
+  }
+  std::optional<std::string> name = shared_.tls->KnownAs(channel_->PeerNames());
+  caller_.stranger = !name.has_value();
+  caller_.client_name = std::move(name).value_or("");
+  deadline_ = now + shared_.options.first_byte_timeout;
+  state_ = channel_->Protocol() == kAlpnHttp2 ? State::kSucceeded : State::kHead;
+  return true;
+}
+
+std::unique_ptr<ServerConnection> Http1Connection::Successor(SteadyTime now) {
+  return std::make_unique<Http2Connection>(std::move(channel_), std::move(caller_), shared_, now);
+}
+
+bool Http1Connection::StepHead(SteadyTime now, Scratch scratch) {
+  if (!in_.empty()) {
+    switch (scanner_.Scan(in_)) {
+      case HeadScanner::State::kComplete:
+        return FinishHead(now);
+      case HeadScanner::State::kRefused:
+        ++shared_.refused_bad;
+        Refuse(scanner_.refusal(), now);
+        return true;
+      case HeadScanner::State::kIncomplete:
+        break;
+    }
+  }
+  const IoResult result = channel_->Read(scratch.data, scratch.size);
+  if (result.state == IoState::kDone) {
+    if (in_.empty()) deadline_ = now + shared_.options.header_timeout;
+    in_.append(scratch.data, result.bytes);
+    return true;
+  }
+  if (in_.empty() && shared_.draining) return Close();
+  return Wait(result.state);
+}
+
+bool Http1Connection::FinishHead(SteadyTime now) {
+  const std::size_t length = scanner_.length();
+  std::variant<RequestHead, Refusal> parsed =
+      ParseHead(std::string_view(in_).substr(0, length), limits_);
+  in_.erase(0, length);
+  scanner_.Reset();
+  if (const Refusal* refusal = std::get_if<Refusal>(&parsed)) {
+    ++shared_.refused_bad;
+    Refuse(*refusal, now);
+    return true;
+  }
+  head_ = std::get<RequestHead>(std::move(parsed));
+  if (caller_.stranger) {
+    ++shared_.refused_client;
+    Refuse(StrangerRefused(), now);
+    return true;
+  }
+  deadline_ = now + shared_.options.body_timeout;
+  state_ = State::kBody;
+  if (head_.expect_continue && head_.content_length > in_.size()) SendContinue();
+  return true;
+}
+
+bool Http1Connection::StepBody(SteadyTime now, Scratch scratch) {
+  const auto wanted = static_cast<std::size_t>(head_.content_length);
+  if (body_.empty()) body_.reserve(std::min(wanted, kReserveAtOnce));
+  std::string_view arrived;
+  if (body_.size() == wanted) {
+    arrived = {};
+  } else if (!in_.empty()) {
+    arrived = std::string_view(in_).substr(0, wanted - body_.size());
+  } else {
+    const IoResult result =
+        channel_->Read(scratch.data, std::min(scratch.size, wanted - body_.size()));
+    if (result.state != IoState::kDone) return Wait(result.state);
+    arrived = {scratch.data, result.bytes};
+  }
+  if (!CountBuffered(arrived.size())) {
+    ++shared_.refused_full;
+    Refuse(TooMuchKept(), now);
+    return true;
+  }
+  body_.append(arrived);
+  if (!in_.empty()) in_.erase(0, arrived.size());
+  if (body_.size() == wanted) state_ = State::kReady;
+  return true;
+}
+
+void Http1Connection::SendContinue() {
+  // Nothing is in flight towards the caller here, so these bytes fit; if not, it sends the body
+  // anyway after a moment.
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  channel_->Write(kContinue.data(), kContinue.size());
+}
+
+IncomingRequest Http1Connection::TakeRequest() {
+  ++shared_.requests;
+  IncomingRequest request{std::move(head_), std::move(body_), caller_.peer, caller_.client_name};
+  head_ = {};
+  body_.clear();
+  ReleaseBuffered();
+  deadline_ = SteadyTime::max();
+  state_ = State::kHandling;
+  return request;
+}
+
+bool Http1Connection::StepHandling(SteadyTime now) {
+  std::vector<Answer> answers = answers_->TakeAll();
+  if (answers.empty()) {
+    next_ = Next::kWaitAnswer;
+    return false;
+  }
+  Send(std::move(answers.front().bytes), answers.front().response.close, now);
+  return true;
+}
+
+bool Http1Connection::CountBuffered(std::size_t bytes) {
+  if (bytes == 0) return true;
+  counted_ += bytes;
+  return shared_.buffered_bytes.fetch_add(bytes) + bytes <= shared_.options.max_buffered_bytes;
+}
+
+void Http1Connection::ReleaseBuffered() {
+  shared_.buffered_bytes -= counted_;
+  counted_ = 0;
+}
+
+void Http1Connection::Send(std::string bytes, bool close, SteadyTime now) {
+  out_ = std::move(bytes);
+  out_sent_ = 0;
+  close_after_ = close;
+  deadline_ = now + shared_.options.write_timeout;
+  state_ = State::kWriting;
+}
+
+void Http1Connection::Refuse(const Refusal& refusal, SteadyTime now) {
+  std::string().swap(body_);
+  ReleaseBuffered();
+  unread_input_ = true;
+  Send(FormatRefusal(refusal), true, now);
+}
+
+bool Http1Connection::StepWriting(SteadyTime now) {
+  while (out_sent_ < out_.size()) {
+    const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
+    if (result.state != IoState::kDone) {
+      // Answers that nobody takes must not pile up either.
+      if (counted_ == 0 && !CountBuffered(out_.size())) {
+        ++shared_.refused_full;
+        return Close();
+      }
+      return Wait(result.state);
+    }
+    out_sent_ += result.bytes;
+  }
+  ReleaseBuffered();
+  if (!close_after_) {
+    BeginHead(now);
+    return true;
+  }
+  channel_->FinishWriting();
+  if (shared_.draining && !unread_input_ && in_.empty()) return Close();
+  std::string().swap(out_);
+  std::string().swap(in_);
+  deadline_ = now + kLingerTime;
+  state_ = State::kLingering;
+  return true;
+}
+
+void Http1Connection::BeginHead(SteadyTime now) {
+  out_.clear();
+  Shrink(out_);
+  Shrink(in_);
+  const ServerOptions& options = shared_.options;
+  deadline_ = now + (in_.empty() ? options.idle_timeout : options.header_timeout);
+  state_ = State::kHead;
+}
+
+bool Http1Connection::StepLingering(Scratch scratch) {
+  std::size_t discarded = 0;
+  while (discarded < kLingerBytesPerStep) {
+    const IoResult result = channel_->Read(scratch.data, scratch.size);
+    if (result.state != IoState::kDone) return Wait(result.state);
+    discarded += result.bytes;
+  }
+  return Wait(IoState::kWantRead);
+}
+
+bool Http1Connection::Wait(IoState state) {
+  switch (state) {
+    case IoState::kWantRead:
+      next_ = Next::kWaitReadable;
+      return false;
+    case IoState::kWantWrite:
+      next_ = Next::kWaitWritable;
+      return false;
+    default:
+      return Close();
+  }
+}
+
+bool Http1Connection::Close() {
+  state_ = State::kClosed;
+  next_ = Next::kClosed;
+  return false;
+}
+
+}  // namespace muster::http

@@ -1,0 +1,330 @@
+#include "http/http2_connection.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "cluster/check.hpp"
+
+namespace muster::http {
+namespace {
+
+constexpr std::chrono::milliseconds kLingerTime{1'000};
+constexpr std::size_t kWriteAtOnce = 16 * 1024;  // a TLS record
+constexpr std::size_t kReadsInARow = 16;         // before others get the worker
+// More calls than this at a time make a client open another connection.
+constexpr std::size_t kMaxStreams = 1024;
+// An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.
+constexpr std::size_t kSmallAnswer = 16 * 1024;
+
+// A held call keeps a worker, so more streams than workers would only be refused later.
+std::size_t MaxStreams(const ServerOptions& options) {
+  return std::min(options.max_workers, kMaxStreams);
+}
+
+Http2Session::Limits SessionLimits(const ServerOptions& options) {
+  return {.max_streams = static_cast<std::uint32_t>(MaxStreams(options)),
+          .max_head = options.max_header_bytes};
+}
+
+std::variant<RequestHead, Refusal> ReadHead(std::string_view text, const HeadLimits& limits) {
+  HeadScanner scanner(limits);
+  switch (scanner.Scan(text)) {
+    case HeadScanner::State::kRefused:
+      return scanner.refusal();
+    case HeadScanner::State::kIncomplete:
+      return Refusal{400, "malformed header"};
+    case HeadScanner::State::kComplete:
+      return ParseHead(text, limits);
+  }
+  return Refusal{};
+}
+
+}  // namespace
+
+Http2Connection::Http2Connection(std::unique_ptr<Channel> channel, Caller caller,
+                                 ServerShared& shared, SteadyTime now)
+    : channel_(std::move(channel)),
+      caller_(std::move(caller)),
+      shared_(shared),
+      limits_(HeadLimitsOf(shared.options)),
+      max_streams_(MaxStreams(shared.options)),
+      session_(SessionLimits(shared.options), *this),
+      now_(now),
+      idle_until_(now + shared.options.first_byte_timeout) {}
+
+Http2Connection::~Http2Connection() {
+  for (auto& [stream, open] : streams_) Uncount(open);
+}
+
+// 1. Answers that came. 2. Out with everything. 3. A request for the caller of this. 4. In with
+// what has come, and again. 5. When it is to end: no more after what has come by now.
+ServerConnection::Next Http2Connection::Advance(SteadyTime now, Scratch scratch) {
+  now_ = now;
+  leaving_ |= shared_.draining;
+  std::size_t reads = 0;
+  while (!closed_) {
+    TakeAnswers();
+    if (lingering_) return Linger(scratch);
+    const bool flushed = Flush();
+    if (closed_) break;
+    if (!ready_.empty()) return Next::kRequest;
+    if (!flushed) return Next::kWaitWritable;
+    if (session_.done() || (session_.going_away() && idle())) {
+      channel_->FinishWriting();
+      lingering_ = true;
+      idle_until_ = now + kLingerTime;
+      continue;
+    }
+    if (reads < kReadsInARow && Read(scratch)) {
+      ++reads;
+    } else if (leaving_ && !session_.going_away() && !closed_) {
+      session_.GoAway();
+    } else {
+      return closed_ ? Next::kClosed : reads < kReadsInARow ? Next::kWaitReadable : Next::kGoOn;
+    }
+  }
+  return Next::kClosed;
+}
+
+ServerConnection::Next Http2Connection::Expire(SteadyTime now, Scratch scratch) {
+  now_ = now;
+  if (lingering_) return Close();
+  if (blocked_until_ <= now) {
+    ++shared_.timeouts;
+    return Close();
+  }
+  ExpireStreams();
+  if (idle() && idle_until_ <= now) leaving_ = true;
+  return Advance(now, scratch);
+}
+
+void Http2Connection::ExpireStreams() {
+  while (!due_.empty() && due_.begin()->first <= now_) {
+    const Stream stream = due_.begin()->second;
+    Open& open = streams_.at(stream);
+    ++shared_.timeouts;
+    if (open.phase == Phase::kReceiving) {
+      RefuseStream(stream, {408, "the request did not arrive in time"});
+    } else {
+      SetDue(stream, open, SteadyTime::max());
+      session_.Reset(stream, Http2Session::Cause::kCancelled);
+    }
+  }
+}
+
+SteadyTime Http2Connection::deadline() const {
+  SteadyTime deadline = blocked_until_;
+  if (!due_.empty()) deadline = std::min(deadline, due_.begin()->first);
+  if (lingering_ || idle()) deadline = std::min(deadline, idle_until_);
+  return deadline;
+}
+
+ServerConnection::Next Http2Connection::pending() const {
+  if (!ready_.empty()) return Next::kRequest;
+  return out_.empty() ? Next::kWaitReadable : Next::kWaitWritable;
+}
+
+IncomingRequest Http2Connection::TakeRequest() {
+  const Stream stream = ready_.front();
+  ready_.pop_front();
+  Open& open = streams_.at(stream);
+  open.phase = Phase::kHandling;
+  ++handling_;
+  ++shared_.requests;
+  Uncount(open);
+  return {std::exchange(open.head, {}), std::exchange(open.body, {}), caller_.peer,
+          caller_.client_name, stream};
+}
+
+void Http2Connection::Refuse(const Refusal& refusal, SteadyTime now) {
+  now_ = now;
+  const Stream stream = ready_.front();
+  ready_.pop_front();
+  RefuseStream(stream, refusal);
+}
+
+std::unique_ptr<ServerConnection> Http2Connection::Successor(SteadyTime /*now*/) {
+  MUSTER_CHECK(false);
+  return nullptr;
+}
+
+void Http2Connection::TakeAnswers() {
+  for (Answer& answer : answers_->TakeAll()) {
+    --handling_;
+    leaving_ |= answer.response.close;
+    const auto found = streams_.find(answer.stream);
+    if (found == streams_.end()) continue;  // reset meanwhile
+    // Answers that nobody takes must not pile up.
+    Open& open = found->second;
+    const std::size_t size = answer.response.body.size();
+    if (!Count(open, size) && size > kSmallAnswer) {
+      ++shared_.refused_full;
+      session_.Reset(answer.stream, Http2Session::Cause::kCancelled);
+      continue;
+    }
+    Submit(answer.stream, open, std::move(answer.response));
+  }
+  if (idle() && idle_until_ == SteadyTime::max()) {
+    idle_until_ = now_ + shared_.options.idle_timeout;
+  }
+}
+
+void Http2Connection::Submit(Stream stream, Open& open, Response response) {
+  open.phase = Phase::kAnswering;
+  SetDue(stream, open, now_ + shared_.options.write_timeout);
+  session_.Submit(stream, std::move(response), open.without_body);
+}
+
+void Http2Connection::RefuseStream(Stream stream, const Refusal& refusal) {
+  Open& open = streams_.at(stream);
+  Uncount(open);
+  open.head = {};
+  std::string().swap(open.body);
+  Response response = ErrorResponse(refusal.status, refusal.message);
+  if (refusal.status == 503) response.headers["Retry-After"] = "1";
+  Submit(stream, open, std::move(response));
+}
+
+void Http2Connection::HeadBegan(Stream stream) {
+  // Requests that were reset still occupy their handlers.
+  if (streams_.size() >= max_streams_ || handling_ + ready_.size() >= max_streams_) {
+    ++shared_.refused_full;
+    session_.Reset(stream, Http2Session::Cause::kRefused);
+    return;
+  }
+  idle_until_ = SteadyTime::max();
+  SetDue(stream, streams_[stream], now_ + shared_.options.header_timeout);
+}
+
+void Http2Connection::HeadCame(Stream stream, std::string_view head) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || found->second.phase != Phase::kReceiving) return;
+  Open& open = found->second;
+  std::variant<RequestHead, Refusal> parsed = ReadHead(head, limits_);
+  if (const Refusal* refusal = std::get_if<Refusal>(&parsed)) {
+    ++shared_.refused_bad;
+    RefuseStream(stream, *refusal);
+    return;
+  }
+  if (caller_.stranger) {
+    ++shared_.refused_client;
+    RefuseStream(stream, StrangerRefused());
+    return;
+  }
+  if (!Count(open, head.size())) {
+    ++shared_.refused_full;
+    RefuseStream(stream, TooMuchKept());
+    return;
+  }
+  open.head = std::get<RequestHead>(std::move(parsed));
+  open.without_body = open.head.method == "HEAD";
+  if (open.head.expect_continue) session_.Continue(stream);
+  SetDue(stream, open, now_ + shared_.options.body_timeout);
+}
+
+void Http2Connection::BodyCame(Stream stream, std::string_view bytes) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || found->second.phase != Phase::kReceiving) return;
+  Open& open = found->second;
+  if (open.body.size() + bytes.size() > limits_.max_body) {
+    ++shared_.refused_bad;
+    RefuseStream(stream, {413, "the body is too large: at most " +
+                                   std::to_string(limits_.max_body) + " bytes are accepted"});
+    return;
+  }
+  if (!Count(open, bytes.size())) {
+    ++shared_.refused_full;
+    RefuseStream(stream, TooMuchKept());
+    return;
+  }
+  open.body.append(bytes);
+}
+
+void Http2Connection::Ended(Stream stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || found->second.phase != Phase::kReceiving) return;
+  Open& open = found->second;
+  SetDue(stream, open, SteadyTime::max());
+  open.head.content_length = open.body.size();
+  open.phase = Phase::kReady;
+  ready_.push_back(stream);
+}
+
+void Http2Connection::Closed(Stream stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return;
+  SetDue(stream, found->second, SteadyTime::max());
+  if (found->second.phase == Phase::kReady) {
+    ready_.erase(std::find(ready_.begin(), ready_.end(), stream));
+  }
+  Uncount(found->second);
+  streams_.erase(found);
+  if (idle()) idle_until_ = now_ + shared_.options.idle_timeout;
+}
+
+bool Http2Connection::Flush() {
+  while (true) {
+    if (out_.empty()) session_.Pull(out_, kWriteAtOnce);
+    if (out_.empty()) return true;
+    if (blocked_until_ == SteadyTime::max()) blocked_until_ = now_ + shared_.options.write_timeout;
+    while (out_sent_ < out_.size()) {
+      const IoResult result = channel_->Write(out_.data() + out_sent_, out_.size() - out_sent_);
+      if (result.state == IoState::kWantWrite || result.state == IoState::kWantRead) return false;
+      if (result.state != IoState::kDone) {
+        Close();
+        return false;
+      }
+      out_sent_ += result.bytes;
+    }
+    out_.clear();
+    out_sent_ = 0;
+    blocked_until_ = SteadyTime::max();
+  }
+}
+
+bool Http2Connection::Read(Scratch scratch) {
+  const IoResult result = channel_->Read(scratch.data, scratch.size);
+  if (result.state == IoState::kDone) {
+    session_.Receive({scratch.data, result.bytes});
+    return true;
+  }
+  if (result.state != IoState::kWantRead && result.state != IoState::kWantWrite) Close();
+  return false;
+}
+
+ServerConnection::Next Http2Connection::Linger(Scratch scratch) {
+  const IoResult result = channel_->Read(scratch.data, scratch.size);
+  if (result.state == IoState::kDone || result.state == IoState::kWantRead) {
+    return Next::kWaitReadable;
+  }
+  return Close();
+}
+
+void Http2Connection::SetDue(Stream stream, Open& open, SteadyTime due) {
+  if (open.due != SteadyTime::max()) due_.erase({open.due, stream});
+  open.due = due;
+  if (due != SteadyTime::max()) due_.emplace(due, stream);
+}
+
+bool Http2Connection::Count(Open& open, std::size_t bytes) {
+  open.counted += bytes;
+  if (shared_.buffered_bytes.fetch_add(bytes) + bytes <= shared_.options.max_buffered_bytes) {
+    return true;
+  }
+  Uncount(open);
+  return false;
+}
+
+void Http2Connection::Uncount(Open& open) {
+  shared_.buffered_bytes -= open.counted;
+  open.counted = 0;
+}
+
+ServerConnection::Next Http2Connection::Close() {
+  closed_ = true;
+  return Next::kClosed;
+}
+
+}  // namespace muster::http

@@ -1,0 +1,110 @@
+// Http2Connection: one caller's HTTP/2 connection, many requests at a time.
+//
+//   of a stream:  kReceiving ─▶ kReady ─▶ kHandling ─▶ kAnswering ─▶ gone
+//                     └── refused or too late ────────────▲
+//
+// kube-scheduler speaks it wherever the port has TLS (ALPN): the Bind calls of a gang are open at
+// the same time, and over HTTP/1.1 nearly each of them costs a connection with a handshake, because
+// Go keeps two idle ones to a host (MaxIdleConnsPerHost).
+//
+// The end is gentle: GOAWAY, the open streams to their end, then what still comes is thrown away
+// for a moment. A stream that is reset while its handler runs is forgotten, its answer too.
+//
+// Owned by ConnectionTable; used by one thread at a time, the one that has claimed it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "http/channel.hpp"
+#include "http/http2_session.hpp"
+#include "http/server_connection.hpp"
+
+namespace muster::http {
+
+class Http2Connection final : public ServerConnection, private Http2Session::Events {
+ public:
+  // After the handshake.
+  Http2Connection(std::unique_ptr<Channel> channel, Caller caller, ServerShared& shared,
+                  SteadyTime now);
+  ~Http2Connection() override;
+  Http2Connection(const Http2Connection&) = delete;
+  Http2Connection& operator=(const Http2Connection&) = delete;
+
+  Next Advance(SteadyTime now, Scratch scratch) override;
+  Next Expire(SteadyTime now, Scratch scratch) override;
+  IncomingRequest TakeRequest() override;
+  Next pending() const override;
+  void Refuse(const Refusal& refusal, SteadyTime now) override;
+  std::unique_ptr<ServerConnection> Successor(SteadyTime now) override;
+
+  const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
+  SteadyTime deadline() const override;
+  int fd() const override { return channel_->fd(); }
+
+ private:
+  enum class Phase { kReceiving, kReady, kHandling, kAnswering };
+  struct Open {
+    Phase phase = Phase::kReceiving;
+    RequestHead head;
+    std::string body;
+    bool without_body = false;  // the answer, to HEAD
+    std::size_t counted = 0;    // bytes of request or answer counted in shared_.buffered_bytes
+    SteadyTime due = SteadyTime::max();
+  };
+  using Stream = Http2Session::Stream;
+
+  void HeadBegan(Stream stream) override;
+  void HeadCame(Stream stream, std::string_view head) override;
+  void BodyCame(Stream stream, std::string_view bytes) override;
+  void Ended(Stream stream) override;
+  void Closed(Stream stream) override;
+
+  void RefuseStream(Stream stream, const Refusal& refusal);
+  void Submit(Stream stream, Open& open, Response response);
+  void TakeAnswers();
+  // False when the socket takes no more now.
+  bool Flush();
+  // True when something came.
+  bool Read(Scratch scratch);
+  Next Linger(Scratch scratch);
+  void ExpireStreams();
+  void SetDue(Stream stream, Open& open, SteadyTime due);
+  // False, with nothing of the stream counted any more, when all connections together keep too
+  // much.
+  bool Count(Open& open, std::size_t bytes);
+  void Uncount(Open& open);
+  bool idle() const { return streams_.empty() && handling_ == 0; }
+  Next Close();
+
+  const std::unique_ptr<Channel> channel_;
+  const Caller caller_;
+  ServerShared& shared_;
+  const HeadLimits limits_;
+  const std::size_t max_streams_;
+  const std::shared_ptr<AnswerBox> answers_ = std::make_shared<AnswerBox>();
+  Http2Session session_;
+
+  SteadyTime now_;  // of the call in progress
+  std::map<Stream, Open> streams_;
+  std::set<std::pair<SteadyTime, Stream>> due_;  // streams with a time by which something must be
+  std::deque<Stream> ready_;
+  std::size_t handling_ = 0;  // requests taken whose answers have not come, reset ones too
+  SteadyTime idle_until_;     // counts while idle()
+
+  std::string out_;  // pulled from the session, not yet taken by the socket
+  std::size_t out_sent_ = 0;
+  SteadyTime blocked_until_ = SteadyTime::max();  // by then the socket has taken out_
+  bool leaving_ = false;                          // GOAWAY follows
+  bool lingering_ = false;                        // our side is closed
+  bool closed_ = false;
+};
+
+}  // namespace muster::http

@@ -1,0 +1,216 @@
+#include "http/server.hpp"
+
+#include <malloc.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "http/server_impl.hpp"
+
+namespace muster::http {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+
+constexpr std::chrono::milliseconds kTick{100};  // how late a deadline may be noticed
+constexpr int kLargeBlock = 1024 * 1024;
+
+SteadyTime Now() { return std::chrono::steady_clock::now(); }
+
+void SetUpProcess() {
+  // Writing to a connection that its caller has left must be an error, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  // Large bodies and answers get pages of their own and give them back when freed. By default glibc
+  // raises this limit after the first large free and then keeps the pages, once per arena.
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
+}
+
+// cpp-httplib sets up its tables at the first request. Doing that before there are workers spares
+// the first caller and makes the tables older than any thread that reads them.
+void WarmUpLibrary(ServerShared& shared) {
+  const Router no_routes;
+  IncomingRequest request;
+  request.head.method = "GET";
+  request.head.target = "/";
+  HttplibProcessor(no_routes, shared).Process(std::move(request));
+}
+
+}  // namespace
+
+Server::Impl::Impl(ServerOptions options)
+    : shared_(std::move(options)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      table_(epoll_.get()),
+      pool_(PoolOptions(), [this] { return MakeWork(); }) {}
+
+Server::Impl::~Impl() { Stop(); }
+
+WorkerPool::Options Server::Impl::PoolOptions() {
+  WorkerPool::Options options;
+  // Two at least: one may block, one stays free to say that all others do.
+  options.max = std::max<std::size_t>(shared_.options.max_workers, 2);
+  options.on_event = [this](const char* event) { Report(event); };
+  return options;
+}
+
+Status Server::Impl::Start() {
+  MUSTER_CHECK(!started_);
+  if (epoll_.get() < 0 || stop_event_.get() < 0)
+    return Error{Code::kIo, "the system gives no epoll", ""};
+  if (shared_.options.tls.has_value()) {
+    Result<std::unique_ptr<ServerTls>> made = ServerTls::Create(*shared_.options.tls);
+    if (!made.ok()) return made.error();
+    tls_ = *std::move(made);
+    shared_.tls = tls_.get();
+  }
+  Result<std::unique_ptr<Listener>> listening =
+      Listener::Listen(shared_.options.host, shared_.options.port);
+  if (!listening.ok()) return listening.error();
+  port_ = listening.value()->port();
+
+  SetUpProcess();
+  const std::size_t wanted = shared_.options.max_connections + 512;
+  if (const std::size_t files = RaiseFileLimit(wanted); files < wanted) {
+    Report("the limit of open files is " + std::to_string(files) + ", " + std::to_string(wanted) +
+           " would serve all allowed connections");
+  }
+  epoll_event stop{};
+  stop.events = EPOLLIN;
+  stop.data.u64 = kStopEvent;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_event_.get(), &stop);
+
+  WarmUpLibrary(shared_);
+  started_ = true;
+  if (!pool_.Start()) return Error{Code::kExhausted, "the system gives no threads", ""};
+  timekeeper_ = std::thread([this] { KeepTime(); });
+  const cluster::MutexLock lock(mu_);
+  listener_ = *std::move(listening);
+  epoll_event accept{};
+  accept.events = EPOLLIN | EPOLLONESHOT;
+  accept.data.u64 = kListenerEvent;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_->fd(), &accept);
+  return Ok{};
+}
+
+void Server::Impl::KeepTime() {
+  std::vector<char> scratch(kScratchBytes);
+  SteadyTime next_certificate_check = Now();
+  while (true) {
+    {
+      const cluster::MutexLock lock(mu_);
+      if (!stopping_) tick_.WaitFor(mu_, kTick);
+      if (stopping_) return;
+      if (starved_ && listener_ != nullptr) ArmListenerLocked();
+    }
+    const SteadyTime now = Now();
+    for (const ConnectionTable::Claimed& claimed : table_.ClaimExpired(now)) {
+      Settle(claimed, claimed.connection->Expire(now, {scratch.data(), scratch.size()}));
+    }
+    // A connection may have been parked between Drain's nudge and its own look at the flag.
+    if (shared_.draining) table_.NudgeParked();
+    if (tls_ && now >= next_certificate_check) {
+      CheckCertificates();
+      next_certificate_check = now + shared_.options.tls->reload_interval;
+    }
+    pool_.Reap();
+  }
+}
+
+void Server::Impl::CheckCertificates() {
+  if (const std::optional<Status> reloaded = tls_->ReloadIfChanged()) CountReload(*reloaded);
+}
+
+Status Server::Impl::ReloadCertificates() {
+  if (tls_ == nullptr) return Error{Code::kInvalidArgument, "this server has no certificates", ""};
+  Status reloaded = tls_->Reload();
+  CountReload(reloaded);
+  return reloaded;
+}
+
+void Server::Impl::CountReload(const Status& status) {
+  if (status.ok()) {
+    ++shared_.certificate_reloads;
+    Report("certificates reloaded");
+  } else {
+    Report("certificates not reloaded, the old ones stay: " + status.error().ToString());
+  }
+}
+
+void Server::Impl::StopAccepting() {
+  const cluster::MutexLock lock(mu_);
+  if (listener_ == nullptr) return;
+  // Who is in the backlog believes to be connected and may have sent a request.
+  while (AcceptOneLocked()) {
+  }
+  listener_.reset();
+}
+
+bool Server::Impl::Drain(std::chrono::milliseconds timeout) {
+  shared_.draining = true;
+  StopAccepting();
+  table_.NudgeParked();
+  return table_.WaitUntilEmpty(timeout);
+}
+
+void Server::Impl::Stop() {
+  shared_.draining = true;
+  StopAccepting();
+  {
+    const cluster::MutexLock lock(mu_);
+    if (stopping_) return;
+    stopping_ = true;
+    tick_.NotifyAll();
+  }
+  if (!started_) return;
+  workers_leave_ = true;
+  const std::uint64_t one = 1;
+  MUSTER_CHECK(::write(stop_event_.get(), &one, sizeof one) == sizeof one);
+  pool_.Join();
+  if (timekeeper_.joinable()) timekeeper_.join();
+  table_.RemoveParked();
+}
+
+ServerStats Server::Impl::stats() const {
+  ServerStats stats;
+  stats.connections = table_.size();
+  stats.workers = pool_.size();
+  stats.handlers = pool_.blocked();
+  stats.buffered_bytes = shared_.buffered_bytes;
+  stats.accepted = shared_.accepted;
+  stats.requests = shared_.requests;
+  stats.refused_full = shared_.refused_full;
+  stats.refused_bad = shared_.refused_bad;
+  stats.refused_client = shared_.refused_client;
+  stats.timeouts = shared_.timeouts;
+  stats.tls_failures = shared_.tls_failures;
+  stats.handler_exceptions = shared_.handler_exceptions;
+  stats.certificate_reloads = shared_.certificate_reloads;
+  return stats;
+}
+
+Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Server::~Server() = default;
+
+void Server::Handle(const std::string& method, const std::string& path, Handler handler) {
+  impl_->Handle(method, path, std::move(handler));
+}
+Status Server::Start() { return impl_->Start(); }
+std::uint16_t Server::port() const { return impl_->port(); }
+bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(timeout); }
+void Server::Stop() { impl_->Stop(); }
+Status Server::ReloadCertificates() { return impl_->ReloadCertificates(); }
+ServerStats Server::stats() const { return impl_->stats(); }
+
+}  // namespace muster::http

@@ -1,0 +1,137 @@
+// Server: cpp-httplib behind an acceptor, a connection table and limits of our own.
+//
+// cpp-httplib turns validated bytes into requests and responses into bytes; everything that faces
+// the network is here, because the library gives one thread to every connection and bounds neither
+// bytes nor time:
+//
+//            accept        complete, valid request             answer
+//   epoll ──▶ [Handshake] ─▶ Head ─▶ Body ─▶ Handling ─▶ Writing ─▶ Head (keep-alive) | Closing
+//
+// With TLS, callers who offer HTTP/2 (ALPN) get it, by nghttp2: the same heads, limits and
+// handlers, many requests at a time on one connection. kube-scheduler does; its held Bind calls
+// would need a connection and a handshake each over HTTP/1.1.
+//
+// A connection that waits (idle, half a header, half a body, half a handshake, a slow reader) is an
+// entry in a table with a deadline and costs no thread. Threads ("workers") wait in epoll; the one
+// that is woken reads and runs the handler itself, so a call costs one wake-up. Before a handler
+// runs, the server makes sure that other workers remain free and starts one if not: handlers may
+// block, and 1,024 held calls delay nobody. Deferred answers would save those threads, at the price
+// of callbacks in every handler and of httplib's synchronous request processing; a parked thread is
+// some 30 KB, and surplus ones leave after a few idle seconds.
+//
+// Owner: whoever made it. Handle() before Start(); all other methods from any thread. Handlers run
+// on worker threads.
+//
+//   Server server({.host = "0.0.0.0", .port = 8888});
+//   server.Handle("POST", "/filter", [&](const Request& request) { return Response{.body =
+//   …}; }); if (Status started = server.Start(); !started.ok()) …
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/result.hpp"
+#include "http/message.hpp"
+
+namespace muster::http {
+
+// Certificates of a server. TLS 1.2 or newer; no renegotiation, no session resumption (a resumed
+// session would survive a change of the client CA).
+struct TlsOptions {
+  std::string cert_file = {};       // PEM, leaf first, then intermediates
+  std::string key_file = {};        // PEM
+  std::string client_ca_file = {};  // PEM bundle; empty = client certificates are not asked for
+  bool require_client_cert = true;  // only with client_ca_file
+  std::vector<std::string>
+      allowed_clients;  // CN or DNS names, compared exactly; empty = all that the CA signed
+  // The files are looked at this often; a changed set replaces the old one for new connections.
+  std::chrono::milliseconds reload_interval{2000};
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";  // IPv4, IPv6 or a name; "::" listens on both families
+  std::uint16_t port = 0;          // 0 = any free one, see Server::port()
+
+  std::size_t max_header_bytes = 16 * 1024;  // request line and header together; above: 431
+  std::size_t max_header_lines = 100;
+  std::size_t max_body_bytes = 4 * 1024 * 1024;  // above: 413, before a byte of it is read
+  std::size_t max_buffered_bytes =
+      512UL * 1024 * 1024;             // bodies not yet complete and answers not yet
+                                       // taken, of all connections; above: 503 or closed
+  std::size_t max_connections = 4096;  // above: 503 and closed at once
+  std::size_t max_workers = 4096;      // threads; when all are held: 503
+
+  std::chrono::milliseconds first_byte_timeout{
+      10'000};  // a new connection's first byte, and its TLS handshake
+  std::chrono::milliseconds header_timeout{2'000};  // from the first byte of a request; then 408
+  std::chrono::milliseconds body_timeout{10'000};   // from the end of the header; then 408
+  std::chrono::milliseconds write_timeout{10'000};  // for a whole answer
+  std::chrono::milliseconds idle_timeout{120'000};  // between requests of one connection
+
+  std::optional<TlsOptions> tls = std::nullopt;
+  // Told in one line of events that an operator should see: certificates reloaded or refused, out
+  // of files or threads. Called from any thread, must not block.
+  std::function<void(const std::string&)> on_event = nullptr;
+};
+
+// Counters since Start(), except the first block, which is now.
+struct ServerStats {
+  std::size_t connections = 0;     // open
+  std::size_t workers = 0;         // threads
+  std::size_t handlers = 0;        // handlers running
+  std::size_t buffered_bytes = 0;  // see max_buffered_bytes
+
+  std::uint64_t accepted = 0;
+  std::uint64_t requests = 0;        // handed to a handler
+  std::uint64_t refused_full = 0;    // connections or requests answered 503 by the server itself
+  std::uint64_t refused_bad = 0;     // requests refused for their form or size
+  std::uint64_t refused_client = 0;  // callers not in allowed_clients
+  std::uint64_t timeouts = 0;        // connections closed at a deadline, idle ones not counted
+  std::uint64_t tls_failures = 0;    // handshakes that failed
+  std::uint64_t handler_exceptions = 0;
+  std::uint64_t certificate_reloads = 0;
+};
+
+class Server {
+ public:
+  explicit Server(ServerOptions options);
+  ~Server();  // Stop()
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Routes `path` exactly, or by prefix when it ends in '*' ("/v1/gangs/*"); an exact path wins
+  // over a prefix, a longer prefix over a shorter. GET also answers HEAD. An unknown path is 404, a
+  // known one with another method 405.
+  void Handle(const std::string& method, const std::string& path, Handler handler);
+
+  // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
+  // ignored, the limit of open files raised as far as max_connections needs, malloc told to return
+  // large blocks at once.
+  cluster::Status Start();
+  // The port listened on; 0 before Start().
+  std::uint16_t port() const;
+
+  // Stops accepting, closes idle connections, lets every request that has begun be answered (with
+  // `Connection: close`). True when all were answered in time. Idempotent.
+  bool Drain(std::chrono::milliseconds timeout);
+  // Closes everything. Handlers cannot be interrupted: Stop waits for those that run, so release
+  // what they wait for first (or Drain). Idempotent.
+  void Stop();
+
+  // Reads the certificate files now. A set that does not load leaves the old one in place.
+  cluster::Status ReloadCertificates();
+
+  ServerStats stats() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::http

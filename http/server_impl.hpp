@@ -1,0 +1,130 @@
+// Server::Impl: the server's threads and what they share. Internal; server.hpp tells the
+// story.
+//
+// server.cpp holds its life (start, time, drain, stop), server_work.cpp what workers do.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "cluster/check.hpp"
+#include "cluster/mutex.hpp"
+#include "http/connection_table.hpp"
+#include "http/httplib_processor.hpp"
+#include "http/listener.hpp"
+#include "http/router.hpp"
+#include "http/server.hpp"
+#include "http/server_tls.hpp"
+#include "http/worker_pool.hpp"
+
+namespace muster::http {
+
+constexpr std::uint64_t kListenerEvent = 0;  // ids in epoll, below ConnectionTable::kFirstId
+constexpr std::uint64_t kStopEvent = 1;
+constexpr std::size_t kScratchBytes = 64 * 1024;
+
+// A file descriptor that is closed at the end.
+class OwnedFd {
+ public:
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  ~OwnedFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OwnedFd(const OwnedFd&) = delete;
+  OwnedFd& operator=(const OwnedFd&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// What one worker thread needs for itself.
+struct WorkerTools {
+  WorkerTools(const Router& router, ServerShared& shared) : processor(router, shared) {}
+
+  ServerConnection::Scratch scratch() { return {buffer.get(), kScratchBytes}; }
+
+  HttplibProcessor processor;
+  // Left uninitialised: 1,024 parked workers should not own pages that they never wrote to.
+  std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kScratchBytes);
+};
+
+class Server::Impl {
+ public:
+  explicit Impl(ServerOptions options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void Handle(const std::string& method, const std::string& path, Handler handler) {
+    MUSTER_CHECK(!started_);
+    router_.Add(method, path, std::move(handler));
+  }
+
+  cluster::Status Start();
+  std::uint16_t port() const { return port_; }
+  bool Drain(std::chrono::milliseconds timeout);
+  void Stop();
+  cluster::Status ReloadCertificates();
+  ServerStats stats() const;
+
+ private:
+  WorkerPool::Options PoolOptions();
+  WorkerPool::Work MakeWork();
+  WorkerPool::Outcome WaitAndServe(WorkerTools& tools);
+
+  void AcceptSome();
+  // False when there is nobody (more) to accept.
+  bool AcceptOneLocked() MUSTER_REQUIRES(mu_);
+  void Admit(int fd, std::string peer);
+  void TurnAway(int fd, std::string peer);
+  void Serve(ConnectionTable::Claimed claimed, WorkerTools& tools);
+  // Gives the connection back while the handler runs; the connection again, or null when another
+  // thread has it by then or it is gone.
+  ConnectionTable::Claimed HandleRequest(const ConnectionTable::Claimed& claimed,
+                                         WorkerTools& tools);
+  // Parks or removes as `next` says; kRequest is parked for some worker.
+  void Settle(const ConnectionTable::Claimed& claimed, ServerConnection::Next next);
+
+  void KeepTime();
+  void CheckCertificates();
+  void CountReload(const cluster::Status& status);
+  void ArmListenerLocked() MUSTER_REQUIRES(mu_);
+  void StopAccepting();
+  void Report(const std::string& event) const {
+    if (shared_.options.on_event) shared_.options.on_event(event);
+  }
+
+  // Constant after Start().
+  ServerShared shared_;
+  Router router_;
+  const OwnedFd epoll_;
+  const OwnedFd stop_event_;
+  std::unique_ptr<ServerTls> tls_;
+  bool started_ = false;
+  std::uint16_t port_ = 0;
+
+  // Each with a lock of its own.
+  ConnectionTable table_;
+  WorkerPool pool_;
+
+  mutable cluster::Mutex mu_;
+  cluster::CondVar tick_;
+  // Null before Start and after Drain.
+  std::unique_ptr<Listener> listener_ MUSTER_GUARDED_BY(mu_);
+  // Out of descriptors: accepting goes on at the next tick.
+  bool starved_ MUSTER_GUARDED_BY(mu_) = false;
+  bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
+  std::atomic<bool> workers_leave_ = false;
+  std::thread timekeeper_;
+};
+
+}  // namespace muster::http

@@ -1,0 +1,156 @@
+#include <sys/epoll.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "http/http1_connection.hpp"
+#include "http/server_impl.hpp"
+
+namespace muster::http {
+namespace {
+
+using Claimed = ConnectionTable::Claimed;
+using Interest = ConnectionTable::Interest;
+using Next = ServerConnection::Next;
+
+constexpr std::chrono::milliseconds kWorkerIdle{5'000};  // a surplus worker leaves after this
+constexpr std::size_t kAcceptBatch = 64;
+constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that are told so politely
+constexpr std::size_t kTurnAwayScratch = 4096;
+constexpr std::size_t kRequestsInARow = 128;  // of one connection, before others get the worker
+
+SteadyTime Now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+WorkerPool::Work Server::Impl::MakeWork() {
+  return [this, tools = std::make_shared<WorkerTools>(router_, shared_)] {
+    return WaitAndServe(*tools);
+  };
+}
+
+WorkerPool::Outcome Server::Impl::WaitAndServe(WorkerTools& tools) {
+  if (workers_leave_) return WorkerPool::Outcome::kStop;
+  epoll_event event{};
+  const int count = ::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(kWorkerIdle.count()));
+  if (count <= 0) return count == 0 ? WorkerPool::Outcome::kIdle : WorkerPool::Outcome::kWorked;
+  if (event.data.u64 == kStopEvent) return WorkerPool::Outcome::kStop;
+  if (event.data.u64 == kListenerEvent) {
+    AcceptSome();
+  } else if (const Claimed claimed = table_.Claim(event.data.u64); claimed.connection != nullptr) {
+    Serve(claimed, tools);
+  }
+  return WorkerPool::Outcome::kWorked;
+}
+
+void Server::Impl::AcceptSome() {
+  bool starved_now = false;
+  {
+    const cluster::MutexLock lock(mu_);
+    if (listener_ == nullptr) return;
+    const bool starved_before = starved_;
+    for (std::size_t i = 0; i < kAcceptBatch && AcceptOneLocked(); ++i) {
+    }
+    if (!starved_) ArmListenerLocked();
+    starved_now = starved_ && !starved_before;
+  }
+  if (starved_now) Report("out of file descriptors: new connections wait");
+}
+
+bool Server::Impl::AcceptOneLocked() {
+  Listener::Accepted accepted = listener_->Accept();
+  starved_ = accepted.outcome == Listener::Outcome::kExhausted;
+  if (accepted.outcome != Listener::Outcome::kAccepted) return false;
+  ++shared_.accepted;
+  if (table_.size() < shared_.options.max_connections) {
+    Admit(accepted.fd, std::move(accepted.peer));
+  } else {
+    TurnAway(accepted.fd, std::move(accepted.peer));
+  }
+  return true;
+}
+
+void Server::Impl::Admit(int fd, std::string peer) {
+  std::unique_ptr<Channel> channel = tls_ ? MakeTlsChannel(fd, *tls_) : MakePlainChannel(fd);
+  if (channel == nullptr) return;
+  table_.Park(table_.Add(std::make_unique<Http1Connection>(std::move(channel), std::move(peer),
+                                                           shared_, Now())),
+              Interest::kReadable);
+}
+
+void Server::Impl::TurnAway(int fd, std::string peer) {
+  ++shared_.refused_full;
+  std::unique_ptr<Channel> channel = MakePlainChannel(fd);
+  // A TLS caller could not read an answer before the handshake, which is the work we have no room
+  // for.
+  if (tls_ || table_.size() >= shared_.options.max_connections + kRefusalSlots) return;
+  auto made =
+      std::make_unique<Http1Connection>(std::move(channel), std::move(peer), shared_, Now());
+  made->Refuse({503, "too many connections, try again"}, Now());
+  ServerConnection* connection = made.get();
+  const Claimed claimed{table_.Add(std::move(made)), connection};
+  std::array<char, kTurnAwayScratch> scratch{};
+  Settle(claimed, connection->Advance(Now(), {scratch.data(), scratch.size()}));
+}
+
+void Server::Impl::Serve(Claimed claimed, WorkerTools& tools) {
+  for (std::size_t served = 0; claimed.connection != nullptr; ++served) {
+    const Next next = claimed.connection->Advance(Now(), tools.scratch());
+    if (next == Next::kSucceeded) {
+      claimed = table_.Replace(claimed.id, claimed.connection->Successor(Now()));
+    } else if (next != Next::kRequest || served >= kRequestsInARow) {
+      Settle(claimed, next);
+      return;
+    } else {
+      claimed = HandleRequest(claimed, tools);
+    }
+  }
+}
+
+Claimed Server::Impl::HandleRequest(const Claimed& claimed, WorkerTools& tools) {
+  ServerConnection& connection = *claimed.connection;
+  if (!pool_.BeginBlocking()) {
+    ++shared_.refused_full;
+    connection.Refuse({503, "all workers are busy, try again"}, Now());
+    return claimed;
+  }
+  const std::shared_ptr<AnswerBox> answers = connection.answers();
+  IncomingRequest request = connection.TakeRequest();
+  Settle(claimed, connection.pending());
+  answers->Put(tools.processor.Process(std::move(request)));
+  pool_.EndBlocking();
+  return table_.Wake(claimed.id);
+}
+
+void Server::Impl::Settle(const Claimed& claimed, Next next) {
+  switch (next) {
+    case Next::kWaitReadable:
+      table_.Park(claimed.id, Interest::kReadable);
+      break;
+    case Next::kWaitWritable:
+      table_.Park(claimed.id, Interest::kWritable);
+      break;
+    case Next::kWaitAnswer:
+      table_.Park(claimed.id, Interest::kNothing);
+      break;
+    case Next::kRequest:
+    case Next::kGoOn:
+    case Next::kSucceeded:
+      table_.Park(claimed.id, Interest::kNow);
+      break;
+    case Next::kClosed:
+      table_.Remove(claimed.id);
+      break;
+  }
+}
+
+void Server::Impl::ArmListenerLocked() {
+  epoll_event accept{};
+  accept.events = EPOLLIN | EPOLLONESHOT;
+  accept.data.u64 = kListenerEvent;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_->fd(), &accept);
+}
+
+}  // namespace muster::http

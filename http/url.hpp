@@ -1,0 +1,29 @@
+// Url: where an API server or a proxy listens, taken apart. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cluster/result.hpp"
+
+namespace muster::http {
+
+struct Url {
+  std::string scheme;  // in lower case
+  std::string host;    // an IPv6 address without its brackets
+  std::uint16_t port = 0;
+  std::string path;      // empty, or begins with '/' and does not end with one
+  std::string username;  // percent-decoded
+  std::string password;
+};
+
+// scheme://[user[:password]@]host[:port][/path]; a missing port is that of http or https, or 0.
+// Refused: query, fragment, hosts and paths with characters that would have to be escaped. Errors
+// never quote the text: it may hold a password.
+cluster::Result<Url> ParseUrl(std::string_view text);
+
+// host:port as it stands in a URL; an IPv6 address gets its brackets.
+std::string HostAndPort(const std::string& host, std::uint16_t port);
+
+}  // namespace muster::http

@@ -1,0 +1,288 @@
+// The command line without a server: tables, arguments, help, usage errors.
+#include "cli/cli.hpp"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/args.hpp"
+#include "cli/output.hpp"
+#include "cli/table.hpp"
+#include "tests/http/tls_test_support.hpp"
+
+namespace muster::cli::testing {
+namespace {
+
+using http::testing::TempFolder;
+
+struct CliRun {
+  int status = -1;
+  std::string out;
+  std::string err;
+};
+
+CliRun Run(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  CliRun run;
+  run.status = RunCli(words, {out, err});
+  run.out = out.str();
+  run.err = err.str();
+  return run;
+}
+
+const std::vector<Flag> kFlags = {{"--listen", "ADDR", "where", "-l"},
+                                  {"--http", "", "with sockets"},
+                                  {"--file", "FILE", "what", "-f", true}};
+
+}  // namespace
+
+TEST_CASE("a table aligns its columns by characters and ends lines without spaces", "[cli]") {
+  Table table({{"NAME"}, {"GPUS", true}, {"WHY"}});
+  table.Add({"a", "8", ""});
+  table.Add({"größer", "128", "waits", "dropped"});
+  table.Add({"x"});
+  CHECK(table.ToString() ==
+        "NAME    GPUS  WHY\n"
+        "a          8\n"
+        "größer   128  waits\n"
+        "x\n");
+}
+
+TEST_CASE("a table's cells cannot steer the terminal", "[cli]") {
+  CHECK(Printable("a\x1b[2Jb\r\n\tc") == "a?[2Jb???c");
+  CHECK(Printable("caf\xc3\xa9") == "caf\xc3\xa9");
+  CHECK(Printable("\xc2\x9b"
+                  "5m") == "?5m");
+  CHECK(Printable("\xff\xc3") == "??");
+}
+
+TEST_CASE("arguments are read against their flags", "[cli]") {
+  const auto args =
+      Args::Parse(kFlags, {"gang", "-f", "a.yaml", "--listen=:80", "--file=b", "--", "--http"});
+  REQUIRE(args.ok());
+  CHECK(args->positionals() == std::vector<std::string>{"gang", "--http"});
+  CHECK(args->All("--file") == std::vector<std::string>{"a.yaml", "b"});
+  CHECK(args->Text("--listen") == ":80");
+  CHECK_FALSE(args->Has("--http"));
+  CHECK(args->Text("--none", "other") == "other");
+}
+
+TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
+  struct Case {
+    std::vector<std::string> words;
+    std::string want;
+  };
+  const auto [words, want] = GENERATE(values<Case>({
+      {{"--lisen", "x"}, "unknown flag --lisen"},
+      {{"--listen"}, "--listen needs a value: --listen ADDR"},
+      {{"--listen", "a", "-l", "b"}, "-l is given twice"},
+      {{"--http=yes"}, "--http takes no value"},
+      {{"-x"}, "unknown flag -x"},
+  }));
+  const auto args = Args::Parse(kFlags, words);
+  REQUIRE_FALSE(args.ok());
+  CHECK(args.error().message == want);
+}
+
+TEST_CASE("numbers have limits", "[cli]") {
+  const std::vector<Flag> flags = {{"--seed", "N", ""}};
+  const auto number = [&](const std::string& text) {
+    return Args::Parse(flags, {"--seed", text})->Number("--seed", 7, 1, 100);
+  };
+  CHECK(number("100").value() == 100);
+  CHECK_FALSE(number("101").ok());
+  CHECK_FALSE(number("0").ok());
+  CHECK_FALSE(number("5x").ok());
+  CHECK_FALSE(number("99999999999999999999").ok());
+  CHECK(Args::Parse(flags, {})->Number("--seed", 7, 1, 100).value() == 7);
+}
+
+TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
+  struct Case {
+    std::vector<std::string> words;
+    std::string want;
+  };
+  const auto [words, want] = GENERATE(values<Case>({
+      {{}, "usage: muster COMMAND"},
+      {{"frobnicate"}, "there is no command \"frobnicate\""},
+      {{"serve", "--polcy", "x"}, "unknown flag --polcy"},
+      {{"serve", "extra"}, "unexpected \"extra\""},
+      {{"serve", "--listen", "nowhere"}, "--listen: \"nowhere\" is no address"},
+      {{"serve", "--tls-cert", "a"}, "--tls-cert and --tls-key go together"},
+      {{"serve", "--scheduler-key", "a"}, "--scheduler-cert and --scheduler-key go together"},
+      {{"serve", "--tls-client-ca", ""}, "--tls-client-ca: expected a value"},
+      {{"serve", "--kubeconfig", "f", "--in-cluster"}, "exclude each other"},
+      {{"serve", "--kubeconfig", ""}, "--kubeconfig: expected a file"},
+      {{"serve", "--context", "c"}, "--context: needs --kubeconfig"},
+      {{"serve", "--lease", "a/b"}, "--lease: needs --kubeconfig or --in-cluster"},
+      {{"serve", "--in-cluster", "--lease", "b"}, "--lease: expected NAMESPACE/NAME"},
+      {{"serve", "--in-cluster", "--cluster", "f"}, "--cluster: is for the embedded cluster only"},
+      {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
+      {{"check-policy"}, "give one policy FILE"},
+      {{"submit"}, "give -f FILE"},
+      {{"get"}, "one of gangs, nodes"},
+      {{"get", "pods"}, "\"pods\" is unknown"},
+      {{"get", "gangs", "-o", "xml"}, "--output must be table or json"},
+      {{"explain", "gang"}, "gang NAMESPACE/NAME"},
+      {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
+      {{"simulate", "--nodes", "2x8"}, "one of --pods and --jobs"},
+      {{"simulate", "--pods", "x"}, "--nodes is needed"},
+      {{"simulate", "--nodes", "2x8", "--pods", "x", "--gpu-shares", "hami"},
+       "--gpu-shares is for --without-muster"},
+      {{"simulate", "--nodes", "2x8", "--pods", "x", "--without-muster", "--gpu-shares", "half"},
+       "--gpu-shares must be stock or hami"},
+      {{"help", "nothing"}, "there is no command \"nothing\""},
+  }));
+  const CliRun run = Run(words);
+  INFO(run.err);
+  CHECK(run.status == kExitUsage);
+  CHECK(run.out.empty());
+  CHECK_THAT(run.err, Catch::Contains(want, Catch::CaseSensitive::No));
+}
+
+TEST_CASE("serve does not start when a TLS flag would do nothing", "[cli]") {
+  for (const char* flag : {"--tls-client", "--tls-client-ca", "--scheduler-ca"}) {
+    const CliRun run = Run({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
+                            "--log-level", "0", flag, "foo"});
+    CHECK(run.status == kExitFailed);
+    CHECK_THAT(run.err, Catch::StartsWith("muster: " + std::string(flag) + ": expected "));
+  }
+}
+
+TEST_CASE("help names every command and every flag", "[cli]") {
+  const CliRun overview = Run({"help"});
+  CHECK(overview.status == kExitOk);
+  for (const Command& command : Commands()) {
+    CHECK_THAT(overview.out, Catch::Contains("  " + command.name));
+    const CliRun one = Run({"help", command.name});
+    CHECK(one.status == kExitOk);
+    for (const Flag& flag : command.flags) CHECK_THAT(one.out, Catch::Contains(flag.name));
+    CHECK(Run({command.name, "--help"}).out == one.out);
+  }
+  CHECK_THAT(Run({"version"}).out, Catch::StartsWith("muster 0."));
+}
+
+TEST_CASE("a command that cannot reach the server fails and says where it tried", "[cli]") {
+  // Port 1 of loopback: nobody listens there.
+  const CliRun run = Run({"get", "gangs", "--server", "http://127.0.0.1:1"});
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("no answer from http://127.0.0.1:1"));
+}
+
+TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]") {
+  const TempFolder folder;
+  const std::string file = folder.File("policy.yaml");
+  const std::string head = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+  std::ofstream(file) << head << "placement:\n  strategy: spread\n";
+  const CliRun fine = Run({"check-policy", file});
+  CHECK(fine.status == kExitOk);
+  CHECK(fine.out == file + ": fine\n");
+  CHECK_THAT(Run({"check-policy", "--show", file}).out, Catch::Contains("strategy: spread"));
+
+  std::ofstream(file) << head << "placement:\n  strategy: sideways\n  colour: red\n";
+  const CliRun wrong = Run({"check-policy", file});
+  CHECK(wrong.status == kExitFailed);
+  CHECK(wrong.err == "muster: " + file +
+                         ":4:13: placement.strategy: expected binpack or spread, found "
+                         "\"sideways\"\nmuster: " +
+                         file + ":5:3: placement.colour: unknown field, expected strategy\n");
+  CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
+}
+
+TEST_CASE("simulate fails on files that are missing or no traces", "[cli]") {
+  const TempFolder folder;
+  const CliRun missing = Run({"simulate", "--nodes", "2x8", "--jobs", folder.File("none.csv")});
+  CHECK(missing.status == kExitFailed);
+  CHECK_THAT(missing.err, Catch::Contains("none.csv"));
+  std::ofstream(folder.File("bad.csv")) << "a,b\n1,2\n";
+  CHECK(Run({"simulate", "--nodes", "2x8", "--jobs", folder.File("bad.csv")}).status ==
+        kExitFailed);
+  CHECK(Run({"simulate", "--nodes", "0x8", "--jobs", folder.File("bad.csv")}).status ==
+        kExitFailed);
+}
+
+TEST_CASE("simulate without Muster gives nobody more of a GPU than there is", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("nodes.csv")) << "sn,cpu_milli,memory_mib,gpu,model\n"
+                                          << "a,64000,262144,1,T4\n";
+  std::ofstream(folder.File("pods.csv"))
+      << "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+      << "p0,1000,1024,1,600\np1,1000,1024,1,600\np2,1000,1024,1,400\n";
+  const std::vector<std::string> words = {
+      "simulate",        "--nodes", folder.File("nodes.csv"), "--pods", folder.File("pods.csv"),
+      "--without-muster"};
+  const CliRun refused = Run(words);
+  CHECK(refused.status == kExitUsage);
+  CHECK(refused.out.empty());
+  CHECK_THAT(refused.err, Catch::Contains("pods.csv ask for shares of GPUs"));
+  CHECK_THAT(refused.err, Catch::Contains("--gpu-shares stock"));
+
+  const auto run = [&](const std::string& shares) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--gpu-shares", shares});
+    const CliRun done = Run(all);
+    CHECK(done.status == kExitOk);
+    return done.out;
+  };
+  CHECK_THAT(run("stock"), Catch::Contains("1 of 3, 2 not"));
+  CHECK_THAT(run("hami"), Catch::Contains("2 of 3, 1 not"));
+  CHECK_THAT(run("hami"), Catch::Contains("1.000 of 1.000 (100.00 %)"));
+}
+
+TEST_CASE("simulate refuses a timeline where the trace has no times", "[cli]") {
+  const TempFolder folder;
+  const auto run = [&](const std::string& rows) {
+    std::ofstream(folder.File("pods.csv")) << rows;
+    return Run({"simulate", "--nodes", "1x8", "--pods", folder.File("pods.csv"), "--timeline"});
+  };
+  const std::string few = "name,cpu_milli,memory_mib,num_gpu,gpu_milli";
+  const std::string all = few + ",gpu_spec,creation_time,deletion_time";
+  for (const std::string& rows :
+       {few + "\np0,1000,1024,1,1000\n", all + "\np0,1000,1024,1,1000,,5,0\n"}) {
+    CAPTURE(rows);
+    const CliRun refused = run(rows);
+    CHECK(refused.status == kExitUsage);
+    CHECK_THAT(refused.err, Catch::Contains("--timeline: ") && Catch::Contains("deletion_time"));
+  }
+  CHECK(run(all + "\np0,1000,1024,1,1000,,5,9\np1,1000,1024,1,1000,,5,0\n").status == kExitOk);
+}
+
+TEST_CASE("pages of the server become tables", "[cli]") {
+  const auto gangs = GangsTable(R"({"gangs": [
+      {"namespace": "demo", "name": "a", "state": "Running", "minMember": 10, "pods": 10,
+       "bound": 10, "waitedSeconds": 0.25},
+      {"namespace": "demo", "name": "b", "state": "Queued", "minMember": 2, "pods": 2, "bound": 0,
+       "waitedSeconds": 75, "reason": {"code": "NotEnoughGpus", "message": "not enough"}}]})");
+  REQUIRE(gangs.ok());
+  CHECK(*gangs ==
+        "NAMESPACE  NAME  STATE    MIN  PODS  BOUND  WAITED  WHY\n"
+        "demo       a     Running   10    10     10   250ms\n"
+        "demo       b     Queued     2     2      0   1m15s  not enough\n");
+  CHECK(GangsTable(R"({"gangs": []})").value() == "no gangs\n");
+  CHECK_FALSE(GangsTable("<html>").ok());
+  CHECK_FALSE(NodesTable("{}").ok());
+  const auto nodes = NodesTable(R"({"nodes": [
+      {"name": "n0", "ready": true, "schedulable": false, "cordoned": false, "gpus": [],
+       "leftOut": {"endsInSeconds": 250, "why": "the node: 3 pods failed", "gpus": []}},
+      {"name": "n1", "ready": true, "schedulable": false, "cordoned": true, "gpus": []}]})");
+  REQUIRE(nodes.ok());
+  CHECK_THAT(*nodes, Catch::Contains("n0    Ready,LeftOut "));
+  CHECK_THAT(*nodes, Catch::Contains("n1    Ready,Cordoned "));
+  CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"));
+  CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
+  CHECK(ServerMessage("plain") == "plain");
+}
+
+TEST_CASE("elapsed times are short", "[cli]") {
+  CHECK(Elapsed(0) == "0s");
+  CHECK(Elapsed(0.0129) == "12ms");
+  CHECK(Elapsed(59.99) == "59.9s");
+  CHECK(Elapsed(60) == "1m00s");
+  CHECK(Elapsed(3600 * 3 + 300) == "3h05m");
+  CHECK(Elapsed(86400 * 2 + 3600 * 4) == "2d4h");
+}
+
+}  // namespace muster::cli::testing

@@ -1,0 +1,60 @@
+// get, submit and explain against a running service.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "tests/extender/service_test_support.hpp"
+
+namespace muster::cli::testing {
+
+using extender::testing::Eventually;
+using extender::testing::GangYaml;
+using extender::testing::TempFolder;
+using extender::testing::TestService;
+
+TEST_CASE("get, submit and explain work against a running service", "[cli]") {
+  TestService test;
+  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
+  const auto run = [&](std::vector<std::string> words, int want) {
+    words.insert(words.end(), {"--server", server});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = RunCli(words, {out, err});
+    INFO(err.str());
+    CHECK(status == want);
+    return out.str() + err.str();
+  };
+  CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
+  // They come to be known one by one.
+  CHECK(Eventually([&] {
+    return run({"get", "nodes"}, kExitOk).find("node-15") != std::string::npos;
+  }));
+  test.Submit(GangYaml("train", 2, 8));
+  REQUIRE(test.Reaches("train", "Running"));
+  CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
+  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
+  const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
+  CHECK_THAT(explained, Catch::Contains("Running"));
+  CHECK_THAT(explained, Catch::Contains("train-1"));
+  const TempFolder folder;
+  const std::string file = folder.File("a b.yaml");
+  std::ofstream(file) << GangYaml("more", 1, 1);
+  CHECK_THAT(run({"submit", "-f", file}, kExitOk),
+             Catch::Equals("PodGroup default/more created\nPod default/more-0 created\n"));
+  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
+             Catch::Contains(file + ": PodGroup default/more exists already"));
+  std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
+  CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
+             Catch::Contains("muster: " + file + ":3:1: "));
+  std::ofstream(file) << "# nothing\n";
+  CHECK(run({"submit", "-f", file}, kExitFailed) ==
+        "muster: " + file + ": expected at least one object, found none\n");
+  CHECK_THAT(run({"submit", "-f", folder.File("none")}, kExitFailed), Catch::Contains("none"));
+  CHECK_THAT(run({"explain", "gang", "default/none"}, kExitFailed),
+             Catch::Contains("there is no gang default/none"));
+}
+
+}  // namespace muster::cli::testing
