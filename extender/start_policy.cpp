@@ -56,22 +56,18 @@ config::PolicyReading ReadStartPolicy(const std::string& file, const TlsSettings
   return read;
 }
 
-std::vector<std::string> KeepStarted(const Policy& started, Policy* policy) {
+std::vector<std::string> KeepForEmbedded(const Policy& started, Policy* policy) {
   std::vector<std::string> changed;
-  if (policy->engine.scheduler_names != started.engine.scheduler_names) {
-    changed.emplace_back("schedulerNames");
-  }
-  if (policy->extender != started.extender) {
-    config::ExtenderSettings other = started.extender;
-    other.http_timeout = policy->extender.http_timeout;
-    changed.emplace_back(policy->extender == other ? "extender.httpTimeout" : "extender");
-  }
-  if (policy->metrics != started.metrics) changed.emplace_back("metrics");
-  policy->engine.scheduler_names = started.engine.scheduler_names;
-  // 0.8 of the httpTimeout that callers have.
+  const auto keep = [&](const char* field, const auto& was, auto* is) {
+    if (*is != was) changed.emplace_back(field);
+    *is = was;
+  };
+  keep("schedulerNames", started.engine.scheduler_names, &policy->engine.scheduler_names);
+  keep("extender.address", started.extender.address, &policy->extender.address);
+  keep("extender.httpTimeout", started.extender.http_timeout, &policy->extender.http_timeout);
+  keep("extender.tls", started.extender.tls, &policy->extender.tls);
+  // 0.8 of the httpTimeout that its kube-scheduler has.
   policy->engine.bind_hold_timeout = started.engine.bind_hold_timeout;
-  policy->extender = started.extender;
-  policy->metrics = started.metrics;
   return changed;
 }
 

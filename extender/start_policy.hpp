@@ -1,5 +1,5 @@
-// The policy that `muster serve` starts with: its file with the TLS flags over it; and the part of
-// it that holds from start to end. Pure functions but for ReadPolicy, which reads the file.
+// The policy that `muster serve` starts with: its file with the TLS flags over it; and what a
+// reload does not change. Pure functions but for ReadPolicy, which reads the file.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ namespace muster::extender {
 // a fault of flags has the flag as its place.
 config::PolicyReading ReadStartPolicy(const std::string& file, const config::TlsSettings& flags);
 
-// Servers, the schedulerNames that the cluster was started with and what follows from httpTimeout:
-// puts back what `started` has. Returns the fields of the file ("extender.httpTimeout", or
-// "extender" when it is more than that one) whose change waits for a restart.
-std::vector<std::string> KeepStarted(const config::Policy& started, config::Policy* policy);
+// A reload changes everything, but on the embedded cluster: its kube-scheduler was started with
+// schedulerNames, the extender's address, TLS and httpTimeout, as a real one has them in its own
+// configuration. Puts back what `started` has of these; returns the fields ("extender.tls") whose
+// change waits for a restart.
+std::vector<std::string> KeepForEmbedded(const config::Policy& started, config::Policy* policy);
 
 }  // namespace muster::extender
