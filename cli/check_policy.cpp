@@ -30,8 +30,8 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
 Command CheckPolicyCommand() {
   return {"check-policy",
           "FILE",
-          "say whether a policy file is fine, or what is wrong with it and where",
-          {{"--show", "", "print every field with its value, defaults included"}},
+          "check a policy file; show errors with line and column",
+          {{"--show", "", "print every field with its value, including defaults"}},
           CheckPolicy};
 }
 

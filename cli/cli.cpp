@@ -14,7 +14,7 @@ std::string Synopsis(const Command& command) {
 }
 
 void PrintOverview(std::ostream& out, const std::vector<Command>& commands) {
-  out << "muster places whole gangs of GPU pods, beside kube-scheduler\n\n"
+  out << "muster: gang scheduling of GPU pods for kube-scheduler\n\n"
          "usage: muster COMMAND [flags]\n\ncommands:\n";
   std::size_t width = 0;
   for (const Command& command : commands) width = std::max(width, command.name.size());
@@ -22,7 +22,7 @@ void PrintOverview(std::ostream& out, const std::vector<Command>& commands) {
     out << "  " << command.name << std::string(width - command.name.size() + 2, ' ')
         << command.summary << "\n";
   }
-  out << "\n\"muster help COMMAND\" says more about one of them\n";
+  out << "\n\"muster help COMMAND\" shows the flags of a command\n";
 }
 
 void PrintHelp(std::ostream& out, const Command& command) {
@@ -60,7 +60,7 @@ int Fail(const CliStreams& streams, const std::string& message) {
 
 int Misused(const CliStreams& streams, const std::string& command, const std::string& message) {
   streams.err << "muster " << command << ": " << message << "\n\"muster help "
-              << (command == "help" ? "" : command) << "\" shows how it is used\n";
+              << (command == "help" ? "" : command) << "\" shows the usage\n";
   return kExitUsage;
 }
 

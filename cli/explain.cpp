@@ -34,7 +34,7 @@ int Explain(const Args& args, const CliStreams& streams) {
 Command ExplainCommand() {
   return {"explain",
           "gang NAMESPACE/NAME",
-          "say why a gang waits, and where it is planned or runs",
+          "show why a gang waits, and where it is planned or runs",
           {OutputFlag(), ServerFlag()},
           Explain};
 }

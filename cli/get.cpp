@@ -10,7 +10,7 @@ namespace {
 
 int Get(const Args& args, const CliStreams& streams) {
   if (args.positionals().size() != 1) {
-    return Misused(streams, "get", "what? Give one of gangs, nodes");
+    return Misused(streams, "get", "give one of gangs, nodes");
   }
   const std::string& what = args.positionals().front();
   if (what == "gangs") return ShowPage(args, streams, "get", "/v1/gangs", GangsTable);

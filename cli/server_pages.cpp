@@ -17,8 +17,7 @@ constexpr int kHttpOk = 200;
 
 Flag ServerFlag() {
   return {"--server", "URL",
-          "where muster serves its API (default http://" + std::string(kDefaultApiAddress) + ")",
-          "-s"};
+          "address of muster's API (default http://" + std::string(kDefaultApiAddress) + ")", "-s"};
 }
 
 Flag OutputFlag() { return {"--output", "FORMAT", "table (default) or json", "-o"}; }

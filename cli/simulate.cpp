@@ -235,7 +235,7 @@ Result<sim::ReplayOptions> OptionsFrom(const Args& args) {
 Status CheckUse(const Args& args) {
   const auto wrong = [](const char* message) { return Error{Code::kInvalidArgument, message, ""}; };
   if (!args.positionals().empty()) return wrong("it takes flags only");
-  if (!args.Has("--nodes")) return wrong("--nodes is needed: a CSV file, or 180x8");
+  if (!args.Has("--nodes")) return wrong("--nodes is needed: a CSV file, or for example 180x8");
   if (args.Has("--pods") == args.Has("--jobs")) return wrong("give one of --pods and --jobs");
   if (args.Has("--timeline") && args.Has("--fill")) {
     return wrong("--timeline and --fill exclude each other");
@@ -247,7 +247,7 @@ Status CheckUse(const Args& args) {
     return wrong("--http and --without-muster exclude each other");
   }
   if (args.Has("--gpu-shares") && !args.Has("--without-muster")) {
-    return wrong("--gpu-shares is for --without-muster: Muster gives out shares itself");
+    return wrong("--gpu-shares is for --without-muster: Muster assigns shares itself");
   }
   const std::string shares = args.Text("--gpu-shares", kStock);
   if (shares != kStock && shares != kHami) return wrong("--gpu-shares must be stock or hami");
@@ -274,9 +274,8 @@ Status CheckTrace(const Args& args, const sim::Trace& trace) {
   if (shares && args.Has("--without-muster") && !args.Has("--gpu-shares")) {
     return wrong(
         "--without-muster: pods of " + args.Text("--pods") +
-        " ask for shares of GPUs, of which kube-scheduler alone can give none; say what does: "
-        "--gpu-shares stock (the stock device plugin: a whole GPU for each share) or hami (HAMi's "
-        "scheduler)");
+        " request shares of GPUs, which kube-scheduler alone cannot assign: give --gpu-shares "
+        "stock (the stock device plugin: a whole GPU for each share) or hami (HAMi's scheduler)");
   }
   return cluster::Ok{};
 }
@@ -324,20 +323,20 @@ Command SimulateCommand() {
   return {"simulate",
           "--nodes FILE|NxG (--pods FILE | --jobs FILE)",
           "replay a trace on the embedded cluster in virtual time",
-          {{"--nodes", "FILE|NxG", "nodes: an openb CSV file, or so many nodes of so many GPUs"},
+          {{"--nodes", "FILE|NxG", "nodes: an openb CSV file, or N nodes of G GPUs"},
            {"--pods", "FILE", "single pods: an openb CSV file"},
            {"--jobs", "FILE", "gangs: a CSV file with job_id, submit_s, gpus, duration_s"},
-           {"--timeline", "", "delete pods when the trace says so"},
+           {"--timeline", "", "delete pods at the times in the trace"},
            {"--fill", "", "never delete pods (default)"},
-           {"--policy", "FILE", "policy YAML; without it the defaults"},
-           {"--seed", "N", "of everything random (default 1)"},
-           {"--http", "", "put real sockets between kube-scheduler and Muster"},
+           {"--policy", "FILE", "policy YAML (default: the defaults of every field)"},
+           {"--seed", "N", "random seed (default 1)"},
+           {"--http", "", "connect kube-scheduler and Muster by real sockets"},
            {"--without-muster", "", "kube-scheduler alone, pod by pod"},
            {"--gpu-shares", "stock|hami",
-            "without Muster, what gives a share of a GPU: the stock device plugin a whole one, or "
-            "HAMi's scheduler"},
+            "without Muster, what assigns shares of GPUs: the stock device plugin (a whole GPU for "
+            "each share) or HAMi's scheduler"},
            {"--audit", "", "check every invariant after every event (slow)"},
-           {"--json", "FILE", "write the result there as well (-: to standard output instead)"}},
+           {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
           Simulate};
 }
 

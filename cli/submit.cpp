@@ -48,7 +48,7 @@ int Submit(const Args& args, const CliStreams& streams) {
     return Misused(streams, "submit", "unexpected \"" + args.positionals().front() + "\"");
   }
   const std::vector<std::string> files = args.All("--file");
-  if (files.empty()) return Misused(streams, "submit", "which file? Give -f FILE");
+  if (files.empty()) return Misused(streams, "submit", "give -f FILE");
   const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, "submit", server.error().ToString());
   http::Client client(*server);

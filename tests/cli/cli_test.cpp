@@ -217,7 +217,7 @@ TEST_CASE("simulate without Muster gives nobody more of a GPU than there is", "[
   const CliRun refused = Run(words);
   CHECK(refused.status == kExitUsage);
   CHECK(refused.out.empty());
-  CHECK_THAT(refused.err, Catch::Contains("pods.csv ask for shares of GPUs"));
+  CHECK_THAT(refused.err, Catch::Contains("pods.csv request shares of GPUs"));
   CHECK_THAT(refused.err, Catch::Contains("--gpu-shares stock"));
 
   const auto run = [&](const std::string& shares) {
