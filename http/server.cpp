@@ -1,5 +1,6 @@
 #include "http/server.hpp"
 
+#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -22,12 +23,17 @@ using cluster::Result;
 using cluster::Status;
 
 constexpr std::chrono::milliseconds kTick{100};  // how late a deadline may be noticed
+constexpr int kLargeBlock = 1024 * 1024;
 
 SteadyTime Now() { return std::chrono::steady_clock::now(); }
 
 void SetUpProcess() {
   // Writing to a connection that its caller has left must be an error, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  // Large bodies and answers get pages of their own and give them back when freed. By default glibc
+  // raises this limit after the first large free and then keeps the pages, once per arena.
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
 }
 
 // cpp-httplib sets up its tables at the first request. Doing that before there are workers spares

@@ -111,7 +111,9 @@ class Server {
   void Handle(const std::string& method, const std::string& path, Handler handler);
 
   // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
-  // ignored, the limit of open files raised as far as max_connections needs. With `beside`, a server that has started: on its socket; both accept.
+  // ignored, the limit of open files raised as far as max_connections needs, malloc told to
+  // return large blocks at once. With `beside`, a server that has started: on its socket; both
+  // accept.
   cluster::Status Start(const Server* beside = nullptr);
   // The port listened on; 0 before Start().
   std::uint16_t port() const;
