@@ -1,8 +1,8 @@
 // ParseYaml: text in, trees with marks out, or one error with file, line and column.
 //
-// Built on yaml-cpp's events, not on its Node: yaml-cpp accepts duplicate keys (the first wins),
-// text in quotes that never ends, a last line without a colon, drops what follows a '%', and runs
-// for ever on a lone comma. All of that is refused here. Pure function, any thread.
+// Built on libyaml's events and marks, which kubectl's parser is a translation of: what both read,
+// they read alike. It accepts duplicate keys, tags and merge keys and has no limits of its own;
+// those are added here. Pure function, any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +23,8 @@ struct YamlRules {
   bool aliases = false;         // anchors and aliases are resolved instead of refused
   // Keys without quotes become what kubectl makes of them: `1: x` is "1", `yes: x` is "true".
   bool typed_keys = false;
+  // Keys that a map has already are kept, and marked, instead of refused.
+  bool repeated_keys = false;
 };
 
 // The documents of `text` that are not empty. Tags, merge keys ("<<"), directives and keys that are

@@ -30,7 +30,7 @@ constexpr std::array<Library, 9> kLibraries = {{
     {"openssl/", {"http", "tests"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"kube", "extender", "cli", "tests", "bench"}},
-    {"yaml-cpp/", {"config"}},
+    {"yaml.h", {"config"}},
     {"zlib.h", {"tests"}},
 }};
 
