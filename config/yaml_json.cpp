@@ -1,9 +1,6 @@
 #include "config/yaml_json.hpp"
 
-#include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "config/yaml_scalar.hpp"
@@ -15,22 +12,6 @@ using cluster::Error;
 using cluster::Result;
 
 namespace {
-
-// Line breaks to YAML, which JSON takes as they are: text in quotes would not be read back alike.
-struct Break {
-  std::string_view bytes;
-  std::string_view escape;
-};
-constexpr std::array<Break, 3> kBreaks = {
-    {{"\xC2\x85", "\\u0085"}, {"\xE2\x80\xA8", "\\u2028"}, {"\xE2\x80\xA9", "\\u2029"}}};
-
-const Break* BreakAt(std::string_view text, std::size_t at) {
-  if (static_cast<unsigned char>(text[at]) < 0xC2) return nullptr;
-  const auto* found = std::find_if(kBreaks.begin(), kBreaks.end(), [&](const Break& one) {
-    return text.substr(at, one.bytes.size()) == one.bytes;
-  });
-  return found == kBreaks.end() ? nullptr : found;
-}
 
 class JsonWriter {
  public:
@@ -96,13 +77,9 @@ class JsonWriter {
   void WriteText(const std::string& text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     json_ += '"';
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      const char c = text[at];
+    for (const char c : text) {
       const auto byte = static_cast<unsigned char>(c);
-      if (const Break* found = BreakAt(text, at)) {
-        json_ += found->escape;
-        at += found->bytes.size() - 1;
-      } else if (c == '"' || c == '\\') {
+      if (c == '"' || c == '\\') {
         json_ += '\\';
         json_ += c;
       } else if (c == '\n') {

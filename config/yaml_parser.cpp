@@ -1,14 +1,18 @@
 #include "config/yaml_parser.hpp"
 
-#include <yaml.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
+#include <optional>
+#include <sstream>
 #include <unordered_map>
 #include <utility>
 
+#include "config/yaml_lines.hpp"
 #include "config/yaml_scalar.hpp"
 
 namespace muster::config {
@@ -19,41 +23,43 @@ using cluster::Result;
 
 namespace {
 
-// One event of libyaml. Owner: the loop that reads them.
-struct Event {
-  Event() = default;
-  ~Event() { yaml_event_delete(&raw); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+constexpr const char* kNoTags = "expected a value, found a tag ('!'): tags are not supported";
 
-  yaml_event_t raw{};
+// Leaves yaml-cpp's parser from inside one of its callbacks; caught in ParseChunk.
+struct Refusal {
+  Error error;
 };
 
-// What a node may carry before its value; null when it does not.
-struct Properties {
-  const yaml_char_t* tag;
-  const yaml_char_t* anchor;
-};
-
-std::string Text(const yaml_char_t* text, std::size_t length) { return {text, text + length}; }
-std::string Text(const yaml_char_t* text) {
-  return text == nullptr ? std::string() : std::string(text, std::find(text, text + 1024, '\0'));
-}
-
-// libyaml counts from 0, columns in characters.
-Mark MarkOf(const yaml_mark_t& mark) {
-  return {static_cast<int64_t>(mark.line) + 1, static_cast<int64_t>(mark.column) + 1};
-}
-
-class TreeBuilder {
+class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(const std::string& file_name, const YamlRules& rules)
-      : file_name_(file_name), rules_(rules), nodes_left_(rules.max_nodes) {}
+  TreeBuilder(const Lines& lines, const YamlRules& rules, int64_t* nodes_left)
+      : lines_(lines), rules_(rules), nodes_left_(*nodes_left) {}
 
-  // False when the event is refused: see error().
-  bool Take(const yaml_event_t& event);
-  const Error& error() const { return error_; }
-  std::vector<YamlNode> TakeDocuments() { return std::move(documents_); }
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0) Refuse(mark, "expected the end of the document, found more text");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    CheckEmptyValue(mark, anchor);
+    Leaf(mark, {}, YamlNode::Kind::kNull, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override;
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override;
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override {
+    Open(mark, tag, anchor, style, YamlNode::Kind::kSequence);
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
+    Open(mark, tag, anchor, style, YamlNode::Kind::kMap);
+  }
+  void OnMapEnd() override { Close(); }
+  void OnAnchor(const YAML::Mark& mark, const std::string& name) override;
+
+  bool has_root() const { return documents_ > 0 && open_.empty(); }
+  YamlNode TakeRoot() { return std::move(root_); }
 
  private:
   struct Anchored {
@@ -64,194 +70,243 @@ class TreeBuilder {
   // A map or sequence that has begun and not ended.
   struct OpenNode {
     Anchored content;
-    std::string anchor;
+    YAML::anchor_t anchor = YAML::NullAnchor;
+    bool flow = false;
     bool expects_value = false;                     // of a map: the key is the last entry
     std::unordered_map<std::string, int64_t> keys;  // with the line of the first
   };
 
-  bool Refuse(Mark mark, std::string message, Code code = Code::kInvalidArgument) {
-    error_ = Error{code, std::move(message), At(file_name_, mark)};
-    return false;
+  [[noreturn]] void Refuse(const YAML::Mark& mark, std::string message,
+                           Code code = Code::kInvalidArgument) const {
+    throw Refusal{lines_.Refused(mark, std::move(message), code)};
   }
+  bool InFlow() const { return !open_.empty() && open_.back().flow; }
   bool ExpectsKey() const {
     return !open_.empty() && open_.back().content.node.kind == YamlNode::Kind::kMap &&
            !open_.back().expects_value;
   }
-  bool Allows(Mark mark, const Properties& properties);
-  bool Spend(Mark mark, int64_t nodes);
-  bool FitsDepth(Mark mark, int height);
-  bool Scalar(Mark mark, const yaml_event_t& event);
-  bool Alias(Mark mark, const std::string& name);
-  bool Open(Mark mark, const Properties& properties, YamlNode::Kind kind);
-  bool Close(Mark mark);
-  bool Key(Mark mark, std::string text, YamlNode::Kind kind);
-  bool TypeKey(Mark mark, std::string* text);
-  // Gives a finished value to the map or sequence around it, or to the documents.
-  bool Attach(Mark mark, Anchored finished, const std::string& anchor);
+  void CheckAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) const;
+  void CheckStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const;
+  std::size_t EndOfQuotes(const YAML::Mark& mark) const;
+  void CheckText(const YAML::Mark& mark, const std::string& value) const;
+  void CheckColon(const YAML::Mark& mark, const std::string& key) const;
+  void CheckEmptyValue(const YAML::Mark& mark, YAML::anchor_t anchor) const;
+  void Spend(const YAML::Mark& mark, int64_t nodes);
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+            YAML::EmitterStyle::value style, YamlNode::Kind kind);
+  void Close();
+  void Leaf(const YAML::Mark& mark, std::string text, YamlNode::Kind kind, YAML::anchor_t anchor);
+  void Key(const YAML::Mark& mark, std::string text, YamlNode::Kind kind);
+  std::string TypedKey(const YAML::Mark& mark, std::string text) const;
+  // Gives a finished value to the map or sequence around it.
+  void Attach(Anchored finished, YAML::anchor_t anchor);
 
-  const std::string& file_name_;
+  const Lines& lines_;
   const YamlRules& rules_;
-  int64_t nodes_left_;
+  int64_t& nodes_left_;
+  int documents_ = 0;
   std::vector<OpenNode> open_;
-  std::map<std::string, Anchored> anchors_;  // of the document
-  std::vector<YamlNode> documents_;
-  Error error_;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  YamlNode root_;
 };
 
-bool TreeBuilder::Take(const yaml_event_t& event) {
-  const Mark mark = MarkOf(event.start_mark);
-  switch (event.type) {
-    case YAML_DOCUMENT_START_EVENT:
-      anchors_.clear();
-      return true;
-    case YAML_SCALAR_EVENT:
-      return Scalar(mark, event);
-    case YAML_ALIAS_EVENT:
-      return Alias(mark, Text(event.data.alias.anchor));
-    case YAML_SEQUENCE_START_EVENT:
-      return Open(mark, {event.data.sequence_start.tag, event.data.sequence_start.anchor},
-                  YamlNode::Kind::kSequence);
-    case YAML_MAPPING_START_EVENT:
-      return Open(mark, {event.data.mapping_start.tag, event.data.mapping_start.anchor},
-                  YamlNode::Kind::kMap);
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-      return Close(mark);
-    default:
-      return true;
+void TreeBuilder::CheckAnchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+  if (anchor != YAML::NullAnchor && !rules_.aliases) {
+    Refuse(mark, "expected a value, found an anchor ('&'): anchors and aliases are not supported");
   }
 }
 
-bool TreeBuilder::Allows(Mark mark, const Properties& properties) {
-  if (properties.tag != nullptr) {
-    return Refuse(mark, "expected a value, found a tag ('!'): tags are not supported");
+// Other parsers end a name where the letters end, so "&a:b" would mean different things.
+void TreeBuilder::OnAnchor(const YAML::Mark& mark, const std::string& name) {
+  const auto usual = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  if (!std::all_of(name.begin(), name.end(), usual)) {
+    Refuse(mark,
+           "expected letters, digits, '-' and '_' in the name of an anchor, found " + Quoted(name));
   }
-  if (properties.anchor != nullptr && !rules_.aliases) {
-    return Refuse(mark,
-                  "expected a value, found an anchor ('&'): anchors and aliases are not supported");
-  }
-  return true;
 }
 
-bool TreeBuilder::Spend(Mark mark, int64_t nodes) {
-  nodes_left_ -= nodes;
-  if (nodes_left_ >= 0) return true;
-  return Refuse(mark,
-                "expected at most " + std::to_string(rules_.max_nodes) + " values, found more",
-                Code::kExhausted);
+void TreeBuilder::CheckStart(const YAML::Mark& mark, const std::string& tag,
+                             YAML::anchor_t anchor) const {
+  CheckAnchor(mark, anchor);
+  const bool named = !tag.empty() && tag != "?" && tag != "!";
+  if (named || lines_.CharacterAt(mark) == '!') Refuse(mark, kNoTags);
+  const std::string_view before = lines_.Before(mark);
+  if (!InFlow() && before.find('\t') != std::string_view::npos &&
+      before.find_first_not_of(" \t") == std::string_view::npos) {
+    Refuse(mark, "expected spaces before this, found a tab: YAML is indented with spaces only");
+  }
 }
 
-bool TreeBuilder::FitsDepth(Mark mark, int height) {
-  if (static_cast<int>(open_.size()) + height <= rules_.max_depth) return true;
-  return Refuse(mark,
-                "expected at most " + std::to_string(rules_.max_depth) + " levels, found more",
-                Code::kExhausted);
-}
-
-bool TreeBuilder::Scalar(Mark mark, const yaml_event_t& event) {
-  const auto& scalar = event.data.scalar;
-  if (!Allows(mark, {scalar.tag, scalar.anchor}) || !Spend(mark, 1)) return false;
-  std::string text = Text(scalar.value, scalar.length);
-  YamlNode::Kind kind = YamlNode::Kind::kText;
-  if (scalar.style == YAML_PLAIN_SCALAR_STYLE) {
-    kind = ResolvePlain(text).type == ScalarType::kNull ? YamlNode::Kind::kNull
-                                                        : YamlNode::Kind::kPlain;
-  }
-  if (ExpectsKey()) {
-    if (scalar.anchor != nullptr) return Refuse(mark, "expected a key, found an anchor ('&')");
-    return Key(mark, std::move(text), kind);
-  }
-  // Most often the value was meant to be on the next line, indented less than YAML wants it.
-  if (scalar.anchor != nullptr && kind == YamlNode::Kind::kNull && text.empty()) {
-    return Refuse(mark, "expected a value after the anchor ('&')");
-  }
-  Anchored leaf;
-  leaf.node.kind = kind;
-  leaf.node.mark = mark;
-  if (kind != YamlNode::Kind::kNull) leaf.node.text = std::move(text);
-  return Attach(mark, std::move(leaf), Text(scalar.anchor));
-}
-
-bool TreeBuilder::Alias(Mark mark, const std::string& name) {
-  if (!rules_.aliases) {
-    return Refuse(mark,
-                  "expected a value, found an alias ('*'): anchors and aliases are not supported");
-  }
-  if (ExpectsKey()) return Refuse(mark, "expected a key, found an alias ('*')");
-  for (const OpenNode& around : open_) {
-    if (around.anchor == name) {
-      return Refuse(mark, "expected no alias inside the value that it names");
+// The offset after the scalar in quotes at `mark`. Refuses quotes that do not end: yaml-cpp takes
+// the end of the text for their end.
+std::size_t TreeBuilder::EndOfQuotes(const YAML::Mark& mark) const {
+  const std::string_view text = lines_.text();
+  const char quote = lines_.CharacterAt(mark);
+  for (std::size_t at = lines_.Offset(mark) + 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 >= text.size() || text[at + 1] != quote) return at + 1;
+      ++at;
     }
   }
-  const auto found = anchors_.find(name);
-  if (found == anchors_.end()) {
-    return Refuse(mark, "expected an anchor ('&') of this name before the alias");
-  }
-  const Anchored& target = found->second;
-  if (!FitsDepth(mark, target.height) || !Spend(mark, target.nodes)) return false;
-  return Attach(mark, target, "");
+  Refuse(mark, std::string("expected a closing ") + quote + ", found the end of the document");
 }
 
-bool TreeBuilder::Open(Mark mark, const Properties& properties, YamlNode::Kind kind) {
-  if (!Allows(mark, properties)) return false;
-  if (ExpectsKey()) {
-    return Refuse(mark, "expected a key, found a map or a sequence (is a bracket not closed?)");
+void TreeBuilder::CheckText(const YAML::Mark& mark, const std::string& value) const {
+  const char first = lines_.CharacterAt(mark);
+  if (first != '"' && first != '\'') return;
+  EndOfQuotes(mark);
+  // The file is UTF-8, so this came from an escape: yaml-cpp writes these two as single bytes.
+  if (!IsUtf8(value)) Refuse(mark, "expected text without the escapes \\N and \\_, found one");
+}
+
+void TreeBuilder::CheckColon(const YAML::Mark& mark, const std::string& key) const {
+  const std::string_view before = lines_.Before(mark);
+  const std::size_t blank = before.find_last_not_of(" \t");
+  if (blank != std::string_view::npos && before[blank] == '?') return;  // "? key"
+  const char first = lines_.CharacterAt(mark);
+  const bool quoted = first == '"' || first == '\'';
+  std::size_t end = quoted ? EndOfQuotes(mark) : lines_.Offset(mark) + key.size();
+  end = std::min(lines_.text().find_first_not_of(" \t", end), lines_.text().size());
+  const std::string_view rest = lines_.text().substr(end, 2);
+  if (!InFlow()) {
+    // yaml-cpp takes a last line without a colon for a key.
+    if (rest.substr(0, 1) != ":") Refuse(mark, "expected ':' after " + Quoted(key));
+  } else if (!quoted && (rest == ":," || rest == ":]" || rest == ":}")) {
+    // The key for some readers, and for others, kubectl among them, the colon is part of the text.
+    Refuse(mark, "expected a space after the ':' of " + Quoted(key));
   }
-  if (!FitsDepth(mark, 1) || !Spend(mark, 1)) return false;
+}
+
+// yaml-cpp reads "[1,,2]" and "{,a: 1}" with nulls.
+void TreeBuilder::CheckEmptyValue(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+  CheckAnchor(mark, anchor);
+  if (anchor != YAML::NullAnchor) Refuse(mark, "expected a value after the anchor ('&')");
+  if (lines_.CharacterAt(mark) == '!') Refuse(mark, kNoTags);
+  if (open_.empty()) return;
+  const OpenNode& around = open_.back();
+  const bool map = around.content.node.kind == YamlNode::Kind::kMap;
+  const bool written =
+      std::string_view("~nN&!").find(lines_.CharacterAt(mark)) != std::string_view::npos;
+  if (around.flow && !around.expects_value && !written) {
+    Refuse(mark, map ? "expected a key before this" : "expected an item before this");
+  }
+}
+
+void TreeBuilder::Spend(const YAML::Mark& mark, int64_t nodes) {
+  nodes_left_ -= nodes;
+  if (nodes_left_ < 0) {
+    Refuse(mark, "expected at most " + std::to_string(rules_.max_nodes) + " values, found more",
+           Code::kExhausted);
+  }
+}
+
+void TreeBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                           const std::string& value) {
+  CheckStart(mark, tag, anchor);
+  const bool plain = tag == "?";
+  if (!plain) CheckText(mark, value);
+  Leaf(mark, value, plain ? YamlNode::Kind::kPlain : YamlNode::Kind::kText, anchor);
+}
+
+void TreeBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
+  if (!rules_.aliases) {
+    Refuse(mark, "expected a value, found an alias ('*'): anchors and aliases are not supported");
+  }
+  if (ExpectsKey()) Refuse(mark, "expected a key, found an alias ('*')");
+  const auto found = anchors_.find(anchor);
+  if (found == anchors_.end()) Refuse(mark, "expected no alias inside the value that it names");
+  const Anchored& target = found->second;
+  if (static_cast<int>(open_.size()) + target.height > rules_.max_depth) {
+    Refuse(mark, "expected at most " + std::to_string(rules_.max_depth) + " levels, found more",
+           Code::kExhausted);
+  }
+  Spend(mark, target.nodes);
+  Attach(target, YAML::NullAnchor);
+}
+
+void TreeBuilder::Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style, YamlNode::Kind kind) {
+  CheckStart(mark, tag, anchor);
+  if (ExpectsKey()) {
+    Refuse(mark, "expected a key, found a map or a sequence (is a bracket not closed?)");
+  }
+  if (static_cast<int>(open_.size()) >= rules_.max_depth) {
+    Refuse(mark, "expected at most " + std::to_string(rules_.max_depth) + " levels, found more",
+           Code::kExhausted);
+  }
+  Spend(mark, 1);
   OpenNode node;
   node.content.node.kind = kind;
-  node.content.node.mark = mark;
-  node.anchor = Text(properties.anchor);
+  node.content.node.mark = lines_.ToMark(mark);
+  node.anchor = anchor;
+  node.flow = style == YAML::EmitterStyle::Flow;
   open_.push_back(std::move(node));
-  return true;
 }
 
-bool TreeBuilder::Close(Mark mark) {
+void TreeBuilder::Close() {
   OpenNode closed = std::move(open_.back());
   open_.pop_back();
   closed.content.height += 1;
-  return Attach(mark, std::move(closed.content), closed.anchor);
+  Attach(std::move(closed.content), closed.anchor);
 }
 
-bool TreeBuilder::Key(Mark mark, std::string text, YamlNode::Kind kind) {
+void TreeBuilder::Leaf(const YAML::Mark& mark, std::string text, YamlNode::Kind kind,
+                       YAML::anchor_t anchor) {
+  Spend(mark, 1);
+  if (ExpectsKey()) {
+    if (anchor != YAML::NullAnchor) Refuse(mark, "expected a key, found an anchor ('&')");
+    return Key(mark, std::move(text), kind);
+  }
+  Anchored leaf;
+  leaf.node.kind = kind;
+  leaf.node.mark = lines_.ToMark(mark);
+  leaf.node.text = std::move(text);
+  Attach(std::move(leaf), anchor);
+}
+
+void TreeBuilder::Key(const YAML::Mark& mark, std::string text, YamlNode::Kind kind) {
   OpenNode& map = open_.back();
-  if (kind == YamlNode::Kind::kNull) return Refuse(mark, "expected a key, found nothing");
+  if (kind == YamlNode::Kind::kNull) Refuse(mark, "expected a key, found nothing");
   if (kind == YamlNode::Kind::kPlain && text == "<<") {
-    return Refuse(mark, "expected a key, found '<<': merge keys are not supported");
+    Refuse(mark, "expected a key, found '<<': merge keys are not supported");
   }
-  const bool typed = kind == YamlNode::Kind::kPlain && rules_.typed_keys;
-  if (typed && !TypeKey(mark, &text)) return false;
-  const auto [first, fresh] = map.keys.emplace(text, mark.line);
+  CheckColon(mark, text);
+  if (kind == YamlNode::Kind::kPlain && rules_.typed_keys) text = TypedKey(mark, std::move(text));
+  const Mark place = lines_.ToMark(mark);
+  const auto [first, fresh] = map.keys.emplace(text, place.line);
   if (!fresh && !rules_.repeated_keys) {
-    return Refuse(mark, "expected each key once, found " + Quoted(text) + " again (first on line " +
-                            std::to_string(first->second) + ")");
+    Refuse(mark, "expected each key once, found " + Quoted(text) + " again (first on line " +
+                     std::to_string(first->second) + ")");
   }
-  map.content.node.entries.push_back({std::move(text), mark, {}, fresh ? 0 : first->second});
+  map.content.node.entries.push_back({std::move(text), place, {}, fresh ? 0 : first->second});
   map.expects_value = true;
-  return true;
 }
 
-bool TreeBuilder::TypeKey(Mark mark, std::string* text) {
-  config::Scalar scalar = ResolvePlain(*text);
-  if (scalar.type == ScalarType::kText) return true;
+std::string TreeBuilder::TypedKey(const YAML::Mark& mark, std::string text) const {
+  Scalar scalar = ResolvePlain(text);
+  if (scalar.type == ScalarType::kText) return text;
   // The largest unsigned numbers are no keys for kubectl either.
   const bool large = scalar.json.size() >= 19 && scalar.json[0] != '-' &&
                      (scalar.json.size() > 19 || scalar.json > "9223372036854775807");
-  if (scalar.type != ScalarType::kBoolean && (scalar.type != ScalarType::kInteger || large)) {
-    return Refuse(mark, "expected a key in quotes, found the number " + *text);
+  if (scalar.type == ScalarType::kBoolean || (scalar.type == ScalarType::kInteger && !large)) {
+    return std::move(scalar.json);
   }
-  *text = std::move(scalar.json);
-  return true;
+  Refuse(mark, "expected a key in quotes, found the number " + text);
 }
 
-bool TreeBuilder::Attach(Mark mark, Anchored finished, const std::string& anchor) {
-  if (!anchor.empty()) {
-    if (!Spend(mark, finished.nodes)) return false;  // the copy kept for aliases
+void TreeBuilder::Attach(Anchored finished, YAML::anchor_t anchor) {
+  if (anchor != YAML::NullAnchor) {
+    Spend(YAML::Mark(), finished.nodes);  // the copy kept for aliases
     anchors_[anchor] = finished;
   }
   if (open_.empty()) {
-    if (finished.node.kind != YamlNode::Kind::kNull) documents_.push_back(std::move(finished.node));
-    return true;
+    root_ = std::move(finished.node);
+    return;
   }
   OpenNode& around = open_.back();
   around.content.nodes += finished.nodes;
@@ -259,78 +314,71 @@ bool TreeBuilder::Attach(Mark mark, Anchored finished, const std::string& anchor
   if (around.content.node.kind == YamlNode::Kind::kSequence) {
     around.content.node.items.push_back(std::move(finished.node));
   } else {
-    around.content.node.entries.back().value = std::move(finished.node);
+    YamlEntry& entry = around.content.node.entries.back();
+    // The mark of nothing is that of what comes next, which may be anywhere.
+    const bool elsewhere = finished.node.mark.line != entry.mark.line;
+    if (finished.node.kind == YamlNode::Kind::kNull && elsewhere) finished.node.mark = entry.mark;
+    entry.value = std::move(finished.node);
     around.expects_value = false;
   }
-  return true;
 }
 
 struct Wording {
-  std::string_view theirs;
-  std::string_view ours;  // '@' stands for what is there
-  bool at_begin = false;  // told where that began which went wrong
+  std::string_view theirs;  // begins so
+  std::string_view ours;
 };
 
-// What libyaml says, in the words of somebody who edits a file.
-constexpr std::array<Wording, 16> kWordings = {{
-    {"mapping values are not allowed in this context",
+// What yaml-cpp says, in the words of somebody who edits a file.
+constexpr std::array<Wording, 11> kWordings = {{
+    {"illegal map value",
      "expected no ': ' here (is the line indented too far, or are quotes missing?)"},
-    {"block sequence entries are not allowed in this context",
-     "expected a value, found '-': begin the list on the next line"},
-    {"mapping keys are not allowed in this context", "expected a value, found '?'"},
-    {"did not find expected <document start>", "expected the end of the document, found @"},
-    {"did not find expected node content", "expected a value, found @ (are quotes missing?)"},
-    {"did not find expected key", "expected \"key: value\", indented as the lines above"},
-    {"did not find expected '-' indicator", "expected \"- item\", indented as the lines above"},
-    {"did not find expected ',' or '}'", "expected ',' or '}', found @"},
-    {"did not find expected ',' or ']'", "expected ',' or ']', found @"},
-    {"could not find expected ':'", "expected ':' after @", true},
-    {"found unexpected ':'", "expected a space after ':', found @"},
-    {"found unexpected end of stream", "expected a closing quote, found the end of the text", true},
-    {"found unexpected document indicator",
-     "expected a closing quote, found the end of the document", true},
-    {"found unknown escape character", "expected an escape that YAML knows after '\\'"},
-    {"did not find expected alphabetic or numeric character",
-     "expected letters, digits, '-' and '_' in the name of an anchor or alias"},
-    {"found character that cannot start any token",
-     "expected a value, found a character that cannot begin one without quotes"},
+    {"illegal block entry", "expected a value, found '-': begin the list on the next line"},
+    {"illegal map key", "expected a value, found '?'"},
+    {"illegal flow end", "expected no ']' or '}' here: none is open"},
+    {"end of map not found", "expected \"key: value\", indented as the lines above"},
+    {"end of sequence not found", "expected \"- item\", indented as the lines above"},
+    {"end of map flow not found", "expected ',' or '}'"},
+    {"end of sequence flow not found", "expected ',' or ']'"},
+    {"unknown escape character", "expected an escape that YAML knows after '\\'"},
+    {"the referenced anchor is not defined",
+     "expected an anchor ('&') of this name before the alias"},
+    {"unknown token", "expected a value, found a character that cannot begin one without quotes"},
 }};
 
-constexpr Wording kTab{"",
-                       "expected spaces before this, found a tab: YAML is indented with spaces"};
-constexpr Wording kTag{"", "expected a value, found a tag ('!'): tags are not supported", true};
-
-// What is on the line from the mark on.
-std::string_view RestAt(std::string_view text, Mark mark) {
-  for (; mark.line > 1 && !text.empty(); --mark.line) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+Error FromLibrary(const Lines& lines, const YAML::ParserException& exception) {
+  for (const Wording& wording : kWordings) {
+    if (exception.msg.compare(0, wording.theirs.size(), wording.theirs) == 0) {
+      return lines.Refused(exception.mark, std::string(wording.ours));
+    }
   }
-  text = text.substr(0, text.find('\n'));
-  for (; mark.column > 1 && !text.empty(); --mark.column) {
-    do text.remove_prefix(1);
-    while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xC0U) == 0x80U);
-  }
-  return text;
+  return lines.Refused(exception.mark, "expected valid YAML: " + exception.msg);
 }
 
-Error FromLibrary(const yaml_parser_t& parser, std::string_view text,
-                  const std::string& file_name) {
-  const std::string_view problem = parser.problem == nullptr ? "out of memory" : parser.problem;
-  const std::string_view context = parser.context == nullptr ? "" : parser.context;
-  const Wording* wording = std::find_if(kWordings.begin(), kWordings.end(),
-                                        [&](const Wording& one) { return one.theirs == problem; });
-  const Mark problem_mark = MarkOf(parser.problem_mark);
-  if (RestAt(text, problem_mark).substr(0, 1) == "\t") wording = &kTab;
-  if (context.find(" tag") != std::string_view::npos) wording = &kTag;
-  const bool known = wording != kWordings.end();
-  const Mark mark = known && wording->at_begin ? MarkOf(parser.context_mark) : problem_mark;
-  std::string message =
-      known ? std::string(wording->ours) : "expected valid YAML: " + std::string(problem);
-  if (const std::size_t at = message.find('@'); known && at != std::string::npos) {
-    const std::string_view found = RestAt(text, mark);
-    message.replace(at, 1, found.empty() ? "the end of the line" : Quoted(found));
+// Nothing when the chunk has only comments and white space.
+Result<std::vector<YamlNode>> ParseChunk(const Lines& lines, const YamlRules& rules,
+                                         int64_t* nodes_left) {
+  TreeBuilder builder(lines, rules, nodes_left);
+  try {
+    std::istringstream input{std::string(lines.text())};
+    YAML::Parser parser(input);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const Refusal& refusal) {
+    return refusal.error;
+  } catch (const YAML::ParserException& exception) {
+    return FromLibrary(lines, exception);
+  } catch (const YAML::Exception& exception) {
+    return Error{Code::kInternal, exception.msg, ""};
   }
-  return Error{Code::kInvalidArgument, std::move(message), At(file_name, mark)};
+  std::vector<YamlNode> documents;
+  if (!builder.has_root()) {
+    // Only comments, or a tag or an anchor of nothing, which yaml-cpp drops.
+    if (const auto mark = lines.FirstText()) return lines.Refused(*mark, "expected a value");
+    return documents;
+  }
+  documents.push_back(builder.TakeRoot());
+  if (documents.back().kind == YamlNode::Kind::kNull) documents.clear();
+  return documents;
 }
 
 }  // namespace
@@ -339,21 +387,14 @@ Result<std::vector<YamlNode>> ParseYaml(std::string_view text, const std::string
                                         const YamlRules& rules) {
   const Result<std::string> clean = CleanText(text, file_name, rules.max_bytes);
   if (!clean.ok()) return clean.error();
-  std::vector<unsigned char> bytes(clean->begin(), clean->end());
-  bytes.push_back(0);  // so that there is something to point at
-  yaml_parser_t parser;
-  if (yaml_parser_initialize(&parser) == 0) return Error{Code::kInternal, "out of memory", ""};
-  const std::unique_ptr<yaml_parser_t, decltype(&yaml_parser_delete)> owner(&parser,
-                                                                            yaml_parser_delete);
-  yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-  yaml_parser_set_input_string(&parser, bytes.data(), clean->size());
-  TreeBuilder builder(file_name, rules);
-  while (true) {
-    Event event;
-    if (yaml_parser_parse(&parser, &event.raw) == 0) return FromLibrary(parser, *clean, file_name);
-    if (!builder.Take(event.raw)) return builder.error();
-    if (event.raw.type == YAML_STREAM_END_EVENT) return builder.TakeDocuments();
+  std::vector<YamlNode> documents;
+  int64_t nodes_left = rules.max_nodes;
+  for (const Chunk& chunk : SplitDocuments(*clean)) {
+    Result<std::vector<YamlNode>> parsed = ParseChunk(Lines(chunk, file_name), rules, &nodes_left);
+    if (!parsed.ok()) return parsed.error();
+    for (YamlNode& document : *parsed) documents.push_back(std::move(document));
   }
+  return documents;
 }
 
 }  // namespace muster::config

@@ -1,8 +1,10 @@
 // ParseYaml: text in, trees with marks out, or one error with file, line and column.
 //
-// Built on libyaml's events and marks, which kubectl's parser is a translation of: what both read,
-// they read alike. It accepts duplicate keys, tags and merge keys and has no limits of its own;
-// those are added here. Pure function, any thread.
+// Built on yaml-cpp's events, not on its Node: yaml-cpp accepts duplicate keys (the first wins),
+// text in quotes that never ends, a last line without a colon, drops what follows a '%', and runs
+// for ever on a lone comma. All of that is refused here. libyaml's marks would need less code, but
+// one YAML library is enough, and yaml-cpp is the one that this project builds on. Pure function,
+// any thread.
 #pragma once
 
 #include <cstddef>

@@ -101,6 +101,38 @@ Result<std::string> CleanText(std::string_view text, const std::string& file_nam
   return clean;
 }
 
+std::vector<Chunk> SplitDocuments(std::string_view clean_text) {
+  std::vector<Chunk> chunks;
+  std::size_t begin = 0;
+  int64_t first_line = 1;
+  int64_t line = 1;
+  const auto end_chunk = [&](std::size_t end) {
+    chunks.push_back({clean_text.substr(begin, end - begin), first_line});
+    begin = end;
+    first_line = line;
+  };
+  for (std::size_t at = 0; at < clean_text.size(); ++line) {
+    const std::size_t feed = clean_text.find('\n', at);
+    const std::size_t end = feed == std::string_view::npos ? clean_text.size() : feed + 1;
+    const std::string_view text = clean_text.substr(at, end - at);
+    const bool marker = text.substr(0, 3) == "---" &&
+                        (text.size() == 3 || text[3] == ' ' || text[3] == '\t' || text[3] == '\n');
+    if (marker && at != begin) end_chunk(at);
+    at = end;
+  }
+  end_chunk(clean_text.size());
+  return chunks;
+}
+
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = Decode(text, at);
+    if (character.code == kNotUtf8) return false;
+    at += character.bytes;
+  }
+  return true;
+}
+
 bool IsPrintableLine(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = Decode(text, at);

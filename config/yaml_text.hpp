@@ -1,7 +1,7 @@
-// The text of a YAML file before it is parsed: what may be in it.
+// The text of a YAML file before it is parsed: what may be in it, and where its documents begin.
 //
-// libyaml would tell of bytes, not of lines, and takes other encodings and line breaks; so text is
-// checked here first. Pure functions, any thread.
+// yaml-cpp guesses encodings, accepts control characters and drops what follows a line that begins
+// with '%'; so text is checked here first. Pure functions, any thread.
 #pragma once
 
 #include <compare>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cluster/result.hpp"
 
@@ -29,6 +30,14 @@ std::string At(const std::string& file_name, Mark mark);
 cluster::Result<std::string> CleanText(std::string_view text, const std::string& file_name,
                                        std::size_t max_bytes);
 
+// One document of a clean text: the lines from one "---" to the next, the marker included.
+struct Chunk {
+  std::string_view text;
+  int64_t first_line = 1;
+};
+std::vector<Chunk> SplitDocuments(std::string_view clean_text);
+
+bool IsUtf8(std::string_view text);
 // UTF-8 of one line that can stand in a YAML file as it is, tabs not counted.
 bool IsPrintableLine(std::string_view text);
 

@@ -72,7 +72,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"placement: {strategy: BinPack}\n",
        "p.yaml:3:23: placement.strategy: expected binpack or spread, found \"BinPack\""},
       {"placement:\n  strategy:\n",
-       "p.yaml:4:12: placement.strategy: expected binpack or spread, found nothing"},
+       "p.yaml:4:3: placement.strategy: expected binpack or spread, found nothing"},
       {"gangs: {partialGang: {}}\n",
        "p.yaml:3:22: gangs.partialGang: expected evict or hold, found a map"},
       {"gangs: {strictOrder: yes}\n",

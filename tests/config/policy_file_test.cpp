@@ -66,8 +66,7 @@ extender:
     keyFile: /etc/muster/tls.key
     clientCaFile: '/etc/muster/a "ca".crt'
     allowedClientNames: [system:kube-scheduler, "*.example.org"]
-metrics:
-  address: :9090
+metrics: {address: :9090}
 )",
                                "p");
   REQUIRE((read.ok() ? "" : read.error().ToString()) == "");

@@ -36,24 +36,24 @@ TEST_CASE("what is no YAML is refused with its place", "[config][yaml]") {
   const Case c = GENERATE(values<Case>({
       {"a: 1\na: 2\n", "f:2:1: expected each key once, found \"a\" again (first on line 1)"},
       {"{\"a\": 1, 'a': 2}", "f:1:10: expected each key once, found \"a\" again (first on line 1)"},
-      {"a: \"x\nb: 1\n", "f:1:4: expected a closing quote, found the end of the text"},
-      {"a: 'it''s\n", "f:1:4: expected a closing quote, found the end of the text"},
+      {"a: \"x\nb: 1\n", "f:1:4: expected a closing \", found the end of the document"},
+      {"a: 'it''s\n", "f:1:4: expected a closing ', found the end of the document"},
       {"a: 1\nfoo\n", "f:2:1: expected ':' after \"foo\""},
       {"a: 1\n-c\n", "f:2:1: expected ':' after \"-c\""},
       {"a: 1\n%b: 2\n", "f:2:1: expected no directive: a line must not begin with '%'"},
       {"%YAML 1.2\n---\na: 1\n", "f:1:1: expected no directive: a line must not begin with '%'"},
-      {",", "f:1:1: expected a value, found \",\" (are quotes missing?)"},
-      {"{a: 1} {b: 2}", "f:1:8: expected the end of the document, found \"{b: 2}\""},
-      {"a: 1\n...\nb: 2\n", "f:3:1: expected the end of the document, found \"b: 2\""},
-      {" a: 1\nb: 2\n", "f:2:1: expected the end of the document, found \"b: 2\""},
-      {"[1,,2]", "f:1:4: expected a value, found \",2]\" (are quotes missing?)"},
-      {"{,a: 1}", "f:1:2: expected a value, found \",a: 1}\" (are quotes missing?)"},
-      {"{a:,b: 1}", "f:1:3: expected a space after ':', found \":,b: 1}\""},
+      {",", "f:1:1: expected the end of the document, found more text"},
+      {"{a: 1} {b: 2}", "f:1:8: expected the end of the document, found more text"},
+      {"a: 1\n...\nb: 2\n", "f:3:1: expected the end of the document, found more text"},
+      {" a: 1\nb: 2\n", "f:2:1: expected the end of the document, found more text"},
+      {"[1,,2]", "f:1:4: expected an item before this"},
+      {"{,a: 1}", "f:1:2: expected a key before this"},
+      {"{a:,b: 1}", "f:1:2: expected a space after the ':' of \"a\""},
       {"a:\n\tb: 1\n",
-       "f:2:1: expected spaces before this, found a tab: YAML is indented with spaces"},
+       "f:2:2: expected spaces before this, found a tab: YAML is indented with spaces only"},
       {"a:\n\tb\n",
-       "f:2:1: expected spaces before this, found a tab: YAML is indented with spaces"},
-      {": x\n", "f:1:1: expected \"key: value\", indented as the lines above"},
+       "f:2:2: expected spaces before this, found a tab: YAML is indented with spaces only"},
+      {": x\n", "f:1:1: expected a key, found nothing"},
       {"~: x\n", "f:1:1: expected a key, found nothing"},
       {"? [a]\n: b\n",
        "f:1:3: expected a key, found a map or a sequence (is a bracket not closed?)"},
@@ -70,13 +70,13 @@ TEST_CASE("what is no YAML is refused with its place", "[config][yaml]") {
        "f:1:5: expected no ': ' here (is the line indented too far, or are quotes missing?)"},
       {"a:\n    b: 1\n  c: 2\n", "f:3:3: expected \"key: value\", indented as the lines above"},
       {"a: - b\n", "f:1:4: expected a value, found '-': begin the list on the next line"},
-      {"a: [1, 2\n", "f:2:1: expected ',' or ']', found the end of the line"},
-      {"a: [1, 2\nb: 3\n", "f:2:2: expected ',' or ']', found \": 3\""},
-      {"a: {b: 1\n", "f:2:1: expected ',' or '}', found the end of the line"},
-      {"a: ]\n", "f:1:4: expected a value, found \"]\" (are quotes missing?)"},
+      {"a: [1, 2\n", "f:2:1: expected ',' or ']'"},
+      {"a: {b: 1\n", "f:2:1: expected ',' or '}'"},
+      {"a: ]\n", "f:1:4: expected no ']' or '}' here: none is open"},
       {"a: @x\n",
        "f:1:4: expected a value, found a character that cannot begin one without quotes"},
-      {"a: \"\\q\"\n", "f:1:5: expected an escape that YAML knows after '\\'"},
+      {"a: \"\\q\"\n", "f:1:7: expected an escape that YAML knows after '\\'"},
+      {"a: \"\\_\"\n", "f:1:4: expected text without the escapes \\N and \\_, found one"},
       {"a: \xFF\n", "f:1:4: expected UTF-8 text, found the byte 0xFF"},
       {"a: \xC0\xAF\n", "f:1:4: expected UTF-8 text, found the byte 0xC0"},
       {"a: \xED\xA0\x80\n", "f:1:4: expected UTF-8 text, found the byte 0xED"},
@@ -99,9 +99,7 @@ TEST_CASE("documents are parsed with kubectl's types", "[config][yaml]") {
       {"--- {a: 1}\n", "{\"a\":1}"},
       {"a: |\n  ---\n  b: c\n", "{\"a\":\"---\\nb: c\\n\"}"},
       {"a: >-\n  one\n  two\n\n  three\n", "{\"a\":\"one two\\nthree\"}"},
-      {"a: |\n  \tx\n",
-       "f:2:3: expected spaces before this, found a tab: YAML is indented with spaces"},
-      {"a: |2\n  \tx\n", "{\"a\":\"\\tx\\n\"}"},
+      {"a: |\n  \tx\n", "{\"a\":\"\\tx\\n\"}"},
       {"gangs:", "{\"gangs\":null}"},
       {"a:\nb: ~\n", "{\"a\":null,\"b\":null}"},
       {"a : 1\n\"b\" : 2\n", "{\"a\":1,\"b\":2}"},
@@ -109,7 +107,6 @@ TEST_CASE("documents are parsed with kubectl's types", "[config][yaml]") {
       {"{a, b: 1}", "{\"a\":null,\"b\":1}"},
       {"a: yes\nb: \"yes\"\nc: 'no'\n", "{\"a\":true,\"b\":\"yes\",\"c\":\"no\"}"},
       {"a: \"\\x41\\u00e9\\U0001F600\\0\"\n", "{\"a\":\"Aé😀\\u0000\"}"},
-      {"a: \"\\_\\N\\L\\P\"\n", "{\"a\":\"\xC2\xA0\\u0085\\u2028\\u2029\"}"},
       {"a: b\r\nc: d\r\n", "{\"a\":\"b\",\"c\":\"d\"}"},
       {"{\n\t\"a\": [\n\t\t1\n\t]\n}", "{\"a\":[1]}"},
       {"1: a\nyes: b\n0x10: c\n\"2\": d\n",
@@ -135,9 +132,8 @@ TEST_CASE("anchors and aliases are resolved exactly or refused", "[config][yaml]
       {"&a b: 1\n", "f:1:1: expected a key, found an anchor ('&')"},
       {"a: &x b\n*x : 1\n", "f:2:1: expected a key, found an alias ('*')"},
       {"a: &x\nb: 1\n", "f:1:4: expected a value after the anchor ('&')"},
-      {"a: &x:y 1\n", "{\"a\":\":y 1\"}"},
-      {"a: &x.y 1\n",
-       "f:1:6: expected letters, digits, '-' and '_' in the name of an anchor or alias"},
+      {"a: &x:y 1\n",
+       "f:1:4: expected letters, digits, '-' and '_' in the name of an anchor, found \"x:y\""},
   }));
   CAPTURE(c.text);
   CHECK(Parsed(c.text, WithAliases()) == c.want);
@@ -155,10 +151,10 @@ TEST_CASE("bombs are refused without delay", "[config][yaml]") {
   }
   CHECK(Parsed(laughs, WithAliases()) == "f:5:40: expected at most 100000 values, found more");
 
-  CHECK(Parsed(std::string(500'000, '['), YamlRules{}) ==
-        "f:1:65: expected at most 64 levels, found more");
-  CHECK(Parsed(std::string(500'000, '{'), YamlRules{}) ==
-        "f:1:2: expected a key, found a map or a sequence (is a bracket not closed?)");
+  for (const char bracket : {'[', '{'}) {
+    CHECK(Parsed(std::string(500'000, bracket), YamlRules{}) ==
+          "f:1:1: expected a key, found a map or a sequence (is a bracket not closed?)");
+  }
   const std::string nested_lists = std::string(100'000, '[') + std::string(100'000, ']');
   CHECK(Parsed(nested_lists, YamlRules{}) == "f:1:65: expected at most 64 levels, found more");
   std::string dashes;

@@ -30,7 +30,7 @@ constexpr std::array<Library, 9> kLibraries = {{
     {"openssl/", {"http", "tests"}},
     {"prometheus/", {"extender"}},
     {"rapidjson/", {"kube", "extender", "cli", "tests", "bench"}},
-    {"yaml.h", {"config"}},
+    {"yaml-cpp/", {"config"}},
     {"zlib.h", {"tests"}},
 }};
 

@@ -90,14 +90,14 @@ TEST_CASE("our own headers exist and are named from the top in quotes", "[house]
 TEST_CASE("a library is included only in the folders that own it", "[house][include]") {
   Check(GENERATE(values<Case>({
       {"topology/x.cpp", "#include <boost/graph/adjacency_list.hpp>", ""},
-      {"config/x.cpp", "#include <yaml.h>", ""},
+      {"config/x.cpp", "#include <yaml-cpp/yaml.h>", ""},
       {"kube/x.cpp", "#include <rapidjson/document.h>", ""},
       {"http/x.cpp", "#include <httplib.h>", ""},
       {"extender/x.cpp", "#include <prometheus/registry.h>", ""},
       {"http/x.cpp", "#include <openssl/ssl.h>", ""},
       {"tests/support/x.hpp", "#include <catch2/catch.hpp>", ""},
       {"policy/x.cpp", "#include <boost/graph/adjacency_list.hpp>", "does not belong"},
-      {"engine/x.cpp", "#include <yaml.h>", "does not belong"},
+      {"engine/x.cpp", "#include <yaml-cpp/yaml.h>", "does not belong"},
       {"sim/x.cpp", "#include <httplib.h>", "does not belong"},
       {"cluster/x.cpp", "#include <rapidjson/document.h>", "does not belong"},
       {"sim/x.cpp", "#include <prometheus/registry.h>", "does not belong"},
@@ -114,7 +114,7 @@ TEST_CASE("no header of a folder shows a library to those who include it", "[hou
   Check(GENERATE(values<Case>({
       {"topology/x.hpp", "#include <boost/graph/adjacency_list.hpp>", "not into a header"},
       {"http/x.hpp", "#include <httplib.h>", "not into a header"},
-      {"config/x.hpp", "#include <yaml.h>", "not into a header"},
+      {"config/x.hpp", "#include <yaml-cpp/yaml.h>", "not into a header"},
       {"bench/x.hpp", "#include <httplib.h>", ""},
   })));
 }
