@@ -183,10 +183,12 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
     return impl_->snapshot;
   }
   impl_->snapshot =
-      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout);
+      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout,
+                                       std::make_shared<const UsageTable>(impl_->usage));
   return impl_->snapshot;
 }
 
+const UsageTable& ClusterState::usage() const { return impl_->usage; }
 uint64_t ClusterState::generation() const { return impl_->generation; }
 uint64_t ClusterState::growth() const { return impl_->growth; }
 size_t ClusterState::node_count() const { return impl_->node_by_uid.size(); }

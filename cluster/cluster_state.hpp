@@ -129,6 +129,8 @@ class ClusterState {
   bool Sound(const PodUid& pod) const;
 
   std::shared_ptr<const Snapshot> TakeSnapshot();
+  // What the pods of each queue (Pod::queue) hold on known nodes, reserved or bound.
+  const UsageTable& usage() const;
   // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod
   // waits.
   uint64_t generation() const;

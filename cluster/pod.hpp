@@ -72,6 +72,7 @@ struct Pod {
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
   int64_t declared_min_member = 0;
+  std::string queue;      // to which what it holds is charged; empty: the only one
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated

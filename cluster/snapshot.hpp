@@ -16,6 +16,7 @@
 #include "cluster/allocation.hpp"
 #include "cluster/node.hpp"
 #include "cluster/shared_chunk.hpp"
+#include "cluster/usage.hpp"
 
 namespace muster::cluster {
 
@@ -109,16 +110,21 @@ class NodeTable {
 
 class Snapshot {
  public:
-  Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout)
+  // `usage` null: nobody holds anything, as far as is asked.
+  Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout,
+           std::shared_ptr<const UsageTable> usage = nullptr)
       : nodes_(std::move(nodes)),
         free_(std::move(free)),
         generation_(generation),
-        layout_(layout) {}
+        layout_(layout),
+        usage_(usage != nullptr ? std::move(usage) : std::make_shared<const UsageTable>()) {}
 
   uint32_t size() const { return nodes_.size(); }
   const Node* node(NodeIndex index) const { return nodes_[index.value].get(); }
   const FreeTable& free() const { return free_; }
   const NodeTable& nodes() const { return nodes_; }
+  // What the pods of each queue hold on known nodes.
+  const UsageTable& usage() const { return *usage_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
@@ -129,6 +135,7 @@ class Snapshot {
   FreeTable free_;
   uint64_t generation_ = 0;
   uint64_t layout_ = 0;
+  std::shared_ptr<const UsageTable> usage_;
 };
 
 }  // namespace muster::cluster

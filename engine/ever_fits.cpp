@@ -110,18 +110,20 @@ std::shared_ptr<const cluster::Snapshot> EverFits::Room(const cluster::Snapshot&
                                                    now.layout());
 }
 
-const Reason* EverFits::Never(const Shape& shape) const {
-  const auto found = verdicts_.find(shape);
+const Reason* EverFits::Never(const policy::RequestKey& request) const {
+  const auto found = verdicts_.find(request);
   const bool never = found != verdicts_.end() && found->second.code != ReasonCode::kNone;
   return never ? &found->second : nullptr;
 }
 
-bool EverFits::Asked(const Shape& shape) const { return verdicts_.contains(shape); }
+bool EverFits::Asked(const policy::RequestKey& request) const {
+  return verdicts_.contains(request);
+}
 
-void EverFits::Learn(const Shape& shape, uint64_t ground, Reason why) {
+void EverFits::Learn(const policy::RequestKey& request, uint64_t ground, Reason why) {
   if (ground != ground_) return;
   if (verdicts_.size() >= kMostVerdicts) verdicts_.clear();
-  verdicts_[shape] = std::move(why);
+  verdicts_[request] = std::move(why);
 }
 
 void EverFits::Forget() {

@@ -30,8 +30,8 @@ constexpr size_t kNodesAtOnce = 64;
 
 }  // namespace
 
-Scheduler::Scheduler(const Options& options)
-    : state_(std::make_unique<EngineState>(options)),
+Scheduler::Scheduler(const Options& options, Rules rules)
+    : state_(std::make_unique<EngineState>(options, std::move(rules))),
       replanner_(std::make_unique<policy::Placer>(options.placement)),
       placer_(std::make_unique<policy::Placer>(options.placement)) {}
 

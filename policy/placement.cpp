@@ -212,12 +212,28 @@ Placer::~Placer() = default;
 Placer::Placer(Placer&&) noexcept = default;
 Placer& Placer::operator=(Placer&&) noexcept = default;
 
-PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
-                              NodeFilter filter) {
+PlaceAnswer Placer::PlaceWithin(Transaction& tx, const std::vector<Demand>& demands,
+                                NodeFilter filter, const GangTerms& terms,
+                                const cluster::NodeSet* within) {
   ShapeMemory& shapes = memory_->shapes;
-  shapes.Follow(tx.base().nodes());
-  const Search search(tx, shapes.eligibility(), options_.strategy, filter);
+  const Search search(tx, shapes.eligibility(), options_.strategy, filter, terms.queue, within);
   return GangPlacement(search, demands, RolesOf(demands, shapes)).Run();
+}
+
+PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
+                              NodeFilter filter, const GangTerms& terms) {
+  memory_->shapes.Follow(tx.base().nodes());
+  if (terms.wish == nullptr) return PlaceWithin(tx, demands, filter, terms, nullptr);
+  std::vector<cluster::NodeSet> domains = terms.wish->Domains(tx.base(), terms.beside);
+  if (domains.empty()) domains.emplace_back();  // it may be nowhere
+  PlaceAnswer nearest;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    PlaceAnswer answer = PlaceWithin(tx, demands, filter, terms, &domains[i]);
+    if (answer.placed) return answer;
+    if (i == 0 || answer.shortage.placed_before > nearest.shortage.placed_before)
+      nearest = std::move(answer);
+  }
+  return nearest;
 }
 
 }  // namespace muster::policy

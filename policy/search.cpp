@@ -96,7 +96,9 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     const Excluded first = next;
     while (next != excluded.end() && next->value / FreeTable::kChunk == chunk) ++next;
-    if (first != next) {
+    if (within_ != nullptr && within_->Word(chunk) == 0) continue;
+    const bool whole = within_ == nullptr || within_->Covers(chunk, tx_.base().size());
+    if (first != next || !whole) {
       Improve(best, FindIn(shape, chunk, first, next));
       continue;
     }
@@ -115,7 +117,7 @@ void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex nod
                    DeviceOrder order) const {
   auto devices = ChooseDevices(DevicesOn(shape, node), order);
   MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
-  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)});
+  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, queue_);
 }
 
 }  // namespace muster::policy

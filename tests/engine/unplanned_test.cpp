@@ -40,7 +40,7 @@ TEST_CASE("such a pod without a gate is refused by Filter", "[engine][unplanned]
   world.Add(MakePod("alone").Unplanned(cluster::kResourceClaims));
   world.Settle();
   CHECK(world.Filter("alone").node.empty());
-  CHECK_THAT(world.Filter("alone").refusal, Catch::Contains("devices that cannot be planned"));
+  CHECK_THAT(world.Filter("alone").refusal, Catch::Contains("spec.resourceClaims"));
 }
 
 TEST_CASE("such a pod beside a gang that runs is left out", "[engine][unplanned]") {

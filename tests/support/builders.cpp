@@ -163,6 +163,11 @@ PodBuilder& PodBuilder::Scheduler(const std::string& name) {
   return *this;
 }
 
+PodBuilder& PodBuilder::Queue(const std::string& queue) {
+  pod_.queue = queue;
+  return *this;
+}
+
 PodBuilder& PodBuilder::InGroup(const std::string& group) {
   pod_.pod_group = group;
   return *this;

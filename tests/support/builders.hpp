@@ -74,6 +74,7 @@ class PodBuilder {
   PodBuilder& Constraints(const cluster::NodeConstraints& constraints);
   PodBuilder& Scheduler(const std::string& name);
   PodBuilder& InGroup(const std::string& group);
+  PodBuilder& Queue(const std::string& queue);
   PodBuilder& Role(const std::string& role);
   PodBuilder& Owner(const std::string& owner_uid);
   PodBuilder& Daemon();
