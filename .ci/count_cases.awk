@@ -1,6 +1,6 @@
 # Counts test cases in ctest's LastTest.log and prints "passed failed skipped".
 #
-# A Catch2 program (its name ends in _test) counts by its closing line; one that has none died or left early, and counts
+# A Catch2 program (the command's last word ends in _test) counts by its closing line; one that has none died or left early, and counts
 # as one failure, whatever its exit status. Any other test counts as one case. A case that cannot run here prints
 # "skipped: why" on a line of its own.
 
@@ -18,7 +18,7 @@ function close_test() {
 /^Command: / {
   close_test()
   inside = 1
-  catch2 = ($2 ~ /_test"$/)
+  catch2 = ($NF ~ /_test"$/)
   closed = cases_bad = 0
   ended_well = 0
 }

@@ -74,8 +74,8 @@ class Bed {
       node.uid = cluster::NodeUid(node.name);
       node.allocatable = {MilliCpu(cpu), MiB(memory), 110};
       for (int gpu = 0; gpu < gpus; ++gpu) {
-        node.gpus.push_back({cluster::GpuIndex{static_cast<uint16_t>(gpu)}, "", "model",
-                             MiB(80'000), true, sharing, 1});
+        node.gpus.push_back(
+            {cluster::GpuIndex{static_cast<uint16_t>(gpu)}, "", "model", MiB(80'000), sharing, 1});
       }
       state.Upsert(std::move(node));
     }
@@ -116,7 +116,7 @@ enum class Fill { kEmpty, kTenthFree, kScattered };
 // 5,000 nodes of eight GPUs: none taken, nine in ten nodes taken whole, or seven of the GPUs of
 // every node.
 void MakeLargeCluster(Bed& bed, int nodes, Fill fill) {
-  bed.AddNodes(nodes, 128'000, 1 << 20, 8, cluster::GpuSharing::kExclusive);
+  bed.AddNodes(nodes, 128'000, 1 << 20, 8, cluster::GpuSharing::Exclusive());
   for (int i = 0; i < nodes && fill != Fill::kEmpty; ++i) {
     if (fill == Fill::kScattered) {
       bed.Occupy(i, 7);
@@ -224,7 +224,7 @@ void BenchPreemption(bool smoke) {
   std::printf("\nFinding victims on %d nodes that %d gangs hold, ms of CPU time\n\n", nodes, nodes);
   std::printf("%-13s  %-7s %8s %8s\n", "gang", "answer", "victims", "time");
   Bed bed;
-  bed.AddNodes(nodes, 128'000, 1 << 20, 8, cluster::GpuSharing::kExclusive);
+  bed.AddNodes(nodes, 128'000, 1 << 20, 8, cluster::GpuSharing::Exclusive());
   const std::vector<policy::Candidate> candidates = HoldAll(bed, nodes);
   for (const int members : {8, 64, 512, nodes + 1}) {
     std::vector<Demand> demands;
@@ -258,7 +258,7 @@ Demand AskMixed(Bed& bed, std::mt19937_64& random) {
 
 void BenchDecisions(bool smoke) {
   Bed bed;
-  const auto shared = cluster::GpuSharing::kFractional;
+  const auto shared = cluster::GpuSharing::Fractional();
   bed.AddNodes(549, 96'000, 393'216, 8, shared);
   bed.AddNodes(387, 104'000, 524'288, 2, shared);
   bed.AddNodes(129, 16'000, 122'880, 2, shared);

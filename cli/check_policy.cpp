@@ -12,11 +12,14 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
     return Misused(streams, "check-policy", "give one policy FILE");
   }
   const std::string& file = args.positionals().front();
-  const cluster::Result<config::Policy> policy = config::LoadPolicyFile(file);
-  if (!policy.ok()) return Fail(streams, policy.error().ToString());
-  for (const std::string& note : policy->notes) streams.err << note << "\n";
+  const config::PolicyReading read = config::ReadPolicyFile(file);
+  if (!read.ok()) {
+    for (const cluster::Error& fault : read.faults) Fail(streams, fault.ToString());
+    return kExitFailed;
+  }
+  for (const std::string& note : read.policy.notes) streams.err << note << "\n";
   if (args.Has("--show")) {
-    streams.out << config::WritePolicy(*policy);
+    streams.out << config::WritePolicy(read.policy);
   } else {
     streams.out << file << ": fine\n";
   }

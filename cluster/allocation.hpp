@@ -13,7 +13,7 @@ namespace muster::cluster {
 // `taken` of one device.
 struct GpuShare {
   GpuIndex index;
-  GpuMilli taken;
+  DeviceAmount taken;
   auto operator<=>(const GpuShare&) const = default;
 };
 
@@ -36,11 +36,10 @@ struct Allocation {
   bool devices_known = true;
 };
 
-// What `request` takes of `gpu` when it is given a part of it; zero when that device cannot serve
-// such a request at all.
-//   whole GPUs        1000, or 1000 / replicas on a time-sliced or MPS device
-//   a share           max(each, ceil(1000 × memory_each / memory)), where sharing is kFractional
-//                     and the device's memory is known or not asked for
-GpuMilli ShareOn(const Gpu& gpu, const GpuRequest& request);
+// What `request` takes of `gpu` when it is given a part of it; none when that device cannot serve
+// such a request at all. See SharingModel.
+inline DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) {
+  return gpu.sharing->ShareOn(gpu, request);
+}
 
 }  // namespace muster::cluster

@@ -9,7 +9,12 @@
 
 namespace muster::cluster {
 
-ClusterState::ClusterState() : impl_(std::make_unique<Impl>()) {}
+ClusterState::ClusterState() : ClusterState(std::make_shared<const LowestNumbered>()) {}
+ClusterState::ClusterState(std::shared_ptr<const DeviceAssigner> assigner)
+    : impl_(std::make_unique<Impl>()) {
+  MUSTER_CHECK(assigner != nullptr);
+  impl_->assigner = std::move(assigner);
+}
 ClusterState::~ClusterState() = default;
 ClusterState::ClusterState(ClusterState&&) noexcept = default;
 ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
@@ -82,7 +87,7 @@ bool ClusterState::EarmarksHold(const std::vector<PodUid>& pods) const {
     if (entry == nullptr || !entry->earmarked()) return false;
     if (!seen.insert({entry->plan->node, entry->claim}).second) return true;
     const Impl::Slot& slot = impl_->slots[entry->plan->node.value];
-    return slot.ledger.Holds(*slot.node, entry->claim);
+    return slot.ledger.Holds(*slot.node, *impl_->assigner, entry->claim);
   });
 }
 
@@ -178,10 +183,12 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
     return impl_->snapshot;
   }
   impl_->snapshot =
-      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout);
+      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout,
+                                       std::make_shared<const UsageTable>(impl_->usage));
   return impl_->snapshot;
 }
 
+const UsageTable& ClusterState::usage() const { return impl_->usage; }
 uint64_t ClusterState::generation() const { return impl_->generation; }
 uint64_t ClusterState::growth() const { return impl_->growth; }
 size_t ClusterState::node_count() const { return impl_->node_by_uid.size(); }

@@ -11,8 +11,9 @@
 //
 // What a pod holds: a live bound pod holds its requests and devices on its node; a reserved pod
 // holds them too. Devices of a bound pod come from its annotation as far as that is possible (they
-// exist and nobody else has them), else from its reservation; for the rest the lowest-numbered free
-// ones are assumed, so that the outcome depends on the set of pods and not on the order of facts.
+// exist and nobody else has them), else from its reservation; for the rest those are assumed that
+// the DeviceAssigner names, so that the outcome depends on the set of pods and not on the order of
+// facts.
 // More bound than there is makes the node over-committed: of what there is too little of, nothing
 // is free there, and nobody is harmed.
 //
@@ -36,6 +37,7 @@
 #include <vector>
 
 #include "cluster/allocation.hpp"
+#include "cluster/device_assigner.hpp"
 #include "cluster/disruption_budget.hpp"
 #include "cluster/namespace.hpp"
 #include "cluster/pod.hpp"
@@ -55,7 +57,8 @@ struct Applied {
 
 class ClusterState {
  public:
-  ClusterState();
+  ClusterState();  // with LowestNumbered
+  explicit ClusterState(std::shared_ptr<const DeviceAssigner> assigner);
   ~ClusterState();
   ClusterState(ClusterState&&) noexcept;
   ClusterState& operator=(ClusterState&&) noexcept;
@@ -126,6 +129,8 @@ class ClusterState {
   bool Sound(const PodUid& pod) const;
 
   std::shared_ptr<const Snapshot> TakeSnapshot();
+  // What the pods of each queue (Pod::queue) hold on known nodes, reserved or bound.
+  const UsageTable& usage() const;
   // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod
   // waits.
   uint64_t generation() const;

@@ -23,6 +23,11 @@ class Line {
     text_ += std::to_string(value);
     return *this;
   }
+  Line& Amount(std::string_view name, const DeviceAmount& amount) {
+    Name(name);
+    Append(amount);
+    return *this;
+  }
   Line& Flag(std::string_view name, bool value) {
     if (!value) return *this;
     text_ += ' ';
@@ -49,6 +54,13 @@ class Line {
     return *this;
   }
   void Append(int64_t value) { text_ += std::to_string(value); }
+  // One number where it is the same part of compute and of memory.
+  void Append(const DeviceAmount& amount) {
+    Append(amount.compute().value());
+    if (amount.compute() == amount.memory()) return;
+    Mark('/');
+    Append(amount.memory().value());
+  }
   void Mark(char mark) { text_ += mark; }
   void Quote(std::string_view value) {
     constexpr std::string_view kHex = "0123456789abcdef";
@@ -95,10 +107,12 @@ void WriteTaint(const Taint& taint, Line& line) {
   line.Append(static_cast<int>(taint.effect));
 }
 
+void WriteAmount(const DeviceAmount& amount, Line& line) { line.Append(amount); }
+
 void WriteShare(const GpuShare& share, Line& line) {
   line.Append(share.index.value);
   line.Mark(':');
-  line.Append(share.taken.value());
+  line.Append(share.taken);
 }
 
 void WriteRequirement(const SelectorRequirement& requirement, Line& line) {
@@ -132,7 +146,8 @@ void DumpNode(const Node& node, std::string& out) {
     Line device("gpu");
     device.Text("node", node.name).Number("index", gpu.index.value).Text("uuid", gpu.uuid);
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
-    device.Number("sharing", static_cast<int>(gpu.sharing)).Number("replicas", gpu.replicas);
+    device.Text("sharing", gpu.sharing->name()).Number("replicas", gpu.replicas);
+    if (gpu.partition()) device.Number("parent", gpu.parent.value);
     device.Flag("unhealthy", !gpu.healthy).Flag("leftout", gpu.left_out).EndTo(out);
   }
 }
@@ -143,9 +158,9 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   const NodeFree& numbers = free.at(index);
   Line line("free");
   line.Text("node", node.name).Amounts(numbers.resources);
-  line.Number("total", numbers.gpu_total).Number("whole", numbers.gpu_whole);
-  line.Number("most", numbers.gpu_most);
-  line.List("gpus", free.gpus(index), [](int16_t milli, Line& to) { to.Append(milli); });
+  line.Number("total", numbers.gpu_total()).Number("whole", numbers.gpu_whole);
+  line.Amount("most", numbers.gpu_most);
+  line.List("gpus", free.gpus(index), WriteAmount);
   line.List("holders", state.HoldersOn(index),
             [](const PodUid& uid, Line& to) { to.Quote(uid.text()); });
   line.List("earmarks", state.EarmarksOn(index),
@@ -155,7 +170,8 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
 
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
-  line.Number("each", spec.gpus.each.value()).Number("gpumem", spec.gpus.memory_each.value());
+  line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
+  if (!spec.unplanned_devices.empty()) line.Text("unplanned", spec.unplanned_devices);
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
   line.Text("scheduler", spec.scheduler_name);
   line.List("select", spec.constraints.node_selector, WriteLabel);
@@ -182,14 +198,15 @@ void DumpRecord(const GangRecord& record, Line& line) {
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
-  const auto& [uid, key, spec, pod_group, declared_min_member, role, owner_uid, daemon, phase,
-               deleting, leaves_by, gates, nominated_node, node_name, bound_gpus, bound_by_muster,
-               created, bound_at, resource_version, defect, gang_record, start_failure,
-               running_since, handed_over] = pod;
+  const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, daemon,
+               phase, deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
+               bound_by_muster, created, bound_at, resource_version, defect, gang_record,
+               start_failure, running_since, handed_over] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
   line.Text("group", pod_group).Text("role", role).Text("owner", owner_uid);
+  if (!queue.empty()) line.Text("queue", queue);
   if (declared_min_member != 0) line.Number("declared", declared_min_member);
   line.Flag("daemon", daemon).Number("phase", static_cast<int>(phase));
   line.Flag("deleting", deleting);

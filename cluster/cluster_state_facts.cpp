@@ -20,11 +20,11 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 // not named here does not compile.
 bool SameRecord(const Pod& a, const Pod& b) {
   const auto values = [](const Pod& pod) {
-    const auto& [uid, key, spec, pod_group, declared_min_member, role, owner_uid, daemon, phase,
-                 deleting, leaves_by, gates, nominated_node, node_name, bound_gpus, bound_by_muster,
-                 created, bound_at, resource_version, defect, gang_record, start_failure,
-                 running_since, handed_over] = pod;
-    return std::tie(uid, key, pod_group, declared_min_member, role, owner_uid, daemon, phase,
+    const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, daemon,
+                 phase, deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
+                 bound_by_muster, created, bound_at, resource_version, defect, gang_record,
+                 start_failure, running_since, handed_over] = pod;
+    return std::tie(uid, key, pod_group, declared_min_member, queue, role, owner_uid, daemon, phase,
                     deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
                     bound_by_muster, created, bound_at, defect, running_since, handed_over);
   };
@@ -34,8 +34,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
 
 // What the pod holds is the same under both records.
 bool SameHolding(const Pod& a, const Pod& b) {
-  return a.node_name == b.node_name && a.terminal() == b.terminal() && a.created == b.created &&
-         a.bound_gpus == b.bound_gpus &&
+  return a.node_name == b.node_name && a.queue == b.queue && a.terminal() == b.terminal() &&
+         a.created == b.created && a.bound_gpus == b.bound_gpus &&
          (a.spec == b.spec ||
           (a.spec->requests == b.spec->requests && a.spec->gpus == b.spec->gpus));
 }
@@ -55,7 +55,8 @@ bool Rose(const NodeTally& before, const NodeTally& after) {
     return true;
   }
   for (size_t i = 0; i < after.gpus.size(); ++i) {
-    if (after.gpus[i] > (i < before.gpus.size() ? before.gpus[i] : 0)) return true;
+    const DeviceAmount had = i < before.gpus.size() ? before.gpus[i] : DeviceAmount();
+    if (!had.Holds(after.gpus[i])) return true;
   }
   return false;
 }
@@ -65,7 +66,7 @@ bool Rose(const NodeTally& before, const NodeTally& after) {
 void ClusterState::Impl::Settle(NodeIndex index) {
   Slot& slot = slots[index.value];
   bool changed = false;
-  NodeTally tally = slot.ledger.Settle(*slot.node, index, changed);
+  NodeTally tally = slot.ledger.Settle(*slot.node, index, *assigner, changed);
   if (tally != slot.tally) {
     changed = true;
     if (Rose(slot.tally, tally)) ++growth;
@@ -73,6 +74,19 @@ void ClusterState::Impl::Settle(NodeIndex index) {
     slot.tally = std::move(tally);
   }
   if (changed) ++generation;
+  if (changed || !slot.ledger.entries().empty()) Charge(slot);
+}
+
+void ClusterState::Impl::Charge(Slot& slot) {
+  UsageTable now;
+  for (const PodEntry* entry : slot.ledger.entries()) {
+    if (entry->held) now.Add(entry->pod.queue, entry->held->placement);
+  }
+  if (now == slot.usage) return;
+  usage.Subtract(slot.usage);
+  usage.Join(now);
+  slot.usage = std::move(now);
+  ++generation;
 }
 
 void ClusterState::Impl::NodeChanged(NodeIndex index) {
@@ -140,6 +154,7 @@ void ClusterState::Impl::RemoveNode(NodeIndex index) {
   }
   node_by_uid.erase(slot.node->uid);
   node_by_name.erase(slot.node->name);
+  usage.Subtract(slot.usage);
   slot = Slot{};
   free.Set(index, {}, {});
   free_slots.insert(index.value);

@@ -62,7 +62,8 @@ struct ClusterState::Impl {
   struct Slot {
     std::shared_ptr<const Node> node;  // null: the slot is free
     NodeLedger ledger;
-    NodeTally tally;  // as `free` shows it
+    NodeTally tally;   // as `free` shows it
+    UsageTable usage;  // as `usage` counts it
   };
   // Where a pod's holding belongs: a slot, or the name of a node that is not known; neither when it
   // holds nothing.
@@ -72,6 +73,7 @@ struct ClusterState::Impl {
     bool operator==(const Site&) const = default;
   };
 
+  std::shared_ptr<const DeviceAssigner> assigner;  // constant after construction
   std::vector<Slot> slots;
   std::set<uint32_t> free_slots;
   std::unordered_map<NodeUid, NodeIndex> node_by_uid;
@@ -91,6 +93,7 @@ struct ClusterState::Impl {
   RecordTable<DisruptionBudget> budgets{kTombstones};
 
   FreeTable free;
+  UsageTable usage;
   uint64_t generation = 1;
   uint64_t growth = 1;
   uint64_t layout = 1;
@@ -128,6 +131,8 @@ struct ClusterState::Impl {
   void DropPlan(PodEntry& entry);
   // Brings a node's numbers up to date after its record or its holders changed.
   void Settle(NodeIndex index);
+  // Charges what is held there to the queues.
+  void Charge(Slot& slot);
   void NodeChanged(NodeIndex index);
 };
 

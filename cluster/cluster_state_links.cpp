@@ -147,7 +147,7 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
     touched.insert(placement.node);
   }
   const auto unsound = std::find_if(touched.begin(), touched.end(), [&](NodeIndex index) {
-    return !slots[index.value].ledger.Holds(*slots[index.value].node, claim);
+    return !slots[index.value].ledger.Holds(*slots[index.value].node, *assigner, claim);
   });
   if (unsound != touched.end()) {
     for (const PodUid& uid : making_way) Find(uid)->claim = 0;

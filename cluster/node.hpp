@@ -9,30 +9,27 @@
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
 #include "cluster/selector.hpp"
+#include "cluster/sharing.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
-
-// How one device is given to pods.
-enum class GpuSharing {
-  kExclusive,   // whole devices only
-  kTimeSliced,  // `replicas` pods take turns; the device plugin advertises each turn as one GPU
-  kMps,         // `replicas` pods at once, each with 1/replicas of the device
-  kFractional,  // any share in GpuMilli (HAMi, KAI and others enforce or trust it)
-  kMig,         // partitioned in hardware; the partitions are devices of their own
-};
 
 struct Gpu {
   GpuIndex index;
   std::string uuid;   // empty when nothing reported it
   std::string model;  // e.g. "NVIDIA-H100-80GB-HBM3", as label nvidia.com/gpu.product has it
   MiB memory;         // 0 when nothing reported it
-  bool healthy = true;
-  GpuSharing sharing = GpuSharing::kExclusive;
+  GpuSharing sharing = GpuSharing::Exclusive();
   int32_t replicas = 1;
+  bool healthy = true;
   bool left_out = false;  // given to no new pod for now: pods failed on it at their start
+  // Of which device it is a partition (MIG); that one is given out only as its partitions, and is
+  // none of Node::gpus.
+  GpuIndex parent = kNoParent;
   auto operator<=>(const Gpu&) const = default;
 
+  static constexpr GpuIndex kNoParent{UINT16_MAX};
+  bool partition() const { return parent != kNoParent; }
   // True when new pods may be planned on it at all.
   bool usable() const { return healthy && !left_out; }
 };

@@ -14,34 +14,29 @@ bool Earlier(const PodEntry* a, const PodEntry* b) {
   return a->pod.uid < b->pod.uid;
 }
 
-bool Replicated(const Gpu& gpu) {
-  return gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-}
+// A request may have several turns of it.
+bool Replicated(const Gpu& gpu) { return gpu.sharing->TurnsOf(gpu) > 1; }
 
 // What of the devices is not given away yet while one node is settled. Health does not matter to
 // who holds a device, only to what is shown as free.
 class DeviceRoom {
  public:
   explicit DeviceRoom(const Node& node)
-      : node_(node),
-        room_(node.gpus.size(), static_cast<int16_t>(kWholeGpu.value())),
-        withheld_(node.gpus.size(), 0) {}
+      : node_(node), room_(node.gpus.size(), DeviceAmount::All()), withheld_(node.gpus.size()) {}
 
   // Withholds a healthy device, or turn, for each that is taken of a broken one: the
   // highest-numbered with room. Which they are depends only on what was taken so far.
   void WithholdForBroken() {
-    const auto shared = [&](size_t at) {
-      return node_.gpus[at].sharing == GpuSharing::kFractional;
-    };
+    const auto shared = [&](size_t at) { return !node_.gpus[at].sharing->counted(); };
     int64_t turns = 0;
     for (size_t at = 0; at < room_.size(); ++at) {
       if (node_.gpus[at].healthy || shared(at)) continue;
-      turns += (kWholeGpu.value() - room_[at]) / TurnOf(at);
+      turns += (DeviceAmount::All() - room_[at]).Times(TurnOf(at));
     }
     for (size_t at = room_.size(); at > 0 && turns > 0; --at) {
       if (!node_.gpus[at - 1].healthy || shared(at - 1)) continue;
-      const int64_t here = std::min(turns, room_[at - 1] / TurnOf(at - 1));
-      withheld_[at - 1] = static_cast<int16_t>(here * TurnOf(at - 1));
+      const int64_t here = std::min(turns, room_[at - 1].Times(TurnOf(at - 1)));
+      withheld_[at - 1] = TurnOf(at - 1) * here;
       turns -= here;
     }
   }
@@ -50,7 +45,7 @@ class DeviceRoom {
   bool TakeListed(const std::vector<GpuIndex>& listed, const GpuRequest& request,
                   std::vector<GpuShare>& taken) {
     if (listed.size() != static_cast<size_t>(std::max(request.count, 0))) return false;
-    const std::vector<int16_t> before = room_;
+    const std::vector<DeviceAmount> before = room_;
     for (GpuIndex index : listed) {
       const size_t at = Position(index);
       if (at == room_.size() || !TakeOne(at, request, taken)) {
@@ -81,10 +76,11 @@ class DeviceRoom {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
       if (at == room_.size()) return false;
-      const int64_t each = ShareOn(node_.gpus[at], request).value();
-      if (each <= 0 || share.taken.value() % each != 0) return false;
-      if (share.taken.value() != each && !Replicated(node_.gpus[at])) return false;
-      count += share.taken.value() / each;
+      const DeviceAmount each = ShareOn(node_.gpus[at], request);
+      const int64_t turns = share.taken.Times(each);
+      if (turns < 1 || share.taken != each * turns) return false;
+      if (turns > 1 && !Replicated(node_.gpus[at])) return false;
+      count += turns;
     }
     return count == request.count;
   }
@@ -93,45 +89,32 @@ class DeviceRoom {
   bool TakePlanned(const std::vector<GpuShare>& plan, bool promise, std::vector<GpuShare>& taken) {
     for (const GpuShare& share : plan) {
       const size_t at = Position(share.index);
-      if (at == room_.size() || share.taken.value() > room_[at]) return false;
-      if (promise && (!node_.gpus[at].usable() || share.taken.value() > Offered(at))) return false;
+      if (at == room_.size() || !room_[at].Holds(share.taken)) return false;
+      if (promise && (!node_.gpus[at].usable() || !Offered(at).Holds(share.taken))) return false;
     }
-    for (const GpuShare& share : plan) {
-      Reduce(Position(share.index), share.taken);
-    }
+    for (const GpuShare& share : plan) room_[Position(share.index)] -= share.taken;
     taken = plan;
     return true;
   }
 
-  // The lowest-numbered devices with room, healthy ones first, beside the `had` that are in
-  // `taken`; further turns of replicated devices only when there are too few of them. False when
-  // the request is not met: then `taken` is what there was.
-  bool TakeLowest(const GpuRequest& request, int32_t had, std::vector<GpuShare>& taken) {
+  // What the assigner says, beside the `had` that are in `taken`. False when the request is not
+  // met: then `taken` is what there was.
+  bool TakeAssigned(const DeviceAssigner& assigner, const GpuRequest& request, int32_t had,
+                    std::vector<GpuShare>& taken) {
     int32_t missing = request.count - had;
-    for (bool healthy : {true, false}) {
-      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
-        if (node_.gpus[at].healthy == healthy && TakeOne(at, request, taken)) --missing;
-      }
+    if (missing <= 0) return true;
+    for (const size_t at : assigner.Choose({node_, request, missing, room_, taken})) {
+      if (missing > 0 && at < room_.size() && TakeOne(at, request, taken)) --missing;
     }
-    for (bool progress = true; progress && missing > 0;) {
-      progress = false;
-      for (size_t at = 0; at < room_.size() && missing > 0; ++at) {
-        if (!TakeOne(at, request, taken)) continue;
-        --missing;
-        progress = true;
-      }
-    }
-    return missing <= 0;
+    return missing == 0;
   }
 
-  // Free milli of a device that may be given to pods to come.
-  int16_t Offered(size_t at) const {
-    return std::max<int16_t>(static_cast<int16_t>(room_[at] - withheld_[at]), 0);
-  }
+  // What of a device may be given to pods to come.
+  DeviceAmount Offered(size_t at) const { return (room_[at] - withheld_[at]).AtLeast({}); }
 
  private:
   // What a pod takes that asks for one whole GPU.
-  int64_t TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}).value(); }
+  DeviceAmount TurnOf(size_t at) const { return ShareOn(node_.gpus[at], {1, kWholeGpu, MiB()}); }
 
   size_t Position(GpuIndex index) const {
     const auto at =
@@ -144,8 +127,8 @@ class DeviceRoom {
   // One device of a request, kept in order in `taken`. A second time only on a replicated device.
   bool TakeOne(size_t at, const GpuRequest& request, std::vector<GpuShare>& taken) {
     const Gpu& gpu = node_.gpus[at];
-    const GpuMilli share = ShareOn(gpu, request);
-    if (share.value() <= 0 || share.value() > room_[at]) return false;
+    const DeviceAmount share = ShareOn(gpu, request);
+    if (share.none() || !room_[at].Holds(share)) return false;
     auto place =
         std::lower_bound(taken.begin(), taken.end(), gpu.index,
                          [](const GpuShare& have, GpuIndex wanted) { return have.index < wanted; });
@@ -155,15 +138,13 @@ class DeviceRoom {
     } else {
       taken.insert(place, {gpu.index, share});
     }
-    Reduce(at, share);
+    room_[at] -= share;
     return true;
   }
 
-  void Reduce(size_t at, GpuMilli by) { room_[at] = static_cast<int16_t>(room_[at] - by.value()); }
-
   const Node& node_;
-  std::vector<int16_t> room_;
-  std::vector<int16_t> withheld_;  // milli of each device
+  std::vector<DeviceAmount> room_;
+  std::vector<DeviceAmount> withheld_;
 };
 
 // What one holder gets while its node is settled.
@@ -174,7 +155,8 @@ struct Grant {
   bool known = true;
 };
 
-std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoom& room) {
+std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries,
+                                const DeviceAssigner& assigner, DeviceRoom& room) {
   std::vector<Grant> grants(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) {
     const Pod& pod = entries[i]->pod;
@@ -204,7 +186,7 @@ std::vector<Grant> GrantDevices(const std::vector<PodEntry*>& entries, DeviceRoo
   for (size_t i = 0; i < entries.size(); ++i) {
     Grant& grant = grants[i];
     if (grant.settled) continue;
-    grant.known = room.TakeLowest(entries[i]->pod.spec->gpus, grant.listed, grant.gpus);
+    grant.known = room.TakeAssigned(assigner, entries[i]->pod.spec->gpus, grant.listed, grant.gpus);
   }
   return grants;
 }
@@ -227,12 +209,11 @@ NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
   tally.gpus.resize(node.gpus.size());
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     if (tally.devices_known && node.gpus[i].usable()) tally.gpus[i] = room.Offered(i);
-    const int64_t turns = Replicated(node.gpus[i]) ? std::max(node.gpus[i].replicas, 1) : 1;
-    if (node.gpus[i].healthy) tally.gpu_balance += turns;
+    const Gpu& gpu = node.gpus[i];
+    if (gpu.healthy) tally.gpu_balance += gpu.sharing->TurnsOf(gpu);
   }
-  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
-    return gpu.sharing == GpuSharing::kFractional;
-  });
+  const bool shared = std::any_of(node.gpus.begin(), node.gpus.end(),
+                                  [](const Gpu& gpu) { return !gpu.sharing->counted(); });
   if (shared) tally.gpu_balance = 0;
   tally.offered = tally.balance;
   return tally;
@@ -280,9 +261,10 @@ bool NodeTally::overcommitted() const {
          gpu_balance < 0 || !devices_known;
 }
 
-NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
+NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, const DeviceAssigner& assigner,
+                             bool& changed) {
   DeviceRoom room(node);
-  std::vector<Grant> grants = GrantDevices(entries_, room);
+  std::vector<Grant> grants = GrantDevices(entries_, assigner, room);
   NodeTally tally = Count(node, entries_, grants, room);
   for (size_t i = 0; i < entries_.size(); ++i)
     changed = Assign(*entries_[i], index, std::move(grants[i])) || changed;
@@ -290,19 +272,19 @@ NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, bool& changed) {
   return tally;
 }
 
-bool NodeLedger::Holds(const Node& node, uint64_t claim) const {
+bool NodeLedger::Holds(const Node& node, const DeviceAssigner& assigner, uint64_t claim) const {
   std::vector<PodEntry*> staying;
   for (PodEntry* entry : entries_) {
     if (entry->claim != claim) staying.push_back(entry);
   }
   DeviceRoom room(node);
-  const std::vector<Grant> grants = GrantDevices(staying, room);
+  const std::vector<Grant> grants = GrantDevices(staying, assigner, room);
   NodeTally tally = Count(node, staying, grants, room);
   WithholdForEarmarks(node, claim, tally);
   const Need need = NeedOf(claim);
-  const bool devices = std::all_of(need.milli.begin(), need.milli.end(), [&](const auto& wanted) {
+  const bool devices = std::all_of(need.gpus.begin(), need.gpus.end(), [&](const auto& wanted) {
     for (size_t i = 0; i < node.gpus.size(); ++i) {
-      if (node.gpus[i].index == wanted.first) return wanted.second <= tally.gpus[i];
+      if (node.gpus[i].index == wanted.first) return tally.gpus[i].Holds(wanted.second);
     }
     return false;
   });
@@ -314,7 +296,7 @@ NodeLedger::Need NodeLedger::NeedOf(uint64_t claim) const {
   for (const PodEntry* entry : earmarks_) {
     if (entry->claim != claim) continue;
     need.resources += entry->plan->requests;
-    for (const GpuShare& share : entry->plan->gpus) need.milli[share.index] += share.taken.value();
+    for (const GpuShare& share : entry->plan->gpus) need.gpus[share.index] += share.taken;
   }
   return need;
 }
@@ -329,16 +311,16 @@ void NodeLedger::WithholdForEarmarks(const Node& node, uint64_t except, NodeTall
     if (claim == claims.end()) continue;
     claim->second.resources -= entry->held->placement.requests;
     for (const GpuShare& share : entry->held->placement.gpus)
-      claim->second.milli[share.index] -= share.taken.value();
+      claim->second.gpus[share.index] -= share.taken;
   }
   for (const auto& [id, need] : claims) {
     tally.offered -=
         {std::max(need.resources.cpu, MilliCpu()), std::max(need.resources.memory, MiB()),
          std::max<int64_t>(need.resources.pods, 0)};
     for (size_t i = 0; i < node.gpus.size(); ++i) {
-      const auto found = need.milli.find(node.gpus[i].index);
-      if (found == need.milli.end() || found->second <= 0) continue;
-      tally.gpus[i] = static_cast<int16_t>(std::max<int64_t>(tally.gpus[i] - found->second, 0));
+      const auto found = need.gpus.find(node.gpus[i].index);
+      if (found == need.gpus.end()) continue;
+      tally.gpus[i] = (tally.gpus[i] - found->second.AtLeast({})).AtLeast({});
     }
   }
 }

@@ -6,7 +6,7 @@
 //   1. Bound pods whose annotation names devices get them, first come (created, UID) first served.
 //   2. Reserved pods get the devices of their reservation, and so do bound pods that had one and
 //   got nothing in 1.
-//   3. The other bound pods are assumed on the lowest-numbered free devices, healthy ones first.
+//   3. The other bound pods are assumed on the devices that the DeviceAssigner names.
 // Nobody gets more of a device than is left of it; who comes out short has `devices_known` false.
 //
 // An earmark holds nothing: its pod waits for pods that make way. What a claim (the earmarks that
@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "cluster/allocation.hpp"
+#include "cluster/device_assigner.hpp"
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
 
@@ -55,10 +56,11 @@ struct PodEntry {
 
 // What is left of a node.
 struct NodeTally {
-  Resources balance;          // allocatable − held; below zero when over-committed
-  Resources offered;          // what of it may be given to pods to come; see above
-  std::vector<int16_t> gpus;  // free milli in the order of Node::gpus; zero where one is not
-                              // usable, all zero when a holder's devices are not known
+  Resources balance;  // allocatable − held; below zero when over-committed
+  Resources offered;  // what of it may be given to pods to come; see above
+  // Free, in the order of Node::gpus; nothing where one is not usable, nothing at all when a
+  // holder's devices are not known.
+  std::vector<DeviceAmount> gpus;
   bool devices_known = true;  // every holder's
   // GPUs by number, healthy − held; below zero when over-committed. 0 where devices are shared.
   int64_t gpu_balance = 0;
@@ -79,10 +81,11 @@ class NodeLedger {
 
   // Works out what every holder holds of `node`, at `index`. `changed` is set when any allocation
   // changed.
-  NodeTally Settle(const Node& node, NodeIndex index, bool& changed);
+  NodeTally Settle(const Node& node, NodeIndex index, const DeviceAssigner& assigner,
+                   bool& changed);
   // The claim's earmarks here will fit when those who make way for it are gone: by the devices that
   // the others will hold then, which are not always those that they hold now.
-  bool Holds(const Node& node, uint64_t claim) const;
+  bool Holds(const Node& node, const DeviceAssigner& assigner, uint64_t claim) const;
 
   // Ordered by (created, UID).
   const std::vector<PodEntry*>& entries() const { return entries_; }
@@ -92,7 +95,7 @@ class NodeLedger {
  private:
   struct Need {
     Resources resources;
-    std::map<GpuIndex, int64_t> milli;
+    std::map<GpuIndex, DeviceAmount> gpus;
   };
   Need NeedOf(uint64_t claim) const;
   // Takes from `tally` what claims will need beyond what is left to them.

@@ -29,6 +29,9 @@ inline constexpr const char* kBoundByMuster = "muster";
 // pod without it has no Binding of Muster's under way.
 inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
+// In PodSpec::unplanned_devices: by spec.resourceClaims.
+inline constexpr const char* kResourceClaims = "spec.resourceClaims";
+
 enum class PodPhase { kPending, kRunning, kSucceeded, kFailed, kUnknown };
 // As the API writes it: "Pending".
 const char* ToString(PodPhase phase);
@@ -41,6 +44,9 @@ struct PodSpec {
   // with pod-level resources in place of the aggregate where they are given. `pods` is 1.
   Resources requests;
   GpuRequest gpus;
+  // By what it asks for devices that are not in `gpus`, because there is no planning of them: the
+  // name of a resource, or kResourceClaims. Empty: by nothing.
+  std::string unplanned_devices;
   NodeConstraints constraints;
   int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
   bool preempts = true;  // false: preemptionPolicy Never
@@ -66,6 +72,7 @@ struct Pod {
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
   int64_t declared_min_member = 0;
+  std::string queue;      // to which what it holds is charged; empty: the only one
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 
+#include "cluster/device_amount.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
@@ -40,16 +41,19 @@ struct Resources {
 
 // `count` devices, `each` of every one of them. Less than a whole GPU is shared with others on the
 // same device and is asked for one device at a time or several; `memory_each` is what a share needs
-// of the device's memory (0: not said).
+// of the device's memory (0: not said), where it says so in MiB.
 struct GpuRequest {
   int32_t count = 0;
-  GpuMilli each = kWholeGpu;
+  DeviceAmount each = DeviceAmount::All();
   MiB memory_each;
 
   auto operator<=>(const GpuRequest&) const = default;
   bool none() const { return count == 0; }
-  bool fractional() const { return count > 0 && each < kWholeGpu; }
-  GpuMilli total() const { return each * count; }
+  // Each device for itself alone: who has all of its compute or of its memory has it all.
+  bool whole() const { return each.most() >= kWholeGpu; }
+  bool fractional() const { return count > 0 && !whole(); }
+  // By the dimension of which more is asked for.
+  GpuMilli total() const { return each.most() * count; }
 };
 
 }  // namespace muster::cluster

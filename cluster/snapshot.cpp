@@ -8,21 +8,21 @@
 namespace muster::cluster {
 namespace {
 
-constexpr int16_t kWhole = static_cast<int16_t>(kWholeGpu.value());
-
 Resources Shown(const Resources& balance) {
   return {std::max(balance.cpu, MilliCpu()), std::max(balance.memory, MiB()),
           std::max<int64_t>(balance.pods, 0)};
 }
 
-void DeriveSums(NodeFree& node, std::span<const int16_t> gpus) {
-  node.gpu_total = 0;
+void DeriveSums(NodeFree& node, std::span<const DeviceAmount> gpus) {
+  node.gpu_compute = 0;
+  node.gpu_memory = 0;
   node.gpu_whole = 0;
-  node.gpu_most = 0;
-  for (int16_t free : gpus) {
-    node.gpu_total += free;
-    if (free == kWhole) ++node.gpu_whole;
-    node.gpu_most = std::max(node.gpu_most, free);
+  node.gpu_most = {};
+  for (const DeviceAmount& free : gpus) {
+    node.gpu_compute += static_cast<int32_t>(free.compute().value());
+    node.gpu_memory += static_cast<int32_t>(free.memory().value());
+    if (free == DeviceAmount::All()) ++node.gpu_whole;
+    node.gpu_most = node.gpu_most.AtLeast(free);
   }
 }
 
@@ -39,10 +39,11 @@ size_t PositionOf(const Node& node, GpuIndex index) {
 
 }  // namespace
 
-std::span<const int16_t> FreeTable::gpus(NodeIndex node) const {
+std::span<const DeviceAmount> FreeTable::gpus(NodeIndex node) const {
   const Chunk& c = chunk(node);
   const uint32_t slot = node.value % kChunk;
-  return std::span<const int16_t>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
+  return std::span<const DeviceAmount>(c.gpus).subspan(c.first[slot],
+                                                       c.first[slot + 1] - c.first[slot]);
 }
 
 void FreeTable::Resize(uint32_t size) {
@@ -58,7 +59,8 @@ FreeTable::Chunk& FreeTable::Writable(NodeIndex node) {
   return c;
 }
 
-void FreeTable::Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus) {
+void FreeTable::Set(NodeIndex node, const Resources& resources,
+                    std::span<const DeviceAmount> gpus) {
   Chunk& c = Writable(node);
   const uint32_t slot = node.value % kChunk;
   c.balance[slot] = resources;
@@ -70,7 +72,7 @@ void FreeTable::Set(NodeIndex node, const Resources& resources, std::span<const 
     if (had > count) {
       c.gpus.erase(at, at + (had - count));
     } else {
-      c.gpus.insert(at, count - had, 0);
+      c.gpus.insert(at, count - had, DeviceAmount());
     }
     // Unsigned wrap-around cancels out when the node has fewer devices than before.
     for (uint32_t i = slot + 1; i <= kChunk; ++i) c.first[i] += count - had;
@@ -82,13 +84,13 @@ void FreeTable::Set(NodeIndex node, const Resources& resources, std::span<const 
 bool FreeTable::Fits(const Node& node, const Placement& placement) const {
   if (placement.node.value >= size_) return false;
   if (!at(placement.node).resources.Fits(placement.requests)) return false;
-  const std::span<const int16_t> free = gpus(placement.node);
+  const std::span<const DeviceAmount> free = gpus(placement.node);
   for (size_t i = 0; i < placement.gpus.size(); ++i) {
     const GpuShare& share = placement.gpus[i];
     if (i > 0 && share.index <= placement.gpus[i - 1].index) return false;
     const size_t position = PositionOf(node, share.index);
     if (position >= free.size()) return false;
-    if (share.taken.value() <= 0 || share.taken.value() > free[position]) return false;
+    if (share.taken.none() || !free[position].Holds(share.taken)) return false;
   }
   return true;
 }
@@ -107,14 +109,15 @@ void FreeTable::Move(const Node& node, const Placement& placement, int sign) {
   }
   c.nodes[slot].resources = Shown(c.balance[slot]);
   if (placement.gpus.empty()) return;
-  const std::span<int16_t> free =
-      std::span<int16_t>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
+  const std::span<DeviceAmount> free =
+      std::span<DeviceAmount>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);
   for (const GpuShare& share : placement.gpus) {
     const size_t position = PositionOf(node, share.index);
     if (position >= free.size() || !node.gpus[position].usable()) continue;
-    const int64_t left = free[position] + sign * share.taken.value();
-    MUSTER_CHECK(left >= 0 && left <= kWhole);
-    free[position] = static_cast<int16_t>(left);
+    const DeviceAmount left =
+        sign > 0 ? free[position] + share.taken : free[position] - share.taken;
+    MUSTER_CHECK(left.Holds({}) && DeviceAmount::All().Holds(left));
+    free[position] = left;
   }
   DeriveSums(c.nodes[slot], free);
 }

@@ -5,6 +5,7 @@
 // are addressed by NodeIndex; indices below size() may be empty slots (node(i) is null).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -15,15 +16,22 @@
 #include "cluster/allocation.hpp"
 #include "cluster/node.hpp"
 #include "cluster/shared_chunk.hpp"
+#include "cluster/usage.hpp"
 
 namespace muster::cluster {
 
 // What is free on one node. Never negative: of what a node is over-committed in, nothing is free.
 struct NodeFree {
   Resources resources;
-  int32_t gpu_total = 0;  // Σ free GPU-milli over healthy devices
-  int16_t gpu_whole = 0;  // healthy devices of which nothing is taken
-  int16_t gpu_most = 0;   // most free GPU-milli on one healthy device
+  // Of devices that are usable: Σ free thousandths of compute and of memory; how many have nothing
+  // taken of them; the most compute and the most memory free on one, not always the same one.
+  int32_t gpu_compute = 0;
+  int32_t gpu_memory = 0;
+  int16_t gpu_whole = 0;
+  DeviceAmount gpu_most;
+
+  // What of both is free.
+  int32_t gpu_total() const { return std::min(gpu_compute, gpu_memory); }
 };
 
 // Free numbers of all nodes, in chunks of 64 that are copied when written while shared: copying the
@@ -34,8 +42,8 @@ class FreeTable {
 
   uint32_t size() const { return size_; }
   const NodeFree& at(NodeIndex node) const { return chunk(node).nodes[node.value % kChunk]; }
-  // Free GPU-milli per device, in the order of Node::gpus; zero for a device that is not usable.
-  std::span<const int16_t> gpus(NodeIndex node) const;
+  // Free of each device, in the order of Node::gpus; nothing of a device that is not usable.
+  std::span<const DeviceAmount> gpus(NodeIndex node) const;
 
   // Equal tokens mean equal numbers in that chunk of nodes. A token that is held is not given to
   // other numbers, so what was derived from a chunk may be kept beside its token.
@@ -48,7 +56,7 @@ class FreeTable {
   // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus. `resources`
   // may be below zero (more is held than the node has): zero is shown, but giving back has to make
   // up for it first.
-  void Set(NodeIndex node, const Resources& resources, std::span<const int16_t> gpus);
+  void Set(NodeIndex node, const Resources& resources, std::span<const DeviceAmount> gpus);
   // True when all of `placement` is free on `node`: its resources and, device by device, its
   // shares.
   bool Fits(const Node& node, const Placement& placement) const;
@@ -63,7 +71,7 @@ class FreeTable {
     std::array<NodeFree, kChunk> nodes;
     std::array<Resources, kChunk> balance;     // what `nodes` shows of it is never below zero
     std::array<uint32_t, kChunk + 1> first{};  // node i has gpus[first[i]] … gpus[first[i + 1] - 1]
-    std::vector<int16_t> gpus;
+    std::vector<DeviceAmount> gpus;
     Token token = std::make_shared<const char>();
   };
   const Chunk& chunk(NodeIndex node) const { return chunks_[node.value / kChunk].read(); }
@@ -102,16 +110,21 @@ class NodeTable {
 
 class Snapshot {
  public:
-  Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout)
+  // `usage` null: nobody holds anything, as far as is asked.
+  Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout,
+           std::shared_ptr<const UsageTable> usage = nullptr)
       : nodes_(std::move(nodes)),
         free_(std::move(free)),
         generation_(generation),
-        layout_(layout) {}
+        layout_(layout),
+        usage_(usage != nullptr ? std::move(usage) : std::make_shared<const UsageTable>()) {}
 
   uint32_t size() const { return nodes_.size(); }
   const Node* node(NodeIndex index) const { return nodes_[index.value].get(); }
   const FreeTable& free() const { return free_; }
   const NodeTable& nodes() const { return nodes_; }
+  // What the pods of each queue hold on known nodes.
+  const UsageTable& usage() const { return *usage_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
@@ -122,6 +135,7 @@ class Snapshot {
   FreeTable free_;
   uint64_t generation_ = 0;
   uint64_t layout_ = 0;
+  std::shared_ptr<const UsageTable> usage_;
 };
 
 }  // namespace muster::cluster

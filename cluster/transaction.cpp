@@ -6,21 +6,33 @@
 
 namespace muster::cluster {
 
-void Transaction::Place(Placement placement) {
+void Transaction::Place(Placement placement, std::string queue) {
   MUSTER_CHECK(placement.node.value < base_->size());
   const Node* where = node(placement.node);
   MUSTER_CHECK(where != nullptr);
   MUSTER_CHECK(free_.Fits(*where, placement));
   free_.Take(*where, placement);
-  deltas_.push_back({Delta::Kind::kPlace, std::move(placement)});
+  deltas_.push_back({Delta::Kind::kPlace, std::move(placement), std::move(queue)});
 }
 
-void Transaction::Evict(Placement placement) {
+void Transaction::Evict(Placement placement, std::string queue) {
   MUSTER_CHECK(placement.node.value < base_->size());
   const Node* where = node(placement.node);
   MUSTER_CHECK(where != nullptr);
   free_.Give(*where, placement);
-  deltas_.push_back({Delta::Kind::kEvict, std::move(placement)});
+  deltas_.push_back({Delta::Kind::kEvict, std::move(placement), std::move(queue)});
+}
+
+UsageTable Transaction::usage() const {
+  UsageTable usage = base_->usage();
+  for (const Delta& delta : deltas_) {
+    if (delta.kind == Delta::Kind::kPlace) {
+      usage.Add(delta.queue, delta.placement);
+    } else {
+      usage.Remove(delta.queue, delta.placement);
+    }
+  }
+  return usage;
 }
 
 void Transaction::RollbackTo(size_t checkpoint) {

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/snapshot.hpp"
@@ -20,6 +22,7 @@ struct Delta {
   enum class Kind { kPlace, kEvict };
   Kind kind = Kind::kPlace;
   Placement placement;
+  std::string queue;  // to which it is charged
 };
 
 class Transaction {
@@ -28,14 +31,17 @@ class Transaction {
       : base_(std::move(base)), free_(base_->free()) {}
 
   // 1. `placement` must fit: its resources and, device by device, its shares (MUSTER_CHECK).
-  void Place(Placement placement);
+  // `queue`: to which it is charged.
+  void Place(Placement placement, std::string queue = {});
   // 2. `placement` is what a pod of the snapshot, or of this transaction, holds: it becomes free
   // here.
-  void Evict(Placement placement);
+  void Evict(Placement placement, std::string queue = {});
   // 3. Everything done after the checkpoint is undone, in reverse order.
   size_t checkpoint() const { return deltas_.size(); }
   void RollbackTo(size_t checkpoint);
 
+  // What each queue holds then. Costs a copy of the snapshot's.
+  UsageTable usage() const;
   const std::vector<Delta>& deltas() const { return deltas_; }
   const FreeTable& free() const { return free_; }
   const Snapshot& base() const { return *base_; }

@@ -45,7 +45,7 @@ function(muster_test name)
   add_executable(${name}_test ${ARG_SOURCES})
   target_link_libraries(${name}_test PRIVATE muster_flags ${ARG_USES} ${ARG_THIRD_PARTY} Catch2::Catch2WithMain)
   target_compile_definitions(${name}_test PRIVATE MUSTER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME ${name} COMMAND ${name}_test --order rand --rng-seed time --use-colour no
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/run_catch2.sh $<TARGET_FILE:${name}_test>
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 

@@ -231,33 +231,6 @@ void VisitExtender(Policy* policy, FieldVisitor* visitor) {
   });
 }
 
-class FieldLister : public FieldVisitor {
- public:
-  void Section(const FieldInfo& info, const std::function<void()>& fields) override {
-    Add(info);
-    const std::string outer = std::exchange(prefix_, paths_.back() + ".");
-    fields();
-    prefix_ = outer;
-  }
-  void Duration(const FieldInfo& info, DurationRange, cluster::Duration*) override { Add(info); }
-  void Whole(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
-  void Size(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
-  void Flag(const FieldInfo& info, bool*) override { Add(info); }
-  void Text(const FieldInfo& info, const TextRule&, std::string*) override { Add(info); }
-  void TextList(const FieldInfo& info, const TextRule&, std::vector<std::string>*) override {
-    Add(info);
-  }
-  void Choice(const FieldInfo& info, const Words&, std::size_t*) override { Add(info); }
-
-  std::vector<std::string> TakePaths() { return std::move(paths_); }
-
- private:
-  void Add(const FieldInfo& info) { paths_.push_back(prefix_ + std::string(info.name)); }
-
-  std::string prefix_;
-  std::vector<std::string> paths_;
-};
-
 }  // namespace
 
 void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
@@ -279,9 +252,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
 
 std::vector<std::string> ListPolicyFields() {
   Policy policy;
-  FieldLister lister;
-  VisitPolicy(&policy, &lister);
-  return lister.TakePaths();
+  return ListFields([&](FieldVisitor* visitor) { VisitPolicy(&policy, visitor); });
 }
 
 std::vector<Contradiction> FindContradictions(const Policy& policy) {

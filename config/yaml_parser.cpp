@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "config/yaml_lines.hpp"
@@ -72,8 +72,8 @@ class TreeBuilder : public YAML::EventHandler {
     Anchored content;
     YAML::anchor_t anchor = YAML::NullAnchor;
     bool flow = false;
-    bool expects_value = false;  // of a map: the key is the last entry
-    std::unordered_set<std::string> keys;
+    bool expects_value = false;                     // of a map: the key is the last entry
+    std::unordered_map<std::string, int64_t> keys;  // with the line of the first
   };
 
   [[noreturn]] void Refuse(const YAML::Mark& mark, std::string message,
@@ -277,14 +277,13 @@ void TreeBuilder::Key(const YAML::Mark& mark, std::string text, YamlNode::Kind k
   }
   CheckColon(mark, text);
   if (kind == YamlNode::Kind::kPlain && rules_.typed_keys) text = TypedKey(mark, std::move(text));
-  if (!map.keys.insert(text).second) {
-    const auto& entries = map.content.node.entries;
-    const auto first = std::find_if(entries.begin(), entries.end(),
-                                    [&](const YamlEntry& entry) { return entry.key == text; });
+  const Mark place = lines_.ToMark(mark);
+  const auto [first, fresh] = map.keys.emplace(text, place.line);
+  if (!fresh && !rules_.repeated_keys) {
     Refuse(mark, "expected each key once, found " + Quoted(text) + " again (first on line " +
-                     std::to_string(first->mark.line) + ")");
+                     std::to_string(first->second) + ")");
   }
-  map.content.node.entries.push_back({std::move(text), lines_.ToMark(mark), {}});
+  map.content.node.entries.push_back({std::move(text), place, {}, fresh ? 0 : first->second});
   map.expects_value = true;
 }
 

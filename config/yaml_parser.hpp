@@ -2,7 +2,9 @@
 //
 // Built on yaml-cpp's events, not on its Node: yaml-cpp accepts duplicate keys (the first wins),
 // text in quotes that never ends, a last line without a colon, drops what follows a '%', and runs
-// for ever on a lone comma. All of that is refused here. Pure function, any thread.
+// for ever on a lone comma. All of that is refused here. libyaml's marks would need less code, but
+// one YAML library is enough, and yaml-cpp is the one that this project builds on. Pure function,
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +25,8 @@ struct YamlRules {
   bool aliases = false;         // anchors and aliases are resolved instead of refused
   // Keys without quotes become what kubectl makes of them: `1: x` is "1", `yes: x` is "true".
   bool typed_keys = false;
+  // Keys that a map has already are kept, and marked, instead of refused.
+  bool repeated_keys = false;
 };
 
 // The documents of `text` that are not empty. Tags, merge keys ("<<"), directives and keys that are

@@ -24,10 +24,10 @@ struct YamlNode {
   Mark mark;
   std::string text;                // of kPlain and kText
   std::vector<YamlNode> items;     // of kSequence
-  std::vector<YamlEntry> entries;  // of kMap, in the order of the file, keys unique
+  std::vector<YamlEntry> entries;  // of kMap, in the order of the file
 
   bool scalar() const { return kind == Kind::kPlain || kind == Kind::kText; }
-  // Null when there is no such key or this is no map.
+  // The first of this key; null when there is none or this is no map.
   const YamlNode* Find(std::string_view key) const;
 };
 
@@ -35,6 +35,8 @@ struct YamlEntry {
   std::string key;
   Mark mark;
   YamlNode value;
+  // Of a key that the map has already: the line of the first. 0: the first. See YamlRules.
+  int64_t first_line = 0;
 };
 
 // What was found instead, for messages: "a map", "a list", "nothing", "12" with its quotes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/defect.hpp"
 #include "engine/minimum.hpp"
 #include "engine/remember.hpp"
 
@@ -74,8 +75,10 @@ void Announcer::Follow(Gang& gang, Time now) {
   std::string first;
   for (auto& [uid, member] : gang.members) {
     std::string& told = member.told_defect.value_;
-    if (!member.malformed() || told == member.pod->defect) continue;
-    told = member.pod->defect;
+    if (!member.malformed()) continue;
+    std::string defect = DefectOf(*member.pod);
+    if (told == defect) continue;
+    told = std::move(defect);
     if (first.empty()) first = "pod " + member.key.name + " is left out: " + told;
   }
   if (!first.empty()) Tell(gang, true, "GangMemberLeftOut", first);

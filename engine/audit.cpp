@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/view.hpp"
@@ -22,18 +23,18 @@ void AuditNodes(const EngineState& state, std::vector<std::string>& broken) {
   for (const cluster::Node* node : state.cluster.Nodes()) {
     const cluster::NodeIndex index = state.cluster.IndexOf(node->name);
     if (state.cluster.Overcommitted(index)) continue;
-    std::map<cluster::GpuIndex, int64_t> taken;
+    std::map<cluster::GpuIndex, cluster::DeviceAmount> taken;
     cluster::Resources held;
     for (const cluster::PodUid& uid : state.cluster.HoldersOn(index)) {
       const cluster::Allocation& allocation = *state.cluster.AllocationOf(uid);
       for (const cluster::GpuShare& share : allocation.placement.gpus)
-        taken[share.index] += share.taken.value();
+        taken[share.index] += share.taken;
       held += allocation.placement.requests;
     }
-    for (const auto& [gpu, milli] : taken) {
-      if (milli > cluster::kWholeGpu.value()) {
+    for (const auto& [gpu, given] : taken) {
+      if (!cluster::DeviceAmount::All().Holds(given)) {
         broken.push_back("GPU " + std::to_string(gpu.value) + " of node " + node->name +
-                         " is given out " + std::to_string(milli) + " milli times");
+                         " is given out " + std::to_string(given.most().value()) + " milli times");
       }
     }
     if (!node->allocatable.Fits(held))
@@ -71,21 +72,24 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is lost for planning");
 }
 
-// Victims are of lower priority than every member, and make way for one gang that waits for them.
+// The rule lets the gang evict each of its victims.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
   if (gang.tally.planned == 0)
     broken.push_back(who + " has victims and nothing that they make way for");
-  int64_t priority = INT32_MAX;
+  policy::Preemptor preemptor{gang.id, QueueOf(gang), INT32_MAX};
   for (const auto& [uid, member] : gang.members) {
-    if (member.planned()) priority = std::min<int64_t>(priority, member.pod->spec->priority);
+    if (!member.planned()) continue;
+    preemptor.priority = std::min<int64_t>(preemptor.priority, member.pod->spec->priority);
   }
   for (const cluster::PodUid& uid : victims->pods) {
-    const Pod* pod = state.cluster.FindPod(uid);
-    if (pod != nullptr && pod->spec->priority >= priority)
-      broken.push_back(who + " preempts pod " + pod->key.ToString() + " of no lower priority");
+    const Gang* victim = state.members.GangOf(uid);
+    if (victim == nullptr) continue;
+    const Pod& pod = *victim->members.at(uid).pod;
+    if (!state.rules.victims->MayEvict(preemptor, HolderOf(*victim, pod.spec->priority)))
+      broken.push_back(who + " preempts pod " + pod.key.ToString() + ", which it may not evict");
   }
 }
 

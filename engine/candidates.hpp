@@ -1,19 +1,21 @@
 // Candidates: which pods a gang may have evicted, in which order, and whether a choice among them
 // still holds (internal to engine/). Reads the engine's state, changes nothing of it.
 //
-// Only Muster's own pods of lower priority than each member of the gang. A gang goes whole, or its
-// surplus goes, one pod by one, the youngest first; one that is being bound, or part of which
-// cannot go, is left alone.
+// Only Muster's own pods, of gangs that policy::VictimRule lets the gang evict. A gang goes whole,
+// or its surplus goes, one pod at a time, the youngest first; one that is being bound, or part of
+// which cannot go, is left alone.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "cluster/snapshot.hpp"
 #include "engine/gang.hpp"
 #include "policy/preemption.hpp"
+#include "policy/victim_rule.hpp"
 
 namespace muster::engine {
 
@@ -22,7 +24,8 @@ struct EngineState;
 // Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
 // changes.
 struct KnownCandidates {
-  int64_t priority = 0;  // theirs is lower
+  int64_t priority = 0;  // of the gang that has them evicted
+  std::string queue;     // the same
   bool leaving_only = false;
   uint64_t version = 0;                                        // of WorkQueue
   uint64_t generation = 0;                                     // of ClusterState
@@ -38,10 +41,13 @@ bool MayPreempt(const EngineState& state, const Gang& gang);
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool MustStay(const EngineState& state, const Gang& gang);
-// These may be evicted for a gang of that priority: each is of a lesser gang, which goes whole or
-// keeps its minimum. Pods that leave anyway always may.
+// What the rule is told of a gang that holds something; `priority`: of its bound members, or of the
+// one that is asked about.
+policy::Holder HolderOf(const Gang& gang, int64_t priority);
+// The rule lets the gang have these evicted: each is of a gang that goes whole or keeps its
+// minimum.
 bool MayGo(const EngineState& state, const std::set<cluster::PodUid>& victims,
-           const GangId& preemptor, int64_t priority);
+           const policy::Preemptor& preemptor);
 // What was planned when the gang's victims were chosen still holds.
 bool StillWanted(const EngineState& state, const Gang& gang);
 

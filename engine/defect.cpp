@@ -43,8 +43,18 @@ Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options&
     if (!pod.defect.empty() && !pod.terminal() && !(runs && member.malformed())) {
       return Because(ReasonCode::kInvalidMember, 0, 0, "pod " + pod.key.name + ": " + pod.defect);
     }
+    if (pod.defect.empty() && member.malformed() && !runs) {
+      return Because(ReasonCode::kUnplannedDevices, 0, 0,
+                     "pod " + pod.key.name + ": " + DefectOf(pod));
+    }
   }
   return {};
+}
+
+std::string DefectOf(const cluster::Pod& pod) {
+  if (!pod.defect.empty()) return pod.defect;
+  return "Muster does not plan " + pod.spec->unplanned_devices +
+         "; request nvidia.com/gpu, or use another scheduler";
 }
 
 }  // namespace muster::engine

@@ -16,6 +16,7 @@
 #include "engine/pending_queue.hpp"
 #include "engine/preemptions.hpp"
 #include "engine/reservations.hpp"
+#include "engine/rules.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
 #include "engine/unfenced.hpp"
@@ -25,11 +26,13 @@
 namespace muster::engine {
 
 struct EngineState {
-  explicit EngineState(Options given) : options(std::move(given)) {}
+  explicit EngineState(Options given, Rules plugged = {})
+      : options(std::move(given)), rules(std::move(plugged)) {}
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
 
   Options options;
+  const Rules rules;
   cluster::ClusterState cluster;
   SpecTable specs;
   JobTable jobs;
@@ -38,8 +41,8 @@ struct EngineState {
   UnfencedPods unfenced;
 
   WriteTracker writes;
-  WorkQueue work;      // to be looked at
-  PendingQueue queue;  // to be planned
+  WorkQueue work;                   // to be looked at
+  PendingQueue queue{rules.turns};  // to be planned
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;

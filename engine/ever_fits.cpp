@@ -6,6 +6,7 @@
 namespace muster::engine {
 
 using cluster::ClusterState;
+using cluster::DeviceAmount;
 using cluster::NodeIndex;
 using cluster::Pod;
 using cluster::Time;
@@ -56,13 +57,13 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
                        NodeIndex index) {
   if (index.value >= room_.size()) room_.Resize(index.value + 1);
   cluster::Resources left;
-  std::vector<int16_t> gpus;
+  std::vector<DeviceAmount> gpus;
   unmarked_.erase(index.value);
   if (const cluster::Node* node = state.node(index)) {
     if (HasLeftOutGpu(*node)) unmarked_[index.value] = Unmarked(*node);
     left = node->allocatable;
     for (const cluster::Gpu& gpu : node->gpus)
-      gpus.push_back(gpu.healthy ? static_cast<int16_t>(cluster::kWholeGpu.value()) : int16_t{0});
+      gpus.push_back(gpu.healthy ? DeviceAmount::All() : DeviceAmount());
     for (const cluster::PodUid& uid : state.HoldersOn(index)) {
       if (!Stays(*state.FindPod(uid), scheduler_names)) continue;
       const cluster::Placement& held = state.AllocationOf(uid)->placement;
@@ -70,13 +71,13 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
       for (const cluster::GpuShare& share : held.gpus) {
         for (size_t i = 0; i < gpus.size(); ++i) {
           if (node->gpus[i].index != share.index) continue;
-          gpus[i] = static_cast<int16_t>(std::max<int64_t>(gpus[i] - share.taken.value(), 0));
+          gpus[i] = (gpus[i] - share.taken).AtLeast({});
         }
       }
     }
   }
   const cluster::Resources before = room_.at(index).resources;
-  const std::vector<int16_t> gpus_before(room_.gpus(index).begin(), room_.gpus(index).end());
+  const std::vector<DeviceAmount> gpus_before(room_.gpus(index).begin(), room_.gpus(index).end());
   room_.Set(index, left, gpus);
   return before != room_.at(index).resources || gpus_before != gpus;
 }
@@ -109,18 +110,20 @@ std::shared_ptr<const cluster::Snapshot> EverFits::Room(const cluster::Snapshot&
                                                    now.layout());
 }
 
-const Reason* EverFits::Never(const Shape& shape) const {
-  const auto found = verdicts_.find(shape);
+const Reason* EverFits::Never(const policy::RequestKey& request) const {
+  const auto found = verdicts_.find(request);
   const bool never = found != verdicts_.end() && found->second.code != ReasonCode::kNone;
   return never ? &found->second : nullptr;
 }
 
-bool EverFits::Asked(const Shape& shape) const { return verdicts_.contains(shape); }
+bool EverFits::Asked(const policy::RequestKey& request) const {
+  return verdicts_.contains(request);
+}
 
-void EverFits::Learn(const Shape& shape, uint64_t ground, Reason why) {
+void EverFits::Learn(const policy::RequestKey& request, uint64_t ground, Reason why) {
   if (ground != ground_) return;
   if (verdicts_.size() >= kMostVerdicts) verdicts_.clear();
-  verdicts_[shape] = std::move(why);
+  verdicts_[request] = std::move(why);
 }
 
 void EverFits::Forget() {

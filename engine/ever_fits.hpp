@@ -29,6 +29,7 @@
 
 #include "cluster/cluster_state.hpp"
 #include "engine/gang.hpp"
+#include "policy/gang_request.hpp"
 
 namespace muster::engine {
 
@@ -36,7 +37,7 @@ class EverFits {
  public:
   static constexpr cluster::Duration kEvery = cluster::Seconds(10);
   static constexpr size_t kSlice = 512;
-  // Interned specs' numbers are never given twice, so shapes of jobs that ended never come again.
+  // Interned specs' numbers are never given twice, so requests of jobs that ended never come again.
   static constexpr size_t kMostVerdicts = 4096;
 
   // `scheduler_names`: Muster's own, as Options has them.
@@ -60,11 +61,11 @@ class EverFits {
   // Changes whenever verdicts are forgotten.
   uint64_t ground() const { return ground_; }
 
-  // Gangs of this shape never fit; null: they do, or nobody has asked.
-  const Reason* Never(const Shape& shape) const;
-  bool Asked(const Shape& shape) const;
+  // Gangs that ask for this never fit; null: they do, or nobody has asked.
+  const Reason* Never(const policy::RequestKey& request) const;
+  bool Asked(const policy::RequestKey& request) const;
   // `why` empty (kNone): they do. `ground` is that of the time when it was asked.
-  void Learn(const Shape& shape, uint64_t ground, Reason why);
+  void Learn(const policy::RequestKey& request, uint64_t ground, Reason why);
   void Forget();
 
  private:
@@ -75,11 +76,11 @@ class EverFits {
   cluster::FreeTable room_;  // by node index; where nodes are touched, as it was before
   // Nodes with devices that are left out, as if they were not: they come back.
   std::map<uint32_t, std::shared_ptr<const cluster::Node>> unmarked_;
-  std::map<uint32_t, bool> touched_;  // by node index; true: the record
-  bool refused_ = false;              // Room was asked for while Behind
-  bool records_changed_ = false;      // since verdicts were forgotten: a node's record
-  bool pods_changed_ = false;         // since then: what is left on a node
-  std::map<Shape, Reason> verdicts_;  // found on `ground_`; kNone: it fits
+  std::map<uint32_t, bool> touched_;               // by node index; true: the record
+  bool refused_ = false;                           // Room was asked for while Behind
+  bool records_changed_ = false;                   // since verdicts were forgotten: a node's record
+  bool pods_changed_ = false;                      // since then: what is left on a node
+  std::map<policy::RequestKey, Reason> verdicts_;  // found on `ground_`; kNone: it fits
   uint64_t ground_ = 1;
   cluster::Time forgotten_at_{INT64_MIN / 2};
 };

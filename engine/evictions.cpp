@@ -33,7 +33,7 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
   const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
   Victims victims;
   victims.pods.insert(result.victims.begin(), result.victims.end());
-  if (!MayGo(state, victims.pods, gang.id, job.order.priority)) return failed;
+  if (!MayGo(state, victims.pods, {gang.id, gang.queue->queue, job.order.priority})) return failed;
   const cluster::Status earmarked = cluster.Earmark(result.required, result.victims);
   if (!earmarked.ok()) {
     // The node will not have what the plan assumes: its pods are left alone from now on.
@@ -130,8 +130,8 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
   for (const auto& [id, pods] : lost) {
     state.announcer.Tell(*state.members.Find(id), true, "GangPreempted",
                          std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") +
-                             " evicted for gang " + preemptor.key.ToString() +
-                             " of higher priority");
+                             " evicted for gang " + preemptor.key.ToString() + " " +
+                             state.rules.victims->Words());
   }
 }
 
@@ -180,7 +180,10 @@ void FollowHolding(EngineState& state, const Gang& gang) {
   }
   const int64_t available = holders > 0 && !MustStay(state, gang) ? holders : 0;
   const bool more = state.preemptions.Hold(gang.id, priority, available);
-  if (more && state.options.preemption != Preemption::kNever) state.queue.RetryAbove(*priority);
+  if (!more || state.options.preemption == Preemption::kNever) return;
+  const std::optional<int64_t> above = state.rules.victims->Above(HolderOf(gang, *priority));
+  if (above) return state.queue.RetryAbove(*above);
+  state.queue.AnythingMayFit();
 }
 
 }  // namespace muster::engine

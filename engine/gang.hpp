@@ -2,12 +2,10 @@
 // each part names its owner.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "engine/owned.hpp"
 #include "engine/past.hpp"
 #include "engine/tally.hpp"
+#include "queues/turns.hpp"
 
 namespace muster::engine {
 
@@ -38,29 +37,12 @@ struct GangPlan {
   bool doubted = false;  // a node of the plan changed
 };
 
-// Place in the queue: the highest priority first, then gangs that have not just held room in vain,
-// then those that were planned before (by an earlier leader, say), then by age, then by id.
-struct OrderKey {
-  int64_t priority = 0;  // of its least urgent member
-  bool expired = false;  // its last reservation did
-  bool fresh = false;    // no member is nominated
-  int64_t created = 0;   // ms since 1970
-  GangId id;
-  bool operator==(const OrderKey&) const = default;
-  auto operator<=>(const OrderKey& other) const {
-    return std::tie(other.priority, expired, fresh, created, id) <=>
-           std::tie(priority, other.expired, other.fresh, other.created, other.id);
-  }
-};
-
-// Required pods by interned PodSpec id and count: gangs of equal shape fit or fail together.
-using Shape = std::vector<std::pair<uint64_t, int64_t>>;
-
 // See PendingQueue.
 struct QueuePlace {
-  std::optional<OrderKey> order;  // while it is in the queue
-  Kind* kind = nullptr;           // whose fate it shares there
-  bool tried = false;             // a plan was attempted since it became complete
+  std::optional<queues::OrderKey> order;  // while it waits
+  std::string queue;                      // in which it does
+  Kind* kind = nullptr;                   // whose fate it shares there
+  bool tried = false;                     // a plan was attempted since it became complete
 };
 
 // See WorkQueue.
@@ -106,6 +88,12 @@ struct Gang {
   bool pending() const { return queue->order.has_value(); }
   bool running() const { return state == GangState::kRunning; }
 };
+
+// In which it waits, or is charged: its first member's. Empty: the only one.
+inline const std::string& QueueOf(const Gang& gang) {
+  static const std::string kOnly;
+  return gang.members.empty() ? kOnly : gang.members.begin()->second.pod->queue;
+}
 
 // What it costs to look at a gang, in members.
 inline int64_t CostOf(const Gang& gang) { return 4 + static_cast<int64_t>(gang.members.size()); }

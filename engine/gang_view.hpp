@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/gang_id.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "engine/reason.hpp"
@@ -40,12 +41,7 @@ inline constexpr int kGangStates = 12;
 
 const char* ToString(GangState state);
 
-// A gang is the pods of one PodGroup, or one pod without a PodGroup (`solo`).
-struct GangId {
-  cluster::ObjectKey key;
-  bool solo = false;
-  auto operator<=>(const GangId&) const = default;
-};
+using cluster::GangId;
 
 struct MemberView {
   cluster::ObjectKey pod;

@@ -82,9 +82,11 @@ struct Member {
   bool holds() const { return pod->bound() && !pod->terminal(); }
   // On its way out.
   bool leaving() const { return pod->deleting || writes->evicting; }
-  // It is malformed and has no node: what it wants is not known.
+  // It is malformed, or Muster's to place and asks for devices that Muster does not plan, and has
+  // no node: what it wants is not known.
   bool malformed() const {
-    return !pod->defect.empty() && !pod->bound() && !pod->terminal() && !may_be_bound();
+    return !pod->bound() && !pod->terminal() && !may_be_bound() &&
+           (!pod->defect.empty() || (ours && !pod->spec->unplanned_devices.empty()));
   }
 };
 

@@ -22,7 +22,7 @@ bool KeepsToTheList(const Pod& pod, const Node* node) {
   if (node == nullptr || pod.bound_gpus.empty()) return false;
   return std::all_of(pod.bound_gpus.begin(), pod.bound_gpus.end(), [&](cluster::GpuIndex listed) {
     return std::any_of(node->gpus.begin(), node->gpus.end(), [&](const cluster::Gpu& gpu) {
-      return gpu.index == listed && gpu.sharing == cluster::GpuSharing::kFractional;
+      return gpu.index == listed && !gpu.sharing->counted();
     });
   });
 }

@@ -7,21 +7,26 @@
 
 namespace muster::engine {
 
-void PendingQueue::Add(Gang& gang, OrderKey order) {
+void PendingQueue::Add(Gang& gang, queues::OrderKey order, const std::string& queue) {
   MUSTER_CHECK(!gang.pending() && gang.queue->kind == nullptr);
   gang.queue.value_.order = std::move(order);
+  gang.queue.value_.queue = queue;
   all_.insert(&gang);
-  untried_.insert(&gang);
+  Lane& lane = lanes_[queue];
+  lane.all.insert(&gang);
+  lane.untried.insert(&gang);
 }
 
 bool PendingQueue::Remove(Gang& gang) {
   if (!gang.pending()) return false;
   Leave(gang);
-  heads_.erase(&gang);
-  untried_.erase(&gang);
-  next_.erase(&gang);
+  const auto at = lanes_.find(gang.queue->queue);
+  Lane& lane = at->second;
+  for (GangsInOrder* gangs : {&lane.all, &lane.untried, &lane.heads, &lane.next})
+    gangs->erase(&gang);
+  if (lane.last == &gang) lane.last = nullptr;
+  if (lane.all.empty()) lanes_.erase(at);
   all_.erase(&gang);
-  if (last_ == &gang) last_ = nullptr;
   gang.queue.value_.order.reset();
   return true;
 }
@@ -31,8 +36,10 @@ void PendingQueue::RetryAbove(int64_t priority) {
 }
 
 bool PendingQueue::PassNeeded(uint64_t growth) const {
-  const bool wanted = retry_all_ || anything_may_fit_ || retry_above_ || !untried_.empty();
-  return !all_.empty() && (wanted || growth_ != growth);
+  if (all_.empty()) return false;
+  if (retry_all_ || anything_may_fit_ || retry_above_ || growth_ != growth) return true;
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& entry) { return !entry.second.untried.empty(); });
 }
 
 void PendingQueue::Begin(uint64_t growth) {
@@ -44,12 +51,14 @@ void PendingQueue::Begin(uint64_t growth) {
   growth_ = growth;
   in_pass_ = true;
   ++pass_;
-  last_ = nullptr;
-  next_.clear();
+  for (auto& [queue, lane] : lanes_) {
+    lane.last = nullptr;
+    lane.next.clear();
+  }
 }
 
-const Reason* PendingQueue::Failed(const Shape& shape, int64_t below) const {
-  const auto found = failed_.find({shape, below});
+const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below) const {
+  const auto found = failed_.find({request, below});
   return found == failed_.end() ? nullptr : &found->second;
 }
 
@@ -57,33 +66,51 @@ bool PendingQueue::InScope(const Scope& scope, const Gang& gang) {
   return scope.all || (scope.above && gang.queue->order->priority > *scope.above);
 }
 
-Gang* PendingQueue::Next() {
+Gang* PendingQueue::Best(const Lane& lane) const {
   const auto after = [&](const GangsInOrder& gangs) -> Gang* {
-    const auto at = last_ == nullptr ? gangs.begin() : gangs.upper_bound(last_);
+    const auto at = lane.last == nullptr ? gangs.begin() : gangs.upper_bound(lane.last);
     return at == gangs.end() ? nullptr : *at;
   };
+  Gang* best = after(lane.untried);
+  const auto consider = [&](Gang* other) {
+    if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
+  };
+  consider(after(lane.next));
+  // Those above a priority come first in order, so whoever is not in the scope ends it.
+  if (Gang* head = after(lane.heads); head != nullptr && InScope(scope_, *head)) consider(head);
+  return best;
+}
+
+bool PendingQueue::Take(Lane& lane, Gang& gang) {
+  lane.last = &gang;
+  const bool untried = lane.untried.erase(&gang) > 0;
+  lane.next.erase(&gang);
+  const Kind* kind = gang.queue->kind;
+  if (kind == nullptr) {
+    lane.heads.insert(&gang);
+    return true;
+  }
+  const bool judged = kind->judged_in == pass_;
+  if (!judged) {
+    const auto other = kind->gangs.upper_bound(&gang);
+    if (other != kind->gangs.end() && InScope(scope_, **other)) lane.next.insert(*other);
+  }
+  return untried || !judged;
+}
+
+Gang* PendingQueue::Next(const cluster::UsageTable& usage) {
   while (true) {
-    Gang* best = after(untried_);
-    const auto consider = [&](Gang* other) {
-      if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
-    };
-    consider(after(next_));
-    // Those above a priority come first in order, so whoever is not in the scope ends it.
-    if (Gang* head = after(heads_); head != nullptr && InScope(scope_, *head)) consider(head);
-    if (best == nullptr) return nullptr;
-    last_ = best;
-    const bool untried = untried_.erase(best) > 0;
-    next_.erase(best);
-    const Kind* kind = best->queue->kind;
-    if (kind == nullptr) {
-      heads_.insert(best);
-      return best;
+    std::vector<queues::Head> heads;
+    std::vector<std::pair<Lane*, Gang*>> offered;
+    for (auto& [queue, lane] : lanes_) {
+      Gang* best = Best(lane);
+      if (best == nullptr) continue;
+      heads.push_back({&queue, &*best->queue->order});
+      offered.emplace_back(&lane, best);
     }
-    if (kind->judged_in != pass_) {
-      const auto other = kind->gangs.upper_bound(best);
-      if (other != kind->gangs.end() && InScope(scope_, **other)) next_.insert(*other);
-    }
-    if (untried || kind->judged_in != pass_) return best;
+    if (offered.empty()) return nullptr;
+    const auto [lane, gang] = offered[turns_->Next(heads, usage)];
+    if (Take(*lane, *gang)) return gang;
   }
 }
 
@@ -94,10 +121,11 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
   if (fresh) at_.emplace(&kind, at);
   if (gang.queue->kind != &kind) {
     Leave(gang);
-    heads_.erase(&gang);
+    GangsInOrder& heads = LaneOf(gang).heads;
+    heads.erase(&gang);
     if (fresh || GangOrder{}(&gang, *kind.gangs.begin())) {
-      if (!fresh) heads_.erase(*kind.gangs.begin());
-      heads_.insert(&gang);
+      if (!fresh) heads.erase(*kind.gangs.begin());
+      heads.insert(&gang);
     }
     kind.gangs.insert(&gang);
     gang.queue.value_.kind = &kind;
@@ -132,8 +160,9 @@ void PendingQueue::Leave(Gang& gang) {
   }
   const bool head = at == kind->gangs.begin();
   kind->gangs.erase(at);
-  if (head && !kind->gangs.empty()) heads_.insert(*kind->gangs.begin());
-  heads_.insert(&gang);
+  GangsInOrder& heads = LaneOf(gang).heads;
+  if (head && !kind->gangs.empty()) heads.insert(*kind->gangs.begin());
+  heads.insert(&gang);
   if (!kind->gangs.empty()) return;
   std::erase_if(spreading_, [&](const Spreading& one) { return one.kind == kind; });
   const auto known = at_.find(kind);

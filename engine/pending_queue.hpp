@@ -12,8 +12,9 @@
 //   Begin(growth)  a pass; what it goes through does not change until it is over, but for Judge. It
 //                  goes through all where something became free, else through whoever was not tried
 //                  yet and whom RetryAbove names
-//   Next()         whose turn it is, in order: whoever was not tried yet, and within the scope
-//                  the gangs of no kind and one of each kind after the other
+//   Next(usage)    whose turn it is: in each queue in order whoever was not tried yet, and within
+//                  the scope the gangs of no kind and one of each kind after the other; of the
+//                  queues the one that Turns says
 //   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
 //   Spread(most)   brings the verdict to those of the kind who had another one, some at a time
 #pragma once
@@ -22,20 +23,25 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "cluster/usage.hpp"
 #include "engine/gang.hpp"
+#include "policy/gang_request.hpp"
+#include "queues/turns.hpp"
 
 namespace muster::engine {
 
 // What its gangs have in common: all that decides whether they fit.
 struct KindKey {
-  // Behind the first one under strict order, where it does not matter what is asked for.
+  policy::RequestKey request;
+  // Behind the first one under strict order, where only the queue of what is asked for matters.
   bool blocked = false;
-  Shape shape;
   int64_t priority = 0;
   bool preempts = false;
   auto operator<=>(const KindKey&) const = default;
@@ -59,7 +65,10 @@ struct Kind {
 
 class PendingQueue {
  public:
-  void Add(Gang& gang, OrderKey order);
+  explicit PendingQueue(std::shared_ptr<const queues::Turns> turns) : turns_(std::move(turns)) {}
+
+  // `queue`: the name of the one in which it waits.
+  void Add(Gang& gang, queues::OrderKey order, const std::string& queue);
   // True when it was there.
   bool Remove(Gang& gang);
   // A plan was attempted: it has no turn by itself before something changes.
@@ -73,7 +82,7 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
 
   // It has a turn in the next pass, whatever that goes through.
-  void Retry(Gang& gang) { untried_.insert(&gang); }
+  void Retry(Gang& gang) { LaneOf(gang).untried.insert(&gang); }
   // All have, once more; what is known to fail still does.
   void RetryAll() { retry_all_ = true; }
   // Something may fit that did not before, though nothing need have become free.
@@ -86,11 +95,13 @@ class PendingQueue {
   void Begin(uint64_t growth);
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
-  // Null: the pass is over.
-  Gang* Next();
+  // Null: the pass is over. `usage`: of now.
+  Gang* Next(const cluster::UsageTable& usage);
   // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
-  const Reason* Failed(const Shape& shape, int64_t below) const;
-  void Fail(const Shape& shape, int64_t below, const Reason& why) { failed_[{shape, below}] = why; }
+  const Reason* Failed(const policy::RequestKey& request, int64_t below) const;
+  void Fail(const policy::RequestKey& request, int64_t below, const Reason& why) {
+    failed_[{request, below}] = why;
+  }
   void ForgetFailures() { failed_.clear(); }
   // The gang is of that kind, and this is what holds for all of it.
   void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
@@ -115,25 +126,37 @@ class PendingQueue {
   };
   using Kinds = std::map<KindKey, Kind>;
 
-  static bool InScope(const Scope& scope, const Gang& gang);
+  // The gangs of one queue.
+  struct Lane {
+    GangsInOrder all;
+    GangsInOrder untried;
+    GangsInOrder heads;    // tried ones: those of no kind, and the first of each kind
+    Gang* last = nullptr;  // who had a turn last in this pass
+    GangsInOrder next;     // of kinds of which one had a turn in this pass
+  };
 
+  static bool InScope(const Scope& scope, const Gang& gang);
+  Lane& LaneOf(const Gang& gang) { return lanes_.at(gang.queue->queue); }
+  // Who is next in its queue; null: nobody.
+  Gang* Best(const Lane& lane) const;
+  // It has its turn. False: its kind was judged in this pass, and nobody of it has another one.
+  bool Take(Lane& lane, Gang& gang);
+
+  std::shared_ptr<const queues::Turns> turns_;
   GangsInOrder all_;
-  GangsInOrder untried_;
-  GangsInOrder heads_;  // tried ones: those of no kind, and the first of each kind
-  Kinds kinds_;         // none is empty
+  std::map<std::string, Lane> lanes_;  // by queue; none is empty
+  Kinds kinds_;                        // none is empty
   std::map<const Kind*, Kinds::iterator> at_;
   bool retry_all_ = false;
   bool anything_may_fit_ = false;
   std::optional<int64_t> retry_above_;
 
-  std::map<std::pair<Shape, int64_t>, Reason> failed_;
+  std::map<std::pair<policy::RequestKey, int64_t>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
 
   bool in_pass_ = false;
   Scope scope_;
   uint64_t pass_ = 0;
-  Gang* last_ = nullptr;  // who had a turn last in this pass
-  GangsInOrder next_;     // of kinds of which one had a turn in this pass
   std::vector<Spreading> spreading_;
 };
 

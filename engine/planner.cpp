@@ -14,12 +14,14 @@ using cluster::Transaction;
 // Elastic members take what is left, one by one. Once a spec found no room, equal ones will not
 // either.
 std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
-                                             const std::vector<policy::Demand>& demands) {
+                                             const std::vector<policy::Demand>& demands,
+                                             const policy::GangTerms& terms) {
   std::vector<cluster::Placement> placed;
   std::set<const cluster::PodSpec*> full;
   for (const policy::Demand& demand : demands) {
     if (demand.excluded.empty() && full.contains(demand.spec.get())) continue;
-    policy::PlaceAnswer answer = placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable);
+    policy::PlaceAnswer answer =
+        placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
     if (answer.placed) {
       placed.push_back(std::move(answer.placements.front()));
     } else if (demand.excluded.empty()) {
@@ -31,15 +33,16 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
 
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
   Transaction tx(job.empty);
-  std::vector<policy::Demand> demands = job.required;
+  std::vector<policy::Demand> demands = job.request.required;
   for (policy::Demand& demand : demands) demand.excluded.clear();
-  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll);
+  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll, job.request.terms);
 }
 
 // Whole, and without elastic members: nobody is evicted for those.
 bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
   policy::PreemptionAnswer answer = policy::PlaceByPreemption(
-      placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.required);
+      placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.request.required,
+      job.request.terms);
   if (!answer.placed) return false;
   result.placed = true;
   result.required = std::move(answer.placements);
@@ -56,9 +59,9 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
 PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   PlanResult result;
   Transaction tx(job.snapshot);
-  if (!job.required.empty()) {
-    policy::PlaceAnswer answer =
-        placer.PlaceGang(tx, job.required, policy::NodeFilter::kSchedulable);
+  if (!job.request.required.empty()) {
+    policy::PlaceAnswer answer = placer.PlaceGang(
+        tx, job.request.required, policy::NodeFilter::kSchedulable, job.request.terms);
     if (!answer.placed) {
       result.shortage = answer.shortage;
       if (job.candidates.list != nullptr && Preempt(placer, job, result)) return result;
@@ -70,7 +73,13 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
     }
     result.required = std::move(answer.placements);
   }
-  result.elastic = PlaceElastic(placer, tx, job.elastic);
+  // They know where their gang is, and will be.
+  policy::GangTerms terms = job.request.terms;
+  for (const cluster::Placement& placement : result.required)
+    terms.beside.push_back(placement.node);
+  std::sort(terms.beside.begin(), terms.beside.end());
+  terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());
+  result.elastic = PlaceElastic(placer, tx, job.request.elastic, terms);
   result.placed = !result.required.empty() || !result.elastic.empty();
   return result;
 }

@@ -10,6 +10,7 @@
 #include "cluster/snapshot.hpp"
 #include "engine/candidates.hpp"
 #include "engine/gang.hpp"
+#include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
@@ -17,12 +18,10 @@ namespace muster::engine {
 struct PlanJob {
   GangId id;
   uint64_t version = 0;  // of the gang
-  OrderKey order;
+  queues::OrderKey order;
   std::shared_ptr<const cluster::Snapshot> snapshot;
-  std::vector<policy::Demand> required;  // all of them or none
-  std::vector<policy::Demand> elastic;   // each for itself, after the required ones
-  Shape shape;                           // of `required`
-  bool plain = false;  // no exclusions: a failure holds for every gang of this shape
+  policy::GangRequest request;
+  bool plain = false;  // no exclusions: a failure holds for every gang that asks for this
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;

@@ -1,15 +1,13 @@
 #include "engine/planning.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
-#include "engine/minimum.hpp"
+#include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle.hpp"
 
@@ -21,44 +19,6 @@ using cluster::Time;
 
 namespace {
 
-bool Older(const Member* a, const Member* b) {
-  return std::tie(a->pod->created, a->key.name, a->uid) <
-         std::tie(b->pod->created, b->key.name, b->uid);
-}
-
-// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
-// oldest first, then by name. All others are elastic.
-void ChooseDemands(const EngineState& state, const Gang& gang, Time now, PlanJob& job) {
-  std::vector<const Member*> open;
-  for (const auto& [uid, member] : gang.members) {
-    if (!IsThere(member, Counting::kPlanned) && IsThere(member, Counting::kReady))
-      open.push_back(&member);
-  }
-  std::sort(open.begin(), open.end(), Older);
-  const cluster::Headcount there =
-      CountMembers(gang, !gang.minimum.roles.empty(),
-                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
-  std::vector<bool> required(open.size(), false);
-  for (const size_t i : Needed(gang.minimum, there, open)) {
-    required[i] = true;
-    job.required.push_back(DemandOf(state, *open[i], now));
-  }
-  for (size_t i = 0; i < open.size(); ++i) {
-    if (!required[i]) job.elastic.push_back(DemandOf(state, *open[i], now));
-  }
-  std::map<uint64_t, int64_t> shape;
-  job.plain = true;
-  const auto& withheld = state.unfenced.nodes();
-  const auto known = std::count_if(withheld.begin(), withheld.end(), [&](const auto& entry) {
-    return state.cluster.IndexOf(entry.first).valid();
-  });
-  for (const policy::Demand& demand : job.required) {
-    ++shape[state.specs.IdOf(*demand.spec)];
-    job.plain = job.plain && std::ssize(demand.excluded) == known;
-  }
-  job.shape.assign(shape.begin(), shape.end());
-}
-
 bool Whole(const Gang& gang) { return gang.tally.ours == 0 && !gang.running(); }
 
 // Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
@@ -69,7 +29,7 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
   const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
   if (!Whole(gang) || first || turned_down || paused) return std::nullopt;
-  return KindKey{false, job.shape, gang.queue->order->priority, Preempts(state, gang)};
+  return KindKey{job.request.key, false, gang.queue->order->priority, Preempts(state, gang)};
 }
 
 void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
@@ -86,6 +46,7 @@ bool Blocked(EngineState& state, Gang& gang) {
   const Gang& first = state.queue.first();
   if (&first == &gang || !first.queue->tried || first.state != GangState::kQueued) return false;
   KindKey behind;
+  behind.request.queue = gang.queue->queue;
   behind.blocked = true;
   Wait(state, gang, behind, GangState::kQueued,
        Because(ReasonCode::kBlockedByOrder, 0, 0, first.id.key.ToString()));
@@ -101,12 +62,14 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.id = gang.id;
   job.version = gang.work->version;
   job.order = *gang.queue->order;
-  ChooseDemands(state, gang, now, job);
-  const bool preempts = whole && ever_fits.Never(job.shape) == nullptr && MayPreempt(state, gang);
+  job.request = RequestOf(state, gang, now);
+  job.plain = Plain(state, job.request);
+  const bool preempts =
+      whole && ever_fits.Never(job.request.key) == nullptr && MayPreempt(state, gang);
   if (preempts) job.preempts_below = job.order.priority;
   job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
   if (whole && job.plain) {
-    if (const Reason* failed = state.queue.Failed(job.shape, job.preempts_below)) {
+    if (const Reason* failed = state.queue.Failed(job.request.key, job.preempts_below)) {
       const bool never = failed->code == ReasonCode::kNeverFits;
       Wait(state, gang, KindOf(state, gang, job),
            never ? GangState::kUnsatisfiable : GangState::kQueued, *failed);
@@ -116,33 +79,33 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.snapshot = state.cluster.TakeSnapshot();
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();
-  if (whole && !ever_fits.Asked(job.shape)) job.empty = ever_fits.Room(*job.snapshot);
+  if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.ground = ever_fits.ground();
   if (preempts) job.candidates = CandidatesFor(state, gang);
   return job;
 }
 
 void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result) {
-  if (job.required.empty()) {  // only elastic members: the gang runs
+  if (job.request.required.empty()) {  // only elastic members: the gang runs
     PendingQueue::Tried(gang);
     state.work.TriedInVain(gang.id);
     return;
   }
   Reason reason = FromShortage(result.shortage);
   if (reason.code != ReasonCode::kNotEnoughGpus)
-    reason.need = static_cast<int64_t>(job.required.size());
+    reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.ours == 0;
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
-        job.shape, job.ground,
+        job.request.key, job.ground,
         result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{});
   }
-  const Reason* impossible = whole ? state.ever_fits.Never(job.shape) : nullptr;
+  const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
   // Where something became free since, this holds until the pass is over: there will be another.
-  if (whole && job.plain) state.queue.Fail(job.shape, job.preempts_below, reason);
+  if (whole && job.plain) state.queue.Fail(job.request.key, job.preempts_below, reason);
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
                                   : GangState::kQueued;
@@ -193,34 +156,13 @@ Turn NextJob(EngineState& state, Time now) {
     state.queue.Begin(state.cluster.growth());
   }
   for (int64_t looked = 0; looked < kSlice;) {
-    Gang* gang = state.queue.Next();
+    Gang* gang = state.queue.Next(state.cluster.usage());
     if (gang == nullptr) return {true, std::nullopt};
     looked += CostOf(*gang);
     if (std::optional<PlanJob> job = MakeJob(state, *gang, now)) return {false, std::move(job)};
     if (!spread()) break;
   }
   return {};
-}
-
-policy::Demand DemandOf(const EngineState& state, const Member& member, Time now) {
-  const Pod& pod = *member.pod;
-  policy::Demand demand;
-  demand.pod = member.uid;
-  demand.spec = pod.spec;
-  // What was nominated before (by us, before a restart, say) is kept where possible.
-  if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
-  const auto exclude = [&](const std::string& node) {
-    const cluster::NodeIndex index = state.cluster.IndexOf(node);
-    if (index.valid()) demand.excluded.push_back(index);
-  };
-  for (const auto& [node, until] : member.plan->excluded) {
-    if (until > now) exclude(node);
-  }
-  for (const auto& [node, pods] : state.unfenced.nodes()) exclude(node);
-  std::sort(demand.excluded.begin(), demand.excluded.end());
-  const auto twice = std::unique(demand.excluded.begin(), demand.excluded.end());
-  demand.excluded.erase(twice, demand.excluded.end());
-  return demand;
 }
 
 void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Time now) {

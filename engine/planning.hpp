@@ -17,8 +17,6 @@ cluster::Time NextWake(const EngineState& state);
 Turn NextJob(EngineState& state, cluster::Time now);
 void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, cluster::Time now);
 
-// What is asked for the member of a plan, with the nodes that it may not have now.
-policy::Demand DemandOf(const EngineState& state, const Member& member, cluster::Time now);
 // ClusterState has the reservation, or the earmark.
 void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required);
 

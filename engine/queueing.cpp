@@ -16,7 +16,7 @@ void Dequeue(EngineState& state, Gang& gang) {
 }
 
 void Enqueue(EngineState& state, Gang& gang) {
-  OrderKey order{INT32_MAX, gang.course.expired, true, INT64_MAX, gang.id};
+  queues::OrderKey order{INT32_MAX, gang.course.expired, true, INT64_MAX, gang.id};
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
     if (pod.terminal() || !member.ours || member.malformed()) continue;
@@ -26,7 +26,7 @@ void Enqueue(EngineState& state, Gang& gang) {
   }
   if (const cluster::PodGroup* group = state.members.GroupOf(gang))
     order.created = group->created.milliseconds();
-  state.queue.Add(gang, std::move(order));
+  state.queue.Add(gang, std::move(order), QueueOf(gang));
 }
 
 }  // namespace muster::engine

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 34> kNames = {{
+constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -67,6 +67,8 @@ constexpr std::array<Names, 34> kNames = {{
     {ReasonCode::kPreempted, "Preempted", "evicted for a gang of higher priority", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
+    {ReasonCode::kUnplannedDevices, "UnplannedDevices",
+     "a member requests devices that cannot be planned", ""},
     {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",
      "the policy does not let this namespace have gangs", ""},
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},

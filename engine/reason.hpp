@@ -48,8 +48,9 @@ enum class ReasonCode {
   // Forming, Degraded
   kPreempted,  // members are evicted for the gang in `detail`
   // Invalid
-  kInvalidPodGroup,  // detail says which field and why
-  kInvalidMember,    // detail names the pod and the field
+  kInvalidPodGroup,   // detail says which field and why
+  kInvalidMember,     // detail names the pod and the field
+  kUnplannedDevices,  // detail names the pod, by what it asks for devices, and what to do
   // Forbidden
   kNamespaceForbidden,  // policy does not let this namespace use Muster
   kNamespaceEnding,     // the namespace is being deleted, and its pods with it

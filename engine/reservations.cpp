@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/course.hpp"
+#include "engine/defect.hpp"
 
 namespace muster::engine {
 
@@ -71,7 +72,9 @@ void Reservations::Settle(Member& member) {
   MemberPlan& plan = member.plan.value_;
   if (!member.writes->held.empty()) {
     std::string why = "muster: the pod is being deleted";
-    if (member.malformed()) why = "muster: the pod is malformed: " + pod.defect;
+    if (member.malformed()) {
+      why = (pod.defect.empty() ? "muster: " : "muster: the pod is malformed: ") + DefectOf(pod);
+    }
     if (pod.bound()) {
       const bool as_asked = plan.node.empty() || plan.node == pod.node_name;
       why = as_asked ? "" : "muster: the pod was bound to node " + pod.node_name;

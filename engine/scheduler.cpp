@@ -30,8 +30,8 @@ constexpr size_t kNodesAtOnce = 64;
 
 }  // namespace
 
-Scheduler::Scheduler(const Options& options)
-    : state_(std::make_unique<EngineState>(options)),
+Scheduler::Scheduler(const Options& options, Rules rules)
+    : state_(std::make_unique<EngineState>(options, std::move(rules))),
       replanner_(std::make_unique<policy::Placer>(options.placement)),
       placer_(std::make_unique<policy::Placer>(options.placement)) {}
 
@@ -164,7 +164,9 @@ std::vector<NodeView> Scheduler::Nodes() const {
     views[i].node = *snapshot->node(order[i]);
     views[i].free = snapshot->free().at(order[i]).resources;
     const auto gpus = snapshot->free().gpus(order[i]);
-    views[i].gpu_free.assign(gpus.begin(), gpus.end());
+    views[i].gpu_free.reserve(gpus.size());
+    for (const cluster::DeviceAmount& free : gpus)
+      views[i].gpu_free.push_back(static_cast<int16_t>(free.least().value()));
   }
   return views;
 }
@@ -183,7 +185,7 @@ Counts Scheduler::Count() const {
     if (node == nullptr) continue;
     counts.gpu_capacity_milli +=
         static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value();
-    counts.gpu_free_milli += snapshot->free().at(index).gpu_total;
+    counts.gpu_free_milli += snapshot->free().at(index).gpu_total();
   }
   return counts;
 }

@@ -28,6 +28,7 @@
 #include "engine/gang_view.hpp"
 #include "engine/left_out.hpp"
 #include "engine/options.hpp"
+#include "engine/rules.hpp"
 
 namespace muster::engine {
 
@@ -74,7 +75,7 @@ struct Counts {
 
 class Scheduler {
  public:
-  explicit Scheduler(const Options& options);
+  explicit Scheduler(const Options& options, Rules rules = {});
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

@@ -8,6 +8,7 @@
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/planning.hpp"
+#include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle.hpp"
 
@@ -29,6 +30,7 @@ std::string RefusalOf(const Gang& gang) {
   }
   Reason plain;
   plain.code = gang.reason.code;
+  if (gang.state == GangState::kInvalid) plain.detail = gang.reason.detail;  // what to mend
   const std::string why = Describe(plain);
   return "muster: gang is " + std::string(ToString(gang.state)) + (why.empty() ? "" : ": " + why);
 }
@@ -81,7 +83,7 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   cluster::Transaction tx(snapshot);
   std::vector<policy::Demand> demands;
   for (const Member* member : moving) {
-    tx.Evict(*member->plan->placement);
+    tx.Evict(*member->plan->placement, member->pod->queue);
     policy::Demand demand = DemandOf(state, *member, now);
     demand.preferred = member->plan->placement->node;
     if (member == &question.member) {
@@ -90,8 +92,8 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
     }
     demands.push_back(std::move(demand));
   }
-  const policy::PlaceAnswer answer =
-      placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable);
+  const policy::PlaceAnswer answer = placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable,
+                                                      TermsOf(state, question.gang, moving));
   if (!answer.placed || !state.cluster.Move(answer.placements).ok()) return false;
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = question.gang.members.at(placement.pod);

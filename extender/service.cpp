@@ -24,7 +24,7 @@
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
 #include "extender/version.hpp"
-#include "http/server.hpp"
+#include "http/renewable_server.hpp"
 
 namespace muster::extender {
 namespace {
@@ -81,13 +81,23 @@ class Service::Impl {
   void Lead();
   void Lose();
   Status StartApi();
+  Result<http::ServerOptions> ExtenderOptions(const config::ExtenderSettings& settings) const;
+  Result<http::ServerOptions> ApiOptions(const config::MetricsSettings& settings) const;
+  Status RenewServers(const config::Policy& before, const config::Policy& policy);
   Result<http::ClientOptions> SchedulerClient() const;
   std::string MetricsPage();
   std::string PolicyPage() const;
+  config::Policy InForce() const {
+    const MutexLock lock(mu_);
+    return policy_;
+  }
   std::string NotReady() const;
   void FinishHeldBinds();
   void LogNotes(const config::Policy& policy) const {
     for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
+  }
+  void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
+    for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});
   }
   // The engine's time: milliseconds since 1970, because what outlives the process is told in them
   // by API objects. Never jumps: the wall clock as it was at the start, and what has passed since.
@@ -112,12 +122,12 @@ class Service::Impl {
   ClusterMetrics cluster_metrics_;
   std::unique_ptr<engine::Scheduler> scheduler_;
   std::unique_ptr<ExtenderHandlers> handlers_;
-  std::unique_ptr<http::Server> extender_server_;
+  std::unique_ptr<http::RenewableServer> extender_server_;
   std::unique_ptr<EmbeddedCluster> cluster_;  // one of these two
   std::unique_ptr<ApiCluster> api_cluster_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<ApiHandlers> api_;
-  std::unique_ptr<http::Server> api_server_;
+  std::unique_ptr<http::RenewableServer> api_server_;
   bool shut_down_ = false;
   std::atomic<bool> lost_{false};
 };
@@ -136,7 +146,9 @@ Status Service::Impl::Start() {
 }
 
 Status Service::Impl::LoadPolicy() {
-  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
+  config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
+  if (read.faults.size() > 1) LogFaults("policy refused", read.faults);
+  Result<config::Policy> policy = std::move(read).Take();
   if (!policy.ok()) return policy.error();
   LogNotes(*policy);
   started_with_ = *std::move(policy);
@@ -153,7 +165,16 @@ Status Service::Impl::StartExtender() {
                               .told = [this] { loop_->Poke(); },
                               .metrics = &metrics_},
       ExtenderHandlers::Options{});
-  Result<http::ServerOptions> options = ExtenderServerOptions(started_with_.extender);
+  Result<http::ServerOptions> options = ExtenderOptions(started_with_.extender);
+  if (!options.ok()) return options.error();
+  extender_server_ = std::make_unique<http::RenewableServer>(
+      [this](http::Server& server) { MountExtenderVerbs(server, *handlers_); });
+  return extender_server_->Start(*std::move(options));
+}
+
+Result<http::ServerOptions> Service::Impl::ExtenderOptions(
+    const config::ExtenderSettings& settings) const {
+  Result<http::ServerOptions> options = ExtenderServerOptions(settings);
   if (!options.ok()) return options.error();
   if (options_.listen) {
     options->host = options_.listen->host;
@@ -162,9 +183,51 @@ Status Service::Impl::StartExtender() {
   options->on_event = [this](const std::string& event) {
     log_.Info(event, {{"port", "extender"}});
   };
-  extender_server_ = std::make_unique<http::Server>(*std::move(options));
-  MountExtenderVerbs(*extender_server_, *handlers_);
-  return extender_server_->Start();
+  return options;
+}
+
+Result<http::ServerOptions> Service::Impl::ApiOptions(
+    const config::MetricsSettings& settings) const {
+  Result<http::ServerOptions> options = ApiServerOptions(settings);
+  if (!options.ok()) return options.error();
+  if (options_.api) {
+    options->host = options_.api->host;
+    options->port = options_.api->port;
+  }
+  options->on_event = [this](const std::string& event) { log_.Info(event, {{"port", "api"}}); };
+  return options;
+}
+
+// Both or none. What is held goes on in the server that took it, at most for the httpTimeout that
+// its caller has.
+Status Service::Impl::RenewServers(const config::Policy& before, const config::Policy& policy) {
+  using Next = http::RenewableServer::Next;
+  const auto prepare = [](const http::RenewableServer& server, Result<http::ServerOptions> options,
+                          bool same) -> Result<Next> {
+    if (!options.ok()) return options.error();
+    return server.Prepare(*std::move(options),
+                          same ? http::SameAddress::kYes : http::SameAddress::kNo);
+  };
+  Next extender;
+  Next api;
+  config::ExtenderSettings settings = policy.extender;
+  settings.http_timeout = before.extender.http_timeout;  // the engine's alone
+  if (settings != before.extender) {
+    const bool same = options_.listen || settings.address == before.extender.address;
+    auto next = prepare(*extender_server_, ExtenderOptions(settings), same);
+    if (!next.ok()) return next.error();
+    extender = *std::move(next);
+  }
+  if (policy.metrics != before.metrics) {
+    const bool same = options_.api || policy.metrics.address == before.metrics.address;
+    auto next = prepare(*api_server_, ApiOptions(policy.metrics), same);
+    if (!next.ok()) return next.error();
+    api = *std::move(next);
+  }
+  const std::chrono::milliseconds grace(before.extender.http_timeout.value());
+  if (extender.server) extender_server_->Adopt(std::move(extender), grace);
+  if (api.server) api_server_->Adopt(std::move(api), grace);
+  return Ok{};
 }
 
 // kube-scheduler's tlsConfig, as it were.
@@ -296,16 +359,11 @@ Status Service::Impl::StartApi() {
                                                        .metrics = [this] { return MetricsPage(); },
                                                        .policy = [this] { return PolicyPage(); },
                                                        .cluster = cluster_.get()});
-  Result<http::ServerOptions> options = ApiServerOptions(started_with_.metrics);
+  Result<http::ServerOptions> options = ApiOptions(started_with_.metrics);
   if (!options.ok()) return options.error();
-  if (options_.api) {
-    options->host = options_.api->host;
-    options->port = options_.api->port;
-  }
-  options->on_event = [this](const std::string& event) { log_.Info(event, {{"port", "api"}}); };
-  api_server_ = std::make_unique<http::Server>(*std::move(options));
-  api_->Mount(*api_server_);
-  return api_server_->Start();
+  api_server_ = std::make_unique<http::RenewableServer>(
+      [this](http::Server& server) { api_->Mount(server); });
+  return api_server_->Start(*std::move(options));
 }
 
 std::string Service::Impl::MetricsPage() {
@@ -322,8 +380,7 @@ std::string Service::Impl::MetricsPage() {
 std::string Service::Impl::PolicyPage() const {
   const std::string source =
       options_.policy_file.empty() ? "defaults, no policy file is given" : options_.policy_file;
-  const MutexLock lock(mu_);
-  return "# source: " + LogValue(source) + "\n" + config::WritePolicy(policy_);
+  return "# source: " + LogValue(source) + "\n" + config::WritePolicy(InForce());
 }
 
 std::string Service::Impl::NotReady() const {
@@ -346,18 +403,21 @@ Status Service::Impl::ReloadPolicy() {
     return Error{Code::kInvalidArgument, "there is no policy file to reload", ""};
   }
   policy_watch_.Forget();
-  Result<config::Policy> policy = ReadPolicy(options_.policy_file, options_.tls);
-  metrics_.PolicyReloaded(policy.ok());
-  if (!policy.ok()) {
-    log_.Error("policy not reloaded, the last good one stays",
-               {{"error", policy.error().ToString()}});
-    return policy.error();
+  config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
+  std::vector<std::string> waiting;
+  if (read.ok()) {
+    // What a flag goes before is no change.
+    if (options_.listen) read.policy.extender.address = started_with_.extender.address;
+    if (options_.api) read.policy.metrics.address = started_with_.metrics.address;
+    if (cluster_) waiting = KeepForEmbedded(started_with_, &read.policy);
+    Status renewed = RenewServers(InForce(), read.policy);
+    if (!renewed.ok()) read.faults.push_back(renewed.error());
   }
+  metrics_.PolicyReloaded(read.ok());
+  LogFaults("policy not reloaded, the last good one stays", read.faults);
+  Result<config::Policy> policy = std::move(read).Take();
+  if (!policy.ok()) return policy.error();
   LogNotes(*policy);
-  // What a flag goes before is no change.
-  if (options_.listen) policy->extender.address = started_with_.extender.address;
-  if (options_.api) policy->metrics.address = started_with_.metrics.address;
-  const std::vector<std::string> waiting = KeepStarted(started_with_, &*policy);
   scheduler_->SetOptions(policy->engine);
   loop_->Poke();
   {
@@ -366,7 +426,8 @@ Status Service::Impl::ReloadPolicy() {
   }
   log_.Info("policy reloaded", {{"file", options_.policy_file}});
   for (const std::string& field : waiting) {
-    log_.Info("a changed field needs a restart", {{"field", field}});
+    log_.Info("a changed field needs a restart: the embedded cluster was started with it",
+              {{"field", field}});
   }
   return Ok{};
 }

@@ -10,7 +10,6 @@ namespace {
 
 using cluster::Code;
 using cluster::Error;
-using cluster::Result;
 using config::Policy;
 using config::TlsSettings;
 
@@ -46,35 +45,29 @@ Error InFlags(const config::Contradiction& contradiction) {
 
 }  // namespace
 
-Result<Policy> ReadPolicy(const std::string& file, const TlsSettings& flags) {
-  Policy policy;
-  if (!file.empty()) {
-    Result<Policy> read = config::LoadPolicyFile(file);
-    if (!read.ok()) return read.error();
-    policy = *std::move(read);
+config::PolicyReading ReadStartPolicy(const std::string& file, const TlsSettings& flags) {
+  config::PolicyReading read;
+  if (!file.empty()) read = config::ReadPolicyFile(file);
+  if (!read.ok()) return read;
+  MergeTls(flags, &read.policy.extender.tls);
+  for (const config::Contradiction& contradiction : config::FindContradictions(read.policy)) {
+    read.faults.push_back(InFlags(contradiction));
   }
-  MergeTls(flags, &policy.extender.tls);
-  const std::vector<config::Contradiction> found = config::FindContradictions(policy);
-  if (!found.empty()) return InFlags(found.front());
-  return policy;
+  return read;
 }
 
-std::vector<std::string> KeepStarted(const Policy& started, Policy* policy) {
+std::vector<std::string> KeepForEmbedded(const Policy& started, Policy* policy) {
   std::vector<std::string> changed;
-  if (policy->engine.scheduler_names != started.engine.scheduler_names) {
-    changed.emplace_back("schedulerNames");
-  }
-  if (policy->extender != started.extender) {
-    config::ExtenderSettings other = started.extender;
-    other.http_timeout = policy->extender.http_timeout;
-    changed.emplace_back(policy->extender == other ? "extender.httpTimeout" : "extender");
-  }
-  if (policy->metrics != started.metrics) changed.emplace_back("metrics");
-  policy->engine.scheduler_names = started.engine.scheduler_names;
-  // 0.8 of the httpTimeout that callers have.
+  const auto keep = [&](const char* field, const auto& was, auto* is) {
+    if (*is != was) changed.emplace_back(field);
+    *is = was;
+  };
+  keep("schedulerNames", started.engine.scheduler_names, &policy->engine.scheduler_names);
+  keep("extender.address", started.extender.address, &policy->extender.address);
+  keep("extender.httpTimeout", started.extender.http_timeout, &policy->extender.http_timeout);
+  keep("extender.tls", started.extender.tls, &policy->extender.tls);
+  // 0.8 of the httpTimeout that its kube-scheduler has.
   policy->engine.bind_hold_timeout = started.engine.bind_hold_timeout;
-  policy->extender = started.extender;
-  policy->metrics = started.metrics;
   return changed;
 }
 

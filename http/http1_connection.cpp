@@ -94,7 +94,7 @@ bool Http1Connection::StepHandshake(SteadyTime now) {
   const IoResult result = channel_->Handshake();
   if (result.state != IoState::kDone) {
     if (result.state == IoState::kFailed || result.state == IoState::kEnd) ++shared_.tls_failures;
-    if (shared_.draining) return Close();
+    if (shared_.draining && !shared_.patient) return Close();
     return Wait(result.state);
   }
   std::optional<std::string> name = shared_.tls->KnownAs(channel_->PeerNames());
@@ -128,11 +128,13 @@ bool Http1Connection::StepHead(SteadyTime now, Scratch scratch) {
     in_.append(scratch.data, result.bytes);
     return true;
   }
-  if (in_.empty() && shared_.draining) return Close();
+  const bool waited_for = !asked_ && shared_.patient;
+  if (in_.empty() && shared_.draining && !waited_for) return Close();
   return Wait(result.state);
 }
 
 bool Http1Connection::FinishHead(SteadyTime now) {
+  asked_ = true;
   const std::size_t length = scanner_.length();
   std::variant<RequestHead, Refusal> parsed =
       ParseHead(std::string_view(in_).substr(0, length), limits_);

@@ -84,7 +84,8 @@ class Http1Connection final : public ServerConnection {
   SteadyTime deadline_;
   Caller caller_;
 
-  std::string in_;  // received, not yet consumed
+  std::string in_;      // received, not yet consumed
+  bool asked_ = false;  // a head has come
   HeadScanner scanner_;
   RequestHead head_;           // of the request that is coming
   bool keep_alive_ = true;     // its sender's wish, while it is handled

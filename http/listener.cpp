@@ -1,6 +1,7 @@
 #include "http/listener.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -112,6 +113,12 @@ Result<std::unique_ptr<Listener>> Listener::Listen(const std::string& host, std:
   void* raw = &bound;
   ::getsockname(fd, static_cast<sockaddr*>(raw), &size);
   return std::unique_ptr<Listener>(new Listener(fd, PortOf(bound)));
+}
+
+Result<std::unique_ptr<Listener>> Listener::Share() const {
+  const int fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return Error{Code::kIo, "cannot listen: " + ErrnoText(), std::to_string(port_)};
+  return std::unique_ptr<Listener>(new Listener(fd, port_));
 }
 
 Listener::~Listener() { ::close(fd_); }

@@ -29,6 +29,8 @@ class Listener {
   // `host` is an address or a name; empty means all addresses of both families.
   static cluster::Result<std::unique_ptr<Listener>> Listen(const std::string& host,
                                                            std::uint16_t port);
+  // Another handle on the same socket: callers come to whichever accepts first.
+  cluster::Result<std::unique_ptr<Listener>> Share() const;
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

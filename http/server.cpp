@@ -53,7 +53,13 @@ Server::Impl::Impl(ServerOptions options)
 
 Server::Impl::~Impl() { Stop(); }
 
-Status Server::Impl::Start() {
+Result<std::unique_ptr<Listener>> Server::Impl::ShareListener() const {
+  const cluster::MutexLock lock(mu_);
+  if (listener_ == nullptr) return Error{Code::kConflict, "the server accepts no more", ""};
+  return listener_->Share();
+}
+
+Status Server::Impl::Start(const Impl* beside) {
   MUSTER_CHECK(!started_);
   if (epoll_.get() < 0 || stop_event_.get() < 0)
     return Error{Code::kIo, "the system gives no epoll", ""};
@@ -64,7 +70,8 @@ Status Server::Impl::Start() {
     shared_.tls = tls_.get();
   }
   Result<std::unique_ptr<Listener>> listening =
-      Listener::Listen(shared_.options.host, shared_.options.port);
+      beside != nullptr ? beside->ShareListener()
+                        : Listener::Listen(shared_.options.host, shared_.options.port);
   if (!listening.ok()) return listening.error();
   port_ = listening.value()->port();
 
@@ -148,16 +155,26 @@ void Server::Impl::CountReload(const Status& status) {
   }
 }
 
-void Server::Impl::StopAccepting() {
+void Server::Impl::StopAccepting(bool take_backlog) {
   const cluster::MutexLock lock(mu_);
   if (listener_ == nullptr) return;
   // Who is in the backlog believes to be connected and may have sent a request.
-  while (AcceptOneLocked()) {
+  while (take_backlog && AcceptOneLocked()) {
   }
+  // Closing takes it out only when no other server has a handle on the socket.
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_->fd(), nullptr);
   listener_.reset();
 }
 
+void Server::Impl::HandOver(bool same_socket) {
+  shared_.patient = true;
+  shared_.draining = true;
+  StopAccepting(!same_socket);
+  table_.NudgeParked();
+}
+
 bool Server::Impl::Drain(std::chrono::milliseconds timeout) {
+  shared_.patient = false;
   shared_.draining = true;
   StopAccepting();
   table_.NudgeParked();
@@ -219,8 +236,14 @@ void Server::Handle(const std::string& method, const std::string& path, Handler 
 void Server::HandleLater(const std::string& method, const std::string& path, LaterHandler handler) {
   impl_->Handle(method, path, std::move(handler));
 }
-Status Server::Start() { return impl_->Start(); }
+Status Server::Start(const Server* beside) {
+  return impl_->Start(beside == nullptr ? nullptr : beside->impl_.get());
+}
 std::uint16_t Server::port() const { return impl_->port(); }
+void Server::HandOver(bool same_socket) { impl_->HandOver(same_socket); }
+bool Server::WaitUntilQuiet(std::chrono::milliseconds timeout) {
+  return impl_->WaitUntilEmpty(timeout);
+}
 bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(timeout); }
 void Server::Stop() { impl_->Stop(); }
 Status Server::ReloadCertificates() { return impl_->ReloadCertificates(); }

@@ -108,15 +108,22 @@ class Server {
   void HandleLater(const std::string& method, const std::string& path, LaterHandler handler);
 
   // Binds, loads the certificates, starts to serve. Once only. Changes the process: SIGPIPE is
-  // ignored, the limit of open files raised as far as max_connections needs, malloc told to return
-  // large blocks at once.
-  cluster::Status Start();
+  // ignored, the limit of open files raised as far as max_connections needs, malloc told to
+  // return large blocks at once. With `beside`, a server that has started: on its socket; both
+  // accept.
+  cluster::Status Start(const Server* beside = nullptr);
   // The port listened on; 0 before Start().
   std::uint16_t port() const;
 
   // Stops accepting, closes idle connections, lets every request that has begun be answered (with
   // `Connection: close`). True when all were answered in time. Idempotent.
   bool Drain(std::chrono::milliseconds timeout);
+  // Another server takes over: accepts no more, closes what is idle, asks callers to come again
+  // with their next answer. Callers who were accepted and have asked nothing yet are waited for
+  // until Drain. Those in the backlog are left to the other server where it is on the same socket.
+  void HandOver(bool same_socket);
+  // True when all connections have ended in time.
+  bool WaitUntilQuiet(std::chrono::milliseconds timeout);
   // Closes everything, calls without an answer too: to have them answered, answer them and Drain.
   // Waits for handlers that run. Idempotent.
   void Stop();

@@ -36,6 +36,8 @@ struct ServerShared {
   const ServerOptions options;
   const ServerTls* tls = nullptr;  // set before the first connection
   std::atomic<bool> draining = false;
+  // Beside draining: callers who have not asked anything yet may still do so.
+  std::atomic<bool> patient = false;
 
   std::atomic<std::size_t> buffered_bytes = 0;
   std::atomic<std::uint64_t> accepted = 0;

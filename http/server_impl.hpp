@@ -58,9 +58,12 @@ class Server::Impl {
     router_.Add(method, path, std::move(handler));
   }
 
-  cluster::Status Start();
+  cluster::Status Start(const Impl* beside);
+  cluster::Result<std::unique_ptr<Listener>> ShareListener() const;
   std::uint16_t port() const { return port_; }
   bool Drain(std::chrono::milliseconds timeout);
+  bool WaitUntilEmpty(std::chrono::milliseconds timeout) { return table_.WaitUntilEmpty(timeout); }
+  void HandOver(bool same_socket);
   void Stop();
   cluster::Status ReloadCertificates();
   ServerStats stats() const;
@@ -88,7 +91,7 @@ class Server::Impl {
   void CheckCertificates();
   void CountReload(const cluster::Status& status);
   void ArmListenerLocked() MUSTER_REQUIRES(mu_);
-  void StopAccepting();
+  void StopAccepting(bool take_backlog = true);
   void Report(const std::string& event) const {
     if (shared_.options.on_event) shared_.options.on_event(event);
   }

@@ -12,7 +12,9 @@
 
 namespace muster::kube {
 
+using cluster::GpuMilli;
 using cluster::GpuRequest;
+using cluster::MiB;
 using cluster::NodeConstraints;
 using cluster::Pod;
 using cluster::PodSpec;
@@ -58,8 +60,11 @@ class NumberText {
   size_t length_ = 0;
 };
 
+// Thousandths as percent, rounded up.
+NumberText PercentText(GpuMilli share) { return NumberText((share.value() + 9) / 10); }
+
 // Thousandths as a decimal: 460 -> "0.46".
-std::string ShareText(cluster::GpuMilli share) {
+std::string ShareText(GpuMilli share) {
   std::string digits = std::to_string(1000 + share.value()).substr(1);
   while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
   return "0." + digits;
@@ -71,9 +76,11 @@ enum class GpuForm { kNone, kWhole, kFraction, kMemory, kHami };
 GpuForm FormOf(const GpuRequest& gpus) {
   if (gpus.none()) return GpuForm::kNone;
   if (gpus.memory_each.value() == 0) {
-    return gpus.fractional() ? GpuForm::kFraction : GpuForm::kWhole;
+    if (!gpus.fractional()) return GpuForm::kWhole;
+    const bool alike = gpus.each.compute() == gpus.each.memory();
+    return alike ? GpuForm::kFraction : GpuForm::kHami;
   }
-  return gpus.each.value() == 0 ? GpuForm::kMemory : GpuForm::kHami;
+  return gpus.each.none() ? GpuForm::kMemory : GpuForm::kHami;
 }
 
 void AppendAnnotations(JsonWriter& json, const Pod& pod) {
@@ -86,7 +93,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     return;
   }
   json.Key("annotations").BeginObject();
-  if (form == GpuForm::kFraction) json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each));
+  if (form == GpuForm::kFraction)
+    json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each.most()));
   if (form == GpuForm::kMemory) {
     json.Key(kGpuMemoryAnnotation).Text(NumberText(gpus.memory_each.value()));
   }
@@ -149,8 +157,12 @@ void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
     json.Key(kGpuResource).Text(NumberText(gpus.count));
   }
   if (form == GpuForm::kHami) {
-    json.Key(kGpuCoresResource).Text(NumberText((gpus.each.value() + 9) / 10));
-    json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
+    const GpuMilli cores = gpus.each.compute();
+    const GpuMilli memory = gpus.each.memory();
+    if (cores > GpuMilli(0)) json.Key(kGpuCoresResource).Text(PercentText(cores));
+    if (gpus.memory_each > MiB(0))
+      json.Key(kGpuMemoryResource).Text(NumberText(gpus.memory_each.value()));
+    if (memory > GpuMilli(0)) json.Key(kGpuMemoryPercentResource).Text(PercentText(memory));
   }
 }
 
@@ -158,9 +170,12 @@ void AppendContainers(JsonWriter& json, const PodSpec& spec) {
   json.Key("containers").BeginArray().BeginObject().Key("name").Text("main");
   json.Key("resources").BeginObject();
   const GpuForm form = FormOf(spec.gpus);
-  if (form == GpuForm::kWhole || form == GpuForm::kHami) {
+  const bool unplanned =
+      !spec.unplanned_devices.empty() && spec.unplanned_devices != cluster::kResourceClaims;
+  if (form == GpuForm::kWhole || form == GpuForm::kHami || unplanned) {
     json.Key("limits").BeginObject();
     AppendGpuResources(json, spec.gpus);
+    if (unplanned) json.Key(spec.unplanned_devices).Text("1");
     json.EndObject();
   }
   json.Key("requests").BeginObject();
@@ -212,6 +227,10 @@ void AppendConstraints(JsonWriter& json, const NodeConstraints& constraints) {
 void AppendSpec(JsonWriter& json, const Pod& pod) {
   const PodSpec& spec = *pod.spec;
   json.Key("spec").BeginObject();
+  if (pod.spec->unplanned_devices == cluster::kResourceClaims) {
+    json.Key("resourceClaims").BeginArray().BeginObject();
+    json.Key("name").Text("devices").EndObject().EndArray();
+  }
   AppendContainers(json, spec);
   if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
   AppendConstraints(json, spec.constraints);

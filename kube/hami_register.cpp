@@ -40,7 +40,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 }
 
 GpuSharing SharingOfMode(std::string_view mode) {
-  return mode == "mig" ? GpuSharing::kMig : GpuSharing::kFractional;
+  return mode == "mig" ? GpuSharing::Mig() : GpuSharing::Fractional();
 }
 
 Result<int64_t> Number(std::string_view text, int64_t most) {

@@ -93,6 +93,7 @@ constexpr Kept kResources[] = {Map("requests"), Map("limits")};
 constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy")};
 constexpr Kept kGroup[] = {Value("podGroupName")};
 constexpr Kept kGate[] = {kName};
+constexpr Kept kClaim[] = {kName};
 constexpr Kept kPodSpec[] = {
     List("containers", kContainer),
     List("initContainers", kContainer),
@@ -102,6 +103,7 @@ constexpr Kept kPodSpec[] = {
     Value("schedulerName"),
     Object("schedulingGroup", kGroup),
     List("schedulingGates", kGate),
+    List("resourceClaims", kClaim),
     Value("priority"),
     Value("priorityClassName"),
     Value("preemptionPolicy"),

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "cluster/quantity.hpp"
@@ -33,29 +35,15 @@ constexpr const char* kMigStrategyLabel = "nvidia.com/mig.strategy";
 constexpr std::string_view kSharedSuffix = "-SHARED";
 constexpr size_t kMaxAnnotationBytes = size_t{1} << 20;
 
-constexpr struct {
-  GpuSharing sharing;
-  std::string_view name;
-} kSharingNames[] = {
-    {GpuSharing::kExclusive, "exclusive"},
-    {GpuSharing::kTimeSliced, "time-slicing"},
-    {GpuSharing::kMps, "mps"},
-    {GpuSharing::kFractional, "fractional"},
-    {GpuSharing::kMig, "mig"},
-};
-
-std::optional<GpuSharing> SharingOf(std::string_view text) {
-  for (const auto& known : kSharingNames) {
-    if (known.name == text) return known.sharing;
+// "exclusive, time-slicing, … or mig".
+std::string SharingNames() {
+  const std::span<const GpuSharing> known = cluster::KnownSharings();
+  std::string text;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (i > 0) text += i + 1 < known.size() ? ", " : " or ";
+    text += known[i]->name();
   }
-  return std::nullopt;
-}
-
-std::string_view TextOf(GpuSharing sharing) {
-  for (const auto& known : kSharingNames) {
-    if (known.sharing == sharing) return known.name;
-  }
-  return kSharingNames[0].name;
+  return text;
 }
 
 std::string_view Find(const Labels& texts, const char* key) {
@@ -80,10 +68,33 @@ std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
   std::string_view text = Find(sources.annotations, kGpuSharing);
   if (text.empty()) text = Find(sources.labels, kGpuSharing);
   if (text.empty()) return std::nullopt;
-  const std::optional<GpuSharing> sharing = SharingOf(text);
-  if (sharing == GpuSharing::kFractional || sharing == GpuSharing::kExclusive) return sharing;
+  const std::optional<GpuSharing> sharing = cluster::FindSharing(text);
+  if (sharing == GpuSharing::Fractional() || sharing == GpuSharing::Exclusive()) return sharing;
   warnings.push_back(std::string(kGpuSharing) + " ignored: expected fractional or exclusive");
   return std::nullopt;
+}
+
+// Leaves out the devices that are given out as partitions; these are as healthy as they are. In
+// order of index.
+Result<std::vector<Gpu>> ResolveParents(std::vector<Gpu> gpus) {
+  std::set<GpuIndex> parents;
+  for (Gpu& gpu : gpus) {
+    if (!gpu.partition()) continue;
+    parents.insert(gpu.parent);
+    const auto parent =
+        std::lower_bound(gpus.begin(), gpus.end(), gpu.parent,
+                         [](const Gpu& one, GpuIndex wanted) { return one.index < wanted; });
+    if (parent == gpus.end() || parent->index != gpu.parent) continue;
+    if (parent->partition()) {
+      return Error{Code::kInvalidArgument,
+                   "device " + std::to_string(gpu.index.value) + " is a partition of device " +
+                       std::to_string(parent->index.value) + ", which is a partition itself",
+                   kGpuDevicesAnnotation};
+    }
+    gpu.healthy = gpu.healthy && parent->healthy;
+  }
+  std::erase_if(gpus, [&](const Gpu& gpu) { return parents.contains(gpu.index); });
+  return gpus;
 }
 
 Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
@@ -103,15 +114,21 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpu.healthy = item.Get("healthy").Flag(true);
     const JsonView sharing = item.Get("sharing");
     const std::optional<GpuSharing> known =
-        sharing.present() ? SharingOf(sharing.Text()) : GpuSharing::kExclusive;
-    if (!known) sharing.Problem("expected exclusive, time-slicing, mps, fractional or mig");
-    gpu.sharing = known.value_or(GpuSharing::kExclusive);
+        sharing.present() ? cluster::FindSharing(sharing.Text()) : GpuSharing::Exclusive();
+    if (!known) sharing.Problem("expected " + SharingNames());
+    gpu.sharing = known.value_or(GpuSharing::Exclusive());
     gpu.replicas = static_cast<int32_t>(
         item.Get("replicas").Integer(1, 1, std::numeric_limits<int32_t>::max()));
+    const JsonView parent = item.Get("parent");
+    if (parent.present()) {
+      gpu.parent.value =
+          static_cast<uint16_t>(parent.Integer(0, 0, Gpu::kNoParent.value - int64_t{1}));
+    }
     gpus.push_back(std::move(gpu));
   });
   if (!problems.none()) return problems.first();
-  return OrderByIndex(std::move(gpus));
+  Result<std::vector<Gpu>> ordered = OrderByIndex(std::move(gpus));
+  return ordered.ok() ? ResolveParents(std::move(*ordered)) : ordered;
 }
 
 std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
@@ -124,13 +141,13 @@ std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
   const int64_t replicas = CountLabel(sources.labels, kReplicasLabel, 1, warnings);
   if (replicas > 1 && replicas <= std::numeric_limits<int32_t>::max() && strategy != "none") {
     gpu.replicas = static_cast<int32_t>(replicas);
-    gpu.sharing = strategy == "mps" ? GpuSharing::kMps : GpuSharing::kTimeSliced;
+    gpu.sharing = strategy == "mps" ? GpuSharing::Mps() : GpuSharing::TimeSliced();
     if (gpu.model.ends_with(kSharedSuffix)) {
       gpu.model.resize(gpu.model.size() - kSharedSuffix.size());
     }
   } else if (Find(sources.labels, kMigStrategyLabel) == "single" &&
              gpu.model.find("-MIG-") != std::string::npos) {
-    gpu.sharing = GpuSharing::kMig;
+    gpu.sharing = GpuSharing::Mig();
   } else if (const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings)) {
     gpu.sharing = *sharing;
   }
@@ -203,8 +220,9 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
     if (!gpu.model.empty()) json.Key("model").Text(gpu.model);
     if (gpu.memory.value() != 0) json.Key("memory").Integer(gpu.memory.value());
     if (!gpu.healthy) json.Key("healthy").Flag(false);
-    if (gpu.sharing != GpuSharing::kExclusive) json.Key("sharing").Text(TextOf(gpu.sharing));
+    if (gpu.sharing != GpuSharing::Exclusive()) json.Key("sharing").Text(gpu.sharing->name());
     if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
+    if (gpu.partition()) json.Key("parent").Integer(gpu.parent.value);
     json.EndObject();
   }
   json.EndArray();
@@ -213,8 +231,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
 int64_t AdvertisedGpus(const std::vector<Gpu>& gpus) {
   int64_t advertised = 0;
   for (const Gpu& gpu : gpus) {
-    const bool sliced = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-    if (gpu.healthy) advertised += sliced ? gpu.replicas : 1;
+    if (gpu.healthy) advertised += gpu.sharing->TurnsOf(gpu);
   }
   return advertised;
 }

@@ -5,8 +5,10 @@
 //      defaults:  {"index": 0, "uuid": "", "model": "", "memory": 0 (MiB), "healthy": true,
 //                  "sharing": "exclusive" | "time-slicing" | "mps" | "fractional" | "mig",
 //                  "replicas": 1}
+//      "parent": the index of the device of which it is a partition. Where that one is listed too,
+//      it says whether its partitions are healthy, and is not given out itself.
 //   2. annotation hami.io/node-nvidia-register: HAMi's device list, JSON or the older colon form;
-//   kFractional.
+//   "fractional".
 //   3. allocatable nvidia.com/gpu with the labels of GPU feature discovery: gpu.product,
 //   gpu.memory, gpu.replicas,
 //      gpu.sharing-strategy. Time-slicing and MPS advertise each replica, so there are allocatable
@@ -45,7 +47,7 @@ void AppendGpuDevices(std::string& out, const std::vector<cluster::Gpu>& gpus);
 // How many GPUs a device plugin would advertise for these devices.
 int64_t AdvertisedGpus(const std::vector<cluster::Gpu>& gpus);
 
-// HAMi's register (hami_register.cpp): devices in order of index, each kFractional, `model` as it
+// HAMi's register (hami_register.cpp): devices in order of index, each "fractional", `model` as it
 // says.
 cluster::Result<std::vector<cluster::Gpu>> ParseHamiRegister(std::string_view text);
 // Orders by index; two devices with one index are an Error.

@@ -155,6 +155,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& an
   PodRequests requests = ReadPodRequests(spec, annotations);
   record->requests = requests.resources;
   record->gpus = requests.gpus;
+  record->unplanned_devices = CutText(requests.unplanned_devices, kMaxDefect);
   record->constraints = ReadNodeConstraints(spec);
   record->priority = ReadPriority(spec, options);
   record->preempts = spec.Get("preemptionPolicy").Text() != "Never";

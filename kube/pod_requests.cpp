@@ -7,10 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/pod.hpp"
 #include "cluster/quantity.hpp"
+#include "kube/unplanned_devices.hpp"
 
 namespace muster::kube {
 
+using cluster::DeviceAmount;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
 using cluster::MiB;
@@ -45,11 +48,11 @@ Amounts Join(const Amounts& a, const Amounts& b, Combine combine) {
           combine(a.gpus, b.gpus)};
 }
 
-// What HAMi's resources say about each device, the greatest over all containers.
+// What HAMi's resources say about each device, of each kind the greatest over all containers.
 struct DeviceShare {
   bool given = false;
   int64_t memory_mib = 0;
-  GpuMilli share;
+  DeviceAmount share;
 };
 
 using Parse = Result<int64_t> (*)(std::string_view);
@@ -124,8 +127,37 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   // HAMi takes 0 as not given, and memory that is not given as all of it.
   int64_t memory_percent = percent.value_or(0);
   if (memory_percent == 0 && memory.value_or(0) == 0) memory_percent = 100;
-  share.share = std::max(share.share, GpuMilli(std::max(memory_percent, cores.value_or(0)) * 10));
+  share.share =
+      share.share.AtLeast({GpuMilli(cores.value_or(0) * 10), GpuMilli(memory_percent * 10)});
   return amounts;
+}
+
+// The first resource of which the container asks for such devices.
+void ReadUnplanned(const JsonView& container, std::string& unplanned) {
+  const JsonView resources = container.Get("resources");
+  for (const char* kind : {"limits", "requests"}) {
+    if (!unplanned.empty()) return;
+    const JsonView list = resources.Get(kind);
+    list.Members([&](std::string_view resource, const JsonView& quantity) {
+      if (!unplanned.empty() || !IsUnplannedDevice(resource)) return;
+      const Result<int64_t> count = cluster::ParseCount(quantity.QuantityText());
+      if (!count.ok() || *count > 0) unplanned = resource;
+    });
+  }
+}
+
+// What the pod asks for beside `gpus`, which are planned.
+std::string ReadUnplanned(const JsonView& spec, const GpuRequest& gpus) {
+  std::string unplanned;
+  for (const char* kind : {"containers", "initContainers"}) {
+    const JsonView containers = spec.Get(kind);
+    containers.Items([&](const JsonView& container) { ReadUnplanned(container, unplanned); });
+  }
+  const JsonView claims = spec.Get("resourceClaims");
+  claims.Items([&](const JsonView&) {
+    if (unplanned.empty() && gpus.none()) unplanned = cluster::kResourceClaims;
+  });
+  return unplanned;
 }
 
 Amounts SumOfContainers(const JsonView& spec, DeviceShare& share) {
@@ -209,7 +241,7 @@ GpuRequest ReadAnnotatedShare(const JsonView& annotations) {
       request.count = static_cast<int32_t>(*count);
     }
   }
-  if (request.each == GpuMilli(0) && request.memory_each == MiB(0)) return {};  // malformed
+  if (request.each.none() && request.memory_each == MiB(0)) return {};  // malformed
   return request;
 }
 
@@ -235,6 +267,7 @@ GpuRequest ReadGpuRequest(const JsonView& spec, const JsonView& annotations, int
   if (share.given) {
     request.each = share.share;
     request.memory_each = MiB(share.memory_mib);
+    if (request.whole()) request.each = DeviceAmount::All();
   }
   return request;
 }
@@ -255,6 +288,7 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   requests.resources.memory = MiB(MebibytesUp(amounts.memory_bytes.value_or(0)));
   requests.resources.pods = 1;
   requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
+  requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);
   return requests;
 }
 

@@ -7,16 +7,18 @@
 //   A request that is missing is its limit, container by container, as the API server fills it in.
 //
 // GPUs are asked for in one of four ways; two at once contradict each other:
-//   nvidia.com/gpu                                  whole devices
-//   annotation gpu-fraction "0.5"                   a share of one device (KAI)
-//   annotation gpu-memory "4096"                    MiB of one device's memory (KAI); the share
-//   follows from the device
+//   nvidia.com/gpu                       whole devices
+//   annotation gpu-fraction "0.5"        a share of one device, of its compute and memory (KAI)
+//   annotation gpu-memory "4096"         MiB of one device's memory (KAI)
 //     … of gpu-fraction-num-devices devices, when that is set
-//   nvidia.com/gpumem (MiB), gpumem-percentage,     per device of nvidia.com/gpu, one when that is
-//   missing (HAMi). gpucores (%)                                    The greater share counts;
-//   without a word about memory it is all.
-//     Containers that ask for different shares get the greatest one each.
+//   nvidia.com/gpucores (%) and          a share of each of the nvidia.com/gpu, of one when that is
+//   gpumem (MiB), gpumem-percentage      missing (HAMi): so much of its compute, so much of its
+//                                        memory. Without a word about memory it is all of it, and
+//                                        all of either is the whole device. Containers that ask for
+//                                        different shares get, of each kind, the greatest one each.
 #pragma once
+
+#include <string>
 
 #include "cluster/resources.hpp"
 #include "kube/json_view.hpp"
@@ -34,6 +36,7 @@ inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-d
 struct PodRequests {
   cluster::Resources resources;
   cluster::GpuRequest gpus;
+  std::string unplanned_devices;  // see PodSpec and unplanned_devices.hpp
 };
 
 // `spec` is pod.spec, `annotations` pod.metadata.annotations. What is malformed is a problem of the

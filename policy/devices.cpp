@@ -4,12 +4,10 @@
 
 namespace muster::policy {
 
-using cluster::GpuMilli;
+using cluster::DeviceAmount;
 using cluster::GpuShare;
 
 namespace {
-
-constexpr int16_t kWhole = static_cast<int16_t>(cluster::kWholeGpu.value());
 
 struct Fit {
   int64_t preference = 0;  // smaller first
@@ -20,9 +18,9 @@ struct Fit {
 int64_t PreferenceOf(const DeviceView& view, size_t i, DeviceOrder order) {
   switch (order) {
     case DeviceOrder::kTightest:
-      return view.free[i];
+      return view.free[i].least().value();
     case DeviceOrder::kEmptiest:
-      return -view.free[i];
+      return -view.free[i].least().value();
     case DeviceOrder::kMostTurns:
       return -view.TurnsAt(i);
   }
@@ -37,8 +35,9 @@ std::optional<DeviceUse> UseOfChosen(const DeviceView& view, DeviceOrder order) 
   auto next = chosen->begin();
   for (size_t i = 0; i < view.free.size() && next != chosen->end(); ++i) {
     if (view.node.gpus[i].index != next->index) continue;
-    use.milli += static_cast<int32_t>(next->taken.value());
-    if (view.free[i] == kWhole) ++(next->taken == cluster::kWholeGpu ? use.whole : use.opened);
+    use.milli += static_cast<int32_t>(next->taken.most().value());
+    if (view.free[i] == DeviceAmount::All())
+      ++(next->taken == DeviceAmount::All() ? use.whole : use.opened);
     ++next;
   }
   return use;
@@ -52,10 +51,11 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
   std::vector<Fit> fits;
   fits.reserve(view.free.size());
   for (size_t i = 0; i < view.free.size(); ++i) {
-    const int64_t share = view.ShareAt(i);
-    if (share <= 0 || share > view.free[i]) continue;
-    fits.push_back(
-        {PreferenceOf(view, i, order), -view.free[i], {view.node.gpus[i].index, GpuMilli(share)}});
+    const DeviceAmount share = view.ShareAt(i);
+    if (share.none() || !view.free[i].Holds(share)) continue;
+    fits.push_back({PreferenceOf(view, i, order),
+                    -view.free[i].least().value(),
+                    {view.node.gpus[i].index, share}});
   }
   const auto count = static_cast<size_t>(view.request.count);
   if (fits.size() < count) return std::nullopt;
@@ -70,22 +70,22 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
 }
 
 std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order) {
-  if (view.share < 0) return UseOfChosen(view, order);
-  if (view.share == 0) return std::nullopt;
+  if (view.share == Eligibility::kDiffers) return UseOfChosen(view, order);
+  if (view.share.none()) return std::nullopt;
   const int32_t count = view.request.count;
   int32_t fitting = 0;
   int32_t fresh = 0;  // fully free ones among them
-  for (const int16_t free : view.free) {
-    fitting += free >= view.share ? 1 : 0;
-    fresh += free == kWhole ? 1 : 0;
+  for (const DeviceAmount& free : view.free) {
+    fitting += free.Holds(view.share) ? 1 : 0;
+    fresh += free == DeviceAmount::All() ? 1 : 0;
   }
   if (fitting < count) return std::nullopt;
   DeviceUse use;
-  use.milli = count * view.share;
+  use.milli = count * static_cast<int32_t>(view.share.most().value());
   // The tightest devices are the shared ones, the emptiest the fresh ones.
   const int32_t taken = order == DeviceOrder::kTightest ? std::max(count - (fitting - fresh), 0)
                                                         : std::min(count, fresh);
-  (view.share == kWhole ? use.whole : use.opened) = taken;
+  (view.share == DeviceAmount::All() ? use.whole : use.opened) = taken;
   return use;
 }
 

@@ -10,6 +10,7 @@
 #include "cluster/allocation.hpp"
 #include "cluster/node.hpp"
 #include "cluster/resources.hpp"
+#include "policy/eligibility.hpp"
 #include "policy/placement.hpp"
 #include "policy/score.hpp"
 
@@ -19,6 +20,7 @@ namespace muster::policy {
 // that is the lowest-numbered free ones.
 //   kTightest    least free: shares fill devices that are shared already
 //   kEmptiest    most free: those who share a device are as few as can be
+//                (free is what of both is, compute and memory)
 //   kMostTurns   those that can serve most further pods of the kind: of equal pods that want
 //   several
 //                devices each, as many as can be find room (any other order may strand turns)
@@ -31,19 +33,16 @@ constexpr DeviceOrder DeviceOrderOf(Strategy strategy) {
 // The devices of one node as one kind of request sees them.
 struct DeviceView {
   const cluster::Node& node;
-  std::span<const int16_t> free;  // milli, in the order of node.gpus
+  std::span<const cluster::DeviceAmount> free;  // in the order of node.gpus
   const cluster::GpuRequest& request;
-  int16_t share;  // of each device, or Eligibility::kDiffers
+  cluster::DeviceAmount share;  // of each device, or Eligibility::kDiffers
 
-  // Milli that the request takes of device `i`; 0: it cannot serve it.
-  int64_t ShareAt(size_t i) const {
-    return share >= 0 ? share : cluster::ShareOn(node.gpus[i], request).value();
+  // What the request takes of device `i`; none: it cannot serve it.
+  cluster::DeviceAmount ShareAt(size_t i) const {
+    return share == Eligibility::kDiffers ? cluster::ShareOn(node.gpus[i], request) : share;
   }
   // How many shares are free on device `i`.
-  int64_t TurnsAt(size_t i) const {
-    const int64_t each = ShareAt(i);
-    return each > 0 ? free[i] / each : 0;
-  }
+  int64_t TurnsAt(size_t i) const { return free[i].Times(ShareAt(i)); }
 };
 
 // `request.count` distinct devices, ordered by index; nothing when there are not so many.

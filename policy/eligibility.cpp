@@ -8,6 +8,7 @@
 
 namespace muster::policy {
 
+using cluster::DeviceAmount;
 using cluster::GpuRequest;
 using cluster::Node;
 using cluster::NodeConstraints;
@@ -40,18 +41,18 @@ uint8_t BarsOf(const NodeConstraints& constraints, const Node* node) {
   return bars;
 }
 
-int16_t ShareOf(const GpuRequest& request, const Node* node) {
-  if (node == nullptr || request.none()) return 0;
-  int64_t common = 0;
+DeviceAmount ShareOf(const GpuRequest& request, const Node* node) {
+  DeviceAmount common;
+  if (node == nullptr || request.none()) return common;
   bool first = true;
   for (const cluster::Gpu& gpu : node->gpus) {
     if (!gpu.usable()) continue;  // nothing is free on it, so it is never chosen
-    const int64_t share = cluster::ShareOn(gpu, request).value();
+    const DeviceAmount share = cluster::ShareOn(gpu, request);
     if (!first && share != common) return Eligibility::kDiffers;
     common = share;
     first = false;
   }
-  return static_cast<int16_t>(common);
+  return common;
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ const std::vector<uint8_t>& Eligibility::BarsFor(const NodeConstraints& constrai
   return at->second;
 }
 
-const std::vector<int16_t>& Eligibility::SharesFor(const GpuRequest& request) {
+const std::vector<DeviceAmount>& Eligibility::SharesFor(const GpuRequest& request) {
   const auto [at, added] = shares_.try_emplace(request);
   if (added) {
     at->second.reserve(nodes_.size());

@@ -41,7 +41,7 @@ struct NodeFacts {
 class Eligibility {
  public:
   // What a pod takes of each device of a node whose usable devices are not all alike.
-  static constexpr int16_t kDiffers = -1;
+  static constexpr cluster::DeviceAmount kDiffers{cluster::GpuMilli(-1)};
 
   // Takes over a new table of nodes. Returns the chunks (of FreeTable::kChunk nodes) in which
   // anything said below changed. The vectors handed out stay where they are and are up to date
@@ -51,8 +51,8 @@ class Eligibility {
   // By node index: bits of Bar.
   const std::vector<uint8_t>& BarsFor(const cluster::NodeConstraints& constraints);
   // By node index: what the request takes of each device of that node (cluster::ShareOn), kDiffers,
-  // or 0 when no device can serve it.
-  const std::vector<int16_t>& SharesFor(const cluster::GpuRequest& request);
+  // or nothing when no device can serve it.
+  const std::vector<cluster::DeviceAmount>& SharesFor(const cluster::GpuRequest& request);
   const NodeFacts& facts(cluster::NodeIndex node) const { return facts_[node.value]; }
 
   // Drops what is known of constraints and requests; vectors handed out are gone.
@@ -67,7 +67,7 @@ class Eligibility {
   NameRanks ranks_;
   std::vector<NodeFacts> facts_;
   std::map<cluster::NodeConstraints, std::vector<uint8_t>> bars_;
-  std::map<cluster::GpuRequest, std::vector<int16_t>> shares_;
+  std::map<cluster::GpuRequest, std::vector<cluster::DeviceAmount>> shares_;
 };
 
 }  // namespace muster::policy

@@ -150,11 +150,16 @@ void GangPlacement::CountAt(const Miss& miss) {
 
 PlaceAnswer GangPlacement::Refused() {
   PlaceAnswer answer;
-  shortage_.free_gpu_milli = FreeGpuMilli(search_, *missed_shape_, demands_[missed_demand_]);
+  const GpuMilliSum free = FreeGpus(search_, *missed_shape_, demands_[missed_demand_]);
+  GpuMilliSum need;
   for (const Demand& demand : demands_) {
-    shortage_.need_gpu_milli =
-        cluster::SaturatingAdd(shortage_.need_gpu_milli, demand.spec->gpus.total().value());
+    const cluster::GpuRequest& gpus = demand.spec->gpus;
+    need.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
   }
+  // Of what there is less, beside what is needed.
+  const bool memory = need.memory - free.memory >= need.compute - free.compute;
+  shortage_.free_gpu_milli = memory ? free.memory : free.compute;
+  shortage_.need_gpu_milli = memory ? need.memory : need.compute;
   shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
   answer.shortage = shortage_;
   return answer;
@@ -207,12 +212,28 @@ Placer::~Placer() = default;
 Placer::Placer(Placer&&) noexcept = default;
 Placer& Placer::operator=(Placer&&) noexcept = default;
 
-PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
-                              NodeFilter filter) {
+PlaceAnswer Placer::PlaceWithin(Transaction& tx, const std::vector<Demand>& demands,
+                                NodeFilter filter, const GangTerms& terms,
+                                const cluster::NodeSet* within) {
   ShapeMemory& shapes = memory_->shapes;
-  shapes.Follow(tx.base().nodes());
-  const Search search(tx, shapes.eligibility(), options_.strategy, filter);
+  const Search search(tx, shapes.eligibility(), options_.strategy, filter, terms.queue, within);
   return GangPlacement(search, demands, RolesOf(demands, shapes)).Run();
+}
+
+PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
+                              NodeFilter filter, const GangTerms& terms) {
+  memory_->shapes.Follow(tx.base().nodes());
+  if (terms.wish == nullptr) return PlaceWithin(tx, demands, filter, terms, nullptr);
+  std::vector<cluster::NodeSet> domains = terms.wish->Domains(tx.base(), terms.beside);
+  if (domains.empty()) domains.emplace_back();  // it may be nowhere
+  PlaceAnswer nearest;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    PlaceAnswer answer = PlaceWithin(tx, demands, filter, terms, &domains[i]);
+    if (answer.placed) return answer;
+    if (i == 0 || answer.shortage.placed_before > nearest.shortage.placed_before)
+      nearest = std::move(answer);
+  }
+  return nearest;
 }
 
 }  // namespace muster::policy

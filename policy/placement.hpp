@@ -12,8 +12,12 @@
 //    on the order in which nodes were learnt.
 // 5. A gang of equal pods without exclusions is placed whenever it fits. A mixed one may be refused
 //    although it would fit in some way; more than one way is tried.
-// 6. When it does not fit, `shortage` names the first demand that failed, in the order in which
-//    demands are placed (hardest first), and counts, over all nodes, why.
+// 6. Where the gang wishes for domains, all demands are placed within one of them, the first in
+// which they fit.
+// 7. When it does not fit, `shortage` names the first demand that failed, in the order in which
+//    demands are placed (hardest first), and counts, over all nodes, why; of several domains over
+//    the
+// nodes of the one in which most demands found a place.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +29,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
 #include "cluster/transaction.hpp"
+#include "policy/gang_request.hpp"
 
 namespace muster::policy {
 
@@ -36,15 +41,6 @@ enum class Strategy { kBinpack, kSpread };
 struct Options {
   Strategy strategy = Strategy::kBinpack;
   bool operator==(const Options&) const = default;
-};
-
-// One pod to place. Demands are interchangeable when their specs ask for the same resources, GPUs
-// and nodes.
-struct Demand {
-  cluster::PodUid pod;
-  std::shared_ptr<const cluster::PodSpec> spec;
-  cluster::NodeIndex preferred;              // invalid: none
-  std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
 };
 
 // Why nodes were turned down for one demand; the counts add up to the number of nodes. A node
@@ -66,10 +62,11 @@ struct Shortage {
   int64_t pod_slots = 0;
   int64_t gpus = 0;         // too few free GPUs on the node, in total
   int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
-  // Σ over the nodes that are neither barred nor excluded, before any demand is placed.
+  // Of compute or of memory, of which there is less beside what is needed. Σ over the nodes that
+  // are neither barred nor excluded, before any demand is placed.
   int64_t free_gpu_milli = 0;
   int64_t need_gpu_milli = 0;  // Σ over all demands of the gang
-  int64_t pod_gpu_milli = 0;   // of the pod alone
+  int64_t pod_gpu_milli = 0;   // of the pod alone, of which it asks for more
 };
 
 struct PlaceAnswer {
@@ -96,12 +93,16 @@ class Placer {
   // they do not change; so one Placer is used from one thread at a time. The answer never depends
   // on what is remembered.
   PlaceAnswer PlaceGang(cluster::Transaction& tx, const std::vector<Demand>& demands,
-                        NodeFilter filter);
+                        NodeFilter filter, const GangTerms& terms = {});
 
   const Options& options() const { return options_; }
 
  private:
   struct Memory;
+  PlaceAnswer PlaceWithin(cluster::Transaction& tx, const std::vector<Demand>& demands,
+                          NodeFilter filter, const GangTerms& terms,
+                          const cluster::NodeSet* within);
+
   Options options_;
   std::unique_ptr<Memory> memory_;
 };

@@ -18,11 +18,13 @@ constexpr int kReprieves = 16;
 
 class Preemption {
  public:
-  Preemption(Placer& placer, const Field& field, const std::vector<Demand>& demands)
+  Preemption(Placer& placer, const Field& field, const std::vector<Demand>& demands,
+             const GangTerms& terms)
       : placer_(placer),
         snapshot_(field.snapshot),
         without_(field.without),
         demands_(demands),
+        terms_(terms),
         candidates_(field.candidates),
         chosen_(candidates_.size(), false) {}
 
@@ -55,7 +57,7 @@ class Preemption {
   }
 
   bool Take(Transaction& tx, std::vector<bool> chosen) {
-    PlaceAnswer answer = placer_.PlaceGang(tx, demands_, NodeFilter::kSchedulable);
+    PlaceAnswer answer = placer_.PlaceGang(tx, demands_, NodeFilter::kSchedulable, terms_);
     if (!answer.placed) return false;
     placements_ = std::move(answer.placements);
     chosen_ = std::move(chosen);
@@ -65,7 +67,7 @@ class Preemption {
   void Evict(Transaction& tx, const std::vector<bool>& chosen) const {
     for (size_t i = 0; i < chosen.size(); ++i) {
       if (!chosen[i]) continue;
-      for (const Placement& held : candidates_[i].held) tx.Evict(held);
+      for (const Placement& held : candidates_[i].held) tx.Evict(held, candidates_[i].queue);
     }
   }
 
@@ -141,6 +143,7 @@ class Preemption {
   std::shared_ptr<const cluster::Snapshot> snapshot_;
   std::shared_ptr<const cluster::Snapshot> without_;
   const std::vector<Demand>& demands_;
+  const GangTerms& terms_;
   const std::vector<Candidate>& candidates_;
   std::vector<bool> chosen_;
   std::vector<Placement> placements_;
@@ -149,8 +152,8 @@ class Preemption {
 }  // namespace
 
 PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
-                                   const std::vector<Demand>& demands) {
-  return Preemption(placer, field, demands).Find();
+                                   const std::vector<Demand>& demands, const GangTerms& terms) {
+  return Preemption(placer, field, demands, terms).Find();
 }
 
 }  // namespace muster::policy

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cluster/allocation.hpp"
@@ -28,6 +29,7 @@ namespace muster::policy {
 // Pods that are evicted together, and what they hold in the snapshot.
 struct Candidate {
   uint64_t owner = 0;
+  std::string queue;                     // to which they are charged
   std::vector<cluster::Placement> held;  // on nodes of the snapshot; not empty
 };
 
@@ -45,6 +47,6 @@ struct Field {
 };
 
 PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
-                                   const std::vector<Demand>& demands);
+                                   const std::vector<Demand>& demands, const GangTerms& terms = {});
 
 }  // namespace muster::policy

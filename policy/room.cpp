@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace muster::policy {
 
@@ -21,27 +22,31 @@ bool Excluded(const Demand& demand, NodeIndex node) {
   return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
 }
 
-// GPU-milli that one pod takes at least, on a node or anywhere; what it names where no device can
-// serve it.
-int64_t LeastMilli(const DeviceView& view) {
-  int64_t least = kNoLimit;
-  for (size_t i = 0; i < view.free.size(); ++i) {
-    const int64_t share = view.ShareAt(i);
-    if (share > 0) least = std::min(least, share);
-  }
-  if (least == kNoLimit) return view.request.total().value();
-  return cluster::SaturatingMultiply(least, view.request.count);
+GpuMilliSum Sum(const cluster::DeviceAmount& each, int64_t count) {
+  return {cluster::SaturatingMultiply(each.compute().value(), count),
+          cluster::SaturatingMultiply(each.memory().value(), count)};
 }
 
-int64_t LeastMilli(const Shape& shape) {
-  int64_t least = kNoLimit;
-  for (const int16_t share : *shape.shares) {
-    if (share < 0) return 0;  // no bound without a look at the devices
-    if (share > 0) least = std::min<int64_t>(least, share);
+// What one pod takes at least of the devices of a node; what it names where none can serve it.
+GpuMilliSum LeastOn(const DeviceView& view) {
+  std::optional<cluster::DeviceAmount> least;
+  for (size_t i = 0; i < view.free.size(); ++i) {
+    const cluster::DeviceAmount share = view.ShareAt(i);
+    if (!share.none()) least = least ? least->AtMost(share) : share;
+  }
+  return Sum(least.value_or(view.request.each), view.request.count);
+}
+
+// The same on any node.
+GpuMilliSum LeastAnywhere(const Shape& shape) {
+  std::optional<cluster::DeviceAmount> least;
+  for (const cluster::DeviceAmount& share : *shape.shares) {
+    // No bound without a look at the devices.
+    if (share == Eligibility::kDiffers) return {};
+    if (!share.none()) least = least ? least->AtMost(share) : share;
   }
   const GpuRequest& request = shape.spec->gpus;
-  if (least == kNoLimit) return request.total().value();
-  return cluster::SaturatingMultiply(least, request.count);
+  return Sum(least.value_or(request.each), request.count);
 }
 
 void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortage& shortage) {
@@ -59,10 +64,17 @@ void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortag
   } else if (lacks(spec.requests.memory.value(), left.memory.value())) {
     ++shortage.memory;
   } else {
-    const int64_t need = LeastMilli(search.DevicesOn(shape, node));
-    const int64_t milli = free.gpu_total - cluster::SaturatingMultiply(need, pods);
-    ++(milli < need ? shortage.gpus : shortage.gpu_devices);
+    const GpuMilliSum need = LeastOn(search.DevicesOn(shape, node));
+    const bool too_few =
+        free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
+        free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
+    ++(too_few ? shortage.gpus : shortage.gpu_devices);
   }
+}
+
+GpuMilliSum FreeOn(const Search& search, NodeIndex node) {
+  const NodeFree& free = search.tx().free().at(node);
+  return {free.gpu_compute, free.gpu_memory};
 }
 
 }  // namespace
@@ -75,7 +87,7 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   pods = std::min(pods, Times(free.resources.memory.value(), spec.requests.memory.value()));
   pods = std::min(pods, Times(free.resources.pods, spec.requests.pods));
   if (spec.gpus.none() || pods == 0) return pods;
-  if ((*shape.shares)[node.value] == cluster::kWholeGpu.value()) {
+  if ((*shape.shares)[node.value] == cluster::DeviceAmount::All()) {
     return std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
   }
   return PodsOnDevices(search.DevicesOn(shape, node), pods);
@@ -92,26 +104,26 @@ int64_t RoomFor(const Search& search, const Role& role) {
 
 bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
   Resources want;
-  int64_t want_milli = 0;
+  GpuMilliSum want_gpus;
   for (const Role& role : roles) {
     const Resources& each = role.spec().requests;
     want += {each.cpu * role.size(), each.memory * role.size(),
              cluster::SaturatingMultiply(each.pods, role.size())};
     if (role.spec().gpus.none()) continue;
-    want_milli = cluster::SaturatingAdd(
-        want_milli, cluster::SaturatingMultiply(LeastMilli(*role.shape), role.size()));
+    want_gpus.Add(LeastAnywhere(*role.shape), role.size());
   }
   Resources free;
-  int64_t free_milli = 0;
+  GpuMilliSum free_gpus;
   for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
     const bool open = std::any_of(roles.begin(), roles.end(), [&](const Role& role) {
       return search.BarsOn(*role.shape, node) == 0;
     });
     if (!open) continue;
     free += search.tx().free().at(node).resources;
-    free_milli += search.tx().free().at(node).gpu_total;
+    free_gpus.Add(FreeOn(search, node), 1);
   }
-  return !free.Fits(want) || want_milli > free_milli;
+  return !free.Fits(want) || want_gpus.compute > free_gpus.compute ||
+         want_gpus.memory > free_gpus.memory;
 }
 
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
@@ -136,13 +148,13 @@ void CountRefusals(const Search& search, const Shape& shape, const Demand& deman
   }
 }
 
-int64_t FreeGpuMilli(const Search& search, const Shape& shape, const Demand& demand) {
-  int64_t milli = 0;
+GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand) {
+  GpuMilliSum sum;
   for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
     if (search.BarsOn(shape, node) != 0 || Excluded(demand, node)) continue;
-    milli += search.tx().free().at(node).gpu_total;
+    sum.Add(FreeOn(search, node), 1);
   }
-  return milli;
+  return sum;
 }
 
 }  // namespace muster::policy

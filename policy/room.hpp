@@ -12,13 +12,26 @@
 
 namespace muster::policy {
 
+// Thousandths of one GPU, of many together.
+struct GpuMilliSum {
+  int64_t compute = 0;
+  int64_t memory = 0;
+  void Add(const GpuMilliSum& other, int64_t times) {
+    const auto add = [&](int64_t to, int64_t each) {
+      return cluster::SaturatingAdd(to, cluster::SaturatingMultiply(each, times));
+    };
+    compute = add(compute, other.compute);
+    memory = add(memory, other.memory);
+  }
+};
+
 // How many pods of the shape fit on a node one after the other, at most `limit`.
 int64_t PodsOn(const Search& search, const Shape& shape, cluster::NodeIndex node, int64_t limit);
 
 // How many members of a role there is room for if nobody else is placed and nothing is excluded.
 int64_t RoomFor(const Search& search, const Role& role);
 
-// True when the roles want more CPU, memory, pod slots or GPU-milli than all nodes together have
+// True when the roles want more CPU, memory, pod slots or of GPUs than all nodes together have
 // free: no order of placing can help.
 bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
 
@@ -28,7 +41,7 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
                    Shortage& shortage);
 
-// Σ free GPU-milli of the nodes that are neither barred nor excluded for `demand`.
-int64_t FreeGpuMilli(const Search& search, const Shape& shape, const Demand& demand);
+// What is free of GPUs on the nodes that are neither barred nor excluded for `demand`.
+GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand);
 
 }  // namespace muster::policy

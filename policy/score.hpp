@@ -17,7 +17,8 @@ namespace muster::policy {
 struct DeviceUse {
   int32_t opened = 0;  // devices that are fully free now and would be shared from then on
   int32_t whole = 0;   // devices that are fully free now and would be taken whole
-  int32_t milli = 0;   // GPU-milli taken in all
+  // GPU-milli taken in all, of compute or of memory, whichever is more.
+  int32_t milli = 0;
 };
 
 // Binpack: break open as few whole devices as possible, then fill the node that has the fewest
@@ -45,7 +46,7 @@ inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free
   score.stray = !wants_gpus && facts.has_gpus ? 1 : 0;
   score.opened = use.opened;
   score.whole_left = free.gpu_whole - use.opened - use.whole;
-  score.milli_left = free.gpu_total - use.milli;
+  score.milli_left = free.gpu_total() - use.milli;
   const int64_t share = cluster::SaturatingMultiply(cpu, 1000) / std::max<int64_t>(facts.cpu, 1);
   score.cpu_left = static_cast<int32_t>(std::clamp<int64_t>(share, 0, 1000));
   score.rank = facts.rank;

@@ -57,13 +57,15 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
   if (!free.resources.Fits(spec.requests)) return std::nullopt;
   DeviceUse use;
   if (!spec.gpus.none()) {
-    const int16_t share = (*shape.shares)[node.value];
-    if (share == cluster::kWholeGpu.value()) {
+    const cluster::DeviceAmount& share = (*shape.shares)[node.value];
+    if (share == cluster::DeviceAmount::All()) {
       if (free.gpu_whole < spec.gpus.count) return std::nullopt;
       use.whole = spec.gpus.count;
-      use.milli = spec.gpus.count * share;
+      use.milli = spec.gpus.count * static_cast<int32_t>(cluster::kWholeGpu.value());
     } else {
-      if (share == 0 || free.gpu_most < share) return std::nullopt;
+      // (kDiffers is within everything.)
+      if (share.none() ? share != Eligibility::kDiffers : !free.gpu_most.Holds(share))
+        return std::nullopt;
       const std::optional<DeviceUse> found =
           UseOf(DevicesOn(shape, node), DeviceOrderOf(strategy_));
       if (!found) return std::nullopt;
@@ -94,7 +96,9 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     const Excluded first = next;
     while (next != excluded.end() && next->value / FreeTable::kChunk == chunk) ++next;
-    if (first != next) {
+    if (within_ != nullptr && within_->Word(chunk) == 0) continue;
+    const bool whole = within_ == nullptr || within_->Covers(chunk, tx_.base().size());
+    if (first != next || !whole) {
       Improve(best, FindIn(shape, chunk, first, next));
       continue;
     }
@@ -113,7 +117,7 @@ void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex nod
                    DeviceOrder order) const {
   auto devices = ChooseDevices(DevicesOn(shape, node), order);
   MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
-  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)});
+  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, queue_);
 }
 
 }  // namespace muster::policy

@@ -3,7 +3,8 @@
 // A shape's best node in a chunk of 64 stays the best as long as the chunk's free numbers (its
 // token) and node records stay. So a decision costs one comparison per chunk and a look at the
 // nodes of those that changed; a gang of k costs N + k · (N / 64 + 64) looks. What is remembered is
-// never needed for the answer, only for its price.
+// never needed for the answer, only for its price. A search within a set of nodes uses it for
+// chunks that lie wholly in the set.
 //
 // ShapeMemory belongs to one Placer, a Search to one PlaceGang call; neither is thread-safe.
 #pragma once
@@ -13,8 +14,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "cluster/node_set.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
 #include "cluster/transaction.hpp"
@@ -40,9 +43,9 @@ struct ChunkBest {
 // What is remembered of pods that are alike for placement (ShapeLess).
 struct Shape {
   const cluster::PodSpec* spec = nullptr;
-  const std::vector<uint8_t>* bars = nullptr;    // Eligibility::BarsFor
-  const std::vector<int16_t>* shares = nullptr;  // Eligibility::SharesFor
-  std::array<std::vector<ChunkBest>, 2> chunks;  // by NodeFilter
+  const std::vector<uint8_t>* bars = nullptr;                  // Eligibility::BarsFor
+  const std::vector<cluster::DeviceAmount>* shares = nullptr;  // Eligibility::SharesFor
+  std::array<std::vector<ChunkBest>, 2> chunks;                // by NodeFilter
 };
 
 class ShapeMemory {
@@ -62,9 +65,15 @@ class ShapeMemory {
 
 class Search {
  public:
+  // `within`: no other node is there for this search; null: all are.
   Search(cluster::Transaction& tx, const Eligibility& eligibility, Strategy strategy,
-         NodeFilter filter)
-      : tx_(tx), eligibility_(eligibility), strategy_(strategy), filter_(filter) {}
+         NodeFilter filter, const std::string& queue, const cluster::NodeSet* within)
+      : tx_(tx),
+        eligibility_(eligibility),
+        strategy_(strategy),
+        filter_(filter),
+        queue_(queue),
+        within_(within) {}
 
   // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
@@ -76,6 +85,7 @@ class Search {
 
   // Bits of Bar that hold for the node and count here.
   uint8_t BarsOn(const Shape& shape, cluster::NodeIndex node) const {
+    if (within_ != nullptr && !within_->Contains(node)) return Bar::kNoNode;
     return (*shape.bars)[node.value] & Bar::Counting(filter_);
   }
   // The devices of a node that is there.
@@ -93,6 +103,8 @@ class Search {
   const Eligibility& eligibility_;
   const Strategy strategy_;
   const NodeFilter filter_;
+  const std::string& queue_;
+  const cluster::NodeSet* const within_;
 };
 
 }  // namespace muster::policy

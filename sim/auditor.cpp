@@ -297,7 +297,7 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
   // a pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
   for (const cluster::Gpu& gpu : node->node.gpus) {
-    if (!gpu.healthy && gpu.sharing == cluster::GpuSharing::kFractional) ++offer.gpus;
+    if (!gpu.healthy && !gpu.sharing->counted()) ++offer.gpus;
   }
   const Amounts request = RequestOf(*pod.pod.spec);
   const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {
@@ -321,19 +321,22 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   for (const cluster::Gpu& gpu : node->node.gpus) {
     const auto& given = fresh.pod.bound_gpus;
     if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
-    int64_t taken = 0;
+    cluster::DeviceAmount taken;
     std::string owners;
     for (const auto& [uid, pod] : book.pods) {
       const auto& held = pod->pod.bound_gpus;
       if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
       // A device that cannot serve such a request any more is taken whole.
-      const int64_t share = cluster::ShareOn(gpu, pod->pod.spec->gpus).value();
-      taken += share > 0 ? share : cluster::kWholeGpu.value();
+      const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
+      taken += share.none() ? cluster::DeviceAmount::All() : share;
       owners.append(" ").append(pod->pod.key.ToString());
     }
-    if (taken <= cluster::kWholeGpu.value()) continue;
+    if (cluster::DeviceAmount::All().Holds(taken)) continue;
     std::string what = "GPU " + std::to_string(gpu.index.value);
-    what.append(" of node ").append(name).append(" has ").append(std::to_string(taken));
+    what.append(" of node ")
+        .append(name)
+        .append(" has ")
+        .append(std::to_string(taken.most().value()));
     Find(std::move(what.append(" of 1000 taken by").append(owners)));
   }
 }

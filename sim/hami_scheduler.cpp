@@ -19,12 +19,12 @@ constexpr const char* kNoFit = "NodeUnfitPod";
 int64_t Percent(cluster::GpuMilli share) { return (share.value() + 9) / 10; }
 
 int64_t CoresOf(const GpuRequest& request) {
-  return request.fractional() ? Percent(request.each) : 0;
+  return request.fractional() ? Percent(request.each.compute()) : 0;
 }
 
 int64_t MemoryOn(const GpuRequest& request, int64_t memory) {
   if (request.memory_each.value() > 0) return request.memory_each.value();
-  const int64_t percent = request.fractional() ? Percent(request.each) : 100;
+  const int64_t percent = request.fractional() ? Percent(request.each.memory()) : 100;
   return memory * percent / 100;
 }
 
@@ -65,7 +65,7 @@ void HamiScheduler::OnEvent(const WatchEvent& event) {
 void HamiScheduler::SetNode(const cluster::Node& node) {
   std::vector<Device> devices;
   for (const Gpu& gpu : node.gpus) {
-    const bool shared = gpu.sharing == cluster::GpuSharing::kFractional;
+    const bool shared = !gpu.sharing->counted();
     const int64_t memory = gpu.memory.value() > 0 ? gpu.memory.value() : 100;
     devices.push_back({.index = gpu.index,
                        .healthy = gpu.healthy,

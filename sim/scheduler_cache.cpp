@@ -21,10 +21,7 @@ Amounts AllocatableOf(const cluster::Node& node) {
   Amounts amounts;
   amounts.resources = node.allocatable;
   for (const cluster::Gpu& gpu : node.gpus) {
-    if (!gpu.healthy) continue;
-    const bool turns =
-        gpu.sharing == cluster::GpuSharing::kTimeSliced || gpu.sharing == cluster::GpuSharing::kMps;
-    amounts.gpus += turns ? gpu.replicas : 1;
+    if (gpu.healthy) amounts.gpus += gpu.sharing->TurnsOf(gpu);
   }
   return amounts;
 }

@@ -121,7 +121,7 @@ Result<std::vector<cluster::Node>> ReadOpenbNodes(std::string_view text,
       cluster::Gpu gpu;
       gpu.index = cluster::GpuIndex{static_cast<uint16_t>(i)};
       gpu.model = node.labels[kModelLabel];
-      gpu.sharing = cluster::GpuSharing::kFractional;
+      gpu.sharing = cluster::GpuSharing::Fractional();
       node.gpus.push_back(std::move(gpu));
     }
     nodes.push_back(std::move(node));

@@ -21,15 +21,14 @@ std::string Held(const ClusterState& state, const std::string& pod) {
   std::string text;
   for (const GpuShare& share : held->placement.gpus) {
     if (!text.empty()) text += ' ';
-    text += std::to_string(share.index.value) + ":" + std::to_string(share.taken.value());
+    text += std::to_string(share.index.value) + ":" + std::to_string(share.taken.most().value());
   }
   return text + (held->devices_known ? "" : "?");
 }
 
 std::vector<int> Free(ClusterState& state, const std::string& node) {
   const auto snapshot = state.TakeSnapshot();
-  const auto gpus = snapshot->free().gpus(state.IndexOf(node));
-  return {gpus.begin(), gpus.end()};
+  return testing::Milli(snapshot->free().gpus(state.IndexOf(node)));
 }
 
 NodeFree Numbers(ClusterState& state, const std::string& node) {
@@ -42,9 +41,9 @@ TEST_CASE("the annotation says which devices a bound pod has", "[cluster][claims
   state.Upsert(MakePod("p").Gpus(2).BoundTo("n0", {3, 1}));
   CHECK(Held(state, "p") == "1:1000 3:1000");
   CHECK(Free(state, "n0") == std::vector<int>{1000, 0, 1000, 0});
-  CHECK(Numbers(state, "n0").gpu_total == 2000);
+  CHECK(Numbers(state, "n0").gpu_total() == 2000);
   CHECK(Numbers(state, "n0").gpu_whole == 2);
-  CHECK(Numbers(state, "n0").gpu_most == 1000);
+  CHECK(Numbers(state, "n0").gpu_most == kWholeGpu);
   CHECK(Numbers(state, "n0").resources.cpu == MilliCpu(63'000));
   CHECK(Numbers(state, "n0").resources.pods == 109);
 }
@@ -101,7 +100,7 @@ TEST_CASE("of two pods annotated with one device the earlier has it, in any orde
 
 TEST_CASE("shares of one device are counted in thousandths", "[cluster][claims]") {
   ClusterState state;
-  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::kFractional));
+  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::Fractional()));
   state.Upsert(MakePod("a").GpuShare(600).BoundTo("n0").CreatedAt(1));
   state.Upsert(MakePod("b").GpuShare(600).BoundTo("n0").CreatedAt(2));
   state.Upsert(MakePod("c").GpuShare(300).BoundTo("n0", {1}).CreatedAt(3));
@@ -110,7 +109,7 @@ TEST_CASE("shares of one device are counted in thousandths", "[cluster][claims]"
   CHECK(Held(state, "c") == "1:300");
   CHECK(Free(state, "n0") == std::vector<int>{400, 100});
   CHECK(Numbers(state, "n0").gpu_whole == 0);
-  CHECK(Numbers(state, "n0").gpu_most == 400);
+  CHECK(Numbers(state, "n0").gpu_most == GpuMilli(400));
   state.Upsert(MakePod("d").GpuShare(200, 2).BoundTo("n0").CreatedAt(4));
   CHECK(Held(state, "d") == "0:200?");
   CHECK(state.Overcommitted(state.IndexOf("n0")));
@@ -119,7 +118,7 @@ TEST_CASE("shares of one device are counted in thousandths", "[cluster][claims]"
 
 TEST_CASE("turns of replicated devices", "[cluster][claims]") {
   ClusterState state;
-  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::kTimeSliced, 4));
+  state.Upsert(MakeNode("n0").Gpus(2).Sharing(GpuSharing::TimeSliced(), 4));
   state.Upsert(MakePod("a").Gpus(1).BoundTo("n0", {1}).CreatedAt(1));
   CHECK(Held(state, "a") == "1:250");
   SECTION("are spread over the devices before a device is given twice") {
@@ -154,7 +153,7 @@ TEST_CASE("an unhealthy device has nothing free, but who runs on it holds it",
   state.Upsert(MakePod("c").Gpus(1).BoundTo("n0").CreatedAt(9));
   CHECK(Held(state, "c") == "0:1000");
   CHECK(state.Overcommitted(state.IndexOf("n0")));  // three asked for, two healthy
-  CHECK(Numbers(state, "n0").gpu_total == 0);
+  CHECK(Numbers(state, "n0").gpu_total() == 0);
 }
 
 TEST_CASE("for each device that broke under a pod a healthy one is withheld", "[cluster][claims]") {
@@ -194,14 +193,14 @@ TEST_CASE("a GPU count that shrinks under running pods over-commits the node",
   CHECK(state.Overcommitted(n0));
   CHECK(Held(state, "a") == "1:1000?");
   CHECK(Held(state, "b") == "0:1000");
-  CHECK(Numbers(state, "n0").gpu_total == 0);
+  CHECK(Numbers(state, "n0").gpu_total() == 0);
   state.Upsert(MakeNode("n0").Gpus(0));
   CHECK(Held(state, "a") == "?");
   CHECK(state.Overcommitted(n0));
   state.Upsert(MakeNode("n0").Gpus(4));
   CHECK(Held(state, "a") == "2:1000 3:1000");
   CHECK_FALSE(state.Overcommitted(n0));
-  CHECK(Numbers(state, "n0").gpu_total == 1000);
+  CHECK(Numbers(state, "n0").gpu_total() == 1000);
 }
 
 TEST_CASE("more CPU, memory or slots held than there is over-commits the node in that",
@@ -214,7 +213,7 @@ TEST_CASE("more CPU, memory or slots held than there is over-commits the node in
   CHECK(state.Overcommitted(state.IndexOf("n0")));
   CHECK(Numbers(state, "n0").resources.cpu == MilliCpu(0));
   CHECK(Numbers(state, "n0").resources.memory == MiB(512 * 1024 - 2));
-  CHECK(Numbers(state, "n0").gpu_total == 2000);
+  CHECK(Numbers(state, "n0").gpu_total() == 2000);
   state.Upsert(MakeNode("n0").Gpus(2).Cpu(65));
   CHECK_FALSE(state.Overcommitted(state.IndexOf("n0")));
   state.Upsert(MakeNode("n0").Gpus(2).Cpu(65).PodSlots(1));
@@ -236,7 +235,7 @@ TEST_CASE("a pod holds until it has ended or is removed", "[cluster][claims]") {
   state.Upsert(MakePod("p").Gpus(1).BoundTo("n0").Phase(end));
   CHECK(Held(state, "p") == "-");
   CHECK(state.HoldersOn(n0).empty());
-  CHECK(Numbers(state, "n0").gpu_total == 2000);
+  CHECK(Numbers(state, "n0").gpu_total() == 2000);
   CHECK(Numbers(state, "n0").resources.pods == 110);
 }
 
@@ -246,7 +245,7 @@ TEST_CASE("a pending pod holds nothing, a daemon's pod holds what it asks for",
   state.Upsert(MakeNode("n0").Gpus(2));
   state.Upsert(MakePod("p").Gpus(1).Nominated("n0"));
   CHECK(Held(state, "p") == "-");
-  CHECK(Numbers(state, "n0").gpu_total == 2000);
+  CHECK(Numbers(state, "n0").gpu_total() == 2000);
   state.Upsert(MakePod("d").Daemon().MilliCpu(500).BoundTo("n0"));
   CHECK(Numbers(state, "n0").resources.cpu == MilliCpu(63'500));
 }

@@ -31,10 +31,9 @@ class Earmarks {
     return testing::PlaceOn(*state.FindPod(Uid(pod)), *state.FindNode(node), state.IndexOf(node),
                             gpus);
   }
-  std::vector<int16_t> FreeGpus(const std::string& node) {
+  std::vector<int> FreeGpus(const std::string& node) {
     const auto snapshot = state.TakeSnapshot();
-    const auto gpus = snapshot->free().gpus(state.IndexOf(node));
-    return {gpus.begin(), gpus.end()};
+    return testing::Milli(snapshot->free().gpus(state.IndexOf(node)));
   }
   int64_t FreeCpu(const std::string& node) {
     return state.TakeSnapshot()->free().at(state.IndexOf(node)).resources.cpu.value();
@@ -43,7 +42,7 @@ class Earmarks {
   ClusterState state;
 };
 
-using Gpus = std::vector<int16_t>;
+using Gpus = std::vector<int>;
 
 TEST_CASE_METHOD(Earmarks, "what is being left is kept from others, and what it leaves over is not",
                  "[cluster][earmark]") {
@@ -232,7 +231,7 @@ class Turmoil {
     const Node& node = *state_.Nodes()[Below(3)];
     Placement plan{uid, state_.IndexOf(node.name), pod.spec->requests, {}};
     for (const Gpu& gpu : node.gpus) {
-      const bool whole = free.gpus(plan.node)[gpu.index.value] == kWholeGpu.value();
+      const bool whole = free.gpus(plan.node)[gpu.index.value] == kWholeGpu;
       if (whole && plan.gpus.size() < static_cast<size_t>(pod.spec->gpus.count))
         plan.gpus.push_back({gpu.index, kWholeGpu});
     }

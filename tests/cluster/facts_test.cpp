@@ -13,7 +13,7 @@ using testing::MakePod;
 using testing::MakePodGroup;
 
 int64_t FreeGpus(ClusterState& state, const std::string& node) {
-  return state.TakeSnapshot()->free().at(state.IndexOf(node)).gpu_total;
+  return state.TakeSnapshot()->free().at(state.IndexOf(node)).gpu_total();
 }
 
 TEST_CASE("rule 1: the same fact twice changes nothing the second time", "[cluster][facts]") {

@@ -27,7 +27,7 @@ class Reservations {
                             state.IndexOf(node), gpus);
   }
   int64_t Free(const std::string& node) {
-    return state.TakeSnapshot()->free().at(state.IndexOf(node)).gpu_total;
+    return state.TakeSnapshot()->free().at(state.IndexOf(node)).gpu_total();
   }
   const Allocation* Held(const std::string& pod) {
     return state.AllocationOf(PodUid("pod-" + pod));

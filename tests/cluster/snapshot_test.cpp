@@ -1,6 +1,5 @@
 #include "cluster/snapshot.hpp"
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <string>
 #include <thread>
@@ -12,38 +11,37 @@
 namespace muster::cluster {
 namespace {
 
+using testing::Amounts;
 using testing::MakeNode;
 using testing::MakePod;
 
 constexpr Resources kSome{MilliCpu(4000), MiB(1000), 10};
 
 std::vector<int> Gpus(const FreeTable& table, uint32_t node) {
-  const auto gpus = table.gpus(NodeIndex{node});
-  return {gpus.begin(), gpus.end()};
+  return testing::Milli(table.gpus(NodeIndex{node}));
 }
 
 TEST_CASE("the sums of a node follow from its devices", "[cluster][free]") {
   FreeTable table;
   table.Resize(3);
-  CHECK(table.at(NodeIndex{2}).gpu_total == 0);
+  CHECK(table.at(NodeIndex{2}).gpu_total() == 0);
   CHECK(table.gpus(NodeIndex{2}).empty());
-  const std::array<int16_t, 4> gpus{1000, 0, 250, 1000};
-  table.Set(NodeIndex{1}, kSome, gpus);
+  table.Set(NodeIndex{1}, kSome, Amounts({1000, 0, 250, 1000}));
   CHECK(table.at(NodeIndex{1}).resources == kSome);
-  CHECK(table.at(NodeIndex{1}).gpu_total == 2250);
+  CHECK(table.at(NodeIndex{1}).gpu_total() == 2250);
   CHECK(table.at(NodeIndex{1}).gpu_whole == 2);
-  CHECK(table.at(NodeIndex{1}).gpu_most == 1000);
+  CHECK(table.at(NodeIndex{1}).gpu_most == kWholeGpu);
 }
 
 TEST_CASE("devices of neighbours stay theirs when a node gets more or fewer", "[cluster][free]") {
   FreeTable table;
   table.Resize(130);
   for (uint32_t i = 0; i < 130; ++i) {
-    table.Set(NodeIndex{i}, kSome, std::vector<int16_t>(i % 9, static_cast<int16_t>(i)));
+    table.Set(NodeIndex{i}, kSome, Amounts(std::vector<int>(i % 9, static_cast<int>(i))));
   }
-  table.Set(NodeIndex{64}, kSome, std::vector<int16_t>(16, 7));
+  table.Set(NodeIndex{64}, kSome, Amounts(std::vector<int>(16, 7)));
   table.Set(NodeIndex{62}, kSome, {});
-  table.Set(NodeIndex{127}, kSome, std::vector<int16_t>(1, 9));
+  table.Set(NodeIndex{127}, kSome, Amounts({9}));
   for (uint32_t i = 0; i < 130; ++i) {
     if (i == 62 || i == 64 || i == 127) continue;
     CHECK(Gpus(table, i) == std::vector<int>(i % 9, static_cast<int>(i)));
@@ -57,15 +55,14 @@ TEST_CASE("taking and giving back", "[cluster][free]") {
   const Node node = MakeNode("n").Gpus(3).Unhealthy(2);
   FreeTable table;
   table.Resize(1);
-  const std::array<int16_t, 3> gpus{1000, 400, 0};
-  table.Set(NodeIndex{0}, kSome, gpus);
+  table.Set(NodeIndex{0}, kSome, Amounts({1000, 400, 0}));
   Placement placement{PodUid("p"), NodeIndex{0}, {MilliCpu(1000), MiB(10), 1}, {}};
   placement.gpus = {{GpuIndex{0}, GpuMilli(300)}, {GpuIndex{1}, GpuMilli(400)}};
   CHECK(table.Fits(node, placement));
   table.Take(node, placement);
   CHECK(Gpus(table, 0) == std::vector<int>{700, 0, 0});
   CHECK(table.at(NodeIndex{0}).resources == Resources{MilliCpu(3000), MiB(990), 9});
-  CHECK(table.at(NodeIndex{0}).gpu_most == 700);
+  CHECK(table.at(NodeIndex{0}).gpu_most == GpuMilli(700));
   CHECK_FALSE(table.Fits(node, placement));
   table.Give(node, placement);
   CHECK(Gpus(table, 0) == std::vector<int>{1000, 400, 0});
@@ -99,7 +96,7 @@ TEST_CASE("copies of a table do not see each other's writes", "[cluster][free]")
   const Node node = MakeNode("n").Gpus(1);
   FreeTable a;
   a.Resize(200);
-  for (uint32_t i = 0; i < 200; ++i) a.Set(NodeIndex{i}, kSome, std::array<int16_t, 1>{1000});
+  for (uint32_t i = 0; i < 200; ++i) a.Set(NodeIndex{i}, kSome, Amounts({1000}));
   FreeTable b = a;
   FreeTable c;
   c = b;
@@ -109,11 +106,11 @@ TEST_CASE("copies of a table do not see each other's writes", "[cluster][free]")
   take(a, 0);
   take(b, 1);
   take(b, 150);
-  CHECK(a.at(NodeIndex{0}).gpu_total == 0);
-  CHECK(a.at(NodeIndex{1}).gpu_total == 1000);
-  CHECK(b.at(NodeIndex{0}).gpu_total == 1000);
-  CHECK(b.at(NodeIndex{150}).gpu_total == 0);
-  for (uint32_t i = 0; i < 200; ++i) CHECK(c.at(NodeIndex{i}).gpu_total == 1000);
+  CHECK(a.at(NodeIndex{0}).gpu_total() == 0);
+  CHECK(a.at(NodeIndex{1}).gpu_total() == 1000);
+  CHECK(b.at(NodeIndex{0}).gpu_total() == 1000);
+  CHECK(b.at(NodeIndex{150}).gpu_total() == 0);
+  for (uint32_t i = 0; i < 200; ++i) CHECK(c.at(NodeIndex{i}).gpu_total() == 1000);
   // Chunks that nobody wrote are still one and the same.
   CHECK(&a.at(NodeIndex{70}) == &c.at(NodeIndex{70}));
   CHECK(&a.at(NodeIndex{0}) != &c.at(NodeIndex{0}));
@@ -133,13 +130,13 @@ TEST_CASE("a snapshot does not change with its cluster", "[cluster][snapshot]") 
   state.Upsert(MakePod("q").Gpus(2).BoundTo("n7"));
   state.Remove(NodeUid("node-n8"));
   state.Upsert(MakeNode("n7").Gpus(16));
-  CHECK(before->free().at(n7).gpu_total == 5000);
+  CHECK(before->free().at(n7).gpu_total() == 5000);
   CHECK(before->node(n7)->gpus.size() == 8);
   CHECK(before->node(n8)->name == "n8");
   const auto after = state.TakeSnapshot();
-  CHECK(after->free().at(n7).gpu_total == 11'000);
+  CHECK(after->free().at(n7).gpu_total() == 11'000);
   CHECK(after->node(n8) == nullptr);
-  CHECK(after->free().at(n8).gpu_total == 0);
+  CHECK(after->free().at(n8).gpu_total() == 0);
   CHECK(after->free().gpus(n8).empty());
 }
 
@@ -169,7 +166,7 @@ TEST_CASE("snapshots may be read and dropped by other threads while the cluster 
     auto snapshot = state.TakeSnapshot();
     std::thread reader([snapshot = std::move(snapshot), &sum]() mutable {
       FreeTable mine = snapshot->free();
-      for (uint32_t i = 0; i < snapshot->size(); ++i) sum += mine.at(NodeIndex{i}).gpu_total;
+      for (uint32_t i = 0; i < snapshot->size(); ++i) sum += mine.at(NodeIndex{i}).gpu_total();
       snapshot.reset();
     });
     const std::string name = "p" + std::to_string(round);

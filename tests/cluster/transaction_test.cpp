@@ -23,8 +23,12 @@ std::vector<int64_t> AllNumbers(const FreeTable& table) {
     const NodeFree& node = table.at(NodeIndex{i});
     numbers.insert(numbers.end(),
                    {node.resources.cpu.value(), node.resources.memory.value(), node.resources.pods,
-                    node.gpu_total, node.gpu_whole, node.gpu_most});
-    for (int16_t gpu : table.gpus(NodeIndex{i})) numbers.push_back(gpu);
+                    node.gpu_compute, node.gpu_memory, node.gpu_whole,
+                    node.gpu_most.compute().value(), node.gpu_most.memory().value()});
+    for (const DeviceAmount& gpu : table.gpus(NodeIndex{i})) {
+      numbers.push_back(gpu.compute().value());
+      numbers.push_back(gpu.memory().value());
+    }
   }
   return numbers;
 }
@@ -45,7 +49,7 @@ TEST_CASE("a transaction leaves its snapshot as it is", "[cluster][transaction]"
   Transaction tx(snapshot);
   tx.Place(Whole("a", 0, {0, 1}));
   tx.Place(Whole("b", 0, {3}));
-  CHECK(tx.free().at(NodeIndex{0}).gpu_total == 1000);
+  CHECK(tx.free().at(NodeIndex{0}).gpu_total() == 1000);
   CHECK(AllNumbers(snapshot->free()) == before);
   REQUIRE(tx.deltas().size() == 2);
   CHECK(tx.deltas()[1].kind == Delta::Kind::kPlace);
@@ -93,7 +97,7 @@ ClusterState Mixed() {
   ClusterState state;
   for (int i = 0; i < 70; ++i) {
     auto node = MakeNode("n" + std::to_string(i)).Gpus(i % 9).Cpu(8);
-    if (i % 3 == 0) node.Sharing(GpuSharing::kFractional);
+    if (i % 3 == 0) node.Sharing(GpuSharing::Fractional());
     if (i % 4 == 0) node.Unhealthy(i % 5);
     state.Upsert(node);
     auto pod = MakePod("v" + std::to_string(i)).MilliCpu(i % 6 == 0 ? 9000 : 3000);
@@ -108,7 +112,7 @@ ClusterState Mixed() {
 }
 
 TEST_CASE("rolling back any sequence of steps restores every number", "[cluster][transaction]") {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = Catch::rngSeed();
   INFO("seed " << seed);
   std::mt19937 random(seed);
   const auto below = [&](size_t n) { return static_cast<uint32_t>(random() % n); };
@@ -141,7 +145,8 @@ TEST_CASE("rolling back any sequence of steps restores every number", "[cluster]
       const uint32_t gpus = below(3);
       for (uint32_t gpu = 0; gpu < 9 && plan.gpus.size() < gpus; ++gpu) {
         if (below(2) == 0) continue;
-        plan.gpus.push_back({GpuIndex{static_cast<uint16_t>(gpu)}, GpuMilli(1 + below(1000))});
+        plan.gpus.push_back({GpuIndex{static_cast<uint16_t>(gpu)},
+                             DeviceAmount(GpuMilli(1 + below(1000)), GpuMilli(1 + below(1000)))});
       }
       if (!tx.free().Fits(*tx.node(plan.node), plan)) continue;
       tx.Place(plan);

@@ -13,8 +13,11 @@ struct Case {
 };
 
 std::string ErrorOf(const std::string& text) {
-  const auto policy = LoadPolicy(text, "p.yaml");
-  return policy.ok() ? "" : policy.error().ToString();
+  std::string lines;
+  for (const cluster::Error& fault : ReadPolicy(text, "p.yaml").faults) {
+    lines += (lines.empty() ? "" : "\n") + fault.ToString();
+  }
+  return lines;
 }
 
 TEST_CASE("a file that is no policy is refused", "[config][policy]") {
@@ -25,14 +28,20 @@ TEST_CASE("a file that is no policy is refused", "[config][policy]") {
       {"# all commented out\n",
        "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found no "
        "text"},
-      {"gangs: {}\n", "p.yaml:1:1: apiVersion: expected muster.dev/v1alpha1, found nothing"},
+      {"gangs: {}\n",
+       "p.yaml:1:1: apiVersion: expected muster.dev/v1alpha1, found nothing\n"
+       "p.yaml:1:1: kind: expected Policy, found nothing"},
       {"apiVersion: muster.dev/v1alpha1\n", "p.yaml:1:1: kind: expected Policy, found nothing"},
       {"kind: Policy\napiVersion: v1\n",
        "p.yaml:2:13: apiVersion: expected muster.dev/v1alpha1, found \"v1\""},
       {"kind: [Policy]\napiVersion: muster.dev/v1alpha1\n",
        "p.yaml:1:7: kind: expected Policy, found a list"},
-      {"- a\n", "p.yaml:1:1: expected a policy (\"key: value\" lines), found a list"},
-      {"policy\n", "p.yaml:1:1: expected a policy (\"key: value\" lines), found \"policy\""},
+      {"- a\n",
+       "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found a "
+       "list"},
+      {"policy\n",
+       "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found "
+       "\"policy\""},
       {"a: 1\n---\nb: 1\n", "p.yaml:3:1: expected one document, found 2"},
       {std::string(kMaxPolicyBytes + 1, '\n'),
        "p.yaml: expected at most 1048576 bytes, found 1048577"},
@@ -57,7 +66,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
        "namespaces, "
        "placement, gangs, badNodes, extender or metrics"},
       {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
-       "p.yaml:5:3: expected each key once, found \"maxMembers\" again (first on line 4)"},
+       "p.yaml:5:3: gangs.maxMembers: expected each key once, found it again (first on line 4)"},
       {"gangs: 5\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found \"5\""},
       {"gangs: []\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found a list"},
       {"placement: {strategy: BinPack}\n",
@@ -114,13 +123,22 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"a: &x 1\n",
        "p.yaml:3:4: expected a value, found an anchor ('&'): anchors and aliases are not "
        "supported"},
-      // Of several errors the first in the file counts.
+      // All of them, in the order of the file.
       {"metrics: {address: 1}\ngangs: {maxMembers: x}\n",
        "p.yaml:3:20: metrics.address: expected an address such as 127.0.0.1:8888, [::1]:8888 or "
-       ":8888, found 1, which YAML takes for a number or a truth value: put it in quotes"},
+       ":8888, found 1, which YAML takes for a number or a truth value: put it in quotes\n"
+       "p.yaml:4:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"x\""},
   }));
   CAPTURE(c.text);
   CHECK(ErrorOf(kHead + c.text) == c.want);
+}
+
+TEST_CASE("callers with room for one error get the first fault", "[config][policy]") {
+  const auto one = LoadPolicy(std::string(kHead) + "gangs: {maxMembers: x}\n", "p.yaml");
+  CHECK(one.error().ToString() ==
+        "p.yaml:3:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"x\"");
+  const auto two = LoadPolicy(std::string(kHead) + "gangs: {maxMembers: x}\na: 1\n", "p.yaml");
+  CHECK(two.error().ToString() == one.error().ToString() + " (the first fault of 2)");
 }
 
 TEST_CASE("whole numbers that readers might take differently are refused", "[config][policy]") {

@@ -7,6 +7,7 @@
 #include "config/amounts.hpp"
 #include "config/file.hpp"
 #include "config/policy_fields.hpp"
+#include "tests/config/field_randomizer.hpp"
 
 namespace muster::config {
 namespace {
@@ -187,63 +188,13 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                               });
 }
 
-// Fills every field with a random value that the file may have.
-class Randomizer : public FieldVisitor {
- public:
-  explicit Randomizer(uint64_t seed) : random_(seed) {}
-
-  void Section(const FieldInfo&, const std::function<void()>& fields) override { fields(); }
-  void Duration(const FieldInfo&, DurationRange range, cluster::Duration* value) override {
-    *value = cluster::Duration(Between(range.least.value(), range.most.value()));
-  }
-  void Whole(const FieldInfo&, WholeRange range, int64_t* value) override {
-    *value = Between(range.least, range.most);
-  }
-  void Size(const FieldInfo& info, WholeRange range, int64_t* bytes) override {
-    Whole(info, range, bytes);
-  }
-  void Flag(const FieldInfo&, bool* value) override { *value = Between(0, 1) == 1; }
-  void Text(const FieldInfo&, const TextRule& rule, std::string* value) override {
-    *value = AcceptedBy(rule);
-  }
-  void TextList(const FieldInfo&, const TextRule& rule, std::vector<std::string>* values) override {
-    values->clear();
-    for (int64_t left = Between(0, 3); left > 0; --left) {
-      std::string text = AcceptedBy(rule);
-      if (std::find(values->begin(), values->end(), text) == values->end()) values->push_back(text);
-    }
-  }
-  void Choice(const FieldInfo&, const Words& words, std::size_t* chosen) override {
-    *chosen = static_cast<std::size_t>(Between(0, static_cast<int64_t>(words.size()) - 1));
-  }
-
- private:
-  int64_t Between(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random_);
-  }
-  std::string AcceptedBy(const TextRule& rule) {
-    constexpr const char* kPieces[] = {"a",   "-", "0",   ":",    ".",    "\"",  "\\", "'",   " ",
-                                       "#",   "é", "012", "true", "null", ":80", "/",  ": ",  " #",
-                                       "1e3", "[", "{",   "*",    "&",    "!",   "%",  "yes", "<<"};
-    while (true) {
-      std::string text;
-      for (int64_t left = Between(1, 4); left > 0; --left) {
-        text += kPieces[Between(0, std::size(kPieces) - 1)];
-      }
-      if (rule.accepts(text)) return text;
-    }
-  }
-
-  std::mt19937_64 random_;
-};
-
 TEST_CASE("what WritePolicy writes LoadPolicy reads back", "[config][policy]") {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   int compared = 0;
   for (uint64_t round = 0; round < 2'000; ++round) {
     Policy policy;
-    Randomizer randomizer(seed + round);
+    testing::FieldRandomizer randomizer(seed + round);
     VisitPolicy(&policy, &randomizer);
     if (!FindContradictions(policy).empty()) continue;
     ++compared;

@@ -8,8 +8,10 @@ namespace muster::testing {
 
 using engine::OutcomeKind;
 
-Harness::Harness(engine::Options options)
-    : options_(options), engine_(std::make_unique<engine::Scheduler>(options)) {}
+Harness::Harness(engine::Options options, engine::Rules rules)
+    : options_(std::move(options)),
+      rules_(std::move(rules)),
+      engine_(std::make_unique<engine::Scheduler>(options_, rules_)) {}
 
 void Harness::Add(const cluster::Node& node) {
   nodes_[node.name] = node;
@@ -216,7 +218,7 @@ int Harness::BoundIn(const std::string& group) const {
 
 void Harness::Restart(cluster::Duration away) {
   now_ = now_ + away;
-  engine_ = std::make_unique<engine::Scheduler>(options_);
+  engine_ = std::make_unique<engine::Scheduler>(options_, rules_);
   for (const auto& [name, node] : nodes_) engine_->Apply(node, now_);
   for (const auto& [name, group] : groups_) engine_->Apply(group, now_);
   for (const auto& [name, pod] : pods_) engine_->Apply(pod, now_);

@@ -18,7 +18,7 @@ namespace muster::testing {
 
 class Harness {
  public:
-  explicit Harness(engine::Options options = {});
+  explicit Harness(engine::Options options = {}, engine::Rules rules = {});
 
   // Objects, as the API server has them.
   void Add(const cluster::Node& node);
@@ -77,6 +77,7 @@ class Harness {
   bool Faulty(const A& action);
 
   engine::Options options_;
+  engine::Rules rules_;
   std::unique_ptr<engine::Scheduler> engine_;
   cluster::Time now_{1'800'000'000'000};
   std::map<std::string, cluster::Node> nodes_;

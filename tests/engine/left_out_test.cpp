@@ -232,7 +232,7 @@ TEST_CASE("where a pod's devices are known the device is left out and not the no
           "[engine][leftout]") {
   Harness world;
   for (int i = 0; i < 4; ++i) {
-    world.Add(MakeNode("n" + std::to_string(i)).Gpus(4).Sharing(cluster::GpuSharing::kFractional));
+    world.Add(MakeNode("n" + std::to_string(i)).Gpus(4).Sharing(cluster::GpuSharing::Fractional()));
   }
   const auto share = MakePod("x").GpuShare(500);
   for (int i = 0; i < 3; ++i) {
@@ -252,7 +252,7 @@ TEST_CASE("where a pod's devices are known the device is left out and not the no
   world.Add(MakePod("all").Constraints({}).GpuShare(500, 4).Select("kubernetes.io/hostname", "n0"));
   world.Add(MakeNode("n0")
                 .Gpus(4)
-                .Sharing(cluster::GpuSharing::kFractional)
+                .Sharing(cluster::GpuSharing::Fractional())
                 .Label("kubernetes.io/hostname", "n0"));
   world.Settle();
   CHECK(world.Gang("all").state == GangState::kQueued);
@@ -263,7 +263,7 @@ TEST_CASE("where a pod's devices are known the device is left out and not the no
 TEST_CASE("two devices left out are the node", "[engine][leftout]") {
   Harness world;
   for (int i = 0; i < 4; ++i) {
-    world.Add(MakeNode("n" + std::to_string(i)).Gpus(4).Sharing(cluster::GpuSharing::kFractional));
+    world.Add(MakeNode("n" + std::to_string(i)).Gpus(4).Sharing(cluster::GpuSharing::Fractional()));
   }
   for (int i = 0; i < 6; ++i) {
     world.Pass(Seconds(20));

@@ -15,10 +15,10 @@ namespace {
 // Gangs "a", "b", … in that order, of one priority each.
 class Queue {
  public:
-  Gang& Add(const std::string& name, int64_t priority = 0) {
+  Gang& Add(const std::string& name, int64_t priority = 0, const std::string& team = "") {
     Gang& gang = gangs_.emplace_back();
     gang.id = {{"team", name}, false};
-    queue.Add(gang, OrderKey{priority, false, true, 0, gang.id});
+    queue.Add(gang, queues::OrderKey{priority, false, true, 0, gang.id}, team);
     return gang;
   }
   // Beside those that were not tried yet.
@@ -32,7 +32,7 @@ class Queue {
     if (scope.above) queue.RetryAbove(*scope.above);
     queue.Begin(0);
     std::string turns;
-    while (Gang* gang = queue.Next()) {
+    while (Gang* gang = queue.Next(usage)) {
       turns += gang->id.key.name;
       judge(*gang);
     }
@@ -40,12 +40,14 @@ class Queue {
   }
   static KindKey KindOf(const Gang& gang, uint64_t spec) {
     KindKey key;
-    key.shape = {{spec, 1}};
+    key.request.queue = gang.queue->queue;
+    key.request.roles = {{spec, 1}};
     key.priority = gang.queue->order->priority;
     return key;
   }
 
-  PendingQueue queue;
+  cluster::UsageTable usage;
+  PendingQueue queue{std::make_shared<const queues::FirstInOrder>()};
 
  private:
   std::deque<Gang> gangs_;
@@ -59,7 +61,7 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
   Queue world;
   PendingQueue& queue = world.queue;
   world.Add("a", 5);
-  const Shape shape = {{1, 4}};
+  const policy::RequestKey shape = {{{1, 4}}, "", ""};
   CHECK(queue.PassNeeded(0));  // it was not tried yet
   CHECK(world.Pass({}, [](Gang&) {}) == "a");
   queue.Fail(shape, 5, Code(ReasonCode::kFragmented, 3));
@@ -90,7 +92,7 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
     queue.RetryAbove(5);
     queue.Begin(0);
     CHECK(queue.Failed(shape, 5) != nullptr);
-    CHECK(queue.Next() == nullptr);
+    CHECK(queue.Next({}) == nullptr);
   }
 }
 

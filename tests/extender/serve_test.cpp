@@ -120,22 +120,6 @@ class ForeignGang {
   std::vector<std::string> uids_;
 };
 
-// On a cluster whose API server listens there.
-ServiceOptions OnCluster(const TempFolder& folder, std::uint16_t port) {
-  ServiceOptions options;
-  options.access.kubeconfig = folder.File("kubeconfig");
-  std::ofstream(options.access.kubeconfig) << R"(
-apiVersion: v1
-kind: Config
-current-context: here
-clusters: [{name: here, cluster: {server: "http://127.0.0.1:)"
-                                           << port << R"("}}]
-users: [{name: user, user: {token: secret}}]
-contexts: [{name: here, context: {cluster: here, user: user}}]
-)";
-  return options;
-}
-
 const std::string kPolicyHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "service_test_support.hpp"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <utility>
 
 namespace muster::extender::testing {
@@ -64,6 +65,21 @@ std::string TestService::StateOf(const std::string& name, const std::string& ns)
 
 bool TestService::Reaches(const std::string& name, const std::string& state) {
   return Eventually([&] { return StateOf(name) == state; });
+}
+
+ServiceOptions OnCluster(const TempFolder& folder, std::uint16_t port) {
+  ServiceOptions options;
+  options.access.kubeconfig = folder.File("kubeconfig");
+  std::ofstream(options.access.kubeconfig) << R"(
+apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:)"
+                                           << port << R"("}}]
+users: [{name: user, user: {token: secret}}]
+contexts: [{name: here, context: {cluster: here, user: user}}]
+)";
+  return options;
 }
 
 std::string GangYaml(const std::string& name, int pods, int gpus, const std::string& runs_for) {

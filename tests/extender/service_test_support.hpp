@@ -55,6 +55,9 @@ class TestService {
   std::unique_ptr<http::Client> client_;
 };
 
+// On a cluster whose API server listens there.
+ServiceOptions OnCluster(const TempFolder& folder, std::uint16_t port);
+
 // A PodGroup `name` of `pods` members with `gpus` GPUs each. `runs_for` empty: until deleted.
 std::string GangYaml(const std::string& name, int pods, int gpus, const std::string& runs_for = "");
 // `count` nodes of `gpus` GPUs as a NodePool.

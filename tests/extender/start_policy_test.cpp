@@ -60,9 +60,9 @@ class MutualTls {
   TestAuthority authority_{"test authority"};
 };
 
-std::string Refusal(const cluster::Result<config::Policy>& policy) {
-  REQUIRE_FALSE(policy.ok());
-  return policy.error().ToString();
+std::string Refusal(const config::PolicyReading& read) {
+  REQUIRE_FALSE(read.ok());
+  return read.faults.front().ToString();
 }
 
 }  // namespace
@@ -89,15 +89,15 @@ TEST_CASE("a client name given by a flag holds with certificates of the policy",
 }
 
 TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[serve][tls]") {
-  CHECK(Refusal(ReadPolicy("", {"", "", "", {"foo"}})) ==
+  CHECK(Refusal(ReadStartPolicy("", {"", "", "", {"foo"}})) ==
         "--tls-client: expected --tls-client-ca or extender.tls.clientCaFile beside it: names in "
         "unchecked certificates prove nothing");
-  CHECK(Refusal(ReadPolicy("", {"a", "b", "", {"foo"}})).rfind("--tls-client: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"", "", "ca", {}})).rfind("--tls-client-ca: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"a", "", "", {}})).rfind("--tls-key: ", 0) == 0);
-  CHECK(Refusal(ReadPolicy("", {"", "b", "", {}})).rfind("--tls-cert: ", 0) == 0);
-  CHECK(ReadPolicy("", {"a", "b", "ca", {"foo"}}).ok());
-  CHECK(ReadPolicy("", {}).ok());
+  CHECK(Refusal(ReadStartPolicy("", {"a", "b", "", {"foo"}})).rfind("--tls-client: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"", "", "ca", {}})).rfind("--tls-client-ca: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"a", "", "", {}})).rfind("--tls-key: ", 0) == 0);
+  CHECK(Refusal(ReadStartPolicy("", {"", "b", "", {}})).rfind("--tls-cert: ", 0) == 0);
+  CHECK(ReadStartPolicy("", {"a", "b", "ca", {"foo"}}).ok());
+  CHECK(ReadStartPolicy("", {}).ok());
 
   ServiceOptions options;
   options.listen = http::HostPort{"127.0.0.1", 0};
@@ -143,54 +143,27 @@ TEST_CASE("a TLS file that is not there is named with the reason", "[serve][tls]
   CHECK_THAT(refusal(files[0], tls.File("policy.yaml")), Catch::Contains("expected a PEM"));
 }
 
-TEST_CASE("a reload leaves what the servers were started with and says what waits for a restart",
-          "[serve][policy]") {
-  config::Policy started;
-  started.engine.bind_hold_timeout = cluster::Seconds(48);
-  config::Policy policy = started;
-  CHECK(KeepStarted(started, &policy).empty());
-
-  policy.engine.bind_hold_timeout = cluster::Seconds(4);
-  policy.engine.scheduler_names = {"muster", "other"};
-  policy.engine.backoff_max = cluster::Seconds(99);
-  policy.extender.http_timeout = cluster::Seconds(5);
-  policy.metrics.address = ":1";
-  CHECK(KeepStarted(started, &policy) ==
-        std::vector<std::string>{"schedulerNames", "extender.httpTimeout", "metrics"});
-  CHECK(policy.engine.bind_hold_timeout == cluster::Seconds(48));
-  CHECK(policy.engine.scheduler_names == started.engine.scheduler_names);
-  CHECK(policy.engine.backoff_max == cluster::Seconds(99));
-  CHECK(policy.extender == started.extender);
-  CHECK(policy.metrics == started.metrics);
-
-  policy.extender.http_timeout = cluster::Seconds(5);
-  policy.extender.max_connections = 7;
-  CHECK(KeepStarted(started, &policy) == std::vector<std::string>{"extender"});
-}
-
 TEST_CASE("a reload by signal is not done again for the same change", "[serve][policy]") {
   const TempFolder folder;
   ServiceOptions options;
   options.policy_file = folder.File("policy.yaml");
   std::ofstream(options.policy_file) << kHead;
   TestService test(options);
-  std::ofstream(options.policy_file) << kHead << "schedulerNames: [muster, other]\n"
-                                     << "extender: {limits: {connections: 100, threads: 100}}\n"
-                                     << "placement: {strategy: spread}\n";
+  std::ofstream(options.policy_file)
+      << kHead << "schedulerNames: [muster, other]\n"
+      << "extender: {httpTimeout: 5s, limits: {body: 2MiB, threads: 100}}\n"
+      << "placement: {strategy: spread}\n";
   REQUIRE(test.service.ReloadPolicy().ok());
   test.service.ReloadPolicyIfChanged();
   CHECK_THAT(test.Get("/metrics").body,
              Catch::Contains("muster_policy_reloads_total{result=\"ok\"} 1"));
-  CHECK(test.lines.Has("needs a restart\" field=schedulerNames"));
-  CHECK(test.lines.Has("needs a restart\" field=extender\n"));
-  CHECK_FALSE(test.lines.Has("field=metrics"));
   CHECK(test.lines.Has("extender.limits.threads: has no effect any more"));
   const std::string page = test.Get("/v1/policy").body;
   CHECK_THAT(page, Catch::Contains("strategy: spread"));
-  CHECK_THAT(page, !Catch::Contains("other"));
+  CHECK_THAT(page, Catch::Contains("body: 2MiB"));
 }
 
-TEST_CASE("changed servers are mentioned although TLS comes from flags", "[serve][policy][tls]") {
+TEST_CASE("a reload is judged with the TLS that comes from flags", "[serve][policy][tls]") {
   MutualTls tls;
   tls.options.tls = {tls.File("flag.pem"), tls.File("flag-key.pem"), "", {"kube-scheduler"}};
   TestService test(tls.options);
@@ -200,7 +173,8 @@ TEST_CASE("changed servers are mentioned although TLS comes from flags", "[serve
       << kHead << "extender:\n  httpTimeout: 5s\n  tls: {certFile: a, keyFile: b, clientCaFile: "
       << tls.File("ca.pem") << "}\n";
   REQUIRE(test.service.ReloadPolicy().ok());
-  CHECK(test.lines.Has("needs a restart\" field=extender.httpTimeout"));
+  CHECK(test.lines.Has("was started with it\" field=extender.httpTimeout"));
+  CHECK_FALSE(test.lines.Has("field=extender.tls"));
   // Without the client CA the name in the flag would prove nothing.
   std::ofstream(tls.options.policy_file) << kHead;
   CHECK_FALSE(test.service.ReloadPolicy().ok());

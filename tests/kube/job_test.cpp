@@ -29,7 +29,7 @@ TEST_CASE("a Job says how many pods it has, and what they are like", "[kube][job
   CHECK(job->pod.key.name.empty());
   CHECK(job->pod.pod_group == "g");
   CHECK(job->pod.role == "worker");
-  CHECK(job->pod.spec->gpus.each.value() == 250);
+  CHECK(job->pod.spec->gpus.each == cluster::GpuMilli(250));
   CHECK(job->pod.spec->requests.cpu.value() == 2000);
   CHECK(job->pod.spec->scheduler_name == "muster");
   CHECK(job->pod.defect.empty());

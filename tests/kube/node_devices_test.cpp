@@ -37,14 +37,14 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
     std::string model;
   };
   const Case c = GENERATE(values<Case>({
-      {"no labels", {}, 8, 8, GpuSharing::kExclusive, 1, ""},
+      {"no labels", {}, 8, 8, GpuSharing::Exclusive(), 1, ""},
       {"whole",
        {{"nvidia.com/gpu.product", "A100"},
         {"nvidia.com/gpu.replicas", "1"},
         {"nvidia.com/gpu.sharing-strategy", "none"}},
        8,
        8,
-       GpuSharing::kExclusive,
+       GpuSharing::Exclusive(),
        1,
        "A100"},
       {"time-slicing",
@@ -53,35 +53,35 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
         {"nvidia.com/gpu.sharing-strategy", "time-slicing"}},
        8,
        2,
-       GpuSharing::kTimeSliced,
+       GpuSharing::TimeSliced(),
        4,
        "A100"},
       {"time-slicing before the label for it",
        {{"nvidia.com/gpu.replicas", "4"}},
        8,
        2,
-       GpuSharing::kTimeSliced,
+       GpuSharing::TimeSliced(),
        4,
        ""},
       {"MPS",
        {{"nvidia.com/gpu.replicas", "10"}, {"nvidia.com/gpu.sharing-strategy", "mps"}},
        10,
        1,
-       GpuSharing::kMps,
+       GpuSharing::Mps(),
        10,
        ""},
       {"MIG, one strategy",
        {{"nvidia.com/mig.strategy", "single"}, {"nvidia.com/gpu.product", "A100-MIG-1g.5gb"}},
        7,
        7,
-       GpuSharing::kMig,
+       GpuSharing::Mig(),
        1,
        "A100-MIG-1g.5gb"},
       {"operator's label",
        {{"muster.dev/gpu-sharing", "fractional"}},
        2,
        2,
-       GpuSharing::kFractional,
+       GpuSharing::Fractional(),
        1,
        ""},
   }));
@@ -101,7 +101,7 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
 TEST_CASE("the operator's annotation goes before the label", "[kube][node]") {
   const std::vector<Gpu> gpus = ReadCleanly({{"muster.dev/gpu-sharing", "exclusive"}},
                                             {{"muster.dev/gpu-sharing", "fractional"}}, 1);
-  CHECK(gpus.at(0).sharing == GpuSharing::kFractional);
+  CHECK(gpus.at(0).sharing == GpuSharing::Fractional());
 }
 
 TEST_CASE("HAMi's list in JSON", "[kube][node]") {
@@ -118,10 +118,10 @@ TEST_CASE("HAMi's list in JSON", "[kube][node]") {
   CHECK(gpus[0].memory.value() == 46068);
   CHECK(gpus[0].model == "NVIDIA-L40S");  // devices differ: each has its own name
   CHECK(gpus[0].healthy);
-  CHECK(gpus[0].sharing == GpuSharing::kFractional);
+  CHECK(gpus[0].sharing == GpuSharing::Fractional());
   CHECK(gpus[1].uuid == "GPU-b");
   CHECK_FALSE(gpus[2].healthy);  // a missing health is false
-  CHECK(gpus[2].sharing == GpuSharing::kMig);
+  CHECK(gpus[2].sharing == GpuSharing::Mig());
 }
 
 TEST_CASE("HAMi's list in the colon form", "[kube][node]") {
@@ -138,7 +138,7 @@ TEST_CASE("HAMi's list in the colon form", "[kube][node]") {
     CHECK(gpus[1].uuid == "GPU-b");
     CHECK(gpus[1].memory.value() == 32768);
     CHECK(gpus[1].model == "Tesla-V100");  // all alike: the product's name as the labels have it
-    CHECK(gpus[1].sharing == GpuSharing::kFractional);
+    CHECK(gpus[1].sharing == GpuSharing::Fractional());
   }
   SECTION("older, in order") {
     const std::vector<Gpu> gpus =
@@ -168,10 +168,34 @@ TEST_CASE("Muster's own list goes before all else", "[kube][node]") {
              "sharing":"time-slicing","replicas":4}])"}},
       5);
   REQUIRE(gpus.size() == 2);
-  CHECK(gpus[0] == Gpu{cluster::GpuIndex{1}, "x", "T4", cluster::MiB(15360), false,
-                       GpuSharing::kTimeSliced, 4});
+  CHECK(gpus[0] == Gpu{cluster::GpuIndex{1}, "x", "T4", cluster::MiB(15360),
+                       GpuSharing::TimeSliced(), 4, false});
   CHECK(gpus[1].index.value == 3);
-  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, true, GpuSharing::kExclusive, 1});
+  CHECK(gpus[1] == Gpu{cluster::GpuIndex{3}, "", "", {}, GpuSharing::Exclusive(), 1});
+}
+
+TEST_CASE("partitions know their device, which is given out only as these", "[kube][node]") {
+  const std::vector<Gpu> gpus =
+      ReadCleanly(kNone,
+                  {{"muster.dev/gpu-devices",
+                    R"([{"index":0,"memory":81920,"healthy":false},{"index":1,"memory":81920},
+            {"index":10,"memory":40960,"sharing":"mig","parent":0},
+            {"index":11,"memory":40960,"sharing":"mig","parent":1},
+            {"index":12,"memory":40960,"sharing":"mig","parent":1,"healthy":false},
+            {"index":20,"parent":7}])"}},
+                  0);
+  struct Want {
+    uint16_t index;
+    uint16_t parent;
+    bool healthy;
+  };
+  const std::vector<Want> want = {{10, 0, false}, {11, 1, true}, {12, 1, false}, {20, 7, true}};
+  REQUIRE(gpus.size() == want.size());
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    CHECK(gpus[i].index.value == want[i].index);
+    CHECK(gpus[i].parent.value == want[i].parent);
+    CHECK(gpus[i].healthy == want[i].healthy);
+  }
 }
 
 TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]") {
@@ -199,6 +223,12 @@ TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]
       {{}, {{own, R"([{"uuid":"a"}])"}}, 8, "index: is missing"},
       {{}, {{own, R"([{"index":0,"sharing":"free"}])"}}, 8, "sharing: expected exclusive"},
       {{}, {{own, R"([{"index":0,"replicas":0}])"}}, 8, "replicas: expected a whole number"},
+      {{}, {{own, R"([{"index":0,"parent":-1}])"}}, 8, "parent: expected a whole number"},
+      {{}, {{own, R"([{"index":0,"parent":0}])"}}, 8, "device 0 is a partition of device 0, which"},
+      {{},
+       {{own, R"([{"index":0},{"index":1,"parent":0},{"index":2,"parent":1}])"}},
+       8,
+       "device 2 is a partition of device 1, which is a partition itself"},
       {{{"nvidia.com/gpu.memory", "big"}}, {}, 8, "nvidia.com/gpu.memory ignored"},
       {{{"nvidia.com/gpu.replicas", "0"}}, {}, 8, "nvidia.com/gpu.replicas ignored"},
       {{{"nvidia.com/gpu.replicas", "3"}}, {}, 2, "no multiple of label nvidia.com/gpu.replicas"},

@@ -50,7 +50,7 @@ TEST_CASE("a node from the API server", "[kube][node]") {
   CHECK(node.gpus[1].index.value == 1);
   CHECK(node.gpus[1].model == "NVIDIA-L4");
   CHECK(node.gpus[1].memory.value() == 23034);
-  CHECK(node.gpus[1].sharing == GpuSharing::kExclusive);
+  CHECK(node.gpus[1].sharing == GpuSharing::Exclusive());
 }
 
 TEST_CASE("readiness is what the kubelet last said", "[kube][node]") {

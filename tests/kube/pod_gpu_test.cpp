@@ -22,6 +22,9 @@ Pod DecodeGpuPod(const std::string& annotations, const std::string& limits) {
 GpuRequest Request(int32_t count, int64_t milli, int64_t memory) {
   return {count, GpuMilli(milli), MiB(memory)};
 }
+GpuRequest Parts(int32_t count, int64_t compute_milli, int64_t memory_milli, int64_t memory = 0) {
+  return {count, {GpuMilli(compute_milli), GpuMilli(memory_milli)}, MiB(memory)};
+}
 
 TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod][gpu]") {
   struct Case {
@@ -45,24 +48,92 @@ TEST_CASE("GPUs are asked for whole, as KAI's share, or as HAMi's", "[kube][pod]
        Request(1, 0, 3000)},
       {"HAMi memory and cores", "",
        R"("nvidia.com/gpu":2,"nvidia.com/gpumem":3000,"nvidia.com/gpucores":30)",
-       Request(2, 300, 3000)},
+       Parts(2, 300, 0, 3000)},
       {"HAMi percentage", "", R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25)",
-       Request(1, 250, 0)},
-      {"the greater share counts", "",
+       Parts(1, 0, 250)},
+      {"cores and memory are apart", "",
        R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25,"nvidia.com/gpucores":"40")",
-       Request(1, 400, 0)},
+       Parts(1, 400, 250)},
       {"cores alone take all of the memory", "", R"("nvidia.com/gpu":1,"nvidia.com/gpucores":30)",
        Request(1, 1000, 0)},
       {"zero is not given, as HAMi has it", "",
        R"("nvidia.com/gpu":1,"nvidia.com/gpumem":0,"nvidia.com/gpucores":0)", Request(1, 1000, 0)},
+      {"all of the cores is the whole device", "",
+       R"("nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25,"nvidia.com/gpucores":100)",
+       Request(1, 1000, 0)},
       {"no device, no share", "", R"("nvidia.com/gpu":0,"nvidia.com/gpumem":3000)", GpuRequest{}},
   }));
   CAPTURE(c.name);
   const Pod pod = DecodeGpuPod(c.annotations, c.limits);
   CHECK(pod.defect.empty());
   CHECK(pod.spec->gpus.count == c.want.count);
-  CHECK(pod.spec->gpus.each.value() == c.want.each.value());
+  CHECK(pod.spec->gpus.each == c.want.each);
   CHECK(pod.spec->gpus.memory_each.value() == c.want.memory_each.value());
+}
+
+TEST_CASE("devices that are not planned are told apart from none", "[kube][pod][gpu]") {
+  struct Case {
+    std::string limits;
+    std::string want;
+  };
+  const Case c = GENERATE(values<Case>({
+      {R"("nvidia.com/mig-1g.10gb":"1")", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/mig-3g.40gb+me":1)", "nvidia.com/mig-3g.40gb+me"},
+      {R"("nvidia.com/gpu":1,"nvidia.com/mig-1g.10gb":2)", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/mig-1g.10gb":"0")", ""},
+      {R"("nvidia.com/mig-1g.10gb":"some")", "nvidia.com/mig-1g.10gb"},
+      {R"("nvidia.com/gpu.shared":1)", "nvidia.com/gpu.shared"},
+      {R"("amd.com/gpu":8)", "amd.com/gpu"},
+      {R"("amd.com/cpx_nps4":1)", "amd.com/cpx_nps4"},
+      {R"("amd.com/xilinx_u30":1)", ""},
+      {R"("gpu.intel.com/i915":1)", "gpu.intel.com/i915"},
+      {R"("gpu.intel.com/xe":"1")", "gpu.intel.com/xe"},
+      {R"("gpu.intel.com/i915_monitoring":1)", ""},
+      {R"("gpu.intel.com/monitoring":1)", ""},
+      {R"("huawei.com/Ascend910B3":1)", "huawei.com/Ascend910B3"},
+      {R"("volcano.sh/vgpu-memory":4096)", "volcano.sh/vgpu-memory"},
+      {R"("deviceclass.resource.kubernetes.io/gpu.nvidia.com":1)",
+       "deviceclass.resource.kubernetes.io/gpu.nvidia.com"},
+      {R"("nvidia.com/gpu":1,"nvidia.com/gpumem":4096,"nvidia.com/priority":1)", ""},
+      {R"("rdma/hca":1,"nvidia.com/hostdev":1,"ephemeral-storage":"1Gi","hugepages-2Mi":"1Gi")",
+       ""},
+  }));
+  CAPTURE(c.limits);
+  const Pod pod = DecodeGpuPod("", c.limits);
+  CHECK(pod.spec->unplanned_devices == c.want);
+  CHECK(pod.defect.empty());
+}
+
+TEST_CASE("any container may ask for devices that are not planned, in requests too",
+          "[kube][pod][gpu]") {
+  const auto unplanned = [](const std::string& spec) {
+    const cluster::Result<Pod> pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{)" + spec + "}}");
+    REQUIRE(pod.ok());
+    return pod->spec->unplanned_devices;
+  };
+  const std::string asks = R"({"resources":{"requests":{"cpu":"1","amd.com/gpu":"1"}}})";
+  CHECK(unplanned(R"("containers":[{},)" + asks + "]") == "amd.com/gpu");
+  CHECK(unplanned(R"("containers":[{}],"initContainers":[)" + asks + "]") == "amd.com/gpu");
+}
+
+TEST_CASE("resource claims may be a pod's GPUs where it asks for none otherwise",
+          "[kube][pod][gpu]") {
+  const auto unplanned = [](const std::string& annotations, const std::string& limits) {
+    const cluster::Result<Pod> pod = DecodePod(
+        R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" + annotations +
+        R"(}},"spec":{"resourceClaims":[{"name":"c","resourceClaimTemplateName":"t"}],)" +
+        R"("containers":[{"resources":{"claims":[{"name":"c"}],"limits":{)" + limits + "}}}]}}");
+    REQUIRE(pod.ok());
+    CHECK(pod->defect.empty());
+    return pod->spec->unplanned_devices;
+  };
+  CHECK(unplanned("", "") == "spec.resourceClaims");
+  CHECK(unplanned("", R"("nvidia.com/gpu":"0")") == "spec.resourceClaims");
+  CHECK(unplanned("", R"("nvidia.com/gpu":"8")").empty());
+  CHECK(unplanned(R"("gpu-fraction":"0.5")", "").empty());
+  CHECK(unplanned("", R"("nvidia.com/gpu":"1","nvidia.com/mig-1g.10gb":"1")") ==
+        "nvidia.com/mig-1g.10gb");
 }
 
 TEST_CASE("containers that ask for different HAMi shares get the greatest each",
@@ -72,7 +143,7 @@ TEST_CASE("containers that ask for different HAMi shares get the greatest each",
       {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":1000,"nvidia.com/gpucores":50}}},
       {"resources":{"limits":{"nvidia.com/gpu":1,"nvidia.com/gpumem":2000,"nvidia.com/gpucores":20}}}]}})");
   REQUIRE(pod.ok());
-  CHECK(pod->spec->gpus == Request(2, 500, 2000));
+  CHECK(pod->spec->gpus == Parts(2, 500, 0, 2000));
 }
 
 TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]") {
@@ -115,7 +186,7 @@ TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]
   CHECK_THAT(pod.defect, Catch::StartsWith(c.want));
   // Never a share of nothing, whatever was malformed.
   const GpuRequest& gpus = pod.spec->gpus;
-  CHECK((gpus.none() || gpus.each > GpuMilli(0) || gpus.memory_each > MiB(0)));
+  CHECK((gpus.none() || !gpus.each.none() || gpus.memory_each > MiB(0)));
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ cluster::NodeConstraints RandomConstraints(Dice& dice) {
 // Any request that decoding can give.
 GpuRequest RandomGpus(Dice& dice) {
   const auto count = static_cast<int32_t>(dice.OneIn(9) ? INT32_MAX : dice.From(1, 16));
-  switch (dice.From(0, 4)) {
+  const auto percent = [&](int64_t least) { return GpuMilli(10 * dice.From(least, 99)); };
+  switch (dice.From(0, 6)) {
     case 0:
       return {};
     case 1:
@@ -105,8 +106,12 @@ GpuRequest RandomGpus(Dice& dice) {
       return {count, GpuMilli(dice.From(1, 999)), MiB(0)};
     case 3:
       return {count, GpuMilli(0), MiB(dice.From(1, 200'000))};
+    case 4:  // all of the cores
+      return {count, cluster::kWholeGpu, MiB(dice.From(1, 200'000))};
+    case 5:
+      return {count, {percent(0), percent(1)}, MiB(0)};
     default:
-      return {count, GpuMilli(10 * dice.From(0, 100)), MiB(dice.From(1, 200'000))};
+      return {count, {percent(0), percent(0)}, MiB(dice.From(1, 200'000))};
   }
 }
 
@@ -114,6 +119,8 @@ Pod RandomPod(Dice& dice) {
   auto spec = std::make_shared<PodSpec>();
   spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
   spec->gpus = RandomGpus(dice);
+  if (dice.OneIn(8)) spec->unplanned_devices = "nvidia.com/mig-1g.10gb";
+  if (spec->gpus.none() && dice.OneIn(8)) spec->unplanned_devices = cluster::kResourceClaims;
   spec->constraints = RandomConstraints(dice);
   spec->priority = static_cast<int32_t>(dice.From(INT32_MIN, INT32_MAX));
   spec->scheduler_name = dice.WordOrNothing();
@@ -155,7 +162,7 @@ bool Same(const Pod& a, const Pod& b) {
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   Dice dice(seed);
   for (int round = 0; round < kRounds; ++round) {
@@ -196,9 +203,10 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
       gpu.model = dice.WordOrNothing();
       gpu.memory = MiB(dice.From(0, 200'000));
       gpu.healthy = !dice.OneIn(4);
-      gpu.sharing = dice.Pick({GpuSharing::kExclusive, GpuSharing::kTimeSliced, GpuSharing::kMps,
-                               GpuSharing::kFractional, GpuSharing::kMig});
+      gpu.sharing = dice.Pick({GpuSharing::Exclusive(), GpuSharing::TimeSliced(), GpuSharing::Mps(),
+                               GpuSharing::Fractional(), GpuSharing::Mig()});
       gpu.replicas = static_cast<int32_t>(dice.From(1, 10));
+      if (dice.OneIn(5)) gpu.parent.value = static_cast<uint16_t>(dice.From(1'000, 65'534));
     }
     gpus.push_back(gpu);
   }
@@ -238,7 +246,7 @@ TEST_CASE("of two defects the first stays the one that is told", "[kube][roundtr
 }
 
 TEST_CASE("a node that is written and read again is the same", "[kube][roundtrip]") {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   Dice dice(seed);
   for (int round = 0; round < kRounds; ++round) {
@@ -304,7 +312,7 @@ void ReadInPieces(const std::vector<std::string>& objects, const Resource& resou
 }
 
 TEST_CASE("records out of a stream are those of the whole text", "[kube][roundtrip][list]") {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   Dice dice(seed);
   for (int round = 0; round < kRounds / 10; ++round) {
@@ -346,7 +354,7 @@ TEST_CASE("a node whose labels say everything needs no list of devices", "[kube]
   node.labels = {{"nvidia.com/gpu.product", "A100"}, {"nvidia.com/gpu.replicas", "4"}};
   node.gpus.resize(1);
   node.gpus[0].model = "A100";
-  node.gpus[0].sharing = GpuSharing::kTimeSliced;
+  node.gpus[0].sharing = GpuSharing::TimeSliced();
   node.gpus[0].replicas = 4;
   CHECK(EncodeNode(node) ==
         R"({"metadata":{"name":"n","uid":"u","creationTimestamp":null,"labels":{)"

@@ -38,7 +38,7 @@ TEST_CASE("binpack puts shares on the tightest device, spread on the emptiest",
           "[policy][devices]") {
   for (const Strategy strategy : {Strategy::kBinpack, Strategy::kSpread}) {
     World world;
-    world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::kFractional));
+    world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::Fractional()));
     world.Occupy("n", MakePod("x").GpuShare(300), {1});
     world.Occupy("n", MakePod("x").GpuShare(500), {2});
     const Places want = strategy == Strategy::kBinpack
@@ -50,7 +50,7 @@ TEST_CASE("binpack puts shares on the tightest device, spread on the emptiest",
 
 TEST_CASE("a pod that wants several shares gets as many devices", "[policy][devices]") {
   World world;
-  world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::kFractional));
+  world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::Fractional()));
   CHECK(PlaceEach(world, Strategy::kBinpack, 3, MakePod("p").GpuShare(400, 3)) ==
         Places{"n:0,1,2", "n:0,1,2", "nowhere"});
   CHECK(PlaceEach(world, Strategy::kBinpack, 1, MakePod("p").GpuShare(200, 4)) ==
@@ -59,7 +59,7 @@ TEST_CASE("a pod that wants several shares gets as many devices", "[policy][devi
 
 TEST_CASE("time-sliced and MPS devices serve as many pods as they have replicas",
           "[policy][devices]") {
-  const auto sharing = GENERATE(GpuSharing::kTimeSliced, GpuSharing::kMps);
+  const auto sharing = GENERATE(GpuSharing::TimeSliced(), GpuSharing::Mps());
   World world;
   world.Add(MakeNode("n").Gpus(2).Sharing(sharing, 3));
   CHECK(PlaceEach(world, Strategy::kBinpack, 4, MakePod("p").Gpus(1)) ==
@@ -71,14 +71,14 @@ TEST_CASE("time-sliced and MPS devices serve as many pods as they have replicas"
 TEST_CASE("a pod that wants two GPUs gets turns on two devices, not two turns on one",
           "[policy][devices]") {
   World world;
-  world.Add(MakeNode("n").Gpus(2).Sharing(GpuSharing::kTimeSliced, 2));
+  world.Add(MakeNode("n").Gpus(2).Sharing(GpuSharing::TimeSliced(), 2));
   CHECK(PlaceEach(world, Strategy::kBinpack, 3, MakePod("p").Gpus(2)) ==
         Places{"n:0,1", "n:0,1", "nowhere"});
 }
 
 TEST_CASE("shares fit only where devices are given in fractions", "[policy][devices]") {
-  const auto sharing =
-      GENERATE(GpuSharing::kExclusive, GpuSharing::kTimeSliced, GpuSharing::kMps, GpuSharing::kMig);
+  const auto sharing = GENERATE(GpuSharing::Exclusive(), GpuSharing::TimeSliced(),
+                                GpuSharing::Mps(), GpuSharing::Mig());
   World world;
   world.Add(MakeNode("n").Gpus(8).Sharing(sharing, 2));
   CHECK(PlaceEach(world, Strategy::kBinpack, 1, MakePod("p").GpuShare(500)) == Places{"nowhere"});
@@ -87,7 +87,7 @@ TEST_CASE("shares fit only where devices are given in fractions", "[policy][devi
 TEST_CASE("a share that names memory takes what that is of the device", "[policy][devices]") {
   World world;
   cluster::Node node =
-      MakeNode("n").Gpus(2, "model", 16'000).Sharing(GpuSharing::kFractional).Build();
+      MakeNode("n").Gpus(2, "model", 16'000).Sharing(GpuSharing::Fractional()).Build();
   node.gpus[1].memory = MiB(40'000);
   world.Add(node);
   // 12,000 MiB are 750 of device 0 and 300 of device 1.
@@ -95,6 +95,42 @@ TEST_CASE("a share that names memory takes what that is of the device", "[policy
         Places{"n:0", "n:1", "n:1", "n:1", "nowhere"});
   CHECK(PlaceEach(world, Strategy::kBinpack, 1, MakePod("p").GpuShare(100, 1, 50'000)) ==
         Places{"nowhere"});
+}
+
+TEST_CASE("a pod with much memory shares a card with one with many cores", "[policy][devices]") {
+  World world;
+  world.Add(MakeNode("n").Gpus(1).Sharing(GpuSharing::Fractional()));
+  Placer placer(Options{Strategy::kBinpack});
+  const auto where = [&](int64_t compute, int64_t memory) {
+    const PlaceAnswer answer =
+        world.PlaceAndHold(placer, {world.Ask(MakePod("p").GpuParts(compute, memory))});
+    return answer.placed ? world.Where(answer).front() : "nowhere";
+  };
+  CHECK(where(100, 800) == "n:0");
+  CHECK(where(100, 250) == "nowhere");  // of the memory there is less
+  CHECK(where(800, 100) == "n:0");
+  CHECK(where(150, 10) == "nowhere");  // of the compute
+  CHECK(where(99, 99) == "n:0");
+  CHECK(where(0, 2) == "nowhere");  // the last thousandth
+  CHECK(where(0, 1) == "n:0");
+  CHECK(where(0, 1) == "nowhere");  // full
+}
+
+TEST_CASE("who has all compute or all memory of a card is alone on it, whoever came first",
+          "[policy][devices]") {
+  struct Case {
+    testing::PodBuilder first;
+    testing::PodBuilder second;
+  };
+  const auto all_compute = MakePod("p").GpuParts(1000, 100);
+  const auto all_memory = MakePod("p").GpuParts(100, 1000);
+  const auto memory_only = MakePod("p").GpuParts(0, 500);
+  const auto c = GENERATE_COPY(Case{all_compute, memory_only}, Case{memory_only, all_compute},
+                               Case{all_memory, memory_only}, Case{memory_only, all_memory});
+  World world;
+  world.Add(MakeNode("n").Gpus(1).Sharing(GpuSharing::Fractional()));
+  CHECK(PlaceEach(world, Strategy::kBinpack, 1, c.first) == Places{"n:0"});
+  CHECK(PlaceEach(world, Strategy::kBinpack, 1, c.second) == Places{"nowhere"});
 }
 
 TEST_CASE("devices are numbered as the node says, not by position", "[policy][devices]") {
@@ -108,7 +144,7 @@ TEST_CASE("devices are numbered as the node says, not by position", "[policy][de
 TEST_CASE("how many pods fit on devices is what most-turns-first attains", "[policy][devices]") {
   struct Case {
     const char* name;
-    std::vector<int16_t> free;
+    std::vector<int> free;
     int32_t count;
     int64_t each;
     int64_t want;
@@ -121,17 +157,16 @@ TEST_CASE("how many pods fit on devices is what most-turns-first attains", "[pol
                           Case{"whole ones", {1000, 999, 1000, 1000}, 2, 1000, 1});
   DYNAMIC_SECTION(c.name) {
     const auto size = static_cast<int>(c.free.size());
-    const cluster::Node node = MakeNode("n").Gpus(size).Sharing(GpuSharing::kFractional).Build();
+    const cluster::Node node = MakeNode("n").Gpus(size).Sharing(GpuSharing::Fractional()).Build();
     const cluster::GpuRequest request{c.count, cluster::GpuMilli(c.each), MiB()};
-    std::vector<int16_t> free = c.free;
-    const DeviceView view{node, free, request, static_cast<int16_t>(c.each)};
+    std::vector<cluster::DeviceAmount> free = testing::Amounts(c.free);
+    const DeviceView view{node, free, request, cluster::GpuMilli(c.each)};
     CHECK(PodsOnDevices(view, 100) == c.want);
     CHECK(PodsOnDevices(view, 1) == std::min<int64_t>(c.want, 1));
     int64_t placed = 0;
     while (const auto chosen = ChooseDevices(view, DeviceOrder::kMostTurns)) {
       for (const cluster::GpuShare& share : *chosen) {
-        free[share.index.value] =
-            static_cast<int16_t>(free[share.index.value] - share.taken.value());
+        free[share.index.value] -= share.taken;
       }
       ++placed;
     }

@@ -61,7 +61,7 @@ TEST_CASE("equal pods that want several shares each are placed whenever they fit
           "[policy][gang]") {
   const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
   World world;
-  world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::kFractional));
+  world.Add(MakeNode("n").Gpus(3).Sharing(GpuSharing::Fractional()));
   world.Occupy("n", MakePod("x").GpuShare(500), {0});
   world.Occupy("n", MakePod("x").GpuShare(500), {1});
   // Devices 0 and 1 have one turn each, device 2 has two: the tightest pair would strand one.

@@ -88,7 +88,8 @@ std::shared_ptr<const cluster::Snapshot> Emptied(const cluster::Snapshot& now) {
   cluster::FreeTable all;
   all.Resize(now.size());
   for (cluster::NodeIndex node{0}; node.value < now.size(); ++node.value) {
-    const std::vector<int16_t> gpus(now.node(node)->gpus.size(), 1000);
+    const std::vector<cluster::DeviceAmount> gpus(now.node(node)->gpus.size(),
+                                                  cluster::DeviceAmount::All());
     all.Set(node, now.node(node)->allocatable, gpus);
   }
   return std::make_shared<const cluster::Snapshot>(now.nodes(), std::move(all), now.generation(),

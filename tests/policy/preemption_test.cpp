@@ -25,7 +25,7 @@ class Crowd {
 
   // A candidate of pods that hold these devices, one pod for each node named.
   void Add(uint64_t owner, const std::vector<std::pair<std::string, std::vector<int>>>& where) {
-    Candidate candidate{owner, {}};
+    Candidate candidate{owner, "", {}};
     for (const auto& [node, gpus] : where) {
       const std::string name = "held-" + std::to_string(++pods_);
       testing::PodBuilder pod = MakePod(name).Gpus(static_cast<int32_t>(gpus.size()));
@@ -142,7 +142,7 @@ void Fill(Dice& dice, Crowd& crowd, Placer& placer) {
       crowd.world.state.Upsert(pod);
     }
     if (!held.placed || dice.OneIn(4)) continue;  // some are dearer than the preemptor
-    crowd.candidates.push_back({static_cast<uint64_t>(gangs), held.placements});
+    crowd.candidates.push_back({static_cast<uint64_t>(gangs), "", held.placements});
   }
 }
 

@@ -28,14 +28,14 @@ cluster::Node RandomNode(Dice& dice, const std::string& name) {
     node.Gpus(gpus, "model", dice.Pick<int>({0, 1000, 16000, 80000}));
     switch (dice.Roll(0, 5)) {
       case 0:
-        node.Sharing(GpuSharing::kTimeSliced, dice.Roll(2, 3));
+        node.Sharing(GpuSharing::TimeSliced(), dice.Roll(2, 3));
         break;
       case 1:
-        node.Sharing(GpuSharing::kMps, 2);
+        node.Sharing(GpuSharing::Mps(), 2);
         break;
       case 2:
       case 3:
-        node.Sharing(GpuSharing::kFractional);
+        node.Sharing(GpuSharing::Fractional());
         break;
       default:
         break;
@@ -49,7 +49,7 @@ cluster::Node RandomNode(Dice& dice, const std::string& name) {
   cluster::Node built = node.Build();
   // Devices of one node need not be alike.
   if (gpus > 1 && dice.OneIn(5)) {
-    built.gpus[0].sharing = GpuSharing::kFractional;
+    built.gpus[0].sharing = GpuSharing::Fractional();
     built.gpus[1].memory = cluster::MiB(40000);
   }
   return built;
@@ -58,8 +58,12 @@ cluster::Node RandomNode(Dice& dice, const std::string& name) {
 PodBuilder RandomPod(Dice& dice) {
   PodBuilder pod = MakePod("pod");
   pod.MilliCpu(dice.Roll(0, 8) * 500).MemoryMiB(dice.Roll(1, 8) * 512);
-  switch (dice.Roll(0, 4)) {
+  switch (dice.Roll(0, 5)) {
     case 0:
+      break;
+    case 5:
+      pod.GpuParts(dice.Pick<int>({0, 100, 300, 800}), dice.Pick<int>({100, 250, 600, 900}),
+                   dice.Pick<int>({1, 1, 2}));
       break;
     case 1:
     case 2:

@@ -38,7 +38,7 @@ TEST_CASE("each node counts once, under the first check that fails", "[policy][s
   world.Add(node("no-gpus").Taint("soft", "", TaintEffect::kPreferNoSchedule));
   full("no-gpus");
   world.Add(MakeNode("never-had-gpus").Label("zone", "a"));
-  world.Add(node("fragmented").Sharing(GpuSharing::kFractional));
+  world.Add(node("fragmented").Sharing(GpuSharing::Fractional()));
   for (int gpu = 0; gpu < 7; ++gpu) {
     world.Occupy("fragmented", MakePod("x").GpuShare(500).MilliCpu(0), {gpu});
   }
@@ -71,7 +71,7 @@ TEST_CASE("CPU is named when it ends before the GPUs do", "[policy][shortage]") 
 TEST_CASE("what is left between pods is called fragmented", "[policy][shortage]") {
   World world;
   for (const char* name : {"a", "b"}) {
-    world.Add(MakeNode(name).Gpus(2).Sharing(GpuSharing::kFractional));
+    world.Add(MakeNode(name).Gpus(2).Sharing(GpuSharing::Fractional()));
   }
   const std::vector<Demand> gang = world.Ask(5, MakePod("p").GpuShare(600));
   CHECK(Refusal(world, gang) ==

@@ -34,7 +34,7 @@ TEST_CASE("among nodes with equally many whole GPUs the free milli decide, then 
           "[policy][strategy]") {
   World world;
   for (const char* name : {"a", "b", "c"}) {
-    world.Add(MakeNode(name).Gpus(4).Cpu(16).Sharing(GpuSharing::kFractional));
+    world.Add(MakeNode(name).Gpus(4).Cpu(16).Sharing(GpuSharing::Fractional()));
   }
   world.Occupy("a", MakePod("x").GpuShare(300).MilliCpu(100), {0});
   world.Occupy("b", MakePod("x").GpuShare(600).MilliCpu(100), {0});
@@ -88,8 +88,8 @@ TEST_CASE("on GPU nodes a pod without GPUs goes where GPUs are taken; spread loo
 TEST_CASE("binpack breaks no whole GPU open while a shared one has room, even on an emptier node",
           "[policy][strategy]") {
   World world;
-  world.Add(MakeNode("a-small").Gpus(1).Sharing(GpuSharing::kFractional));
-  world.Add(MakeNode("b-large").Gpus(8).Sharing(GpuSharing::kFractional));
+  world.Add(MakeNode("a-small").Gpus(1).Sharing(GpuSharing::Fractional()));
+  world.Add(MakeNode("b-large").Gpus(8).Sharing(GpuSharing::Fractional()));
   world.Occupy("b-large", MakePod("x").GpuShare(400), {5});
   CHECK(PlaceOne(world, Strategy::kBinpack, MakePod("p").GpuShare(500)) == "b-large:5");
   CHECK(PlaceOne(world, Strategy::kBinpack, MakePod("p").GpuShare(700)) == "a-small:0");

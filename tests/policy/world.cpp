@@ -25,14 +25,16 @@ struct Sums {
   int64_t cpu = 0;
   int64_t memory = 0;
   int64_t pods = 0;
-  std::map<int, int64_t> gpus;  // by device index
+  std::map<int, std::pair<int64_t, int64_t>> gpus;  // compute and memory by device index
 
   void Add(const Placement& placement) {
     cpu += placement.requests.cpu.value();
     memory += placement.requests.memory.value();
     pods += placement.requests.pods;
-    for (const cluster::GpuShare& share : placement.gpus)
-      gpus[share.index.value] += share.taken.value();
+    for (const cluster::GpuShare& share : placement.gpus) {
+      gpus[share.index.value].first += share.taken.compute().value();
+      gpus[share.index.value].second += share.taken.memory().value();
+    }
   }
 };
 
@@ -42,8 +44,9 @@ bool TooMuch(const Sums& sums, const Node& node, const PodSpec& mine) {
   if (over(mine.requests.cpu.value(), sums.cpu, node.allocatable.cpu.value())) return true;
   if (over(mine.requests.memory.value(), sums.memory, node.allocatable.memory.value())) return true;
   if (over(mine.requests.pods, sums.pods, node.allocatable.pods)) return true;
-  return std::any_of(sums.gpus.begin(), sums.gpus.end(),
-                     [](const auto& gpu) { return gpu.second > 1000; });
+  return std::any_of(sums.gpus.begin(), sums.gpus.end(), [](const auto& gpu) {
+    return gpu.second.first > 1000 || gpu.second.second > 1000;
+  });
 }
 
 std::string DeviceFault(const Node& node, const PodSpec& spec, const Placement& placement) {
@@ -56,7 +59,10 @@ std::string DeviceFault(const Node& node, const PodSpec& spec, const Placement& 
                                   [&](const Gpu& g) { return g.index == share.index; });
     if (gpu == node.gpus.end()) return "no such device";
     if (!gpu->healthy) return "unhealthy device";
-    if (share.taken.value() != ShareByHand(*gpu, spec.gpus)) return "wrong share";
+    const Share want = ShareByHand(*gpu, spec.gpus);
+    if (share.taken.compute().value() != want.compute ||
+        share.taken.memory().value() != want.memory)
+      return "wrong share";
   }
   return "";
 }
@@ -133,19 +139,24 @@ bool Allowed(const PodSpec& spec, const Node& node) {
   });
 }
 
-int ShareByHand(const Gpu& gpu, const cluster::GpuRequest& request) {
-  if (request.each.value() >= 1000) {
-    const bool turns = gpu.sharing == GpuSharing::kTimeSliced || gpu.sharing == GpuSharing::kMps;
-    return turns ? 1000 / gpu.replicas : 1000;
+Share ShareByHand(const Gpu& gpu, const cluster::GpuRequest& request) {
+  const int64_t compute = request.each.compute().value();
+  int64_t memory = request.each.memory().value();
+  if (compute >= 1000 || memory >= 1000) {
+    const bool turns = gpu.sharing == GpuSharing::TimeSliced() || gpu.sharing == GpuSharing::Mps();
+    const int part = turns ? 1000 / gpu.replicas : 1000;
+    return {part, part};
   }
-  if (gpu.sharing != GpuSharing::kFractional) return 0;
-  int64_t share = request.each.value();
+  if (gpu.sharing != GpuSharing::Fractional()) return {};
   if (request.memory_each.value() > 0) {
-    if (gpu.memory.value() == 0) return 0;
+    if (gpu.memory.value() == 0) return {};
     const int64_t product = request.memory_each.value() * 1000;
-    share = std::max(share, product / gpu.memory.value() + (product % gpu.memory.value() > 0));
+    memory = std::max(memory, product / gpu.memory.value() + (product % gpu.memory.value() > 0));
   }
-  return share > 1000 ? 0 : static_cast<int>(share);
+  if (memory > 1000) return {};
+  if (memory == 1000) return {1000, 1000};
+  return {static_cast<int>(std::max<int64_t>(compute, 1)),
+          static_cast<int>(std::max<int64_t>(memory, 1))};
 }
 
 std::string FaultOf(const World& world, const std::vector<Demand>& demands,
@@ -183,7 +194,8 @@ std::string Numbers(const cluster::FreeTable& free) {
     const cluster::Resources& left = free.at(node).resources;
     text << node.value << ": " << left.cpu.value() << ' ' << left.memory.value() << ' '
          << left.pods;
-    for (const int16_t gpu : free.gpus(node)) text << ' ' << gpu;
+    for (const cluster::DeviceAmount& gpu : free.gpus(node))
+      text << ' ' << gpu.compute().value() << '/' << gpu.memory().value();
     text << '\n';
   }
   return text.str();

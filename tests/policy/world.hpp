@@ -49,7 +49,11 @@ std::string FaultOf(const World& world, const std::vector<policy::Demand>& deman
 bool Allowed(const cluster::PodSpec& spec, const cluster::Node& node);
 
 // GPU-milli that the request takes of the device; 0: it cannot serve it.
-int ShareByHand(const cluster::Gpu& gpu, const cluster::GpuRequest& request);
+struct Share {
+  int compute = 0;
+  int memory = 0;
+};
+Share ShareByHand(const cluster::Gpu& gpu, const cluster::GpuRequest& request);
 
 // The amounts, in order, of every node and device that are free in the table.
 std::string Numbers(const cluster::FreeTable& free);

@@ -64,8 +64,8 @@ class World {
   Cluster cluster_;
 };
 
-constexpr auto kShared = cluster::GpuSharing::kFractional;
-constexpr auto kWhole = cluster::GpuSharing::kExclusive;
+const auto kShared = cluster::GpuSharing::Fractional();
+const auto kWhole = cluster::GpuSharing::Exclusive();
 
 TEST_CASE("with the stock device plugin a share is a whole GPU", "[sim][hami]") {
   World world(SharedBy::kStock);

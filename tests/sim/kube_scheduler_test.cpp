@@ -45,7 +45,7 @@ TEST_CASE("the built-in checks leave the nodes that fit", "[kube-scheduler]") {
       {"a MiB too many", node(), pod().MemoryMiB(32 * 1024 + 1), "Insufficient memory"},
       {"shares are not counted as GPUs", node(), pod().GpuShare(500, 8), ""},
       {"a broken GPU", node().Unhealthy(1), pod().Gpus(4), "Insufficient nvidia.com/gpu"},
-      {"time slices count each", node().Sharing(cluster::GpuSharing::kTimeSliced, 3),
+      {"time slices count each", node().Sharing(cluster::GpuSharing::TimeSliced(), 3),
        pod().Gpus(12), ""},
       {"cordoned", node().Cordoned(), pod(), "node(s) were unschedulable"},
       {"cordoned, tolerated", node().Cordoned(), pod().Tolerate(cordon_ok), ""},

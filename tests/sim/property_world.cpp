@@ -54,7 +54,7 @@ engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 void SetGpus(Node& node, uint32_t count) {
   node.gpus = GpuNode(static_cast<int>(count)).gpus;
   if ((node.name.back() - '0') % 4 != 0) return;
-  for (cluster::Gpu& gpu : node.gpus) gpu.sharing = cluster::GpuSharing::kFractional;
+  for (cluster::Gpu& gpu : node.gpus) gpu.sharing = cluster::GpuSharing::Fractional();
 }
 
 Node NewNode(const std::string& name, uint32_t gpus) {

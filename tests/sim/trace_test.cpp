@@ -21,7 +21,7 @@ TEST_CASE("openb nodes become nodes with shareable GPUs", "[sim][trace]") {
   REQUIRE(nodes.ok());
   REQUIRE(nodes->size() == 2);
   CHECK((*nodes)[1].gpus.size() == 8);
-  CHECK((*nodes)[1].gpus[7].sharing == cluster::GpuSharing::kFractional);
+  CHECK((*nodes)[1].gpus[7].sharing == cluster::GpuSharing::Fractional());
   CHECK((*nodes)[1].labels.at("nvidia.com/gpu.product") == "V100M32");
   CHECK((*nodes)[0].allocatable.cpu == cluster::MilliCpu(64000));
 }

@@ -127,6 +127,17 @@ PodBuilder& PodBuilder::GpuShare(int64_t milli, int32_t count, int64_t memory_mi
   return *this;
 }
 
+PodBuilder& PodBuilder::GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count) {
+  spec_.gpus = {
+      count, {cluster::GpuMilli(compute_milli), cluster::GpuMilli(memory_milli)}, cluster::MiB()};
+  return *this;
+}
+
+PodBuilder& PodBuilder::Unplanned(const std::string& devices) {
+  spec_.unplanned_devices = devices;
+  return *this;
+}
+
 PodBuilder& PodBuilder::Priority(int32_t priority) {
   spec_.priority = priority;
   return *this;
@@ -149,6 +160,11 @@ PodBuilder& PodBuilder::Constraints(const cluster::NodeConstraints& constraints)
 
 PodBuilder& PodBuilder::Scheduler(const std::string& name) {
   spec_.scheduler_name = name;
+  return *this;
+}
+
+PodBuilder& PodBuilder::Queue(const std::string& queue) {
+  pod_.queue = queue;
   return *this;
 }
 
@@ -281,6 +297,19 @@ cluster::Placement PlaceOn(const cluster::Pod& pod, const cluster::Node& node,
   }
   std::sort(placement.gpus.begin(), placement.gpus.end());
   return placement;
+}
+
+std::vector<cluster::DeviceAmount> Amounts(const std::vector<int>& milli) {
+  std::vector<cluster::DeviceAmount> amounts;
+  for (const int of_both : milli) amounts.emplace_back(cluster::GpuMilli(of_both));
+  return amounts;
+}
+
+std::vector<int> Milli(std::span<const cluster::DeviceAmount> amounts) {
+  std::vector<int> milli;
+  for (const cluster::DeviceAmount& amount : amounts)
+    milli.push_back(static_cast<int>(amount.least().value()));
+  return milli;
 }
 
 }  // namespace muster::testing

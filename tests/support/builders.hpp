@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,12 +64,17 @@ class PodBuilder {
   PodBuilder& Gpus(int32_t count);
   // `count` devices, `milli` of each; `memory_mib` is what a share needs of a device's memory.
   PodBuilder& GpuShare(int64_t milli, int32_t count = 1, int64_t memory_mib = 0);
+  // `count` devices, so much of the compute and of the memory of each.
+  PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
+  // PodSpec::unplanned_devices.
+  PodBuilder& Unplanned(const std::string& devices);
   PodBuilder& Priority(int32_t priority);
   PodBuilder& Select(const std::string& label, const std::string& value);
   PodBuilder& Tolerate(const cluster::Toleration& toleration);
   PodBuilder& Constraints(const cluster::NodeConstraints& constraints);
   PodBuilder& Scheduler(const std::string& name);
   PodBuilder& InGroup(const std::string& group);
+  PodBuilder& Queue(const std::string& queue);
   PodBuilder& Role(const std::string& role);
   PodBuilder& Owner(const std::string& owner_uid);
   PodBuilder& Daemon();
@@ -119,5 +125,9 @@ PodGroupBuilder MakePodGroup(const std::string& name);
 // What `pod` takes when it is placed on these devices of `node`, which is at `index` of a state.
 cluster::Placement PlaceOn(const cluster::Pod& pod, const cluster::Node& node,
                            cluster::NodeIndex index, const std::vector<int>& gpus = {});
+
+// As much of both dimensions of each device, and what of both there is of each.
+std::vector<cluster::DeviceAmount> Amounts(const std::vector<int>& milli);
+std::vector<int> Milli(std::span<const cluster::DeviceAmount> amounts);
 
 }  // namespace muster::testing

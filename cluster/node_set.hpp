@@ -1,0 +1,46 @@
+// NodeSet: some of the nodes of a Snapshot, by NodeIndex, in words of FreeTable::kChunk. Plain
+// value.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/snapshot.hpp"
+
+namespace muster::cluster {
+
+class NodeSet {
+ public:
+  static_assert(FreeTable::kChunk == 64, "a word is a chunk");
+
+  void Add(NodeIndex node) {
+    const size_t chunk = node.value / FreeTable::kChunk;
+    if (chunk >= words_.size()) words_.resize(chunk + 1);
+    words_[chunk] |= Bit(node);
+  }
+  bool Contains(NodeIndex node) const {
+    return (Word(node.value / FreeTable::kChunk) & Bit(node)) != 0;
+  }
+  // The nodes of one chunk, the lowest index in the lowest bit.
+  uint64_t Word(uint32_t chunk) const { return chunk < words_.size() ? words_[chunk] : 0; }
+  // All indices of the chunk that a table of `size` nodes has are in it.
+  bool Covers(uint32_t chunk, uint32_t size) const {
+    const uint32_t nodes = size - chunk * FreeTable::kChunk;
+    const uint64_t all = nodes >= FreeTable::kChunk ? ~uint64_t{0} : (uint64_t{1} << nodes) - 1;
+    return (Word(chunk) & all) == all;
+  }
+  uint32_t count() const {
+    uint32_t count = 0;
+    for (const uint64_t word : words_) count += static_cast<uint32_t>(std::popcount(word));
+    return count;
+  }
+
+ private:
+  static uint64_t Bit(NodeIndex node) { return uint64_t{1} << (node.value % FreeTable::kChunk); }
+
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace muster::cluster

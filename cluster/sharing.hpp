@@ -1,0 +1,66 @@
+// SharingModel: how devices of one kind are given to pods. It stands behind ShareOn, the node
+// ledger, what is shown as free, placement and the decoders, which know no kind by name but through
+// it; so a new kind is one more model.
+//
+// GpuSharing: which model a device follows. A plain value: any thread.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "cluster/device_amount.hpp"
+
+namespace muster::cluster {
+
+struct Gpu;
+struct GpuRequest;
+
+// Stateless: any thread. A model lives as long as any record that names it.
+class SharingModel {
+ public:
+  virtual ~SharingModel() = default;
+  // 1. Constant, and no two models have the same. As annotation muster.dev/gpu-devices writes it.
+  virtual std::string_view name() const = 0;
+  // 2. What `request` takes of `gpu` when it is given a part of it; none when that device cannot
+  //    serve such a request at all. The same for the same arguments, never more than all of it, and
+  //    something of its compute and of its memory, so that whether pods fit beside each other does
+  //    not depend on who came first.
+  virtual DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
+  // 3. How many GPUs a device plugin advertises for it, at least 1. Where it is more than one, a
+  //    request may be given several turns of one device.
+  virtual int32_t TurnsOf(const Gpu& gpu) const;
+  // 4. True: kube-scheduler compares the number of GPUs that pods ask for with the number that is
+  //    advertised. False: it does not count these, for they are given in amounts.
+  virtual bool counted() const { return true; }
+};
+
+class GpuSharing {
+ public:
+  static GpuSharing Exclusive();   // whole devices only
+  static GpuSharing TimeSliced();  // `replicas` pods take turns; the device plugin advertises each
+                                   // turn as one GPU
+  static GpuSharing Mps();         // `replicas` pods at once, each with 1/replicas of the device
+  static GpuSharing Fractional();  // any share (HAMi, KAI and others enforce or trust it)
+  static GpuSharing Mig();         // partitioned in hardware; the partitions are devices of their
+                                   // own
+
+  constexpr explicit GpuSharing(const SharingModel& model) : model_(&model) {}
+
+  const SharingModel* operator->() const { return model_; }
+  bool operator==(const GpuSharing& other) const = default;
+  // By name.
+  std::strong_ordering operator<=>(const GpuSharing& other) const;
+
+ private:
+  const SharingModel* model_;
+};
+
+// Those above, in their order.
+std::span<const GpuSharing> KnownSharings();
+// By its name; nothing when no known kind has it.
+std::optional<GpuSharing> FindSharing(std::string_view name);
+
+}  // namespace muster::cluster

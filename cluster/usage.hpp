@@ -1,0 +1,37 @@
+// Usage: what the pods of each queue hold, reserved or bound. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cluster/allocation.hpp"
+
+namespace muster::cluster {
+
+struct Usage {
+  int64_t pods = 0;
+  Resources requests;
+  int64_t gpu_milli = 0;  // Σ over devices of what is taken: of compute or of memory, the greater
+  bool operator==(const Usage&) const = default;
+};
+
+// By queue; a queue that holds nothing has no entry.
+class UsageTable {
+ public:
+  void Add(const std::string& queue, const Placement& held);
+  // What Add added.
+  void Remove(const std::string& queue, const Placement& held);
+  // All of another table.
+  void Join(const UsageTable& other);
+  void Subtract(const UsageTable& other);
+  // Zero for a queue that holds nothing.
+  const Usage& of(const std::string& queue) const;
+  const std::map<std::string, Usage>& queues() const { return queues_; }
+  bool operator==(const UsageTable&) const = default;
+
+ private:
+  std::map<std::string, Usage> queues_;
+};
+
+}  // namespace muster::cluster

@@ -1,0 +1,105 @@
+// Tables of fields: how a module says what its section of a file holds. What reads, writes or lists
+// a table is a FieldVisitor.
+//
+//   void VisitQueue(Queue* queue, FieldVisitor* visitor) {
+//     visitor->Text({"name", "What PodGroups call it."}, kQueueName, &queue->name);
+//     visitor->Whole({"weight", "Its part of what is idle."}, {0, 1000}, &queue->weight);
+//     SectionList(visitor, {"children", "Queues below it."}, &queue->children, VisitQueue);
+//   }
+//
+// The value before the visit is the default. A default that the field itself does not allow says
+// that the field must be given wherever its section is. Tables may hold themselves, by way of a
+// list or of free names.
+//
+// Owner of a visitor: one visit of a table, on one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "cluster/units.hpp"
+
+namespace muster::config {
+
+struct FieldInfo {
+  std::string_view name;  // as in the file
+  std::string_view help;  // for the commented file; lines separated by '\n'
+};
+
+struct DurationRange {
+  cluster::Duration least;
+  cluster::Duration most;
+};
+struct WholeRange {
+  int64_t least;
+  int64_t most;
+};
+struct TextRule {
+  std::string_view expected;  // "a Kubernetes namespace"
+  bool (*accepts)(std::string_view text);
+};
+// The words of an enumeration, in the order of its enumerators.
+using Words = std::vector<std::string_view>;
+
+class FieldVisitor;
+
+// The elements of a list or the free names of a section, whatever their type. Each is visited as
+// one field: "[2]" in a list, its own name in a section. Owner: the table, for one visit.
+class Elements {
+ public:
+  Elements() = default;
+  virtual ~Elements() = default;
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+
+  virtual const std::type_info& type() const = 0;  // of one element
+  virtual bool empty() const = 0;
+  virtual void Clear() = 0;
+  // Adds an element with its defaults, last in a list, and visits it.
+  virtual void Add(const std::string& name, FieldVisitor* visitor) = 0;
+  virtual void VisitAll(FieldVisitor* visitor) = 0;
+  // An element with its defaults that is kept nowhere.
+  virtual void VisitSample(const std::string& name, FieldVisitor* visitor) = 0;
+};
+
+class FieldVisitor {
+ public:
+  FieldVisitor() = default;
+  virtual ~FieldVisitor() = default;
+  FieldVisitor(const FieldVisitor&) = delete;
+  FieldVisitor& operator=(const FieldVisitor&) = delete;
+
+  // `fields` visits what is inside.
+  virtual void Section(const FieldInfo& info, const std::function<void()>& fields) = 0;
+  virtual void List(const FieldInfo& info, Elements* items) = 0;
+  // In a section, after its fields: every other key that `names` accepts. Empty by default.
+  virtual void Named(const TextRule& names, Elements* entries) = 0;
+  virtual void Duration(const FieldInfo& info, DurationRange range, cluster::Duration* value) = 0;
+  virtual void Whole(const FieldInfo& info, WholeRange range, int64_t* value) = 0;
+  virtual void Size(const FieldInfo& info, WholeRange range, int64_t* bytes) = 0;
+  virtual void Flag(const FieldInfo& info, bool* value) = 0;
+  virtual void Text(const FieldInfo& info, const TextRule& rule, std::string* value) = 0;
+  // Each text at most once.
+  virtual void TextList(const FieldInfo& info, const TextRule& rule,
+                        std::vector<std::string>* values) = 0;
+  virtual void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) = 0;
+  // A field that older files have and that does nothing any more, for the reason in `info.help`:
+  // whoever reads a file that has it says so in `notes`, everybody else passes over it.
+  virtual void Retired(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
+};
+
+using FieldTable = std::function<void(FieldVisitor*)>;
+
+// What is wrong between fields that are each right: the field to change ("queues[2].limit") and
+// what is expected of it.
+struct Contradiction {
+  std::string field;
+  std::string message;
+};
+
+}  // namespace muster::config

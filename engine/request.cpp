@@ -1,0 +1,116 @@
+#include "engine/request.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
+
+namespace muster::engine {
+
+using cluster::NodeIndex;
+using cluster::Pod;
+using cluster::Time;
+
+namespace {
+
+bool Older(const Member* a, const Member* b) {
+  return std::tie(a->pod->created, a->key.name, a->uid) <
+         std::tie(b->pod->created, b->key.name, b->uid);
+}
+
+template <typename T>
+void SortUnique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+std::vector<NodeIndex> NodesOf(const EngineState& state, const Gang& gang,
+                               const std::vector<Member*>& but) {
+  std::vector<NodeIndex> nodes;
+  for (const auto& [uid, member] : gang.members) {
+    if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
+    NodeIndex node;
+    if (member.planned()) node = member.plan->placement->node;
+    if (member.holds()) node = state.cluster.IndexOf(member.pod->node_name);
+    if (node.valid()) nodes.push_back(node);
+  }
+  SortUnique(nodes);
+  return nodes;
+}
+
+}  // namespace
+
+policy::Demand DemandOf(const EngineState& state, const Member& member, Time now) {
+  const Pod& pod = *member.pod;
+  policy::Demand demand;
+  demand.pod = member.uid;
+  demand.spec = pod.spec;
+  // What was nominated before (by us, before a restart, say) is kept where possible.
+  if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
+  const auto exclude = [&](const std::string& node) {
+    const NodeIndex index = state.cluster.IndexOf(node);
+    if (index.valid()) demand.excluded.push_back(index);
+  };
+  for (const auto& [node, until] : member.plan->excluded) {
+    if (until > now) exclude(node);
+  }
+  for (const auto& [node, pods] : state.unfenced.nodes()) exclude(node);
+  SortUnique(demand.excluded);
+  return demand;
+}
+
+policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
+                          const std::vector<Member*>& moving) {
+  policy::GangTerms terms;
+  terms.queue = QueueOf(gang);
+  terms.beside = NodesOf(state, gang, moving);
+  const Pod& any = *gang.members.begin()->second.pod;
+  terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), any);
+  return terms;
+}
+
+// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
+// oldest first, then by name. All others are elastic.
+policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
+  std::vector<const Member*> open;
+  for (const auto& [uid, member] : gang.members) {
+    if (!IsThere(member, Counting::kPlanned) && IsThere(member, Counting::kReady))
+      open.push_back(&member);
+  }
+  std::sort(open.begin(), open.end(), Older);
+  const cluster::Headcount there =
+      CountMembers(gang, !gang.minimum.roles.empty(),
+                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
+  policy::GangRequest request;
+  std::vector<bool> required(open.size(), false);
+  std::map<uint64_t, int64_t> roles;
+  for (const size_t i : Needed(gang.minimum, there, open)) {
+    required[i] = true;
+    request.required.push_back(DemandOf(state, *open[i], now));
+    ++roles[state.specs.IdOf(*open[i]->pod->spec)];
+  }
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (!required[i]) request.elastic.push_back(DemandOf(state, *open[i], now));
+  }
+  request.key.roles.assign(roles.begin(), roles.end());
+  request.terms = TermsOf(state, gang, {});
+  request.key.queue = request.terms.queue;
+  if (request.terms.wish != nullptr) request.key.wish = request.terms.wish->Key();
+  return request;
+}
+
+// Nodes that are withheld from all gangs make none of them another case.
+bool Plain(const EngineState& state, const policy::GangRequest& request) {
+  const auto& withheld = state.unfenced.nodes();
+  const auto known = std::count_if(withheld.begin(), withheld.end(), [&](const auto& entry) {
+    return state.cluster.IndexOf(entry.first).valid();
+  });
+  return std::all_of(
+      request.required.begin(), request.required.end(),
+      [&](const policy::Demand& demand) { return std::ssize(demand.excluded) == known; });
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,23 @@
+// What is asked of placement for a gang, or for one member of a plan (internal to engine/). Reads
+// the engine's state, changes nothing of it.
+#pragma once
+
+#include <vector>
+
+#include "engine/gang.hpp"
+#include "policy/gang_request.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Of a gang that has members. `moving`: their places count no more.
+policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
+                          const std::vector<Member*>& moving);
+policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
+// With the nodes that the member may not have now.
+policy::Demand DemandOf(const EngineState& state, const Member& member, cluster::Time now);
+// No exclusions of its own: what comes of it holds for every gang that asks for the same.
+bool Plain(const EngineState& state, const policy::GangRequest& request);
+
+}  // namespace muster::engine

@@ -1,0 +1,21 @@
+// Rules: what decides where options only give numbers. Each has a default; whoever makes a
+// Scheduler may plug in another one.
+#pragma once
+
+#include <memory>
+
+#include "policy/gang_request.hpp"
+#include "policy/victim_rule.hpp"
+#include "queues/turns.hpp"
+
+namespace muster::engine {
+
+// None is null once a Scheduler has it. Shared and never changed.
+struct Rules {
+  std::shared_ptr<const queues::Turns> turns = std::make_shared<const queues::FirstInOrder>();
+  std::shared_ptr<const policy::VictimRule> victims =
+      std::make_shared<const policy::LowerPriority>();
+  std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::NoWishes>();
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,88 @@
+// GangRequest: what a gang asks for, as a whole. Wish: where it wants to be, as a whole.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/node_set.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/pod_group.hpp"
+#include "cluster/snapshot.hpp"
+
+namespace muster::policy {
+
+// One pod to place. Demands are interchangeable when their specs ask for the same resources, GPUs
+// and nodes.
+struct Demand {
+  cluster::PodUid pod;
+  std::shared_ptr<const cluster::PodSpec> spec;
+  cluster::NodeIndex preferred;              // invalid: none
+  std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
+};
+
+class Wish;
+
+// Roles by interned PodSpec id, and how many pods of each; ordered by id.
+using RoleCounts = std::vector<std::pair<uint64_t, int64_t>>;
+
+// Gangs with equal keys and without exclusions fit or fail together.
+struct RequestKey {
+  RoleCounts roles;   // of the required pods
+  std::string queue;  // to which the gang is charged
+  std::string wish;   // Wish::Key(); empty: none
+  auto operator<=>(const RequestKey&) const = default;
+};
+
+// What holds for every member of a gang.
+struct GangTerms {
+  std::string queue;  // to which what it takes is charged
+  // Where members are that are bound or planned already; ordered, distinct.
+  std::vector<cluster::NodeIndex> beside;
+  std::shared_ptr<const Wish> wish;  // null: all nodes are alike to it
+};
+
+struct GangRequest {
+  // The gang's minimum, less what it has: all of them are placed or none.
+  std::vector<Demand> required;
+  // Members beyond the minimum: each is placed by itself, after the required ones.
+  std::vector<Demand> elastic;
+  GangTerms terms;
+  RequestKey key;
+};
+
+// Pure: the same request on the same snapshot has the same domains.
+class Wish {
+ public:
+  virtual ~Wish() = default;
+  // Equal for wishes that have the same domains everywhere.
+  virtual std::string Key() const = 0;
+  // Sets of nodes within one of which all of the gang is placed, the best first. `beside`: nodes of
+  // members that have theirs already. Empty: it may be nowhere.
+  virtual std::vector<cluster::NodeSet> Domains(
+      const cluster::Snapshot& nodes, const std::vector<cluster::NodeIndex>& beside) const = 0;
+};
+
+// What gangs wish for, by their PodGroup and one of their pods.
+class Wishes {
+ public:
+  virtual ~Wishes() = default;
+  // `group`: null for a gang of one pod. Null: nothing.
+  virtual std::shared_ptr<const Wish> Of(const cluster::PodGroup* group,
+                                         const cluster::Pod& member) const = 0;
+};
+
+// Nobody wishes for anything.
+class NoWishes final : public Wishes {
+ public:
+  std::shared_ptr<const Wish> Of(const cluster::PodGroup* /*group*/,
+                                 const cluster::Pod& /*member*/) const override {
+    return nullptr;
+  }
+};
+
+}  // namespace muster::policy

@@ -1,0 +1,70 @@
+// VictimRule: who may have whom evicted, which loss comes first, and in which words that is told.
+//
+// The search for victims, the check when they are chosen and again before the first eviction, the
+// audit and the Events all ask the same rule. Whatever the rule says, the engine evicts a gang
+// whole or only its surplus, and leaves alone what is being bound or cannot be evicted.
+//
+// Pure: the same arguments have the same answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cluster/gang_id.hpp"
+#include "cluster/units.hpp"
+
+namespace muster::policy {
+
+// A gang that does not fit.
+struct Preemptor {
+  cluster::GangId gang;
+  std::string queue;
+  int64_t priority = 0;  // of its least urgent member
+};
+
+// A gang that holds something, or one of its pods.
+struct Holder {
+  cluster::GangId gang;
+  std::string queue;
+  int64_t priority = 0;  // the highest among its bound members
+  cluster::Time start;   // since when it has its minimum; 0: it does not have it
+  // An eviction may end it: nobody makes one of its pods again, or a Job counts it as a failure.
+  bool may_end = false;
+};
+
+// What goes together: pods that leave anyway, a surplus pod, or a whole gang.
+struct Loss {
+  Holder holder;
+  bool leaves = false;  // anyway
+  int64_t step = 0;     // within its gang: the surplus goes before the gang
+};
+
+class VictimRule {
+ public:
+  virtual ~VictimRule() = default;
+  virtual bool MayEvict(const Preemptor& preemptor, const Holder& holder) const = 0;
+  // A strict weak order. Of one gang a later step never comes first.
+  virtual bool Before(const Loss& a, const Loss& b) const = 0;
+  // Of what holders there may be a victim: only those of lower priority than that. Nothing: any.
+  // For a cheap look before an expensive one.
+  virtual std::optional<int64_t> Below(const Preemptor& preemptor) const = 0;
+  // Gangs of higher priority than that may evict this one. Nothing: any gang may.
+  virtual std::optional<int64_t> Above(const Holder& holder) const = 0;
+  // Says what the preemptor has over its victims, e.g. "of higher priority".
+  virtual std::string Words() const = 0;
+};
+
+// Strictly lower priority. What leaves anyway goes first, then the lowest priority; of one priority
+// gangs that an eviction costs time only before those that it may end, then the one that started
+// last.
+class LowerPriority final : public VictimRule {
+ public:
+  bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;
+  bool Before(const Loss& a, const Loss& b) const override;
+  std::optional<int64_t> Below(const Preemptor& preemptor) const override;
+  std::optional<int64_t> Above(const Holder& holder) const override;
+  std::string Words() const override;
+};
+
+}  // namespace muster::policy

@@ -1,0 +1,74 @@
+// What it takes to add a placement wish: a Wish, and who has it.
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::engine {
+namespace {
+
+using cluster::NodeIndex;
+using cluster::NodeSet;
+
+// All members in one rack, by the node label "rack"; beside members that are there, in theirs.
+class OneRack final : public policy::Wish {
+ public:
+  std::string Key() const override { return "rack"; }
+  std::vector<NodeSet> Domains(const cluster::Snapshot& nodes,
+                               const std::vector<NodeIndex>& beside) const override {
+    std::map<std::string, NodeSet> racks;
+    for (NodeIndex node{0}; node.value < nodes.size(); ++node.value) {
+      if (nodes.node(node) != nullptr) racks[nodes.node(node)->labels.at("rack")].Add(node);
+    }
+    std::vector<NodeSet> domains;
+    for (const auto& [name, rack] : racks) {
+      if (beside.empty() || rack.Contains(beside.front())) domains.push_back(rack);
+    }
+    return domains;
+  }
+};
+
+class Everybody final : public policy::Wishes {
+ public:
+  std::shared_ptr<const policy::Wish> Of(const cluster::PodGroup*,
+                                         const cluster::Pod&) const override {
+    return std::make_shared<const OneRack>();
+  }
+};
+
+// Racks "a" and "b" of two nodes of four GPUs each; one GPU of "a" is taken.
+struct Racks : testing::Harness {
+  explicit Racks(Rules rules) : Harness({}, std::move(rules)) {
+    for (const char* name : {"a0", "a1", "b0", "b1"}) {
+      Add(testing::MakeNode(name).Gpus(4).Label("rack", std::string(1, name[0])));
+    }
+    Add(testing::MakePod("other").Gpus(1).Scheduler("other").BoundTo("a0"));
+    AddGang("train", 3, 2, 2);  // two are required, one is elastic
+    Settle();
+  }
+  std::string RacksOf(const std::string& gang) {
+    std::string racks;
+    for (const MemberView& member : Gang(gang).members) racks += member.planned_node.substr(0, 1);
+    return racks;
+  }
+};
+
+TEST_CASE("another wish is two small classes: the whole gang is placed within a domain",
+          "[engine][plug-in]") {
+  Rules rules;
+  rules.wishes = std::make_shared<const Everybody>();
+  Racks world(rules);
+  CHECK(world.RacksOf("train") == "aaa");
+  world.AddGang("wide", 4, 2, 4);  // room is for it in "b" alone
+  world.Settle();
+  CHECK(world.RacksOf("wide") == "bbbb");
+  world.AddGang("next", 2, 1, 2);  // no rack has two left
+  world.Settle();
+  CHECK(world.Gang("next").state == GangState::kQueued);
+  CHECK(world.Gang("next").reason.code == ReasonCode::kNotEnoughGpus);
+}
+
+}  // namespace
+}  // namespace muster::engine

@@ -1,0 +1,270 @@
+// A hot reload changes every option of the engine. For each field of the policy a story that goes
+// another way when the field is changed, told three times: with the old value, with the new one,
+// and with the old one that is replaced by the new one in the middle. What comes after the change
+// must be the same as if the engine had been started with it.
+//
+// Fails when a field has no story here: those of the servers are in tests/extender.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "config/policy_fields.hpp"
+#include "config/policy_file.hpp"
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using cluster::Seconds;
+using World = Harness;
+
+// Servers, and where they listen.
+bool OfServers(const std::string& field) {
+  return field != "extender.httpTimeout" &&
+         (field.rfind("extender.", 0) == 0 || field.rfind("metrics.", 0) == 0);
+}
+
+struct Story {
+  const char* field;
+  const char* text;  // of the policy; '@' stands for the value
+  const char* old_value;
+  const char* new_value;
+  void (*before)(World&);
+  void (*after)(World&);
+};
+
+void Nodes(World& world) {
+  for (int i = 0; i < 10; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+}
+
+void Warm(World& world) {
+  Nodes(world);
+  world.AddGang("warm", 1, 1, 1);
+  world.ScheduleAll("warm");
+}
+
+// One node is full: a gang of low priority runs there.
+void Full(World& world) {
+  world.Add(MakeNode("n0").Gpus(8));
+  world.AddGang("low", 2, 4, 2);
+  world.ScheduleAll("low");
+}
+
+void Partial(World& world) {
+  Nodes(world);
+  world.AddGang("g", 2, 1, 2);
+  world.ScheduleAll("g");
+  world.RemovePod("g-1");
+  world.Settle();
+}
+
+void Gang(World& world) {
+  world.AddGang("g", 2, 1, 2);
+  world.Settle();
+}
+
+void HighPriority(World& world) {
+  world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+    if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
+      return engine::Outcome{evict->id, engine::OutcomeKind::kDone, ""};  // and it stays
+    }
+    return std::nullopt;
+  };
+  world.Add(MakePod("high").Gpus(4).Priority(100).Gated());
+  world.Settle();
+  world.Pass(Seconds(60));
+}
+
+// A pod of its own starts and fails, after it ran for so long.
+void Fails(World& world, const std::string& name, cluster::Duration ran = {}) {
+  world.Add(MakePod(name).Gpus(1).Owner(name));
+  world.Settle();
+  world.ScheduleAll("");
+  world.Change(name, [&](cluster::Pod& pod) {
+    pod.phase = cluster::PodPhase::kFailed;
+    pod.start_failure = std::make_shared<const cluster::StartFailure>(
+        cluster::StartFailure{ran == cluster::Duration(), "Error", world.now(), ran});
+  });
+  world.Settle();
+}
+
+void OneFails(World& world) {
+  Fails(world, "a");
+  world.Pass(Seconds(60));
+}
+
+const Story kStories[] = {
+    {"schedulerNames", "schedulerNames: @", "[muster]", "[muster, other]", Nodes,
+     [](World& world) {
+       world.Add(MakePod("p").Gpus(1).Scheduler("other"));
+       world.Settle();
+     }},
+    {"namespaces.allow", "namespaces: {allow: @}", "[]", "[elsewhere]", Nodes, Gang},
+    {"namespaces.deny", "namespaces: {deny: @}", "[]", "[default]", Nodes, Gang},
+    {"placement.strategy", "placement: {strategy: @}", "binpack", "spread", Warm, Gang},
+    {"gangs.maxMembers", "gangs: {maxMembers: @}", "2", "1", Nodes, Gang},
+    {"gangs.strictOrder", "gangs: {strictOrder: @}", "false", "true", Warm,
+     [](World& world) {
+       world.AddGang("big", 10, 8, 10);
+       Gang(world);
+     }},
+    {"gangs.preemption", "gangs: {preemption: @}", "never", "lowerPriority", Full, HighPriority},
+    {"gangs.victimTimeout", "gangs: {preemption: lowerPriority, victimTimeout: @}", "10m", "5s",
+     Full, HighPriority},
+    {"gangs.reservationTimeout", "gangs: {reservationTimeout: @}", "2m", "10s", Nodes,
+     [](World& world) {
+       Gang(world);
+       world.Pass(Seconds(11));
+     }},
+    {"gangs.maxReservationTimeout", "gangs: {maxReservationTimeout: @}", "10m", "10s", Nodes,
+     [](World& world) {
+       world.Add(MakePodGroup("g").TimeoutSeconds(300));
+       world.Add(MakePod("g-0").Gpus(1).InGroup("g").Gated());
+       world.Settle();
+       world.Pass(Seconds(11));
+     }},
+    {"gangs.partialTimeout", "gangs: {partialTimeout: @}", "1m", "10s", Partial,
+     [](World& world) { world.Pass(Seconds(30)); }},
+    {"gangs.partialGang", "gangs: {partialGang: @}", "evict", "hold", Partial,
+     [](World& world) { world.Pass(Seconds(90)); }},
+    {"gangs.handover", "gangs: {handover: @}", "nominate", "pin", Nodes,
+     [](World& world) {
+       world.Add(MakePod("p").Gpus(1).Owner("job").Gated());
+       world.Settle();
+     }},
+    {"gangs.backoff.first", "gangs: {reservationTimeout: 10s, backoff: {first: @}}", "1s", "30s",
+     Nodes,
+     [](World& world) {
+       Gang(world);
+       world.Pass(Seconds(20));
+     }},
+    {"gangs.backoff.max", "gangs: {reservationTimeout: 10s, backoff: {max: @}}", "5m", "2s", Nodes,
+     [](World& world) {
+       Gang(world);
+       world.Filter("g-0");  // kube-scheduler is at work, and never binds it
+       world.Pass(Seconds(100));
+     }},
+    {"gangs.retryInterval", "gangs: {retryInterval: @}", "1s", "20s", Nodes,
+     [](World& world) {
+       world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+         const auto* nominate = std::get_if<engine::Nominate>(&action);
+         if (nominate == nullptr) return std::nullopt;
+         return engine::Outcome{nominate->id, engine::OutcomeKind::kRetry, "busy"};
+       };
+       Gang(world);
+       world.Pass(Seconds(10));
+     }},
+    {"badNodes.startWindow", "badNodes: {startWindow: @}", "10s", "1s", Nodes,
+     [](World& world) {
+       Fails(world, "a", Seconds(5));
+       Fails(world, "b", Seconds(5));
+     }},
+    {"badNodes.gangs", "badNodes: {gangs: @}", "2", "1", Nodes, OneFails},
+    {"badNodes.pods", "badNodes: {pods: @}", "3", "1", Nodes, OneFails},
+    {"badNodes.leaveOutFirst", "badNodes: {gangs: 1, leaveOutFirst: @}", "5m", "10s", Nodes,
+     OneFails},
+    {"badNodes.leaveOutMax", "badNodes: {gangs: 1, leaveOutFirst: 20s, leaveOutMax: @}", "1h",
+     "20s", Nodes,
+     [](World& world) {
+       OneFails(world);
+       Fails(world, "b");
+       world.Pass(Seconds(30));
+     }},
+    {"badNodes.mostPercent", "badNodes: {gangs: 1, mostPercent: @}", "10", "0", Nodes, OneFails},
+    {"extender.httpTimeout", "extender: {httpTimeout: @}", "1m", "10s", Nodes,
+     [](World& world) {
+       Gang(world);
+       world.Filter("g-0");
+       world.Bind("g-0");
+       world.Pass(Seconds(20));
+     }},
+};
+
+engine::Options OptionsOf(const Story& story, const std::string& value) {
+  std::string text = story.text;
+  text.replace(text.find('@'), 1, value);
+  const auto policy =
+      config::LoadPolicy("apiVersion: muster.dev/v1alpha1\nkind: Policy\n" + text + "\n", "p");
+  REQUIRE((policy.ok() ? "" : policy.error().ToString()) == "");
+  return policy->engine;
+}
+
+// All that is known and was done after the change, from both ends of the story.
+std::string Tell(const Story& story, const std::string& first, const std::string& then) {
+  World world(OptionsOf(story, first));
+  story.before(world);
+  if (then != first) world.engine().SetOptions(OptionsOf(story, then));
+  world.Settle();
+  world.log.clear();
+  story.after(world);
+  std::string told = world.engine().Dump();
+  for (const engine::Action& action : world.log) {
+    told += std::to_string(action.index());
+    std::visit(
+        [&](const auto& one) {
+          if constexpr (requires { one.pod.key.name; }) told += " " + one.pod.key.name;
+          if constexpr (requires { one.message; }) told += " " + one.message;
+        },
+        action);
+    told += "\n";
+  }
+  for (const auto& [ticket, answer] : world.bind_answers) {
+    told += std::to_string(ticket) + ": " + answer + "\n";
+  }
+  return told;
+}
+
+// The first line that is not the same in both; empty: all are.
+std::string Difference(const std::string& a, const std::string& b) {
+  std::istringstream left(a);
+  std::istringstream right(b);
+  std::string one;
+  std::string other;
+  while (true) {
+    const bool more = static_cast<bool>(std::getline(left, one));
+    if (static_cast<bool>(std::getline(right, other)) != more) return "one ends before the other";
+    if (!more) return "";
+    if (one != other) return one + "\n" + other;
+  }
+}
+
+TEST_CASE("a reload changes every option of the engine", "[reload]") {
+  for (const Story& story : kStories) {
+    DYNAMIC_SECTION(story.field) {
+      const std::string started = Tell(story, story.new_value, story.new_value);
+      // Without this the story would prove nothing.
+      CHECK(Difference(Tell(story, story.old_value, story.old_value), started) != "");
+      CHECK(Difference(Tell(story, story.old_value, story.new_value), started) == "");
+    }
+  }
+}
+
+TEST_CASE("every field of the policy has a story", "[reload]") {
+  std::set<std::string> told;
+  for (const Story& story : kStories) {
+    told.insert(story.field);
+    // The story changes the field that it is named after: no field takes a map of nothing known.
+    std::string text = story.text;
+    text.replace(text.find('@'), 1, "{nothing: known}");
+    const auto wrong =
+        config::LoadPolicy("apiVersion: muster.dev/v1alpha1\nkind: Policy\n" + text + "\n", "p");
+    REQUIRE_FALSE(wrong.ok());
+    CHECK_THAT(wrong.error().message, Catch::StartsWith(std::string(story.field) + ": "));
+  }
+  const std::vector<std::string> fields = config::ListPolicyFields();
+  for (const std::string& field : fields) {
+    const bool section = std::any_of(fields.begin(), fields.end(), [&](const std::string& other) {
+      return other.rfind(field + ".", 0) == 0 || other.rfind(field + "[]", 0) == 0;
+    });
+    if (section || OfServers(field)) continue;
+    INFO(field << " has no story in tests/scenario/reload_test.cpp");
+    CHECK(told.count(field) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing
