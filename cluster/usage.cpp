@@ -49,10 +49,9 @@ void UsageTable::Subtract(const UsageTable& other) {
   }
 }
 
-const Usage& UsageTable::of(const std::string& queue) const {
-  static const Usage kNothing;
+Usage UsageTable::of(const std::string& queue) const {
   const auto found = queues_.find(queue);
-  return found == queues_.end() ? kNothing : found->second;
+  return found == queues_.end() ? Usage{} : found->second;
 }
 
 }  // namespace muster::cluster

@@ -26,7 +26,7 @@ class UsageTable {
   void Join(const UsageTable& other);
   void Subtract(const UsageTable& other);
   // Zero for a queue that holds nothing.
-  const Usage& of(const std::string& queue) const;
+  Usage of(const std::string& queue) const;
   const std::map<std::string, Usage>& queues() const { return queues_; }
   bool operator==(const UsageTable&) const = default;
 

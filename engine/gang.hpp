@@ -90,9 +90,8 @@ struct Gang {
 };
 
 // In which it waits, or is charged: its first member's. Empty: the only one.
-inline const std::string& QueueOf(const Gang& gang) {
-  static const std::string kOnly;
-  return gang.members.empty() ? kOnly : gang.members.begin()->second.pod->queue;
+inline std::string QueueOf(const Gang& gang) {
+  return gang.members.empty() ? "" : gang.members.begin()->second.pod->queue;
 }
 
 // What it costs to look at a gang, in members.
