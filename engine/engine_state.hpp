@@ -30,6 +30,7 @@ struct EngineState {
       : options(std::move(given)), rules(std::move(plugged)) {}
   EngineState(const EngineState&) = delete;
   EngineState& operator=(const EngineState&) = delete;
+  ~EngineState() = default;
 
   Options options;
   const Rules rules;

@@ -311,7 +311,7 @@ void ApplyPod(EngineState& state, Pod pod) {
 
 // `given` may be a reference into what goes.
 void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
-  const PodUid uid = given;
+  const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
   NoteEnd(state, uid, unseen);
   Leave(state, uid);
   cluster::NodeIndex node;
