@@ -65,6 +65,8 @@ class Auditor::Impl {
     int64_t now = 0;
     std::vector<std::pair<int64_t, Time>> before;  // the latest last
     bool of_roles = false;
+    // Nobody can say then what its gang lacks: Invalid, it starts nothing and nobody is evicted.
+    bool malformed = false;
   };
 
   void See(const WatchEvent& event);
@@ -135,7 +137,10 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
     minimum.before.emplace_back(minimum.now, at);
     minimum.now = need;
   }
+  int64_t of_roles = 0;
+  for (const cluster::RoleMinimum& role : group.group.roles) of_roles += role.min_member;
   minimum.of_roles = !group.group.roles.empty();
+  minimum.malformed = need < 1 || of_roles > need;
   const bool told = !group.state.empty() && !group.group.claimed;
   if (told && change != Change::kDeleted && !ours_.contains(key))
     Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
@@ -268,8 +273,9 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   }
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
-  SetWhole(gang, need, most, at);
-  if (gang.lost && !of_roles && bound + succeeded >= most) {
+  const bool malformed = minimum != minima_.end() && minimum->second.malformed;
+  if (!malformed) SetWhole(gang, need, most, at);
+  if (gang.lost && !of_roles && !malformed && bound + succeeded >= most) {
     gang.lost = false;
     gang.lost_until = at;
   }
@@ -280,7 +286,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const int64_t unseen = std::count_if(gang.gone.begin(), gang.gone.end(),
                                        [&](const auto& entry) { return Unseen(entry.second); });
   const int64_t wanted = gang.started ? std::min(need, gang.whole) : need;
-  const bool partial = !gang.ours.empty() && bound + succeeded + unseen < wanted;
+  const bool partial = !malformed && !gang.ours.empty() && bound + succeeded + unseen < wanted;
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
