@@ -54,8 +54,8 @@ class Auditor::Impl {
     int64_t whole = 0;               // the minimum that it had then, or a lower one since
     bool lost = false;               // a member went since then that had not ended
     Time lost_until;                 // when it had its minimum again
-    Time news;                       // when it had its minimum first, or a member ended last
-    bool forgotten = false;          // Muster was restarted before it may have written that down
+    Time news;  // when it had its minimum first, or a member ended last or went after that
+    bool forgotten = false;  // Muster was restarted before it may have written that down
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
@@ -193,8 +193,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     gang.gone[uid] = at;
   }
   if (succeeded && gang.succeeded.insert(uid).second) gang.news = at;
-  gang.shown.erase(uid);
+  // The object tells of its success; when it goes Muster has to write it down.
+  const bool shown = gang.shown.erase(uid) > 0;
   if (succeeded) gang.shown.insert(uid);
+  if (shown && !succeeded) gang.news = at;
   Judge(key, at);
 }
 
