@@ -111,6 +111,9 @@ class TableReader {
 };
 
 Status TableReader::ReadNames(const ToolLine& line) {
+  if (line.words.size() > kMostGpus) {
+    return Refuse(line.first().place, "more than " + std::to_string(kMostGpus) + " GPUs");
+  }
   std::vector<std::string> names;
   for (const ToolWord& word : line.words) {
     if (!IsName(word.text)) {
@@ -124,9 +127,6 @@ Status TableReader::ReadNames(const ToolLine& line) {
   }
   if (!names_.empty() && names != names_) {
     return Refuse(line.first().place, "this table has other GPUs than the one before");
-  }
-  if (names.size() > kMostGpus) {
-    return Refuse(line.first().place, "more than " + std::to_string(kMostGpus) + " GPUs");
   }
   names_ = std::move(names);
   return cluster::Ok{};

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMostNumbers = 8192;
 constexpr size_t kLongestClass = 8;
+constexpr size_t kLongestValue = 2048;
 
 // "0-23" or "7", with room for what comes after; the rest of `list` behind it.
 std::optional<std::pair<int, int>> TakeRange(std::string_view* list) {
@@ -82,7 +83,7 @@ class Cutter {
     int ways = 0;
     for (size_t end = at + 1; end <= stream_.size() && ways < 2; ++end) {
       if (stream_.BreakBefore(end - 1) == Stream::Break::kBlank && end - 1 > at) break;
-      if (pieces < cells_ && end - at > kLongestClass) break;
+      if (end - at > (pieces < cells_ ? kLongestClass : kLongestValue)) break;
       if (MayEnd(at, end, pieces)) ways += WaysFrom(end, pieces + 1);
     }
     ways = std::min(ways, 2);

@@ -142,16 +142,18 @@ void GpuChooser::BuildAnswers() {
   answer_.assign(sets * counts, 0);
   // The parts of Key that do not change.
   std::vector<uint64_t> fixed(sets);
+  std::vector<uint8_t> sizes(sets);
   for (GpuMask set = 0; set < sets; ++set) {
     fixed[set] = uint64_t{rank_[set]} << 40U | LowPlacesFirst(set);
+    sizes[set] = static_cast<uint8_t>(Count(set));
   }
   for (GpuMask free = 1; free < sets; ++free) {
     std::array<uint64_t, kMostExact + 1> best{};
     uint16_t* answer = &answer_[free * counts];
     for (GpuMask set = free; set != 0; set = (set - 1) & free) {
       const uint64_t key = fixed[set] | uint64_t{rest_[free ^ set]} << 16U;
-      const size_t count = Count(set);
-      if (answer[count] != 0 && key <= best[count]) continue;
+      const size_t count = sizes[set];
+      if (key <= best[count]) continue;  // no key is 0: a set has a lowest place
       best[count] = key;
       answer[count] = static_cast<uint16_t>(set);
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "topology/cell_row.hpp"
@@ -85,6 +86,18 @@ bool IsHeader(const ToolLine& line) {
   if (lower.starts_with("cpu") || lower.starts_with("numa") || lower.starts_with("gpu"))
     return true;
   return line.words.size() > 2 && IsLooseName(next);
+}
+
+// By line, whether it can be the header of a matrix: its first device begins a line below.
+std::vector<bool> FindHeaders(const std::vector<ToolLine>& lines) {
+  std::vector<bool> headers(lines.size(), false);
+  std::set<std::string_view> below;
+  for (size_t i = lines.size(); i-- > 0;) {
+    const std::string_view name = LeadingDeviceName(lines[i].first().text);
+    headers[i] = IsHeader(lines[i]) && below.count(name) > 0;
+    if (StartsRow(lines[i], name)) below.insert(name);
+  }
+  return headers;
 }
 
 // Whether a line can be the end of a row that was wrapped.
@@ -190,6 +203,10 @@ Result<std::vector<Piece>> MatrixReader::CutNames(const Stream& stream) const {
 }
 
 Status MatrixReader::AddDevices(const std::vector<Piece>& names) {
+  if (names.size() > kMostDevices) {
+    return Refuse(names.front().place,
+                  "header: more than " + std::to_string(kMostDevices) + " devices");
+  }
   const std::string prefix = names.front().text.substr(0, 3);
   for (const Piece& name : names) {
     if (std::find(names_.begin(), names_.end(), name.text) != names_.end()) {
@@ -214,9 +231,8 @@ Status MatrixReader::AddDevices(const std::vector<Piece>& names) {
     }
     machine_.gpus.push_back(std::move(gpu));
   }
-  if (machine_.gpus.size() > kMostGpus || devices() > kMostDevices) {
-    return Refuse(names.front().place, "header: more than " + std::to_string(kMostGpus) +
-                                           " GPUs or " + std::to_string(kMostDevices) + " devices");
+  if (machine_.gpus.size() > kMostGpus) {
+    return Refuse(names.front().place, "header: more than " + std::to_string(kMostGpus) + " GPUs");
   }
   machine_.tool = prefix == "NPU" ? Tool::kAscend : prefix == "PPU" ? Tool::kPpu : Tool::kNvidia;
   return cluster::Ok{};
@@ -386,16 +402,13 @@ Status MatrixReader::ReadNicLegend(const ToolLine& line) {
 }
 
 Status MatrixReader::ReadSurroundings() {
+  const std::vector<bool> headers = FindHeaders(lines_);
   bool names_node = false;
   bool names_nvlink = false;
   for (size_t i = 0; i < lines_.size(); ++i) {
     if (i >= header_ && i < end_) continue;
     const ToolLine& line = lines_[i];
-    if (i >= end_ && IsHeader(line) &&
-        std::any_of(lines_.begin() + static_cast<std::ptrdiff_t>(i) + 1, lines_.end(),
-                    [&](const ToolLine& row) {
-                      return StartsRow(row, LeadingDeviceName(line.first().text));
-                    })) {
+    if (i >= end_ && headers[i]) {
       return Refuse(line.first().place, "a second matrix begins here: give one machine's alone");
     }
     if (i >= end_ && IsDeviceName(line.first().text) && line.words.size() > 1 &&
@@ -457,17 +470,14 @@ void MatrixReader::SettleNuma() {
 }  // namespace
 
 std::optional<size_t> FindSmiMatrix(const std::vector<ToolLine>& lines) {
-  std::optional<size_t> first;
+  const std::vector<bool> headers = FindHeaders(lines);
+  const auto first = std::find(headers.begin(), headers.end(), true);
+  if (first != headers.end()) return static_cast<size_t>(first - headers.begin());
+  // Without rows: the reader says so.
   for (size_t i = 0; i < lines.size(); ++i) {
-    if (!IsHeader(lines[i])) continue;
-    const std::string_view name = LeadingDeviceName(lines[i].first().text);
-    if (std::any_of(lines.begin() + static_cast<std::ptrdiff_t>(i) + 1, lines.end(),
-                    [&](const ToolLine& line) { return StartsRow(line, name); })) {
-      return i;
-    }
-    if (!first) first = i;
+    if (IsHeader(lines[i])) return i;
   }
-  return first;
+  return std::nullopt;
 }
 
 Result<Machine> ReadSmiMatrix(const std::vector<ToolLine>& lines, size_t header,

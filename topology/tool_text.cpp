@@ -78,14 +78,15 @@ size_t NothingLength(std::string_view text) {
 
 // Marks of quotations, comments and patches before a line.
 void DropMarks(ToolLine* line) {
-  while (!line->words.empty()) {
-    ToolWord& word = line->words.front();
+  size_t empty = 0;
+  for (ToolWord& word : line->words) {
     const size_t marks = std::min(word.text.find_first_not_of(">#/*+"), word.text.size());
     word.text.erase(0, marks);
     word.place.column += marks;
-    if (!word.text.empty()) return;
-    line->words.erase(line->words.begin());
+    if (!word.text.empty()) break;
+    ++empty;
   }
+  line->words.erase(line->words.begin(), line->words.begin() + static_cast<std::ptrdiff_t>(empty));
 }
 
 bool IsRule(const ToolLine& line) {

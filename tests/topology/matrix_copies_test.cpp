@@ -251,6 +251,26 @@ TEST_CASE("what cannot be understood with certainty is refused with its place",
   CHECK_THAT(Message(c.text), Catch::Contains(c.want));
 }
 
+TEST_CASE("large and hostile texts are refused at once", "[topology][copies]") {
+  const auto repeated = [](const std::string& text, size_t bytes) {
+    std::string result;
+    while (result.size() < bytes) result += text;
+    return result;
+  };
+  std::string names;
+  for (int i = 0; names.size() < 900'000; ++i) {
+    names += "GPU" + std::to_string(i % 100'000) + " CPU\n";
+  }
+  const std::string head = "GPU0 CPU Affinity\nGPU0 X ";
+  for (const std::string& text :
+       {std::string(kMostTopologyBytes + 1, 'x'), repeated("> ", 900'000), names,
+        repeated("GPU0GPU1", 900'000) + "\nGPU0 X\n", head + repeated("0,", 900'000),
+        head + repeated("N/A", 900'000), head + repeated("NV1", 900'000),
+        repeated("NIC0: a1\n", 900'000), repeated("LINK TYPE TABLE:\nGPU0\n", 900'000)}) {
+    CHECK_FALSE(ParseMachine(text, "t").ok());
+  }
+}
+
 TEST_CASE("AMD's tables contradict neither each other nor themselves", "[topology][copies]") {
   const std::string tables =
       "== Weight between two GPUs ==\n       GPU0  GPU1\nGPU0   0     15\nGPU1   15    0\n\n"
