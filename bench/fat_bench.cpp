@@ -3,7 +3,6 @@
 // and 8 KB of managed fields each, 1.4 MB for every fiftieth, and sixty with 750,000 empty values
 // in their node affinity. Each reader is a process of its own.
 #include <httplib.h>
-#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "cluster/check.hpp"
 #include "cluster/cluster_state.hpp"
+#include "http/allocator.hpp"
 #include "kube/api_client.hpp"
 #include "kube/reflector.hpp"
 
@@ -34,12 +34,6 @@ struct Size {
 };
 
 enum class Weight { kThin, kFat };
-
-// As muster does (cli/allocator.hpp): what was needed for a moment counts.
-void KeepFreedMemory() {
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-}
 
 // kB of a line of /proc/self/status.
 int64_t Status(std::string_view name) {
@@ -170,7 +164,7 @@ struct Reading {
 
 // Reads the list and the watch into a model of the cluster.
 Reading ReadCluster(int port, Weight weight, Size size) {
-  KeepFreedMemory();
+  http::GiveFreedMemoryBack();  // as muster serve does
   kube::ClientConfig config;
   config.port = static_cast<std::uint16_t>(port);
   config.tls = false;

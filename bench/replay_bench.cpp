@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/allocator.hpp"
 #include "config/file.hpp"
 #include "extender/embedded/wire_extender.hpp"
 #include "sim/replay.hpp"
@@ -116,6 +115,5 @@ int Run(bool smoke) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
-  muster::cli::KeepFreedMemory();  // as muster does
   return muster::bench::Run(argc > 1 && std::string_view(argv[1]) == "--smoke");
 }

@@ -22,6 +22,7 @@
 #include "bench/engine_thread.hpp"
 #include "cluster/check.hpp"
 #include "cluster/mutex.hpp"
+#include "http/allocator.hpp"
 #include "kube/cluster_feed.hpp"
 #include "kube/encode.hpp"
 #include "kube/events.hpp"
@@ -455,8 +456,7 @@ bool Run(int64_t pods, int64_t step) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
-  mallopt(M_TRIM_THRESHOLD, 64 << 20);  // both as the server sets them
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  muster::http::GiveFreedMemoryBack();  // as muster serve does
   const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
   return muster::bench::Run(smoke ? 2'400 : 200'000, smoke ? 600 : 20'000) ? 0 : 1;
 }

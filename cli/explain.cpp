@@ -6,14 +6,13 @@
 #include "cli/cli.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
+#include "http/url.hpp"
 
 namespace muster::cli {
 namespace {
 
 // Names of objects have no other characters.
-bool IsPathText(const std::string& text) {
-  return !text.empty() && text.find_first_not_of(kPathCharacters) == std::string::npos;
-}
+bool IsPathText(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
 int Explain(const Args& args, const CliStreams& streams) {
   const std::vector<std::string>& words = args.positionals();

@@ -3,12 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/allocator.hpp"
 #include "cli/cli.hpp"
 
 int main(int argc, char** argv) {
   using namespace muster::cli;  // NOLINT(google-build-using-namespace): main has no header
-  KeepFreedMemory();
   const CliStreams streams{std::cout, std::cerr};
   try {
     return RunCli(std::vector<std::string>(argv + 1, argv + argc), streams);

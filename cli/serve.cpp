@@ -7,6 +7,7 @@
 #include "cli/signals.hpp"
 #include "extender/log.hpp"
 #include "extender/service.hpp"
+#include "http/allocator.hpp"
 #include "http/host_port.hpp"
 
 namespace muster::cli {
@@ -130,7 +131,8 @@ int Serve(const Args& args, const CliStreams& streams) {
   const Result<int64_t> level = args.Number("--log-level", 1, 0, 5);
   if (!level.ok()) return Misused(streams, "serve", level.error().message);
 
-  // Before any thread exists, so that all of them leave signals to this one.
+  // Both before any thread exists; all of them leave signals to this one.
+  http::GiveFreedMemoryBack();
   SignalInbox signals;
   const extender::Logger log({.level = static_cast<int>(*level)});
   extender::Service service(*std::move(options), log);

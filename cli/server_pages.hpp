@@ -10,10 +10,6 @@
 
 namespace muster::cli {
 
-// Characters that a URL takes as they are.
-inline constexpr std::string_view kPathCharacters =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
-
 // --server and --output.
 Flag ServerFlag();
 Flag OutputFlag();

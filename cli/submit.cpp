@@ -11,6 +11,7 @@
 #include "cli/server_pages.hpp"
 #include "config/file.hpp"
 #include "http/client.hpp"
+#include "http/url.hpp"
 
 namespace muster::cli {
 namespace {
@@ -24,23 +25,6 @@ Result<std::string> ReadInput(const std::string& file) {
     return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
   }
   return config::ReadFile(file, kMaxManifestBytes);
-}
-
-// `text` as the value of a query parameter.
-std::string QueryText(const std::string& text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if (kPathCharacters.find(c) != std::string_view::npos) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 0xfU];
-  }
-  return out;
 }
 
 int Submit(const Args& args, const CliStreams& streams) {
@@ -57,7 +41,8 @@ int Submit(const Args& args, const CliStreams& streams) {
     if (!text.ok()) return Fail(streams, text.error().ToString());
     const std::string name = file == "-" ? "stdin" : file;
     const Result<std::string> body = BodyOf(
-        client.Post("/v1/manifests?name=" + QueryText(name), *text, "application/yaml"), *server);
+        client.Post("/v1/manifests?name=" + http::PercentEncoded(name), *text, "application/yaml"),
+        *server);
     if (!body.ok()) {
       // Most messages begin with the place; which file it was is always said.
       const std::string& message = body.error().message;

@@ -237,6 +237,14 @@ void DumpAllocation(const ClusterState& state, const Allocation& held, std::stri
   line.Flag("unknown", !held.devices_known).EndTo(out);
 }
 
+// Without queues every pod is of the one without a name, and the sum says nothing new.
+void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
+  if (queue.empty()) return;
+  Line line("usage");
+  line.Text("queue", queue).Number("pods", usage.pods).Amounts(usage.requests);
+  line.Number("gpumilli", usage.gpu_milli).EndTo(out);
+}
+
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
                declared, claimed, record] = group;
@@ -290,6 +298,7 @@ std::string DumpState(const ClusterState& state, const FreeTable& free) {
     const Allocation* held = state.AllocationOf(pod->uid);
     if (held != nullptr) DumpAllocation(state, *held, out);
   }
+  for (const auto& [queue, usage] : state.usage().queues()) DumpUsage(queue, usage, out);
   for (const PodGroup* group : state.PodGroups()) DumpGroup(*group, out);
   for (const Namespace* ns : state.Namespaces()) DumpNamespace(*ns, out);
   for (const PriorityClass* priority : state.PriorityClasses()) DumpPriority(*priority, out);

@@ -2,51 +2,39 @@
 
 namespace muster::cluster {
 
-namespace {
-
-int64_t MilliOf(const Placement& held) {
-  int64_t milli = 0;
-  for (const GpuShare& share : held.gpus) milli += share.taken.most().value();
-  return milli;
+Usage& Usage::operator+=(const Usage& more) {
+  pods += more.pods;
+  requests += more.requests;
+  gpu_milli += more.gpu_milli;
+  return *this;
 }
 
-}  // namespace
-
-void UsageTable::Add(const std::string& queue, const Placement& held) {
-  Usage& usage = queues_[queue];
-  ++usage.pods;
-  usage.requests += held.requests;
-  usage.gpu_milli += MilliOf(held);
+Usage& Usage::operator-=(const Usage& less) {
+  pods -= less.pods;
+  requests -= less.requests;
+  gpu_milli -= less.gpu_milli;
+  return *this;
 }
 
-void UsageTable::Remove(const std::string& queue, const Placement& held) {
+Usage UsageTable::UsageOf(const Placement& held) {
+  Usage usage{.pods = 1, .requests = held.requests};
+  for (const GpuShare& share : held.gpus) usage.gpu_milli += share.taken.most().value();
+  return usage;
+}
+
+void UsageTable::Remove(const std::string& queue, const Usage& less) {
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return;
-  Usage& usage = found->second;
-  usage.requests -= held.requests;
-  usage.gpu_milli -= MilliOf(held);
-  if (--usage.pods <= 0) queues_.erase(found);
+  found->second -= less;
+  if (found->second.pods <= 0) queues_.erase(found);
 }
 
 void UsageTable::Join(const UsageTable& other) {
-  for (const auto& [queue, more] : other.queues_) {
-    Usage& usage = queues_[queue];
-    usage.pods += more.pods;
-    usage.requests += more.requests;
-    usage.gpu_milli += more.gpu_milli;
-  }
+  for (const auto& [queue, more] : other.queues_) Add(queue, more);
 }
 
 void UsageTable::Subtract(const UsageTable& other) {
-  for (const auto& [queue, less] : other.queues_) {
-    const auto found = queues_.find(queue);
-    if (found == queues_.end()) continue;
-    Usage& usage = found->second;
-    usage.pods -= less.pods;
-    usage.requests -= less.requests;
-    usage.gpu_milli -= less.gpu_milli;
-    if (usage.pods <= 0) queues_.erase(found);
-  }
+  for (const auto& [queue, less] : other.queues_) Remove(queue, less);
 }
 
 Usage UsageTable::of(const std::string& queue) const {

@@ -13,15 +13,17 @@ struct Usage {
   int64_t pods = 0;
   Resources requests;
   int64_t gpu_milli = 0;  // Σ over devices of what is taken: of compute or of memory, the greater
+  Usage& operator+=(const Usage& more);
+  Usage& operator-=(const Usage& less);
   bool operator==(const Usage&) const = default;
 };
 
 // By queue; a queue that holds nothing has no entry.
 class UsageTable {
  public:
-  void Add(const std::string& queue, const Placement& held);
+  void Add(const std::string& queue, const Placement& held) { Add(queue, UsageOf(held)); }
   // What Add added.
-  void Remove(const std::string& queue, const Placement& held);
+  void Remove(const std::string& queue, const Placement& held) { Remove(queue, UsageOf(held)); }
   // All of another table.
   void Join(const UsageTable& other);
   void Subtract(const UsageTable& other);
@@ -31,6 +33,10 @@ class UsageTable {
   bool operator==(const UsageTable&) const = default;
 
  private:
+  static Usage UsageOf(const Placement& held);
+  void Add(const std::string& queue, const Usage& more) { queues_[queue] += more; }
+  void Remove(const std::string& queue, const Usage& less);
+
   std::map<std::string, Usage> queues_;
 };
 

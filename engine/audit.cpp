@@ -79,11 +79,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   const std::string who = "gang " + gang.id.key.ToString();
   if (gang.tally.planned == 0)
     broken.push_back(who + " has victims and nothing that they make way for");
-  policy::Preemptor preemptor{gang.id, QueueOf(gang), INT32_MAX};
-  for (const auto& [uid, member] : gang.members) {
-    if (!member.planned()) continue;
-    preemptor.priority = std::min<int64_t>(preemptor.priority, member.pod->spec->priority);
-  }
+  const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);
     if (victim == nullptr) continue;
@@ -112,6 +108,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   AuditUnfenced(state, broken);
   add(state.health.Audit());
   add(state.members.Audit());
+  add(state.queue.Audit());
   add(state.preemptions.Audit());
   int64_t plans = 0;
   std::vector<const Member*> all;

@@ -190,11 +190,9 @@ bool MayGo(const EngineState& state, const std::set<PodUid>& victims,
 
 bool StillWanted(const EngineState& state, const Gang& gang) {
   const Victims& victims = *state.preemptions.VictimsOf(gang.id);
-  policy::Preemptor preemptor{gang.id, QueueOf(gang), INT32_MAX};
+  const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   std::vector<PodUid> planned;
   for (const auto& [uid, member] : gang.members) {
-    if (!member.pod->terminal())
-      preemptor.priority = std::min<int64_t>(preemptor.priority, member.pod->spec->priority);
     if (member.planned()) planned.push_back(uid);
   }
   return !victims.lost && Preempts(state, gang) &&

@@ -1,23 +1,22 @@
 // Course: what a gang's members and its plan do not tell of how it came to where it is (internal to
-// engine/). Set by the judge (judge.hpp) and by the functions below; whatever else a state needs
-// follows from the facts.
+// engine/). Set by the judge (judge.hpp), by the functions below and where the table says;
+// whatever else a state needs follows from the facts.
 //
-//   field          the truth for                         set                cleared
-//   queued_at      since when it is complete             complete           a member is missing
-//   attempts       failed starts in a row                each one           it runs
-//   setback        why the last start failed             each failure       a new plan; it runs
-//   backoff_until  when it may be planned again          a failed start     when it has come
-//   expired        its last reservation ran out          then               it runs
-//   broken_plans   plans beside bound members that       each one           one more is bound
+//   field          the truth for                       set              cleared
+//   queued_at      since when it is complete           complete         a member is missing
+//   attempts       failed starts in a row              each one         it runs
+//   setback        why the last start failed           each failure     a plan (planning); it runs
+//   backoff_until  when it may be planned again        a failed start   when it has come
+//   expired        its last reservation ran out        then             it runs
+//   broken_plans   plans beside bound members that     each one         one more is bound (count)
 //                  broke at once, in a row
-//   replan_from    when the next such plan may be made   with the above     when it has come
-//   partial_since  since when it is bound in part        see partial.hpp    it is whole, or unbound
-//   in_grace       then: a leaving member has its grace
-//   barred         then: it may not be completed for now
-//   repairing      its bound members are being evicted   partialTimeout     they are gone, or one
-//                                                                           of them may not go
-//   obstacle       why one of them was not evicted       the API server     the next repair; it
-//   runs
+//   replan_from    when the next such plan may come    with the above   when it has come
+//   partial_since  since when it is bound in part      see partial.hpp  it is whole, or unbound
+//   in_grace       then: a leaving member has a grace
+//   barred         then: it may not be completed now
+//   repairing      its bound members are evicted       partialTimeout   they are gone, or one of
+//                                                                       them may not go
+//   obstacle       why one of them was not evicted     handover         the next repair; it runs
 //
 // Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
 // partial_since, which the gang's record and its pods' times tell.

@@ -34,7 +34,7 @@ struct EngineState {
 
   Options options;
   const Rules rules;
-  cluster::ClusterState cluster;
+  cluster::ClusterState cluster{rules.devices};
   SpecTable specs;
   JobTable jobs;
   NodeHealth health;

@@ -7,6 +7,7 @@
 
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/membership_moves.hpp"
 
 namespace muster::engine {
 
@@ -18,10 +19,6 @@ namespace {
 // A pod that could not be evicted, or did not leave in time, is asked again after this at the
 // earliest.
 constexpr cluster::Duration kStaysFor = cluster::Seconds(3'600);
-
-void TouchGangOf(EngineState& state, const PodUid& pod) {
-  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // each part names its owner.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -89,8 +90,20 @@ struct Gang {
   bool running() const { return state == GangState::kRunning; }
 };
 
-// In which it waits, or is charged: its first member's. Empty: the only one.
+// Of what Muster places of it: the lowest among the members that have not ended. INT32_MAX: there
+// is none.
+inline int32_t PriorityOf(const Gang& gang) {
+  int32_t lowest = INT32_MAX;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.ours && !member.malformed() && !member.pod->terminal())
+      lowest = std::min(lowest, member.pod->spec->priority);
+  }
+  return lowest;
+}
+
+// In which it waits; else in which it is charged: its first member's. Empty: the only one.
 inline std::string QueueOf(const Gang& gang) {
+  if (gang.pending()) return gang.queue->queue;
   return gang.members.empty() ? "" : gang.members.begin()->second.pod->queue;
 }
 

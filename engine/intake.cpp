@@ -19,10 +19,6 @@ using cluster::Time;
 
 namespace {
 
-void TouchGangOf(EngineState& state, const PodUid& pod) {
-  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
-}
-
 void TouchReservations(EngineState& state, cluster::NodeIndex node) {
   if (!node.valid()) return;
   const auto touch = [&](const PodUid& uid) {

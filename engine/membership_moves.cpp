@@ -20,6 +20,10 @@ bool MayLeave(EngineState& state, const Member& member) {
 
 }  // namespace
 
+void TouchGangOf(EngineState& state, const PodUid& pod) {
+  if (Gang* gang = state.members.Find(pod).gang) state.work.Touch(*gang);
+}
+
 void Join(EngineState& state, const Pod& pod) {
   state.members.TakeDeferred(pod.uid);
   const PlacedMember before = state.members.Find(pod.uid);

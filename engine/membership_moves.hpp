@@ -8,6 +8,8 @@ namespace muster::engine {
 
 struct EngineState;
 
+// The gang that the pod belongs to is looked at again.
+void TouchGangOf(EngineState& state, const cluster::PodUid& pod);
 // A known pod joins the gang that it belongs to, or stays in it.
 void Join(EngineState& state, const cluster::Pod& pod);
 // The pod is a member no more. Its record may be gone already.

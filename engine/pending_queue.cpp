@@ -46,7 +46,7 @@ void PendingQueue::Begin(uint64_t growth) {
   const bool others = std::exchange(retry_all_, false);
   const bool grown = std::exchange(anything_may_fit_, false) || growth_ != growth;
   scope_ = {others || grown, std::exchange(retry_above_, std::nullopt)};
-  if (all_.empty() || !InScope({false, scope_.above}, first())) scope_.above.reset();
+  if (all_.empty() || !InScope({false, scope_.above}, **all_.begin())) scope_.above.reset();
   if (grown || scope_.above) ForgetFailures();
   growth_ = growth;
   in_pass_ = true;
@@ -175,6 +175,37 @@ const Reason& PendingQueue::ReasonOf(const Gang& gang) {
   const bool shared =
       kind != nullptr && kind->state == gang.state && kind->reason.code == gang.reason.code;
   return shared ? kind->reason : gang.reason;
+}
+
+std::vector<std::string> PendingQueue::Audit() const {
+  std::vector<std::string> broken;
+  const auto expect = [&](bool holds, const Gang& gang, const char* what) {
+    if (!holds) broken.push_back("gang " + gang.id.key.ToString() + " " + what);
+  };
+  size_t in_lanes = 0;
+  for (const auto& [queue, lane] : lanes_) {
+    in_lanes += lane.all.size();
+    if (lane.all.empty()) broken.push_back("queue \"" + queue + "\" is kept without a gang");
+    for (const GangsInOrder* some : {&lane.untried, &lane.heads, &lane.next}) {
+      for (const Gang* gang : *some)
+        expect(lane.all.contains(gang), *gang, "has a turn in a queue in which it does not wait");
+    }
+    for (const Gang* gang : lane.all) {
+      expect(all_.contains(gang) && gang->queue->queue == queue, *gang, "waits in two queues");
+      const Kind* kind = gang->queue->kind;
+      expect(kind == nullptr || (at_.contains(kind) && kind->gangs.contains(gang)), *gang,
+             "is of a kind that does not know it");
+      if (kind != nullptr && *kind->gangs.begin() == gang)
+        expect(lane.heads.contains(gang), *gang, "is the first of its kind and has no turn");
+    }
+  }
+  if (in_lanes != all_.size()) broken.push_back("the queues have not the gangs that wait");
+  for (const auto& [key, kind] : kinds_) {
+    if (kind.gangs.empty()) broken.push_back("a kind is kept without a gang");
+    for (const Gang* gang : kind.gangs)
+      expect(gang->queue->kind == &kind, *gang, "is counted for a kind that is not its own");
+  }
+  return broken;
 }
 
 }  // namespace muster::engine

@@ -32,36 +32,11 @@
 
 #include "cluster/usage.hpp"
 #include "engine/gang.hpp"
+#include "engine/kind.hpp"
 #include "policy/gang_request.hpp"
 #include "queues/turns.hpp"
 
 namespace muster::engine {
-
-// What its gangs have in common: all that decides whether they fit.
-struct KindKey {
-  policy::RequestKey request;
-  // Behind the first one under strict order, where only the queue of what is asked for matters.
-  bool blocked = false;
-  int64_t priority = 0;
-  bool preempts = false;
-  auto operator<=>(const KindKey&) const = default;
-};
-
-struct GangOrder {
-  using is_transparent =
-      void;  // NOLINT(readability-identifier-naming): the standard library's name
-  bool operator()(const Gang* a, const Gang* b) const {
-    return *a->queue->order < *b->queue->order;
-  }
-};
-using GangsInOrder = std::set<Gang*, GangOrder>;  // each with an order
-
-struct Kind {
-  GangsInOrder gangs;
-  GangState state = GangState::kQueued;
-  Reason reason;
-  uint64_t judged_in = 0;  // the last pass that did
-};
 
 class PendingQueue {
  public:
@@ -77,8 +52,10 @@ class PendingQueue {
   static void ForgetTry(Gang& gang) { gang.queue.value_.tried = false; }
   bool Contains(const Gang& gang) const { return all_.contains(&gang); }
   bool empty() const { return all_.empty(); }
-  // Only where there is one.
-  Gang& first() const { return **all_.begin(); }
+  // The first one of the queue in which `gang` waits.
+  const Gang& FirstBeside(const Gang& gang) const {
+    return **lanes_.at(gang.queue->queue).all.begin();
+  }
   size_t kinds() const { return kinds_.size(); }
 
   // It has a turn in the next pass, whatever that goes through.
@@ -113,6 +90,9 @@ class PendingQueue {
 
   // Why the gang waits, with the numbers of its kind, which are newer than its own.
   static const Reason& ReasonOf(const Gang& gang);
+
+  // What does not hold of what stands above; empty: all holds.
+  std::vector<std::string> Audit() const;
 
  private:
   // Which gangs have a turn beside those that were not tried yet.

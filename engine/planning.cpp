@@ -23,7 +23,7 @@ bool Whole(const Gang& gang) { return gang.tally.ours == 0 && !gang.running(); }
 
 // Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
 std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job) {
-  const bool first = state.options.strict_order && &state.queue.first() == &gang;
+  const bool first = state.options.strict_order && &state.queue.FirstBeside(gang) == &gang;
   const bool turned_down =
       std::any_of(gang.members.begin(), gang.members.end(),
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
@@ -43,7 +43,7 @@ void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, Ga
 // Under strict order, behind a gang that does not fit.
 bool Blocked(EngineState& state, Gang& gang) {
   if (!state.options.strict_order || !Whole(gang)) return false;
-  const Gang& first = state.queue.first();
+  const Gang& first = state.queue.FirstBeside(gang);
   if (&first == &gang || !first.queue->tried || first.state != GangState::kQueued) return false;
   KindKey behind;
   behind.request.queue = gang.queue->queue;

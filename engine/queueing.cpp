@@ -10,17 +10,16 @@ namespace muster::engine {
 void Dequeue(EngineState& state, Gang& gang) {
   if (!gang.pending()) return;
   // With strict order the others wait for the first one: when it goes, they have a turn.
-  if (state.options.strict_order && &state.queue.first() == &gang) state.queue.RetryAll();
+  if (state.options.strict_order && &state.queue.FirstBeside(gang) == &gang) state.queue.RetryAll();
   gang.reason = Reason(PendingQueue::ReasonOf(gang));
   state.queue.Remove(gang);
 }
 
 void Enqueue(EngineState& state, Gang& gang) {
-  queues::OrderKey order{INT32_MAX, gang.course.expired, true, INT64_MAX, gang.id};
+  queues::OrderKey order{PriorityOf(gang), gang.course.expired, true, INT64_MAX, gang.id};
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
     if (pod.terminal() || !member.ours || member.malformed()) continue;
-    order.priority = std::min<int64_t>(order.priority, pod.spec->priority);
     order.created = std::min(order.created, pod.created.milliseconds());
     order.fresh = order.fresh && (pod.bound() || pod.nominated_node.empty());
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/count.hpp"
+#include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
@@ -98,6 +99,14 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
   return true;
 }
 
+// What the gang asks for, as far as anybody can say.
+Headcount Declared(const EngineState& state, const Gang& gang) {
+  const PodGroup* group = state.members.GroupOf(gang);
+  const bool unsaid = group != nullptr && gang.past.runs_since() &&
+                      DefectOf(*group, state.options).code != ReasonCode::kNone;
+  return unsaid ? gang.past.whole() : DeclaredMinimum(group);
+}
+
 // Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
 // other owners. True: something changed.
 bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
@@ -123,7 +132,6 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 }
 
 void Remember(EngineState& state, Gang& gang, Time now) {
-  const Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) Count(state, gang);
   if (gang.tally.bound == 0) {
     if (gang.tally.succeeded == 0) gang.past.Stop();
@@ -133,13 +141,13 @@ void Remember(EngineState& state, Gang& gang, Time now) {
       owners.insert(member.pod->owner_uid);
       gang.past.MadeAnew(member.key.name);
     }
-    if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
+    if (gang.past.AnotherRun(owners, Declared(state, gang))) gang.past.Forget();
     if (!gang.past.begun() && SetBygone(gang, owners)) {
       gang.past.ForgetOwners();
       Count(state, gang);
     }
   }
-  gang.minimum = gang.past.Wanted(declared);
+  gang.minimum = gang.past.Wanted(Declared(state, gang));
 }
 
 }  // namespace muster::engine

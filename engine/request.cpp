@@ -98,7 +98,10 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   request.key.roles.assign(roles.begin(), roles.end());
   request.terms = TermsOf(state, gang, {});
   request.key.queue = request.terms.queue;
-  if (request.terms.wish != nullptr) request.key.wish = request.terms.wish->Key();
+  if (request.terms.wish != nullptr) {
+    request.key.wish = request.terms.wish->Key();
+    request.key.beside = request.terms.beside;
+  }
   return request;
 }
 

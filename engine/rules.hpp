@@ -1,9 +1,10 @@
-// Rules: what decides where options only give numbers. Each has a default; whoever makes a
-// Scheduler may plug in another one.
+// Rules: what decides where options only give numbers. Each has a default; the maker of a Scheduler
+// may plug in another one.
 #pragma once
 
 #include <memory>
 
+#include "cluster/device_assigner.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/victim_rule.hpp"
 #include "queues/turns.hpp"
@@ -15,6 +16,8 @@ struct Rules {
   std::shared_ptr<const queues::Turns> turns = std::make_shared<const queues::FirstInOrder>();
   std::shared_ptr<const policy::VictimRule> victims =
       std::make_shared<const policy::LowerPriority>();
+  std::shared_ptr<const cluster::DeviceAssigner> devices =
+      std::make_shared<const cluster::LowestNumbered>();
   std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::NoWishes>();
 };
 

@@ -61,12 +61,14 @@ class Service::Impl {
   Status Start();
   std::uint16_t extender_port() const { return extender_server_ ? extender_server_->port() : 0; }
   std::uint16_t api_port() const { return api_server_ ? api_server_->port() : 0; }
-  Status ReloadPolicy();
+  // `retry`: what went wrong last time is not said again.
+  Status ReloadPolicy(bool retry = false);
   void ReloadPolicyIfChanged() {
-    if (!options_.policy_file.empty() && policy_watch_.Changed()) {
-      // Logged and counted there; nobody waits for it.
-      static_cast<void>(ReloadPolicy());
-    }
+    if (options_.policy_file.empty()) return;
+    const bool changed = policy_watch_.Changed();
+    const bool retry = retry_at_ && SteadyClock::now() >= *retry_at_;
+    // Logged and counted there; nobody waits for it.
+    if (changed || retry) static_cast<void>(ReloadPolicy(!changed));
   }
   void Shutdown();
   bool lost() const { return lost_; }
@@ -115,6 +117,8 @@ class Service::Impl {
   config::Policy started_with_;
 
   FileWatch policy_watch_;
+  std::optional<SteadyClock::time_point> retry_at_;  // the file is good, its servers cannot start
+  std::string refused_;                              // why, at the last try
   mutable cluster::Mutex mu_;
   config::Policy policy_ MUSTER_GUARDED_BY(mu_);  // in force
 
@@ -397,12 +401,13 @@ std::string Service::Impl::NotReady() const {
   return "shutting down";
 }
 
-Status Service::Impl::ReloadPolicy() {
+Status Service::Impl::ReloadPolicy(bool retry) {
   if (options_.policy_file.empty()) {
     log_.Info("nothing to reload, serve was started without --policy");
     return Error{Code::kInvalidArgument, "there is no policy file to reload", ""};
   }
   policy_watch_.Forget();
+  retry_at_.reset();
   config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
   std::vector<std::string> waiting;
   if (read.ok()) {
@@ -412,6 +417,10 @@ Status Service::Impl::ReloadPolicy() {
     if (cluster_) waiting = KeepForEmbedded(started_with_, &read.policy);
     Status renewed = RenewServers(InForce(), read.policy);
     if (!renewed.ok()) read.faults.push_back(renewed.error());
+    if (!renewed.ok()) retry_at_ = SteadyClock::now() + options_.reload_retry;
+    const std::string said =
+        std::exchange(refused_, renewed.ok() ? "" : renewed.error().ToString());
+    if (retry && !renewed.ok() && said == refused_) return renewed.error();
   }
   metrics_.PolicyReloaded(read.ok());
   LogFaults("policy not reloaded, the last good one stays", read.faults);

@@ -37,6 +37,9 @@ struct ServiceOptions {
   std::string scheduler_key_file;
   // Shutdown gives held Bind calls this long to be answered by the engine.
   std::chrono::milliseconds drain_timeout{10'000};
+  // A policy whose servers could not start is tried again after this: a Secret may come to a node
+  // later than the ConfigMap that names it.
+  std::chrono::milliseconds reload_retry{10'000};
   std::uint64_t seed = 1;  // of the embedded cluster
 };
 
@@ -58,6 +61,8 @@ class Service {
 
   // Reads the policy file again; a bad one leaves the last good one in force.
   cluster::Status ReloadPolicy();
+  // When the file has changed, or servers could not start at the last try. To be called now and
+  // then, by the thread that calls ReloadPolicy.
   void ReloadPolicyIfChanged();
 
   // Not ready from now on. Held Bind calls are finished, or refused when the drain timeout is over;

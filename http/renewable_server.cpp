@@ -9,26 +9,6 @@ using cluster::Ok;
 using cluster::Result;
 using cluster::Status;
 
-namespace {
-
-void Add(const ServerStats& more, ServerStats* sum) {
-  sum->connections += more.connections;
-  sum->workers += more.workers;
-  sum->open_calls += more.open_calls;
-  sum->buffered_bytes += more.buffered_bytes;
-  sum->accepted += more.accepted;
-  sum->requests += more.requests;
-  sum->refused_full += more.refused_full;
-  sum->refused_bad += more.refused_bad;
-  sum->refused_client += more.refused_client;
-  sum->timeouts += more.timeouts;
-  sum->tls_failures += more.tls_failures;
-  sum->handler_exceptions += more.handler_exceptions;
-  sum->certificate_reloads += more.certificate_reloads;
-}
-
-}  // namespace
-
 Status RenewableServer::Start(ServerOptions options) {
   Result<Next> first = Prepare(std::move(options), SameAddress::kNo);
   if (!first.ok()) return first.error();
@@ -48,14 +28,26 @@ Result<RenewableServer::Next> RenewableServer::Prepare(ServerOptions options,
 
 void RenewableServer::Adopt(Next next, std::chrono::milliseconds grace) {
   const MutexLock lock(mu_);
+  ForgetEndedLocked();
   std::shared_ptr<Server> before = std::exchange(present_, std::move(next.server));
   before->HandOver(next.same == SameAddress::kYes);
-  std::thread end([before, grace] {
+  auto ended = std::make_shared<std::atomic<bool>>(false);
+  std::thread end([before, ended, grace] {
     before->WaitUntilQuiet(grace);
     before->Drain(std::chrono::milliseconds(0));
     before->Stop();
+    ended->store(true);
   });
-  past_.push_back({std::move(before), std::move(end)});
+  past_.push_back({std::move(before), std::move(ended), std::move(end)});
+}
+
+void RenewableServer::ForgetEndedLocked() {
+  std::erase_if(past_, [&](Past& past) {
+    if (!past.ended->load()) return false;
+    past.end.join();
+    forgotten_ += past.server->stats();
+    return true;
+  });
 }
 
 std::vector<std::shared_ptr<Server>> RenewableServer::All() const {
@@ -67,8 +59,10 @@ std::vector<std::shared_ptr<Server>> RenewableServer::All() const {
 }
 
 ServerStats RenewableServer::stats() const {
-  ServerStats sum;
-  for (const std::shared_ptr<Server>& server : All()) Add(server->stats(), &sum);
+  const MutexLock lock(mu_);
+  ServerStats sum = forgotten_;
+  if (present_ != nullptr) sum += present_->stats();
+  for (const Past& past : past_) sum += past.server->stats();
   return sum;
 }
 

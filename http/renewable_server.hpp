@@ -11,6 +11,7 @@
 // Start has returned.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -56,8 +57,12 @@ class RenewableServer {
  private:
   struct Past {
     std::shared_ptr<Server> server;
+    std::shared_ptr<std::atomic<bool>> ended;
     std::thread end;
   };
+
+  // Lets go of servers that have ended.
+  void ForgetEndedLocked() MUSTER_REQUIRES(mu_);
 
   std::vector<std::shared_ptr<Server>> All() const;
 
@@ -70,6 +75,7 @@ class RenewableServer {
   mutable cluster::Mutex mu_;
   std::shared_ptr<Server> present_ MUSTER_GUARDED_BY(mu_);
   std::vector<Past> past_ MUSTER_GUARDED_BY(mu_);
+  ServerStats forgotten_ MUSTER_GUARDED_BY(mu_);  // what those have counted
 };
 
 }  // namespace muster::http

@@ -1,6 +1,5 @@
 #include "http/server.hpp"
 
-#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -25,18 +24,6 @@ using cluster::Result;
 using cluster::Status;
 
 constexpr std::chrono::milliseconds kTick{100};  // how late a deadline may be noticed
-constexpr int kLargeBlock = 1024 * 1024;
-
-SteadyTime Now() { return std::chrono::steady_clock::now(); }
-
-void SetUpProcess() {
-  // Writing to a connection that its caller has left must be an error, not the end of the process.
-  std::signal(SIGPIPE, SIG_IGN);
-  // Large bodies and answers get pages of their own and give them back when freed. By default glibc
-  // raises this limit after the first large free and then keeps the pages, once per arena.
-  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
-  ::mallopt(M_TRIM_THRESHOLD, kLargeBlock);
-}
 
 // cpp-httplib sets up its tables at the first answer. Doing that before there are workers makes the
 // tables older than any thread that reads them.
@@ -75,7 +62,8 @@ Status Server::Impl::Start(const Impl* beside) {
   if (!listening.ok()) return listening.error();
   port_ = listening.value()->port();
 
-  SetUpProcess();
+  // Writing to a connection that its caller has left must be an error, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::size_t wanted = shared_.options.max_connections + 512;
   if (const std::size_t files = RaiseFileLimit(wanted); files < wanted) {
     Report("the limit of open files is " + std::to_string(files) + ", " + std::to_string(wanted) +
@@ -92,10 +80,7 @@ Status Server::Impl::Start(const Impl* beside) {
   timekeeper_ = std::thread([this] { KeepTime(); });
   const cluster::MutexLock lock(mu_);
   listener_ = *std::move(listening);
-  epoll_event accept{};
-  accept.events = EPOLLIN | EPOLLONESHOT;
-  accept.data.u64 = kListenerEvent;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_->fd(), &accept);
+  ArmListenerLocked(EPOLL_CTL_ADD);
   return Ok{};
 }
 
@@ -120,7 +105,7 @@ void Server::Impl::KeepTime() {
       const cluster::MutexLock lock(mu_);
       if (!stopping_) tick_.WaitFor(mu_, kTick);
       if (stopping_) return;
-      if (starved_ && listener_ != nullptr) ArmListenerLocked();
+      if (starved_ && listener_ != nullptr) ArmListenerLocked(EPOLL_CTL_MOD);
     }
     const SteadyTime now = Now();
     for (const ConnectionTable::Claimed& claimed : table_.ClaimExpired(now)) {
@@ -248,5 +233,26 @@ bool Server::Drain(std::chrono::milliseconds timeout) { return impl_->Drain(time
 void Server::Stop() { impl_->Stop(); }
 Status Server::ReloadCertificates() { return impl_->ReloadCertificates(); }
 ServerStats Server::stats() const { return impl_->stats(); }
+
+ServerStats& ServerStats::operator+=(const ServerStats& more) {
+  // One name for each field: who adds a field hears of it here.
+  const auto& [more_connections, more_workers, more_open_calls, more_buffered, more_accepted,
+               more_requests, more_full, more_bad, more_client, more_timeouts, more_tls,
+               more_exceptions, more_reloads] = more;
+  connections += more_connections;
+  workers += more_workers;
+  open_calls += more_open_calls;
+  buffered_bytes += more_buffered;
+  accepted += more_accepted;
+  requests += more_requests;
+  refused_full += more_full;
+  refused_bad += more_bad;
+  refused_client += more_client;
+  timeouts += more_timeouts;
+  tls_failures += more_tls;
+  handler_exceptions += more_exceptions;
+  certificate_reloads += more_reloads;
+  return *this;
+}
 
 }  // namespace muster::http

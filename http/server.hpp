@@ -92,6 +92,8 @@ struct ServerStats {
   std::uint64_t tls_failures = 0;    // handshakes that failed
   std::uint64_t handler_exceptions = 0;
   std::uint64_t certificate_reloads = 0;
+
+  ServerStats& operator+=(const ServerStats& more);
 };
 
 class Server {

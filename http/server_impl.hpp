@@ -27,6 +27,8 @@
 
 namespace muster::http {
 
+inline SteadyTime Now() { return std::chrono::steady_clock::now(); }
+
 constexpr std::uint64_t kListenerEvent = 0;  // ids in epoll, below ConnectionTable::kFirstId
 constexpr std::uint64_t kStopEvent = 1;
 constexpr std::size_t kScratchBytes = 64 * 1024;
@@ -90,7 +92,7 @@ class Server::Impl {
   void KeepTime();
   void CheckCertificates();
   void CountReload(const cluster::Status& status);
-  void ArmListenerLocked() MUSTER_REQUIRES(mu_);
+  void ArmListenerLocked(int operation) MUSTER_REQUIRES(mu_);  // EPOLL_CTL_ADD, EPOLL_CTL_MOD
   void StopAccepting(bool take_backlog = true);
   void Report(const std::string& event) const {
     if (shared_.options.on_event) shared_.options.on_event(event);

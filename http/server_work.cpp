@@ -21,8 +21,6 @@ constexpr std::size_t kRefusalSlots = 64;  // connections beyond the cap that ar
 constexpr std::size_t kTurnAwayScratch = 4096;
 constexpr std::size_t kRequestsInARow = 128;  // of one connection, before others get the worker
 
-SteadyTime Now() { return std::chrono::steady_clock::now(); }
-
 }  // namespace
 
 void Server::Impl::Work() {
@@ -49,7 +47,7 @@ void Server::Impl::AcceptSome() {
     const bool starved_before = starved_;
     for (std::size_t i = 0; i < kAcceptBatch && AcceptOneLocked(); ++i) {
     }
-    if (!starved_) ArmListenerLocked();
+    if (!starved_) ArmListenerLocked(EPOLL_CTL_MOD);
     starved_now = starved_ && !starved_before;
   }
   if (starved_now) Report("out of file descriptors: new connections wait");
@@ -143,11 +141,11 @@ void Server::Impl::Settle(const Claimed& claimed, Next next) {
   }
 }
 
-void Server::Impl::ArmListenerLocked() {
+void Server::Impl::ArmListenerLocked(int operation) {
   epoll_event accept{};
   accept.events = EPOLLIN | EPOLLONESHOT;
   accept.data.u64 = kListenerEvent;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_->fd(), &accept);
+  ::epoll_ctl(epoll_.get(), operation, listener_->fd(), &accept);
 }
 
 }  // namespace muster::http

@@ -1,4 +1,5 @@
-// Url: where an API server or a proxy listens, taken apart. Pure functions.
+// Url: where an API server or a proxy listens, taken apart; text as a part of a URL. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +26,11 @@ cluster::Result<Url> ParseUrl(std::string_view text);
 
 // host:port as it stands in a URL; an IPv6 address gets its brackets.
 std::string HostAndPort(const std::string& host, std::uint16_t port);
+
+// `text` as the value of a query parameter: all but the unreserved characters of RFC 3986 §2.3 is
+// percent-encoded.
+std::string PercentEncoded(std::string_view text);
+// Only unreserved characters: it stands in a URL as it is.
+bool IsUnreserved(std::string_view text);
 
 }  // namespace muster::http

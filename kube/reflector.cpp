@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "http/url.hpp"
 #include "kube/list_stream.hpp"
 
 namespace muster::kube {
@@ -29,25 +30,6 @@ constexpr int kGone = 410;
 // That the answer would be too large, or was not made in time.
 constexpr int kTooMuch = 413;
 constexpr int kTookTooLong = 504;
-
-// Opaque, but it comes back in a URL: everything that has a meaning there is escaped.
-std::string Escaped(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    if (plain) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kHex[byte >> 4U];
-    out += kHex[byte & 15U];
-  }
-  return out;
-}
 
 Error Refused(const ApiReply& reply) {
   constexpr size_t kShown = 200;
@@ -143,7 +125,7 @@ bool Reflector::List() {
   while (!stopping()) {
     std::string query = "?";
     if (!in_one_piece) query += "limit=" + std::to_string(page_limit_.now());
-    if (!token.empty()) query += "&continue=" + Escaped(token);
+    if (!token.empty()) query += "&continue=" + http::PercentEncoded(token);
     PageFault fault = PageFault::kNone;
     const Result<std::string> next = ListPage(query, seen, fault);
     if (!next.ok()) {
@@ -298,8 +280,8 @@ Reflector::Next Reflector::Watch() {
                      [&](const WatchEvent& event) { return TakeEvent(event, watched); });
   const auto began = Clock::now();
   const Result<ApiReply> end = stream->Run(
-      resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_) +
-          "&timeoutSeconds=" + std::to_string(wanted),
+      resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" +
+          http::PercentEncoded(version_) + "&timeoutSeconds=" + std::to_string(wanted),
       [&](std::string_view bytes) { return events.Feed(bytes); }, options_.silence);
   {
     const MutexLock lock(mu_);

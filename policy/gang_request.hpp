@@ -35,6 +35,8 @@ struct RequestKey {
   RoleCounts roles;   // of the required pods
   std::string queue;  // to which the gang is charged
   std::string wish;   // Wish::Key(); empty: none
+  // With a wish, which may go by it: GangTerms::beside.
+  std::vector<cluster::NodeIndex> beside;
   auto operator<=>(const RequestKey&) const = default;
 };
 

@@ -18,7 +18,7 @@ namespace muster::policy {
 
 // A gang that does not fit.
 struct Preemptor {
-  cluster::GangId gang;
+  cluster::GangId gang;  // for texts: what a rule says is remembered for all gangs that are alike
   std::string queue;
   int64_t priority = 0;  // of its least urgent member
 };

@@ -72,6 +72,7 @@ class World {
     pod.MilliCpu(Below(1500)).MemoryMiB(Below(4096));
     AskForGpus(pod);
     if (!OneIn(3)) pod.Version(static_cast<int64_t>(++version_ - Below(30)));
+    if (!OneIn(3)) pod.Queue("q" + std::to_string(Below(3)));
     if (OneIn(8)) pod.Deleting();
     if (OneIn(8)) pod.Phase(OneIn(2) ? PodPhase::kSucceeded : PodPhase::kFailed);
     if (OneIn(2)) {

@@ -14,7 +14,7 @@ using cluster::Time;
 using engine::EverFits;
 using engine::ReasonCode;
 
-const policy::RequestKey kShape = {{{1, 1}}, "", ""};
+const policy::RequestKey kShape = {{{1, 1}}, "", "", {}};
 
 struct Ground {
   explicit Ground(int nodes) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/engine/harness.hpp"
+#include "tests/engine/preemption_world.hpp"
 
 namespace muster::testing {
 namespace {
@@ -39,6 +39,22 @@ TEST_CASE("a launcher that another scheduler bound does not make its gang partia
   world.ScheduleAll("mpi");
   CHECK(world.Gang("mpi").state == GangState::kRunning);
   CHECK(world.Gang("mpi").bound == 3);
+}
+
+TEST_CASE("the priority of a member that another scheduler places is not its gang's",
+          "[engine][others][preemption]") {
+  FullWorld world;
+  world.Add(MakePodGroup("mpi").MinMember(3));
+  world.Add(MakePod("launcher").InGroup("mpi").Scheduler("default-scheduler").BoundTo("n0"));
+  for (const char* name : {"w-0", "w-1"})
+    world.Add(MakePod(name).Gpus(8).Priority(100).InGroup("mpi").Gated());
+  world.Settle();
+  CHECK(world.Gang("mpi").state == GangState::kPreempting);
+  CHECK(world.Evicted() == kAllOld);
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  world.Settle();
+  world.ScheduleAll("mpi");
+  CHECK(world.Gang("mpi").state == GangState::kRunning);
 }
 
 TEST_CASE("nothing is held for a gang as long as another scheduler has not placed its member",

@@ -35,6 +35,7 @@ class Queue {
     while (Gang* gang = queue.Next(usage)) {
       turns += gang->id.key.name;
       judge(*gang);
+      CHECK(queue.Audit().empty());
     }
     return turns;
   }
@@ -61,7 +62,7 @@ TEST_CASE("what failed is known until something becomes free or may fit", "[engi
   Queue world;
   PendingQueue& queue = world.queue;
   world.Add("a", 5);
-  const policy::RequestKey shape = {{{1, 4}}, "", ""};
+  const policy::RequestKey shape = {{{1, 4}}, "", "", {}};
   CHECK(queue.PassNeeded(0));  // it was not tried yet
   CHECK(world.Pass({}, [](Gang&) {}) == "a");
   queue.Fail(shape, 5, Code(ReasonCode::kFragmented, 3));

@@ -1,9 +1,12 @@
 // A hot reload changes the servers as well; on the embedded cluster, what its kube-scheduler was
 // started with waits for a restart. What a reload changes in the engine: tests/scenario.
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "config/policy_fields.hpp"
@@ -220,6 +223,30 @@ TEST_CASE("a reload whose servers cannot start changes nothing", "[serve][reload
                   "/none}}"));
   CHECK(test.lines.Has("/none: cannot be read"));
   CHECK(test.Status(port) == 200);
+}
+
+TEST_CASE("a policy whose servers could not start is tried again until they can",
+          "[serve][reload]") {
+  const TempFolder access;
+  ServiceOptions options = OnCluster(access, 1);
+  options.reload_retry = std::chrono::milliseconds(1);
+  Reloadable test(options);
+  auto other = std::make_unique<Reloadable>(OnCluster(access, 1));
+  const std::uint16_t taken = other->service->api_port();
+  CHECK_FALSE(test.Reload("metrics: {address: \"127.0.0.1:" + std::to_string(taken) + "\"}"));
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    test.service->ReloadPolicyIfChanged();
+  }
+  CHECK(test.lines.Count("policy not reloaded") == 1);
+  CHECK(test.service->api_port() != taken);
+  other.reset();
+  CHECK(Eventually([&] {
+    test.service->ReloadPolicyIfChanged();
+    return test.service->api_port() == taken;
+  }));
+  CHECK(test.Status(taken) == 200);
+  CHECK(test.lines.Has("policy reloaded"));
 }
 
 TEST_CASE("what the embedded cluster was started with waits for a restart", "[serve][reload]") {

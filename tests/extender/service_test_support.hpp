@@ -26,6 +26,13 @@ class LogLines {
   void Add(std::string_view line);
   std::string Text() const;
   bool Has(const std::string& part) const { return Text().find(part) != std::string::npos; }
+  int Count(const std::string& part) const {
+    const std::string text = Text();
+    int count = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++count;
+    return count;
+  }
 
  private:
   mutable cluster::Mutex mu_;

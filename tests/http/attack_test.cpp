@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "http/allocator.hpp"
 #include "http/server.hpp"
 #include "http_test_support.hpp"
 
@@ -62,6 +63,7 @@ class HealthChecker {
 // were.
 template <typename Attack>
 void Withstand(TestServer& test, const Attack& attack) {
+  GiveFreedMemoryBack();  // as muster serve does
   CHECK(test.Healthy());
   CHECK(test.Quiet());
   const std::size_t before = ResidentBytes();

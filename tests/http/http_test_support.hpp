@@ -26,6 +26,8 @@ bool Eventually(const std::function<bool()>& condition);
 
 // Resident memory of this process in bytes.
 std::size_t ResidentBytes();
+// File descriptors that this process has open.
+std::size_t OpenFiles();
 
 // Under a sanitizer memory is kept in quarantine, so its growth says nothing, and all is many times
 // slower.

@@ -113,4 +113,22 @@ TEST_CASE("a server moves to another port", "[http][renew]") {
   CHECK(Eventually([&] { return !RawCaller(before).connected(); }));
 }
 
+TEST_CASE("servers that have ended leave nothing behind but what they counted", "[http][renew]") {
+  World world;
+  const auto renew_and_call = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      REQUIRE(world.Renew(100, SameAddress::kYes).ok());
+      CHECK(world.Echo(10) == 200);
+      CHECK(world.Echo(101) == 413);
+      // The one before has nothing to wait for.
+      CHECK(Eventually([&] { return world.server.stats().workers == ServerOptions{}.workers; }));
+    }
+  };
+  renew_and_call(3);
+  const std::size_t before = OpenFiles();
+  renew_and_call(20);
+  CHECK(OpenFiles() <= before + 8);  // one may be on its way out
+  CHECK(world.server.stats().refused_bad == 23);
+}
+
 }  // namespace muster::http::testing

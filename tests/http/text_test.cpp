@@ -1,4 +1,4 @@
-// The small grammars around HTTP: base64, Retry-After, addresses.
+// The small grammars around HTTP: base64, Retry-After, addresses, text in URLs.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <optional>
@@ -7,6 +7,7 @@
 #include "http/base64.hpp"
 #include "http/host_port.hpp"
 #include "http/retry_after.hpp"
+#include "http/url.hpp"
 
 namespace muster::http {
 namespace {
@@ -78,6 +79,17 @@ TEST_CASE("addresses have a form", "[http]") {
     INFO(wrong);
     CHECK_FALSE(ParseHostPort(wrong).ok());
   }
+}
+
+TEST_CASE("whatever would have a meaning in a URL is percent-encoded", "[http]") {
+  CHECK(PercentEncoded("") == "");
+  CHECK(PercentEncoded("aZ0-._~") == "aZ0-._~");
+  CHECK(PercentEncoded("my file.yaml") == "my%20file.yaml");
+  CHECK(PercentEncoded("a+b&c=d/%#?") == "a%2Bb%26c%3Dd%2F%25%23%3F");
+  CHECK(PercentEncoded(std::string("\0\xff\xc3\xa4", 4)) == "%00%FF%C3%A4");
+  CHECK(IsUnreserved("node-7.example_x~"));
+  CHECK_FALSE(IsUnreserved("a/b"));
+  CHECK_FALSE(IsUnreserved("a b"));
 }
 
 }  // namespace

@@ -1,0 +1,19 @@
+#include "http/allocator.hpp"
+
+#include <cstdlib>  // tells whether it is glibc
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace muster::http {
+
+void GiveFreedMemoryBack() {
+#if defined(__GLIBC__)
+  constexpr int kLargeBlock = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  mallopt(M_TRIM_THRESHOLD, kLargeBlock);
+#endif
+}
+
+}  // namespace muster::http
