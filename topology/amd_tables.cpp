@@ -152,7 +152,7 @@ Result<size_t> TableReader::ReadTable(Kind kind, size_t title) {
     }
     table.cells.insert(table.cells.end(), line.words.begin() + 1, line.words.end());
   }
-  if (kind != Kind::kOther && !tables_.emplace(kind, std::move(table)).second) {
+  if (!tables_.emplace(kind, std::move(table)).second) {
     return Refuse(place, "this table is there twice: give one machine's alone");
   }
   return at;
@@ -204,6 +204,11 @@ Status TableReader::ReadAll() {
                       "a row outside of a table, found " + Shown(lines_[at].Joined()));
       }
       ++at;
+      continue;
+    }
+    if (kind == Kind::kOther) {  // of no use here, whatever its shape
+      do ++at;
+      while (at < lines_.size() && !TitleOf(lines_[at]));
       continue;
     }
     const Result<size_t> next = kind == Kind::kNuma ? ReadNuma(at) : ReadTable(*kind, at);

@@ -196,6 +196,7 @@ bool Admits(const Machine& machine, NumaPolicy policy, GpuMask set) {
   }
   if (policy == NumaPolicy::kSingleNumaNode) return used.size() <= 1;
   std::vector<size_t> largest;
+  largest.reserve(sizes.size());
   for (const auto& [node, size] : sizes) largest.push_back(size);
   std::sort(largest.rbegin(), largest.rend());
   auto missing = static_cast<int64_t>(std::popcount(set));

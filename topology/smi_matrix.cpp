@@ -380,7 +380,8 @@ Status MatrixReader::ReadNicLegend(const ToolLine& line) {
     if (colon == std::string::npos || !IsDeviceName(column) || IsAcceleratorName(column)) continue;
     std::string name = word.text.substr(colon + 1);
     if (name.empty() && i + 1 < line.words.size()) name = line.words[++i].text;
-    if (!IsLooseName(name)) {
+    if (name.empty() || name.size() > 64 || name.back() == ':' ||
+        !std::all_of(name.begin(), name.end(), IsNamePart)) {
       return Refuse(word.place, "NIC legend: " + column + " has no name: the text is cut");
     }
     const auto nic = std::find_if(machine_.nics.begin(), machine_.nics.end(),

@@ -186,6 +186,11 @@ TEST_CASE("headers and rows of every driver generation", "[topology][copies]") {
     CHECK(machine.nics[1].name == "rocep59s0f0");
     CHECK(machine.gpus[0].cpus == "0,2,4,6");
   }
+  SECTION("a NIC whose name has no number") {
+    CHECK(Parsed("GPU0 NIC0\nGPU0 X PIX\nNIC0 PIX X\nNIC Legend:\n NIC0: roce-storage\n")
+              .nics[0]
+              .name == "roce-storage");
+  }
   SECTION("a GPU off the fabric, and one with dead links") {
     const Machine machine = Parsed(
         "GPU0 GPU1 GPU2 CPU Affinity NUMA Affinity\nGPU0 X NV17 SYS 0-3 0\n"
@@ -282,6 +287,9 @@ TEST_CASE("AMD's tables contradict neither each other nor themselves", "[topolog
   const Machine machine = Parsed(tables);
   CHECK(machine.gpus[0].numa == std::vector<int>{0});
   CHECK(machine.gpus[1].numa.empty());
+  // Tables of later versions, of whatever shape.
+  const std::string later = "NEW TABLE:\n       GPU0\nGPU0   a b c\n";
+  CHECK(Parsed(later + tables) == machine);
   CHECK_THAT(Message(Replaced(tables, "GPU1   15    0", "GPU1   14    0")),
              Catch::Contains("t:4:8: row GPU1, column GPU0: 14 contradicts 15 the other way"));
   CHECK_THAT(Message(Replaced(tables, "GPU[1]", "GPU[0]")), Catch::Contains("is there twice"));
