@@ -50,5 +50,7 @@ Command CheckPolicyCommand();
 Command SubmitCommand();
 Command GetCommand();
 Command ExplainCommand();
+Command TopologyCommand();
+Command DiscoverCommand();
 
 }  // namespace muster::cli

@@ -1,0 +1,298 @@
+// muster topology: what a vendor's tool says of a machine, and which GPUs Muster would choose.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/server_pages.hpp"
+#include "cli/table.hpp"
+#include "config/file.hpp"
+#include "kube/json_writer.hpp"
+#include "topology/device_graph.hpp"
+#include "topology/node_topology.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Result;
+using topology::Accelerator;
+using topology::GpuChooser;
+using topology::GpuMask;
+using topology::Machine;
+
+struct Best {
+  size_t count;
+  std::vector<size_t> places;
+  double ring;   // GB/s
+  double total;  // the same
+};
+
+struct View {
+  Machine machine;
+  topology::DeviceGraph graph;
+  std::vector<topology::NearNics> near;
+  GpuMask free = 0;
+  std::vector<Best> best;
+};
+
+double Gigabytes(uint64_t megabytes) { return static_cast<double>(megabytes) / 1000; }
+
+std::string Decimal(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+// "0,2,5": indices of GPUs. Nothing when one is no GPU of the machine.
+std::optional<GpuMask> MaskOf(const Machine& machine, const std::string& list) {
+  GpuMask mask = 0;
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string word = list.substr(begin, end - begin);
+    const auto gpu =
+        std::find_if(machine.gpus.begin(), machine.gpus.end(),
+                     [&](const Accelerator& g) { return std::to_string(g.index) == word; });
+    if (gpu == machine.gpus.end()) return std::nullopt;
+    mask |= GpuMask{1} << static_cast<size_t>(gpu - machine.gpus.begin());
+    begin = end + 1;
+  }
+  return mask;
+}
+
+View Look(Machine machine, std::optional<GpuMask> free) {
+  View view;
+  view.machine = std::move(machine);
+  if (!view.machine.has_links()) return view;
+  view.graph = topology::BuildGraph(view.machine, {});
+  view.near = topology::AllNicsNear(view.machine);
+  const GpuChooser chooser(view.graph.matrix);
+  view.free = free.value_or(chooser.all());
+  const size_t most = topology::PlacesOf(view.free).size();
+  for (size_t count = 2; count <= most; ++count) {
+    const GpuMask set = chooser.Choose(view.free, count);
+    view.best.push_back({count, topology::PlacesOf(set), Gigabytes(chooser.RingOf(set)),
+                         Gigabytes(chooser.TotalOf(set))});
+  }
+  return view;
+}
+
+// "0-1,4" of rising numbers.
+std::string Listed(const std::vector<int>& numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+    if (last > i) text += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+// A number; "0-1" where the tool names several; null where it names none.
+void WriteNuma(kube::JsonWriter* json, const std::vector<int>& numa) {
+  json->Key("numa");
+  if (numa.empty()) {
+    json->Null();
+  } else if (numa.size() == 1) {
+    json->Integer(numa.front());
+  } else {
+    json->Text(Listed(numa));
+  }
+}
+
+void WriteGpu(kube::JsonWriter* json, const Accelerator& gpu) {
+  json->BeginObject().Key("index").Integer(gpu.index);
+  WriteNuma(json, gpu.numa);
+  json->Key("name").Text(gpu.name);
+  if (!gpu.cpus.empty()) json->Key("cpus").Text(gpu.cpus);
+  if (gpu.memory_node) json->Key("memory_node").Integer(*gpu.memory_node);
+  if (!gpu.model.empty()) json->Key("model").Text(gpu.model);
+  if (!gpu.uuid.empty()) json->Key("uuid").Text(gpu.uuid);
+  if (!gpu.mig.empty()) {
+    json->Key("mig").BeginArray();
+    for (const std::string& profile : gpu.mig) json->Text(profile);
+    json->EndArray();
+  }
+  if (gpu.active_links > 0) json->Key("active_links").Integer(gpu.active_links);
+  json->EndObject();
+}
+
+void WriteNics(kube::JsonWriter* json, const View& view) {
+  const Machine& machine = view.machine;
+  json->Key("nics").BeginArray();
+  for (size_t i = 0; i < machine.nics.size(); ++i) {
+    json->BeginObject().Key("name").Text(machine.nics[i].name);
+    WriteNuma(json, machine.nics[i].numa);
+    json->Key("column").Text(machine.nics[i].column);
+    json->Key("links").BeginArray();
+    for (size_t gpu = 0; gpu < machine.gpus.size(); ++gpu) {
+      json->Text(machine.At(machine.gpus.size() + i, gpu).text);
+    }
+    json->EndArray().EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteIndices(kube::JsonWriter* json, const Machine& machine,
+                  const std::vector<size_t>& places) {
+  json->BeginArray();
+  for (const size_t place : places) json->Integer(machine.gpus[place].index);
+  json->EndArray();
+}
+
+std::string Json(const View& view) {
+  const Machine& machine = view.machine;
+  std::string text;
+  kube::JsonWriter json(text);
+  json.BeginObject().Key("gpus").BeginArray();
+  for (const Accelerator& gpu : machine.gpus) WriteGpu(&json, gpu);
+  json.EndArray();
+  WriteNics(&json, view);
+  json.Key("links").BeginArray();
+  for (size_t a = 0; a < machine.gpus.size() && machine.has_links(); ++a) {
+    json.BeginArray();
+    for (size_t b = 0; b < machine.gpus.size(); ++b) json.Text(machine.At(a, b).text);
+    json.EndArray();
+  }
+  json.EndArray();
+  json.Key("free");
+  WriteIndices(&json, machine, topology::PlacesOf(view.free));
+  json.Key("best").BeginObject();
+  for (const Best& best : view.best) {
+    json.TextKey(std::to_string(best.count)).BeginObject().Key("gpus");
+    WriteIndices(&json, machine, best.places);
+    json.Key("ring_gbps").Decimal(best.ring).Key("total_gbps").Decimal(best.total).EndObject();
+  }
+  json.EndObject().EndObject();
+  return text + "\n";
+}
+
+std::string GpuTable(const View& view) {
+  Table table({{"GPU"}, {"NUMA"}, {"CPUS"}, {"NEAREST NICS"}});
+  for (size_t i = 0; i < view.machine.gpus.size(); ++i) {
+    const Accelerator& gpu = view.machine.gpus[i];
+    std::string nics;
+    for (const size_t nic : view.near[i].nics) nics += " " + view.machine.nics[nic].name;
+    if (!nics.empty()) nics = std::string(topology::ToString(view.near[i].type)) + nics;
+    table.Add({gpu.name, gpu.numa.empty() ? "-" : Listed(gpu.numa),
+               gpu.cpus.empty() ? "-" : gpu.cpus, nics.empty() ? "-" : nics});
+  }
+  return table.ToString();
+}
+
+std::string LinkTable(const Machine& machine) {
+  std::vector<Table::Column> columns = {{"LINKS"}};
+  for (const Accelerator& gpu : machine.gpus) columns.push_back({gpu.name});
+  Table table(columns);
+  for (size_t a = 0; a < machine.gpus.size(); ++a) {
+    std::vector<std::string> cells = {machine.gpus[a].name};
+    for (size_t b = 0; b < machine.gpus.size(); ++b) cells.push_back(machine.At(a, b).text);
+    table.Add(cells);
+  }
+  return table.ToString();
+}
+
+std::string GraphTable(const topology::DeviceGraph& graph) {
+  Table table({{"FROM"}, {"TO"}, {"LINK"}, {"GB/S", true}});
+  for (const topology::DeviceGraph::Edge& edge : graph.edges) {
+    std::string link(topology::ToString(edge.type));
+    if (edge.count > 1) link += " x" + std::to_string(edge.count);
+    table.Add({graph.vertices[edge.from].name, graph.vertices[edge.to].name, link,
+               Decimal(Gigabytes(edge.bandwidth))});
+  }
+  return table.ToString();
+}
+
+std::string BestTable(const View& view) {
+  Table table({{"BEST", true}, {"RING GB/S", true}, {"TOTAL GB/S", true}, {"GPUS"}});
+  for (const Best& best : view.best) {
+    std::string gpus;
+    for (const size_t place : best.places) {
+      gpus += (gpus.empty() ? "" : ",") + std::to_string(view.machine.gpus[place].index);
+    }
+    table.Add({std::to_string(best.count), Decimal(best.ring), Decimal(best.total), gpus});
+  }
+  return table.ToString();
+}
+
+std::string ListingTable(const Machine& machine) {
+  Table table({{"GPU"}, {"MODEL"}, {"UUID"}, {"LINKS", true}, {"MIG"}});
+  for (const Accelerator& gpu : machine.gpus) {
+    std::string mig;
+    for (const std::string& profile : gpu.mig) mig += (mig.empty() ? "" : ",") + profile;
+    table.Add({gpu.name, gpu.model, gpu.uuid.empty() ? "-" : gpu.uuid,
+               std::to_string(gpu.active_links), mig.empty() ? "-" : mig});
+  }
+  return table.ToString();
+}
+
+int Print(const View& view, const std::string& format, const CliStreams& streams) {
+  if (!view.machine.has_links()) {
+    streams.err << "muster: this is a list of GPUs and says nothing of the links between them; "
+                   "nvidia-smi topo -m does\n";
+  } else if (view.machine.pcie_only) {
+    streams.err << "muster: this is the output of nvidia-smi topo -mp, which leaves NVLinks out; "
+                   "nvidia-smi topo -m shows them\n";
+  }
+  if (format == "json") {
+    streams.out << Json(view);
+  } else if (!view.machine.has_links()) {
+    streams.out << ListingTable(view.machine);
+  } else if (format == "dot") {
+    streams.out << topology::ToDot(view.graph);
+  } else {
+    streams.out << GpuTable(view) << "\n"
+                << LinkTable(view.machine) << "\n"
+                << GraphTable(view.graph) << "\n"
+                << BestTable(view);
+  }
+  return kExitOk;
+}
+
+int Topology(const Args& args, const CliStreams& streams) {
+  const std::string format = args.Has("--dot") ? "dot" : args.Text("--output", "table");
+  if (format != "table" && format != "json" && format != "dot") {
+    return Misused(streams, "topology", "--output must be table or json, not \"" + format + "\"");
+  }
+  if (!args.positionals().empty() || !args.Has("--file")) {
+    return Misused(streams, "topology", "give --file FILE with the output of nvidia-smi topo -m");
+  }
+  const std::string file = args.Text("--file") == "-" ? "/dev/stdin" : args.Text("--file");
+  const Result<std::string> text = config::ReadFile(file, topology::kMostTopologyBytes);
+  if (!text.ok()) return Fail(streams, text.error().ToString());
+  const Result<Machine> machine = topology::ParseMachine(*text, file);
+  if (!machine.ok()) return Fail(streams, machine.error().ToString());
+  std::optional<GpuMask> free;
+  if (args.Has("--free")) {
+    free = MaskOf(*machine, args.Text("--free"));
+    if (!free) {
+      return Misused(streams, "topology",
+                     "--free: expected indices of this machine's GPUs such as 0,2,3, found \"" +
+                         args.Text("--free") + "\"");
+    }
+  }
+  return Print(Look(*machine, free), format, streams);
+}
+
+}  // namespace
+
+Command TopologyCommand() {
+  return {"topology",
+          "",
+          "show the links between a machine's GPUs, and the best sets of them",
+          {{"--file", "FILE",
+            "output of nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology or npu-smi info "
+            "-t topo; - is the standard input",
+            "-f"},
+           {"--free", "LIST", "choose among these GPUs only, by index: 0,2,3"},
+           {"--dot", "", "print the graph for Graphviz"},
+           OutputFlag()},
+          Topology};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,20 @@
+// ReadSmiMatrix: the matrices of nvidia-smi topo, npu-smi info -t topo and ppu-smi topo.
+// Internal to topology/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/machine.hpp"
+#include "topology/tool_text.hpp"
+
+namespace muster::topology {
+
+// The line of the header, counted in `lines`; nothing when there is no such matrix.
+std::optional<size_t> FindSmiMatrix(const std::vector<ToolLine>& lines);
+// `header` is what FindSmiMatrix found.
+cluster::Result<Machine> ReadSmiMatrix(const std::vector<ToolLine>& lines, size_t header,
+                                       const std::string& source);
+
+}  // namespace muster::topology
