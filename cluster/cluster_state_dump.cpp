@@ -141,6 +141,7 @@ void DumpNode(const Node& node, std::string& out) {
   line.Flag("cordoned", node.unschedulable).Flag("notready", !node.ready);
   line.Flag("leftout", node.left_out);
   line.List("labels", node.labels, WriteLabel).List("taints", node.taints, WriteTaint);
+  if (!node.topology.empty()) line.Text("topology", node.topology);
   line.EndTo(out);
   for (const Gpu& gpu : node.gpus) {
     Line device("gpu");

@@ -43,7 +43,10 @@ struct Node {
   bool ready = true;           // condition Ready is True
   Resources allocatable;       // CPU, memory, pod slots
   std::vector<Gpu> gpus;       // ordered by index
-  bool left_out = false;       // like Gpu::left_out; the scheduler's own mark, no API object has it
+  // How its GPUs are connected: a matrix that topology::ParseMachine reads. Empty: nothing is
+  // known.
+  std::string topology;
+  bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;
 
   // True when new pods may be planned here at all.

@@ -35,6 +35,8 @@ inline constexpr const char* kMinMemberAnnotation = "muster.dev/min-member";
 inline constexpr const char* kGpuSharing = "muster.dev/gpu-sharing";
 // On a node: its devices as a JSON list, see node_devices.hpp.
 inline constexpr const char* kGpuDevicesAnnotation = "muster.dev/gpu-devices";
+// On a node: how its GPUs are connected, the text of `nvidia-smi topo -m` or of a tool like it.
+inline constexpr const char* kGpuTopologyAnnotation = "muster.dev/gpu-topology";
 // On a pod written from a record that has a defect: the defect, which nothing else would show.
 inline constexpr const char* kDefectAnnotation = "muster.dev/defect";
 

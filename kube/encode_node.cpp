@@ -24,11 +24,16 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
   }
   const cluster::Labels no_annotations;
   std::vector<std::string> warnings;
-  if (ReadNodeDevices({node.labels, no_annotations, advertised}, warnings) != node.gpus) {
-    std::string devices;
-    AppendGpuDevices(devices, node.gpus);
-    json.Key("annotations").BeginObject().Key(kGpuDevicesAnnotation).Text(devices).EndObject();
+  const bool devices =
+      ReadNodeDevices({node.labels, no_annotations, advertised}, warnings) != node.gpus;
+  if (devices || !node.topology.empty()) json.Key("annotations").BeginObject();
+  if (devices) {
+    std::string list;
+    AppendGpuDevices(list, node.gpus);
+    json.Key(kGpuDevicesAnnotation).Text(list);
   }
+  if (!node.topology.empty()) json.Key(kGpuTopologyAnnotation).Text(node.topology);
+  if (devices || !node.topology.empty()) json.EndObject();
   json.EndObject();
 }
 

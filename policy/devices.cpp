@@ -45,9 +45,20 @@ std::optional<DeviceUse> UseOfChosen(const DeviceView& view, DeviceOrder order) 
 
 }  // namespace
 
+uint32_t RingOf(const DeviceView& view) {
+  if (view.links == nullptr || view.share != DeviceAmount::All()) return 0;
+  return view.links->RingOf(view.free, static_cast<size_t>(view.request.count));
+}
+
 std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, DeviceOrder order) {
   std::vector<GpuShare> chosen;
   if (view.request.none()) return chosen;
+  if (view.links != nullptr && view.share == DeviceAmount::All()) {
+    const auto count = static_cast<size_t>(view.request.count);
+    for (const size_t place : view.links->Choose(view.free, count))
+      chosen.push_back({view.node.gpus[place].index, view.share});
+    if (!chosen.empty()) return chosen;
+  }
   std::vector<Fit> fits;
   fits.reserve(view.free.size());
   for (size_t i = 0; i < view.free.size(); ++i) {
@@ -64,6 +75,12 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
     return a.tie != b.tie ? a.tie < b.tie : a.share.index < b.share.index;
   });
   chosen.reserve(count);
+  if (view.links != nullptr && count == 1 && fits[0].tie == -DeviceAmount::All().least().value()) {
+    if (const auto place = view.links->ChooseOne(view.free)) {
+      chosen.push_back({view.node.gpus[*place].index, view.ShareAt(*place)});
+      return chosen;
+    }
+  }
   for (size_t i = 0; i < count; ++i) chosen.push_back(fits[i].share);
   std::sort(chosen.begin(), chosen.end());
   return chosen;

@@ -35,7 +35,8 @@ struct DeviceView {
   const cluster::Node& node;
   std::span<const cluster::DeviceAmount> free;  // in the order of node.gpus
   const cluster::GpuRequest& request;
-  cluster::DeviceAmount share;  // of each device, or Eligibility::kDiffers
+  cluster::DeviceAmount share;         // of each device, or Eligibility::kDiffers
+  const DeviceLinks* links = nullptr;  // null: not known
 
   // What the request takes of device `i`; none: it cannot serve it.
   cluster::DeviceAmount ShareAt(size_t i) const {
@@ -45,12 +46,18 @@ struct DeviceView {
   int64_t TurnsAt(size_t i) const { return free[i].Times(ShareAt(i)); }
 };
 
-// `request.count` distinct devices, ordered by index; nothing when there are not so many.
+// `request.count` distinct devices, ordered by index; nothing when there are not so many. Where
+// links are known, whole devices are those with the best ring, and a device that is opened for a
+// share is the one that the others miss least.
 std::optional<std::vector<cluster::GpuShare>> ChooseDevices(const DeviceView& view,
                                                             DeviceOrder order);
 
 // What ChooseDevices would take, without the list. `order` is not kMostTurns.
 std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order);
+
+// The slowest link of the ring over the devices that ChooseDevices would take, MB/s; 0 where links
+// are not known or do not matter.
+uint32_t RingOf(const DeviceView& view);
 
 // How many pods with this request find devices one after the other, at most `limit`: the largest t
 // with Σ min(turns, t) ≥ count · t, which choosing by kMostTurns attains.

@@ -61,6 +61,7 @@ void Eligibility::Learn(size_t i) {
   const Node* record = node(i);
   facts_[i].cpu = record == nullptr ? 0 : record->allocatable.cpu.value();
   facts_[i].has_gpus = record != nullptr && !record->gpus.empty();
+  facts_[i].links = record == nullptr ? nullptr : links_.Of(*record);
   if (record != nullptr) facts_[i].rank = ranks_.Of(record->name);
   for (auto& [constraints, bars] : bars_) bars[i] = BarsOf(constraints, record);
   for (auto& [request, shares] : shares_) shares[i] = ShareOf(request, record);

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
+#include "policy/device_links.hpp"
 #include "policy/name_ranks.hpp"
 #include "policy/placement.hpp"
 
@@ -35,7 +37,7 @@ struct NodeFacts {
   int64_t cpu = 0;    // allocatable, in milli-CPU
   uint64_t rank = 0;  // of its name among all names: see NameRanks
   bool has_gpus = false;
-  bool operator==(const NodeFacts&) const = default;
+  std::shared_ptr<const DeviceLinks> links;  // null: not known
 };
 
 class Eligibility {
@@ -65,6 +67,7 @@ class Eligibility {
 
   cluster::NodeTable nodes_;  // what everything below is about
   NameRanks ranks_;
+  LinksMemory links_;
   std::vector<NodeFacts> facts_;
   std::map<cluster::NodeConstraints, std::vector<uint8_t>> bars_;
   std::map<cluster::GpuRequest, std::vector<cluster::DeviceAmount>> shares_;

@@ -19,8 +19,11 @@ struct DeviceUse {
   int32_t whole = 0;   // devices that are fully free now and would be taken whole
   // GPU-milli taken in all, of compute or of memory, whichever is more.
   int32_t milli = 0;
+  uint32_t ring = 0;  // slowest link of the ring over them, MB/s; 0: not known, or no matter
 };
 
+// First of all the fastest ring, where the links of nodes are known.
+//
 // Binpack: break open as few whole devices as possible, then fill the node that has the fewest
 // whole devices left afterwards, then the least GPU-milli, then the least CPU. A pod without GPUs
 // goes where there are none, else where they are taken already: CPU beside free GPUs is kept for
@@ -30,6 +33,7 @@ struct DeviceUse {
 // looks for the node with most CPU left, which is what such pods compete for.
 struct Score {
   int32_t stray = 0;       // 1: a node with GPUs for a pod that wants none
+  int64_t ring = 0;        // DeviceUse::ring, less than 0
   int32_t opened = 0;      // DeviceUse::opened
   int32_t whole_left = 0;  // fully free devices afterwards
   int32_t milli_left = 0;  // GPU-milli free on the node afterwards
@@ -44,6 +48,7 @@ inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free
   const int64_t cpu = (free.resources.cpu - spec.requests.cpu).value();
   Score score;
   score.stray = !wants_gpus && facts.has_gpus ? 1 : 0;
+  score.ring = -int64_t{use.ring};
   score.opened = use.opened;
   score.whole_left = free.gpu_whole - use.opened - use.whole;
   score.milli_left = free.gpu_total() - use.milli;

@@ -62,6 +62,7 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
       if (free.gpu_whole < spec.gpus.count) return std::nullopt;
       use.whole = spec.gpus.count;
       use.milli = spec.gpus.count * static_cast<int32_t>(cluster::kWholeGpu.value());
+      use.ring = RingOf(DevicesOn(shape, node));
     } else {
       // (kDiffers is within everything.)
       if (share.none() ? share != Eligibility::kDiffers : !free.gpu_most.Holds(share))

@@ -90,7 +90,8 @@ class Search {
   }
   // The devices of a node that is there.
   DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
-    return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value]};
+    return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value],
+            eligibility_.facts(node).links.get()};
   }
   cluster::Transaction& tx() const { return tx_; }
   Strategy strategy() const { return strategy_; }

@@ -97,5 +97,35 @@ TEST_CASE("a taint with an effect that is not known keeps pods away", "[kube][no
         std::vector<std::string>{"Node.spec.taints[0].effect: not known, taken as NoSchedule"});
 }
 
+std::string WithTopology(const std::string& text) {
+  return R"({"kind":"Node","metadata":{"name":"n","uid":"u","annotations":{"muster.dev/gpu-topology":")" +
+         text + R"("}},"status":{"allocatable":{"nvidia.com/gpu":"2"}}})";
+}
+
+TEST_CASE("the links between a node's GPUs are those of its annotation", "[kube][node][topology]") {
+  const DecodedNode decoded =
+      Decode(WithTopology(R"(\tGPU0\tGPU1\nGPU0\t X \tNV4\nGPU1\tNV4\t X )"));
+  CHECK(decoded.warnings.empty());
+  CHECK_FALSE(decoded.node.topology.empty());
+  // Another copy of the same output makes the same record.
+  CHECK(Decode(WithTopology(R"( GPU0 GPU1\r\nGPU0 X NV4\r\nGPU1 NV4 X\r\n\r\nLegend:\r\n)"))
+            .node.topology == decoded.node.topology);
+  std::string json;
+  AppendNode(json, decoded.node);
+  CHECK(Decode(json).node.topology == decoded.node.topology);
+}
+
+TEST_CASE("links that cannot be understood are said and ignored", "[kube][node][topology]") {
+  const DecodedNode decoded = Decode(WithTopology(R"( GPU0 GPU1\nGPU0 X NV4\nGPU1 NV3 X)"));
+  CHECK(decoded.node.topology.empty());
+  CHECK(decoded.node.gpus.size() == 2);
+  REQUIRE(decoded.warnings.size() == 1);
+  CHECK(decoded.warnings.front().find("muster.dev/gpu-topology:3:") != std::string::npos);
+  const DecodedNode list = Decode(WithTopology("GPU 0: Tesla T4 (UUID: GPU-1)"));
+  CHECK(list.node.topology.empty());
+  REQUIRE(list.warnings.size() == 1);
+  CHECK(list.warnings.front().find("nvidia-smi topo -m") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -1,0 +1,58 @@
+#include "policy/device_links.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace muster::policy {
+
+using cluster::DeviceAmount;
+using topology::GpuMask;
+using topology::NodeTopology;
+
+GpuMask DeviceLinks::MaskOf(std::span<const DeviceAmount> free) const {
+  GpuMask mask = 0;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (free[places_[i]] == DeviceAmount::All()) mask |= GpuMask{1} << i;
+  }
+  return mask;
+}
+
+std::vector<size_t> DeviceLinks::Choose(std::span<const DeviceAmount> free, size_t count) const {
+  std::vector<size_t> chosen = topology_->Choose(MaskOf(free), count);
+  for (size_t& place : chosen) place = places_[place];
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free) const {
+  const GpuMask mask = MaskOf(free);
+  const std::optional<size_t> chosen = topology_->ChooseOne(mask, mask);
+  return chosen ? std::optional(places_[*chosen]) : std::nullopt;
+}
+
+uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) const {
+  if (count < 2) return 0;
+  const topology::GpuChooser& chooser = *topology_->chooser;
+  return chooser.RingOf(chooser.Choose(MaskOf(free), count));
+}
+
+std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
+  if (node.topology.empty() || node.gpus.empty()) return nullptr;
+  std::weak_ptr<const NodeTopology>& known = by_text_[node.topology];
+  std::shared_ptr<const NodeTopology> topology = known.lock();
+  if (topology == nullptr) {
+    std::erase_if(by_text_, [&](const auto& entry) {
+      return entry.first != node.topology && entry.second.expired();
+    });
+    const auto machine = topology::ParseMachine(node.topology, "");
+    if (!machine.ok() || !machine->has_links()) return nullptr;
+    topology = cache_.Of(*machine, {}, topology::TopologySource::kAnnotation);
+    known = topology;
+  }
+  std::optional<std::vector<size_t>> places = topology->PlacesIn(node);
+  if (!places) return nullptr;
+  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places));
+}
+
+}  // namespace muster::policy

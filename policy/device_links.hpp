@@ -1,0 +1,56 @@
+// DeviceLinks: how the GPUs of a node are connected, by their place in Node::gpus; and the memory
+// that reads each text once (internal to policy/).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/device_amount.hpp"
+#include "cluster/node.hpp"
+#include "topology/node_topology.hpp"
+
+namespace muster::policy {
+
+// Constant after construction, any thread.
+class DeviceLinks {
+ public:
+  // `places`: NodeTopology::PlacesIn.
+  DeviceLinks(std::shared_ptr<const topology::NodeTopology> topology, std::vector<size_t> places)
+      : topology_(std::move(topology)), places_(std::move(places)) {}
+
+  // In all of these `free` is what is free of each device, in the order of Node::gpus; only those
+  // that are free as a whole are chosen from, and named by their place there.
+  //
+  // The best `count` (topology/gpu_chooser.hpp), rising; empty when there are not so many.
+  std::vector<size_t> Choose(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // The one that the others miss least, to be opened for a share; nothing when none is free.
+  std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
+  // The slowest link of the ring over them, MB/s; 0 for one device and for none.
+  uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+
+ private:
+  topology::GpuMask MaskOf(std::span<const cluster::DeviceAmount> free) const;
+
+  std::shared_ptr<const topology::NodeTopology> topology_;
+  std::vector<size_t> places_;  // by place in the topology
+};
+
+// Owned by a Placer's memory; not thread-safe.
+class LinksMemory {
+ public:
+  // Null: nothing is known of the node's links, or what is known is of another machine.
+  std::shared_ptr<const DeviceLinks> Of(const cluster::Node& node);
+
+ private:
+  topology::TopologyCache cache_;
+  std::map<std::string, std::weak_ptr<const topology::NodeTopology>> by_text_;
+};
+
+}  // namespace muster::policy

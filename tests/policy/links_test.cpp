@@ -1,0 +1,98 @@
+// Which GPUs, and which node, where the links of nodes are known.
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "tests/policy/world.hpp"
+#include "tests/topology/machines.hpp"
+
+namespace muster::policy {
+namespace {
+
+using cluster::GpuSharing;
+using testing::MakeNode;
+using testing::MakePod;
+using testing::World;
+
+cluster::Node Dgx1v(const std::string& name) {
+  cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
+  node.topology = topology::testing::kDgx1v;
+  return node;
+}
+
+std::string PlaceOne(World& world, const testing::PodBuilder& pod) {
+  const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
+  Placer placer(Options{strategy});
+  const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(pod)});
+  return answer.placed ? world.Where(answer).front() : "nowhere";
+}
+
+TEST_CASE("a pod gets the GPUs with the best ring, not the lowest-numbered ones",
+          "[policy][links]") {
+  World world;
+  world.Add(Dgx1v("n"));
+  // Of two the pair with two NVLinks whose rest is best; 0-1 has one.
+  CHECK(PlaceOne(world, MakePod("p").Gpus(2)) == "n:0,3");
+}
+
+TEST_CASE("four of the free GPUs are a ring of NVLinks where there is one", "[policy][links]") {
+  World world;
+  world.Add(Dgx1v("n"));
+  world.Occupy("n", MakePod("x").Gpus(2), {0, 6});
+  // 1-2-3 and 4-5-7 are left: only over 1-5 and 3-7 does a ring of four close.
+  CHECK(PlaceOne(world, MakePod("p").Gpus(4)) == "n:1,3,5,7");
+}
+
+TEST_CASE("a pod goes to the node whose free GPUs have the faster ring", "[policy][links]") {
+  World world;
+  world.Add(Dgx1v("a"));
+  world.Add(Dgx1v("b"));
+  // What is left of a: 0 and 7, with no NVLink between them.
+  world.Occupy("a", MakePod("x").Gpus(6), {1, 2, 3, 4, 5, 6});
+  CHECK(PlaceOne(world, MakePod("p").Gpus(2)) == "b:0,3");
+}
+
+TEST_CASE("a single GPU is the one that the others miss least", "[policy][links]") {
+  World world;
+  world.Add(Dgx1v("n"));
+  world.Occupy("n", MakePod("x").Gpus(3), {0, 6, 7});
+  // 1, 2, 3 and 4, 5 are left. Without 4 the rest still has the pairs 1-2, 2-3 and 1-5.
+  CHECK(PlaceOne(world, MakePod("p").Gpus(1)) == "n:4");
+}
+
+TEST_CASE("a share opens the GPU that the others miss least, and then fills it",
+          "[policy][links]") {
+  World world;
+  cluster::Node node = Dgx1v("n");
+  for (cluster::Gpu& gpu : node.gpus) gpu.sharing = GpuSharing::Fractional();
+  world.Add(node);
+  world.Occupy("n", MakePod("x").Gpus(3), {0, 6, 7});
+  Placer placer(Options{Strategy::kBinpack});
+  for (const char* name : {"p", "q"}) {
+    const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(MakePod(name).GpuShare(500))});
+    CHECK(world.Where(answer).front() == "n:4");
+  }
+}
+
+TEST_CASE("links of another machine than the node count for nothing", "[policy][links]") {
+  World world;
+  cluster::Node node = MakeNode("n").Gpus(4);
+  node.topology = topology::testing::kDgx1v;
+  world.Add(node);
+  CHECK(PlaceOne(world, MakePod("p").Gpus(2)) == "n:0,1");
+}
+
+TEST_CASE("links that come while the node is there count from then on", "[policy][links]") {
+  World world;
+  cluster::Node node = Dgx1v("n");
+  const std::string links = std::exchange(node.topology, "");
+  world.Add(node);
+  Placer placer(Options{});
+  CHECK(world.Where(world.Place(placer, {world.Ask(MakePod("p").Gpus(2))})).front() == "n:0,1");
+  node.topology = links;
+  world.Add(node);
+  CHECK(world.Where(world.Place(placer, {world.Ask(MakePod("q").Gpus(2))})).front() == "n:0,3");
+}
+
+}  // namespace
+}  // namespace muster::policy
