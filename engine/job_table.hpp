@@ -35,7 +35,7 @@ class JobTable {
   std::vector<cluster::ObjectKey> TakeToWarn(const std::vector<const cluster::Pod*>& pods);
 
   // The pod was told to go before it had ended.
-  void ToldToGo(const cluster::Pod& pod);
+  void DeletionRequested(const cluster::Pod& pod);
   void Forget(const cluster::PodUid& pod);
   // Such a pod has ended with success: it is done for its Job, as far as is known. Else it is lost
   // until TakeDone gives it.
@@ -52,8 +52,9 @@ class JobTable {
   };
   struct Leaving {
     std::set<cluster::PodUid> pods;
-    std::set<cluster::PodUid> doubted;  // of these: ended with success, and not done as it seemed
-    bool waited_for = false;            // the Job waits for their end
+    std::set<cluster::PodUid>
+        unconfirmed;          // of these: ended with success, and not done as it seemed
+    bool waited_for = false;  // the Job waits for their end
   };
   const Entry* Counting(const cluster::Pod& pod) const;
 

@@ -38,8 +38,8 @@ struct Surroundings {
   cluster::Time now;
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
   Reason namespace_bar = {};                 // why no gang of its namespace may start
-  Reason held_back = {};                     // a pod of it is not fenced
-  std::string silent = {};                   // what the API server says nothing of
+  Reason fence_bar = {};                     // a pod of it is not fenced
+  std::string stale_resources = {};          // what the API server says nothing of
   bool plan_holds = true;                    // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
   const GangId* preemptor = nullptr;        // for which its first victim makes way
@@ -77,9 +77,9 @@ struct Step {
     kRedeem,         // the victims are gone: earmarks become reservations
   };
   Kind kind = Kind::kDrop;
-  std::string why = {};       // for held Bind calls
-  Reason setback = {};        // of kFail and kExpire
-  bool keep_victims = false;  // of kFail: those that stay are nobody's victims for now
+  std::string why = {};          // for held Bind calls
+  Reason setback = {};           // of kFail and kExpire
+  bool protect_victims = false;  // of kFail: those that stay are nobody's victims for now
 };
 
 struct Verdict {

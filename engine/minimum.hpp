@@ -51,7 +51,7 @@ int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads)
 enum class Counting { kBound, kArrived, kPlanned, kReady, kPresent };
 
 // It is bound and runs, or did: not on its way out.
-bool Stays(const Member& member);
+bool CountsAsBound(const Member& member);
 bool IsThere(const Member& member, Counting counting);
 // How many pods the gang still lacks of Gang::minimum. Tally and minimum must be of now.
 int64_t Need(const Gang& gang, Counting counting);

@@ -8,7 +8,7 @@
 //    however the PodGroup is edited; what it declares less counts for good.
 // 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
 //    It is wanted no more.
-//    MadeAnew: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
+//    Recreated: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
 //    so).
 // 3. Forget: another run begins: nothing is bound, and none of the members that wait belongs to an
 //    owner of those that ran (where all that were wanted have ended well, pods without an owner are
@@ -37,11 +37,11 @@ class Past {
   static constexpr size_t kMostOwners = 16;
   static constexpr size_t kMostNames = 1024;
 
-  bool begun() const { return begun_; }
+  bool has_run() const { return has_run_; }
   // Members that are wanted no more.
   const cluster::Headcount& ended() const { return ended_; }
   // Since when it has had its minimum without a break; nothing while nothing is bound.
-  const std::optional<cluster::Time>& runs_since() const { return runs_since_; }
+  const std::optional<cluster::Time>& running_since() const { return running_since_; }
 
   // What is wanted of a gang that declares this: its live and its succeeded members must be so
   // many.
@@ -52,9 +52,9 @@ class Past {
   // A member of that owner (may be empty) is bound, or was until it succeeded.
   void Joined(const std::string& owner);
   void Ended(const std::string& name, const std::string& role);
-  void MadeAnew(const std::string& name);
+  void Recreated(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
-  void Stop() { runs_since_.reset(); }
+  void MarkUnbound() { running_since_.reset(); }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
@@ -73,9 +73,9 @@ class Past {
  private:
   bool Knows(const std::string& owner) const;
 
-  bool begun_ = false;
+  bool has_run_ = false;
   bool adopted_ = false;
-  std::optional<cluster::Time> runs_since_;
+  std::optional<cluster::Time> running_since_;
   cluster::Headcount whole_;  // the minimum that it has run with
   cluster::Headcount ended_;  // members that are wanted no more
   // Tags of the owners of members that were bound, or kAnyOwner; empty: not known.

@@ -16,7 +16,8 @@
 //                  the scope the gangs of no kind and one of each kind after the other; of the
 //                  queues the one that Turns says
 //   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
-//   Spread(most)   brings the verdict to those of the kind who had another one, some at a time
+//   PropagateVerdict(most)   brings the verdict to those of the kind who had another one, some at a
+//   time
 #pragma once
 
 #include <cstddef>
@@ -84,7 +85,7 @@ class PendingQueue {
   void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
   // Looks at `most` gangs of kinds whose verdict changed, and calls `changed` for those whose state
   // or reason's code is not yet what holds for their kind; true when none is left.
-  bool Spread(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
+  bool PropagateVerdict(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
   // Its fate is its own again.
   void Leave(Gang& gang);
 
@@ -100,7 +101,7 @@ class PendingQueue {
     bool all = false;
     std::optional<int64_t> above;  // of higher priority than that
   };
-  struct Spreading {
+  struct Propagation {
     Kind* kind = nullptr;
     GangsInOrder::iterator next;
   };
@@ -137,7 +138,7 @@ class PendingQueue {
   bool in_pass_ = false;
   Scope scope_;
   uint64_t pass_ = 0;
-  std::vector<Spreading> spreading_;
+  std::vector<Propagation> propagations_;
 };
 
 }  // namespace muster::engine

@@ -25,7 +25,7 @@ struct PlanJob {
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
-  uint64_t ground = 0;                 // EverFits::ground() then
+  uint64_t basis = 0;                  // EverFits::basis() then
   KnownCandidates candidates;          // who may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
 };

@@ -9,11 +9,12 @@
 // 1. A pod makes way for one gang at most, and is among the victims of that gang. A victim that is
 //    gone stays among them until End.
 // 2. A pod that is to be evicted now (MustGo) makes way for a gang that has asked.
-// 3. A gang for which others were evicted and that did not start waits before more are: Patience,
+// 3. A gang for which others were evicted and that did not start waits before more are:
+// PreemptionBackoff,
 //    the longer the more often that happened in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is nobody's victim until its time
 // is
-//    over (Keep).
+//    over (Protect).
 // 5. Whoever holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
@@ -47,12 +48,12 @@ struct Victims {
 class Preemptions {
  public:
   // Nobody makes way for anybody.
-  bool none() const { return makes_way_for_.empty(); }
+  bool none() const { return preemptor_of_.empty(); }
   // Null: it waits for nobody.
   const Victims* VictimsOf(const GangId& preemptor) const;
   // Null: it makes way for nobody.
   const GangId* PreemptorOf(const cluster::PodUid& victim) const;
-  bool MustGo(const cluster::PodUid& victim) const { return must_go_.contains(victim); }
+  bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }
 
   void Begin(const GangId& preemptor, Victims victims);
   // Of its victims these are evicted now. Empty: they leave anyway.
@@ -68,18 +69,18 @@ class Preemptions {
   // The gang waits for nobody any more. Its victims that still made way for it.
   std::vector<cluster::PodUid> End(const GangId& preemptor);
 
-  // Patience.
+  // PreemptionBackoff.
   int64_t tries(const GangId& preemptor) const;  // in vain, in a row
   std::optional<cluster::Time> may_preempt_from(const GangId& preemptor) const;
   void CountTry(const GangId& preemptor, cluster::Duration first, cluster::Time now);
   void UncountTry(const GangId& preemptor);  // nobody was evicted
   void Pass(const GangId& preemptor, cluster::Time now);
-  void ForgetTries(const GangId& preemptor) { patience_.erase(preemptor); }
+  void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
 
-  void Keep(const cluster::PodUid& pod, cluster::Time until) { kept_[pod] = until; }
+  void Protect(const cluster::PodUid& pod, cluster::Time until) { protected_until_[pod] = until; }
   // Nothing: it may be evicted as far as is known.
-  std::optional<cluster::Time> KeptUntil(const cluster::PodUid& pod) const;
-  void Release(const cluster::PodUid& pod) { kept_.erase(pod); }
+  std::optional<cluster::Time> ProtectedUntil(const cluster::PodUid& pod) const;
+  void Release(const cluster::PodUid& pod) { protected_until_.erase(pod); }
   // True when there was one.
   bool ReleaseAll();
 
@@ -92,7 +93,7 @@ class Preemptions {
   std::vector<std::string> Audit() const;
 
  private:
-  struct Patience {
+  struct PreemptionBackoff {
     int64_t tries = 0;
     std::optional<cluster::Time> until;
   };
@@ -101,11 +102,11 @@ class Preemptions {
     int64_t available = 0;
   };
 
-  std::map<GangId, Victims> victims_;                          // by preemptor
-  std::unordered_map<cluster::PodUid, GangId> makes_way_for_;  // of those that still do
-  std::unordered_set<cluster::PodUid> must_go_;                // of these
-  std::map<GangId, Patience> patience_;
-  std::unordered_map<cluster::PodUid, cluster::Time> kept_;
+  std::map<GangId, Victims> victims_;                         // by preemptor
+  std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of those that still do
+  std::unordered_set<cluster::PodUid> to_evict_;              // of these
+  std::map<GangId, PreemptionBackoff> backoff_;
+  std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
   std::map<int32_t, std::set<GangId>> holding_;
   std::map<GangId, Holder> holders_;  // the same, by gang
 };

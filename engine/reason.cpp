@@ -23,7 +23,7 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kPlacedByOthers, "PlacedByOthers",
      "members are another scheduler's to place, and it has not placed them", "pods are here"},
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
-    {ReasonCode::kStalePicture, "StalePicture",
+    {ReasonCode::kWatchStale, "StalePicture",
      "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kPodNotFenced, "PodNotFenced",
      "a member that the leader before may still bind cannot be written", ""},

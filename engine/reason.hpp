@@ -18,7 +18,7 @@ enum class ReasonCode {
                        // the others
   // Queued, Degraded
   kNotTried,       // complete, its turn has not come yet
-  kStalePicture,   // the API server has said nothing on the resources in `detail` for too long
+  kWatchStale,     // the API server has said nothing on the resources in `detail` for too long
   kPodNotFenced,   // an earlier leader may still bind the pod in `detail`, which cannot be written
   kNotEnoughGpus,  // the nodes that it may use have too few free GPUs in total
   kFragmented,     // enough free GPUs in total, but not together on nodes as the members need them

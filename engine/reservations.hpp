@@ -60,13 +60,13 @@ class Reservations {
     gang.plan.value_.deadline = deadline;
   }
   // A node of the plan changed; or it was looked at, and only bindings under way are left to doubt.
-  void Doubt(Gang& gang, bool yes) { gang.plan.value_.doubted = yes; }
+  void MarkForRecheck(Gang& gang, bool yes) { gang.plan.value_.needs_recheck = yes; }
   // Every planned node still takes the pod that is planned there, and has room for it.
   bool Holds(const Gang& gang, bool by_earmarks) const;
 
   // A node goes, or is replaced: bindings may still come true on the next one of that name.
-  void LoseNode(cluster::NodeIndex node);
-  void RestoreOn(const std::string& node);
+  void OnNodeRemoved(cluster::NodeIndex node);
+  void OnNodeRestored(const std::string& node);
 
   // `settled`: no gang is to be looked at. `earmarked`: gangs whose plan is one of earmarks.
   void Audit(const Gang& gang, bool settled, bool by_earmarks,
@@ -76,7 +76,7 @@ class Reservations {
   cluster::ClusterState& cluster_;
   Membership& members_;
   WriteTracker& writes_;
-  std::set<cluster::PodUid> rootless_;  // being bound to nodes that are gone
+  std::set<cluster::PodUid> bindings_on_lost_nodes_;  // being bound to nodes that are gone
 };
 
 }  // namespace muster::engine

@@ -37,7 +37,7 @@ class WorkQueue {
   // Time::Never(): none.
   void SetTimer(Gang& gang, cluster::Time due);
   // A gang whose timer is due, which has none any more and is touched; nothing: there is none.
-  std::optional<GangId> TakeDue(cluster::Time now);
+  std::optional<GangId> TouchNextDue(cluster::Time now);
   cluster::Time due() const;
 
   // In every gang of the namespace; "": in every gang.

@@ -282,7 +282,7 @@ TEST_CASE("pods that were told to go are forgotten with their records", "[engine
   engine::JobTable jobs;
   cluster::Pod pod = PodOf("a-job");
   pod.uid = cluster::PodUid("p");
-  jobs.ToldToGo(pod);
+  jobs.DeletionRequested(pod);
   CHECK_FALSE(jobs.IsDone(pod));
   jobs.Forget(pod.uid);
   jobs.Upsert(WaitingJob("a"));

@@ -159,7 +159,7 @@ TEST_CASE("a verdict is brought to all of a kind, some at a time", "[engine][que
   };
   world.Pass(kAll, fails);
   const auto spread = [&](int64_t most, int& changed) {
-    return world.queue.Spread(most, [&](Gang& gang, const Kind& kind) {
+    return world.queue.PropagateVerdict(most, [&](Gang& gang, const Kind& kind) {
       ++changed;
       gang.reason = kind.reason;
     });

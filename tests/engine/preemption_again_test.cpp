@@ -79,10 +79,10 @@ TEST_CASE("victims that were never asked did not stay: silence", "[engine][preem
   world.fault = HoldNominations(held, "urgent-1");
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
-  world.engine().Apply(engine::Silence{"pods"}, world.now());
+  world.engine().Apply(engine::WatchStale{"pods"}, world.now());
   held = false;
   world.Pass(cluster::Seconds(601));
-  world.engine().Apply(engine::Silence{""}, world.now());
+  world.engine().Apply(engine::WatchStale{""}, world.now());
   world.Pass(cluster::Seconds(7'200));
   CHECK(world.Evicted() == kAllOld);
 }

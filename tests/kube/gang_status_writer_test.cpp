@@ -257,7 +257,7 @@ TEST_CASE("what is refused is said once and tried again until it is taken", "[ku
 // A gang that has begun, and what its PodGroup's annotation is said to be.
 PatchGang Begun(int64_t lost) {
   PatchGang gang = Gang(GangState::kRunning, ReasonCode::kNone, "");
-  gang.record.begun = true;
+  gang.record.has_run = true;
   gang.record.whole.members = 4;
   gang.record.lost.members = lost;
   return gang;
