@@ -100,7 +100,7 @@ class Reflector {
   enum class Next { kWatch, kWatchAgain, kList };
   using Clock = std::chrono::steady_clock;
 
-  bool ListAnew();
+  bool Relist();
   bool List();
   // Why a page did not come.
   enum class PageFault { kNone, kGone, kTooLarge, kOther };  // kGone: the continuation is too old

@@ -18,14 +18,14 @@ constexpr int kReprieves = 16;
 
 class Preemption {
  public:
-  Preemption(Placer& placer, const Field& field, const std::vector<Demand>& demands,
+  Preemption(Placer& placer, const PreemptionInput& input, const std::vector<Demand>& demands,
              const GangTerms& terms)
       : placer_(placer),
-        snapshot_(field.snapshot),
-        without_(field.without),
+        snapshot_(input.snapshot),
+        without_(input.without),
         demands_(demands),
         terms_(terms),
-        candidates_(field.candidates),
+        candidates_(input.candidates),
         chosen_(candidates_.size(), false) {}
 
   PreemptionAnswer Find() {
@@ -151,9 +151,9 @@ class Preemption {
 
 }  // namespace
 
-PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,
                                    const std::vector<Demand>& demands, const GangTerms& terms) {
-  return Preemption(placer, field, demands, terms).Find();
+  return Preemption(placer, input, demands, terms).Find();
 }
 
 }  // namespace muster::policy

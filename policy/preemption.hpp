@@ -40,13 +40,13 @@ struct PreemptionAnswer {
 };
 
 // Who may have to leave, and the cluster with and without them.
-struct Field {
+struct PreemptionInput {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   std::shared_ptr<const cluster::Snapshot> without;  // all candidates; null: worked out when needed
   const std::vector<Candidate>& candidates;
 };
 
-PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,
                                    const std::vector<Demand>& demands, const GangTerms& terms = {});
 
 }  // namespace muster::policy
