@@ -1,4 +1,4 @@
-// FairMutex: a mutex that whoever waits for it gets before its holder can take it once more. For
+// FairMutex: a mutex that a waiting thread gets before its holder can take it again. For
 // work that is done in slices so that others are let in between: a std::mutex that is unlocked and
 // locked again at once nearly always stays with its holder.
 #pragma once

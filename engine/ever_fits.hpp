@@ -8,13 +8,13 @@
 //
 // Contract:
 // 1. TouchRecord is called whenever the record of a node came, went or changed; TouchPods whenever
-//    a pod that is PermanentlyBound came to, went from or changed on a node.
+//    a PermanentlyBound pod came to, went from or changed on a node.
 // 2. Follow works through what was touched, at most kSlice nodes a call; Behind while there is
 //    more. It looks at touched nodes only, so a change costs what it changes.
 // 3. Verdicts are forgotten when their basis has changed: at once for the record of a node, at
-//    most once in kEvery for pods that stay. A DaemonSet that is rolled out over 5,000 nodes thus
-//    asks all gangs anew some times, not 5,000 times. Follow then returns true; and where Room had
-//    to be refused before.
+//    most once in kEvery for permanently bound pods. A DaemonSet that is rolled out over 5,000
+//    nodes thus asks all gangs again some times, not 5,000 times. Follow then returns true, and
+//    also where Room had to be refused before.
 // 4. Room is null while Behind: then nobody can be asked.
 // 5. Learn takes no verdict that was found on another basis than the present one.
 //
@@ -50,11 +50,11 @@ class EverFits {
   // All nodes: what is Muster's, or how it places pods, has changed.
   void TouchAll(const cluster::ClusterState& state);
 
-  // True when gangs that wait are to be asked anew.
+  // True when gangs that wait are to be asked again.
   bool Follow(const cluster::ClusterState& state, const std::vector<std::string>& scheduler_names,
               cluster::Time now);
   bool Behind() const { return !touched_.empty(); }
-  // When Follow will forget verdicts without further facts; Never when there is no basis to.
+  // When Follow will forget verdicts without further facts; Never when nothing changed.
   cluster::Time due() const;
 
   // The nodes of `now`, a snapshot of the state last followed, with only that on them which stays.

@@ -14,7 +14,7 @@ struct EngineState;
 // kStale: the plan was made on what is no more, another one may do. kRefused: none will, as things
 // are.
 enum class Earmarked { kDone, kStale, kRefused };
-// Earmarks what the plan gives the gang; its victims make way for it from now on.
+// Earmarks what the plan gives the gang, and records its victims.
 Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
                   const PlanResult& result, cluster::Time now);
 
@@ -33,7 +33,7 @@ void InvalidateVictim(EngineState& state, const Member& victim);
 void NoteEvicted(EngineState& state, const GangId& preemptor);
 void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome,
                     cluster::Time now);
-// For which the first of the gang's victims makes way; null: none is one.
+// The preemptor of the first member that is a victim; null: none is one.
 const GangId* FirstPreemptor(const EngineState& state, const Gang& gang);
 // Something happened to the member that a gang may wait for.
 void TouchPreemptor(EngineState& state, const Member& victim);

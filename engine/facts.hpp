@@ -44,8 +44,8 @@ struct DisruptionBudgetRemoved {
 struct BatchJobRemoved {
   cluster::JobUid uid;
 };
-// How old the picture may be: the resources on which nothing was heard for too long, for people.
-// Empty: it is of now. No gang is planned on an old picture; what is planned goes its way.
+// The resources of which nothing was heard for too long, for people. Empty: all are current. While
+// any is stale no gang is planned; plans that exist are carried out.
 struct WatchStale {
   std::string resources;
 };

@@ -39,10 +39,10 @@ struct Surroundings {
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
   Reason namespace_bar = {};                 // why no gang of its namespace may start
   Reason fence_bar = {};                     // a pod of it is not fenced
-  std::string stale_resources = {};          // what the API server says nothing of
+  std::string stale_resources = {};          // see WatchStale
   bool plan_holds = true;                    // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
-  const GangId* preemptor = nullptr;        // for which its first victim makes way
+  const GangId* preemptor = nullptr;        // of its first member that is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
 };
 

@@ -31,7 +31,7 @@ struct MemberPlan {
   // Its reservation ran out beside bound members of its gang: it is not planned again before this.
   std::optional<cluster::Time> pauses_until;
   int64_t expiries = 0;  // how often that happened
-  // Nodes that kube-scheduler turned down for this pod, until when.
+  // Nodes that kube-scheduler rejected for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
 };
 
@@ -54,9 +54,9 @@ struct MemberWrites {
   std::string pinned_node;       // of the last RemoveGate that pinned it
   cluster::Time not_before;      // of the next action: after a failed one
   int64_t refusals = 0;          // of actions, in a row
-  bool needs_wake = false;       // kube-scheduler was told "no" and does not ask again by itself
+  bool needs_wake = false;       // kube-scheduler got a refusal and does not ask again by itself
   bool evicting = false;         // EvictPod done: the pod is about to go
-  bool outcome_unknown = false;  // a binding's outcome is not known: it is asked for until it is
+  bool outcome_unknown = false;  // of a binding: it is requested again until it is known
 };
 
 struct Member {

@@ -7,8 +7,7 @@
 //    or when Muster claims a member of its gang: such a member counts, and is left to its
 //    scheduler. A managed pod is a member.
 // 3. A pod that names a PodGroup and is not managed is an unmanaged pod of that gang. The first
-// member
-//    that Muster claims makes members of them all.
+//    member that Muster claims makes members of them all.
 // 4. A pod whose binding is under way joins or leaves no gang. It is deferred until the outcome is
 //    known.
 // 5. A gang exists while it has members or its PodGroup exists.

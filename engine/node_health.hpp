@@ -28,7 +28,7 @@
 //
 // After a restart it is told of the pods that exist, and counts again. Forgotten are failures and
 // good starts whose pods are gone, how often a node was left out before, and for how long it still
-// would be: with enough failed pods left it is so anew, for `first`.
+// would be: with enough failed pods left it is left out again, for `first`.
 //
 // Guarded by Scheduler.
 #pragma once

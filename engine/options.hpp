@@ -56,7 +56,7 @@ struct Options {
   NamespaceRules namespaces;
   // A gang that does not fit blocks all that come after it.
   bool strict_order = false;
-  // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds goes first.
+  // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds takes precedence.
   cluster::Duration reservation_timeout = cluster::Seconds(120);
   // The longest scheduleTimeoutSeconds that is granted.
   cluster::Duration max_reservation_timeout = cluster::Seconds(600);

@@ -16,9 +16,9 @@
 // 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
 //    nobody saw, so members that are missing then, are not recorded as lost, are not there as
 //    Failed or leaving, and have no pod that waits to take their place, have ended. Where nothing
-//    of it stays, all that had not ended start anew.
+//    of it stays, all that had not ended start again.
 //
-// Owned by its Gang, set by Core's judgement. A plain value.
+// Owned by its Gang, set by remember, settle_members and intake. A plain value.
 #pragma once
 
 #include <map>

@@ -9,15 +9,15 @@
 // What did not fit is remembered by what was asked for, until the pass is over and for as long as
 // nothing became free.
 //
-//   Begin(growth)  a pass; what it goes through does not change until it is over, but for Judge. It
-//                  goes through all where something became free, else through whoever was not tried
-//                  yet and whom RetryAbove names
-//   Next(usage)    whose turn it is: in each queue in order whoever was not tried yet, and within
-//                  the scope the gangs of no kind and one of each kind after the other; of the
-//                  queues the one that Turns says
-//   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
-//   PropagateVerdict(most)   brings the verdict to those of the kind who had another one, some at a
-//   time
+//   Begin(growth)  a pass; its gangs do not change until it is over, but for Judge. These are all
+//                  gangs where something became free, else those not tried yet and those that
+//                  RetryAbove names
+//   Next(usage)    the gang to plan next: in each queue in order the gangs not tried yet, and
+//                  within the scope the gangs of no kind and one of each kind after the other; of
+//                  the queues the one that Turns says
+//   Judge(…)       a kind's verdict: no other gang of it is planned in this pass
+//   PropagateVerdict(most)
+//                  brings the verdict to the gangs of the kind that had another one, so many a call
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ struct PlanResult {
   std::vector<cluster::Placement> elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
-  std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
+  std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
 };
 
 struct Turn {

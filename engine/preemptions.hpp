@@ -1,21 +1,20 @@
-// Preemptions: which pods make way for which gang, which cannot for now, and who holds what others
-// may want (internal to engine/). Books only: who decides is evictions.hpp. Guarded by Scheduler.
+// Preemptions: which pods are victims of which gang, which cannot be for now, and which gangs hold
+// what others may want (internal to engine/). Only records; evictions.hpp decides. Guarded by
+// Scheduler.
 //
 //            Begin                 Ask                    Evicted
 //   (none) ────────▶ nominating ────────▶ evictions asked ────────▶ no way back
 //      ▲                 │ End                │ End, Refused            │ End
 //      └─────────────────┴────────────────────┴─────────────────────────┘
 //
-// 1. A pod makes way for one gang at most, and is among the victims of that gang. A victim that is
-//    gone stays among them until End.
-// 2. A pod that is to be evicted now (MustGo) makes way for a gang that has asked.
-// 3. A gang for which others were evicted and that did not start waits before more are:
-// PreemptionBackoff,
-//    the longer the more often that happened in a row.
-// 4. A pod that could not be evicted, or did not leave in time, is nobody's victim until its time
-// is
-//    over (Protect).
-// 5. Whoever holds something has one entry, under the highest priority among its members.
+// 1. A pod is the victim of one gang at most, and is in the set of that gang. A victim that is
+//    gone stays in it until End.
+// 2. A pod that is to be evicted now (MustGo) is the victim of a gang that has asked.
+// 3. A gang that preempted and did not start waits before it preempts again (PreemptionBackoff),
+//    longer after each such failure in a row.
+// 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
+//    protection ends (Protect).
+// 5. A gang that holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
@@ -47,11 +46,11 @@ struct Victims {
 
 class Preemptions {
  public:
-  // Nobody makes way for anybody.
+  // No pod is a victim.
   bool none() const { return preemptor_of_.empty(); }
   // Null: it waits for nobody.
   const Victims* VictimsOf(const GangId& preemptor) const;
-  // Null: it makes way for nobody.
+  // Null: it is no victim.
   const GangId* PreemptorOf(const cluster::PodUid& victim) const;
   bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }
 
@@ -103,7 +102,7 @@ class Preemptions {
   };
 
   std::map<GangId, Victims> victims_;                         // by preemptor
-  std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of those that still do
+  std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
   std::unordered_set<cluster::PodUid> to_evict_;              // of these
   std::map<GangId, PreemptionBackoff> backoff_;
   std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;

@@ -48,7 +48,7 @@ class Reservations {
 
   void Nominated(Member& member, bool yes) { member.plan.value_.nominated = yes; }
   void SeenAtBind(Member& member) { member.plan.value_.bind_seen = true; }
-  // kube-scheduler turned the planned node down, by its word or by its silence.
+  // kube-scheduler rejected the planned node, by an answer or by not asking.
   void Exclude(Member& member, cluster::Time until);
   // Its reservation ran out beside bound members.
   void Pause(Member& member, cluster::Time now);

@@ -7,9 +7,8 @@
 //    nobody's.
 // 3. A held Bind call gets exactly one answer.
 // 4. Actions leave in the order in which they were asked for.
-// 5. A binding whose outcome is not known stays outcome_unknown until the pod is bound, ends or is
-// refused:
-//    until then its reservation stays (Member::may_be_bound).
+// 5. The outcome of a binding stays unknown (outcome_unknown) until the pod is bound, ends or is
+//    refused: until then its reservation stays (Member::may_be_bound).
 //
 // A restart forgets all of it: what was under way shows in the API objects, and kube-scheduler asks
 // again when a held call breaks off.

@@ -4,7 +4,7 @@
 // cancelled while they connect, do not say whether anything was sent, trust common names, and find
 // no way to a server whose certificate has another name than its address.
 //
-// One thread at a time. What a wait ends at is in CallLimits; Cancel may be set from any thread,
+// One thread at a time. CallLimits says when a wait ends; Cancel may be set from any thread,
 // also before the connection exists.
 #pragma once
 
@@ -25,7 +25,7 @@ struct ssl_st;
 
 namespace muster::http {
 
-// Once set, for ever set; whoever waits on it is woken.
+// Once set, set for good; threads that wait on it are woken.
 class Cancel {
  public:
   Cancel();

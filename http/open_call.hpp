@@ -4,9 +4,9 @@
 //   kRunning ── the handler returns ──▶ kLeft ── Answer ──▶ kAnswered: the connection is nudged
 //      └──────────── Answer ──────────▶ kAnswered: the handler's thread goes on with the connection
 //
-// Shared by the handler's thread and whoever will answer; any thread. When the last of them lets go
-// without an answer, the caller is told "internal error". It may outlive the server: then an answer
-// is for nobody.
+// Shared by the handler's thread and the code that will answer; any thread. When the last reference
+// goes without an answer, the caller gets "internal error". It may outlive the server: then an
+// answer is dropped.
 #pragma once
 
 #include <atomic>

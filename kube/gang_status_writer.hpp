@@ -62,7 +62,7 @@ class GangStatusWriter {
 
   explicit GangStatusWriter(Ports ports);
 
-  // A term as leader begins: what waited is forgotten, the engine says everything anew.
+  // A term as leader begins: what waited is forgotten, the engine says everything again.
   void Begin(cluster::Time now);
   // Step is due at once.
   void Want(const engine::PatchGang& gang, cluster::Time now);
