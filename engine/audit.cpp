@@ -70,7 +70,7 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is partially bound for too long and nothing is done about it");
   }
   if (gang.pending() && !state.queue.Contains(gang))
-    broken.push_back(who + " is lost for planning");
+    broken.push_back(who + " is pending but not in the queue");
 }
 
 // The rule lets the gang evict each of its victims.
@@ -78,8 +78,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
-  if (gang.tally.planned == 0)
-    broken.push_back(who + " has victims and nothing that they make way for");
+  if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
   const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);

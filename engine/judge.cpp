@@ -118,13 +118,13 @@ Verdict GangJudge::Judge() {
                 {Step::Kind::kExpire, "", Expired(AtBind() + tally.bound + tally.succeeded)});
   }
   if (tally.bound_of_muster + tally.leaving == 0) course().EndRepair();
-  // All that are bound go: who was to join them does not.
+  // All bound members leave: no other member joins them.
   if (At(Stage::kEvicted) && tally.bound_of_muster > 0 && tally.staying == 0 && tally.planned > 0)
-    return Drop(Stage::kEvicted, "the gang is evicted for another one");
+    return Drop(Stage::kEvicted, "the gang is being evicted for another gang");
   const bool waits =
       tally.bound_of_muster == 0 && tally.planned > 0 && Need(gang_, Counting::kBound) > 0;
   if (At(Stage::kVictimsWanted) && around_.victims && !waits)
-    return Drop(Stage::kVictimsWanted, "nobody is evicted any more for this gang");
+    return Drop(Stage::kVictimsWanted, "the preemption for this gang ended");
 
   if (Reason defect = DefectOf(gang_, around_.group, around_.options); Is(defect)) {
     if (At(Stage::kDefect)) return Drop(Stage::kDefect, Describe(defect));
@@ -148,7 +148,7 @@ Verdict GangJudge::Judge() {
   }
   if (At(Stage::kPlan) && !around_.plan_holds) {
     course().setback = Because(ReasonCode::kPlanBroken);
-    return Drop(Stage::kPlan, "a planned node changed, the gang is planned anew");
+    return Drop(Stage::kPlan, "a planned node changed, the gang is planned again");
   }
   if (At(Stage::kFence) && tally.planned > 0 && Is(around_.fence_bar)) {
     return Take(Stage::kFence, {Step::Kind::kGiveBack, "muster: " + Describe(around_.fence_bar)});
@@ -324,9 +324,9 @@ Verdict GangJudge::Preempting() {
     return Take(Stage::kVictims, std::move(step));
   }
   if (At(Stage::kVictims) && !victims.wanted) {
-    return Drop(Stage::kVictims, "who was to make way for the gang does not, it is planned anew");
+    return Drop(Stage::kVictims, "the chosen victims changed, the gang is planned again");
   }
-  // Who is still asked about from an earlier try is waited for, so that all are asked about
+  // Evictions that are still under way from an earlier try are awaited, so that all are requested
   // together.
   verdict_.asks_evictions = gang_.plan->all_nominated && !victims.asked &&
                             around_.stale_resources.empty() && !victims.under_way;

@@ -148,12 +148,12 @@ std::vector<std::string> Preemptions::Audit() const {
   for (const auto& [uid, preemptor] : preemptor_of_) {
     const Victims* victims = VictimsOf(preemptor);
     if (victims == nullptr || !victims->pods.contains(uid))
-      broken.push_back("pod UID " + uid.text() + " makes way for nobody");
+      broken.push_back("pod UID " + uid.text() + " has no preemptor");
   }
   for (const PodUid& uid : to_evict_) {
     const GangId* preemptor = PreemptorOf(uid);
     if (preemptor == nullptr || !VictimsOf(*preemptor)->asked)
-      broken.push_back("pod UID " + uid.text() + " is evicted for nobody");
+      broken.push_back("pod UID " + uid.text() + " has no preemptor that asked");
   }
   size_t holders = 0;
   for (const auto& [priority, gangs] : holding_) holders += gangs.size();

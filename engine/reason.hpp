@@ -59,6 +59,9 @@ enum class ReasonCode {
 };
 
 const char* ToString(ReasonCode code);
+// The code's name in the release before, which dashboards and scripts may still match; null: it is
+// the same. For one release.
+const char* FormerName(ReasonCode code);
 
 struct Reason {
   ReasonCode code = ReasonCode::kNone;

@@ -177,7 +177,7 @@ void Reservations::Audit(const Gang& gang, bool settled, bool by_earmarks,
                                    : " has a plan without a reservation or earmark"));
     }
     if (cluster_.Earmarked(uid) && !by_earmarks)
-      broken.push_back(who + " has an earmark and nobody makes way for it");
+      broken.push_back(who + " has an earmark and no victims");
     const bool same = !reserved || !member.planned() || held->placement == *member.plan->placement;
     if (!same && !member.may_be_bound()) broken.push_back(who + " reserves other than planned");
     if (member.planned() && (pod.bound() || pod.terminal()))

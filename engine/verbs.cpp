@@ -104,7 +104,7 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   return true;
 }
 
-// kube-scheduler's own checks turned the planned node down. First only this pod moves; then all
+// kube-scheduler's own checks rejected the planned node. First only this pod moves; then all
 // members that no Bind call has come for; if neither works, the gang starts again without that node
 // for that pod.
 void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
@@ -122,10 +122,9 @@ void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& questi
   });
   if (moving.size() > 1 && all_sound && TryMove(state, placer, moving, question, now)) return;
   if (gang.plan->barrier_open || gang.tally.bound_of_muster > 0) {
-    state.reservations.GiveBackMember(member,
-                                      "muster: kube-scheduler turned the planned node down");
+    state.reservations.GiveBackMember(member, "muster: kube-scheduler rejected the planned node");
   } else {
-    Drop(state, gang, "muster: kube-scheduler turned a planned node down, the gang is planned anew",
+    Drop(state, gang, "muster: kube-scheduler rejected a planned node, the gang is planned again",
          now);
   }
   SetState(gang, gang.tally.bound_of_muster > 0 ? GangState::kDegraded : GangState::kQueued,
