@@ -9,7 +9,7 @@ namespace muster::cluster {
 
 class MUSTER_ANNOTATE(capability("mutex")) FairMutex {
  public:
-  // Of its parts the analysis need not know: whoever has `mu_` has this one.
+  // Of its parts the analysis need not know: the holder of `mu_` has this one.
   void Lock() MUSTER_ANNOTATE(acquire_capability()) MUSTER_ANNOTATE(no_thread_safety_analysis) {
     turn_.Lock();  // kept while waiting: nobody overtakes
     mu_.Lock();

@@ -17,8 +17,8 @@ bool Earlier(const PodEntry* a, const PodEntry* b) {
 // A request may have several turns of it.
 bool Replicated(const Gpu& gpu) { return gpu.sharing->ReplicasOf(gpu) > 1; }
 
-// What of the devices is not given away yet while one node is settled. Health does not matter to
-// who holds a device, only to what is shown as free.
+// What of the devices is not given away yet while one node is settled. Health does not decide who
+// holds a device, only what is shown as free.
 class DeviceRoom {
  public:
   explicit DeviceRoom(const Node& node)

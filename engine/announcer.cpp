@@ -166,7 +166,8 @@ bool Announcer::Carry(Gang& gang) {
   const cluster::PodGroup* group = members_.GroupOf(gang);
   if (group == nullptr || !group->declared) return false;
   GangRecord record = RecordOf(gang);
-  // Bound pods carry it. Where none is, those that wait do: of who has ended nobody else knows.
+  // Bound pods carry it. Where none is, those that wait do: nothing else tells of members that have
+  // ended.
   if (gang.tally.bound == 0 || WorthAWrite(gang, record))
     gang.published.value_.record = std::move(record);
   return true;

@@ -54,7 +54,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   if (MinimumKnown(state, gang)) surplus = TakeSurplus(gang, bound);
   loss.leaves = false;
   loss.step = 0;
-  // Of the gang: its surplus goes first, whoever makes which pod.
+  // Of the gang: its surplus takes precedence, whichever controller makes which pod.
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
     return state.jobs.LosesByEviction(*member->pod);
   });

@@ -2,7 +2,7 @@
 // can when it fits a cluster on which only that runs which Muster may never move and which does not
 // end by itself:
 //
-//   bound pods of a DaemonSet and mirror pods of static ones, whoever placed them
+//   bound pods of a DaemonSet and mirror pods of static ones, by any scheduler
 //   bound pods of another scheduler that tolerate every taint: they are the node's own, a drain
 //   leaves them where they are
 //

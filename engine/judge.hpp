@@ -6,7 +6,7 @@
 //    the gang was in before decides nothing, but for one thing: a reason that planning found stays
 //    until planning finds another.
 // 2. A verdict is either final, or it is one Step that changes what the gang is (a plan is given
-//    back, say). Whoever asked takes the step, counts the members again, and asks on from `resume`.
+//    back, say). The caller takes the step, counts the members again, and asks on from `resume`.
 // 3. Each Stage asks for one step at most, and stages are passed in order: a judgement ends.
 // 4. The verdict's course replaces the gang's before its step is taken.
 #pragma once

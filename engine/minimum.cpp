@@ -147,7 +147,7 @@ std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Membe
     ++here.members;
     ++here.roles[member->pod->role];
   }
-  // Whoever is left by going through the oldest first.
+  // The members that are left after the oldest have been counted.
   const std::vector<const Member*> oldest_first(bound.rbegin(), bound.rend());
   std::vector<bool> stays(bound.size(), false);
   for (const size_t i : Needed(gang.minimum, Minus(have, here), oldest_first))

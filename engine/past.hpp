@@ -58,7 +58,7 @@ class Past {
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
-  // Whoever Joined before did so for another run.
+  // Owners that Joined before did so for another run.
   void ForgetOwners() { owners_.clear(); }
 
   // `wanted`: what Wanted gives now; `lacks`: what is missing of it, since `since`.

@@ -76,7 +76,7 @@ Gang* PendingQueue::Best(const Lane& lane) const {
     if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
   };
   consider(after(lane.next));
-  // Those above a priority come first in order, so whoever is not in the scope ends it.
+  // Those above a priority come first in order, so the first one outside the scope ends it.
   if (Gang* head = after(lane.heads); head != nullptr && InScope(scope_, *head)) consider(head);
   return best;
 }

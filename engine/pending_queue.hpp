@@ -65,7 +65,7 @@ class PendingQueue {
   void RetryAll() { retry_all_ = true; }
   // Something may fit that did not before, though nothing need have become free.
   void AnythingMayFit() { anything_may_fit_ = true; }
-  // Gangs of higher priority than that may have others evicted who could not be before.
+  // Gangs of higher priority than that may preempt that could not before.
   void RetryAbove(int64_t priority);
 
   // There is somebody to be tried. `growth`: ClusterState::growth().
@@ -112,7 +112,7 @@ class PendingQueue {
     GangsInOrder all;
     GangsInOrder untried;
     GangsInOrder heads;    // tried ones: those of no kind, and the first of each kind
-    Gang* last = nullptr;  // who had a turn last in this pass
+    Gang* last = nullptr;  // planned last in this pass
     GangsInOrder next;     // of kinds of which one had a turn in this pass
   };
 

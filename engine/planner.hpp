@@ -26,7 +26,7 @@ struct PlanJob {
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
   uint64_t basis = 0;                  // EverFits::basis() then
-  KnownCandidates candidates;          // who may be evicted for it
+  KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
 };
 

@@ -23,11 +23,12 @@ using cluster::Time;
 
 namespace {
 
-// Members that were bound, and have Failed or are leaving, and whose place nobody took: nobody who
-// stays was made after they were bound.
+// Members that were bound, have Failed or are leaving, and were not replaced: no member that stays
+// was created after they were bound.
 Headcount VisiblyLost(const Gang& gang) {
   std::vector<const Pod*> gone;
-  std::multiset<std::pair<std::string, Time>> later;  // roles and creation times of who stays
+  std::multiset<std::pair<std::string, Time>>
+      later;  // roles and creation times of members that stay
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
     if (CountsAsBound(member)) later.emplace(pod.role, pod.created);
@@ -51,7 +52,7 @@ Headcount VisiblyLost(const Gang& gang) {
   return heads;
 }
 
-// The record knows its owner for nobody of those that ran last.
+// The record does not name its owner among those that ran last.
 bool OfAnotherOwner(const Pod& pod, const cluster::GangRecord& record) {
   if (pod.owner_uid.empty() || !record.has_run || record.owners.empty()) return false;
   return !record.owners.contains(cluster::kAnyOwner) &&
@@ -98,8 +99,8 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
   return true;
 }
 
-// Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
-// other owners. True: something changed.
+// In a gang that has not run, members that have ended belong to an earlier run if the waiting ones
+// have other owners. True: something changed.
 bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
   bool changed = false;
   for (auto& [uid, member] : gang.members) {
@@ -115,7 +116,7 @@ bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
 }  // namespace
 
 Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
-  // Who replaces one that Failed and is there still must not count twice.
+  // The replacement of a Failed member that still exists must not count twice.
   const Headcount gone = Higher(VisiblyLost(gang), Replacing(gang, record));
   Past past;
   past.Adopt(record, CountMembers(gang, true, CountsAsBound), gone);

@@ -1,5 +1,5 @@
 // WorkQueue: which gangs are to be looked at, and when (internal to engine/). Owned and guarded by
-// Scheduler; who looks at them is Settle.
+// Scheduler; Settle looks at them.
 //
 // 1. A gang that something happened to is touched. Touched gangs are given out once each, in the
 //    order of their ids, in rounds: those that are touched meanwhile belong to the next one. After

@@ -143,7 +143,7 @@ void Server::Impl::CountReload(const Status& status) {
 void Server::Impl::StopAccepting(bool take_backlog) {
   const cluster::MutexLock lock(mu_);
   if (listener_ == nullptr) return;
-  // Who is in the backlog believes to be connected and may have sent a request.
+  // A client in the backlog considers itself connected and may have sent a request.
   while (take_backlog && AcceptOneLocked()) {
   }
   // Closing takes it out only when no other server has a handle on the socket.

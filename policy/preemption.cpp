@@ -13,7 +13,7 @@ using cluster::NodeIndex;
 using cluster::Placement;
 using cluster::Transaction;
 
-// Whole plans made anew to spare a single victim; each costs as much as a first plan.
+// Whole plans made again to spare a single victim; each costs as much as a first plan.
 constexpr int kReprieves = 16;
 
 class Preemption {
@@ -97,7 +97,7 @@ class Preemption {
       used.insert(placement.node);
       tx.Place(placement);
     }
-    std::set<uint64_t> lost;  // owners who lose a later candidate
+    std::set<uint64_t> lost;  // owners that lose a later candidate
     for (size_t i = chosen_.size(); i > 0; --i) {
       if (!chosen_[i - 1]) continue;
       const Candidate& candidate = candidates_[i - 1];

@@ -126,7 +126,7 @@ void Auditor::Impl::See(const WatchEvent& event) {
     }
     const auto gang = gangs_.find((*group)->group.key);
     if (gang == gangs_.end()) return;
-    // Without one nothing is partial, and for the next one the time begins anew.
+    // Without one nothing is partial, and for the next one the time begins again.
     if (event.change == Change::kDeleted) SetPartial(gang->first, gang->second, false, event.at);
     Judge(gang->first, event.at);
   }

@@ -137,7 +137,7 @@ TEST_CASE("a member that ends costs the others of a gang without an object no wr
   CHECK(records() == before);
 }
 
-TEST_CASE("a job that makes all of its pods anew under their names starts as a whole",
+TEST_CASE("a job that recreates all of its pods under their names starts as a whole",
           "[engine][past]") {
   Trio world;
   world.Collect("train-0");

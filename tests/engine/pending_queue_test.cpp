@@ -115,7 +115,7 @@ TEST_CASE("of a kind that failed nobody else has a turn", "[engine][queue]") {
   CHECK(world.Pass({}, fails) == "e");
 }
 
-TEST_CASE("whoever of a kind is placed leaves the turn to the next one", "[engine][queue]") {
+TEST_CASE("a gang of a kind that is placed leaves the turn to the next one", "[engine][queue]") {
   Queue world;
   for (const char* name : {"a", "b", "c", "d"}) world.Add(name);
   int placed = 0;

@@ -97,7 +97,7 @@ TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {
   CHECK_FALSE(work.sweeping());
 }
 
-TEST_CASE("whoever was tried in vain is told of once", "[engine][work]") {
+TEST_CASE("a gang that was tried in vain is reported once", "[engine][work]") {
   WorkQueue work;
   work.TriedInVain(Id("b"));
   work.TriedInVain(Id("a"));
