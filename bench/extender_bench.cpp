@@ -32,7 +32,7 @@ using extender::EngineLoop;
 using extender::ExtenderHandlers;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kGoalMedian = 1.5;  // of Filter over the echo, at 5,000 names
+constexpr double kGoalMedian = 1.3;  // of Filter over the echo, at 5,000 names
 constexpr double kGoalTail = 3;
 constexpr int kHeld = 1024;
 constexpr const char* kEchoPath = "/echo";

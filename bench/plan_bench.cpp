@@ -30,7 +30,7 @@ using policy::NodeFilter;
 using policy::PlaceAnswer;
 using policy::Placer;
 
-constexpr double kGoalMilliseconds = 10;  // p99 of the largest gang
+constexpr double kGoalMilliseconds = 2;  // p99 of the largest gang
 
 // Microseconds: by the clock, and of them those in which this thread had a CPU. Placing waits for
 // nothing, so on an idle machine they are the same.

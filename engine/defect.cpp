@@ -6,8 +6,6 @@
 
 namespace muster::engine {
 
-namespace {
-
 Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
   const auto invalid = [](std::string what) {
     return Because(ReasonCode::kInvalidPodGroup, 0, 0, std::move(what));
@@ -30,8 +28,6 @@ Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
   }
   return {};
 }
-
-}  // namespace
 
 Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
   if (group != nullptr) {

@@ -14,6 +14,9 @@ namespace muster::engine {
 // of a gang that runs are left out, they do not make it invalid.
 Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options& options);
 
+// Of the PodGroup alone.
+Reason DefectOf(const cluster::PodGroup& group, const Options& options);
+
 // What is wrong with a malformed pod, and what to do about it.
 std::string DefectOf(const cluster::Pod& pod);
 

@@ -18,6 +18,23 @@ bool MayLeave(EngineState& state, const Member& member) {
   return may;
 }
 
+// It is no member of that gang any more. What it makes way for stays.
+void Detach(EngineState& state, const PodUid& uid) {
+  const PlacedMember at = state.members.Find(uid);
+  const GangId id = at.gang->id;
+  const bool evicted = at.member->writes->doing == WriteKind::kEvict;
+  state.writes.Forget(*at.member, "muster: the pod is gone");
+  if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) {
+    // What came of the eviction is told by its being gone.
+    if (evicted) NoteEvicted(state, GangId(*preemptor));
+    TouchPreemptor(state, *at.member);
+  }
+  state.reservations.Forget(*at.member);
+  state.members.Remove(uid);
+  state.work.Touch(*at.gang);
+  EraseUnjudged(state, id);
+}
+
 }  // namespace
 
 void TouchGangOf(EngineState& state, const PodUid& pod) {
@@ -31,8 +48,12 @@ void Join(EngineState& state, const Pod& pod) {
     // Its PodGroup was changed.
     if (!MayLeave(state, *before.member)) return;
     if (pod.bound()) state.reservations.Settle(*before.member);
-    InvalidateVictim(state, *before.member);
-    Leave(state, pod.uid);
+    if (pod.deleting) {  // a victim that leaves already makes way, whosever it is now
+      Detach(state, pod.uid);
+    } else {
+      InvalidateVictim(state, *before.member);
+      Leave(state, pod.uid);
+    }
   }
   const PlacedMember at = state.members.Add(pod);
   state.work.Touch(*at.gang);
@@ -44,22 +65,9 @@ void Join(EngineState& state, const Pod& pod) {
 }
 
 void Leave(EngineState& state, const PodUid& uid) {
-  const PlacedMember at = state.members.Find(uid);
-  if (at.gang == nullptr) return;
-  Member& member = *at.member;
-  const GangId id = at.gang->id;
-  const bool evicted = member.writes->doing == WriteKind::kEvict;
-  state.writes.Forget(member, "muster: the pod is gone");
-  if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) {
-    // What came of the eviction is told by its being gone.
-    if (evicted) NoteEvicted(state, GangId(*preemptor));
-    TouchPreemptor(state, member);
-  }
+  if (state.members.Find(uid).gang == nullptr) return;
+  Detach(state, uid);
   state.preemptions.Forget(uid);
-  state.reservations.Forget(member);
-  state.members.Remove(uid);
-  state.work.Touch(*at.gang);
-  EraseUnjudged(state, id);
 }
 
 void Disown(EngineState& state, const Pod& pod) {

@@ -43,6 +43,10 @@ class Past {
   // Since when it has had its minimum without a break; nothing while nothing is bound.
   const std::optional<cluster::Time>& running_since() const { return running_since_; }
 
+  // The minimum that it runs with, as long as it does. Where the PodGroup is malformed it stands
+  // for what the PodGroup declares: a slip of the pen takes nothing from what the gang may lack.
+  const cluster::Headcount& whole() const { return whole_; }
+
   // What is wanted of a gang that declares this: its live and its succeeded members must be so
   // many.
   cluster::Headcount Wanted(const cluster::Headcount& declared) const;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
@@ -99,6 +100,14 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
   return true;
 }
 
+// What the gang asks for, as far as anybody can say.
+Headcount Declared(const EngineState& state, const Gang& gang) {
+  const PodGroup* group = state.members.GroupOf(gang);
+  const bool unsaid = group != nullptr && gang.past.running_since() &&
+                      DefectOf(*group, state.options).code != ReasonCode::kNone;
+  return unsaid ? gang.past.whole() : DeclaredMinimum(group);
+}
+
 // In a gang that has not run, members that have ended belong to an earlier run if the waiting ones
 // have other owners. True: something changed.
 bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
@@ -124,7 +133,6 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 }
 
 void Remember(EngineState& state, Gang& gang, Time now) {
-  const Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   if (gang.tally.bound == 0) {
     if (gang.tally.succeeded == 0) gang.past.MarkUnbound();
@@ -134,13 +142,13 @@ void Remember(EngineState& state, Gang& gang, Time now) {
       owners.insert(member.pod->owner_uid);
       gang.past.Recreated(member.key.name);
     }
-    if (gang.past.AnotherRun(owners, declared)) gang.past.Forget();
+    if (gang.past.AnotherRun(owners, Declared(state, gang))) gang.past.Forget();
     if (!gang.past.has_run() && SetFromEarlierRun(gang, owners)) {
       gang.past.ForgetOwners();
       SettleMembers(state, gang);
     }
   }
-  gang.minimum = gang.past.Wanted(declared);
+  gang.minimum = gang.past.Wanted(Declared(state, gang));
 }
 
 }  // namespace muster::engine

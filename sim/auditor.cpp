@@ -54,29 +54,36 @@ class Auditor::Impl {
     int64_t whole = 0;               // the minimum that it had then, or a lower one since
     bool lost = false;               // a member went since then that had not ended
     Time lost_until;                 // when it had its minimum again
-    Time news;                       // when it had its minimum first, or a member ended last
-    bool forgotten = false;          // Muster was restarted before it may have written that down
+    Time news;  // when it had its minimum first, or a member ended last or went after that
+    bool forgotten = false;  // Muster was restarted before it may have written that down
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
   };
 
-  // What a PodGroup asks for and asked for before: Muster may not have heard yet.
+  // What a PodGroup asks for, and asked for before, until when: Muster may not have heard yet.
   struct Minimum {
     int64_t now = 0;
-    int64_t before = 0;
+    std::vector<std::pair<int64_t, Time>> before;  // the latest last
     bool of_roles = false;
-    Time changed;
+    // Nobody can say then what its gang lacks: Invalid, it starts nothing and nobody is evicted.
+    bool malformed = false;
   };
 
   void See(const WatchEvent& event);
   // The least and the most that the gang may have to have, as far as Muster has heard.
   std::pair<int64_t, int64_t> NeedOf(const ObjectKey& gang, Time at) const;
+  void SeeGroup(Change change, const PodGroupRecord& group, Time at);
+  // What happened then, Muster may not have heard of now.
+  bool InDoubt(Time then, Time now) const {
+    return options_.node_slack.value() > 0 && then + options_.node_slack >= now;
+  }
   bool Unseen(Time at) const;
   void NoteRestart(Time at);
   bool Outranked(const PodRecord& pod);
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
+  static void SetWhole(GangBook& gang, int64_t need, int64_t most, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
   void CheckEviction(const PodRecord& pod);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
@@ -115,21 +122,33 @@ void Auditor::Impl::See(const WatchEvent& event) {
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
-    const int64_t need = (*group)->group.min_member;
-    const auto [at, fresh] =
-        minima_.try_emplace((*group)->group.key, Minimum{need, need, false, {}});
-    if (!fresh && at->second.now != need) at->second = {need, at->second.now, false, event.at};
-    at->second.of_roles = !(*group)->group.roles.empty();
-    const bool told = !(*group)->state.empty() && !(*group)->group.claimed;
-    if (told && event.change != Change::kDeleted && !ours_.contains((*group)->group.key)) {
-      Find("PodGroup " + (*group)->group.key.ToString() + " has no pod of Muster's and is written");
-    }
-    const auto gang = gangs_.find((*group)->group.key);
-    if (gang == gangs_.end()) return;
-    // Without one nothing is partial, and for the next one the time begins again.
-    if (event.change == Change::kDeleted) SetPartial(gang->first, gang->second, false, event.at);
-    Judge(gang->first, event.at);
+    SeeGroup(event.change, **group, event.at);
   }
+}
+
+void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at) {
+  const ObjectKey& key = group.group.key;
+  const int64_t need = group.group.min_member;
+  const auto [found, fresh] = minima_.try_emplace(key);
+  Minimum& minimum = found->second;
+  if (fresh) minimum.now = need;
+  if (minimum.now != need) {
+    std::erase_if(minimum.before, [&](const auto& entry) { return !InDoubt(entry.second, at); });
+    minimum.before.emplace_back(minimum.now, at);
+    minimum.now = need;
+  }
+  int64_t of_roles = 0;
+  for (const cluster::RoleMinimum& role : group.group.roles) of_roles += role.min_member;
+  minimum.of_roles = !group.group.roles.empty();
+  minimum.malformed = need < 1 || of_roles > need;
+  const bool told = !group.state.empty() && !group.group.claimed;
+  if (told && change != Change::kDeleted && !ours_.contains(key))
+    Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
+  const auto gang = gangs_.find(key);
+  if (gang == gangs_.end()) return;
+  // Without one nothing is partial, and for the next one the time begins again.
+  if (change == Change::kDeleted) SetPartial(key, gang->second, false, at);
+  Judge(key, at);
 }
 
 void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
@@ -174,8 +193,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     gang.gone[uid] = at;
   }
   if (succeeded && gang.succeeded.insert(uid).second) gang.news = at;
-  gang.shown.erase(uid);
+  // The object tells of its success; when it goes Muster has to write it down.
+  const bool shown = gang.shown.erase(uid) > 0;
   if (succeeded) gang.shown.insert(uid);
+  if (shown && !succeeded) gang.news = at;
   Judge(key, at);
 }
 
@@ -183,9 +204,11 @@ std::pair<int64_t, int64_t> Auditor::Impl::NeedOf(const ObjectKey& gang, Time at
   const auto found = minima_.find(gang);
   if (api_.FindPodGroup(gang) == nullptr || found == minima_.end()) return {0, 0};
   const Minimum& minimum = found->second;
-  const bool news = options_.node_slack.value() > 0 && minimum.changed + options_.node_slack >= at;
-  if (!news) return {minimum.now, minimum.now};
-  return std::minmax(minimum.now, minimum.before);
+  std::pair<int64_t, int64_t> need{minimum.now, minimum.now};
+  for (const auto& [before, until] : minimum.before) {
+    if (InDoubt(until, at)) need = {std::min(need.first, before), std::max(need.second, before)};
+  }
+  return need;
 }
 
 // Muster was restarted about then, and may not know what happened.
@@ -219,6 +242,19 @@ void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partia
   gang.partial_since = partial ? at : Time::Never();
 }
 
+// Brings up to date whether a gang has had its minimum, and which. `need`, `most`: see NeedOf.
+void Auditor::Impl::SetWhole(GangBook& gang, int64_t need, int64_t most, Time at) {
+  const auto bound = static_cast<int64_t>(gang.bound.size());
+  const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
+  gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
+  if (!gang.surely && bound > 0 && bound + succeeded >= most) {
+    gang.surely = true;
+    gang.news = at;
+  }
+  const int64_t there = bound + static_cast<int64_t>(gang.shown.size());
+  gang.whole = there >= most ? need : std::min(gang.whole, need);
+}
+
 // Brings up to date whether a gang is partially bound, and since when.
 void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto found = gangs_.find(key);
@@ -237,16 +273,11 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     }
     gang.empty_since = Time::Never();
   }
-  gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
-  if (!gang.surely && bound > 0 && bound + succeeded >= most) {
-    gang.surely = true;
-    gang.news = at;
-  }
-  const int64_t there = bound + static_cast<int64_t>(gang.shown.size());
-  gang.whole = there >= most ? need : std::min(gang.whole, need);
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
-  if (gang.lost && !of_roles && bound + succeeded >= most) {
+  const bool malformed = minimum != minima_.end() && minimum->second.malformed;
+  if (!malformed) SetWhole(gang, need, most, at);
+  if (gang.lost && !of_roles && !malformed && bound + succeeded >= most) {
     gang.lost = false;
     gang.lost_until = at;
   }
@@ -257,7 +288,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const int64_t unseen = std::count_if(gang.gone.begin(), gang.gone.end(),
                                        [&](const auto& entry) { return Unseen(entry.second); });
   const int64_t wanted = gang.started ? std::min(need, gang.whole) : need;
-  const bool partial = !gang.ours.empty() && bound + succeeded + unseen < wanted;
+  const bool partial = !malformed && !gang.ours.empty() && bound + succeeded + unseen < wanted;
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
@@ -272,9 +303,7 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   const std::string what = "pod " + pod.pod.key.ToString() + " on node " + name + ": ";
   const NodePtr node = api_.FindNode(name);
   const NodeBook& book = nodes_[name];
-  const bool in_doubt =
-      options_.node_slack.value() > 0 && book.changed + options_.node_slack >= loop_.now();
-  if (in_doubt) return;
+  if (InDoubt(book.changed, loop_.now())) return;
   if (node == nullptr) {
     Find(what + "there is no such node");
     return;

@@ -7,7 +7,8 @@
 //   3. A gang with bound pods of Muster's has fewer than it wants for 60 s + slack at most: until
 //   it has run its minMember, then the lowest minMember since. Members that went about a restart of
 //   Muster may have ended with success for all that it knows, and the time begins again then. Not
-//   judged where the policy holds partial gangs.
+//   judged where the policy holds partial gangs, nor while the PodGroup is malformed: the gang is
+//   Invalid then, and Muster evicts nobody for an edit that says nothing.
 //   4. Nobody is evicted without a cause: the gang lost a member (failed, evicted, deleted before
 //   it ended) that was not replaced, or a pod of higher priority waits and the policy lets it
 //   preempt. Only Muster's pods are evicted. What Muster had no time to write down before it was

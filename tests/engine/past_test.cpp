@@ -243,6 +243,33 @@ TEST_CASE("raising the minimum of a gang that runs takes nothing from it", "[eng
   }
 }
 
+TEST_CASE("an edit that makes the PodGroup malformed does not change what its gang has lost",
+          "[engine][past]") {
+  Trio world;
+  const bool roles = GENERATE(false, true);
+  const bool restarted = GENERATE(false, true);
+  CAPTURE(roles, restarted);
+  world.ChangeGroup("train", [&](cluster::PodGroup& group) {
+    group.min_member = roles ? 1 : 0;
+    if (roles) group.roles = {{"worker", 2}};
+  });
+  world.Settle();
+  world.RemovePod("train-0");
+  world.Pass(Seconds(600));
+  CHECK(world.Gang("train").state == GangState::kInvalid);
+  CHECK(world.Evictions() == 0);
+  if (restarted) world.Restart();
+  world.ChangeGroup("train", [](cluster::PodGroup& group) {
+    group.min_member = 3;
+    group.roles.clear();
+  });
+  world.Pass(Seconds(59));
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.Evictions() == 0);
+  world.Pass(Seconds(2));
+  CHECK(world.Evictions() == 2);
+}
+
 TEST_CASE("when the others are lost, what has succeeded is not waited for again",
           "[engine][past]") {
   Trio world;

@@ -21,8 +21,17 @@ TEST_CASE(
   world.Add(MakePodGroup("other").MinMember(1).CreatedAt(1));
   world.Change("old-0", [](cluster::Pod& pod) { pod.pod_group = "other"; });
   world.Settle();
+  CHECK(world.Evicted().empty());
   held = false;
   world.Pass(cluster::Seconds(5));
+  CHECK(world.Gang("urgent").plans == 2);
+  CHECK(Describe(world.Gang("urgent").reason) ==
+        "pods of lower priority are leaving room for it: 0 of 4 are gone: default/old, "
+        "default/other");
+  CHECK(world.Evicted() == kAllOld);
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  world.ScheduleAll("urgent");
+  CHECK(world.Gang("urgent").state == GangState::kRunning);
 }
 
 TEST_CASE("a victim that moved to another PodGroup is nobody else's, and the engine comes to rest",
@@ -34,6 +43,13 @@ TEST_CASE("a victim that moved to another PodGroup is nobody else's, and the eng
   world.Change("old-0", [](cluster::Pod& pod) { pod.pod_group = "other"; });
   world.Submit("second", 1, 4, 100);
   world.Settle();
+  CHECK(world.Gang("urgent").state == GangState::kPreempting);
+  CHECK(world.Gang("second").state == GangState::kQueued);
+  CHECK(world.Evicted() == kAllOld);
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  world.ScheduleAll("urgent");
+  CHECK(world.Gang("urgent").state == GangState::kRunning);
+  CHECK(world.Gang("second").state == GangState::kQueued);
 }
 
 TEST_CASE("every eviction names the gang that it is for", "[engine][preemption]") {
