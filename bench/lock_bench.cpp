@@ -252,7 +252,7 @@ class Caller {
       const auto begin = Clock::now();
       stage_.scheduler().Filter(question, stage_.Now());
       const auto end = Clock::now();
-      // Whoever would have called meanwhile would have waited, too.
+      // Calls made meanwhile would have waited, too.
       const double took = 1e-6 * static_cast<double>((end - begin).count());
       for (double wait = took; wait > 0; wait -= 1e-3 * kFilterEvery) times_.push_back(wait);
       std::this_thread::sleep_until(begin + microseconds(kFilterEvery));

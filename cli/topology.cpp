@@ -178,7 +178,7 @@ std::string GpuTable(const View& view) {
     const Accelerator& gpu = view.machine.gpus[i];
     std::string nics;
     for (const size_t nic : view.near[i].nics) nics += " " + view.machine.nics[nic].name;
-    if (!nics.empty()) nics = std::string(topology::ToString(view.near[i].type)) + nics;
+    if (!nics.empty()) nics.insert(0, topology::ToString(view.near[i].type));
     table.Add({gpu.name, gpu.numa.empty() ? "-" : Listed(gpu.numa),
                gpu.cpus.empty() ? "-" : gpu.cpus, nics.empty() ? "-" : nics});
   }

@@ -14,8 +14,8 @@ struct BatchJob {
   // Its podFailurePolicy takes an eviction for no failure. Else each evicted pod counts towards
   // backoffLimit, and when that is used up the Job has failed for good.
   bool ignores_evictions = false;
-  // It makes a pod anew, and counts it, only when that has ended: one that was told to go and ends
-  // with success is done. Else whoever is told to go is lost.
+  // It recreates a pod, and counts it, only when that has ended: one that is being deleted and ends
+  // with success is done. Else a pod that is being deleted is lost.
   bool waits_for_the_end = false;
   int64_t resource_version = 0;
   auto operator<=>(const BatchJob&) const = default;

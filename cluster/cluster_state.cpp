@@ -76,8 +76,8 @@ Status ClusterState::Move(const std::vector<Placement>& placements) {
 }
 
 Status ClusterState::Earmark(const std::vector<Placement>& placements,
-                             const std::vector<PodUid>& making_way) {
-  return impl_->Earmark(placements, making_way);
+                             const std::vector<PodUid>& victims) {
+  return impl_->Earmark(placements, victims);
 }
 
 bool ClusterState::EarmarksHold(const std::vector<PodUid>& pods) const {
@@ -93,9 +93,9 @@ bool ClusterState::EarmarksHold(const std::vector<PodUid>& pods) const {
 
 Status ClusterState::Redeem(const std::vector<PodUid>& pods) { return impl_->Redeem(pods); }
 
-void ClusterState::Spare(const PodUid& pod) {
+void ClusterState::KeepHolding(const PodUid& pod) {
   PodEntry* entry = impl_->Find(pod);
-  if (entry != nullptr) impl_->Spare(*entry);
+  if (entry != nullptr) impl_->KeepHolding(*entry);
 }
 
 bool ClusterState::Release(const PodUid& pod) {

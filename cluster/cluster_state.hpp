@@ -89,10 +89,10 @@ class ClusterState {
   // which they give back at the same moment. Fails (kConflict, naming pod and node) and changes
   // nothing when one does not, or when a placement does not fit what is free then.
   Status Move(const std::vector<Placement>& placements);
-  // Earmarks every placement or none, on room that the pods `making_way` hold now and are to leave.
+  // Earmarks every placement or none, on room that the pods `victims` hold now and are to leave.
   // Fails (kConflict, naming pod and node) like Reserve, as if those had left already; and where
   // the devices that others will have then leave too little (the node is the error's place).
-  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
+  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& victims);
   // Every one of these pods has an earmark, which can be redeemed when those who make way for it
   // are gone, as far as one can tell now.
   bool EarmarksHold(const std::vector<PodUid>& pods) const;
@@ -100,7 +100,7 @@ class ClusterState {
   // nothing as long as one does not fit what is free.
   Status Redeem(const std::vector<PodUid>& pods);
   // The pod keeps what it holds.
-  void Spare(const PodUid& pod);
+  void KeepHolding(const PodUid& pod);
   // Gives a reservation or earmark back; a pod that has none (bound meanwhile, say) is left as it
   // is. True when there was one.
   bool Release(const PodUid& pod);

@@ -116,11 +116,11 @@ struct ClusterState::Impl {
   Status Check(const Placement& placement, bool moves, const FreeTable& left) const;
   Status CheckAll(const std::vector<Placement>& placements, bool moves, FreeTable left) const;
   Status Take(const std::vector<Placement>& placements, bool moves, FreeTable left);
-  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& making_way);
+  Status Earmark(const std::vector<Placement>& placements, const std::vector<PodUid>& victims);
   Status Redeem(const std::vector<PodUid>& who);
   // As a reservation, or as an earmark of that claim.
   void Plan(const Placement& placement, uint64_t claim);
-  void Spare(PodEntry& entry);
+  void KeepHolding(PodEntry& entry);
   void Release(PodEntry& entry);
 
   // Replaces the record of `entry`; its UID stays.

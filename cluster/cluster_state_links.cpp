@@ -123,9 +123,9 @@ Status ClusterState::Impl::Take(const std::vector<Placement>& placements, bool m
 }
 
 Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
-                                   const std::vector<PodUid>& making_way) {
+                                   const std::vector<PodUid>& victims) {
   FreeTable left = free;
-  for (const PodUid& uid : making_way) {
+  for (const PodUid& uid : victims) {
     const PodEntry* entry = Find(uid);
     if (entry == nullptr || !entry->held || entry->claim != 0 || !entry->pod.bound()) {
       return Error{Code::kConflict, "pod " + uid.text() + " has nothing to leave", {}};
@@ -137,7 +137,7 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
   if (!fits.ok()) return fits.error();
   std::set<NodeIndex> touched;
   const uint64_t claim = next_claim++;
-  for (const PodUid& uid : making_way) {
+  for (const PodUid& uid : victims) {
     PodEntry& entry = *Find(uid);
     entry.claim = claim;
     touched.insert(entry.held->placement.node);
@@ -150,7 +150,7 @@ Status ClusterState::Impl::Earmark(const std::vector<Placement>& placements,
     return !slots[index.value].ledger.Holds(*slots[index.value].node, *assigner, claim);
   });
   if (unsound != touched.end()) {
-    for (const PodUid& uid : making_way) Find(uid)->claim = 0;
+    for (const PodUid& uid : victims) Find(uid)->claim = 0;
     for (const Placement& placement : placements) {
       PodEntry& entry = *Find(placement.pod);
       slots[placement.node.value].ledger.Remove(entry);
@@ -198,7 +198,7 @@ void ClusterState::Impl::Plan(const Placement& placement, uint64_t claim) {
   slots[placement.node.value].ledger.Add(entry);
 }
 
-void ClusterState::Impl::Spare(PodEntry& entry) {
+void ClusterState::Impl::KeepHolding(PodEntry& entry) {
   if (entry.claim == 0 || !entry.pod.bound()) return;
   entry.claim = 0;
   if (const Site site = SiteOf(entry); site.slot.valid()) Settle(site.slot);

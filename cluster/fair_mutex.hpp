@@ -1,4 +1,4 @@
-// FairMutex: a mutex that whoever waits for it gets before its holder can take it once more. For
+// FairMutex: a mutex that a waiting thread gets before its holder can take it again. For
 // work that is done in slices so that others are let in between: a std::mutex that is unlocked and
 // locked again at once nearly always stays with its holder.
 #pragma once
@@ -9,7 +9,7 @@ namespace muster::cluster {
 
 class MUSTER_ANNOTATE(capability("mutex")) FairMutex {
  public:
-  // Of its parts the analysis need not know: whoever has `mu_` has this one.
+  // Of its parts the analysis need not know: the holder of `mu_` has this one.
   void Lock() MUSTER_ANNOTATE(acquire_capability()) MUSTER_ANNOTATE(no_thread_safety_analysis) {
     turn_.Lock();  // kept while waiting: nobody overtakes
     mu_.Lock();

@@ -29,7 +29,7 @@ inline std::string OwnerTag(const std::string& owner_uid) { return owner_uid.sub
 inline constexpr const char* kAnyOwner = "*";
 
 struct GangRecord {
-  bool begun = false;  // it has run; false: nothing else here says anything
+  bool has_run = false;  // at least once; false: nothing else here says anything
   // Since when it runs, milliseconds since 1970; nothing: none of it is bound.
   std::optional<Time> started;
   Headcount whole;  // the minimum that it has run with

@@ -1,6 +1,6 @@
 // NodeLedger: who holds what on one node.
 //
-// It keeps the pods that hold something there, and works out their devices anew from the records
+// It keeps the pods that hold something there, and computes their devices from the records
 // whenever asked, so that the outcome depends on which pods there are and not on the order in which
 // they were heard of:
 //   1. Bound pods whose annotation names devices get them, first come (created, UID) first served.

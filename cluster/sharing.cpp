@@ -39,9 +39,9 @@ class Replicas final : public SharingModel {
   std::string_view name() const override { return name_; }
   DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const override {
     if (!request.whole()) return {};
-    return GpuMilli(std::max<int64_t>(kWholeGpu.value() / TurnsOf(gpu), 1));
+    return GpuMilli(std::max<int64_t>(kWholeGpu.value() / ReplicasOf(gpu), 1));
   }
-  int32_t TurnsOf(const Gpu& gpu) const override { return std::max(gpu.replicas, 1); }
+  int32_t ReplicasOf(const Gpu& gpu) const override { return std::max(gpu.replicas, 1); }
 
  private:
   std::string_view name_;
@@ -86,7 +86,7 @@ GpuSharing GpuSharing::Mps() { return GpuSharing(kMpsModel); }
 GpuSharing GpuSharing::Fractional() { return GpuSharing(kFractionalModel); }
 GpuSharing GpuSharing::Mig() { return GpuSharing(kMigModel); }
 
-int32_t SharingModel::TurnsOf(const Gpu& /*gpu*/) const { return 1; }
+int32_t SharingModel::ReplicasOf(const Gpu& /*gpu*/) const { return 1; }
 
 std::strong_ordering GpuSharing::operator<=>(const GpuSharing& other) const {
   return model_ == other.model_ ? std::strong_ordering::equal

@@ -31,7 +31,7 @@ class SharingModel {
   virtual DeviceAmount ShareOn(const Gpu& gpu, const GpuRequest& request) const = 0;
   // 3. How many GPUs a device plugin advertises for it, at least 1. Where it is more than one, a
   //    request may be given several turns of one device.
-  virtual int32_t TurnsOf(const Gpu& gpu) const;
+  virtual int32_t ReplicasOf(const Gpu& gpu) const;
   // 4. True: kube-scheduler compares the number of GPUs that pods ask for with the number that is
   //    advertised. False: it does not count these, for they are given in amounts.
   virtual bool counted() const { return true; }

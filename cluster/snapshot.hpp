@@ -53,7 +53,7 @@ class FreeTable {
 
   // Makes room for `size` nodes; new ones have nothing free.
   void Resize(uint32_t size);
-  // Sets a node's numbers anew and derives the sums; `gpus` in the order of Node::gpus. `resources`
+  // Sets a node's numbers and derives the sums; `gpus` in the order of Node::gpus. `resources`
   // may be below zero (more is held than the node has): zero is shown, but giving back has to make
   // up for it first.
   void Set(NodeIndex node, const Resources& resources, std::span<const DeviceAmount> gpus);

@@ -95,7 +95,7 @@ class FieldWriter : public FieldVisitor {
  private:
   static bool IsItem(const FieldInfo& info) { return info.name.substr(0, 1) == "["; }
 
-  // What goes before the next line: in the first of a list's item, its dash.
+  // What precedes the next line: in the first of a list's item, its dash.
   std::string Margin() {
     if (!std::exchange(dash_, false)) return std::string(indent_, ' ');
     return std::string(indent_ - 2, ' ') + "- ";

@@ -88,8 +88,8 @@ class FieldVisitor {
   virtual void TextList(const FieldInfo& info, const TextRule& rule,
                         std::vector<std::string>* values) = 0;
   virtual void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) = 0;
-  // A field that older files have and that does nothing any more, for the reason in `info.help`:
-  // whoever reads a file that has it says so in `notes`, everybody else passes over it.
+  // A field of older files that has no effect any more, for the reason in `info.help`: a reader of
+  // a file that has it says so in `notes`, all others ignore it.
   virtual void Retired(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
 };
 

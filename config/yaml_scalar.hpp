@@ -5,7 +5,7 @@
 //   integer  12 -7 +3 1_000, 0x1F, 0o17, 017 (octal), 0b101, if it fits 64 bits
 //   float    1.5 .5 1e3 08, and integers beyond 64 bits; .inf and .nan have no JSON form
 //   text     all else, dates included
-// Pure functions, any thread.
+// Pure functions, any thread. By hand: yaml-cpp's conversions take another set of words.
 #pragma once
 
 #include <string>

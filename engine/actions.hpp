@@ -74,7 +74,7 @@ struct EvictPod {
   ActionId id;
   PodRef pod;
   std::string why;
-  // The gang for whose sake it is done: its own, or the one that needs its room. What is to be
+  // The gang for which it is done: its own, or its preemptor. What is to be
   // evicted for one gang goes together or not at all.
   cluster::ObjectKey gang = {};
 };

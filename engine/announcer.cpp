@@ -53,7 +53,7 @@ GangRecord RecordOf(const Gang& gang) {
 bool WorthAWrite(const Gang& gang, const GangRecord& record) {
   const GangRecord& known = gang.published->record;
   if (record == known) return false;
-  const bool same = record.begun && known.begun && record.started == known.started &&
+  const bool same = record.has_run && known.has_run && record.started == known.started &&
                     record.whole.members == known.whole.members && record.lost == known.lost &&
                     record.lost == cluster::Headcount{} && record.owners == known.owners &&
                     gang.minimum.members > 0;
@@ -74,7 +74,7 @@ void Announcer::Follow(Gang& gang, Time now) {
   if (gang.tally.malformed == 0 || gang.state == GangState::kInvalid) return;
   std::string first;
   for (auto& [uid, member] : gang.members) {
-    std::string& told = member.told_defect.value_;
+    std::string& told = member.reported_defect.value_;
     if (!member.malformed()) continue;
     std::string defect = DefectOf(*member.pod);
     if (told == defect) continue;
@@ -87,7 +87,7 @@ void Announcer::Follow(Gang& gang, Time now) {
 // Muster speaks of a gang that has a member of its own, that was given to it, or of which it has
 // spoken.
 bool Announcer::Speaks(const Gang& gang) const {
-  if (gang.tally.mine > 0 || gang.published->state) return true;
+  if (gang.tally.of_muster > 0 || gang.published->state) return true;
   const cluster::PodGroup* group = members_.GroupOf(gang);
   return group != nullptr && group->claimed;
 }
@@ -166,7 +166,8 @@ bool Announcer::Carry(Gang& gang) {
   const cluster::PodGroup* group = members_.GroupOf(gang);
   if (group == nullptr || !group->declared) return false;
   GangRecord record = RecordOf(gang);
-  // Bound pods carry it. Where none is, those that wait do: of who has ended nobody else knows.
+  // Bound pods carry it. Where none is, those that wait do: nothing else tells of members that have
+  // ended.
   if (gang.tally.bound == 0 || WorthAWrite(gang, record))
     gang.published.value_.record = std::move(record);
   return true;

@@ -53,7 +53,8 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
   // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
   const bool binding = std::any_of(gang.members.begin(), gang.members.end(),
                                    [](const auto& m) { return m.second.may_be_bound(); });
-  if (tally.ours == 0 && tally.planned > 0 && Need(gang, Counting::kPlanned) > 0 && !binding) {
+  if (tally.bound_of_muster == 0 && tally.planned > 0 && Need(gang, Counting::kPlanned) > 0 &&
+      !binding) {
     broken.push_back(who + " holds part of what it needs and waits");
   }
   const bool holds_nothing =
@@ -69,7 +70,7 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is partially bound for too long and nothing is done about it");
   }
   if (gang.pending() && !state.queue.Contains(gang))
-    broken.push_back(who + " is lost for planning");
+    broken.push_back(who + " is pending but not in the queue");
 }
 
 // The rule lets the gang evict each of its victims.
@@ -77,8 +78,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
-  if (gang.tally.planned == 0)
-    broken.push_back(who + " has victims and nothing that they make way for");
+  if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
   const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);
@@ -117,8 +117,8 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
     if (state.work.settled()) AuditVictims(state, gang, broken);
     const bool preempts = state.preemptions.VictimsOf(id) != nullptr;
     for (const auto& [uid, member] : gang.members) {
-      const bool rootless = member.may_be_bound() && state.cluster.AllocationOf(uid) == nullptr;
-      plans += member.planned() && !rootless && !preempts ? 1 : 0;
+      const bool lost_node = member.may_be_bound() && state.cluster.AllocationOf(uid) == nullptr;
+      plans += member.planned() && !lost_node && !preempts ? 1 : 0;
       all.push_back(&member);
     }
   }
@@ -133,7 +133,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
 std::string Dump(const EngineState& state) {
   std::ostringstream out;
   out << state.cluster.Dump();
-  if (!state.silent.empty()) out << "silent " << state.silent << '\n';
+  if (!state.stale_resources.empty()) out << "silent " << state.stale_resources << '\n';
   for (const auto& [uid, held] : state.unfenced.pods()) {
     out << "unfenced " << uid.text() << " on " << held.node << ": " << held.why << '\n';
   }

@@ -19,7 +19,7 @@ Reason NamespaceBar(const EngineState& state, const std::string& ns) {
   return {};
 }
 
-Reason HeldBack(const EngineState& state, const Gang& gang) {
+Reason FenceBar(const EngineState& state, const Gang& gang) {
   if (state.unfenced.none()) return {};
   for (const auto& [uid, member] : gang.members) {
     const std::string* why = state.unfenced.Why(uid);

@@ -13,6 +13,6 @@ struct EngineState;
 // Why no gang of the namespace may start; kNone: one may.
 Reason NamespaceBar(const EngineState& state, const std::string& ns);
 // A pod of the gang is not fenced: an earlier leader may still bind it. kNone: all are.
-Reason HeldBack(const EngineState& state, const Gang& gang);
+Reason FenceBar(const EngineState& state, const Gang& gang);
 
 }  // namespace muster::engine

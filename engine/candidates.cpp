@@ -36,7 +36,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     losses.push_back({loss, std::move(members)});
     ++loss.step;
   };
-  bool whole = !MustStay(state, gang);
+  bool whole = !CannotBeEvicted(state, gang);
   std::vector<const Member*> bound;
   for (const auto& [uid, member] : gang.members) {
     if (!member.holds()) continue;
@@ -45,7 +45,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     if (!member.leaving()) {
       bound.push_back(&member);
       whole = whole && free && member.pod->bound_by_muster;
-    } else if (free && !state.preemptions.KeptUntil(uid)) {
+    } else if (free && !state.preemptions.ProtectedUntil(uid)) {
       add({&member});
     }
   }
@@ -54,7 +54,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   if (MinimumKnown(state, gang)) surplus = TakeSurplus(gang, bound);
   loss.leaves = false;
   loss.step = 0;
-  // Of the gang: its surplus goes first, whoever makes which pod.
+  // Of the gang: its surplus takes precedence, whichever controller makes which pod.
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
     return state.jobs.LosesByEviction(*member->pod);
   });
@@ -102,15 +102,15 @@ policy::Preemptor PreemptorFor(const Gang& gang) {
 }  // namespace
 
 policy::Holder HolderOf(const Gang& gang, int64_t priority) {
-  return {gang.id, QueueOf(gang), priority, gang.past.runs_since().value_or(Time(0)), false};
+  return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
 }
 
-bool MustStay(const EngineState& state, const Gang& gang) {
+bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
   if (gang.course.repairing) return true;
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const auto& [uid, member] = entry;
     return member.may_be_bound() ||
-           (member.holds() && (member.pod->daemon || state.preemptions.KeptUntil(uid)));
+           (member.holds() && (member.pod->daemon || state.preemptions.ProtectedUntil(uid)));
   });
 }
 
@@ -154,8 +154,8 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang) {
   return known;
 }
 
-bool MayGo(const EngineState& state, const std::set<PodUid>& victims,
-           const policy::Preemptor& preemptor) {
+bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
+                 const policy::Preemptor& preemptor) {
   const policy::VictimRule& rule = *state.rules.victims;
   std::set<GangId> gangs;
   for (const PodUid& uid : victims) {
@@ -173,8 +173,10 @@ bool MayGo(const EngineState& state, const std::set<PodUid>& victims,
   }
   return std::all_of(gangs.begin(), gangs.end(), [&](const GangId& id) {
     const Gang& gang = *state.members.Find(id);
-    if (MustStay(state, gang)) return false;
-    const auto stays = [&](const Member& one) { return Stays(one) && !victims.contains(one.uid); };
+    if (CannotBeEvicted(state, gang)) return false;
+    const auto stays = [&](const Member& one) {
+      return CountsAsBound(one) && !victims.contains(one.uid);
+    };
     int64_t highest = INT64_MIN;
     bool none_left = true;
     for (const auto& [uid, member] : gang.members) {
@@ -188,7 +190,7 @@ bool MayGo(const EngineState& state, const std::set<PodUid>& victims,
   });
 }
 
-bool StillWanted(const EngineState& state, const Gang& gang) {
+bool VictimsStillValid(const EngineState& state, const Gang& gang) {
   const Victims& victims = *state.preemptions.VictimsOf(gang.id);
   const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   std::vector<PodUid> planned;
@@ -197,7 +199,7 @@ bool StillWanted(const EngineState& state, const Gang& gang) {
   }
   return !victims.lost && Preempts(state, gang) &&
          NamespaceBar(state, gang.id.key.ns).code == ReasonCode::kNone &&
-         MayGo(state, victims.pods, preemptor) && state.cluster.EarmarksHold(planned);
+         MayEvictAll(state, victims.pods, preemptor) && state.cluster.EarmarksHold(planned);
 }
 
 }  // namespace muster::engine

@@ -40,15 +40,15 @@ bool MayPreempt(const EngineState& state, const Gang& gang);
 // Of a pending gang.
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
-bool MustStay(const EngineState& state, const Gang& gang);
+bool CannotBeEvicted(const EngineState& state, const Gang& gang);
 // What the rule is told of a gang that holds something; `priority`: of its bound members, or of the
 // one that is asked about.
 policy::Holder HolderOf(const Gang& gang, int64_t priority);
 // The rule lets the gang have these evicted: each is of a gang that goes whole or keeps its
 // minimum.
-bool MayGo(const EngineState& state, const std::set<cluster::PodUid>& victims,
-           const policy::Preemptor& preemptor);
+bool MayEvictAll(const EngineState& state, const std::set<cluster::PodUid>& victims,
+                 const policy::Preemptor& preemptor);
 // What was planned when the gang's victims were chosen still holds.
-bool StillWanted(const EngineState& state, const Gang& gang);
+bool VictimsStillValid(const EngineState& state, const Gang& gang);
 
 }  // namespace muster::engine

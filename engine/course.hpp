@@ -8,7 +8,7 @@
 //   setback        why the last start failed           each failure     a plan (planning); it runs
 //   backoff_until  when it may be planned again        a failed start   when it has come
 //   expired        its last reservation ran out        then             it runs
-//   broken_plans   plans beside bound members that     each one         one more is bound (count)
+//   broken_plans   plans beside bound members that     each one         one more is bound
 //                  broke at once, in a row
 //   replan_from    when the next such plan may come    with the above   when it has come
 //   partial_since  since when it is bound in part      see partial.hpp  it is whole, or unbound

@@ -33,7 +33,7 @@ Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options&
   if (group != nullptr) {
     if (Reason defect = DefectOf(*group, options); defect.code != ReasonCode::kNone) return defect;
   }
-  const bool runs = gang.past.begun() && gang.tally.bound > 0;
+  const bool runs = gang.past.has_run() && gang.tally.bound > 0;
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
     if (!pod.defect.empty() && !pod.terminal() && !(runs && member.malformed())) {

@@ -50,7 +50,7 @@ struct EngineState {
   KnownCandidates candidates;  // the last that were asked for
   Announcer announcer{members, writes};
 
-  std::string silent;           // not empty: nothing new is planned, see Silence
+  std::string stale_resources;  // not empty: no planning (WatchStale)
   cluster::Time last_call{-1};  // kube-scheduler's last Filter or held Bind
   Progress progress;            // of the Advance under way
 };

@@ -32,7 +32,7 @@ std::shared_ptr<const cluster::Node> Unmarked(cluster::Node node) {
 
 }  // namespace
 
-bool EverFits::Stays(const Pod& pod, const std::vector<std::string>& scheduler_names) {
+bool EverFits::PermanentlyBound(const Pod& pod, const std::vector<std::string>& scheduler_names) {
   if (!pod.bound() || pod.terminal()) return false;
   if (pod.daemon) return true;
   const bool ours =
@@ -65,7 +65,7 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
     for (const cluster::Gpu& gpu : node->gpus)
       gpus.push_back(gpu.healthy ? DeviceAmount::All() : DeviceAmount());
     for (const cluster::PodUid& uid : state.HoldersOn(index)) {
-      if (!Stays(*state.FindPod(uid), scheduler_names)) continue;
+      if (!PermanentlyBound(*state.FindPod(uid), scheduler_names)) continue;
       const cluster::Placement& held = state.AllocationOf(uid)->placement;
       left -= held.requests;
       for (const cluster::GpuShare& share : held.gpus) {
@@ -120,8 +120,8 @@ bool EverFits::Asked(const policy::RequestKey& request) const {
   return verdicts_.contains(request);
 }
 
-void EverFits::Learn(const policy::RequestKey& request, uint64_t ground, Reason why) {
-  if (ground != ground_) return;
+void EverFits::Learn(const policy::RequestKey& request, uint64_t basis, Reason why) {
+  if (basis != basis_) return;
   if (verdicts_.size() >= kMostVerdicts) verdicts_.clear();
   verdicts_[request] = std::move(why);
 }
@@ -130,7 +130,7 @@ void EverFits::Forget() {
   verdicts_.clear();
   records_changed_ = false;
   pods_changed_ = false;
-  ++ground_;
+  ++basis_;
 }
 
 }  // namespace muster::engine

@@ -2,21 +2,21 @@
 // can when it fits a cluster on which only that runs which Muster may never move and which does not
 // end by itself:
 //
-//   bound pods of a DaemonSet and mirror pods of static ones, whoever placed them
+//   bound pods of a DaemonSet and mirror pods of static ones, by any scheduler
 //   bound pods of another scheduler that tolerate every taint: they are the node's own, a drain
 //   leaves them where they are
 //
 // Contract:
 // 1. TouchRecord is called whenever the record of a node came, went or changed; TouchPods whenever
-//    a pod that Stays came to, went from or changed on a node.
+//    a PermanentlyBound pod came to, went from or changed on a node.
 // 2. Follow works through what was touched, at most kSlice nodes a call; Behind while there is
 //    more. It looks at touched nodes only, so a change costs what it changes.
-// 3. Verdicts are forgotten when their ground has changed: at once for the record of a node, at
-//    most once in kEvery for pods that stay. A DaemonSet that is rolled out over 5,000 nodes thus
-//    asks all gangs anew some times, not 5,000 times. Follow then returns true; and where Room had
-//    to be refused before.
+// 3. Verdicts are forgotten when their basis has changed: at once for the record of a node, at
+//    most once in kEvery for permanently bound pods. A DaemonSet that is rolled out over 5,000
+//    nodes thus asks all gangs again some times, not 5,000 times. Follow then returns true, and
+//    also where Room had to be refused before.
 // 4. Room is null while Behind: then nobody can be asked.
-// 5. Learn takes no verdict that was found on other ground than the present one.
+// 5. Learn takes no verdict that was found on another basis than the present one.
 //
 // Guarded by Scheduler.
 #pragma once
@@ -41,7 +41,8 @@ class EverFits {
   static constexpr size_t kMostVerdicts = 4096;
 
   // `scheduler_names`: Muster's own, as Options has them.
-  static bool Stays(const cluster::Pod& pod, const std::vector<std::string>& scheduler_names);
+  static bool PermanentlyBound(const cluster::Pod& pod,
+                               const std::vector<std::string>& scheduler_names);
 
   // An invalid index (no such node) is passed over.
   void TouchRecord(cluster::NodeIndex node);
@@ -49,23 +50,23 @@ class EverFits {
   // All nodes: what is Muster's, or how it places pods, has changed.
   void TouchAll(const cluster::ClusterState& state);
 
-  // True when gangs that wait are to be asked anew.
+  // True when gangs that wait are to be asked again.
   bool Follow(const cluster::ClusterState& state, const std::vector<std::string>& scheduler_names,
               cluster::Time now);
   bool Behind() const { return !touched_.empty(); }
-  // When Follow will forget verdicts without further facts; Never when there is no ground to.
+  // When Follow will forget verdicts without further facts; Never when nothing changed.
   cluster::Time due() const;
 
   // The nodes of `now`, a snapshot of the state last followed, with only that on them which stays.
   std::shared_ptr<const cluster::Snapshot> Room(const cluster::Snapshot& now);
   // Changes whenever verdicts are forgotten.
-  uint64_t ground() const { return ground_; }
+  uint64_t basis() const { return basis_; }
 
   // Gangs that ask for this never fit; null: they do, or nobody has asked.
   const Reason* Never(const policy::RequestKey& request) const;
   bool Asked(const policy::RequestKey& request) const;
-  // `why` empty (kNone): they do. `ground` is that of the time when it was asked.
-  void Learn(const policy::RequestKey& request, uint64_t ground, Reason why);
+  // `why` empty (kNone): they do. `basis` is that of the time when it was asked.
+  void Learn(const policy::RequestKey& request, uint64_t basis, Reason why);
   void Forget();
 
  private:
@@ -80,8 +81,8 @@ class EverFits {
   bool refused_ = false;                           // Room was asked for while Behind
   bool records_changed_ = false;                   // since verdicts were forgotten: a node's record
   bool pods_changed_ = false;                      // since then: what is left on a node
-  std::map<policy::RequestKey, Reason> verdicts_;  // found on `ground_`; kNone: it fits
-  uint64_t ground_ = 1;
+  std::map<policy::RequestKey, Reason> verdicts_;  // found on `basis_`; kNone: it fits
+  uint64_t basis_ = 1;
   cluster::Time forgotten_at_{INT64_MIN / 2};
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 // A pod that could not be evicted, or did not leave in time, is asked again after this at the
 // earliest.
-constexpr cluster::Duration kStaysFor = cluster::Seconds(3'600);
+constexpr cluster::Duration kProtectedFor = cluster::Seconds(3'600);
 
 }  // namespace
 
@@ -30,7 +30,8 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
   const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
   Victims victims;
   victims.pods.insert(result.victims.begin(), result.victims.end());
-  if (!MayGo(state, victims.pods, {gang.id, gang.queue->queue, job.order.priority})) return failed;
+  if (!MayEvictAll(state, victims.pods, {gang.id, gang.queue->queue, job.order.priority}))
+    return failed;
   const cluster::Status earmarked = cluster.Earmark(result.required, result.victims);
   if (!earmarked.ok()) {
     // The node will not have what the plan assumes: its pods are left alone from now on.
@@ -39,7 +40,7 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
     for (const PodUid& uid : result.victims) {
       const cluster::Allocation* held = cluster.AllocationOf(uid);
       if (!unsound.valid() || held == nullptr || held->placement.node != unsound) continue;
-      state.preemptions.Keep(uid, now + kStaysFor);
+      state.preemptions.Protect(uid, now + kProtectedFor);
       barred = true;
       TouchGangOf(state, uid);
     }
@@ -71,9 +72,9 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
     if (state.cluster.AllocationOf(uid) == nullptr) ++left.gone;
     const Member* member = state.members.FindMember(uid);
     left.under_way =
-        left.under_way || (member != nullptr && member->writes->doing == Doing::kEvict);
+        left.under_way || (member != nullptr && member->writes->doing == WriteKind::kEvict);
   }
-  left.wanted = victims->asked ? !victims->lost : StillWanted(state, gang);
+  left.wanted = victims->asked ? !victims->lost : VictimsStillValid(state, gang);
   return left;
 }
 
@@ -91,10 +92,10 @@ void AskEvictions(EngineState& state, Gang& gang, Time now) {
   if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
 }
 
-void KeepVictims(EngineState& state, const Gang& gang, Time now) {
+void ProtectVictims(EngineState& state, const Gang& gang, Time now) {
   for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
     if (!state.members.IsMember(uid) || state.cluster.AllocationOf(uid) == nullptr) continue;
-    state.preemptions.Keep(uid, now + kStaysFor);
+    state.preemptions.Protect(uid, now + kProtectedFor);
     TouchGangOf(state, uid);
   }
 }
@@ -104,15 +105,15 @@ void SpareVictims(EngineState& state, const Gang& gang) {
   if (victims == nullptr) return;
   if (victims->asked && !victims->begun && !victims->obstacle.empty())
     state.preemptions.UncountTry(gang.id);  // nobody was evicted
-  for (const PodUid& uid : victims->pods) state.cluster.Spare(uid);
+  for (const PodUid& uid : victims->pods) state.cluster.KeepHolding(uid);
   for (const PodUid& uid : state.preemptions.End(gang.id)) TouchGangOf(state, uid);
   state.queue.AnythingMayFit();  // what was left of their gangs may be somebody else's
 }
 
-void LoseVictim(EngineState& state, const Member& victim) {
+void InvalidateVictim(EngineState& state, const Member& victim) {
   if (state.preemptions.PreemptorOf(victim.uid) == nullptr) return;
   TouchPreemptor(state, victim);
-  state.cluster.Spare(victim.uid);
+  state.cluster.KeepHolding(victim.uid);
   state.preemptions.Lose(victim.uid);
 }
 
@@ -139,7 +140,7 @@ void RefuseEviction(EngineState& state, const Member& victim, const Outcome& out
       outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
   const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
   if (preemptor == nullptr || state.preemptions.VictimsOf(*preemptor)->begun) return;
-  if (barred) state.preemptions.Keep(victim.uid, now + kStaysFor);
+  if (barred) state.preemptions.Protect(victim.uid, now + kProtectedFor);
   state.preemptions.Refused(*preemptor, outcome.message, barred);
   TouchPreemptor(state, victim);
 }
@@ -158,9 +159,9 @@ void TouchPreemptor(EngineState& state, const Member& victim) {
   if (gang != nullptr) state.work.Touch(*gang);
 }
 
-void PassKept(EngineState& state, const Gang& gang, Time now) {
+void ExpireProtection(EngineState& state, const Gang& gang, Time now) {
   for (const auto& [uid, member] : gang.members) {
-    const std::optional<Time> until = state.preemptions.KeptUntil(uid);
+    const std::optional<Time> until = state.preemptions.ProtectedUntil(uid);
     if (!until || *until > now) continue;
     state.preemptions.Release(uid);
     state.queue.AnythingMayFit();
@@ -175,7 +176,7 @@ void FollowHolding(EngineState& state, const Gang& gang) {
     ++holders;
     priority = std::max(priority.value_or(INT32_MIN), member.pod->spec->priority);
   }
-  const int64_t available = holders > 0 && !MustStay(state, gang) ? holders : 0;
+  const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
   const bool more = state.preemptions.Hold(gang.id, priority, available);
   if (!more || state.options.preemption == Preemption::kNever) return;
   const std::optional<int64_t> above = state.rules.victims->Above(HolderOf(gang, *priority));

@@ -14,7 +14,7 @@ struct EngineState;
 // kStale: the plan was made on what is no more, another one may do. kRefused: none will, as things
 // are.
 enum class Earmarked { kDone, kStale, kRefused };
-// Earmarks what the plan gives the gang; its victims make way for it from now on.
+// Earmarks what the plan gives the gang, and records its victims.
 Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
                   const PlanResult& result, cluster::Time now);
 
@@ -23,23 +23,23 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
 // All members are nominated: its victims go now.
 void AskEvictions(EngineState& state, Gang& gang, cluster::Time now);
 // Those that did not leave in time are nobody's victims for now.
-void KeepVictims(EngineState& state, const Gang& gang, cluster::Time now);
+void ProtectVictims(EngineState& state, const Gang& gang, cluster::Time now);
 // The gang waits for nobody any more. Those that are not on their way out yet stay.
 void SpareVictims(EngineState& state, const Gang& gang);
 
 // The pod lives on and is not what it was when it was chosen.
-void LoseVictim(EngineState& state, const Member& victim);
+void InvalidateVictim(EngineState& state, const Member& victim);
 // One of the preemptor's victims was evicted.
 void NoteEvicted(EngineState& state, const GangId& preemptor);
 void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome,
                     cluster::Time now);
-// For which the first of the gang's victims makes way; null: none is one.
+// The preemptor of the first member that is a victim; null: none is one.
 const GangId* FirstPreemptor(const EngineState& state, const Gang& gang);
 // Something happened to the member that a gang may wait for.
 void TouchPreemptor(EngineState& state, const Member& victim);
 
 // Times that are over.
-void PassKept(EngineState& state, const Gang& gang, cluster::Time now);
+void ExpireProtection(EngineState& state, const Gang& gang, cluster::Time now);
 // What the gang holds may have changed. Gangs of higher priority are tried again for what they
 // could not have before.
 void FollowHolding(EngineState& state, const Gang& gang);

@@ -44,9 +44,9 @@ struct DisruptionBudgetRemoved {
 struct BatchJobRemoved {
   cluster::JobUid uid;
 };
-// How old the picture may be: the resources on which nothing was heard for too long, for people.
-// Empty: it is of now. No gang is planned on an old picture; what is planned goes its way.
-struct Silence {
+// The resources of which nothing was heard for too long, for people. Empty: all are current. While
+// any is stale no gang is planned; plans that exist are carried out.
+struct WatchStale {
   std::string resources;
 };
 
@@ -65,7 +65,7 @@ struct Fenced {
 using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
                           PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
                           cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, Silence,
+                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale,
                           Unfenced, Fenced>;
 
 }  // namespace muster::engine

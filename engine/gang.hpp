@@ -35,7 +35,7 @@ struct GangPlan {
   bool all_nominated = false;  // every planned member was: gates may go
   // The minimum came to Bind, or is bound in part: each member is bound as its call comes.
   bool barrier_open = false;
-  bool doubted = false;  // a node of the plan changed
+  bool needs_recheck = false;  // a node of the plan changed
 };
 
 // See PendingQueue.

@@ -47,9 +47,9 @@ void WarnOfEvictions(EngineState& state, const Gang& gang) {
 }
 
 // One gang's pods.
-class Handing {
+class HandoverStep {
  public:
-  Handing(EngineState& state, Gang& gang, Time now)
+  HandoverStep(EngineState& state, Gang& gang, Time now)
       : state_(state),
         gang_(gang),
         repairs_(gang.course.repairing && AllMayBeEvicted(gang, now)),
@@ -63,7 +63,7 @@ class Handing {
     if (member.planned()) return Planned(member);
     if (!member.ours) return Others(member);
     const bool tried = !gang_.pending() || gang_.queue->tried;
-    if (!pod.nominated_node.empty() && tried && HeldBack(state_, gang_).code == ReasonCode::kNone) {
+    if (!pod.nominated_node.empty() && tried && FenceBar(state_, gang_).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
       Nominate(member, "", false);
     } else if (carries_ && gang_.tally.bound == 0 && gang_.published->record.ended.members > 0) {
@@ -93,7 +93,7 @@ class Handing {
   bool warned_ = false;
 };
 
-void Handing::Bound(Member& member) {
+void HandoverStep::Bound(Member& member) {
   if (!member.ours || member.writes->evicting) return;
   const bool repairing = gang_.course.repairing;
   if (!(repairing ? repairs_ : state_.preemptions.MustGo(member.uid))) {
@@ -101,34 +101,35 @@ void Handing::Bound(Member& member) {
     return;
   }
   if (!std::exchange(warned_, true)) WarnOfEvictions(state_, gang_);
-  const GangId sake = repairing ? gang_.id : *state_.preemptions.PreemptorOf(member.uid);
+  const GangId preemptor_or_self =
+      repairing ? gang_.id : *state_.preemptions.PreemptorOf(member.uid);
   const Reason why = repairing ? gang_.course.setback
                                : Because(ReasonCode::kPreempted, 0, 0,
                                          FirstPreemptor(state_, gang_)->key.ToString());
-  const ActionId id = state_.writes.Begin(member, Doing::kEvict);
-  state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), sake.key});
+  const ActionId id = state_.writes.Begin(member, WriteKind::kEvict);
+  state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), preemptor_or_self.key});
 }
 
-void Handing::Others(Member& member) {
+void HandoverStep::Others(Member& member) {
   if (!member.pod->gated_by_muster()) return;
-  RemoveGate release{state_.writes.Begin(member, Doing::kRemoveGate), RefOf(member)};
+  RemoveGate release{state_.writes.Begin(member, WriteKind::kRemoveGate), RefOf(member)};
   release.hands_over = false;
   state_.writes.Ask(std::move(release));
 }
 
-void Handing::Record(Member& member) {
+void HandoverStep::Record(Member& member) {
   const cluster::GangRecord& record = gang_.published->record;
   const auto& carried = member.pod->gang_record;
-  if (carried ? *carried == record : !record.begun) return;
-  const ActionId id = state_.writes.Begin(member, Doing::kRecord);
+  if (carried ? *carried == record : !record.has_run) return;
+  const ActionId id = state_.writes.Begin(member, WriteKind::kRecord);
   state_.writes.Ask(RecordPod{id, RefOf(member), record});
 }
 
-void Handing::Planned(Member& member) {
+void HandoverStep::Planned(Member& member) {
   const Pod& pod = *member.pod;
   const std::string& node = member.plan->node;
   const bool pins = Pins(state_.options, pod);
-  if (!member.writes->held.empty() || member.writes->unsure) return Bind(member);
+  if (!member.writes->held.empty() || member.writes->outcome_unknown) return Bind(member);
   if (member.plan->bind_seen) return;  // kube-scheduler comes again by itself
   if (pod.nominated_node != node && (!pins || preempts_) &&
       (preempts_ || member.writes->pinned_node != node)) {
@@ -136,29 +137,29 @@ void Handing::Planned(Member& member) {
   }
   if (!gang_.plan->all_nominated || preempts_) return;
   if (pod.gated_by_muster()) return Release(member);
-  if (!member.writes->asleep) return;
-  const ActionId id = state_.writes.Begin(member, Doing::kWake);
+  if (!member.writes->needs_wake) return;
+  const ActionId id = state_.writes.Begin(member, WriteKind::kWake);
   state_.writes.Ask(WakePod{id, RefOf(member)});
 }
 
-void Handing::Bind(Member& member) {
+void HandoverStep::Bind(Member& member) {
   const std::string& node = member.plan->node;
-  if (!member.writes->unsure) {
+  if (!member.writes->outcome_unknown) {
     if (!gang_.plan->barrier_open && !gang_.running()) return;
     // What a next leader would not know it has to fence is not bound: it was asked about before
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
   }
-  BindPod bind{state_.writes.Begin(member, Doing::kBind), RefOf(member), node, {}};
+  BindPod bind{state_.writes.Begin(member, WriteKind::kBind), RefOf(member), node, {}};
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
   state_.writes.Ask(std::move(bind));
 }
 
-void Handing::Release(Member& member) {
+void HandoverStep::Release(Member& member) {
   const Pod& pod = *member.pod;
   const std::string& node = member.plan->node;
-  RemoveGate release{state_.writes.Begin(member, Doing::kRemoveGate), RefOf(member)};
+  RemoveGate release{state_.writes.Begin(member, WriteKind::kRemoveGate), RefOf(member)};
   if (Pins(state_.options, pod) && pod.nominated_node != node) {
     release.pin = node;
     release.spec = pod.spec;
@@ -169,21 +170,21 @@ void Handing::Release(Member& member) {
 
 // What a write has brought: waiting for the watch to say it too would only cost time. Nothing:
 // only the watch can tell.
-std::optional<Pod> Written(const Member& member, Doing doing) {
+std::optional<Pod> Written(const Member& member, WriteKind doing) {
   Pod pod = *member.pod;
   switch (doing) {
-    case Doing::kNominate:
+    case WriteKind::kNominate:
       pod.nominated_node = member.writes->asked_node;
-      pod.handed_over = pod.handed_over || member.writes->asked_over;
+      pod.handed_over = pod.handed_over || member.writes->asked_handover;
       return pod;
-    case Doing::kRemoveGate:
+    case WriteKind::kRemoveGate:
       std::erase(pod.gates, cluster::kGangGate);
       pod.handed_over = pod.handed_over || member.ours;
       return pod;
-    case Doing::kWake:
+    case WriteKind::kWake:
       pod.handed_over = true;
       return pod;
-    case Doing::kBind:
+    case WriteKind::kBind:
       if (pod.bound() || !member.planned()) return std::nullopt;
       pod.node_name = member.plan->node;
       pod.bound_by_muster = true;
@@ -191,20 +192,20 @@ std::optional<Pod> Written(const Member& member, Doing doing) {
       for (const cluster::GpuShare& share : member.plan->placement->gpus)
         pod.bound_gpus.push_back(share.index);
       return pod;
-    case Doing::kRecord:
-    case Doing::kEvict:
-    case Doing::kNothing:
+    case WriteKind::kRecord:
+    case WriteKind::kEvict:
+    case WriteKind::kNothing:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
-void Done(EngineState& state, Member& member, Doing doing) {
-  if (doing == Doing::kEvict) {
+void Done(EngineState& state, Member& member, WriteKind doing) {
+  if (doing == WriteKind::kEvict) {
     if (const GangId* preemptor = state.preemptions.PreemptorOf(member.uid))
       NoteEvicted(state, GangId(*preemptor));
   }
-  if (doing == Doing::kNominate) {
+  if (doing == WriteKind::kNominate) {
     state.reservations.Nominated(
         member, member.planned() && member.writes->asked_node == member.plan->node);
   }
@@ -214,21 +215,22 @@ void Done(EngineState& state, Member& member, Doing doing) {
   state.cluster.Upsert(std::move(*pod));
   // Its reservation may have gone with a node that was replaced meanwhile, and its devices to
   // others.
-  if (doing == Doing::kBind) TouchUnsound(state, state.cluster.IndexOf(node));
+  if (doing == WriteKind::kBind) TouchUnsound(state, state.cluster.IndexOf(node));
 }
 
-void Failed(EngineState& state, Gang& gang, Member& member, Doing doing, const Outcome& outcome,
+void Failed(EngineState& state, Gang& gang, Member& member, WriteKind doing, const Outcome& outcome,
             Time now) {
   const bool refused = outcome.kind == OutcomeKind::kRefused;
-  const bool barred = doing == Doing::kEvict && (refused || outcome.kind == OutcomeKind::kConflict);
+  const bool barred =
+      doing == WriteKind::kEvict && (refused || outcome.kind == OutcomeKind::kConflict);
   state.writes.Postpone(member, now + state.options.retry_interval);
   if (refused || barred) {
     const int64_t refusals = state.writes.CountRefusal(member);
     state.writes.Postpone(member, now + BackoffAfter(refusals, state.options));
   }
   if (barred && gang.course.repairing) gang.course.obstacle = outcome.message;
-  if (doing == Doing::kEvict) RefuseEviction(state, member, outcome, now);
-  if (doing != Doing::kBind || outcome.kind == OutcomeKind::kRetry) return;
+  if (doing == WriteKind::kEvict) RefuseEviction(state, member, outcome, now);
+  if (doing != WriteKind::kBind || outcome.kind == OutcomeKind::kRetry) return;
   state.writes.Answer(member, "muster: binding failed: " + outcome.message);
   if (!refused) return;
   state.writes.Postpone(member, Time(0));
@@ -239,9 +241,9 @@ void Failed(EngineState& state, Gang& gang, Member& member, Doing doing, const O
 }  // namespace
 
 void HandOverPods(EngineState& state, Gang& gang, Time now) {
-  Handing handing(state, gang, now);
+  HandoverStep step(state, gang, now);
   for (auto& [uid, member] : gang.members) {
-    if (!member.busy() && member.writes->not_before <= now) handing.HandOver(member);
+    if (!member.busy() && member.writes->not_before <= now) step.HandOver(member);
   }
 }
 
@@ -250,7 +252,7 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
   if (!uid) return;  // the pod left meanwhile
   const PlacedMember at = state.members.Find(*uid);
   if (at.member == nullptr) return;
-  const Doing doing = state.writes.Finish(*at.member, outcome.kind);
+  const WriteKind doing = state.writes.Finish(*at.member, outcome.kind);
   if (outcome.kind == OutcomeKind::kGone) return RemovePod(state, *uid, false);
   if (outcome.kind == OutcomeKind::kDone) {
     Done(state, *at.member, doing);
@@ -259,7 +261,7 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
   }
   state.work.Touch(*at.gang);
   TouchPreemptor(state, *at.member);
-  if (!at.member->may_be_bound()) Rejoin(state, *uid);
+  if (!at.member->may_be_bound()) ApplyDeferred(state, *uid);
 }
 
 bool Pins(const Options& options, const Pod& pod) {

@@ -24,17 +24,18 @@ void TouchReservations(EngineState& state, cluster::NodeIndex node) {
   const auto touch = [&](const PodUid& uid) {
     Gang* gang = state.members.Find(uid).gang;
     if (gang == nullptr) return;
-    state.reservations.Doubt(*gang, true);
+    state.reservations.MarkForRecheck(*gang, true);
     state.work.Touch(*gang);
   };
   for (const PodUid& holder : state.cluster.HoldersOn(node)) touch(holder);
   for (const PodUid& waiting : state.cluster.EarmarksOn(node)) touch(waiting);
 }
 
-void ApplySilence(EngineState& state, const Silence& silence) {
-  if (state.silent == silence.resources) return;
-  state.silent = silence.resources;
-  if (state.silent.empty()) state.queue.AnythingMayFit();  // a pass may have been broken off
+void ApplyWatchStale(EngineState& state, const WatchStale& stale) {
+  if (state.stale_resources == stale.resources) return;
+  state.stale_resources = stale.resources;
+  if (state.stale_resources.empty())
+    state.queue.AnythingMayFit();          // a pass may have been broken off
   state.work.Note("", {.waiting = true});  // they say why they are not tried, or go on
 }
 
@@ -106,7 +107,7 @@ void ApplyLast(EngineState& state, const PodUid& uid) {
 // A member goes that is wanted no more: it has succeeded, or nobody saw how it ended.
 void NoteEnd(EngineState& state, const PodUid& uid, bool unseen) {
   const PlacedMember at = state.members.Find(uid);
-  if (at.member == nullptr || at.member->bygone) return;
+  if (at.member == nullptr || at.member->from_earlier_run) return;
   const Pod& pod = *at.member->pod;
   const bool unknown = unseen && at.member->holds() && !at.member->leaving();
   if (pod.phase == cluster::PodPhase::kSucceeded || unknown)
@@ -153,7 +154,7 @@ void RemovePodGroup(EngineState& state, const cluster::PodGroupUid& uid, bool un
 void RemoveNode(EngineState& state, const cluster::NodeUid& uid) {
   const cluster::NodeIndex node = state.cluster.IndexOf(uid);
   TouchReservations(state, node);
-  state.reservations.LoseNode(node);
+  state.reservations.OnNodeRemoved(node);
   if (node.valid()) {
     state.ever_fits.TouchRecord(node);
     state.health.ForgetNode(state.cluster.node(node)->name);
@@ -196,7 +197,7 @@ struct Visitor {
   void operator()(const BatchJobRemoved& removed) const {
     if (state.jobs.Remove(removed.uid)) state.candidates = {};
   }
-  void operator()(const Silence& silence) const { ApplySilence(state, silence); }
+  void operator()(const WatchStale& stale) const { ApplyWatchStale(state, stale); }
   void operator()(const Unfenced& unfenced) const { ApplyUnfenced(state, unfenced); }
   void operator()(const Fenced& fenced) const { LetGo(state, fenced.pod); }
 };
@@ -210,7 +211,7 @@ struct Before {
     ended = known->phase == cluster::PodPhase::kSucceeded;
     role = known->role;
     node = state.cluster.IndexOf(known->node_name);
-    stayed = EverFits::Stays(*known, state.options.scheduler_names);
+    stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
   }
   cluster::ObjectKey group;
   bool ended = false;
@@ -221,9 +222,9 @@ struct Before {
 
 // Another pod has its name now.
 void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
-  state.members.RemoveOutsider(before.group, replaced);
+  state.members.RemoveUnmanaged(before.group, replaced);
   const PlacedMember at = state.members.Find(replaced);
-  if (before.ended && at.gang != nullptr && !at.member->bygone)
+  if (before.ended && at.gang != nullptr && !at.member->from_earlier_run)
     at.gang->past.Ended(at.member->key.name, before.role);
   Leave(state, replaced);
   TouchUnsound(state, before.node);
@@ -244,7 +245,7 @@ bool Prepare(EngineState& state, Pod& pod) {
       pod.phase = cluster::PodPhase::kFailed;
     }
   }
-  if (pod.deleting && !pod.terminal()) state.jobs.ToldToGo(pod);
+  if (pod.deleting && !pod.terminal()) state.jobs.DeletionRequested(pod);
   return true;
 }
 
@@ -265,12 +266,12 @@ void ApplyNode(EngineState& state, const Node& given) {
   state.ever_fits.TouchRecord(before);
   if (known != nullptr) {
     TouchReservations(state, before);
-    if (known->uid != node.uid) state.reservations.LoseNode(before);
+    if (known->uid != node.uid) state.reservations.OnNodeRemoved(before);
   }
   if (!state.cluster.Upsert(node).changed) return;
   const cluster::NodeIndex index = state.cluster.IndexOf(node.name);
   state.ever_fits.TouchRecord(index);
-  state.reservations.RestoreOn(node.name);
+  state.reservations.OnNodeRestored(node.name);
   TouchReservations(state, index);
 }
 
@@ -287,18 +288,19 @@ void ApplyPod(EngineState& state, Pod pod) {
   if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before);
   if (asked_before && !applied.changed) state.members.Disclaim(uid);
   if (!applied.changed) return;
-  state.members.RemoveOutsider(before.group, uid);
+  state.members.RemoveUnmanaged(before.group, uid);
   const Pod* now_known = state.cluster.FindPod(uid);
   if (now_known == nullptr) return;
   const cluster::NodeIndex node = state.cluster.IndexOf(now_known->node_name);
-  if (EverFits::Stays(*now_known, state.options.scheduler_names)) state.ever_fits.TouchPods(node);
+  if (EverFits::PermanentlyBound(*now_known, state.options.scheduler_names))
+    state.ever_fits.TouchPods(node);
   if (now_known->bound() || now_known->terminal()) LetGo(state, uid);
   if (managed) {
     Join(state, *now_known);
   } else {
     const Gang* gang = state.members.GangOf(uid);
-    if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Abandon(state, *now_known);
-    state.members.AddOutsider(*now_known);
+    if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Disown(state, *now_known);
+    state.members.AddUnmanaged(*now_known);
   }
   NoteStart(state, *now_known);
   // A pod that another scheduler bound may have taken what was reserved.
@@ -312,9 +314,10 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   Leave(state, uid);
   cluster::NodeIndex node;
   if (const Pod* pod = state.cluster.FindPod(uid)) {
-    state.members.RemoveOutsider(Membership::IdFor(*pod).key, uid);
+    state.members.RemoveUnmanaged(Membership::IdFor(*pod).key, uid);
     node = state.cluster.IndexOf(pod->node_name);
-    if (EverFits::Stays(*pod, state.options.scheduler_names)) state.ever_fits.TouchPods(node);
+    if (EverFits::PermanentlyBound(*pod, state.options.scheduler_names))
+      state.ever_fits.TouchPods(node);
   }
   ForgetPod(state, uid);
   state.cluster.Remove(uid);

@@ -17,7 +17,7 @@ void ApplyPod(EngineState& state, cluster::Pod pod);
 // `unseen`: nobody saw how it ended.
 void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
 
-// The pods that may be Muster's now, or another scheduler's: all are given to Rehome
+// The pods that may be Muster's now, or another scheduler's: all are given to ReassignPod
 // (membership_moves.hpp), first to join, then to leave.
 std::vector<cluster::PodUid> SetOptions(EngineState& state, Options options);
 // The gangs of whatever is held on the node are looked at, if it is more than there is.

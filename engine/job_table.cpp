@@ -43,7 +43,7 @@ std::vector<cluster::ObjectKey> JobTable::TakeToWarn(const std::vector<const Pod
   return {keys.begin(), keys.end()};
 }
 
-void JobTable::ToldToGo(const Pod& pod) {
+void JobTable::DeletionRequested(const Pod& pod) {
   if (pod.owner_uid.empty() || !owner_of_.emplace(pod.uid, pod.owner_uid).second) return;
   Leaving& leaving = leaving_[pod.owner_uid];
   leaving.pods.insert(pod.uid);
@@ -56,7 +56,7 @@ void JobTable::Forget(const PodUid& pod) {
   if (owner == owner_of_.end()) return;
   const auto leaving = leaving_.find(owner->second);
   leaving->second.pods.erase(pod);
-  leaving->second.doubted.erase(pod);
+  leaving->second.unconfirmed.erase(pod);
   if (leaving->second.pods.empty()) leaving_.erase(leaving);
   owner_of_.erase(owner);
 }
@@ -64,14 +64,14 @@ void JobTable::Forget(const PodUid& pod) {
 bool JobTable::IsDone(const Pod& pod) {
   const auto leaving = leaving_.find(pod.owner_uid);
   if (leaving == leaving_.end()) return false;
-  if (!leaving->second.waited_for) leaving->second.doubted.insert(pod.uid);
+  if (!leaving->second.waited_for) leaving->second.unconfirmed.insert(pod.uid);
   return leaving->second.waited_for;
 }
 
 std::vector<PodUid> JobTable::TakeDone(const cluster::JobUid& uid) {
   const auto leaving = leaving_.find(uid.text());
   if (leaving == leaving_.end() || !leaving->second.waited_for) return {};
-  const std::set<PodUid> done = std::exchange(leaving->second.doubted, {});
+  const std::set<PodUid> done = std::exchange(leaving->second.unconfirmed, {});
   return {done.begin(), done.end()};
 }
 

@@ -2,7 +2,7 @@
 // to engine/). Owned and guarded by Scheduler.
 //
 // Nobody has to tell of Jobs: an owner that is not known, of whatever kind, is taken for one that
-// makes its pods anew, and at once. Grows and shrinks with the Jobs that are told of, and with the
+// recreates its pods, and at once. Grows and shrinks with the Jobs that are told of, and with the
 // pods that were told to go.
 #pragma once
 
@@ -27,15 +27,15 @@ class JobTable {
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
 
-  // An eviction of the pod loses more than the time since it started: nobody makes it anew, or its
-  // Job counts it as a failure.
+  // An eviction of the pod loses more than the time since it started: no controller recreates it,
+  // or its Job counts it as a failure.
   bool LosesByEviction(const cluster::Pod& pod) const;
   // Jobs that count evictions of these pods as failures, ordered. Each is given once for as long as
   // it is known and does so; nothing when all were given before.
   std::vector<cluster::ObjectKey> TakeToWarn(const std::vector<const cluster::Pod*>& pods);
 
   // The pod was told to go before it had ended.
-  void ToldToGo(const cluster::Pod& pod);
+  void DeletionRequested(const cluster::Pod& pod);
   void Forget(const cluster::PodUid& pod);
   // Such a pod has ended with success: it is done for its Job, as far as is known. Else it is lost
   // until TakeDone gives it.
@@ -52,8 +52,8 @@ class JobTable {
   };
   struct Leaving {
     std::set<cluster::PodUid> pods;
-    std::set<cluster::PodUid> doubted;  // of these: ended with success, and not done as it seemed
-    bool waited_for = false;            // the Job waits for their end
+    std::set<cluster::PodUid> unconfirmed;  // of these: succeeded, and the Job may not count it
+    bool waited_for = false;                // the Job waits for their end
   };
   const Entry* Counting(const cluster::Pod& pod) const;
 

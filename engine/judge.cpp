@@ -19,7 +19,7 @@ bool Is(const Reason& reason) { return reason.code != ReasonCode::kNone; }
 bool RepairRefused(const Gang& gang, const Course& course) {
   return course.repairing && !course.obstacle.empty() &&
          std::none_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-           return entry.second.writes->doing == Doing::kEvict;
+           return entry.second.writes->doing == WriteKind::kEvict;
          });
 }
 
@@ -109,7 +109,7 @@ Reason GangJudge::Preempted() const {
 Verdict GangJudge::Judge() {
   const Tally& tally = gang_.tally;
   if (At(Stage::kHeldCalls) && HeldTooLong()) {
-    if (gang_.plan->barrier_open || tally.ours > 0) {
+    if (gang_.plan->barrier_open || tally.bound_of_muster > 0) {
       return Take(Stage::kHeldCalls, {Step::Kind::kAnswerLate,
                                       "muster: the API server has not confirmed the binding in "
                                       "time"});
@@ -117,13 +117,14 @@ Verdict GangJudge::Judge() {
     return Take(Stage::kHeldCalls,
                 {Step::Kind::kExpire, "", Expired(AtBind() + tally.bound + tally.succeeded)});
   }
-  if (tally.ours + tally.leaving == 0) course().EndRepair();
-  // All that are bound go: who was to join them does not.
-  if (At(Stage::kEvicted) && tally.ours > 0 && tally.staying == 0 && tally.planned > 0)
-    return Drop(Stage::kEvicted, "the gang is evicted for another one");
-  const bool waits = tally.ours == 0 && tally.planned > 0 && Need(gang_, Counting::kBound) > 0;
+  if (tally.bound_of_muster + tally.leaving == 0) course().EndRepair();
+  // All bound members leave: no other member joins them.
+  if (At(Stage::kEvicted) && tally.bound_of_muster > 0 && tally.staying == 0 && tally.planned > 0)
+    return Drop(Stage::kEvicted, "the gang is being evicted for another gang");
+  const bool waits =
+      tally.bound_of_muster == 0 && tally.planned > 0 && Need(gang_, Counting::kBound) > 0;
   if (At(Stage::kVictimsWanted) && around_.victims && !waits)
-    return Drop(Stage::kVictimsWanted, "nobody is evicted any more for this gang");
+    return Drop(Stage::kVictimsWanted, "the preemption for this gang ended");
 
   if (Reason defect = DefectOf(gang_, around_.group, around_.options); Is(defect)) {
     if (At(Stage::kDefect)) return Drop(Stage::kDefect, Describe(defect));
@@ -131,7 +132,7 @@ Verdict GangJudge::Judge() {
     course().EndRepair();
     return Final(GangState::kInvalid, std::move(defect));
   }
-  const bool over = gang_.past.begun() && gang_.minimum.members == 0;
+  const bool over = gang_.past.has_run() && gang_.minimum.members == 0;
   if (tally.present() + tally.leaving == 0 && (tally.succeeded + tally.failed > 0 || over)) {
     course().partial_since.reset();
     return Final(GangState::kFinished, {});
@@ -147,13 +148,13 @@ Verdict GangJudge::Judge() {
   }
   if (At(Stage::kPlan) && !around_.plan_holds) {
     course().setback = Because(ReasonCode::kPlanBroken);
-    return Drop(Stage::kPlan, "a planned node changed, the gang is planned anew");
+    return Drop(Stage::kPlan, "a planned node changed, the gang is planned again");
   }
-  if (At(Stage::kFence) && tally.planned > 0 && Is(around_.held_back)) {
-    return Take(Stage::kFence, {Step::Kind::kGiveBack, "muster: " + Describe(around_.held_back)});
+  if (At(Stage::kFence) && tally.planned > 0 && Is(around_.fence_bar)) {
+    return Take(Stage::kFence, {Step::Kind::kGiveBack, "muster: " + Describe(around_.fence_bar)});
   }
   if (Need(gang_, Counting::kBound) == 0) return Started();
-  if (tally.ours > 0) return Partial();
+  if (tally.bound_of_muster > 0) return Partial();
   course().partial_since.reset();
   return Unbound();
 }
@@ -178,9 +179,9 @@ Verdict GangJudge::Started() {
     return Take(Stage::kMembersLate, {Step::Kind::kExpireMembers});
   course().Start();
   verdict_.begins = true;
-  const bool wants_more = tally.pending > tally.planned && tally.staying == tally.ours;
+  const bool wants_more = tally.pending > tally.planned && tally.staying == tally.bound_of_muster;
   verdict_.pending = wants_more && !course().backoff_until && !course().replan_from &&
-                     !Is(around_.namespace_bar) && !Is(around_.held_back);
+                     !Is(around_.namespace_bar) && !Is(around_.fence_bar);
   return Final(GangState::kRunning, {});
 }
 
@@ -193,12 +194,12 @@ Verdict GangJudge::Partial() {
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
   if (options.partial_gang == PartialGang::kHold) course().EndRepair();
-  const bool barred = Is(around_.held_back) || !around_.silent.empty();
+  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
   // While it may not be completed no time passes, and none has when that ends.
   if (!course().repairing && (barred || course().barred)) course().partial_since = now;
   course().barred = barred;
-  if (Is(around_.held_back) && !course().repairing)
-    return Final(GangState::kDegraded, around_.held_back);
+  if (Is(around_.fence_bar) && !course().repairing)
+    return Final(GangState::kDegraded, around_.fence_bar);
   if (RepairRefused(gang_, course())) {
     course().EndRepair();
     course().backoff_until.reset();
@@ -222,7 +223,7 @@ Verdict GangJudge::Partial() {
   if (Need(gang_, Counting::kPlanned) == 0)
     return Final(GangState::kBinding, Because(ReasonCode::kBinding, have, need));
   // Victims that leave already hold nobody up.
-  if (tally.staying < tally.ours) return Final(GangState::kDegraded, Preempted());
+  if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
   verdict_.pending =
       Need(gang_, Counting::kReady) == 0 && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
@@ -248,13 +249,14 @@ Verdict GangJudge::Unbound() {
   if (Is(around_.namespace_bar)) return Final(GangState::kForbidden, around_.namespace_bar);
   if (!course().queued_at) course().queued_at = around_.now;
   if (course().backoff_until) return Final(GangState::kBackoff, course().setback);
-  if (Is(around_.held_back)) return Final(GangState::kQueued, around_.held_back);
+  if (Is(around_.fence_bar)) return Final(GangState::kQueued, around_.fence_bar);
   verdict_.pending = true;
   verdict_.keep = gang_.queue->tried &&
                   (gang_.state == GangState::kQueued || gang_.state == GangState::kUnsatisfiable);
-  return Final(GangState::kQueued, around_.silent.empty()
-                                       ? Because(ReasonCode::kNotTried)
-                                       : Because(ReasonCode::kStalePicture, 0, 0, around_.silent));
+  return Final(GangState::kQueued,
+               around_.stale_resources.empty()
+                   ? Because(ReasonCode::kNotTried)
+                   : Because(ReasonCode::kWatchStale, 0, 0, around_.stale_resources));
 }
 
 Verdict GangJudge::Incomplete(int64_t lacks) {
@@ -262,7 +264,7 @@ Verdict GangJudge::Incomplete(int64_t lacks) {
   course().queued_at.reset();
   verdict_.untried = true;
   if (course().repairing) return Final(GangState::kBackoff, course().setback);
-  if (tally.making_way > 0) return Final(GangState::kForming, Preempted());
+  if (tally.victims > 0) return Final(GangState::kForming, Preempted());
   ReasonCode code = ReasonCode::kWaitingForMembers;
   if (Need(gang_, Counting::kPresent) == 0) {
     code = tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
@@ -312,22 +314,22 @@ Verdict GangJudge::Preempting() {
   if (At(Stage::kRedeem) && victims.gone == victims.need)
     return Take(Stage::kRedeem, {Step::Kind::kRedeem});
   const bool refused = !victims.obstacle.empty() && !victims.begun && !victims.under_way;
-  const bool late = around_.silent.empty() && *gang_.plan->deadline <= around_.now;
+  const bool late = around_.stale_resources.empty() && *gang_.plan->deadline <= around_.now;
   if (At(Stage::kVictims) && (refused || late)) {
     std::string why = victims.obstacle;
     if (why.empty() && !victims.asked) why = "not all of its members could be nominated";
     Step step{Step::Kind::kFail};
     step.setback = Because(ReasonCode::kVictimsStay, victims.gone, victims.need, std::move(why));
-    step.keep_victims = late && victims.asked;
+    step.protect_victims = late && victims.asked;
     return Take(Stage::kVictims, std::move(step));
   }
   if (At(Stage::kVictims) && !victims.wanted) {
-    return Drop(Stage::kVictims, "who was to make way for the gang does not, it is planned anew");
+    return Drop(Stage::kVictims, "the chosen victims changed, the gang is planned again");
   }
-  // Who is still asked about from an earlier try is waited for, so that all are asked about
+  // Evictions that are still under way from an earlier try are awaited, so that all are requested
   // together.
-  verdict_.asks_evictions =
-      gang_.plan->all_nominated && !victims.asked && around_.silent.empty() && !victims.under_way;
+  verdict_.asks_evictions = gang_.plan->all_nominated && !victims.asked &&
+                            around_.stale_resources.empty() && !victims.under_way;
   return Final(GangState::kPreempting,
                Because(ReasonCode::kVictimsLeaving, victims.gone, victims.need, victims.gangs));
 }

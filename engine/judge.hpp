@@ -6,7 +6,7 @@
 //    the gang was in before decides nothing, but for one thing: a reason that planning found stays
 //    until planning finds another.
 // 2. A verdict is either final, or it is one Step that changes what the gang is (a plan is given
-//    back, say). Whoever asked takes the step, counts the members again, and asks on from `resume`.
+//    back, say). The caller takes the step, counts the members again, and asks on from `resume`.
 // 3. Each Stage asks for one step at most, and stages are passed in order: a judgement ends.
 // 4. The verdict's course replaces the gang's before its step is taken.
 #pragma once
@@ -38,11 +38,11 @@ struct Surroundings {
   cluster::Time now;
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
   Reason namespace_bar = {};                 // why no gang of its namespace may start
-  Reason held_back = {};                     // a pod of it is not fenced
-  std::string silent = {};                   // what the API server says nothing of
+  Reason fence_bar = {};                     // a pod of it is not fenced
+  std::string stale_resources = {};          // see WatchStale
   bool plan_holds = true;                    // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
-  const GangId* preemptor = nullptr;        // for which its first victim makes way
+  const GangId* preemptor = nullptr;        // of its first member that is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
 };
 
@@ -77,9 +77,9 @@ struct Step {
     kRedeem,         // the victims are gone: earmarks become reservations
   };
   Kind kind = Kind::kDrop;
-  std::string why = {};       // for held Bind calls
-  Reason setback = {};        // of kFail and kExpire
-  bool keep_victims = false;  // of kFail: those that stay are nobody's victims for now
+  std::string why = {};          // for held Bind calls
+  Reason setback = {};           // of kFail and kExpire
+  bool protect_victims = false;  // of kFail: those that stay are nobody's victims for now
 };
 
 struct Verdict {

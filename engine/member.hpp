@@ -31,7 +31,7 @@ struct MemberPlan {
   // Its reservation ran out beside bound members of its gang: it is not planned again before this.
   std::optional<cluster::Time> pauses_until;
   int64_t expiries = 0;  // how often that happened
-  // Nodes that kube-scheduler turned down for this pod, until when.
+  // Nodes that kube-scheduler rejected for this pod, until when.
   std::map<std::string, cluster::Time> excluded;
 };
 
@@ -42,21 +42,21 @@ struct HeldBind {
 };
 
 // The one action under way for a pod; the next one waits for its outcome.
-enum class Doing { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEvict };
+enum class WriteKind { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEvict };
 
 // What is being written to the pod, and what came of the last writes. See WriteTracker.
 struct MemberWrites {
   std::vector<HeldBind> held;
-  Doing doing = Doing::kNothing;
-  ActionId action;           // of `doing`
-  std::string asked_node;    // of the last Nominate
-  bool asked_over = false;   // and whether it hands the pod over
-  std::string pinned_node;   // of the last RemoveGate that pinned it
-  cluster::Time not_before;  // of the next action: after a failed one
-  int64_t refusals = 0;      // of actions, in a row
-  bool asleep = false;       // kube-scheduler was told "no" and does not ask again by itself
-  bool evicting = false;     // EvictPod done: the pod is about to go
-  bool unsure = false;       // a binding's outcome is not known: it is asked for until it is
+  WriteKind doing = WriteKind::kNothing;
+  ActionId action;               // of `doing`
+  std::string asked_node;        // of the last Nominate
+  bool asked_handover = false;   // and whether it hands the pod over
+  std::string pinned_node;       // of the last RemoveGate that pinned it
+  cluster::Time not_before;      // of the next action: after a failed one
+  int64_t refusals = 0;          // of actions, in a row
+  bool needs_wake = false;       // kube-scheduler got a refusal and does not ask again by itself
+  bool evicting = false;         // EvictPod done: the pod is about to go
+  bool outcome_unknown = false;  // of a binding: it is requested again until it is known
 };
 
 struct Member {
@@ -68,16 +68,16 @@ struct Member {
   // Muster's to place and to evict; false: another scheduler's, it only counts.
   bool ours = true;
   // It has ended, in an earlier run of the gang: it counts no more.
-  bool bygone = false;
+  bool from_earlier_run = false;
 
   Owned<MemberPlan, Reservations> plan;
   Owned<MemberWrites, WriteTracker> writes;
-  Owned<std::string, Announcer> told_defect;  // of the pod, in an Event
+  Owned<std::string, Announcer> reported_defect;  // of the pod, in an Event
 
   bool planned() const { return plan->placement.has_value(); }
-  bool busy() const { return writes->doing != Doing::kNothing; }
+  bool busy() const { return writes->doing != WriteKind::kNothing; }
   // The pod may be bound without our knowing: its reservation must stay.
-  bool may_be_bound() const { return writes->doing == Doing::kBind || writes->unsure; }
+  bool may_be_bound() const { return writes->doing == WriteKind::kBind || writes->outcome_unknown; }
   // It is bound and has not ended.
   bool holds() const { return pod->bound() && !pod->terminal(); }
   // On its way out.

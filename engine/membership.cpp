@@ -85,20 +85,20 @@ bool Membership::Ended(const Gang& gang) const {
   return gang.members.empty() && GroupOf(gang) == nullptr;
 }
 
-void Membership::AddOutsider(const Pod& pod) {
+void Membership::AddUnmanaged(const Pod& pod) {
   if (pod.pod_group.empty() || gang_of_.contains(pod.uid)) return;
-  outsiders_[IdFor(pod).key].insert(pod.uid);
+  unmanaged_[IdFor(pod).key].insert(pod.uid);
 }
 
-void Membership::RemoveOutsider(const cluster::ObjectKey& group, const PodUid& pod) {
-  const auto found = outsiders_.find(group);
-  if (found == outsiders_.end()) return;
+void Membership::RemoveUnmanaged(const cluster::ObjectKey& group, const PodUid& pod) {
+  const auto found = unmanaged_.find(group);
+  if (found == unmanaged_.end()) return;
   found->second.erase(pod);
-  if (found->second.empty()) outsiders_.erase(found);
+  if (found->second.empty()) unmanaged_.erase(found);
 }
 
-std::set<PodUid> Membership::TakeOutsiders(const cluster::ObjectKey& group) {
-  auto found = outsiders_.extract(group);
+std::set<PodUid> Membership::TakeUnmanaged(const cluster::ObjectKey& group) {
+  auto found = unmanaged_.extract(group);
   return found.empty() ? std::set<PodUid>{} : std::move(found.mapped());
 }
 
@@ -140,7 +140,7 @@ std::vector<std::string> Membership::Audit() const {
   if (members != gang_of_.size()) broken.emplace_back("members and their index differ");
   if (seen_in_filter_.size() > cluster_.pod_count())
     broken.emplace_back("pods from Filter calls are remembered for ever");
-  for (const auto& [key, pods] : outsiders_) {
+  for (const auto& [key, pods] : unmanaged_) {
     for (const PodUid& uid : pods) {
       if (cluster_.FindPod(uid) == nullptr || gang_of_.contains(uid))
         broken.push_back("a pod of PodGroup " + key.ToString() +

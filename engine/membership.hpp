@@ -6,8 +6,8 @@
 // 2. A pod is managed when Muster claims it (its schedulerName, a Filter call, or Muster bound it),
 //    or when Muster claims a member of its gang: such a member counts, and is left to its
 //    scheduler. A managed pod is a member.
-// 3. A pod that names a PodGroup and is not managed is an outsider of that gang. The first member
-//    that Muster claims makes members of them all.
+// 3. A pod that names a PodGroup and is not managed is an unmanaged pod of that gang. The first
+//    member that Muster claims makes members of them all.
 // 4. A pod whose binding is under way joins or leaves no gang. It is deferred until the outcome is
 //    known.
 // 5. A gang exists while it has members or its PodGroup exists.
@@ -66,9 +66,9 @@ class Membership {
   void Erase(const GangId& id) { gangs_.erase(id); }
 
   // Of pods of PodGroups.
-  void AddOutsider(const cluster::Pod& pod);
-  void RemoveOutsider(const cluster::ObjectKey& group, const cluster::PodUid& pod);
-  std::set<cluster::PodUid> TakeOutsiders(const cluster::ObjectKey& group);
+  void AddUnmanaged(const cluster::Pod& pod);
+  void RemoveUnmanaged(const cluster::ObjectKey& group, const cluster::PodUid& pod);
+  std::set<cluster::PodUid> TakeUnmanaged(const cluster::ObjectKey& group);
 
   // A Filter call showed the pod, or had before a restart.
   void Claim(const cluster::PodUid& pod) { seen_in_filter_.insert(pod); }
@@ -103,7 +103,7 @@ class Membership {
   std::set<cluster::PodUid> seen_in_filter_;              // live ones of other schedulerNames
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // since when
   std::set<cluster::PodUid> deferred_;
-  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> outsiders_;  // by PodGroup; none is empty
+  std::map<cluster::ObjectKey, std::set<cluster::PodUid>> unmanaged_;  // by PodGroup; none is empty
 };
 
 }  // namespace muster::engine

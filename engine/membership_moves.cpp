@@ -22,7 +22,7 @@ bool MayLeave(EngineState& state, const Member& member) {
 void Detach(EngineState& state, const PodUid& uid) {
   const PlacedMember at = state.members.Find(uid);
   const GangId id = at.gang->id;
-  const bool evicted = at.member->writes->doing == Doing::kEvict;
+  const bool evicted = at.member->writes->doing == WriteKind::kEvict;
   state.writes.Forget(*at.member, "muster: the pod is gone");
   if (const GangId* preemptor = state.preemptions.PreemptorOf(uid)) {
     // What came of the eviction is told by its being gone.
@@ -51,7 +51,7 @@ void Join(EngineState& state, const Pod& pod) {
     if (pod.deleting) {  // a victim that leaves already makes way, whosever it is now
       Detach(state, pod.uid);
     } else {
-      LoseVictim(state, *before.member);
+      InvalidateVictim(state, *before.member);
       Leave(state, pod.uid);
     }
   }
@@ -59,7 +59,7 @@ void Join(EngineState& state, const Pod& pod) {
   state.work.Touch(*at.gang);
   TouchPreemptor(state, *at.member);
   if (at.gang->id.solo) return;
-  for (const PodUid& uid : state.members.TakeOutsiders(at.gang->id.key)) {
+  for (const PodUid& uid : state.members.TakeUnmanaged(at.gang->id.key)) {
     if (uid != pod.uid) Join(state, *state.cluster.FindPod(uid));
   }
 }
@@ -70,17 +70,17 @@ void Leave(EngineState& state, const PodUid& uid) {
   state.preemptions.Forget(uid);
 }
 
-void Abandon(EngineState& state, const Pod& pod) {
+void Disown(EngineState& state, const Pod& pod) {
   const Member& member = *state.members.Find(pod.uid).member;
   if (!MayLeave(state, member)) return;
   if (member.planned() && !pod.bound())
     state.writes.Ask(Nominate{state.writes.NextId(), {member.key, member.uid}, ""});
-  LoseVictim(state, member);
+  InvalidateVictim(state, member);
   Leave(state, pod.uid);
-  state.members.AddOutsider(pod);
+  state.members.AddUnmanaged(pod);
 }
 
-void Rehome(EngineState& state, const PodUid& uid, bool joins) {
+void ReassignPod(EngineState& state, const PodUid& uid, bool joins) {
   const Pod* pod = state.cluster.FindPod(uid);
   if (pod == nullptr || state.members.IsMember(uid) == joins ||
       state.members.Managed(*pod) != joins)
@@ -88,17 +88,17 @@ void Rehome(EngineState& state, const PodUid& uid, bool joins) {
   if (joins) {
     Join(state, *pod);
   } else if (!pod->bound()) {
-    Abandon(state, *pod);
+    Disown(state, *pod);
   }
 }
 
-void Rejoin(EngineState& state, const PodUid& uid) {
+void ApplyDeferred(EngineState& state, const PodUid& uid) {
   if (!state.members.TakeDeferred(uid)) return;
   const Pod& pod = *state.cluster.FindPod(uid);
   if (state.members.Managed(pod)) {
     Join(state, pod);
   } else {
-    Abandon(state, pod);
+    Disown(state, pod);
   }
 }
 

@@ -15,11 +15,11 @@ void Join(EngineState& state, const cluster::Pod& pod);
 // The pod is a member no more. Its record may be gone already.
 void Leave(EngineState& state, const cluster::PodUid& uid);
 // A pod that lives on and is Muster's no more. Room is kept for it as long as it is nominated.
-void Abandon(EngineState& state, const cluster::Pod& pod);
+void Disown(EngineState& state, const cluster::Pod& pod);
 // The options changed whose pods are Muster's. `joins`: it does, if it should; else it leaves.
-void Rehome(EngineState& state, const cluster::PodUid& uid, bool joins);
+void ReassignPod(EngineState& state, const cluster::PodUid& uid, bool joins);
 // What was deferred while the pod was being bound.
-void Rejoin(EngineState& state, const cluster::PodUid& uid);
+void ApplyDeferred(EngineState& state, const cluster::PodUid& uid);
 
 // Where gangs are judged, that is where they end. A follower judges none, for weeks.
 void EraseUnjudged(EngineState& state, const GangId& id);

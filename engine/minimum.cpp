@@ -83,15 +83,15 @@ int64_t Lack(const Headcount& minimum, const Headcount& heads) {
   return std::max({int64_t{0}, minimum.members - heads.members, of_roles});
 }
 
-bool Stays(const Member& member) {
-  if (member.bygone) return false;
+bool CountsAsBound(const Member& member) {
+  if (member.from_earlier_run) return false;
   if (member.pod->phase == PodPhase::kSucceeded) return true;
   return member.holds() && !member.leaving();
 }
 
 bool IsThere(const Member& member, Counting counting) {
   const Pod& pod = *member.pod;
-  if (Stays(member)) return true;
+  if (CountsAsBound(member)) return true;
   if (pod.terminal() || member.leaving() || member.malformed()) return false;
   switch (counting) {
     case Counting::kBound:
@@ -140,14 +140,14 @@ std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Membe
   std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
     return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);
   });
-  const Headcount have = CountMembers(gang, true, Stays);
+  const Headcount have = CountMembers(gang, true, CountsAsBound);
   if (Lack(gang.minimum, have) > 0) return {};
   Headcount here;
   for (const Member* member : bound) {
     ++here.members;
     ++here.roles[member->pod->role];
   }
-  // Whoever is left by going through the oldest first.
+  // The members that are left after the oldest have been counted.
   const std::vector<const Member*> oldest_first(bound.rbegin(), bound.rend());
   std::vector<bool> stays(bound.size(), false);
   for (const size_t i : Needed(gang.minimum, Minus(have, here), oldest_first))

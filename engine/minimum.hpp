@@ -1,5 +1,5 @@
-// The gang's minimum, in one place: who counts, what is lacking, who is surplus (internal to
-// engine/). Pure functions of a gang's members.
+// The gang's minimum, in one place: which members count, what is lacking, which are surplus
+// (internal to engine/). Pure functions of a gang's members.
 //
 // A minimum is a Headcount: so many members in all, and of each role so many. A role that it does
 // not name has no minimum.
@@ -16,7 +16,8 @@
 
 namespace muster::engine {
 
-// What the PodGroup asks for; of a gang of one (null) its pod. As written: Defect() judges it.
+// What the PodGroup asks for; of a gang of one (null) its pod. As written: DefectOf (defect.hpp)
+// checks it.
 cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
 
 // In each count the lower of the two; a role is asked for only where both do.
@@ -42,16 +43,16 @@ cluster::Headcount CountMembers(const Gang& gang, bool by_role, const Counts& co
 // How many pods `heads` lacks of `minimum`: role by role or in total, whichever is more.
 int64_t Lack(const cluster::Headcount& minimum, const cluster::Headcount& heads);
 
-// Who counts as there when it is asked what a gang still lacks.
-//   kBound    bound, or has succeeded
-//   kArrived  and whoever is at Bind
-//   kPlanned  bound, and whoever has a plan
-//   kReady    and whoever is free of other controllers' gates, and not pausing
-//   kPresent  and whoever exists, and is not on its way out
+// Which members count when a gang's lack is computed.
+//   kBound    bound, or succeeded
+//   kArrived  and those at Bind
+//   kPlanned  kBound, and those with a plan
+//   kReady    and those free of other controllers' gates that are not pausing
+//   kPresent  and those that exist and are not leaving
 enum class Counting { kBound, kArrived, kPlanned, kReady, kPresent };
 
-// It is bound and runs, or did: not on its way out.
-bool Stays(const Member& member);
+// It has succeeded, or is bound and not leaving.
+bool CountsAsBound(const Member& member);
 bool IsThere(const Member& member, Counting counting);
 // How many pods the gang still lacks of Gang::minimum. Tally and minimum must be of now.
 int64_t Need(const Gang& gang, Counting counting);

@@ -17,7 +17,7 @@ namespace {
 // So many devices out at a time are the node's fault.
 constexpr size_t kManyDevices = 2;
 
-// Whoever hands out the devices of such a node keeps to the list that the pod was bound with.
+// The device plugin of such a node keeps to the list that the pod was bound with.
 bool KeepsToTheList(const Pod& pod, const Node* node) {
   if (node == nullptr || pod.bound_gpus.empty()) return false;
   return std::all_of(pod.bound_gpus.begin(), pod.bound_gpus.end(), [&](cluster::GpuIndex listed) {
@@ -215,7 +215,7 @@ void NodeHealth::TakeBack(const Subject& subject, Record& record, std::vector<Ch
   record.out = false;
   record.why.clear();
   if (acquitted) record.times = std::max<int64_t>(record.times - 1, 0);
-  // Those who were on their way when it began are no news.
+  // Pods that were on their way when it began are no news.
   if (!acquitted) record.void_until = record.strikes.rbegin()->first.first;
   changes.push_back({subject.node, false,
                      NameOf(subject) + " takes new members again: " +

@@ -9,7 +9,7 @@
 //
 // A strike: the kubelet did not admit a member, or one of its containers failed within
 // start_window of its first start. It is held against the devices that the pod was given where
-// whoever hands them out keeps to the list (shared devices: HAMi and the like); else against the
+// their device plugin keeps to the list (shared devices: HAMi and the like); else against the
 // node. Pods with GPUs and pods without are counted apart: a broken device plugin harms only the
 // first, and what starts without GPUs says nothing about it. Where two devices of a node are out at
 // a time the whole node is: what they have in common is at fault. A member that starts well (it
@@ -28,7 +28,7 @@
 //
 // After a restart it is told of the pods that exist, and counts again. Forgotten are failures and
 // good starts whose pods are gone, how often a node was left out before, and for how long it still
-// would be: with enough failed pods left it is so anew, for `first`.
+// would be: with enough failed pods left it is left out again, for `first`.
 //
 // Guarded by Scheduler.
 #pragma once

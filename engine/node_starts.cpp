@@ -37,7 +37,7 @@ void SettleLeftOut(EngineState& state, cluster::Time now) {
                     record.uid.text(),
                     false,
                     change.out,
-                    change.out ? "NodeLeftOut" : "NodeTakenBack",
+                    change.out ? "NodeLeftOut" : "NodeReturned",
                     std::move(change.message),
                     true};
     state.writes.Ask(std::move(event));

@@ -17,12 +17,12 @@ enum class PartialGang { kEvict, kHold };
 // How kube-scheduler learns of a member's node before the gate goes.
 //   kNominate  status.nominatedNodeName: keeps the room free meanwhile, and can be changed
 //   kPin       node affinity, for gated pods that have a controller: one write less, but a pod
-//   whose
-//              plan breaks after its release fits nowhere else, until it is deleted
+//              whose plan breaks after its release fits on no other node; it has to be deleted
+//              for that
 enum class HandOver { kNominate, kPin };
 
-// Whom a gang that does not fit may have evicted.
-//   kNever          nobody
+// Which pods may be evicted for a gang that does not fit.
+//   kNever          none
 //   kLowerPriority  Muster's pods of lower priority than each of its members, whole gangs at a time
 enum class Preemption { kNever, kLowerPriority };
 
@@ -56,7 +56,7 @@ struct Options {
   NamespaceRules namespaces;
   // A gang that does not fit blocks all that come after it.
   bool strict_order = false;
-  // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds goes first.
+  // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds takes precedence.
   cluster::Duration reservation_timeout = cluster::Seconds(120);
   // The longest scheduleTimeoutSeconds that is granted.
   cluster::Duration max_reservation_timeout = cluster::Seconds(600);

@@ -15,7 +15,7 @@ constexpr Duration kGraceOnReturn = cluster::Seconds(15);
 // A gang that has never run is partial since the first of its members was bound, as the API server
 // has it.
 Time PartialSince(const Gang& gang, Duration timeout, Time now) {
-  if (gang.past.begun()) return now;
+  if (gang.past.has_run()) return now;
   Time since = now;
   for (const auto& [uid, member] : gang.members) {
     const Time bound_at = member.pod->bound_at;

@@ -12,13 +12,13 @@ using cluster::OwnerTag;
 using cluster::Time;
 
 Headcount Past::Wanted(const Headcount& declared) const {
-  return Minus(runs_since_ ? Lower(declared, whole_) : declared, ended_);
+  return Minus(running_since_ ? Lower(declared, whole_) : declared, ended_);
 }
 
 void Past::Begin(const Headcount& declared, bool whole, Time now) {
-  whole_ = whole || !runs_since_ ? declared : Lower(declared, whole_);
-  begun_ = adopted_ = true;  // what was before is of no account any more
-  if (!runs_since_) runs_since_ = now;
+  whole_ = whole || !running_since_ ? declared : Lower(declared, whole_);
+  has_run_ = adopted_ = true;  // what was before is of no account any more
+  if (!running_since_) running_since_ = now;
 }
 
 void Past::Joined(const std::string& owner) {
@@ -39,7 +39,7 @@ void Past::Ended(const std::string& name, const std::string& role) {
   if (names_.size() < kMostNames) names_[name] = role;
 }
 
-void Past::MadeAnew(const std::string& name) {
+void Past::Recreated(const std::string& name) {
   const auto ended = names_.find(name);
   if (ended == names_.end()) return;
   ended_ = Minus(ended_, {1, {{ended->second, 1}}});
@@ -47,7 +47,7 @@ void Past::MadeAnew(const std::string& name) {
 }
 
 bool Past::AnotherRun(const std::set<std::string>& owners, const Headcount& declared) const {
-  if (!begun_ || owners.empty()) return false;
+  if (!has_run_ || owners.empty()) return false;
   // Pods without an owner do not say whose place they take.
   const bool over = Wanted(declared).members == 0;
   const bool known = std::any_of(owners.begin(), owners.end(), [&](const std::string& owner) {
@@ -57,8 +57,8 @@ bool Past::AnotherRun(const std::set<std::string>& owners, const Headcount& decl
 }
 
 void Past::Forget() {
-  begun_ = false;
-  runs_since_.reset();
+  has_run_ = false;
+  running_since_.reset();
   whole_ = {};
   ended_ = {};
   owners_.clear();
@@ -67,9 +67,9 @@ void Past::Forget() {
 
 GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time since) const {
   GangRecord record;
-  if (!begun_) return record;
-  record.begun = true;
-  record.started = runs_since_;
+  if (!has_run_) return record;
+  record.has_run = true;
+  record.started = running_since_;
   record.whole = Plus(wanted, ended_);
   record.ended = ended_;
   // Pods without a role count in all only.
@@ -83,17 +83,17 @@ GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time si
 void Past::Adopt(const GangRecord& record, const Headcount& have, const Headcount& gone) {
   Forget();  // what a follower saw is part of what the record and today's members tell
   adopted_ = true;
-  if (!record.begun) return;
+  if (!record.has_run) return;
   const Headcount wanted = Minus(record.whole, record.ended);
   const bool unknown = wanted.members > 0 && have.members == 0;
   // Whose run it was decides what comes now; where nobody knows, it starts as a whole.
   if (unknown && record.owners.empty() && record.lost.members == 0) return;
-  begun_ = true;
+  has_run_ = true;
   owners_ = record.owners;
   whole_ = record.whole;
   ended_ = record.ended;
   if (unknown) return;
-  runs_since_ = record.started;
+  running_since_ = record.started;
   ended_ = Plus(ended_, Minus(Minus(wanted, have), Higher(record.lost, gone)));
 }
 

@@ -8,7 +8,7 @@
 //    however the PodGroup is edited; what it declares less counts for good.
 // 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
 //    It is wanted no more.
-//    MadeAnew: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
+//    Recreated: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
 //    so).
 // 3. Forget: another run begins: nothing is bound, and none of the members that wait belongs to an
 //    owner of those that ran (where all that were wanted have ended well, pods without an owner are
@@ -16,9 +16,9 @@
 // 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
 //    nobody saw, so members that are missing then, are not recorded as lost, are not there as
 //    Failed or leaving, and have no pod that waits to take their place, have ended. Where nothing
-//    of it stays, all that had not ended start anew.
+//    of it stays, all that had not ended start again.
 //
-// Owned by its Gang, set by Core's judgement. A plain value.
+// Owned by its Gang, set by remember, settle_members and intake. A plain value.
 #pragma once
 
 #include <map>
@@ -37,11 +37,11 @@ class Past {
   static constexpr size_t kMostOwners = 16;
   static constexpr size_t kMostNames = 1024;
 
-  bool begun() const { return begun_; }
+  bool has_run() const { return has_run_; }
   // Members that are wanted no more.
   const cluster::Headcount& ended() const { return ended_; }
   // Since when it has had its minimum without a break; nothing while nothing is bound.
-  const std::optional<cluster::Time>& runs_since() const { return runs_since_; }
+  const std::optional<cluster::Time>& running_since() const { return running_since_; }
 
   // The minimum that it runs with, as long as it does. Where the PodGroup is malformed it stands
   // for what the PodGroup declares: a slip of the pen takes nothing from what the gang may lack.
@@ -56,13 +56,13 @@ class Past {
   // A member of that owner (may be empty) is bound, or was until it succeeded.
   void Joined(const std::string& owner);
   void Ended(const std::string& name, const std::string& role);
-  void MadeAnew(const std::string& name);
+  void Recreated(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
-  void Stop() { runs_since_.reset(); }
+  void MarkUnbound() { running_since_.reset(); }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
-  // Whoever Joined before did so for another run.
+  // Owners that Joined before did so for another run.
   void ForgetOwners() { owners_.clear(); }
 
   // `wanted`: what Wanted gives now; `lacks`: what is missing of it, since `since`.
@@ -77,9 +77,9 @@ class Past {
  private:
   bool Knows(const std::string& owner) const;
 
-  bool begun_ = false;
+  bool has_run_ = false;
   bool adopted_ = false;
-  std::optional<cluster::Time> runs_since_;
+  std::optional<cluster::Time> running_since_;
   cluster::Headcount whole_;  // the minimum that it has run with
   cluster::Headcount ended_;  // members that are wanted no more
   // Tags of the owners of members that were bound, or kAnyOwner; empty: not known.

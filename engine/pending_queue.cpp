@@ -76,7 +76,7 @@ Gang* PendingQueue::Best(const Lane& lane) const {
     if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
   };
   consider(after(lane.next));
-  // Those above a priority come first in order, so whoever is not in the scope ends it.
+  // Those above a priority come first in order, so the first one outside the scope ends it.
   if (Gang* head = after(lane.heads); head != nullptr && InScope(scope_, *head)) consider(head);
   return best;
 }
@@ -134,19 +134,20 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
   kind.state = state;
   kind.reason = reason;
   kind.judged_in = pass_;
-  if (other && !fresh) spreading_.push_back({&kind, kind.gangs.begin()});
+  if (other && !fresh) propagations_.push_back({&kind, kind.gangs.begin()});
 }
 
-bool PendingQueue::Spread(int64_t most, const std::function<void(Gang&, const Kind&)>& changed) {
-  while (!spreading_.empty()) {
-    Spreading& now = spreading_.back();
+bool PendingQueue::PropagateVerdict(int64_t most,
+                                    const std::function<void(Gang&, const Kind&)>& changed) {
+  while (!propagations_.empty()) {
+    Propagation& now = propagations_.back();
     for (; now.next != now.kind->gangs.end(); ++now.next) {
       if (most-- <= 0) return false;
       Gang& gang = **now.next;
       const bool same = gang.state == now.kind->state && gang.reason.code == now.kind->reason.code;
       if (!same) changed(gang, *now.kind);
     }
-    spreading_.pop_back();
+    propagations_.pop_back();
   }
   return true;
 }
@@ -155,7 +156,7 @@ void PendingQueue::Leave(Gang& gang) {
   Kind* kind = std::exchange(gang.queue.value_.kind, nullptr);
   if (kind == nullptr) return;
   const auto at = kind->gangs.find(&gang);
-  for (Spreading& one : spreading_) {
+  for (Propagation& one : propagations_) {
     if (one.kind == kind && one.next == at) ++one.next;
   }
   const bool head = at == kind->gangs.begin();
@@ -164,7 +165,7 @@ void PendingQueue::Leave(Gang& gang) {
   if (head && !kind->gangs.empty()) heads.insert(*kind->gangs.begin());
   heads.insert(&gang);
   if (!kind->gangs.empty()) return;
-  std::erase_if(spreading_, [&](const Spreading& one) { return one.kind == kind; });
+  std::erase_if(propagations_, [&](const Propagation& one) { return one.kind == kind; });
   const auto known = at_.find(kind);
   kinds_.erase(known->second);
   at_.erase(known);

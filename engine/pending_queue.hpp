@@ -9,14 +9,15 @@
 // What did not fit is remembered by what was asked for, until the pass is over and for as long as
 // nothing became free.
 //
-//   Begin(growth)  a pass; what it goes through does not change until it is over, but for Judge. It
-//                  goes through all where something became free, else through whoever was not tried
-//                  yet and whom RetryAbove names
-//   Next(usage)    whose turn it is: in each queue in order whoever was not tried yet, and within
-//                  the scope the gangs of no kind and one of each kind after the other; of the
-//                  queues the one that Turns says
-//   Judge(…)       a kind's verdict: nobody else of it has a turn in this pass
-//   Spread(most)   brings the verdict to those of the kind who had another one, some at a time
+//   Begin(growth)  a pass; its gangs do not change until it is over, but for Judge. These are all
+//                  gangs where something became free, else those not tried yet and those that
+//                  RetryAbove names
+//   Next(usage)    the gang to plan next: in each queue in order the gangs not tried yet, and
+//                  within the scope the gangs of no kind and one of each kind after the other; of
+//                  the queues the one that Turns says
+//   Judge(…)       a kind's verdict: no other gang of it is planned in this pass
+//   PropagateVerdict(most)
+//                  brings the verdict to the gangs of the kind that had another one, so many a call
 #pragma once
 
 #include <cstddef>
@@ -64,7 +65,7 @@ class PendingQueue {
   void RetryAll() { retry_all_ = true; }
   // Something may fit that did not before, though nothing need have become free.
   void AnythingMayFit() { anything_may_fit_ = true; }
-  // Gangs of higher priority than that may have others evicted who could not be before.
+  // Gangs of higher priority than that may preempt that could not before.
   void RetryAbove(int64_t priority);
 
   // There is somebody to be tried. `growth`: ClusterState::growth().
@@ -84,7 +85,7 @@ class PendingQueue {
   void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
   // Looks at `most` gangs of kinds whose verdict changed, and calls `changed` for those whose state
   // or reason's code is not yet what holds for their kind; true when none is left.
-  bool Spread(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
+  bool PropagateVerdict(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
   // Its fate is its own again.
   void Leave(Gang& gang);
 
@@ -100,7 +101,7 @@ class PendingQueue {
     bool all = false;
     std::optional<int64_t> above;  // of higher priority than that
   };
-  struct Spreading {
+  struct Propagation {
     Kind* kind = nullptr;
     GangsInOrder::iterator next;
   };
@@ -111,7 +112,7 @@ class PendingQueue {
     GangsInOrder all;
     GangsInOrder untried;
     GangsInOrder heads;    // tried ones: those of no kind, and the first of each kind
-    Gang* last = nullptr;  // who had a turn last in this pass
+    Gang* last = nullptr;  // planned last in this pass
     GangsInOrder next;     // of kinds of which one had a turn in this pass
   };
 
@@ -137,7 +138,7 @@ class PendingQueue {
   bool in_pass_ = false;
   Scope scope_;
   uint64_t pass_ = 0;
-  std::vector<Spreading> spreading_;
+  std::vector<Propagation> propagations_;
 };
 
 }  // namespace muster::engine

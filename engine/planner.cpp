@@ -38,7 +38,7 @@ policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& j
   return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll, job.request.terms);
 }
 
-// Whole, and without elastic members: nobody is evicted for those.
+// Whole, and without elastic members: no pod is evicted for those.
 bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
   policy::PreemptionAnswer answer = policy::PlaceByPreemption(
       placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.request.required,

@@ -25,8 +25,8 @@ struct PlanJob {
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
-  uint64_t ground = 0;                 // EverFits::ground() then
-  KnownCandidates candidates;          // who may be evicted for it
+  uint64_t basis = 0;                  // EverFits::basis() then
+  KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
 };
 
@@ -36,7 +36,7 @@ struct PlanResult {
   std::vector<cluster::Placement> elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
-  std::vector<cluster::PodUid> victims;  // who has to leave before it fits; ordered
+  std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
 };
 
 struct Turn {

@@ -19,7 +19,7 @@ using cluster::Time;
 
 namespace {
 
-bool Whole(const Gang& gang) { return gang.tally.ours == 0 && !gang.running(); }
+bool Whole(const Gang& gang) { return gang.tally.bound_of_muster == 0 && !gang.running(); }
 
 // Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
 std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job) {
@@ -80,7 +80,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
-  job.ground = ever_fits.ground();
+  job.basis = ever_fits.basis();
   if (preempts) job.candidates = CandidatesFor(state, gang);
   return job;
 }
@@ -94,11 +94,11 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   Reason reason = FromShortage(result.shortage);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.request.required.size());
-  const bool whole = gang.tally.ours == 0;
+  const bool whole = gang.tally.bound_of_muster == 0;
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
-        job.request.key, job.ground,
+        job.request.key, job.basis,
         result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{});
   }
   const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
@@ -135,7 +135,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
       state.reservations.Nominated(member, member.pod->nominated_node == member.plan->node);
     }
     // Pods that were released before may wait where kube-scheduler does not look again by itself.
-    if (!member.pod->gated_by_muster()) state.writes.Sleep(member);
+    if (!member.pod->gated_by_muster()) state.writes.MarkNeedsWake(member);
   }
   state.work.Touch(gang);
 }
@@ -144,13 +144,13 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
 
 Turn NextJob(EngineState& state, Time now) {
   const auto spread = [&] {
-    return state.queue.Spread(kSlice, [&](Gang& gang, const Kind& kind) {
+    return state.queue.PropagateVerdict(kSlice, [&](Gang& gang, const Kind& kind) {
       SetState(gang, kind.state, kind.reason);
       state.work.TriedInVain(gang.id);
     });
   };
   if (!spread()) return {};
-  if (!state.silent.empty()) return {true, std::nullopt};
+  if (!state.stale_resources.empty()) return {true, std::nullopt};
   if (!state.queue.in_pass()) {
     state.candidates = {};
     state.queue.Begin(state.cluster.growth());
@@ -206,7 +206,7 @@ Time NextWake(const EngineState& state) {
 }
 
 bool PassNeeded(const EngineState& state) {
-  return state.silent.empty() && state.queue.PassNeeded(state.cluster.growth());
+  return state.stale_resources.empty() && state.queue.PassNeeded(state.cluster.growth());
 }
 
 }  // namespace muster::engine

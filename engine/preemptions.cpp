@@ -14,7 +14,7 @@ using cluster::Time;
 
 namespace {
 
-constexpr Duration kMostPatience = cluster::Seconds(86'400);
+constexpr Duration kMostBackoff = cluster::Seconds(86'400);
 
 }  // namespace
 
@@ -25,15 +25,15 @@ const Victims* Preemptions::VictimsOf(const GangId& preemptor) const {
 }
 
 const GangId* Preemptions::PreemptorOf(const PodUid& victim) const {
-  if (makes_way_for_.empty()) return nullptr;
-  const auto found = makes_way_for_.find(victim);
-  return found == makes_way_for_.end() ? nullptr : &found->second;
+  if (preemptor_of_.empty()) return nullptr;
+  const auto found = preemptor_of_.find(victim);
+  return found == preemptor_of_.end() ? nullptr : &found->second;
 }
 
 void Preemptions::Begin(const GangId& preemptor, Victims victims) {
   MUSTER_CHECK(!victims_.contains(preemptor));
   for (const PodUid& uid : victims.pods) {
-    const bool free = makes_way_for_.emplace(uid, preemptor).second;
+    const bool free = preemptor_of_.emplace(uid, preemptor).second;
     MUSTER_CHECK(free);
   }
   victims_.emplace(preemptor, std::move(victims));
@@ -41,7 +41,7 @@ void Preemptions::Begin(const GangId& preemptor, Victims victims) {
 
 void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go) {
   victims_.at(preemptor).asked = true;
-  must_go_.insert(to_go.begin(), to_go.end());
+  to_evict_.insert(to_go.begin(), to_go.end());
 }
 
 bool Preemptions::Evicted(const GangId& preemptor) {
@@ -55,16 +55,16 @@ void Preemptions::Refused(const GangId& preemptor, const std::string& why, bool 
 }
 
 void Preemptions::Lose(const PodUid& victim) {
-  const auto found = makes_way_for_.find(victim);
-  if (found == makes_way_for_.end()) return;
+  const auto found = preemptor_of_.find(victim);
+  if (found == preemptor_of_.end()) return;
   victims_.at(found->second).lost = true;
   Forget(victim);
 }
 
 void Preemptions::Forget(const PodUid& pod) {
-  makes_way_for_.erase(pod);
-  must_go_.erase(pod);
-  kept_.erase(pod);
+  preemptor_of_.erase(pod);
+  to_evict_.erase(pod);
+  protected_until_.erase(pod);
 }
 
 std::vector<PodUid> Preemptions::End(const GangId& preemptor) {
@@ -74,53 +74,53 @@ std::vector<PodUid> Preemptions::End(const GangId& preemptor) {
   for (const PodUid& uid : victims.mapped().pods) {
     const GangId* preemptor_of = PreemptorOf(uid);
     if (preemptor_of == nullptr || *preemptor_of != preemptor) continue;
-    makes_way_for_.erase(uid);
-    must_go_.erase(uid);
+    preemptor_of_.erase(uid);
+    to_evict_.erase(uid);
     spared.push_back(uid);
   }
   return spared;
 }
 
 int64_t Preemptions::tries(const GangId& preemptor) const {
-  const auto found = patience_.find(preemptor);
-  return found == patience_.end() ? 0 : found->second.tries;
+  const auto found = backoff_.find(preemptor);
+  return found == backoff_.end() ? 0 : found->second.tries;
 }
 
 std::optional<Time> Preemptions::may_preempt_from(const GangId& preemptor) const {
-  if (patience_.empty()) return std::nullopt;
-  const auto found = patience_.find(preemptor);
-  return found == patience_.end() ? std::nullopt : found->second.until;
+  if (backoff_.empty()) return std::nullopt;
+  const auto found = backoff_.find(preemptor);
+  return found == backoff_.end() ? std::nullopt : found->second.until;
 }
 
 void Preemptions::CountTry(const GangId& preemptor, Duration first, Time now) {
-  Patience& patience = patience_[preemptor];
-  patience.until = now + Doubled(first, ++patience.tries, kMostPatience);
+  PreemptionBackoff& backoff = backoff_[preemptor];
+  backoff.until = now + Doubled(first, ++backoff.tries, kMostBackoff);
 }
 
 void Preemptions::UncountTry(const GangId& preemptor) {
-  const auto found = patience_.find(preemptor);
-  if (found == patience_.end()) return;
+  const auto found = backoff_.find(preemptor);
+  if (found == backoff_.end()) return;
   found->second.until.reset();
-  if (--found->second.tries <= 0) patience_.erase(found);
+  if (--found->second.tries <= 0) backoff_.erase(found);
 }
 
 void Preemptions::Pass(const GangId& preemptor, Time now) {
-  if (patience_.empty()) return;
-  const auto found = patience_.find(preemptor);
-  if (found == patience_.end()) return;
+  if (backoff_.empty()) return;
+  const auto found = backoff_.find(preemptor);
+  if (found == backoff_.end()) return;
   std::optional<Time>& until = found->second.until;
   if (until && *until <= now) until.reset();
 }
 
-std::optional<Time> Preemptions::KeptUntil(const PodUid& pod) const {
-  if (kept_.empty()) return std::nullopt;
-  const auto found = kept_.find(pod);
-  return found == kept_.end() ? std::nullopt : std::optional<Time>(found->second);
+std::optional<Time> Preemptions::ProtectedUntil(const PodUid& pod) const {
+  if (protected_until_.empty()) return std::nullopt;
+  const auto found = protected_until_.find(pod);
+  return found == protected_until_.end() ? std::nullopt : std::optional<Time>(found->second);
 }
 
 bool Preemptions::ReleaseAll() {
-  const bool any = !kept_.empty();
-  kept_.clear();
+  const bool any = !protected_until_.empty();
+  protected_until_.clear();
   return any;
 }
 
@@ -145,15 +145,15 @@ bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int6
 
 std::vector<std::string> Preemptions::Audit() const {
   std::vector<std::string> broken;
-  for (const auto& [uid, preemptor] : makes_way_for_) {
+  for (const auto& [uid, preemptor] : preemptor_of_) {
     const Victims* victims = VictimsOf(preemptor);
     if (victims == nullptr || !victims->pods.contains(uid))
-      broken.push_back("pod UID " + uid.text() + " makes way for nobody");
+      broken.push_back("pod UID " + uid.text() + " has no preemptor");
   }
-  for (const PodUid& uid : must_go_) {
+  for (const PodUid& uid : to_evict_) {
     const GangId* preemptor = PreemptorOf(uid);
     if (preemptor == nullptr || !VictimsOf(*preemptor)->asked)
-      broken.push_back("pod UID " + uid.text() + " is evicted for nobody");
+      broken.push_back("pod UID " + uid.text() + " has no preemptor that asked");
   }
   size_t holders = 0;
   for (const auto& [priority, gangs] : holding_) holders += gangs.size();

@@ -1,20 +1,20 @@
-// Preemptions: which pods make way for which gang, which cannot for now, and who holds what others
-// may want (internal to engine/). Books only: who decides is evictions.hpp. Guarded by Scheduler.
+// Preemptions: which pods are victims of which gang, which cannot be for now, and which gangs hold
+// what others may want (internal to engine/). Only records; evictions.hpp decides. Guarded by
+// Scheduler.
 //
 //            Begin                 Ask                    Evicted
 //   (none) ────────▶ nominating ────────▶ evictions asked ────────▶ no way back
 //      ▲                 │ End                │ End, Refused            │ End
 //      └─────────────────┴────────────────────┴─────────────────────────┘
 //
-// 1. A pod makes way for one gang at most, and is among the victims of that gang. A victim that is
-//    gone stays among them until End.
-// 2. A pod that is to be evicted now (MustGo) makes way for a gang that has asked.
-// 3. A gang for which others were evicted and that did not start waits before more are: Patience,
-//    the longer the more often that happened in a row.
-// 4. A pod that could not be evicted, or did not leave in time, is nobody's victim until its time
-// is
-//    over (Keep).
-// 5. Whoever holds something has one entry, under the highest priority among its members.
+// 1. A pod is the victim of one gang at most, and is in the set of that gang. A victim that is
+//    gone stays in it until End.
+// 2. A pod that is to be evicted now (MustGo) is the victim of a gang that has asked.
+// 3. A gang that preempted and did not start waits before it preempts again (PreemptionBackoff),
+//    longer after each such failure in a row.
+// 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
+//    protection ends (Protect).
+// 5. A gang that holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
@@ -46,13 +46,13 @@ struct Victims {
 
 class Preemptions {
  public:
-  // Nobody makes way for anybody.
-  bool none() const { return makes_way_for_.empty(); }
+  // No pod is a victim.
+  bool none() const { return preemptor_of_.empty(); }
   // Null: it waits for nobody.
   const Victims* VictimsOf(const GangId& preemptor) const;
-  // Null: it makes way for nobody.
+  // Null: it is no victim.
   const GangId* PreemptorOf(const cluster::PodUid& victim) const;
-  bool MustGo(const cluster::PodUid& victim) const { return must_go_.contains(victim); }
+  bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }
 
   void Begin(const GangId& preemptor, Victims victims);
   // Of its victims these are evicted now. Empty: they leave anyway.
@@ -68,18 +68,18 @@ class Preemptions {
   // The gang waits for nobody any more. Its victims that still made way for it.
   std::vector<cluster::PodUid> End(const GangId& preemptor);
 
-  // Patience.
+  // PreemptionBackoff.
   int64_t tries(const GangId& preemptor) const;  // in vain, in a row
   std::optional<cluster::Time> may_preempt_from(const GangId& preemptor) const;
   void CountTry(const GangId& preemptor, cluster::Duration first, cluster::Time now);
   void UncountTry(const GangId& preemptor);  // nobody was evicted
   void Pass(const GangId& preemptor, cluster::Time now);
-  void ForgetTries(const GangId& preemptor) { patience_.erase(preemptor); }
+  void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
 
-  void Keep(const cluster::PodUid& pod, cluster::Time until) { kept_[pod] = until; }
+  void Protect(const cluster::PodUid& pod, cluster::Time until) { protected_until_[pod] = until; }
   // Nothing: it may be evicted as far as is known.
-  std::optional<cluster::Time> KeptUntil(const cluster::PodUid& pod) const;
-  void Release(const cluster::PodUid& pod) { kept_.erase(pod); }
+  std::optional<cluster::Time> ProtectedUntil(const cluster::PodUid& pod) const;
+  void Release(const cluster::PodUid& pod) { protected_until_.erase(pod); }
   // True when there was one.
   bool ReleaseAll();
 
@@ -92,7 +92,7 @@ class Preemptions {
   std::vector<std::string> Audit() const;
 
  private:
-  struct Patience {
+  struct PreemptionBackoff {
     int64_t tries = 0;
     std::optional<cluster::Time> until;
   };
@@ -101,11 +101,11 @@ class Preemptions {
     int64_t available = 0;
   };
 
-  std::map<GangId, Victims> victims_;                          // by preemptor
-  std::unordered_map<cluster::PodUid, GangId> makes_way_for_;  // of those that still do
-  std::unordered_set<cluster::PodUid> must_go_;                // of these
-  std::map<GangId, Patience> patience_;
-  std::unordered_map<cluster::PodUid, cluster::Time> kept_;
+  std::map<GangId, Victims> victims_;                         // by preemptor
+  std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
+  std::unordered_set<cluster::PodUid> to_evict_;              // of these
+  std::map<GangId, PreemptionBackoff> backoff_;
+  std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
   std::map<int32_t, std::set<GangId>> holding_;
   std::map<GangId, Holder> holders_;  // the same, by gang
 };

@@ -21,16 +21,16 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
     {ReasonCode::kPlacedByOthers, "PlacedByOthers",
-     "members are another scheduler's to place, and it has not placed them", "pods are here"},
+     "members belong to another scheduler, which has not placed them", "pods are here"},
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
-    {ReasonCode::kStalePicture, "StalePicture",
+    {ReasonCode::kWatchStale, "WatchStale",
      "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kPodNotFenced, "PodNotFenced",
      "a member that the leader before may still bind cannot be written", ""},
     {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
      "GPUs were free on nodes it may use at its last try"},
     {ReasonCode::kFragmented, "Fragmented",
-     "enough free GPUs, but not together on nodes as its members need them",
+     "enough free GPUs, but no combination of nodes has enough of them",
      "members found a node at its last try"},
     {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU",
      "members found a node at its last try"},
@@ -46,8 +46,8 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kNodesLeftOut, "NodesLeftOut",
      "nodes it could use are left out for now, because pods failed there at their start",
      "members found a node at its last try"},
-    {ReasonCode::kBlockedByOrder, "BlockedByOrder", "order is strict and another gang goes first",
-     ""},
+    {ReasonCode::kBlockedByOrder, "BlockedByOrder",
+     "order is strict and another gang takes precedence", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},
     {ReasonCode::kBindFailed, "BindFailed", "the API server refused a binding", ""},
@@ -143,6 +143,10 @@ Reason NearestMiss(const policy::Shortage& shortage) {
 }  // namespace
 
 const char* ToString(ReasonCode code) { return Find(code).name; }
+
+const char* FormerName(ReasonCode code) {
+  return code == ReasonCode::kWatchStale ? "StalePicture" : nullptr;
+}
 
 Reason Because(ReasonCode code, int64_t have, int64_t need, std::string detail) {
   Reason reason;

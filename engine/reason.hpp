@@ -18,17 +18,17 @@ enum class ReasonCode {
                        // the others
   // Queued, Degraded
   kNotTried,       // complete, its turn has not come yet
-  kStalePicture,   // the API server has said nothing on the resources in `detail` for too long
+  kWatchStale,     // the API server has said nothing on the resources in `detail` for too long
   kPodNotFenced,   // an earlier leader may still bind the pod in `detail`, which cannot be written
   kNotEnoughGpus,  // the nodes that it may use have too few free GPUs in total
-  kFragmented,     // enough free GPUs in total, but not together on nodes as the members need them
+  kFragmented,     // enough free GPUs in total, but no combination of nodes has enough of them
   kNotEnoughCpu,
   kNotEnoughMemory,
   kNotEnoughPodSlots,
   kNoMatchingNode,    // labels, affinity or taints leave too few nodes
   kNodesUnavailable,  // enough nodes would match, but they are cordoned or not ready
   kNodesLeftOut,      // enough nodes would match, but members failed there at their start
-  kBlockedByOrder,    // strict order: the gang named in `detail` goes first
+  kBlockedByOrder,    // strict order: the gang named in `detail` takes precedence
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)
   kReservationExpired,
@@ -59,6 +59,9 @@ enum class ReasonCode {
 };
 
 const char* ToString(ReasonCode code);
+// The code's name in the release before, which dashboards and scripts may still match; null: it is
+// the same. For one release.
+const char* FormerName(ReasonCode code);
 
 struct Reason {
   ReasonCode code = ReasonCode::kNone;

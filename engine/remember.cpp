@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/count.hpp"
 #include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
+#include "engine/settle_members.hpp"
 
 namespace muster::engine {
 
@@ -24,15 +24,16 @@ using cluster::Time;
 
 namespace {
 
-// Members that were bound, and have Failed or are leaving, and whose place nobody took: nobody who
-// stays was made after they were bound.
-Headcount GoneInSight(const Gang& gang) {
+// Members that were bound, have Failed or are leaving, and were not replaced: no member that stays
+// was created after they were bound.
+Headcount VisiblyLost(const Gang& gang) {
   std::vector<const Pod*> gone;
-  std::multiset<std::pair<std::string, Time>> later;  // roles and creation times of who stays
+  std::multiset<std::pair<std::string, Time>>
+      later;  // roles and creation times of members that stay
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (Stays(member)) later.emplace(pod.role, pod.created);
-    if (member.bygone) continue;
+    if (CountsAsBound(member)) later.emplace(pod.role, pod.created);
+    if (member.from_earlier_run) continue;
     const bool went = pod.phase == PodPhase::kFailed || (pod.deleting && !pod.terminal());
     if (went && pod.bound()) gone.push_back(&pod);
   }
@@ -52,9 +53,9 @@ Headcount GoneInSight(const Gang& gang) {
   return heads;
 }
 
-// The record knows its owner for nobody of those that ran last.
+// The record does not name its owner among those that ran last.
 bool OfAnotherOwner(const Pod& pod, const cluster::GangRecord& record) {
-  if (pod.owner_uid.empty() || !record.begun || record.owners.empty()) return false;
+  if (pod.owner_uid.empty() || !record.has_run || record.owners.empty()) return false;
   return !record.owners.contains(cluster::kAnyOwner) &&
          !record.owners.contains(cluster::OwnerTag(pod.owner_uid));
 }
@@ -89,11 +90,11 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
   if (group == nullptr) return false;
   const cluster::GangRecord record = group->declared ? CarriedRecord(gang) : group->record;
   for (auto& [uid, member] : gang.members) {
-    member.bygone = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
+    member.from_earlier_run = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
   }
   gang.past = Inherited(gang, record);
   state.announcer.Adopted(gang, record);
-  if (gang.past.begun() && record.lost_since != Time()) {
+  if (gang.past.has_run() && record.lost_since != Time()) {
     gang.course.partial_since = OnReturn(record.lost_since, state.options.partial_timeout, now);
   }
   return true;
@@ -102,21 +103,21 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
 // What the gang asks for, as far as anybody can say.
 Headcount Declared(const EngineState& state, const Gang& gang) {
   const PodGroup* group = state.members.GroupOf(gang);
-  const bool unsaid = group != nullptr && gang.past.runs_since() &&
+  const bool unsaid = group != nullptr && gang.past.running_since() &&
                       DefectOf(*group, state.options).code != ReasonCode::kNone;
   return unsaid ? gang.past.whole() : DeclaredMinimum(group);
 }
 
-// Of a gang that has not begun, who has ended belongs to an earlier run where those who wait have
-// other owners. True: something changed.
-bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
+// In a gang that has not run, members that have ended belong to an earlier run if the waiting ones
+// have other owners. True: something changed.
+bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
   bool changed = false;
   for (auto& [uid, member] : gang.members) {
     const std::string& owner = member.pod->owner_uid;
     const bool ended = member.pod->terminal() && !owner.empty();
-    const bool bygone = ended && !waiting.empty() && !waiting.contains(owner);
-    changed = changed || bygone != member.bygone;
-    member.bygone = bygone;
+    const bool from_earlier_run = ended && !waiting.empty() && !waiting.contains(owner);
+    changed = changed || from_earlier_run != member.from_earlier_run;
+    member.from_earlier_run = from_earlier_run;
   }
   return changed;
 }
@@ -124,27 +125,27 @@ bool SetBygone(Gang& gang, const std::set<std::string>& waiting) {
 }  // namespace
 
 Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
-  // Who replaces one that Failed and is there still must not count twice.
-  const Headcount gone = Higher(GoneInSight(gang), Replacing(gang, record));
+  // The replacement of a Failed member that still exists must not count twice.
+  const Headcount gone = Higher(VisiblyLost(gang), Replacing(gang, record));
   Past past;
-  past.Adopt(record, CountMembers(gang, true, Stays), gone);
+  past.Adopt(record, CountMembers(gang, true, CountsAsBound), gone);
   return past;
 }
 
 void Remember(EngineState& state, Gang& gang, Time now) {
-  if (!gang.past.adopted() && AdoptRecord(state, gang, now)) Count(state, gang);
+  if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   if (gang.tally.bound == 0) {
-    if (gang.tally.succeeded == 0) gang.past.Stop();
+    if (gang.tally.succeeded == 0) gang.past.MarkUnbound();
     std::set<std::string> owners;
     for (const auto& [uid, member] : gang.members) {
       if (member.pod->terminal() || member.pod->deleting) continue;
       owners.insert(member.pod->owner_uid);
-      gang.past.MadeAnew(member.key.name);
+      gang.past.Recreated(member.key.name);
     }
     if (gang.past.AnotherRun(owners, Declared(state, gang))) gang.past.Forget();
-    if (!gang.past.begun() && SetBygone(gang, owners)) {
+    if (!gang.past.has_run() && SetFromEarlierRun(gang, owners)) {
       gang.past.ForgetOwners();
-      Count(state, gang);
+      SettleMembers(state, gang);
     }
   }
   gang.minimum = gang.past.Wanted(Declared(state, gang));

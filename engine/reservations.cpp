@@ -29,7 +29,7 @@ void Reservations::Adopt(Gang& gang, const std::vector<Member*>& planned, Time n
   plan.made_at = now;
   plan.deadline = deadline;
   plan.all_nominated = false;
-  if (gang.tally.ours == 0) plan.barrier_open = false;
+  if (gang.tally.bound_of_muster == 0) plan.barrier_open = false;
 }
 
 bool Reservations::Redeem(Gang& gang, Time now, Time deadline) {
@@ -48,7 +48,7 @@ bool Reservations::Redeem(Gang& gang, Time now, Time deadline) {
 void Reservations::GiveBack(Gang& gang, const std::string& why) {
   for (auto& [uid, member] : gang.members) GiveBackMember(member, why);
   GangPlan& plan = gang.plan.value_;
-  if (gang.tally.ours == 0) plan.barrier_open = false;
+  if (gang.tally.bound_of_muster == 0) plan.barrier_open = false;
   plan.all_nominated = false;
   plan.deadline.reset();
 }
@@ -85,7 +85,7 @@ void Reservations::Settle(Member& member) {
   plan.placement.reset();
   plan.node.clear();
   plan.excluded.clear();
-  writes_.BeSure(member);
+  writes_.ConfirmOutcome(member);
 }
 
 void Reservations::Forget(Member& member) {
@@ -133,16 +133,16 @@ bool Reservations::Holds(const Gang& gang, bool by_earmarks) const {
   return true;
 }
 
-void Reservations::LoseNode(cluster::NodeIndex node) {
+void Reservations::OnNodeRemoved(cluster::NodeIndex node) {
   if (!node.valid()) return;
   for (const PodUid& holder : cluster_.HoldersOn(node)) {
     const Member* member = members_.FindMember(holder);
-    if (member != nullptr && member->may_be_bound()) rootless_.insert(holder);
+    if (member != nullptr && member->may_be_bound()) bindings_on_lost_nodes_.insert(holder);
   }
 }
 
-void Reservations::RestoreOn(const std::string& node) {
-  for (auto next = rootless_.begin(); next != rootless_.end();) {
+void Reservations::OnNodeRestored(const std::string& node) {
+  for (auto next = bindings_on_lost_nodes_.begin(); next != bindings_on_lost_nodes_.end();) {
     const PodUid uid = *next;
     Member* member = members_.Find(uid).member;
     const bool lost = member != nullptr && member->planned() && member->may_be_bound() &&
@@ -151,7 +151,7 @@ void Reservations::RestoreOn(const std::string& node) {
       ++next;
       continue;
     }
-    next = rootless_.erase(next);
+    next = bindings_on_lost_nodes_.erase(next);
     if (!lost) continue;
     cluster::Placement placement = *member->plan->placement;
     placement.node = cluster_.IndexOf(node);
@@ -170,14 +170,14 @@ void Reservations::Audit(const Gang& gang, bool settled, bool by_earmarks,
     const cluster::Allocation* held = cluster_.AllocationOf(uid);
     const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;
     // Its node may go while a binding is under way.
-    const bool rootless = member.planned() && !reserved && member.may_be_bound();
+    const bool lost_node = member.planned() && !reserved && member.may_be_bound();
     const bool kept = by_earmarks ? cluster_.Earmarked(uid) : reserved;
-    if (kept != member.planned() && !rootless) {
+    if (kept != member.planned() && !lost_node) {
       broken.push_back(who + (kept ? " has a reservation or earmark without a plan"
                                    : " has a plan without a reservation or earmark"));
     }
     if (cluster_.Earmarked(uid) && !by_earmarks)
-      broken.push_back(who + " has an earmark and nobody makes way for it");
+      broken.push_back(who + " has an earmark and no victims");
     const bool same = !reserved || !member.planned() || held->placement == *member.plan->placement;
     if (!same && !member.may_be_bound()) broken.push_back(who + " reserves other than planned");
     if (member.planned() && (pod.bound() || pod.terminal()))

@@ -5,7 +5,7 @@
 //    others are to make way for it, an earmark.
 // 2. A member that may be bound without our knowing keeps both. Only its node may go: then the plan
 //    stays, as what the binding is asked for, and the next node of that name reserves it again.
-// 3. Whoever gives a plan back refuses the Bind calls that are held for it.
+// 3. The caller that gives a plan back refuses the Bind calls that are held for it.
 // 4. A gang gives its plan back whole; a member alone only beside bound ones.
 //
 // A restart forgets plans. What was nominated is preferred by the next one (Planning).
@@ -48,7 +48,7 @@ class Reservations {
 
   void Nominated(Member& member, bool yes) { member.plan.value_.nominated = yes; }
   void SeenAtBind(Member& member) { member.plan.value_.bind_seen = true; }
-  // kube-scheduler turned the planned node down, by its word or by its silence.
+  // kube-scheduler rejected the planned node, by an answer or by not asking.
   void Exclude(Member& member, cluster::Time until);
   // Its reservation ran out beside bound members.
   void Pause(Member& member, cluster::Time now);
@@ -60,13 +60,13 @@ class Reservations {
     gang.plan.value_.deadline = deadline;
   }
   // A node of the plan changed; or it was looked at, and only bindings under way are left to doubt.
-  void Doubt(Gang& gang, bool yes) { gang.plan.value_.doubted = yes; }
+  void MarkForRecheck(Gang& gang, bool yes) { gang.plan.value_.needs_recheck = yes; }
   // Every planned node still takes the pod that is planned there, and has room for it.
   bool Holds(const Gang& gang, bool by_earmarks) const;
 
   // A node goes, or is replaced: bindings may still come true on the next one of that name.
-  void LoseNode(cluster::NodeIndex node);
-  void RestoreOn(const std::string& node);
+  void OnNodeRemoved(cluster::NodeIndex node);
+  void OnNodeRestored(const std::string& node);
 
   // `settled`: no gang is to be looked at. `earmarked`: gangs whose plan is one of earmarks.
   void Audit(const Gang& gang, bool settled, bool by_earmarks,
@@ -76,7 +76,7 @@ class Reservations {
   cluster::ClusterState& cluster_;
   Membership& members_;
   WriteTracker& writes_;
-  std::set<cluster::PodUid> rootless_;  // being bound to nodes that are gone
+  std::set<cluster::PodUid> bindings_on_lost_nodes_;  // being bound to nodes that are gone
 };
 
 }  // namespace muster::engine

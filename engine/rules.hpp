@@ -1,5 +1,5 @@
-// Rules: what decides where options only give numbers. Each has a default; the maker of a Scheduler
-// may plug in another one.
+// Rules: decisions that options cannot express as numbers. Each has a default; the caller that
+// constructs a Scheduler may plug in another one.
 #pragma once
 
 #include <memory>

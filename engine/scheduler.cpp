@@ -106,7 +106,7 @@ void Scheduler::SetOptions(Options options) {
     for (size_t next = 0; next < pods.size();) {
       FairMutexLock lock(mu_);
       const size_t end = std::min(pods.size(), next + kPodsAtOnce);
-      for (; next < end; ++next) Rehome(*state_, pods[next], joins);
+      for (; next < end; ++next) ReassignPod(*state_, pods[next], joins);
     }
   }
 }

@@ -7,7 +7,7 @@
 // It does no I/O, never sleeps and reads no clock. The same calls in the same order give the same
 // answers, byte for byte. Threads: every method may be called from any thread; Advance by one
 // thread at a time. Advance plans outside the lock, on a Snapshot, so that calls are not held up by
-// it; Filter plans anew under it, because it has to answer.
+// it; Filter plans again under it, because it has to answer.
 //
 //   Scheduler scheduler(options);
 //   scheduler.Apply(fact, now);
@@ -93,8 +93,9 @@ class Scheduler {
   cluster::Time NextWake() const;
 
   // The extender's verbs. Filter and Prioritize read the plan; asked again they answer the same.
-  // Two things only are remembered: a pod that was not known yet is a fact, and a full list without
-  // the planned node makes the gang be planned anew, at once, without that node for that pod.
+  // Filter changes only this: a pod that was not known yet becomes a fact; the time of the call;
+  // that a refused pod needs a wake-up; and a full list without the planned node has the gang
+  // planned again, at once, without that node for that pod.
   FilterAnswer Filter(const NodesQuestion& question, cluster::Time now);
   PrioritizeAnswer Prioritize(const NodesQuestion& question) const;
   // Answers at once, or holds the call: then an AnswerBind with this ticket comes out of Advance

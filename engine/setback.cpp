@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/count.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/judge.hpp"
 #include "engine/minimum.hpp"
+#include "engine/settle_members.hpp"
 
 namespace muster::engine {
 
@@ -38,7 +38,7 @@ void GiveBack(EngineState& state, Gang& gang, const std::string& why) {
 void Drop(EngineState& state, Gang& gang, const std::string& why, Time now) {
   const bool wasted = gang.tally.planned > 0 && gang.plan->made_at + kPlanLasts > now;
   GiveBack(state, gang, why);
-  if (wasted) gang.course.BreakPlan(gang.tally.ours > 0, state.options, now);
+  if (wasted) gang.course.BreakPlan(gang.tally.bound_of_muster > 0, state.options, now);
 }
 
 void Fail(EngineState& state, Gang& gang, const Reason& setback, Time now) {
@@ -68,7 +68,7 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
     state.reservations.Pause(member, now);
     state.reservations.GiveBackMember(member, "muster: the reservation expired");
   }
-  Count(state, gang);
+  SettleMembers(state, gang);
   if (Need(gang, Counting::kBound) == 0) {
     state.announcer.Tell(gang, true, "GangReservationExpired", Describe(reason));
     return;

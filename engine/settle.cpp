@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/bars.hpp"
-#include "engine/count.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
@@ -14,6 +13,7 @@
 #include "engine/node_starts.hpp"
 #include "engine/queueing.hpp"
 #include "engine/setback.hpp"
+#include "engine/settle_members.hpp"
 
 namespace muster::engine {
 
@@ -21,14 +21,14 @@ using cluster::Time;
 
 namespace {
 
-Surroundings Around(const EngineState& state, const Gang& gang, bool doubted, Time now) {
+Surroundings Around(const EngineState& state, const Gang& gang, bool needs_recheck, Time now) {
   Surroundings around{state.options, now};
   around.group = state.members.GroupOf(gang);
   around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
-  around.held_back = HeldBack(state, gang);
-  around.silent = state.silent;
+  around.fence_bar = FenceBar(state, gang);
+  around.stale_resources = state.stale_resources;
   around.victims = LookAtVictims(state, gang);
-  around.plan_holds = !doubted || state.reservations.Holds(gang, around.victims.has_value());
+  around.plan_holds = !needs_recheck || state.reservations.Holds(gang, around.victims.has_value());
   around.reservation_timeout = ReservationTimeout(state, gang);
   around.preemptor = FirstPreemptor(state, gang);
   return around;
@@ -60,7 +60,7 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
     case Step::Kind::kGiveBack:
       return GiveBack(state, gang, step.why);
     case Step::Kind::kFail:
-      if (step.keep_victims) KeepVictims(state, gang, now);
+      if (step.protect_victims) ProtectVictims(state, gang, now);
       return Fail(state, gang, step.setback, now);
     case Step::Kind::kExpire:
       return Expire(state, gang, step.setback, now);
@@ -76,11 +76,11 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
 // The gang has its minimum.
 void Begin(EngineState& state, Gang& gang, Time now) {
   const cluster::Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
-  if (!gang.past.runs_since()) {
+  if (!gang.past.running_since()) {
     const std::optional<Time>& since = gang.course.queued_at;
     state.progress.started.push_back({gang.id, since ? now - *since : cluster::Duration(0)});
   }
-  const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), Stays);
+  const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
   gang.past.Begin(declared, Lack(declared, have) == 0, now);
   gang.minimum = gang.past.Wanted(declared);
   state.preemptions.ForgetTries(gang.id);
@@ -102,28 +102,28 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   gang.judged = true;
   gang.min_member = group != nullptr ? group->min_member : 1;
   state.reservations.EndPauses(gang, now);
-  Count(state, gang);
+  SettleMembers(state, gang);
   Remember(state, gang, now);
-  PassKept(state, gang, now);
+  ExpireProtection(state, gang, now);
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);
-  const bool doubted = gang.plan->doubted;
+  const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
   Verdict verdict;
   verdict.resume = Stage::kHeldCalls;
   while (true) {
-    verdict = Judge(gang, Around(state, gang, doubted, now), verdict.resume);
+    verdict = Judge(gang, Around(state, gang, needs_recheck, now), verdict.resume);
     gang.course = verdict.course;
     if (!verdict.step) break;
     Take(state, gang, *verdict.step, now);
-    Count(state, gang);
+    SettleMembers(state, gang);
   }
-  if (doubted) {
+  if (needs_recheck) {
     // Members that are being bound are looked at again when their outcome is known.
     const bool still = std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
       return entry.second.planned() && entry.second.may_be_bound();
     });
-    state.reservations.Doubt(gang, still);
+    state.reservations.MarkForRecheck(gang, still);
   }
   Conclude(state, gang, std::move(verdict), now);
 }
@@ -143,7 +143,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.writes->held) at(held.answer_by);
     at(member.writes->not_before);
-    at(state.preemptions.KeptUntil(uid));
+    at(state.preemptions.ProtectedUntil(uid));
     at(member.plan->pauses_until);
     if (!gang.pending()) continue;
     for (const auto& [node, until] : member.plan->excluded) at(until);
@@ -198,7 +198,7 @@ bool Settle(EngineState& state, Time now) {
   int64_t left = kSlice;
   while (state.work.sweeping() && left > 0) left -= SweepOn(state);
   for (; left > 0; --left) {
-    if (!state.work.TakeDue(now)) break;
+    if (!state.work.TouchNextDue(now)) break;
   }
   while (left > 0) {
     const std::optional<GangId> id = state.work.NextTouched();

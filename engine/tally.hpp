@@ -1,5 +1,5 @@
-// Tally: how many members of a gang are what (internal to engine/). Counted by Count (count.hpp)
-// whenever the gang is judged. Plain values.
+// Tally: how many members of a gang are what (internal to engine/). Counted by SettleMembers
+// (settle_members.hpp) whenever the gang is judged. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 namespace muster::engine {
 
 // `pending`: Muster's, live, not bound, free of other controllers' gates, well-formed and not
-// pausing. Members of an earlier run of the gang are left out, but for `mine` and `making_way`.
+// pausing. Members of an earlier run of the gang are left out, but for `of_muster` and `victims`.
 struct Tally {
   int64_t bound = 0;
-  int64_t ours = 0;            // of these, Muster's
-  int64_t others_pending = 0;  // not bound, and another scheduler's to place
-  int64_t mine = 0;            // Muster's, whatever became of them
+  int64_t bound_of_muster = 0;  // of these, Muster's
+  int64_t others_pending = 0;   // not bound, and another scheduler's to place
+  int64_t of_muster = 0;        // Muster's, whatever became of them
   int64_t succeeded = 0;
   int64_t failed = 0;
   int64_t pending = 0;
   int64_t gated_by_others = 0;
-  int64_t malformed = 0;   // beside members that are bound: they are left out
-  int64_t pausing = 0;     // as pending, but for their pause
-  int64_t planned = 0;     // pending ones with a plan
-  int64_t leaving = 0;     // Muster's, bound and being deleted or evicted
-  int64_t making_way = 0;  // victims of another gang
-  int64_t staying = 0;     // bound, Muster's and nobody's victim
+  int64_t malformed = 0;  // beside members that are bound: they are left out
+  int64_t pausing = 0;    // as pending, but for their pause
+  int64_t planned = 0;    // pending ones with a plan
+  int64_t leaving = 0;    // Muster's, bound and being deleted or evicted
+  int64_t victims = 0;    // victims of another gang
+  int64_t staying = 0;    // bound, Muster's and nobody's victim
   // Of bound ones that leave and whose node works, whose ever: when the last one's grace is over.
   cluster::Time leave_by;
   int64_t present() const {

@@ -37,7 +37,7 @@ class UnfencedPods {
   // Why the pod is held, null: it is not.
   const std::string* Why(const cluster::PodUid& pod) const;
   bool Withholds(const std::string& node) const { return nodes_.contains(node); }
-  // Withheld ones, each with the number of pods for whose sake it is.
+  // Withheld ones, each with the number of pods that cause it.
   const std::map<std::string, int64_t>& nodes() const { return nodes_; }
 
  private:

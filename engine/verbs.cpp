@@ -104,7 +104,7 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   return true;
 }
 
-// kube-scheduler's own checks turned the planned node down. First only this pod moves; then all
+// kube-scheduler's own checks rejected the planned node. First only this pod moves; then all
 // members that no Bind call has come for; if neither works, the gang starts again without that node
 // for that pod.
 void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
@@ -121,14 +121,13 @@ void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& questi
     return state.cluster.Sound(one->uid);
   });
   if (moving.size() > 1 && all_sound && TryMove(state, placer, moving, question, now)) return;
-  if (gang.plan->barrier_open || gang.tally.ours > 0) {
-    state.reservations.GiveBackMember(member,
-                                      "muster: kube-scheduler turned the planned node down");
+  if (gang.plan->barrier_open || gang.tally.bound_of_muster > 0) {
+    state.reservations.GiveBackMember(member, "muster: kube-scheduler rejected the planned node");
   } else {
-    Drop(state, gang, "muster: kube-scheduler turned a planned node down, the gang is planned anew",
+    Drop(state, gang, "muster: kube-scheduler rejected a planned node, the gang is planned again",
          now);
   }
-  SetState(gang, gang.tally.ours > 0 ? GangState::kDegraded : GangState::kQueued,
+  SetState(gang, gang.tally.bound_of_muster > 0 ? GangState::kDegraded : GangState::kQueued,
            Because(ReasonCode::kPlanBroken));
   state.work.Touch(gang);
 }
@@ -136,7 +135,7 @@ void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& questi
 // kube-scheduler tries a nominated node first, and alone. So a list without the planned node means
 // that it did not pass, if the nomination had arrived by then; else the list may be a sample, or
 // about an older nomination.
-bool TurnsDown(const Member& member, const NodesQuestion& question) {
+bool RejectsPlannedNode(const Member& member, const NodesQuestion& question) {
   return member.planned() && !member.may_be_bound() && !question.nodes.empty() &&
          !Contains(question.nodes, member.plan->node) &&
          question.pod.nominated_node == member.plan->node;
@@ -177,7 +176,7 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
     state.work.Touch(*at.gang);
   }
   const bool preempts = state.preemptions.VictimsOf(at.gang->id) != nullptr;
-  if (!preempts && state.silent.empty() && TurnsDown(member, question))
+  if (!preempts && state.stale_resources.empty() && RejectsPlannedNode(member, question))
     Replan(state, placer, {*at.gang, member, question.nodes}, now);
   if (!preempts && member.planned()) {
     answer.refusal = "muster: the gang is planned on other nodes";
@@ -185,7 +184,7 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
   } else {  // it has no plan, or one without room yet
     answer.refusal = RefusalOf(*at.gang);
   }
-  if (answer.node.empty()) state.writes.Sleep(member);
+  if (answer.node.empty()) state.writes.MarkNeedsWake(member);
   return answer;
 }
 

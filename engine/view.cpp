@@ -24,7 +24,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.succeeded = gang.tally.succeeded;
   view.failed = gang.tally.failed;
   view.queued_at = gang.course.queued_at;
-  view.started_at = gang.past.runs_since();
+  view.started_at = gang.past.running_since();
   view.plans = gang.plan->made;
   view.attempts = gang.course.attempts;
   view.deadline =

@@ -38,7 +38,7 @@ void WorkQueue::SetTimer(Gang& gang, Time due) {
   timers_[{due, gang.id}] = &gang;
 }
 
-std::optional<GangId> WorkQueue::TakeDue(Time now) {
+std::optional<GangId> WorkQueue::TouchNextDue(Time now) {
   if (timers_.empty() || due() > now) return std::nullopt;
   Gang& gang = *timers_.begin()->second;
   timers_.erase(timers_.begin());

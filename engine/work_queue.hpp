@@ -1,5 +1,5 @@
 // WorkQueue: which gangs are to be looked at, and when (internal to engine/). Owned and guarded by
-// Scheduler; who looks at them is Settle.
+// Scheduler; Settle looks at them.
 //
 // 1. A gang that something happened to is touched. Touched gangs are given out once each, in the
 //    order of their ids, in rounds: those that are touched meanwhile belong to the next one. After
@@ -37,7 +37,7 @@ class WorkQueue {
   // Time::Never(): none.
   void SetTimer(Gang& gang, cluster::Time due);
   // A gang whose timer is due, which has none any more and is touched; nothing: there is none.
-  std::optional<GangId> TakeDue(cluster::Time now);
+  std::optional<GangId> TouchNextDue(cluster::Time now);
   cluster::Time due() const;
 
   // In every gang of the namespace; "": in every gang.

@@ -2,7 +2,7 @@
 
 namespace muster::engine {
 
-ActionId WriteTracker::Begin(Member& member, Doing doing) {
+ActionId WriteTracker::Begin(Member& member, WriteKind doing) {
   MemberWrites& writes = member.writes.value_;
   writes.doing = doing;
   writes.action = NextId();
@@ -12,8 +12,8 @@ ActionId WriteTracker::Begin(Member& member, Doing doing) {
 
 ActionId WriteTracker::BeginNomination(Member& member, const std::string& node, bool hands_over) {
   member.writes.value_.asked_node = node;
-  member.writes.value_.asked_over = hands_over;
-  return Begin(member, Doing::kNominate);
+  member.writes.value_.asked_handover = hands_over;
+  return Begin(member, WriteKind::kNominate);
 }
 
 std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
@@ -22,14 +22,14 @@ std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
   return std::move(found.mapped());
 }
 
-Doing WriteTracker::Finish(Member& member, OutcomeKind outcome) {
+WriteKind WriteTracker::Finish(Member& member, OutcomeKind outcome) {
   MemberWrites& writes = member.writes.value_;
-  const Doing doing = std::exchange(writes.doing, Doing::kNothing);
+  const WriteKind doing = std::exchange(writes.doing, WriteKind::kNothing);
   const bool done = outcome == OutcomeKind::kDone;
   if (done) writes.refusals = 0;
-  if (doing == Doing::kBind) writes.unsure = outcome == OutcomeKind::kRetry;
-  if (doing == Doing::kWake && done) writes.asleep = false;
-  if (doing == Doing::kEvict && done) writes.evicting = true;
+  if (doing == WriteKind::kBind) writes.outcome_unknown = outcome == OutcomeKind::kRetry;
+  if (doing == WriteKind::kWake && done) writes.needs_wake = false;
+  if (doing == WriteKind::kEvict && done) writes.evicting = true;
   return doing;
 }
 

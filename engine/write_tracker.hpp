@@ -7,8 +7,8 @@
 //    nobody's.
 // 3. A held Bind call gets exactly one answer.
 // 4. Actions leave in the order in which they were asked for.
-// 5. A binding whose outcome is not known stays unsure until the pod is bound, ends or is refused:
-//    until then its reservation stays (Member::may_be_bound).
+// 5. The outcome of a binding stays unknown (outcome_unknown) until the pod is bound, ends or is
+//    refused: until then its reservation stays (Member::may_be_bound).
 //
 // A restart forgets all of it: what was under way shows in the API objects, and kube-scheduler asks
 // again when a held call breaks off.
@@ -29,7 +29,7 @@ namespace muster::engine {
 class WriteTracker {
  public:
   // The member's next action, which Ask takes. Nothing is under way for it.
-  ActionId Begin(Member& member, Doing doing);
+  ActionId Begin(Member& member, WriteKind doing);
   // The same, of a Nominate.
   ActionId BeginNomination(Member& member, const std::string& node, bool hands_over);
   // The gate goes with an affinity to that node.
@@ -37,15 +37,15 @@ class WriteTracker {
   // Whose outcome it is, which Finish takes; nothing: nobody waits for it.
   std::optional<cluster::PodUid> End(ActionId id);
   // What was under way, with this outcome.
-  Doing Finish(Member& member, OutcomeKind outcome);
+  WriteKind Finish(Member& member, OutcomeKind outcome);
   // The next action comes at that time at the earliest.
   void Postpone(Member& member, cluster::Time until) { member.writes.value_.not_before = until; }
   // Refusals in a row, with this one.
   int64_t CountRefusal(Member& member) { return ++member.writes.value_.refusals; }
   // kube-scheduler was told "no": it is woken when it should ask again.
-  void Sleep(Member& member) { member.writes.value_.asleep = true; }
+  void MarkNeedsWake(Member& member) { member.writes.value_.needs_wake = true; }
   // What is known of its binding now says that none is under way.
-  void BeSure(Member& member) { member.writes.value_.unsure = false; }
+  void ConfirmOutcome(Member& member) { member.writes.value_.outcome_unknown = false; }
   // For an action whose outcome does not matter.
   ActionId NextId() { return ActionId{next_++}; }
   void Ask(Action action) { actions_.push_back(std::move(action)); }

@@ -17,6 +17,7 @@ void AddReason(Json& json, const engine::Reason& reason) {
   if (reason.code == engine::ReasonCode::kNone) return;
   json.BeginObject("reason");
   json.Add("code", engine::ToString(reason.code));
+  if (const char* former = engine::FormerName(reason.code)) json.Add("formerCode", former);
   json.Add("message", engine::Describe(reason));
   json.Add("have", reason.have);
   json.Add("need", reason.need);

@@ -411,7 +411,7 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   config::PolicyReading read = ReadStartPolicy(options_.policy_file, options_.tls);
   std::vector<std::string> waiting;
   if (read.ok()) {
-    // What a flag goes before is no change.
+    // A field over which a flag takes precedence has not changed.
     if (options_.listen) read.policy.extender.address = started_with_.extender.address;
     if (options_.api) read.policy.metrics.address = started_with_.metrics.address;
     if (cluster_) waiting = KeepForEmbedded(started_with_, &read.policy);
@@ -464,7 +464,7 @@ void Service::Impl::Shutdown() {
     handlers_->RefuseOpenBinds("muster is shutting down");
   }
   if (cluster_) cluster_->Stop();
-  // No decision after the last write: the loop ends before those who write do.
+  // No decision after the last write: the loop ends before the writers do.
   if (api_cluster_) {
     loop_->Stop();
     api_cluster_->Stop();

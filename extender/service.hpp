@@ -27,7 +27,7 @@ struct ServiceOptions {
   std::string policy_file;
   ClusterAccess access;      // of a real cluster; not given: an embedded one
   std::string cluster_file;  // manifests of the embedded cluster's nodes; empty: 16 × 8 GPUs
-  // Each goes before what the policy file says; in `tls` each field that is not empty.
+  // Each takes precedence over the policy file; in `tls` each field that is not empty.
   std::optional<http::HostPort> listen;
   std::optional<http::HostPort> api;
   config::TlsSettings tls;
@@ -54,7 +54,7 @@ class Service {
   // on a real one when all has been listed. Once only.
   cluster::Status Start();
   // Another replica leads now: this process has nothing left to do. Its state may be behind what
-  // was written meanwhile, so it ends and is started anew.
+  // was written meanwhile, so it ends and is restarted.
   bool lost() const;
   std::uint16_t extender_port() const;
   std::uint16_t api_port() const;

@@ -13,7 +13,7 @@ using cluster::Error;
 using config::Policy;
 using config::TlsSettings;
 
-// A flag of serve and the field of the policy file that it goes before.
+// A flag of serve and the field of the policy file over which it takes precedence.
 struct FlagOfField {
   const char* flag;
   std::string_view field;

@@ -54,8 +54,8 @@ steady_clock::time_point After(milliseconds delay) {
   return now + delay;
 }
 
-bool Cancelled(const Patience& patience) {
-  return std::any_of(patience.cancels.begin(), patience.cancels.end(),
+bool Cancelled(const CallLimits& limits) {
+  return std::any_of(limits.cancels.begin(), limits.cancels.end(),
                      [](const Cancel* cancel) { return cancel != nullptr && cancel->set(); });
 }
 
@@ -126,11 +126,11 @@ void ClientConnection::SslFree::operator()(SSL* ssl) const { SSL_free(ssl); }
 ClientConnection::~ClientConnection() { ::close(fd_); }
 
 Result<std::unique_ptr<ClientConnection>> ClientConnection::Open(const Route& route,
-                                                                 const Patience& patience) {
+                                                                 const CallLimits& limits) {
   const std::string& host = route.proxy ? route.proxy->host : route.host;
   const std::uint16_t port = route.proxy ? route.proxy->port : route.port;
   const std::string place = HostAndPort(host, port);
-  if (Cancelled(patience)) return Unavailable("stopped", place);
+  if (Cancelled(limits)) return Unavailable("stopped", place);
   const Result<Addresses> addresses = Resolve(host, port);
   if (!addresses.ok()) return addresses.error();
 
@@ -146,11 +146,11 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Open(const Route& ro
     }
     std::unique_ptr<ClientConnection> made(new ClientConnection(fd));
     Tune(fd);
-    Patience limited = patience;
+    CallLimits limited = limits;
     // An address that swallows everything leaves the others their share.
     const auto now = std::chrono::steady_clock::now();
     limited.deadline =
-        std::min(now + (patience.deadline - now) / untried, After(route.connect_timeout));
+        std::min(now + (limits.deadline - now) / untried, After(route.connect_timeout));
     int failure = ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
     if (failure == EINPROGRESS || failure == EINTR) {
       socklen_t size = sizeof failure;
@@ -165,9 +165,9 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Open(const Route& ro
       continue;
     }
     // Another address would lead to the same server.
-    limited.deadline = std::min(patience.deadline, After(route.connect_timeout));
+    limited.deadline = std::min(limits.deadline, After(route.connect_timeout));
     if (Status tunnel = made->OpenTunnel(route, limited); !tunnel.ok()) return tunnel.error();
-    limited.deadline = std::min(patience.deadline, After(route.connect_timeout));
+    limited.deadline = std::min(limits.deadline, After(route.connect_timeout));
     if (Status tls = made->Handshake(route, limited); !tls.ok()) return tls.error();
     made->sent_ = 0;
     return made;
@@ -175,7 +175,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Open(const Route& ro
   return last;
 }
 
-Status ClientConnection::OpenTunnel(const Route& route, const Patience& patience) {
+Status ClientConnection::OpenTunnel(const Route& route, const CallLimits& limits) {
   if (!route.proxy || route.tls == nullptr) return Ok{};
   const std::string target = HostAndPort(route.host, route.port);
   const std::string place = "proxy " + HostAndPort(route.proxy->host, route.proxy->port);
@@ -184,7 +184,7 @@ Status ClientConnection::OpenTunnel(const Route& route, const Patience& patience
     request += "Proxy-Authorization: " + credentials + "\r\n";
   request += "\r\n";
   for (std::size_t done = 0; done < request.size();) {
-    const std::ptrdiff_t sent = SendSome(request.data() + done, request.size() - done, patience);
+    const std::ptrdiff_t sent = SendSome(request.data() + done, request.size() - done, limits);
     if (sent < 0) return Unavailable(Describe(broken_), place);
     done += static_cast<std::size_t>(sent);
   }
@@ -193,7 +193,7 @@ Status ClientConnection::OpenTunnel(const Route& route, const Patience& patience
   std::string head;
   while (!head.ends_with("\r\n\r\n")) {
     char byte = 0;
-    if (head.size() >= kMaxHead || ReceiveSome(&byte, 1, patience) <= 0)
+    if (head.size() >= kMaxHead || ReceiveSome(&byte, 1, limits) <= 0)
       return Unavailable(Describe(broken_), place);
     head += byte;
   }
@@ -202,7 +202,7 @@ Status ClientConnection::OpenTunnel(const Route& route, const Patience& patience
   return Unavailable("refuses to connect to " + target + ": HTTP " + std::to_string(status), place);
 }
 
-Status ClientConnection::Handshake(const Route& route, const Patience& patience) {
+Status ClientConnection::Handshake(const Route& route, const CallLimits& limits) {
   if (route.tls == nullptr) return Ok{};
   const std::string place = HostAndPort(route.host, route.port);
   ssl_.reset(SSL_new(route.tls.get()));
@@ -218,16 +218,16 @@ Status ClientConnection::Handshake(const Route& route, const Patience& patience)
     ERR_clear_error();
     const int result = SSL_connect(ssl_.get());
     if (result == 1) break;
-    if (WaitForTls(result, patience)) continue;
+    if (WaitForTls(result, limits)) continue;
     if (broken_ == Broken::kTimeout || broken_ == Broken::kCancelled)
       return Unavailable(Describe(broken_), place);
     return Error{Code::kIo, "TLS failed: " + TlsFailure(ssl_.get()), place};
   }
-  if (!FlushTls(patience)) return Unavailable(Describe(broken_), place);
+  if (!FlushTls(limits)) return Unavailable(Describe(broken_), place);
   return Ok{};
 }
 
-bool ClientConnection::FlushTls(const Patience& patience) {
+bool ClientConnection::FlushTls(const CallLimits& limits) {
   BIO* out = SSL_get_wbio(ssl_.get());
   std::array<char, kRecordBytes> bytes{};
   for (;;) {
@@ -235,17 +235,17 @@ bool ClientConnection::FlushTls(const Patience& patience) {
     if (size <= 0) return true;
     const auto total = static_cast<std::size_t>(size);
     for (std::size_t done = 0; done < total;) {
-      const std::ptrdiff_t sent = SendSome(bytes.data() + done, total - done, patience);
+      const std::ptrdiff_t sent = SendSome(bytes.data() + done, total - done, limits);
       if (sent < 0) return false;
       done += static_cast<std::size_t>(sent);
     }
   }
 }
 
-bool ClientConnection::WaitForTls(int result, const Patience& patience) {
+bool ClientConnection::WaitForTls(int result, const CallLimits& limits) {
   const int wanted = SSL_get_error(ssl_.get(), result);
   // Also after a failure: the other side is told by an alert.
-  const bool flushed = FlushTls(patience);
+  const bool flushed = FlushTls(limits);
   if (wanted != SSL_ERROR_WANT_READ && wanted != SSL_ERROR_WANT_WRITE) {
     if (broken_ == Broken::kNone) broken_ = Broken::kTls;
     return false;
@@ -253,36 +253,36 @@ bool ClientConnection::WaitForTls(int result, const Patience& patience) {
   if (!flushed) return false;
   if (wanted == SSL_ERROR_WANT_WRITE) return true;
   std::array<char, kRecordBytes> bytes{};
-  const std::ptrdiff_t got = ReceiveSome(bytes.data(), bytes.size(), patience);
+  const std::ptrdiff_t got = ReceiveSome(bytes.data(), bytes.size(), limits);
   // An end without close_notify may be an attacker's.
   if (got == 0) broken_ = Broken::kClosed;
   if (got <= 0) return false;
   return BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), static_cast<int>(got)) == got;
 }
 
-std::ptrdiff_t ClientConnection::Read(char* data, std::size_t size, const Patience& patience) {
+std::ptrdiff_t ClientConnection::Read(char* data, std::size_t size, const CallLimits& limits) {
   if (broken_ != Broken::kNone) return -1;
-  if (ssl_ == nullptr) return ReceiveSome(data, size, patience);
+  if (ssl_ == nullptr) return ReceiveSome(data, size, limits);
   const int most = static_cast<int>(std::min<std::size_t>(size, INT_MAX));
   for (;;) {
     ERR_clear_error();
     const int got = SSL_read(ssl_.get(), data, most);
     if (got > 0) return got;
     if (SSL_get_error(ssl_.get(), got) == SSL_ERROR_ZERO_RETURN) return 0;
-    if (!WaitForTls(got, patience)) return -1;
+    if (!WaitForTls(got, limits)) return -1;
   }
 }
 
 std::ptrdiff_t ClientConnection::Write(const char* data, std::size_t size,
-                                       const Patience& patience) {
+                                       const CallLimits& limits) {
   if (broken_ != Broken::kNone) return -1;
-  if (ssl_ == nullptr) return SendSome(data, size, patience);
+  if (ssl_ == nullptr) return SendSome(data, size, limits);
   const int most = static_cast<int>(std::min<std::size_t>(size, INT_MAX));
   for (;;) {
     ERR_clear_error();
     const int sent = SSL_write(ssl_.get(), data, most);
-    if (sent > 0) return FlushTls(patience) ? sent : -1;
-    if (!WaitForTls(sent, patience)) return -1;
+    if (sent > 0) return FlushTls(limits) ? sent : -1;
+    if (!WaitForTls(sent, limits)) return -1;
   }
 }
 
@@ -294,9 +294,9 @@ bool ClientConnection::stale() const {
 }
 
 std::ptrdiff_t ClientConnection::ReceiveSome(char* data, std::size_t size,
-                                             const Patience& patience) {
+                                             const CallLimits& limits) {
   for (;;) {
-    if (!MayGoOn(patience)) return -1;
+    if (!MayGoOn(limits)) return -1;
     const ssize_t got = ::recv(fd_, data, size, MSG_DONTWAIT);
     if (got >= 0) return got;
     if (errno == EINTR) continue;
@@ -304,14 +304,14 @@ std::ptrdiff_t ClientConnection::ReceiveSome(char* data, std::size_t size,
       broken_ = Broken::kClosed;
       return -1;
     }
-    if (!Wait(POLLIN, patience)) return -1;
+    if (!Wait(POLLIN, limits)) return -1;
   }
 }
 
 std::ptrdiff_t ClientConnection::SendSome(const char* data, std::size_t size,
-                                          const Patience& patience) {
+                                          const CallLimits& limits) {
   for (;;) {
-    if (!MayGoOn(patience)) return -1;
+    if (!MayGoOn(limits)) return -1;
     const ssize_t sent = ::send(fd_, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
       sent_ += static_cast<std::uint64_t>(sent);
@@ -322,31 +322,31 @@ std::ptrdiff_t ClientConnection::SendSome(const char* data, std::size_t size,
       broken_ = Broken::kClosed;
       return -1;
     }
-    if (!Wait(POLLOUT, patience)) return -1;
+    if (!Wait(POLLOUT, limits)) return -1;
   }
 }
 
-bool ClientConnection::MayGoOn(const Patience& patience) {
-  if (Cancelled(patience))
+bool ClientConnection::MayGoOn(const CallLimits& limits) {
+  if (Cancelled(limits))
     broken_ = Broken::kCancelled;
-  else if (steady_clock::now() >= patience.deadline)
+  else if (steady_clock::now() >= limits.deadline)
     broken_ = Broken::kTimeout;
   return broken_ == Broken::kNone;
 }
 
-bool ClientConnection::Wait(short events, const Patience& patience) {
-  const steady_clock::time_point until = std::min(patience.deadline, After(patience.silence));
+bool ClientConnection::Wait(short events, const CallLimits& limits) {
+  const steady_clock::time_point until = std::min(limits.deadline, After(limits.silence));
   std::array<pollfd, 3> waited{};
   waited[0] = {fd_, events, 0};
   nfds_t count = 1;
   std::int64_t most = INT_MAX;  // ms of one poll
-  for (const Cancel* cancel : patience.cancels) {
+  for (const Cancel* cancel : limits.cancels) {
     if (cancel == nullptr) continue;
     if (cancel->fd() < 0) most = kLookAgain;
     waited.at(count++) = {cancel->fd(), POLLIN, 0};  // poll passes over negative ones
   }
   for (;;) {
-    if (!MayGoOn(patience)) return false;
+    if (!MayGoOn(limits)) return false;
     const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
     if (left <= 0) {
       broken_ = Broken::kTimeout;

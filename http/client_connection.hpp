@@ -4,8 +4,8 @@
 // cancelled while they connect, do not say whether anything was sent, trust common names, and find
 // no way to a server whose certificate has another name than its address.
 //
-// One thread at a time. What a wait ends at is in Patience; Cancel may be set from any thread, also
-// before the connection exists.
+// One thread at a time. CallLimits says when a wait ends; Cancel may be set from any thread,
+// also before the connection exists.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct ssl_st;
 
 namespace muster::http {
 
-// Once set, for ever set; whoever waits on it is woken.
+// Once set, set for good; threads that wait on it are woken.
 class Cancel {
  public:
   Cancel();
@@ -43,7 +43,7 @@ class Cancel {
 };
 
 // How long to wait for the other side.
-struct Patience {
+struct CallLimits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::chrono::milliseconds silence = std::chrono::milliseconds::max();  // of each wait
   std::array<const Cancel*, 2> cancels{};                                // null: none
@@ -66,14 +66,14 @@ class ClientConnection {
   //   kUnavailable  no connection: refused, timeout, proxy's refusal, cancelled
   //   kIo           TLS refused; nothing was sent
   static cluster::Result<std::unique_ptr<ClientConnection>> Open(const Route& route,
-                                                                 const Patience& patience);
+                                                                 const CallLimits& limits);
   ~ClientConnection();
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
   // As read(2) and write(2): 0 is the orderly end, -1 a failure that broken() names.
-  std::ptrdiff_t Read(char* data, std::size_t size, const Patience& patience);
-  std::ptrdiff_t Write(const char* data, std::size_t size, const Patience& patience);
+  std::ptrdiff_t Read(char* data, std::size_t size, const CallLimits& limits);
+  std::ptrdiff_t Write(const char* data, std::size_t size, const CallLimits& limits);
 
   Broken broken() const { return broken_; }
   // Bytes that were given to the network so far.
@@ -87,15 +87,15 @@ class ClientConnection {
   };
 
   explicit ClientConnection(int fd) : fd_(fd) {}
-  cluster::Status OpenTunnel(const Route& route, const Patience& patience);
-  cluster::Status Handshake(const Route& route, const Patience& patience);
+  cluster::Status OpenTunnel(const Route& route, const CallLimits& limits);
+  cluster::Status Handshake(const Route& route, const CallLimits& limits);
   // Waits for what OpenSSL wants after `result`; false when it is over.
-  bool WaitForTls(int result, const Patience& patience);
-  bool FlushTls(const Patience& patience);
-  std::ptrdiff_t ReceiveSome(char* data, std::size_t size, const Patience& patience);
-  std::ptrdiff_t SendSome(const char* data, std::size_t size, const Patience& patience);
-  bool MayGoOn(const Patience& patience);
-  bool Wait(short events, const Patience& patience);
+  bool WaitForTls(int result, const CallLimits& limits);
+  bool FlushTls(const CallLimits& limits);
+  std::ptrdiff_t ReceiveSome(char* data, std::size_t size, const CallLimits& limits);
+  std::ptrdiff_t SendSome(const char* data, std::size_t size, const CallLimits& limits);
+  bool MayGoOn(const CallLimits& limits);
+  bool Wait(short events, const CallLimits& limits);
 
   const int fd_;
   std::unique_ptr<ssl_st, SslFree> ssl_;  // null: plain

@@ -1,4 +1,5 @@
-// ClientConnectionPool: idle kept-alive connections, most recently used first. Any thread.
+// ClientConnectionPool: idle kept-alive connections, most recently used first. Any thread. By hand:
+// cpp-httplib keeps one connection per client and knows no generation of certificates.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ struct PooledConnection {
 
 class ClientConnectionPool {
  public:
-  // The oldest go when there are more than `max_idle`; whoever was idle for `max_age` is not lent.
+  // The oldest go when there are more than `max_idle`; one that was idle for `max_age` is not lent.
   ClientConnectionPool(std::size_t max_idle, std::chrono::milliseconds max_age)
       : max_idle_(max_idle), max_age_(max_age) {}
 

@@ -51,7 +51,7 @@ class ConnectionTable {
   Claimed Claim(Id id);
   // Claims it, or, when another thread owns it, sees to it that it is advanced after its next Park.
   Claimed Wake(Id id);
-  // Sees to it that some worker advances it soon, whoever has it now.
+  // Some worker advances it soon, whichever thread has it now.
   void Nudge(Id id);
   // Another connection in the place of an owned one, with the same socket.
   Claimed Replace(Id id, std::unique_ptr<ServerConnection> connection);

@@ -25,8 +25,8 @@ constexpr std::size_t kMaxStatusLineBytes = 2 * 1024;
 // first read, what is read comes through a buffer.
 class WireStream final : public httplib::Stream {
  public:
-  WireStream(ClientConnection& connection, const Patience& patience)
-      : connection_(connection), patience_(patience) {}
+  WireStream(ClientConnection& connection, const CallLimits& limits)
+      : connection_(connection), limits_(limits) {}
 
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
@@ -34,7 +34,7 @@ class WireStream final : public httplib::Stream {
   ssize_t read(char* data, size_t size) override {
     if (!Flush()) return -1;
     if (begin_ == end_) {
-      const std::ptrdiff_t got = connection_.Read(buffer_.data(), buffer_.size(), patience_);
+      const std::ptrdiff_t got = connection_.Read(buffer_.data(), buffer_.size(), limits_);
       ended_ = got == 0;
       if (got <= 0) return got;
       received_ += static_cast<std::uint64_t>(got);
@@ -69,7 +69,7 @@ class WireStream final : public httplib::Stream {
   bool Flush() {
     for (std::size_t done = 0; done < pending_.size();) {
       const std::ptrdiff_t sent =
-          connection_.Write(pending_.data() + done, pending_.size() - done, patience_);
+          connection_.Write(pending_.data() + done, pending_.size() - done, limits_);
       if (sent < 0) return false;
       done += static_cast<std::size_t>(sent);
     }
@@ -88,7 +88,7 @@ class WireStream final : public httplib::Stream {
   }
 
   ClientConnection& connection_;
-  const Patience& patience_;
+  const CallLimits& limits_;
   std::string pending_;  // to be written
   std::array<char, 16 * 1024> buffer_{};
   std::size_t begin_ = 0;  // what was read and not taken yet
@@ -203,7 +203,7 @@ void Judge(bool ok, const httplib::Response& response, const ClientConnection& c
 }
 
 Exchanged Run(ClientConnection& connection, const ClientRequest& request,
-              const Patience& patience) {
+              const CallLimits& limits) {
   Exchanged outcome;
   if (IsMalformed(request)) {
     outcome.nothing_sent = true;
@@ -212,7 +212,7 @@ Exchanged Run(ClientConnection& connection, const ClientRequest& request,
     return outcome;
   }
   const std::uint64_t sent_before = connection.sent();
-  WireStream stream(connection, patience);
+  WireStream stream(connection, limits);
   BodySink sink{request, outcome};
   httplib::Request wire;
   wire.method = request.method;
@@ -249,9 +249,9 @@ Exchanged Run(ClientConnection& connection, const ClientRequest& request,
 }  // namespace
 
 Exchanged Exchange(ClientConnection& connection, const ClientRequest& request,
-                   const Patience& patience) {
+                   const CallLimits& limits) {
   try {
-    return Run(connection, request, patience);
+    return Run(connection, request, limits);
   } catch (const std::exception& thrown) {
     Exchanged outcome;
     outcome.error =

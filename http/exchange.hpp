@@ -45,6 +45,6 @@ struct Exchanged {
 
 // Never throws. Headers must not hold line ends; requests with such are refused.
 Exchanged Exchange(ClientConnection& connection, const ClientRequest& request,
-                   const Patience& patience);
+                   const CallLimits& limits);
 
 }  // namespace muster::http

@@ -175,7 +175,7 @@ bool Http2Session::TakeField(std::string_view name, std::string_view value) {
 }
 
 void Http2Session::AddField(std::string_view name, std::string_view value) {
-  // Whoever reads the text refuses one that is too long; the rest of it need not be kept.
+  // The reader of the text refuses one that is too long; the rest of it need not be kept.
   if (fields_.size() > limits_.max_head) return;
   fields_.append(name).append(": ").append(value).append("\r\n");
 }

@@ -4,10 +4,13 @@
 
 namespace muster::http {
 
-OpenCall::OpenCall(std::shared_ptr<CallDesk> desk, ConnectionTable::Id connection,
+OpenCall::OpenCall(std::shared_ptr<OpenCalls> open_calls, ConnectionTable::Id connection,
                    std::shared_ptr<AnswerBox> box, std::int32_t stream)
-    : desk_(std::move(desk)), connection_(connection), box_(std::move(box)), stream_(stream) {
-  ++desk_->open;
+    : open_calls_(std::move(open_calls)),
+      connection_(connection),
+      box_(std::move(box)),
+      stream_(stream) {
+  ++open_calls_->open;
 }
 
 OpenCall::~OpenCall() { Answer(ErrorResponse(500, "internal error")); }
@@ -21,8 +24,8 @@ void OpenCall::Answer(Response response) {
     box_->Put({stream_, std::move(response)});
     state_ = State::kAnswered;
   }
-  --desk_->open;
-  if (left) desk_->table.Nudge(connection_);
+  --open_calls_->open;
+  if (left) open_calls_->table.Nudge(connection_);
 }
 
 bool OpenCall::LeaveHandler() {

@@ -4,9 +4,9 @@
 //   kRunning ── the handler returns ──▶ kLeft ── Answer ──▶ kAnswered: the connection is nudged
 //      └──────────── Answer ──────────▶ kAnswered: the handler's thread goes on with the connection
 //
-// Shared by the handler's thread and whoever will answer; any thread. When the last of them lets go
-// without an answer, the caller is told "internal error". It may outlive the server: then an answer
-// is for nobody.
+// Shared by the handler's thread and the code that will answer; any thread. When the last reference
+// goes without an answer, the caller gets "internal error". It may outlive the server: then an
+// answer is dropped.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 namespace muster::http {
 
 // What open calls need of the server.
-struct CallDesk {
-  explicit CallDesk(int epoll_fd) : table(epoll_fd) {}
+struct OpenCalls {
+  explicit OpenCalls(int epoll_fd) : table(epoll_fd) {}
 
   ConnectionTable table;
   std::atomic<std::size_t> open = 0;  // calls without an answer
@@ -28,7 +28,7 @@ struct CallDesk {
 
 class OpenCall {
  public:
-  OpenCall(std::shared_ptr<CallDesk> desk, ConnectionTable::Id connection,
+  OpenCall(std::shared_ptr<OpenCalls> open_calls, ConnectionTable::Id connection,
            std::shared_ptr<AnswerBox> box, std::int32_t stream);
   ~OpenCall();
   OpenCall(const OpenCall&) = delete;
@@ -43,7 +43,7 @@ class OpenCall {
  private:
   enum class State { kRunning, kLeft, kAnswered };
 
-  const std::shared_ptr<CallDesk> desk_;
+  const std::shared_ptr<OpenCalls> open_calls_;
   const ConnectionTable::Id connection_;
   const std::shared_ptr<AnswerBox> box_;
   const std::int32_t stream_;

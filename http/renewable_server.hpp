@@ -7,7 +7,7 @@
 //   auto next = server.Prepare(changed, SameAddress::kYes);  // an error: nothing has changed
 //   server.Adopt(*std::move(next), 60s);
 //
-// Owner: whoever made it. Start, Prepare, Adopt and Stop from one thread, the others from any once
+// Owned by the caller. Start, Prepare, Adopt and Stop from one thread, the others from any once
 // Start has returned.
 #pragma once
 

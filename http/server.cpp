@@ -35,8 +35,8 @@ Server::Impl::Impl(ServerOptions options)
     : shared_(std::move(options)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       stop_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      desk_(std::make_shared<CallDesk>(epoll_.get())),
-      table_(desk_->table) {}
+      open_calls_(std::make_shared<OpenCalls>(epoll_.get())),
+      table_(open_calls_->table) {}
 
 Server::Impl::~Impl() { Stop(); }
 
@@ -143,7 +143,7 @@ void Server::Impl::CountReload(const Status& status) {
 void Server::Impl::StopAccepting(bool take_backlog) {
   const cluster::MutexLock lock(mu_);
   if (listener_ == nullptr) return;
-  // Who is in the backlog believes to be connected and may have sent a request.
+  // A client in the backlog considers itself connected and may have sent a request.
   while (take_backlog && AcceptOneLocked()) {
   }
   // Closing takes it out only when no other server has a handle on the socket.
@@ -195,7 +195,7 @@ ServerStats Server::Impl::stats() const {
     const cluster::MutexLock lock(mu_);
     stats.workers = workers_.size();
   }
-  stats.open_calls = desk_->open;
+  stats.open_calls = open_calls_->open;
   stats.buffered_bytes = shared_.buffered_bytes;
   stats.accepted = shared_.accepted;
   stats.requests = shared_.requests;

@@ -14,7 +14,7 @@
 // ("workers") wait in epoll; the one that is woken reads and runs the handler itself, so a call
 // costs one wake-up. A handler that would have to wait answers later, from any thread.
 //
-// Owner: whoever made it. Handle() before Start(); all other methods from any thread. Handlers run
+// Owned by the caller. Handle() before Start(); all other methods from any thread. Handlers run
 // on the workers.
 //
 //   Server server({.host = "0.0.0.0", .port = 8888});

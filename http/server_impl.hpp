@@ -108,7 +108,7 @@ class Server::Impl {
   std::uint16_t port_ = 0;
 
   // With locks of their own. Calls that are open keep them.
-  const std::shared_ptr<CallDesk> desk_;
+  const std::shared_ptr<OpenCalls> open_calls_;
   ConnectionTable& table_;
 
   mutable cluster::Mutex mu_;

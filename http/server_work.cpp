@@ -107,7 +107,7 @@ Claimed Server::Impl::HandleRequest(const Claimed& claimed) {
   ServerConnection& connection = *claimed.connection;
   IncomingRequest incoming = connection.TakeRequest();
   const auto call =
-      std::make_shared<OpenCall>(desk_, claimed.id, connection.answers(), incoming.stream);
+      std::make_shared<OpenCall>(open_calls_, claimed.id, connection.answers(), incoming.stream);
   Settle(claimed, connection.pending());
   try {
     router_.Route(ToRequest(std::move(incoming)),

@@ -1,5 +1,6 @@
 // Url: where an API server or a proxy listens, taken apart; text as a part of a URL. Pure
-// functions.
+// functions. By hand: cpp-httplib 0.11 has no public parser that says what is wrong with a URL, and
+// a library for these two functions would be one more dependency.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // is written against this; ApiClient (api_client.hpp) speaks HTTP, tests play the server.
 //
 // Call and OpenStream may be used by any number of threads at once. Nothing is retried behind the
-// caller's back, save once after 401, when the token was read anew, and once on a fresh connection
+// caller's back, save once after 401, when the token was read again, and once on a fresh connection
 // when a kept-alive one was closed before a GET was answered: a write whose answer never came may
 // have been done, and only the caller knows how to find out.
 #pragma once

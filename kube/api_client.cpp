@@ -95,10 +95,10 @@ class ApiClient::Core {
   Result<ApiReply> CallInTime(const ApiRequest& request);
   // One exchange, on an idle connection where `reuse` allows one.
   Result<http::Exchanged> Attempt(const http::ClientRequest& request,
-                                  const http::Patience& patience, bool reuse, bool keep,
+                                  const http::CallLimits& limits, bool reuse, bool keep,
                                   bool& reused);
-  Result<Opened> Open(const http::Patience& patience, bool reuse);
-  Result<Opened> OpenFresh(const http::Patience& patience, const TlsSource::Current& tls);
+  Result<Opened> Open(const http::CallLimits& limits, bool reuse);
+  Result<Opened> OpenFresh(const http::CallLimits& limits, const TlsSource::Current& tls);
   // `request` with the headers that all have, and `token`.
   http::ClientRequest Dress(http::ClientRequest request, const std::string& token) const;
   // Runs `send(request with token)`; once again with a new token when the answer is 401.
@@ -141,20 +141,20 @@ http::ClientRequest ApiClient::Core::Dress(http::ClientRequest request,
   return request;
 }
 
-Result<ApiClient::Core::Opened> ApiClient::Core::OpenFresh(const http::Patience& patience,
+Result<ApiClient::Core::Opened> ApiClient::Core::OpenFresh(const http::CallLimits& limits,
                                                            const TlsSource::Current& tls) {
   http::Route route{config_.host, config_.port,  tls.context,
                     "",           config_.proxy, options_.connect_timeout};
   route.sni = config_.tls_server_name.empty() ? config_.host : config_.tls_server_name;
   if (http::IsIpAddress(route.sni)) route.sni.clear();
   Result<std::unique_ptr<http::ClientConnection>> connection =
-      http::ClientConnection::Open(route, patience);
+      http::ClientConnection::Open(route, limits);
   if (!connection.ok()) return connection.error();
   Count([](ApiClientStats& stats) { ++stats.connections_opened; });
   return Opened{{*std::move(connection), tls.generation, {}}, false};
 }
 
-Result<ApiClient::Core::Opened> ApiClient::Core::Open(const http::Patience& patience, bool reuse) {
+Result<ApiClient::Core::Opened> ApiClient::Core::Open(const http::CallLimits& limits, bool reuse) {
   TlsSource::Current tls;
   if (config_.tls) {
     Result<TlsSource::Current> current = tls_.Get();
@@ -165,22 +165,22 @@ Result<ApiClient::Core::Opened> ApiClient::Core::Open(const http::Patience& pati
     http::PooledConnection pooled = pool_.Take(tls.generation);
     if (pooled.connection != nullptr) return Opened{std::move(pooled), true};
   }
-  Result<Opened> opened = OpenFresh(patience, tls);
+  Result<Opened> opened = OpenFresh(limits, tls);
   // The server may have a new certificate by a new CA. Nothing was sent yet.
   if (opened.ok() || opened.error().code != Code::kIo || !tls_.Renew(tls.generation)) return opened;
   Count([](ApiClientStats& stats) { ++stats.tls_renewals; });
   Result<TlsSource::Current> current = tls_.Get();
   if (!current.ok()) return current.error();
-  return OpenFresh(patience, *current);
+  return OpenFresh(limits, *current);
 }
 
 Result<http::Exchanged> ApiClient::Core::Attempt(const http::ClientRequest& request,
-                                                 const http::Patience& patience, bool reuse,
+                                                 const http::CallLimits& limits, bool reuse,
                                                  bool keep, bool& reused) {
-  Result<Opened> opened = Open(patience, reuse);
+  Result<Opened> opened = Open(limits, reuse);
   if (!opened.ok()) return opened.error();
   reused = opened->reused;
-  http::Exchanged outcome = http::Exchange(*opened->pooled.connection, request, patience);
+  http::Exchanged outcome = http::Exchange(*opened->pooled.connection, request, limits);
   // Its server is gone without a word, and the others' with it: a new connection may find another.
   if (reused && outcome.silent) pool_.Clear();
   if (outcome.reusable && keep && !stopped_.set()) pool_.GiveBack(std::move(opened->pooled));
@@ -201,10 +201,10 @@ Result<http::Exchanged> ApiClient::Core::WithToken(const http::ClientRequest& re
 }
 
 Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
-  http::Patience patience;
+  http::CallLimits limits;
   constexpr std::chrono::hours kLongest{24};  // more would not fit the clock
-  patience.deadline = steady_clock::now() + std::min<milliseconds>(request.timeout, kLongest);
-  patience.cancels = {&stopped_, nullptr};
+  limits.deadline = steady_clock::now() + std::min<milliseconds>(request.timeout, kLongest);
+  limits.cancels = {&stopped_, nullptr};
   http::ClientRequest wire{NameOf(request.method), request.path,      {},
                            request.body,           options_.max_body, request.take};
   wire.headers.emplace_back("Accept", request.metadata_only ? kMetadataOnly : kJson);
@@ -215,13 +215,13 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   const bool reuse = !request.fresh && !(request.lane == Lane::kLease && lease_failed_);
   Result<http::Exchanged> outcome = WithToken(wire, [&](const http::ClientRequest& dressed) {
     bool reused = false;
-    Result<http::Exchanged> first = Attempt(dressed, patience, reuse, true, reused);
+    Result<http::Exchanged> first = Attempt(dressed, limits, reuse, true, reused);
     if (!first.ok() || !first->error || !reused) return first;
     const bool safe =
         request.method == Method::kGet ? first->closed_unanswered : first->nothing_sent;
     if (!safe || stopped_.set()) return first;
     Count([](ApiClientStats& stats) { ++stats.stale_retries; });
-    return Attempt(dressed, patience, false, true, reused);
+    return Attempt(dressed, limits, false, true, reused);
   });
   if (request.lane == Lane::kLease) lease_failed_ = !outcome.ok() || outcome->error;
   if (!outcome.ok()) return outcome.error();
@@ -254,13 +254,13 @@ Result<ApiReply> ApiClient::Core::Call(const ApiRequest& request) {
 
 Result<ApiReply> ApiClient::Core::Stream(const http::ClientRequest& request, milliseconds silence,
                                          const http::Cancel& cancel) {
-  http::Patience patience;
-  patience.silence = silence;
-  patience.cancels = {&stopped_, &cancel};
+  http::CallLimits limits;
+  limits.silence = silence;
+  limits.cancels = {&stopped_, &cancel};
   Count([](ApiClientStats& stats) { ++stats.streams; });
   Result<http::Exchanged> outcome = WithToken(request, [&](const http::ClientRequest& dressed) {
     bool reused = false;
-    return Attempt(dressed, patience, false, false, reused);
+    return Attempt(dressed, limits, false, false, reused);
   });
   Count([](ApiClientStats& stats) { --stats.streams; });
   if (outcome.ok() && !outcome->error) return ToReply(*std::move(outcome));

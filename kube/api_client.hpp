@@ -10,7 +10,7 @@
 // in time takes all idle ones with it, and a lease call after one that failed has a new connection.
 //
 // Answers are whole: a body shorter than announced, or chunked and broken off, is an error. What
-// arrives without length and without chunks ends with the connection, so whoever decodes a list
+// arrives without length and without chunks ends with the connection, so a decoder of a list
 // still has to see its last bracket.
 #pragma once
 

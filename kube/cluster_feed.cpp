@@ -269,7 +269,7 @@ cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
 void ClusterFeed::TellSilence() {
   const MutexLock told(silence_mu_);
   const std::string silent = Silent();
-  if (silent != silent_) Apply(engine::Silence{silent});
+  if (silent != silent_) Apply(engine::WatchStale{silent});
   silent_ = silent;
 }
 

@@ -3,10 +3,11 @@
 // server serves. One Reflector and one thread for each resource; a flavour whose CRD appears later
 // is found within `rediscover` and read from then on.
 //
-// Once all are listed, facts Silence say on which resources nothing was heard for `stale_after`, or
-// that were not listed when a new leader asked for it. A kind of PodGroups that cannot be listed
-// holds up its own gangs, and the start for `patience` at most. Jobs are worth having: where they
-// may not be read, or are slow, nothing waits for them and nobody is told of silence.
+// Once all are listed, WatchStale facts name the resources of which nothing was heard for
+// `stale_after`, or that were not listed when a new leader asked for it. A kind of PodGroups that
+// cannot be listed holds up its own gangs, and the start for `patience` at most. Jobs are worth
+// having: where they may not be read, or are slow, nothing waits for them and no WatchStale is
+// reported.
 //
 //   discover ──▶ podgroups.* ─┐
 //           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
@@ -42,7 +43,7 @@ struct ClusterFeedOptions {
   std::chrono::milliseconds rediscover{30'000};
   // Between tries of the first discovery.
   std::chrono::milliseconds discover_again{1'000};
-  // A resource of which the API server told nothing for so long may look otherwise by now: Silence.
+  // A resource of which the API server told nothing for so long may have changed: WatchStale.
   std::chrono::milliseconds stale_after{120'000};
   std::chrono::milliseconds look_every{5'000};  // whether one is
   // For kinds of PodGroups at the start, once everything else was listed; and for a new list of
@@ -83,9 +84,10 @@ class ClusterFeed {
   void Stop();  // Quit, and waits for those calls
   // Lists everything again and returns when that is told. What the watches have told may be a
   // minute and a half old. False: `go_on` says no, or nodes or pods, which tell what is free,
-  // cannot be listed. Anything else that cannot stays as it was last read, and is told as Silence
-  // before this returns and until it is listed; but a kind of PodGroups is not: a gang is planned
-  // by what was last read of its object, and one of which none was read waits for it.
+  // cannot be listed. Anything else that cannot stays as it was last read, and is
+  // reported as WatchStale before this returns and until it is listed; but a kind of PodGroups is
+  // not: a gang is planned by what was last read of its object, and one of which none was read
+  // waits for it.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
   // As what a PodGroup is served, as was found last; nothing when there is no such object.

@@ -1,8 +1,8 @@
 // DeclaredGangs: PodGroups for gangs that have no PodGroup object, made from what their pods say
 // (Pod::declared_min_member). Such a group lives as long as a pod of it does; an object of the same
-// name goes before it. Pods that say different numbers are a defect, unless some of them run: then
-// those do not suffer for who came with another number, and the lowest of theirs counts until all
-// agree. One thread at a time.
+// name takes precedence over it. Pods that say different numbers are a defect, unless some of them
+// run: then those do not suffer for who came with another number, and the lowest of theirs counts
+// until all agree. One thread at a time.
 #pragma once
 
 #include <map>

@@ -44,7 +44,7 @@ class EventRecorder {
     std::function<bool()> may_write;
     // One line for the log.
     std::function<void(const std::string&)> warn;
-    // A write is over, and whoever waits for a later time should call Step again.
+    // A write is over, and a thread that waits for a later time should call Step again.
     std::function<void()> wake = {};
   };
   static constexpr int kThreads = 4;

@@ -1,6 +1,6 @@
 // FairLine: what waits to be written, by namespace, and whose turn it is. A namespace whose calls
 // hang, because its webhook does, keeps what it has taken and nothing else: Take gives turns by
-// namespace, one after the other, and passes over whoever has taken as many as it may.
+// namespace, one after the other, and passes over one that has taken as many as it may.
 //
 //   Put(ns, key, due) ──▶ waiting ──Take, due──▶ taken, counted for ns ──Done(ns)──▶ forgotten
 //
@@ -8,7 +8,7 @@
 // 2. In a namespace, what was due first goes first; then by key.
 // 3. Take and NextAfter cost as many steps as there are namespaces with anything here.
 //
-// Whoever owns it locks it.
+// Its owner locks it.
 #pragma once
 
 #include <cstddef>

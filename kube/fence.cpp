@@ -154,7 +154,7 @@ std::string Fence::Write(const HandedOverPod& at, milliseconds timeout) {
   }
   if (reply->status == kNotFound) return {};
   const std::string why = ErrorOf(*reply).ToString();
-  // Another pod by that name, or somebody who refuses it in these words.
+  // Another pod by that name, or a webhook that refuses it in these words.
   const bool unclear = reply->status == kConflict || reply->status == kUnprocessable;
   return unclear ? Look(at, why, timeout) : why;
 }

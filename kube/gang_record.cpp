@@ -85,7 +85,7 @@ bool ReadOwners(std::string_view list, std::set<std::string>& owners) {
 }  // namespace
 
 std::string FormatGangRecord(const GangRecord& record) {
-  if (!record.begun) return {};
+  if (!record.has_run) return {};
   std::string text;
   if (record.started) text = "started=" + FormatTimestamp(*record.started);
   AppendHeads(text, "whole", record.whole);
@@ -120,13 +120,13 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
     } else if (key == "owners") {
       if (!ReadOwners(value, record.owners)) return Wrong(field);
     } else if (ReadHeads("whole", value, key, record.whole)) {
-      record.begun = true;
+      record.has_run = true;
     } else if (!ReadHeads("ended", value, key, record.ended) &&
                !ReadHeads("lost", value, key, record.lost)) {
       return Wrong(field);
     }
   }
-  if (!whole.empty() && !record.begun) return Wrong(whole);
+  if (!whole.empty() && !record.has_run) return Wrong(whole);
   return record;
 }
 

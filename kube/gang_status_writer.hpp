@@ -49,7 +49,7 @@ class GangStatusWriter {
     std::function<bool()> may_write;
     // One line for the log.
     std::function<void(const std::string&)> warn;
-    // A write is over, and whoever waits for a later time should call Step again.
+    // A write is over, and a thread that waits for a later time should call Step again.
     std::function<void()> wake = {};
   };
   static constexpr int kThreads = 8;
@@ -62,7 +62,7 @@ class GangStatusWriter {
 
   explicit GangStatusWriter(Ports ports);
 
-  // A term as leader begins: what waited is forgotten, the engine says everything anew.
+  // A term as leader begins: what waited is forgotten, the engine says everything again.
   void Begin(cluster::Time now);
   // Step is due at once.
   void Want(const engine::PatchGang& gang, cluster::Time now);

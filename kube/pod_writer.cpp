@@ -139,7 +139,7 @@ std::optional<PodWriter::Turn> PodWriter::TakeLocked(Clock::time_point now) {
     if (left <= 0) continue;
     const int most = line == kEvictionSets ? kEvictionSetsAtATime : share;
     auto turn = lines_[line].Take(now, most);
-    // Beyond its share while a share is left for whoever comes next.
+    // Beyond its share while a share is left for the next caller.
     if (!turn && line != kEvictionSets && left > share) {
       turn = lines_[line].Take(now, options_.workers);
     }
@@ -153,7 +153,7 @@ std::optional<PodWriter::Turn> PodWriter::NextTurn() {
   while (!stopping_) {
     const Clock::time_point now = Clock::now();
     if (std::optional<Turn> turn = TakeLocked(now)) return turn;
-    // What is due and was not taken is for whoever is done next.
+    // What is due and was not taken is for the thread that is done next.
     std::optional<Clock::time_point> next;
     for (const auto& line : lines_) {
       const std::optional<Clock::time_point> first = line.NextAfter(now);
@@ -285,7 +285,7 @@ void PodWriter::RunEvictionSet(const std::string& key) {
 }
 
 // All of them dry, and only if the API server would take them all are they meant. Who may not go is
-// told apart from those who stay with it.
+// told apart from those that stay with it.
 void PodWriter::RunEvictions(const EvictionSet& set) {
   std::optional<Outcome> obstacle = AskBudgets(set);
   if (!obstacle) obstacle = DryRunAll(set);

@@ -5,7 +5,7 @@
 //                     └──── not before a while ──── 429, 5xx, unknown: GET the pod, then decide
 //
 // Namespaces take turns. One that is alone may have most of the workers, one beside others a
-// quarter, and a quarter is left for whoever comes next: a webhook that hangs delays the pods of
+// quarter, and a quarter is left for the next caller: a webhook that hangs delays the pods of
 // its own namespace. An eighth of the workers does nothing but bindings.
 //
 // An outcome that is unknown is settled by looking at the pod before anything is tried again. No
@@ -41,7 +41,7 @@ class PodVersions {
  public:
   // For the reader, which also hears of the pod's end. An older one than the known changes nothing.
   void Note(const cluster::PodUid& uid, int64_t version);
-  // The same for whoever writes: an answer may come after the pod's end, and is remembered only
+  // The same for writers: an answer may come after the pod's end, and is remembered only
   // while the pod is known.
   void Renew(const cluster::PodUid& uid, int64_t version);
   void Forget(const cluster::PodUid& uid);

@@ -1,7 +1,7 @@
 // The writes that muster makes to pods: the request of each action, and what its answer, or the pod
 // looked at afterwards, says about it. Pure functions.
 //
-// Every write names the UID that it is meant for, so that a pod created anew under the same name is
+// Every write names the UID that it is meant for, so that a pod recreated under the same name is
 // never touched; a Binding names the resourceVersion too. That version is the fence between two
 // leaders: a new one rewrites cluster::kEpochAnnotation of every pod that bears it, after which a
 // Binding that its predecessor sent late is refused (fence.hpp). What lets kube-scheduler bring a

@@ -1,4 +1,4 @@
-// RateLimiter: how often each lane may call, by token buckets. Who waits is served in the order in
+// RateLimiter: how often each lane may call, by token buckets. Calls are served in the order in
 // which they came. Any thread.
 #pragma once
 
@@ -28,8 +28,8 @@ inline constexpr LaneRates kDefaultLaneRates = {{
     {50, 100},       // kList
 }};
 
-// One bucket, without a clock: asked at `now`, says when that one may go. Answers never go back, so
-// that whoever asks first goes first. Not shared by threads.
+// One bucket, without a clock: asked at `now`, says when that call may go. Answers never go back,
+// so calls go in the order in which they asked. Not shared by threads.
 class TokenBucket {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

@@ -83,7 +83,7 @@ milliseconds Reflector::age() const {
 void Reflector::Run() {
   Next next = Next::kList;
   while (!stopping()) {
-    if (next == Next::kList && !ListAnew()) continue;
+    if (next == Next::kList && !Relist()) continue;
     next = Watch();
     if (refresh_asked()) {
       next = Next::kList;
@@ -95,7 +95,7 @@ void Reflector::Run() {
 }
 
 // False: it failed. A list that no watch has followed waits, however the one before it ended.
-bool Reflector::ListAnew() {
+bool Reflector::Relist() {
   if (unproven_ && !refresh_asked()) {
     const milliseconds asked = std::exchange(retry_after_, milliseconds(0));
     PauseUntil(std::max(list_ended_ + NextWait(), Clock::now()) + asked);

@@ -37,8 +37,8 @@ bool Passing(const Result<ApiReply>& reply) {
          reply->status >= 500;
 }
 
-// Patches may be made twice: they say what should be, not what should change. Whoever has lost the
-// right to call, or ends, is kept by no further try.
+// Patches may be made twice: they say what should be, not what should change. A replica that has
+// lost the right to call, or ends, is kept by no further try.
 Result<ApiReply> CallUntilAnswered(ApiCaller& api, const ApiRequest& request) {
   Result<ApiReply> reply = api.Call(request);
   for (int tried = 1; tried < kTries && Passing(reply); ++tried) {

@@ -2,7 +2,7 @@
 // smaller number (internal to policy/).
 //
 // A name that comes or goes leaves the numbers of the others as they are, as long as there is one
-// free between its neighbours. When there is none all are numbered anew, evenly: between two names
+// free between its neighbours. When there is none all are renumbered, evenly: between two names
 // some 32 others fit then, in the worst order. Not thread-safe.
 #pragma once
 
@@ -20,7 +20,7 @@ class NameRanks {
   void Drop(const std::string& name) { rank_of_.erase(name); }
   // The name must be there.
   uint64_t Of(const std::string& name) const { return rank_of_.at(name); }
-  // All were numbered anew since this was asked last.
+  // All were renumbered since this was asked last.
   bool Renumbered() { return std::exchange(renumbered_, false); }
 
  private:

@@ -43,7 +43,7 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-// Why nodes were turned down for one demand; the counts add up to the number of nodes. A node
+// Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
 // selector, left out, excluded, pod slots, CPU, memory, GPUs.
 struct Shortage {

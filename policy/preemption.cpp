@@ -13,19 +13,19 @@ using cluster::NodeIndex;
 using cluster::Placement;
 using cluster::Transaction;
 
-// Whole plans made anew to spare a single victim; each costs as much as a first plan.
+// Whole plans made again to spare a single victim; each costs as much as a first plan.
 constexpr int kReprieves = 16;
 
 class Preemption {
  public:
-  Preemption(Placer& placer, const Field& field, const std::vector<Demand>& demands,
+  Preemption(Placer& placer, const PreemptionInput& input, const std::vector<Demand>& demands,
              const GangTerms& terms)
       : placer_(placer),
-        snapshot_(field.snapshot),
-        without_(field.without),
+        snapshot_(input.snapshot),
+        without_(input.without),
         demands_(demands),
         terms_(terms),
-        candidates_(field.candidates),
+        candidates_(input.candidates),
         chosen_(candidates_.size(), false) {}
 
   PreemptionAnswer Find() {
@@ -97,7 +97,7 @@ class Preemption {
       used.insert(placement.node);
       tx.Place(placement);
     }
-    std::set<uint64_t> lost;  // owners who lose a later candidate
+    std::set<uint64_t> lost;  // owners that lose a later candidate
     for (size_t i = chosen_.size(); i > 0; --i) {
       if (!chosen_[i - 1]) continue;
       const Candidate& candidate = candidates_[i - 1];
@@ -151,9 +151,9 @@ class Preemption {
 
 }  // namespace
 
-PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,
                                    const std::vector<Demand>& demands, const GangTerms& terms) {
-  return Preemption(placer, field, demands, terms).Find();
+  return Preemption(placer, input, demands, terms).Find();
 }
 
 }  // namespace muster::policy

@@ -5,8 +5,8 @@
 // 1. Placed only if the whole gang fits when its victims are gone; else nobody is a victim. A gang
 //    of equal pods without exclusions is placed whenever evicting every candidate makes it fit.
 // 2. Candidates come in the order in which they are to be lost, cheapest first: of two prefixes of
-//    that list the shorter one is taken, and then whoever is not in the way of the placement found
-//    is spared, dearest first.
+//    that list the shorter one is taken, and then candidates that are not in the way of the
+//    placement found are spared, dearest first.
 // 3. A candidate goes whole or not at all. Of candidates with one owner a later one goes only with
 //    all earlier ones (a gang's surplus first, then the gang).
 // 4. No victim could keep its place beside this placement, but for rule 3.
@@ -40,13 +40,13 @@ struct PreemptionAnswer {
 };
 
 // Who may have to leave, and the cluster with and without them.
-struct Field {
+struct PreemptionInput {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   std::shared_ptr<const cluster::Snapshot> without;  // all candidates; null: worked out when needed
   const std::vector<Candidate>& candidates;
 };
 
-PreemptionAnswer PlaceByPreemption(Placer& placer, const Field& field,
+PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,
                                    const std::vector<Demand>& demands, const GangTerms& terms = {});
 
 }  // namespace muster::policy

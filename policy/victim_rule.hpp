@@ -37,7 +37,7 @@ struct Holder {
 struct Loss {
   Holder holder;
   bool leaves = false;  // anyway
-  int64_t step = 0;     // within its gang: the surplus goes before the gang
+  int64_t step = 0;     // within its gang: the surplus is lost before the gang
 };
 
 class VictimRule {
@@ -55,9 +55,9 @@ class VictimRule {
   virtual std::string Words() const = 0;
 };
 
-// Strictly lower priority. What leaves anyway goes first, then the lowest priority; of one priority
-// gangs that an eviction costs time only before those that it may end, then the one that started
-// last.
+// Strictly lower priority. Pods that leave anyway take precedence, then the lowest priority; of one
+// priority gangs that an eviction costs only time before those that it may end, then the gang that
+// started last.
 class LowerPriority final : public VictimRule {
  public:
   bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;

@@ -130,7 +130,7 @@ void ApiActions::Do(const Action& action) {
   Outcome outcome{target.id, OutcomeKind::kRetry, "the API server did not answer"};
   const bool lost = random_.Chance(faults_.lost_per_mille);
   const bool unclear = random_.Chance(faults_.unclear_per_mille);
-  // The engine is told of no outcome: whoever writes for it tries until it is done.
+  // The engine is told of no outcome: the writer tries until it is done.
   if (lost && std::holds_alternative<engine::PatchGang>(action)) {
     return Later(action, kStatusAgain);
   }

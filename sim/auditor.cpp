@@ -146,7 +146,7 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
     Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
   const auto gang = gangs_.find(key);
   if (gang == gangs_.end()) return;
-  // Without one nothing is partial, and for the next one the time begins anew.
+  // Without one nothing is partial, and for the next one the time begins again.
   if (change == Change::kDeleted) SetPartial(key, gang->second, false, at);
   Judge(key, at);
 }

@@ -58,8 +58,8 @@ class Auditor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Gangs partially bound now (0 < bound or succeeded members < minMember), by key, whoever bound
-// them.
+// Gangs partially bound now (0 < bound or succeeded members < minMember), by key, no matter who
+// bound them.
 std::vector<cluster::ObjectKey> PartialGangs(const ApiServer& api);
 
 }  // namespace muster::sim

@@ -28,7 +28,7 @@
 namespace muster::sim {
 
 // What a share of a GPU is where Muster does not give it out. kube-scheduler alone can share none.
-//   kStock  the stock device plugin: whoever wants a share has to ask for a whole GPU
+//   kStock  the stock device plugin: a pod that wants a share has to ask for a whole GPU
 //   kHami   HAMi's scheduler, see HamiScheduler
 enum class SharedBy { kStock, kHami };
 

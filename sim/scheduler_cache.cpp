@@ -21,7 +21,7 @@ Amounts AllocatableOf(const cluster::Node& node) {
   Amounts amounts;
   amounts.resources = node.allocatable;
   for (const cluster::Gpu& gpu : node.gpus) {
-    if (gpu.healthy) amounts.gpus += gpu.sharing->TurnsOf(gpu);
+    if (gpu.healthy) amounts.gpus += gpu.sharing->ReplicasOf(gpu);
   }
   return amounts;
 }
@@ -61,7 +61,7 @@ bool ToleratesKey(const cluster::Pod& pod, const char* key) {
                      [&](const auto& toleration) { return Tolerates(toleration, taint); });
 }
 
-// What the node is like, whoever runs on it.
+// What the node is like, whatever runs on it.
 Fit CheckNode(const cluster::Pod& pod, const cluster::Node& node) {
   if (!node.ready && !ToleratesKey(pod, "node.kubernetes.io/not-ready")) return Fit::kNotReady;
   if (node.unschedulable && !ToleratesKey(pod, "node.kubernetes.io/unschedulable")) {

@@ -276,7 +276,7 @@ Status MatrixReader::ReadRows() {
   for (size_t row = 0; row < devices(); ++row) {
     const Result<size_t> end = EndOfRow(row, end_);
     if (!end.ok()) return end.error();
-    const Status status = ReadRow(row, end_, *end);
+    Status status = ReadRow(row, end_, *end);
     if (!status.ok()) return status;
     end_ = *end;
   }
@@ -417,7 +417,7 @@ Status MatrixReader::ReadSurroundings() {
       return Refuse(line.first().place, "a row of " + line.first().text +
                                             " behind the matrix, which has no such column left");
     }
-    const Status legend = ReadNicLegend(line);
+    Status legend = ReadNicLegend(line);
     if (!legend.ok()) return legend;
     if (line.words.size() < 2 || !line.words[1].text.starts_with("=")) continue;
     names_node = names_node || line.first().text == "NODE";

@@ -22,7 +22,7 @@ class BindCallers {
   using Done = std::function<void(const std::string& error)>;
 
   explicit BindCallers(http::ClientPool& clients) : clients_(clients) {}
-  // Waits for every call; whoever answers them must still be there, or gone for good.
+  // Waits for every call; the code that answers them must still exist, or be gone for good.
   ~BindCallers();
   BindCallers(const BindCallers&) = delete;
   BindCallers& operator=(const BindCallers&) = delete;

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Earmarks, "what is being left is kept from others, and what it 
   SECTION("given back, and its holder spared, all is as before") {
     const uint64_t growth = state.growth();
     CHECK(state.Release(Uid("urgent")));
-    state.Spare(Uid("old"));
+    state.KeepHolding(Uid("old"));
     CHECK_FALSE(state.Release(Uid("urgent")));
     CHECK(FreeGpus("n0") == Gpus{0, 0, 0, 1000});
     CHECK(FreeCpu("n0") == 24'000);
@@ -300,7 +300,7 @@ class Turmoil {
     Waiting& waiting = waiting_[at];
     if (Below(12) == 0) {  // the gang is given up
       for (const PodUid& uid : waiting.pods) state_.Remove(uid);
-      for (const PodUid& uid : waiting.victims) state_.Spare(uid);
+      for (const PodUid& uid : waiting.victims) state_.KeepHolding(uid);
       running_.insert(running_.end(), waiting.victims.begin(), waiting.victims.end());
       waiting_.erase(waiting_.begin() + at);
       return;

@@ -120,7 +120,7 @@ TEST_CASE("rule 4: what was removed stays removed", "[cluster][facts]") {
   CHECK_FALSE(state.Upsert(MakePod("p").Gpus(2).Version(99)).changed);
   CHECK_FALSE(state.Upsert(MakePodGroup("g")).changed);
   CHECK(state.Dump().empty());
-  // Created anew under the same name.
+  // Recreated under the same name.
   CHECK(state.Upsert(MakeNode("n0").Uid("second").Gpus(8)).changed);
   CHECK(state.Upsert(MakePod("p").Uid("second")).changed);
   CHECK(state.Upsert(MakePodGroup("g").Uid("second")).changed);

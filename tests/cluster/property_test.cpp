@@ -1,5 +1,5 @@
 // Random facts, in any order and more than once, and reservations between them; after every step
-// the numbers must add up, and every few steps a state that is built anew from the records must be
+// the numbers must add up, and every few steps a state that is built again from the records must be
 // equal, byte for byte.
 //
 //   MUSTER_PROPERTY_STEPS   how many steps (20,000)
@@ -138,7 +138,7 @@ class World {
       builder.Sharing(GpuSharing::TimeSliced(), static_cast<int32_t>(fixed / 4 % 5));
   }
 
-  // The object's UID of now; now and then it was deleted and created anew.
+  // The object's UID of now; now and then it was deleted and recreated.
   std::string Uid(const std::string& kind, const std::string& name) {
     int& incarnation = incarnations_[kind + name];
     if (OneIn(12)) ++incarnation;
@@ -305,7 +305,7 @@ void CheckAll(ClusterState& state) {
 
 // The same records in another order, reservations before the pods that are assumed on what is left.
 std::string Rebuilt(ClusterState& state, World& world) {
-  ClusterState anew;
+  ClusterState rebuilt;
   std::vector<const Node*> nodes = state.Nodes();
   std::vector<const Pod*> pods = state.Pods();
   std::vector<const PodGroup*> groups = state.PodGroups();
@@ -313,22 +313,22 @@ std::string Rebuilt(ClusterState& state, World& world) {
   world.Shuffle(pods);
   world.Shuffle(groups);
   const auto late = nodes.begin() + world.Below(nodes.size() + 1);
-  for (auto node = nodes.begin(); node != late; ++node) anew.Upsert(**node);
+  for (auto node = nodes.begin(); node != late; ++node) rebuilt.Upsert(**node);
   std::stable_partition(pods.begin(), pods.end(), [](const Pod* pod) { return !pod->bound(); });
   const auto bound = std::find_if(pods.begin(), pods.end(), [](auto* pod) { return pod->bound(); });
-  for (auto pod = pods.begin(); pod != bound; ++pod) anew.Upsert(**pod);
-  for (const PodGroup* group : groups) anew.Upsert(*group);
-  for (auto node = late; node != nodes.end(); ++node) anew.Upsert(**node);
+  for (auto pod = pods.begin(); pod != bound; ++pod) rebuilt.Upsert(**pod);
+  for (const PodGroup* group : groups) rebuilt.Upsert(*group);
+  for (auto node = late; node != nodes.end(); ++node) rebuilt.Upsert(**node);
   std::vector<Placement> plans;
   for (auto pod = pods.begin(); pod != bound; ++pod) {
     const Allocation* held = state.AllocationOf((*pod)->uid);
     if (held == nullptr) continue;
     plans.push_back(held->placement);
-    plans.back().node = anew.IndexOf(state.node(held->placement.node)->name);
+    plans.back().node = rebuilt.IndexOf(state.node(held->placement.node)->name);
   }
-  REQUIRE(anew.Reserve(plans).ok());
-  for (auto pod = bound; pod != pods.end(); ++pod) anew.Upsert(**pod);
-  return anew.Dump();
+  REQUIRE(rebuilt.Reserve(plans).ok());
+  for (auto pod = bound; pod != pods.end(); ++pod) rebuilt.Upsert(**pod);
+  return rebuilt.Dump();
 }
 
 // The lines that only one of the texts has.
@@ -378,7 +378,7 @@ bool AnythingRose(const std::map<std::string, std::vector<int64_t>>& before,
 
 // A bound pod stays where it is, with the annotation it was bound with. A reserved one that is
 // bound by somebody else goes elsewhere: when it is bound to the very node without an annotation,
-// its devices are known from the reservation alone, and a state that is built anew cannot know
+// its devices are known from the reservation alone, and a state that is built again cannot know
 // them.
 void KeepBinding(const ClusterState& state, Pod& pod) {
   const Pod* known = state.FindPod(pod.uid);

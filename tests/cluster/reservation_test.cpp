@@ -145,7 +145,8 @@ TEST_CASE_METHOD(Reservations, "a reservation becomes the holding when the pod i
   CHECK(Held("a") != nullptr);
 }
 
-TEST_CASE_METHOD(Reservations, "the annotation goes before the reservation", "[cluster][reserve]") {
+TEST_CASE_METHOD(Reservations, "the annotation takes precedence over the reservation",
+                 "[cluster][reserve]") {
   REQUIRE(state.Reserve({Plan("a", "n0", {2, 3})}).ok());
   state.Upsert(MakePod("a").Gpus(2).BoundTo("n0", {0, 2}));
   CHECK(Held("a")->placement.gpus[0].index == GpuIndex{0});

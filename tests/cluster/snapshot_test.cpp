@@ -140,7 +140,7 @@ TEST_CASE("a snapshot does not change with its cluster", "[cluster][snapshot]") 
   CHECK(after->free().gpus(n8).empty());
 }
 
-TEST_CASE("a snapshot is taken anew only when something changed", "[cluster][snapshot]") {
+TEST_CASE("a snapshot is taken again only when something changed", "[cluster][snapshot]") {
   ClusterState state;
   state.Upsert(MakeNode("n0").Gpus(8));
   const auto first = state.TakeSnapshot();

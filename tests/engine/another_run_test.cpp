@@ -137,7 +137,7 @@ TEST_CASE("a member that ends costs the others of a gang without an object no wr
   CHECK(records() == before);
 }
 
-TEST_CASE("a job that makes all of its pods anew under their names starts as a whole",
+TEST_CASE("a job that recreates all of its pods under their names starts as a whole",
           "[engine][past]") {
   Trio world;
   world.Collect("train-0");
@@ -333,10 +333,10 @@ TEST_CASE("another scheduler's member that leaves has its grace, too", "[engine]
 TEST_CASE("when Muster may plan again a lost member can be replaced for as long as ever",
           "[engine][past]") {
   Trio world;
-  world.engine().Apply(engine::Silence{"nodes"}, world.now());
+  world.engine().Apply(engine::WatchStale{"nodes"}, world.now());
   world.RemovePod("train-0");
   world.Pass(Seconds(90));
-  world.engine().Apply(engine::Silence{""}, world.now());
+  world.engine().Apply(engine::WatchStale{""}, world.now());
   world.Pass(Seconds(55));
   CHECK(world.Evictions() == 0);
   world.Pass(Seconds(70));
@@ -345,12 +345,12 @@ TEST_CASE("when Muster may plan again a lost member can be replaced for as long 
 
 TEST_CASE("nobody is taken back while Muster itself may plan nobody", "[engine][past]") {
   Trio world;
-  world.engine().Apply(engine::Silence{"nodes"}, world.now());
+  world.engine().Apply(engine::WatchStale{"nodes"}, world.now());
   world.RemovePod("train-0");
   world.AddMember("train-3");
   world.Pass(Seconds(300));
   CHECK(world.Evictions() == 0);
-  world.engine().Apply(engine::Silence{""}, world.now());
+  world.engine().Apply(engine::WatchStale{""}, world.now());
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
 }

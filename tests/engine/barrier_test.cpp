@@ -63,7 +63,7 @@ TEST_CASE("Bind refuses what is not planned", "[engine][barrier]") {
   CHECK(unknown.error == "muster: pod default/ghost is not known under UID ghost");
 }
 
-TEST_CASE("a held Bind call is answered before kube-scheduler gives up, and the gang starts anew",
+TEST_CASE("a held Bind call is answered before kube-scheduler gives up, and the gang starts again",
           "[engine][barrier]") {
   BarrierWorld world;
   for (int i = 0; i < 3; ++i) world.Bind("train-" + std::to_string(i));
@@ -97,7 +97,7 @@ TEST_CASE("a reservation that nobody comes for is given back at its deadline",
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
-TEST_CASE("a PodGroup's own timeout goes before the policy's", "[engine][deadline]") {
+TEST_CASE("a PodGroup's own timeout takes precedence over the policy's", "[engine][deadline]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));
   world.Add(MakePodGroup("quick").MinMember(1).TimeoutSeconds(5));

@@ -1,5 +1,5 @@
 // Gangs that reserve room and never come: they hold at most half of the time, ever less, and who
-// would start goes first. Plans that are dropped as soon as they are made back off.
+// would start takes precedence. Plans that are dropped as soon as they are made back off.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -56,7 +56,7 @@ TEST_CASE("why a reservation expired names who was never asked about", "[engine]
   CHECK(told);
 }
 
-TEST_CASE("a gang that would start goes before an older one whose reservations expire",
+TEST_CASE("a gang that would start takes precedence over an older one whose reservations expire",
           "[engine][doomed]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/count.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/intake.hpp"
 #include "engine/judge.hpp"
+#include "engine/settle_members.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::testing {
@@ -52,7 +52,7 @@ struct GangWorld {
     Count();
   }
   void Count() {
-    engine::Count(state, gang());
+    engine::SettleMembers(state, gang());
     engine::Remember(state, gang(), now);
   }
   // Surroundings in which nothing is in the gang's way.

@@ -1,4 +1,4 @@
-// What an eviction means to a victim's Job: who goes first, and who is warned.
+// What an eviction means to a victim's Job: the order of victims, and warnings.
 #include <catch2/catch.hpp>
 
 #include "engine/job_table.hpp"
@@ -43,7 +43,7 @@ TEST_CASE("a Job that counts evictions loses by them, and so does a pod without 
   CHECK(jobs.size() == 1);
 }
 
-TEST_CASE("a Job is named once, and again when it counts evictions anew", "[engine][jobs]") {
+TEST_CASE("a Job is named once, and again once it counts evictions", "[engine][jobs]") {
   engine::JobTable jobs;
   for (const char* name : {"b", "a"}) jobs.Upsert(Job(name, false));
   jobs.Upsert(Job("c", true));
@@ -148,7 +148,7 @@ TEST_CASE("of one priority those go whose Jobs survive it, then who started last
     world.engine().Apply(engine::BatchJobRemoved{JobUid("second-job")}, world.now());
     CHECK(world.LosersTo(100) == Gangs{"second"});
   }
-  SECTION("priority goes first") {
+  SECTION("priority takes precedence") {
     TwoGangs world(5, 0);
     world.Tell(Job("first", true));
     world.Tell(Job("second", false));
@@ -156,7 +156,8 @@ TEST_CASE("of one priority those go whose Jobs survive it, then who started last
   }
 }
 
-TEST_CASE("a pod that nobody makes anew goes after one that is", "[engine][jobs][preemption]") {
+TEST_CASE("a pod that no controller recreates is evicted after one that is recreated",
+          "[engine][jobs][preemption]") {
   TwoGangs world;
   for (const char* name : {"second-0", "second-1"})
     world.Change(name, [](cluster::Pod& pod) { pod.owner_uid.clear(); });
@@ -282,7 +283,7 @@ TEST_CASE("pods that were told to go are forgotten with their records", "[engine
   engine::JobTable jobs;
   cluster::Pod pod = PodOf("a-job");
   pod.uid = cluster::PodUid("p");
-  jobs.ToldToGo(pod);
+  jobs.DeletionRequested(pod);
   CHECK_FALSE(jobs.IsDone(pod));
   jobs.Forget(pod.uid);
   jobs.Upsert(WaitingJob("a"));

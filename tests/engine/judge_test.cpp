@@ -68,14 +68,14 @@ TEST_CASE("what is in the way of a whole gang is its reason", "[engine][judge]")
     CHECK_FALSE(judge().pending);
   }
   SECTION("a pod that is not fenced") {
-    around.held_back = Because(ReasonCode::kPodNotFenced, 0, 0, "pod a");
+    around.fence_bar = Because(ReasonCode::kPodNotFenced, 0, 0, "pod a");
     CHECK(judge().state == GangState::kQueued);
     CHECK(judge().reason.code == ReasonCode::kPodNotFenced);
     CHECK_FALSE(judge().pending);
   }
   SECTION("the API server says nothing") {
-    around.silent = "pods";
-    CHECK(judge().reason == Because(ReasonCode::kStalePicture, 0, 0, "pods"));
+    around.stale_resources = "pods";
+    CHECK(judge().reason == Because(ReasonCode::kWatchStale, 0, 0, "pods"));
     CHECK(judge().pending);
   }
   SECTION("its PodGroup is gone") {
@@ -173,7 +173,7 @@ TEST_CASE("a gang that stays bound in part is taken back, unless it may not be c
   }
   SECTION("no time passes while the API server says nothing") {
     Surroundings around = world.Around();
-    around.silent = "pods";
+    around.stale_resources = "pods";
     const Verdict verdict = Judge(world.gang(), around, Stage::kHeldCalls);
     CHECK_FALSE(verdict.step);
     CHECK(verdict.course.partial_since == world.now);
@@ -206,7 +206,7 @@ TEST_CASE("a preempting gang waits for its victims, redeems what they leave, or 
     REQUIRE(judge().step);
     CHECK(judge().step->kind == Step::Kind::kFail);
     CHECK(judge().step->setback == Because(ReasonCode::kVictimsStay, 0, 2, "a budget"));
-    CHECK_FALSE(judge().step->keep_victims);
+    CHECK_FALSE(judge().step->protect_victims);
   }
   SECTION("one was evicted: there is no way back") {
     victims.asked = victims.begun = true;
@@ -217,7 +217,7 @@ TEST_CASE("a preempting gang waits for its victims, redeems what they leave, or 
     victims.asked = true;
     around.now = world.now + Seconds(600);
     REQUIRE(judge().step);
-    CHECK(judge().step->keep_victims);
+    CHECK(judge().step->protect_victims);
   }
   SECTION("they are gone") {
     victims.gone = 2;

@@ -118,7 +118,7 @@ TEST_CASE("the node comes back after its time, and goes for twice as long when i
   CHECK(Out(world, "n0"));
   world.Pass(Seconds(2));
   CHECK_FALSE(Out(world, "n0"));
-  CHECK(Events(world, "NodeTakenBack") == 1);
+  CHECK(Events(world, "NodeReturned") == 1);
   CHECK(FailsOn(world, "c", "job-c") == "n0");
   REQUIRE(Out(world, "n0"));
   world.Pass(Seconds(599));
@@ -206,7 +206,7 @@ TEST_CASE("an application that crashes everywhere takes no node out for long",
   CHECK(hit == std::set<std::string>{"n0", "n1", "n10"});
   CHECK(world.engine().Count().nodes_left_out == 0);
   CHECK(Events(world, "NodeLeftOut") == 2);
-  CHECK(Events(world, "NodeTakenBack") == 2);
+  CHECK(Events(world, "NodeReturned") == 2);
 }
 
 TEST_CASE("no more than a share of the nodes is left out at a time", "[engine][leftout]") {
@@ -297,7 +297,7 @@ TEST_CASE("a gang that only the left-out node suits says so, and never that it c
         "left out because pods failed there at their start: 1");
 }
 
-TEST_CASE("a plan on a node that is left out is made anew", "[engine][leftout]") {
+TEST_CASE("a plan on a node that is left out is made again", "[engine][leftout]") {
   Harness world;
   AddNodes(world, 4);
   REQUIRE(Start(world, "a", "job-a") == "n0");

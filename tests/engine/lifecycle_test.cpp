@@ -186,7 +186,7 @@ TEST_CASE("members beyond minMember start when there is room for them", "[engine
   CHECK(world.BoundIn("elastic") == 3);
 }
 
-TEST_CASE("priority goes before age, and age before name", "[engine][order]") {
+TEST_CASE("priority takes precedence over age, and age over name", "[engine][order]") {
   Harness world;
   AddNodes(world, 1, 8);
   world.Add(MakePod("first").Gpus(8).CreatedAt(5));
@@ -211,7 +211,7 @@ TEST_CASE("priority goes before age, and age before name", "[engine][order]") {
   CHECK(order == std::vector<std::string>{"d", "c", "a", "b"});
 }
 
-TEST_CASE("with strict order nothing goes before a gang that does not fit", "[engine][order]") {
+TEST_CASE("with strict order nothing overtakes a gang that does not fit", "[engine][order]") {
   engine::Options options;
   options.strict_order = true;
   Harness world(options);

@@ -48,11 +48,11 @@ TEST_CASE("where one member is claimed all pods of the gang are managed", "[engi
   const cluster::Pod& other =
       world.Know(MakePod("b").InGroup("train").Scheduler("default-scheduler").Build());
   CHECK_FALSE(world.members.Managed(other));
-  world.members.AddOutsider(other);
+  world.members.AddUnmanaged(other);
   world.members.Add(world.Know(MakePod("a").InGroup("train").Build()));
   CHECK(world.members.Managed(other));
-  CHECK(world.members.TakeOutsiders({"default", "train"}) == std::set{other.uid});
-  CHECK(world.members.TakeOutsiders({"default", "train"}).empty());
+  CHECK(world.members.TakeUnmanaged({"default", "train"}) == std::set{other.uid});
+  CHECK(world.members.TakeUnmanaged({"default", "train"}).empty());
   world.members.Add(other);
   CHECK(world.members.member_count() == 2);
   CHECK(world.members.GangOf(other.uid)->members.size() == 2);
@@ -100,16 +100,16 @@ TEST_CASE("what was deferred while a pod was being bound is asked about once",
   CHECK_FALSE(world.members.TakeDeferred(pod.uid));
 }
 
-TEST_CASE("the audit sees a member without a pod, and an outsider that is a member",
+TEST_CASE("the audit sees a member without a pod, and an unmanaged pod that is a member",
           "[engine][members]") {
   World world;
   const cluster::Pod& pod = world.Know(MakePod("a").InGroup("train").Build());
-  world.members.AddOutsider(pod);
+  world.members.AddUnmanaged(pod);
   world.members.Add(pod);
   CHECK(
       world.members.Audit() ==
       std::vector<std::string>{"a pod of PodGroup default/train is a member, or gone, and apart"});
-  world.members.RemoveOutsider({"default", "train"}, pod.uid);
+  world.members.RemoveUnmanaged({"default", "train"}, pod.uid);
   CHECK(world.members.Audit().empty());
   world.cluster.Remove(cluster::PodUid(pod.uid));
   CHECK(world.members.Audit().front() == "pod default/a is a member but not known");

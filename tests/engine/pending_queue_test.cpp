@@ -115,7 +115,7 @@ TEST_CASE("of a kind that failed nobody else has a turn", "[engine][queue]") {
   CHECK(world.Pass({}, fails) == "e");
 }
 
-TEST_CASE("whoever of a kind is placed leaves the turn to the next one", "[engine][queue]") {
+TEST_CASE("a gang of a kind that is placed leaves the turn to the next one", "[engine][queue]") {
   Queue world;
   for (const char* name : {"a", "b", "c", "d"}) world.Add(name);
   int placed = 0;
@@ -159,7 +159,7 @@ TEST_CASE("a verdict is brought to all of a kind, some at a time", "[engine][que
   };
   world.Pass(kAll, fails);
   const auto spread = [&](int64_t most, int& changed) {
-    return world.queue.Spread(most, [&](Gang& gang, const Kind& kind) {
+    return world.queue.PropagateVerdict(most, [&](Gang& gang, const Kind& kind) {
       ++changed;
       gang.reason = kind.reason;
     });

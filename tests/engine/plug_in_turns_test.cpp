@@ -12,7 +12,7 @@ namespace {
 using testing::MakeNode;
 using testing::MakePod;
 
-// The queue that holds the fewest GPUs goes first.
+// The queue that holds the fewest GPUs takes precedence.
 class LeastUsed final : public queues::Turns {
  public:
   size_t Next(const std::vector<queues::Head>& heads,

@@ -79,15 +79,16 @@ TEST_CASE("victims that were never asked did not stay: silence", "[engine][preem
   world.fault = HoldNominations(held, "urgent-1");
   world.Submit("urgent", 2, 8, 100);
   world.Settle();
-  world.engine().Apply(engine::Silence{"pods"}, world.now());
+  world.engine().Apply(engine::WatchStale{"pods"}, world.now());
   held = false;
   world.Pass(cluster::Seconds(601));
-  world.engine().Apply(engine::Silence{""}, world.now());
+  world.engine().Apply(engine::WatchStale{""}, world.now());
   world.Pass(cluster::Seconds(7'200));
   CHECK(world.Evicted() == kAllOld);
 }
 
-TEST_CASE("who left did not stay, whoever did beside it", "[engine][preemption]") {
+TEST_CASE("a victim that left is not protected, whatever stayed beside it",
+          "[engine][preemption]") {
   FullWorld world;
   for (const std::string& name : kAllOld) world.RemovePod(name);
   world.Start("good", 2, 4, 0);
@@ -211,7 +212,7 @@ TEST_CASE("nobody is evicted for a node that lost its GPUs meanwhile", "[engine]
   world.Settle();
   held = false;
   world.Pass(cluster::Seconds(30));
-  CHECK(world.Evicted().empty());  // two pods of eight GPUs fit no more, whoever leaves
+  CHECK(world.Evicted().empty());  // two pods of eight GPUs fit no more, whichever pod leaves
 }
 
 TEST_CASE("nobody is evicted for room whose free part is gone", "[engine][preemption]") {

@@ -69,7 +69,7 @@ TEST_CASE("what victims leave goes to nobody else", "[engine][preemption]") {
   CHECK(world.Gang("thief").state == GangState::kQueued);
 }
 
-TEST_CASE("nobody is evicted who is not of lower priority, or in vain", "[engine][preemption]") {
+TEST_CASE("no pod is evicted that is not of lower priority, or in vain", "[engine][preemption]") {
   FullWorld world;
   SECTION("equal priority") { world.Submit("urgent", 2, 4, 0); }
   SECTION("one member is no more urgent") {
@@ -251,7 +251,7 @@ TEST_CASE("a preemptor that goes away lets its victims be", "[engine][preemption
   CHECK(world.BoundIn("old") == 4);
 }
 
-TEST_CASE("nobody is evicted for a gang that turns out to need no more", "[engine][preemption]") {
+TEST_CASE("no pod is evicted for a gang that turns out to need no more", "[engine][preemption]") {
   FullWorld world;
   for (const std::string& name : kAllOld) world.RemovePod(name);
   world.Start("mixed", 2, 8, 100);
@@ -335,7 +335,7 @@ TEST_CASE("the victims' gang is told, and starts again when there is room",
   CHECK(world.Gang("old").state == GangState::kRunning);
 }
 
-TEST_CASE("a node that is lost under a preemption has the gang planned anew",
+TEST_CASE("a node that is lost under a preemption has the gang planned again",
           "[engine][preemption]") {
   FullWorld world;
   world.Submit("urgent", 1, 8, 100);
@@ -353,8 +353,9 @@ TEST_CASE("a node that is lost under a preemption has the gang planned anew",
   CHECK(world.Gang("urgent").state == GangState::kRunning);
 }
 
-TEST_CASE("a gang that was only reserved when a mightier one came can be its victim once it runs",
-          "[engine][preemption]") {
+TEST_CASE(
+    "a gang that was only reserved when one of higher priority came can be its victim once it runs",
+    "[engine][preemption]") {
   FullWorld world;
   for (const std::string& name : kAllOld) world.RemovePod(name);
   world.Submit("slow", 2, 8, 0);

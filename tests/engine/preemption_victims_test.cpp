@@ -10,7 +10,7 @@ using engine::GangState;
 using engine::OutcomeKind;
 
 TEST_CASE(
-    "a victim that moves to another PodGroup before the evictions has its preemptor planned anew",
+    "a victim that moves to another PodGroup before the evictions has its preemptor planned again",
     "[engine][preemption]") {
   FullWorld world;
   bool held = true;

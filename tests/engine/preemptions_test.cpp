@@ -97,13 +97,13 @@ TEST_CASE("pods that stay are released one by one, or all when a budget changes"
           "[engine][preemptions]") {
   Preemptions preemptions;
   CHECK_FALSE(preemptions.ReleaseAll());
-  preemptions.Keep(kA, Time(100));
-  preemptions.Keep(kB, Time(200));
-  CHECK(preemptions.KeptUntil(kA) == Time(100));
+  preemptions.Protect(kA, Time(100));
+  preemptions.Protect(kB, Time(200));
+  CHECK(preemptions.ProtectedUntil(kA) == Time(100));
   preemptions.Release(kA);
-  CHECK_FALSE(preemptions.KeptUntil(kA));
+  CHECK_FALSE(preemptions.ProtectedUntil(kA));
   CHECK(preemptions.ReleaseAll());
-  CHECK_FALSE(preemptions.KeptUntil(kB));
+  CHECK_FALSE(preemptions.ProtectedUntil(kB));
 }
 
 TEST_CASE("what gangs hold is known by priority, and it is told when more can be had",

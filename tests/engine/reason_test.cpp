@@ -220,5 +220,16 @@ TEST_CASE("every reason has a name and a sentence", "[engine][reason]") {
   }
 }
 
+TEST_CASE("a renamed reason tells its former name, which no other reason has", "[engine][reason]") {
+  CHECK(std::string(engine::ToString(ReasonCode::kWatchStale)) == "WatchStale");
+  REQUIRE(engine::FormerName(ReasonCode::kWatchStale) != nullptr);
+  const std::string former = engine::FormerName(ReasonCode::kWatchStale);
+  CHECK(former == "StalePicture");
+  for (int code = 1; code <= static_cast<int>(ReasonCode::kNeverFits); ++code) {
+    CHECK(engine::ToString(static_cast<ReasonCode>(code)) != former);
+  }
+  CHECK(engine::FormerName(ReasonCode::kNotTried) == nullptr);
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -45,7 +45,7 @@ struct RefusingWorld : Harness {
   std::map<int64_t, std::set<std::string>> asked;  // by time
 };
 
-TEST_CASE("whoever is to be evicted of a gang is asked about together, however often it is refused",
+TEST_CASE("the evictions of a gang are requested together, however often they are refused",
           "[engine][repair]") {
   RefusingWorld world;
   world.Pass(cluster::Seconds(3'600));
@@ -128,7 +128,7 @@ TEST_CASE("a gang that is taken back has not finished, although one of its pods 
   CHECK(world.Gang("train").state == GangState::kFinished);
 }
 
-TEST_CASE("a gang that was taken back starts anew although an old pod never ends",
+TEST_CASE("a gang that was taken back starts again although an old pod never ends",
           "[engine][repair]") {
   Harness world;
   for (int i = 0; i < 5; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));

@@ -25,7 +25,7 @@ TEST_CASE("Filter asked again and again answers the same and changes nothing", "
   CHECK(world.engine().Advance(world.now()).actions.empty());
 }
 
-TEST_CASE("a planned node that kube-scheduler turned down is replaced in the same call",
+TEST_CASE("a planned node that kube-scheduler rejected is replaced in the same call",
           "[engine][filter]") {
   Harness world;
   for (int i = 0; i < 6; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
@@ -66,7 +66,7 @@ TEST_CASE("when nothing else fits, the gang gives everything back and says so",
   world.Settle();
   CHECK(world.Filter("pair-0", {"n2"}).node.empty());
   CHECK(world.engine().Count().reservations == 0);
-  world.Pass(cluster::Seconds(1));  // the two change places, which is turned down as well
+  world.Pass(cluster::Seconds(1));  // the two change places, which is rejected as well
   CHECK(world.Filter("pair-0", {"n2"}).node.empty());
   world.Pass(cluster::Seconds(2));
   CHECK(world.Gang("pair").state == GangState::kQueued);
@@ -132,7 +132,7 @@ TEST_CASE("Prioritize gives the planned node the whole score", "[engine][priorit
   CHECK(world.engine().Prioritize({MakePod("other"), {"n0"}}).node.empty());
 }
 
-TEST_CASE("a plan that kube-scheduler turned down is broken until the next cycle looks for another",
+TEST_CASE("a plan that kube-scheduler rejected is broken until the next cycle looks for another",
           "[engine][replan]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));

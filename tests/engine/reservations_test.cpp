@@ -51,7 +51,7 @@ TEST_CASE("a member that may be bound keeps its reservation, whatever becomes of
           "[engine][reservations]") {
   Pair world;
   world.Plan({"a", "b"}, "n0");
-  world.state.writes.Begin(world.member("a"), Doing::kBind);
+  world.state.writes.Begin(world.member("a"), WriteKind::kBind);
   world.state.reservations.GiveBack(world.gang(), "why");
   CHECK(world.Reserved("a"));
   CHECK_FALSE(world.Reserved("b"));
@@ -62,11 +62,11 @@ TEST_CASE("a node that is made again under a binding keeps the room for it",
           "[engine][reservations]") {
   Pair world;
   world.Plan({"a", "b"}, "n0");
-  world.state.writes.Begin(world.member("a"), Doing::kBind);
+  world.state.writes.Begin(world.member("a"), WriteKind::kBind);
   world.Tell(MakeNode("n0").Uid("second").Gpus(8).Build());
   CHECK(world.Reserved("a"));
   CHECK_FALSE(world.Reserved("b"));
-  CHECK(world.gang().plan->doubted);
+  CHECK(world.gang().plan->needs_recheck);
 }
 
 TEST_CASE("a plan holds as long as its nodes take its pods", "[engine][reservations]") {

@@ -114,7 +114,7 @@ TEST_CASE("devices that stay taken are not hoped for", "[engine][stays]") {
   CHECK(world.Gang("seven").state == GangState::kReserved);
 }
 
-TEST_CASE("a DaemonSet that is rolled out everywhere asks waiting gangs anew a few times only",
+TEST_CASE("a DaemonSet that is rolled out everywhere asks waiting gangs again a few times only",
           "[engine][stays]") {
   constexpr int kNodes = 1000;
   Harness world;

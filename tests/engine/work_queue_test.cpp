@@ -69,10 +69,10 @@ TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]
   work.SetTimer(a, Time(200));
   work.SetTimer(b, Time(100));
   CHECK(work.due() == Time(100));
-  CHECK(work.TakeDue(Time(99)) == std::nullopt);
-  CHECK(work.TakeDue(Time(250)) == b.id);
-  CHECK(work.TakeDue(Time(250)) == a.id);
-  CHECK(work.TakeDue(Time(1000)) == std::nullopt);  // the timer of 300 was replaced
+  CHECK(work.TouchNextDue(Time(99)) == std::nullopt);
+  CHECK(work.TouchNextDue(Time(250)) == b.id);
+  CHECK(work.TouchNextDue(Time(250)) == a.id);
+  CHECK(work.TouchNextDue(Time(1000)) == std::nullopt);  // the timer of 300 was replaced
   CHECK(Settle(work) == "ab");
   CHECK_FALSE(b.work->timer);
   work.SetTimer(b, Time(400));
@@ -97,7 +97,7 @@ TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {
   CHECK_FALSE(work.sweeping());
 }
 
-TEST_CASE("whoever was tried in vain is told of once", "[engine][work]") {
+TEST_CASE("a gang that was tried in vain is reported once", "[engine][work]") {
   WorkQueue work;
   work.TriedInVain(Id("b"));
   work.TriedInVain(Id("a"));

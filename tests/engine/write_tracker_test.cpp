@@ -29,9 +29,9 @@ TEST_CASE("an outcome belongs to the pod of its action, once", "[engine][writes]
   WriteTracker writes;
   Member a = MakeMember("a");
   Member b = MakeMember("b");
-  writes.Begin(a, Doing::kBind);
-  writes.Begin(b, Doing::kEvict);
-  CHECK(a.writes->doing == Doing::kBind);
+  writes.Begin(a, WriteKind::kBind);
+  writes.Begin(b, WriteKind::kEvict);
+  CHECK(a.writes->doing == WriteKind::kBind);
   CHECK(a.writes->action.value != b.writes->action.value);
   CHECK(writes.End(b.writes->action) == b.uid);
   CHECK(writes.End(b.writes->action) == std::nullopt);
@@ -41,35 +41,35 @@ TEST_CASE("an outcome belongs to the pod of its action, once", "[engine][writes]
 TEST_CASE("what comes of an action is remembered as long as it matters", "[engine][writes]") {
   WriteTracker writes;
   Member a = MakeMember("a");
-  const auto outcome = [&](Doing doing, OutcomeKind kind) {
+  const auto outcome = [&](WriteKind doing, OutcomeKind kind) {
     writes.Begin(a, doing);
     writes.End(a.writes->action);
     CHECK(writes.Finish(a, kind) == doing);
     CHECK_FALSE(a.busy());
   };
-  outcome(Doing::kBind, OutcomeKind::kRetry);
+  outcome(WriteKind::kBind, OutcomeKind::kRetry);
   CHECK(a.may_be_bound());
-  outcome(Doing::kBind, OutcomeKind::kRefused);
+  outcome(WriteKind::kBind, OutcomeKind::kRefused);
   CHECK_FALSE(a.may_be_bound());
   CHECK(writes.CountRefusal(a) == 1);
   CHECK(writes.CountRefusal(a) == 2);
-  outcome(Doing::kNominate, OutcomeKind::kDone);
+  outcome(WriteKind::kNominate, OutcomeKind::kDone);
   CHECK(writes.CountRefusal(a) == 1);  // in a row
-  writes.Sleep(a);
-  outcome(Doing::kWake, OutcomeKind::kRetry);
-  CHECK(a.writes->asleep);
-  outcome(Doing::kWake, OutcomeKind::kDone);
-  CHECK_FALSE(a.writes->asleep);
-  outcome(Doing::kEvict, OutcomeKind::kConflict);
+  writes.MarkNeedsWake(a);
+  outcome(WriteKind::kWake, OutcomeKind::kRetry);
+  CHECK(a.writes->needs_wake);
+  outcome(WriteKind::kWake, OutcomeKind::kDone);
+  CHECK_FALSE(a.writes->needs_wake);
+  outcome(WriteKind::kEvict, OutcomeKind::kConflict);
   CHECK_FALSE(a.writes->evicting);
-  outcome(Doing::kEvict, OutcomeKind::kDone);
+  outcome(WriteKind::kEvict, OutcomeKind::kDone);
   CHECK(a.writes->evicting);
 }
 
 TEST_CASE("the outcome of a pod that left is nobody's", "[engine][writes]") {
   WriteTracker writes;
   Member a = MakeMember("a");
-  writes.Begin(a, Doing::kBind);
+  writes.Begin(a, WriteKind::kBind);
   writes.Hold(a, 7, cluster::Time(100));
   writes.Forget(a, "the pod is gone");
   CHECK(writes.End(a.writes->action) == std::nullopt);
@@ -96,7 +96,7 @@ TEST_CASE("the audit sees what is out of step with the members", "[engine][write
   WriteTracker writes;
   Member a = MakeMember("a");
   Member b = MakeMember("b");
-  writes.Begin(a, Doing::kBind);
+  writes.Begin(a, WriteKind::kBind);
   writes.Hold(b, 1, cluster::Time(100));
   CHECK(writes.Audit({&a, &b}).empty());
   SECTION("a member that left and was not forgotten") {

@@ -8,7 +8,7 @@
 
 namespace muster::house {
 
-// 1. The top and every folder of the house have a README.md.
+// 1. The top and every folder of the repository layout have a README.md.
 // 2. No text has a word that marks unfinished work, nor a path that exists on one machine only.
 // 3. A relative link in a .md leads to something in the tree.
 // 4. A `make target` that a .md names is a target of the Makefile.

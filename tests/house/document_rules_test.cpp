@@ -43,7 +43,7 @@ void Check(const Case& c) {
   CHECK_THAT(findings[0].what, Catch::Contains(c.want));
 }
 
-TEST_CASE("every folder of the house needs a README", "[house][document]") {
+TEST_CASE("every folder of the repository layout needs a README", "[house][document]") {
   CHECK(CheckDocuments(MakeTree(GoodTree())).empty());
   const std::string path =
       GENERATE("README.md", "cluster/README.md", "bench/README.md", "docs/README.md");

@@ -1,4 +1,4 @@
-// The repository itself against every rule of the house.
+// The repository itself against every rule of its layout.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -34,13 +34,13 @@ TEST_CASE("the repository is seen as it is, without what was built", "[house]") 
   CHECK_FALSE(tree.paths.contains(".git"));
 }
 
-TEST_CASE("nobody includes what the order of the house forbids", "[house]") {
+TEST_CASE("no file includes what the order of the folders forbids", "[house]") {
   const auto findings = CheckIncludes(ReadRepository());
   INFO(Join(findings));
   CHECK(findings.empty());
 }
 
-TEST_CASE("sizes, names and habits of the code are those of the house", "[house]") {
+TEST_CASE("sizes, names and habits of the code follow the rules", "[house]") {
   const auto findings = CheckSources(ReadRepository());
   INFO(Join(findings));
   CHECK(findings.empty());

@@ -1,4 +1,4 @@
-// Planted trees: each include that the house forbids is found, each that it allows is not.
+// Planted trees: each include that the layout forbids is found, each that it allows is not.
 #include "tests/house/include_rules.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,5 @@
-// The rooms of the house and their order, as docs/architecture.md draws them. Constants.
+// The folders of the repository layout and their order, as docs/architecture.md draws them.
+// Constants.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SourceTree: the text of the repository, as the house rules look at it. Plain values.
+// SourceTree: the text of the repository, as the layout rules look at it. Plain values.
 #pragma once
 
 #include <cstddef>

@@ -233,7 +233,7 @@ TEST_CASE("what is not HTTP/2 ends its connection and harms no other", "[http2][
   Http2Caller broken(world.Caller(test.port()));
   REQUIRE(broken.Do({.path = "/healthz"}).status == 200);
   broken.SendRaw(std::string(64, '\xff'));
-  CHECK(broken.ToldToGo());
+  CHECK(broken.GotGoaway());
   CHECK(broken.ClosedByServer());
   CHECK(good.Do({.path = "/healthz"}).status == 200);
 }

@@ -173,7 +173,7 @@ TEST_CASE("an answer that is the last lets open requests end and takes no new on
   const Stream held = caller.Begin({.method = "POST", .path = "/held", .body = "a"});
   REQUIRE(Eventually([&] { return test.gate.waiting() == 1; }));
   CHECK(caller.Do({.path = "/last"}).body == "bye");
-  CHECK(caller.ToldToGo());
+  CHECK(caller.GotGoaway());
   test.gate.Open();
   CHECK(caller.Wait(held).body == "a");
   CHECK(caller.ClosedByServer());
@@ -189,7 +189,7 @@ TEST_CASE("draining lets the requests of HTTP/2 end, and then the connections", 
   const Stream held = busy.Begin({.method = "POST", .path = "/held", .body = "a"});
   REQUIRE(Eventually([&] { return test.gate.waiting() == 1; }));
   CHECK_FALSE(test.server.Drain(milliseconds(50)));
-  CHECK(busy.ToldToGo());
+  CHECK(busy.GotGoaway());
   CHECK(idle.ClosedByServer());
   test.gate.Open();
   CHECK(test.server.Drain(std::chrono::seconds(30)));
@@ -204,7 +204,7 @@ TEST_CASE("an idle connection of HTTP/2 is told to go and closed", "[http2]") {
   TestServer test(options);
   Http2Caller caller(world.Caller(test.port()));
   REQUIRE(caller.Do({.path = "/healthz"}).status == 200);
-  CHECK(caller.ToldToGo());
+  CHECK(caller.GotGoaway());
   CHECK(caller.ClosedByServer());
   CHECK(test.Quiet());
   CHECK(test.server.stats().timeouts == 0);

@@ -138,7 +138,7 @@ bool Http2Caller::ClosedByServer() {
   return socket_->ended();
 }
 
-bool Http2Caller::ToldToGo() {
+bool Http2Caller::GotGoaway() {
   while (!told_to_go_ && Fill()) {
   }
   return told_to_go_;

@@ -59,7 +59,7 @@ class Http2Caller {
   // Reads on; true when the server closes the connection.
   bool ClosedByServer();
   // Reads on; true when the server says GOAWAY before it closes.
-  bool ToldToGo();
+  bool GotGoaway();
 
  private:
   struct Callbacks;

@@ -149,7 +149,7 @@ TEST_CASE("Retry-After is told of 429 and 503", "[kube][client]") {
   }
 }
 
-TEST_CASE("after 401 the token is read anew, and the call repeated once", "[kube][client]") {
+TEST_CASE("after 401 the token is read again, and the call repeated once", "[kube][client]") {
   TempFolder folder;
   WriteFile(folder.File("token"), "old");
   TestServer server;

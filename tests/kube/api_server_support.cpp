@@ -25,7 +25,7 @@ bool Eventually(const std::function<bool()>& condition) {
 }
 
 void WriteFile(const std::string& path, const std::string& text) {
-  // Replaced, as a kubelet does it: whoever reads sees the old text or the new.
+  // Replaced, as a kubelet does it: a reader sees the old text or the new.
   const std::string fresh = path + ".new";
   std::ofstream(fresh, std::ios::binary) << text;
   REQUIRE(std::rename(fresh.c_str(), path.c_str()) == 0);

@@ -208,7 +208,7 @@ class World {
                                                               : "podgroup removed";
     }
     if (std::holds_alternative<engine::PodGroupUnserved>(fact)) line = "podgroup forgotten";
-    if (const auto* silence = std::get_if<engine::Silence>(&fact)) {
+    if (const auto* silence = std::get_if<engine::WatchStale>(&fact)) {
       line = "silence [" + silence->resources + "]";
     }
     const MutexLock lock(mu_);

@@ -93,7 +93,7 @@ TEST_CASE("while pods run their number counts, until all agree on another", "[ku
   CHECK_THAT(Told(gangs, engine::PodRemoved{cluster::PodUid("c")}), Catch::Contains("disagree"));
 }
 
-TEST_CASE("a PodGroup object goes before what pods say", "[kube][declared]") {
+TEST_CASE("a PodGroup object takes precedence over what pods say", "[kube][declared]") {
   DeclaredGangs gangs;
   cluster::PodGroup object;
   object.uid = cluster::PodGroupUid("o");

@@ -220,7 +220,7 @@ TEST_CASE("an answer that was lost makes no second event", "[kube][events]") {
   CHECK(play.recorder.counts().dropped == 0);
 }
 
-TEST_CASE("an event that expired begins anew", "[kube][events]") {
+TEST_CASE("an event that expired begins again", "[kube][events]") {
   Play play;
   play.recorder.Record(Event("x"), play.now);
   play.Pass(Seconds(60));

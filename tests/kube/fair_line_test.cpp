@@ -17,7 +17,7 @@ std::vector<std::string> TakeAll(Line& line, int now, int most) {
 }
 using Texts = std::vector<std::string>;
 
-TEST_CASE("namespaces take turns, whoever has how much", "[kube][fair]") {
+TEST_CASE("namespaces take turns, however much each has", "[kube][fair]") {
   Line line;
   for (int i = 0; i < 4; ++i) line.Put("large", std::to_string(i), 1);
   line.Put("small", "b", 3);

@@ -26,7 +26,7 @@ engine::PatchGang Gang(const std::string& ns, int i, bool begun) {
   gang.key = {ns, "g" + std::to_string(i)};
   gang.uid = PodGroupUid(ns + "." + gang.key.name);
   gang.state = ToString(engine::GangState::kRunning);
-  gang.record.begun = begun;
+  gang.record.has_run = begun;
   gang.record.whole.members = begun ? 4 : 0;
   return gang;
 }

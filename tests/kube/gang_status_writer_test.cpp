@@ -115,7 +115,7 @@ TEST_CASE("messages with changing numbers are written once a minute", "[kube][st
   CHECK(play.group.Status("phase") == R"("Running")");
 }
 
-TEST_CASE("a new leader does not write all messages anew at once", "[kube][status]") {
+TEST_CASE("a new leader does not write all messages again at once", "[kube][status]") {
   Play play;
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
@@ -244,7 +244,7 @@ TEST_CASE("what is refused is said once and tried again until it is taken", "[ku
   CHECK(play.calls() < 50);
   CHECK(play.writer.counts().gone == 0);
   CHECK(play.writer.counts().waiting == 1);
-  // Whoever refused it lets it pass.
+  // The refusal is over.
   play.api.On(Method::kPatch, kPath + "/status", [&](const ApiRequest& request) -> FakeApi::Answer {
     CHECK(play.group.Apply(request.content_type, request.body));
     return Reply(200, play.group.Object());
@@ -257,7 +257,7 @@ TEST_CASE("what is refused is said once and tried again until it is taken", "[ku
 // A gang that has begun, and what its PodGroup's annotation is said to be.
 PatchGang Begun(int64_t lost) {
   PatchGang gang = Gang(GangState::kRunning, ReasonCode::kNone, "");
-  gang.record.begun = true;
+  gang.record.has_run = true;
   gang.record.whole.members = 4;
   gang.record.lost.members = lost;
   return gang;

@@ -95,7 +95,7 @@ TEST_CASE("who holds it is let be for the duration since the last change that wa
   a.skew = skew;
   world.Pass(Seconds(14));
   CHECK(world.server.writes() == 0);
-  // A renewal that is seen begins it anew.
+  // A renewal that is seen begins it again.
   LeaseRecord renewed = kHeldByOther;
   renewed.renew_time = "2025-01-01T00:00:00.000000Z";
   world.server.Set(renewed, R"("labels":{"team":"infra"},)");

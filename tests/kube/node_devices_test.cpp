@@ -98,7 +98,7 @@ TEST_CASE("labels of feature discovery describe the devices", "[kube][node]") {
   CHECK(AdvertisedGpus(gpus) == c.advertised);
 }
 
-TEST_CASE("the operator's annotation goes before the label", "[kube][node]") {
+TEST_CASE("the operator's annotation takes precedence over the label", "[kube][node]") {
   const std::vector<Gpu> gpus = ReadCleanly({{"muster.dev/gpu-sharing", "exclusive"}},
                                             {{"muster.dev/gpu-sharing", "fractional"}}, 1);
   CHECK(gpus.at(0).sharing == GpuSharing::Fractional());
@@ -159,7 +159,7 @@ TEST_CASE("HAMi devices that the plugin does not offer are not usable", "[kube][
   CHECK_FALSE(gpus[0].healthy);
 }
 
-TEST_CASE("Muster's own list goes before all else", "[kube][node]") {
+TEST_CASE("Muster's own list takes precedence over all else", "[kube][node]") {
   const std::vector<Gpu> gpus = ReadCleanly(
       {{"nvidia.com/gpu.product", "A100"}},
       {{"hami.io/node-nvidia-register", R"([{"id":"a","health":true}])"},

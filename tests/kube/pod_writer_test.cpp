@@ -129,7 +129,7 @@ TEST_CASE("a binding refused for its version is made again with the new one", "[
   CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"21")"));
 }
 
-TEST_CASE("a pod bound elsewhere, created anew or gone is told apart", "[kube][writer]") {
+TEST_CASE("a pod bound elsewhere, recreated or gone is told apart", "[kube][writer]") {
   Desk desk;
   desk.api.On(Method::kPost, kBinding, Refusal(409, "already assigned"));
   desk.api.Once(Method::kGet, kPath, Reply(200, PodText(12, R"("spec":{"nodeName":"node-8"})")));

@@ -41,7 +41,7 @@ TEST_CASE("a bucket fills up again, to its burst and no further", "[kube][rate]"
   CHECK(bucket.Take(much_later) == much_later + milliseconds(100));
 }
 
-TEST_CASE("whoever asks first goes first", "[kube][rate]") {
+TEST_CASE("calls go in the order in which they asked", "[kube][rate]") {
   TokenBucket bucket({1'000, 5});
   TimePoint last = kStart;
   TimePoint now = kStart;

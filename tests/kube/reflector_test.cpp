@@ -203,7 +203,7 @@ TEST_CASE("after 410 the list is read again and what has gone is told", "[kube][
                   Reply(200, List(90, {Node("b", "9", 80)})));
     server.Watch(gone);
     server.Play();
-    // b was deleted and created anew meanwhile: the old one goes before the new one comes.
+    // b was deleted and recreated meanwhile: the old one goes before the new one comes.
     CHECK(server.told() == Texts{"+a/1", "+b/2", "-2", "+b/9", "-1"});
     CHECK(server.lists == 2);
     CHECK_THAT(server.watches().back(), Catch::StartsWith("resourceVersion=90&"));
@@ -211,7 +211,7 @@ TEST_CASE("after 410 the list is read again and what has gone is told", "[kube][
   }
 }
 
-TEST_CASE("an object created anew within one MODIFIED is first removed", "[kube][reflector]") {
+TEST_CASE("an object recreated within one MODIFIED is first removed", "[kube][reflector]") {
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
   server.Watch(
@@ -445,7 +445,7 @@ TEST_CASE("what is ignored of a node is said once, and again when it changes",
     server.Play();
     CHECK(server.warned == Texts{wrong, wrong});
   }
-  SECTION("deleted, and made anew") {
+  SECTION("deleted, and recreated") {
     server.Watch({Event("DELETED", Node("a", "1", 13)) + shared("fractionl", 14), kEnded});
     server.Play();
     CHECK(server.warned == Texts{wrong, wrong});

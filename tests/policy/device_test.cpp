@@ -116,8 +116,9 @@ TEST_CASE("a pod with much memory shares a card with one with many cores", "[pol
   CHECK(where(0, 1) == "nowhere");  // full
 }
 
-TEST_CASE("who has all compute or all memory of a card is alone on it, whoever came first",
-          "[policy][devices]") {
+TEST_CASE(
+    "a pod that has all compute or all memory of a card is alone on it, in any order of arrival",
+    "[policy][devices]") {
   struct Case {
     testing::PodBuilder first;
     testing::PodBuilder second;

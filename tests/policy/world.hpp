@@ -1,5 +1,5 @@
-// World: a small cluster to place gangs in, and FaultOf, which checks an answer against sums worked
-// out anew from the records, without any of cluster/'s or policy/'s arithmetic.
+// World: a small cluster to place gangs in, and FaultOf, which checks an answer against sums
+// computed from the records, without any of cluster/'s or policy/'s arithmetic.
 #pragma once
 
 #include <string>

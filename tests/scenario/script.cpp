@@ -104,7 +104,7 @@ Status Script::Do(const std::string& line) {
     SetFaults();
     return Ok{};
   }
-  if (verb == "silence") return Tell(engine::Silence{first == "off" ? "" : first});
+  if (verb == "silence") return Tell(engine::WatchStale{first == "off" ? "" : first});
   if (verb == "unfenced" || verb == "fenced") return Unfence(first, second);
   if (verb == "end-namespace") {
     cluster::Namespace ns;

@@ -46,7 +46,7 @@ func TestANodeWhereEveryPodFailsAtAdmissionIsLeftOutBeforeTheJobHasFailed(t *tes
 		t.Errorf("muster_left_out is %v, %v", out, err)
 	}
 	// The Job controller waits 80 s after four failures.
-	e.eventually(150*time.Second, "the Job has made four pods anew, which wait for the other node", func() error {
+	e.eventually(150*time.Second, "the Job has recreated four pods, which wait for the other node", func() error {
 		pods, err := e.pods(train)
 		if err != nil {
 			return err

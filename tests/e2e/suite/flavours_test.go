@@ -165,7 +165,7 @@ func TestANativeGangThatIsAskedAboutRepeatedlyIsPlannedOnce(t *testing.T) {
 	e.must(err)
 	nominations := 64
 	if tested() == controlplane.Before {
-		// That kube-scheduler turns down single members while it has not seen all of the group; these are nominated anew.
+		// That kube-scheduler turns down single members while it has not seen all of the group; these are nominated again.
 		nominations += writes[audit.MusterScheduler]["patch pods/status"]
 	}
 	for kind, most := range map[string]int{"create pods/binding": 64, "patch pods/status": nominations, "patch pods": 64} {

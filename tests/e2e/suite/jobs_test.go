@@ -40,7 +40,7 @@ func (e *env) sample(change func(text string) string) objects.Gang {
 	e.mu.Unlock()
 	_, err = e.Kubectl(e.ctx, change(manifest), "apply", "-f", "-")
 	e.must(err)
-	e.t.Cleanup(func() { // before the namespace's pods go, which it would make anew
+	e.t.Cleanup(func() { // before the namespace's pods go, which it would recreate
 		background := metav1.DeletePropagationBackground
 		err := e.Client.BatchV1().Jobs(e.ns).Delete(e.ctx, "train", metav1.DeleteOptions{PropagationPolicy: &background})
 		if err != nil {
@@ -120,7 +120,7 @@ func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) 
 	train, urgent := e.preemptSample(func(text string) string { return text })
 	// The Job controller waits 10 s for the first pod that ended so and twice as long for each further one, 80 s for four,
 	// whether it counts them or not.
-	e.eventually(150*time.Second, "the Job has made its pods anew, and they wait", func() error {
+	e.eventually(150*time.Second, "the Job has recreated its pods, and they wait", func() error {
 		pods, err := e.pods(train)
 		if err == nil && (len(pods) != 4 || countBound(pods) != 0) {
 			err = errorf("%d are there, %d of them bound", len(pods), countBound(pods))

@@ -235,7 +235,7 @@ func (e *env) uids(g objects.Gang) map[string]types.UID {
 	return out
 }
 
-// sameUIDs: nobody was evicted and made anew.
+// sameUIDs: nobody was evicted and recreated.
 func (e *env) sameUIDs(g objects.Gang, want map[string]types.UID) {
 	e.t.Helper()
 	for name, uid := range e.uids(g) {

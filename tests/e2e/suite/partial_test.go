@@ -44,7 +44,7 @@ func TestAPartialGangThatABudgetKeepsFromBeingTakenBackTakesAReplacement(t *test
 	delete(uids, lost.Name)
 	for name, uid := range e.uids(g) {
 		if name != lost.Name && uids[name] != uid {
-			t.Errorf("%s was made anew", name)
+			t.Errorf("%s was recreated", name)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func near(when, told time.Time) error {
 	return nil
 }
 
-// What outlives the process is told in the time of API objects, and a restart begins nothing anew.
+// What outlives the process is told in the time of API objects, and a restart begins nothing again.
 func TestSinceWhenAGangRunsAndLacksAMemberOutlivesARestart(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.setPolicy("partialTimeout: 40s")
@@ -67,7 +67,7 @@ func TestSinceWhenAGangRunsAndLacksAMemberOutlivesARestart(t *testing.T) {
 		}
 		return nil
 	})
-	e.eventually(time.Until(lost.Add(52*time.Second)), "they are taken back when the time is over, which the restart did not begin anew",
+	e.eventually(time.Until(lost.Add(52*time.Second)), "they are taken back when the time is over, which the restart did not begin again",
 		func() error {
 			if n := e.bound(g); n != 0 {
 				return errorf("%d are bound; %s", n, e.why(g))

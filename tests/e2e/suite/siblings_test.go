@@ -131,7 +131,7 @@ func TestAJobThatIsResumedWaitsWholeForTheGangThatTookItsRoom(t *testing.T) {
 	e.whole(30*time.Second, other)
 	uids := e.uids(other)
 	e.suspend(false)
-	e.eventually(30*time.Second, "the Job has made its pods anew", func() error { return e.staysWaiting(train, 4) })
+	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
 	e.always(10*time.Second, "they wait, all of them, and the other one stays", func() error {
 		if err := e.staysWaiting(train, 4); err != nil {
 			return err
@@ -187,7 +187,7 @@ func withoutPodFailurePolicy(t *testing.T, text string) string {
 	return text[:from] + text[to:]
 }
 
-// controls plays a controller that makes the gang's pods anew under their names as soon as these are free, until stop or
+// controls plays a controller that recreates the gang's pods under their names as soon as these are free, until stop or
 // the test's end.
 func (e *env) controls(g objects.Gang, owners ...metav1.OwnerReference) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -260,7 +260,7 @@ func (e *env) setQuota(most int64) {
 	})
 }
 
-// lackAMember runs a gang of four whose lost member may not be made anew: the quota lets three pods be.
+// lackAMember runs a gang of four whose lost member may not be recreated: the quota lets three pods be.
 func (e *env) lackAMember() (g objects.Gang, left map[string]types.UID) {
 	e.t.Helper()
 	e.addGPUNodes(1)
@@ -311,7 +311,7 @@ func TestAGangWhoseReplacementAQuotaRefusesIsTakenBackAndStartsWholeWhenItIsRais
 	}
 	e.eventually(30*time.Second, "the three that are left are taken back", anew)
 	waits := func() error { return e.staysWaiting(g, 3) }
-	e.eventually(30*time.Second, "they are made anew", waits)
+	e.eventually(30*time.Second, "they are recreated", waits)
 	e.always(10*time.Second, "they wait for the fourth", waits)
 	e.setQuota(4)
 	e.whole(30*time.Second, g)
@@ -355,7 +355,7 @@ func TestAGangAllOfWhosePodsAreDeletedAndMadeAnewStartsWhole(t *testing.T) {
 			e.controls(g, owners("second")...)
 			if c.linger {
 				for i := range g.Members {
-					e.always(2*time.Second, "nobody who was made anew has a node before all are", func() error {
+					e.always(2*time.Second, "no recreated pod has a node before all are", func() error {
 						pods, err := e.stay(g)
 						if n := countBound(pods); err == nil && n > 0 {
 							err = errorf("%d do; %s", n, e.why(g))

@@ -1,4 +1,4 @@
-// Count: a gang's members as they are now (internal to engine/).
+// SettleMembers: brings a gang's members up to date (internal to engine/).
 #pragma once
 
 #include "engine/gang.hpp"
@@ -7,9 +7,9 @@ namespace muster::engine {
 
 struct EngineState;
 
-// Tallies the members, forgets plans that came true or whose pod can no longer use them, and notes
-// whose pods they were.
-void Count(EngineState& state, Gang& gang);
+// Tallies the members, forgets plans that were carried out or whose pod can no longer use them, and
+// notes the owners of the pods.
+void SettleMembers(EngineState& state, Gang& gang);
 // Takes up what the gang has been, and says what it wants now: Gang::minimum. See past.hpp.
 void Remember(EngineState& state, Gang& gang, cluster::Time now);
 

@@ -1,4 +1,4 @@
-#include "engine/count.hpp"
+#include "engine/settle_members.hpp"
 
 #include <algorithm>
 
@@ -36,17 +36,17 @@ void CountWaiting(const Member& member, Tally& tally) {
 
 }  // namespace
 
-void Count(EngineState& state, Gang& gang) {
+void SettleMembers(EngineState& state, Gang& gang) {
   Tally tally;
   for (auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
     const bool makes_way = state.preemptions.PreemptorOf(uid) != nullptr;
     member.ours = state.members.Claimed(pod);
-    tally.mine += member.ours ? 1 : 0;
-    tally.making_way += makes_way ? 1 : 0;
+    tally.of_muster += member.ours ? 1 : 0;
+    tally.victims += makes_way ? 1 : 0;
     if (pod.bound() || pod.terminal() || pod.deleting || member.malformed())
       state.reservations.Settle(member);
-    if (member.bygone) continue;
+    if (member.from_earlier_run) continue;
     if (pod.phase == cluster::PodPhase::kSucceeded) {
       ++tally.succeeded;
       gang.past.Joined(pod.owner_uid);
@@ -56,7 +56,7 @@ void Count(EngineState& state, Gang& gang) {
       CountLeaving(state, member, tally);
     } else if (pod.bound()) {
       ++tally.bound;
-      tally.ours += member.ours ? 1 : 0;
+      tally.bound_of_muster += member.ours ? 1 : 0;
       tally.staying += member.ours && !makes_way ? 1 : 0;
       gang.past.Joined(pod.owner_uid);
     } else {
