@@ -36,15 +36,15 @@ GpuMatrix Boards(size_t gpus) {
 }
 
 struct Question {
-  GpuMask free;
-  size_t count;
+  GpuMask free = 0;
+  size_t count = 0;
 };
 
 std::vector<Question> Questions(const GpuChooser& chooser) {
   std::mt19937_64 random(7);
-  std::vector<Question> questions;
-  for (int i = 0; i < 4096; ++i) {
-    questions.push_back({random() & chooser.all(), 1 + random() % 8});
+  std::vector<Question> questions(4096);
+  for (Question& question : questions) {
+    question = {random() & chooser.all(), 1 + random() % 8};
   }
   return questions;
 }
@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
   std::printf("Choosing GPUs of a node\n\n%4s %12s %12s %12s %14s\n", "GPUs", "tables ms",
               "answer ns", "matrix ns", "every set ns");
   bool met = true;
-  for (const size_t gpus : {2, 4, 8, 16}) met = muster::bench::Bench(gpus, smoke) && met;
+  for (const size_t gpus : {size_t{2}, size_t{4}, size_t{8}, size_t{16}})
+    met = muster::bench::Bench(gpus, smoke) && met;
   std::printf(
       "\n\"matrix\": one pass over the matrix; \"every set\": as Choose, but the best set is "
       "refused\n"
