@@ -206,8 +206,9 @@ TEST_CASE("a level of the fabric is asked for by annotation", "[kube][pod-group]
   };
   CHECK(decode("").none());
   CHECK(decode(R"("muster.dev/topology-required":"","x":"rack")").none());
-  CHECK(decode(R"("muster.dev/topology-required":"block","muster.dev/topology-preferred":"rack")") ==
-        cluster::TopologyTerms{"block", "rack"});
+  CHECK(
+      decode(R"("muster.dev/topology-required":"block","muster.dev/topology-preferred":"rack")") ==
+      cluster::TopologyTerms{"block", "rack"});
 }
 
 }  // namespace
