@@ -41,7 +41,7 @@ enum class Strategy { kBinpack, kSpread };
 
 struct Options {
   Strategy strategy = Strategy::kBinpack;
-  topology::FabricOptions fabric;
+  topology::FabricOptions fabric = {};
   bool operator==(const Options&) const = default;
 };
 
