@@ -169,6 +169,11 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   line.Flag("overcommitted", state.Overcommitted(index)).EndTo(out);
 }
 
+void DumpTopology(const TopologyTerms& terms, Line& line) {
+  if (!terms.required.empty()) line.Text("within", terms.required);
+  if (!terms.preferred.empty()) line.Text("rather", terms.preferred);
+}
+
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
   line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
@@ -179,6 +184,7 @@ void DumpSpec(const PodSpec& spec, Line& line) {
   line.Flag("affinity", spec.constraints.has_affinity);
   line.List("terms", spec.constraints.affinity_terms, WriteTerm);
   line.List("tolerations", spec.constraints.tolerations, WriteToleration);
+  DumpTopology(spec.topology, line);
 }
 
 void WriteRole(const std::map<std::string, int64_t>::value_type& role, Line& line) {
@@ -248,7 +254,7 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, record] = group;
+               declared, claimed, topology, record] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -260,6 +266,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   });
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
+  DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);
 }

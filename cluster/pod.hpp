@@ -11,6 +11,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
 #include "cluster/selector.hpp"
+#include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
@@ -51,6 +52,8 @@ struct PodSpec {
   int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
   bool preempts = true;  // false: preemptionPolicy Never
   std::string scheduler_name;
+  // Where its gang wants to be, unless its PodGroup says so.
+  TopologyTerms topology;
   auto operator<=>(const PodSpec&) const = default;
 };
 

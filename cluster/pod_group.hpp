@@ -8,6 +8,7 @@
 
 #include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
+#include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
@@ -32,8 +33,9 @@ struct PodGroup {
   int64_t resource_version = 0;    // 0: not known
   std::string defect;              // why the object is malformed; empty: fine
   bool declared = false;           // by what its pods say: there is no object
-  bool claimed = false;  // annotation muster.dev/gang "true": Muster's before it has a pod
-  GangRecord record;     // what Muster wrote there; nothing where there is no object
+  bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
+  TopologyTerms topology;  // where its members want to be; none: as the pods say
+  GangRecord record;       // what Muster wrote there; nothing where there is no object
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -6,6 +6,7 @@
 
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
+#include "config/fabric_fields.hpp"
 #include "config/yaml_text.hpp"
 
 namespace muster::config {
@@ -242,6 +243,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
       kSchedulerName, &options.scheduler_names);
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
+  VisitFabric(&options.placement.fabric, visitor);
   VisitGangs(&options, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
   VisitExtender(policy, visitor);
@@ -266,6 +268,7 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
     check(std::find(allow.begin(), allow.end(), name) == allow.end(), "namespaces.deny",
           "expected no namespace that namespaces.allow has too, found \"" + name + "\"");
   }
+  FindFabricContradictions(options.placement.fabric, &found);
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",
         "expected at least gangs.backoff.first (" + FormatDuration(options.backoff_first) +
             "), found " + FormatDuration(options.backoff_max));

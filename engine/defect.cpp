@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "policy/fabric_wish.hpp"
+
 namespace muster::engine {
 
 Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
@@ -29,6 +31,33 @@ Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
   return {};
 }
 
+namespace {
+
+// Where its PodGroup says nothing of the fabric its pods say the same.
+Reason DefectOfTopology(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
+  const cluster::TopologyTerms* said = nullptr;
+  for (const auto& [uid, member] : gang.members) {
+    const cluster::Pod& pod = *member.pod;
+    if (pod.terminal()) continue;
+    const cluster::TopologyTerms& terms = policy::TermsOf(group, pod);
+    if (said != nullptr && *said == terms) continue;
+    if (said != nullptr) {
+      return Because(ReasonCode::kInvalidMember, 0, 0,
+                     "pod " + pod.key.name +
+                         ": its annotations muster.dev/topology-… differ from those of other pods");
+    }
+    said = &terms;
+    const std::string defect = topology::DefectOf(options.placement.fabric, terms);
+    if (defect.empty()) continue;
+    const bool by_group = group != nullptr && &terms == &group->topology;
+    return Because(by_group ? ReasonCode::kInvalidPodGroup : ReasonCode::kInvalidMember, 0, 0,
+                   by_group ? defect : "pod " + pod.key.name + ": " + defect);
+  }
+  return {};
+}
+
+}  // namespace
+
 Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
   if (group != nullptr) {
     if (Reason defect = DefectOf(*group, options); defect.code != ReasonCode::kNone) return defect;
@@ -44,7 +73,7 @@ Reason DefectOf(const Gang& gang, const cluster::PodGroup* group, const Options&
                      "pod " + pod.key.name + ": " + DefectOf(pod));
     }
   }
-  return {};
+  return runs ? Reason{} : DefectOfTopology(gang, group, options);
 }
 
 std::string DefectOf(const cluster::Pod& pod) {

@@ -91,7 +91,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
-  Reason reason = FromShortage(result.shortage);
+  Reason reason = FromShortage(result.shortage, result.never_fits);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.bound_of_muster == 0;

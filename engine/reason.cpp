@@ -140,6 +140,19 @@ Reason NearestMiss(const policy::Shortage& shortage) {
   return reason;
 }
 
+// A gang that must be within one domain: what that has to do with it.
+std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool never) {
+  const std::string level = "domain of level " + shortage.limit;
+  if (shortage.domains == 0) return "no node is in a " + level + ", and it requires one";
+  const std::string nearest = shortage.domains == 1
+                                  ? "the only one, "
+                                  : "the nearest of " + std::to_string(shortage.domains) + ", ";
+  if (never) return "no " + level + " can ever hold it, not even " + nearest + shortage.domain;
+  const bool away = code == ReasonCode::kNodesUnavailable || code == ReasonCode::kNodesLeftOut;
+  return "it requires one " + level + "; it could fit " + nearest + shortage.domain + ", when " +
+         (away ? "all nodes there can be used again" : "others leave it");
+}
+
 }  // namespace
 
 const char* ToString(ReasonCode code) { return Find(code).name; }
@@ -169,12 +182,17 @@ std::string Describe(const Reason& reason) {
   return text;
 }
 
-Reason FromShortage(const policy::Shortage& shortage) {
+Reason FromShortage(const policy::Shortage& shortage, bool never) {
   Reason reason = NearestMiss(shortage);
-  if (shortage.left_out == 0 || reason.code == ReasonCode::kNodesLeftOut) return reason;
-  if (!reason.detail.empty()) reason.detail += "; ";
-  reason.detail += "nodes left out because pods failed there at their start: " +
-                   std::to_string(shortage.left_out);
+  const auto add = [&](const std::string& text) {
+    if (!reason.detail.empty()) reason.detail += "; ";
+    reason.detail += text;
+  };
+  if (!shortage.limit.empty()) add(OfDomains(shortage, reason.code, never));
+  if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
+    add("nodes left out because pods failed there at their start: " +
+        std::to_string(shortage.left_out));
+  }
   return reason;
 }
 

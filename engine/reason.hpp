@@ -76,7 +76,8 @@ Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string 
 // One sentence for people, e.g. "not enough free GPUs: 40 of 80 are free on nodes it may use".
 std::string Describe(const Reason& reason);
 
-// The reason for a gang that did not fit, from where its nodes were lost.
-Reason FromShortage(const policy::Shortage& shortage);
+// The reason for a gang that did not fit, from where its nodes were lost. `never`: it would not
+// either if only that ran which stays.
+Reason FromShortage(const policy::Shortage& shortage, bool never = false);
 
 }  // namespace muster::engine

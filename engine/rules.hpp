@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cluster/device_assigner.hpp"
-#include "policy/gang_request.hpp"
+#include "policy/fabric_wish.hpp"
 #include "policy/victim_rule.hpp"
 #include "queues/turns.hpp"
 
@@ -18,7 +18,7 @@ struct Rules {
       std::make_shared<const policy::LowerPriority>();
   std::shared_ptr<const cluster::DeviceAssigner> devices =
       std::make_shared<const cluster::LowestNumbered>();
-  std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::NoWishes>();
+  std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::FabricWishes>();
 };
 
 }  // namespace muster::engine

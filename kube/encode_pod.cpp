@@ -89,7 +89,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
   const bool mirror = pod.daemon && pod.owner_uid.empty();
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
-      pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record) {
+      pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
+      pod.spec->topology.none()) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -105,6 +106,11 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (pod.declared_min_member > 0) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
+  const cluster::TopologyTerms& topology = pod.spec->topology;
+  if (!topology.required.empty())
+    json.Key(cluster::kTopologyRequiredAnnotation).Text(topology.required);
+  if (!topology.preferred.empty())
+    json.Key(cluster::kTopologyPreferredAnnotation).Text(topology.preferred);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
   if (pod.gang_record) {

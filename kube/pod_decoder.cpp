@@ -21,6 +21,7 @@
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
 #include "kube/timestamp.hpp"
+#include "kube/topology_terms.hpp"
 
 namespace muster::kube {
 
@@ -159,6 +160,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& an
   record->constraints = ReadNodeConstraints(spec);
   record->priority = ReadPriority(spec, options);
   record->preempts = spec.Get("preemptionPolicy").Text() != "Never";
+  record->topology = ReadTopologyTerms(annotations);
   record->scheduler_name = spec.Get("schedulerName").Text();
   if (record->scheduler_name.empty() && options.source == Source::kManifest) {
     record->scheduler_name = "default-scheduler";

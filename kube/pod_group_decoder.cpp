@@ -20,6 +20,7 @@
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
+#include "kube/topology_terms.hpp"
 
 namespace muster::kube {
 
@@ -210,6 +211,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   const JsonView metadata = object.Get("metadata");
   const JsonView annotations = metadata.Get("annotations");
   record.claimed = annotations.Get(cluster::kClaimAnnotation).Text() == "true";
+  record.topology = ReadTopologyTerms(annotations);
   const Result<cluster::GangRecord> past =
       ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());
   if (past.ok()) record.record = *past;

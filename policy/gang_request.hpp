@@ -13,6 +13,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/snapshot.hpp"
+#include "topology/fabric.hpp"
 
 namespace muster::policy {
 
@@ -57,16 +58,39 @@ struct GangRequest {
   RequestKey key;
 };
 
+// How a gang fits a domain of the fabric if nobody else is placed there. Exclusions do not count.
+struct DomainRoom {
+  bool fits = true;     // there is room for each role, taken by itself
+  int64_t spare = 0;    // of the hardest role so many more than there are; below 0: too few
+  int64_t members = 0;  // Σ over roles of those that find room
+};
+
+// What a wish may go by.
+struct Surroundings {
+  const cluster::Snapshot& nodes;
+  const std::vector<cluster::NodeIndex>& beside;  // nodes of members that have theirs already
+  const topology::Fabric& fabric;                 // of the nodes
+  const std::vector<DomainRoom>& room;            // by topology::DomainId
+};
+
+struct Domain {
+  std::shared_ptr<const cluster::NodeSet> nodes;  // null: all nodes
+  std::string name;                               // for people, may be empty
+};
+struct WishedDomains {
+  // Within one of them all of the gang is placed, the best first. Empty: it may be nowhere.
+  std::vector<Domain> domains;
+  std::string limit;  // for people: the level of which the gang needs one domain; empty: of none
+  int64_t of = 0;     // how many domains of it there are for this gang
+};
+
 // Pure: the same request on the same snapshot has the same domains.
 class Wish {
  public:
   virtual ~Wish() = default;
   // Equal for wishes that have the same domains everywhere.
   virtual std::string Key() const = 0;
-  // Sets of nodes within one of which all of the gang is placed, the best first. `beside`: nodes of
-  // members that have theirs already. Empty: it may be nowhere.
-  virtual std::vector<cluster::NodeSet> Domains(
-      const cluster::Snapshot& nodes, const std::vector<cluster::NodeIndex>& beside) const = 0;
+  virtual WishedDomains Domains(const Surroundings& around) const = 0;
 };
 
 // What gangs wish for, by their PodGroup and one of their pods.

@@ -8,6 +8,7 @@
 #include "policy/roles.hpp"
 #include "policy/room.hpp"
 #include "policy/search.hpp"
+#include "policy/slots.hpp"
 
 namespace muster::policy {
 
@@ -204,10 +205,13 @@ PlaceAnswer GangPlacement::Run() {
 }  // namespace
 
 struct Placer::Memory {
+  explicit Memory(const topology::FabricOptions& options) : fabric(options) {}
   ShapeMemory shapes;
+  topology::FabricMaker fabric;
 };
 
-Placer::Placer(Options options) : options_(options), memory_(std::make_unique<Memory>()) {}
+Placer::Placer(Options options)
+    : options_(std::move(options)), memory_(std::make_unique<Memory>(options_.fabric)) {}
 Placer::~Placer() = default;
 Placer::Placer(Placer&&) noexcept = default;
 Placer& Placer::operator=(Placer&&) noexcept = default;
@@ -220,19 +224,39 @@ PlaceAnswer Placer::PlaceWithin(Transaction& tx, const std::vector<Demand>& dema
   return GangPlacement(search, demands, RolesOf(demands, shapes)).Run();
 }
 
+WishedDomains Placer::DomainsFor(Transaction& tx, const std::vector<Demand>& demands,
+                                 NodeFilter filter, const GangTerms& terms) {
+  ShapeMemory& shapes = memory_->shapes;
+  const auto& fabric = memory_->fabric.Follow(tx.base().nodes());
+  const Search search(tx, shapes.eligibility(), options_.strategy, filter, terms.queue, nullptr);
+  std::vector<Role> roles = RolesOf(demands, shapes);
+  Sort(roles, RoleOrder::kMostGpus, search);
+  return terms.wish->Domains(
+      {tx.base(), terms.beside, *fabric, RoomByDomain(search, roles, fabric)});
+}
+
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
                               NodeFilter filter, const GangTerms& terms) {
   memory_->shapes.Follow(tx.base().nodes());
   if (terms.wish == nullptr) return PlaceWithin(tx, demands, filter, terms, nullptr);
-  std::vector<cluster::NodeSet> domains = terms.wish->Domains(tx.base(), terms.beside);
-  if (domains.empty()) domains.emplace_back();  // it may be nowhere
+  const WishedDomains wished = DomainsFor(tx, demands, filter, terms);
   PlaceAnswer nearest;
-  for (size_t i = 0; i < domains.size(); ++i) {
-    PlaceAnswer answer = PlaceWithin(tx, demands, filter, terms, &domains[i]);
-    if (answer.placed) return answer;
-    if (i == 0 || answer.shortage.placed_before > nearest.shortage.placed_before)
-      nearest = std::move(answer);
+  bool any = false;
+  const auto try_in = [&](const Domain& domain) {
+    PlaceAnswer answer = PlaceWithin(tx, demands, filter, terms, domain.nodes.get());
+    const bool nearer = !any || answer.shortage.placed_before > nearest.shortage.placed_before;
+    any = true;
+    if (!answer.placed) answer.shortage.domain = domain.name;
+    const bool placed = answer.placed;
+    if (placed || nearer) nearest = std::move(answer);
+    return placed;
+  };
+  for (const Domain& domain : wished.domains) {
+    if (try_in(domain)) return nearest;
   }
+  if (!any) try_in({std::make_shared<const cluster::NodeSet>(), ""});  // it may be nowhere
+  nearest.shortage.limit = wished.limit;
+  nearest.shortage.domains = wished.of;
   return nearest;
 }
 

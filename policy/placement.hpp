@@ -30,6 +30,7 @@
 #include "cluster/snapshot.hpp"
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
+#include "topology/fabric_options.hpp"
 
 namespace muster::policy {
 
@@ -40,6 +41,7 @@ enum class Strategy { kBinpack, kSpread };
 
 struct Options {
   Strategy strategy = Strategy::kBinpack;
+  topology::FabricOptions fabric = {};
   bool operator==(const Options&) const = default;
 };
 
@@ -67,6 +69,10 @@ struct Shortage {
   int64_t free_gpu_milli = 0;
   int64_t need_gpu_milli = 0;  // Σ over all demands of the gang
   int64_t pod_gpu_milli = 0;   // of the pod alone, of which it asks for more
+  // Where the gang wishes for domains: see WishedDomains. `domain`: the one that the counts are of.
+  std::string limit = {};
+  int64_t domains = 0;
+  std::string domain = {};
 };
 
 struct PlaceAnswer {
@@ -99,6 +105,8 @@ class Placer {
 
  private:
   struct Memory;
+  WishedDomains DomainsFor(cluster::Transaction& tx, const std::vector<Demand>& demands,
+                           NodeFilter filter, const GangTerms& terms);
   PlaceAnswer PlaceWithin(cluster::Transaction& tx, const std::vector<Demand>& demands,
                           NodeFilter filter, const GangTerms& terms,
                           const cluster::NodeSet* within);

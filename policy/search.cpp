@@ -36,6 +36,9 @@ void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
         if (chunk < chunks.size()) chunks[chunk].token = nullptr;
       }
     }
+    for (Slots& slots : shape.slots) {
+      for (const uint32_t chunk : changed) slots.ForgetChunk(chunk);
+    }
   }
 }
 

@@ -26,6 +26,7 @@
 #include "policy/placement.hpp"
 #include "policy/pod_shape.hpp"
 #include "policy/score.hpp"
+#include "policy/slots.hpp"
 
 namespace muster::policy {
 
@@ -46,6 +47,7 @@ struct Shape {
   const std::vector<uint8_t>* bars = nullptr;                  // Eligibility::BarsFor
   const std::vector<cluster::DeviceAmount>* shares = nullptr;  // Eligibility::SharesFor
   std::array<std::vector<ChunkBest>, 2> chunks;                // by NodeFilter
+  std::array<Slots, 2> slots;                                  // likewise
 };
 
 class ShapeMemory {
@@ -95,6 +97,7 @@ class Search {
   }
   cluster::Transaction& tx() const { return tx_; }
   Strategy strategy() const { return strategy_; }
+  NodeFilter filter() const { return filter_; }
 
  private:
   using Excluded = std::vector<cluster::NodeIndex>::const_iterator;

@@ -186,5 +186,57 @@ TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
   CHECK(ErrorOf(kHead + c.text) == c.want);
 }
 
+TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
+  CHECK(
+      ErrorOf(std::string(kHead) + "fabric:\n"
+                                   "  trees:\n"
+                                   "  - name: dc\n"
+                                   "    preset: awz\n"
+                                   "  - preset: aws\n"
+                                   "  - name: other\n"
+                                   "    levels:\n"
+                                   "    - name: Rack\n"
+                                   "      labels: [rack, \"\", rack]\n"
+                                   "      unlabelled: inside\n") ==
+      "p.yaml:6:13: fabric.trees[0].preset: expected none, kubernetes, topograph, aws, gcp or "
+      "gpuClique, found \"awz\"\n"
+      "p.yaml:7:5: fabric.trees[1].name: expected a name of lower-case letters, digits and '-', "
+      "found nothing\n"
+      "p.yaml:10:13: fabric.trees[2].levels[0].name: expected a name of lower-case letters, digits "
+      "and '-', found \"Rack\"\n"
+      "p.yaml:11:22: fabric.trees[2].levels[0].labels[1]: expected a node label's key such as "
+      "example.com/rack, found \"\"\n"
+      "p.yaml:11:26: fabric.trees[2].levels[0].labels[2]: expected each once, found \"rack\" "
+      "again\n"
+      "p.yaml:12:19: fabric.trees[2].levels[0].unlabelled: expected outside or alone, found "
+      "\"inside\"");
+}
+
+TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
+  CHECK(
+      ErrorOf(std::string(kHead) + "fabric:\n"
+                                   "  trees:\n"
+                                   "  - name: dc\n"
+                                   "  - name: dc\n"
+                                   "    preset: aws\n"
+                                   "    levels: [{name: rack, labels: [rack]}]\n"
+                                   "  - name: other\n"
+                                   "    levels:\n"
+                                   "    - {name: rack, labels: [rack]}\n"
+                                   "    - {name: rack, labels: [row, rack]}\n"
+                                   "    - {name: host}\n") ==
+      "p.yaml:5:11: fabric.trees[0].name: expected levels or a preset in tree \"dc\", found "
+      "neither\n"
+      "p.yaml:6:11: fabric.trees[1].name: expected a name that no other tree has, found \"dc\" of "
+      "fabric.trees[0] again\n"
+      "p.yaml:8:13: fabric.trees[1].levels: expected no levels beside a preset, found 1\n"
+      "p.yaml:12:14: fabric.trees[2].levels[1].name: expected a name that no other level of the "
+      "tree has, found \"rack\" of fabric.trees[2].levels[0] again\n"
+      "p.yaml:12:28: fabric.trees[2].levels[1].labels: expected labels that no other level of the "
+      "tree has, found \"rack\" of fabric.trees[2].levels[0] again\n"
+      "p.yaml:13:14: fabric.trees[2].levels[2].name: expected labels in level \"host\", found "
+      "none");
+}
+
 }  // namespace
 }  // namespace muster::config

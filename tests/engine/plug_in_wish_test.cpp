@@ -16,17 +16,18 @@ using cluster::NodeSet;
 class OneRack final : public policy::Wish {
  public:
   std::string Key() const override { return "rack"; }
-  std::vector<NodeSet> Domains(const cluster::Snapshot& nodes,
-                               const std::vector<NodeIndex>& beside) const override {
+  policy::WishedDomains Domains(const policy::Surroundings& around) const override {
     std::map<std::string, NodeSet> racks;
-    for (NodeIndex node{0}; node.value < nodes.size(); ++node.value) {
-      if (nodes.node(node) != nullptr) racks[nodes.node(node)->labels.at("rack")].Add(node);
+    for (NodeIndex node{0}; node.value < around.nodes.size(); ++node.value) {
+      const cluster::Node* record = around.nodes.node(node);
+      if (record != nullptr) racks[record->labels.at("rack")].Add(node);
     }
-    std::vector<NodeSet> domains;
+    policy::WishedDomains wished;
     for (const auto& [name, rack] : racks) {
-      if (beside.empty() || rack.Contains(beside.front())) domains.push_back(rack);
+      if (around.beside.empty() || rack.Contains(around.beside.front()))
+        wished.domains.push_back({std::make_shared<const NodeSet>(rack), name});
     }
-    return domains;
+    return wished;
   }
 };
 

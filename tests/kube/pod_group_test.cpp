@@ -195,5 +195,21 @@ TEST_CASE("a PodGroup that cannot be identified is refused", "[kube][podgroup]")
         "PodGroup.metadata.namespace: is missing");
 }
 
+TEST_CASE("a level of the fabric is asked for by annotation", "[kube][pod-group]") {
+  const auto decode = [](const std::string& annotations) {
+    const auto group = DecodePodGroup(
+        R"({"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"PodGroup","metadata":{"name":"g",)"
+        R"("namespace":"default","uid":"u","annotations":{)" +
+        annotations + R"(}},"spec":{"minMember":2}})");
+    REQUIRE(group.ok());
+    return group->topology;
+  };
+  CHECK(decode("").none());
+  CHECK(decode(R"("muster.dev/topology-required":"","x":"rack")").none());
+  CHECK(
+      decode(R"("muster.dev/topology-required":"block","muster.dev/topology-preferred":"rack")") ==
+      cluster::TopologyTerms{"block", "rack"});
+}
+
 }  // namespace
 }  // namespace muster::kube

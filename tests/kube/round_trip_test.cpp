@@ -124,6 +124,7 @@ Pod RandomPod(Dice& dice) {
   spec->constraints = RandomConstraints(dice);
   spec->priority = static_cast<int32_t>(dice.From(INT32_MIN, INT32_MAX));
   spec->scheduler_name = dice.WordOrNothing();
+  if (dice.OneIn(4)) spec->topology = {dice.WordOrNothing(), dice.WordOrNothing()};
   Pod pod;
   pod.spec = spec;
   pod.uid = cluster::PodUid(dice.Word());

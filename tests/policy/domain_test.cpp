@@ -19,9 +19,11 @@ class These final : public Wish {
  public:
   explicit These(std::vector<NodeSet> domains) : domains_(std::move(domains)) {}
   std::string Key() const override { return "these"; }
-  std::vector<NodeSet> Domains(const cluster::Snapshot& /*nodes*/,
-                               const std::vector<NodeIndex>& /*beside*/) const override {
-    return domains_;
+  WishedDomains Domains(const Surroundings& /*around*/) const override {
+    WishedDomains wished;
+    for (const NodeSet& one : domains_)
+      wished.domains.push_back({std::make_shared<const NodeSet>(one), ""});
+    return wished;
   }
 
  private:

@@ -97,6 +97,20 @@ void OneFails(World& world) {
   world.Pass(Seconds(60));
 }
 
+// Two nodes, each in a rack of its own by label "r", together by "s".
+void TwoRacks(World& world) {
+  world.Add(MakeNode("n0").Gpus(8).Label("r", "a").Label("s", "x"));
+  world.Add(MakeNode("n1").Gpus(8).Label("r", "b").Label("s", "x"));
+}
+
+// A gang within one domain of that level.
+void GangWithin(World& world, const std::string& level, int pods) {
+  world.Add(MakePodGroup("g").MinMember(pods).Within(level).CreatedAt(world.now().milliseconds()));
+  for (int i = 0; i < pods; ++i)
+    world.Add(MakePod("g-" + std::to_string(i)).Gpus(8).InGroup("g").Gated());
+  world.Settle();
+}
+
 const Story kStories[] = {
     {"schedulerNames", "schedulerNames: @", "[muster]", "[muster, other]", Nodes,
      [](World& world) {
@@ -106,6 +120,19 @@ const Story kStories[] = {
     {"namespaces.allow", "namespaces: {allow: @}", "[]", "[elsewhere]", Nodes, Gang},
     {"namespaces.deny", "namespaces: {deny: @}", "[]", "[default]", Nodes, Gang},
     {"placement.strategy", "placement: {strategy: @}", "binpack", "spread", Warm, Gang},
+    {"fabric.trees[].name", "fabric: {trees: [{name: @, levels: [{name: rack, labels: [r]}]}]}",
+     "a", "b", TwoRacks, [](World& world) { GangWithin(world, "b/rack", 1); }},
+    {"fabric.trees[].preset", "fabric: {trees: [{name: t, preset: @}]}", "aws", "gpuClique",
+     TwoRacks, [](World& world) { GangWithin(world, "clique", 1); }},
+    {"fabric.trees[].levels[].name",
+     "fabric: {trees: [{name: t, levels: [{name: @, labels: [r]}]}]}", "row", "rack", TwoRacks,
+     [](World& world) { GangWithin(world, "rack", 1); }},
+    {"fabric.trees[].levels[].labels",
+     "fabric: {trees: [{name: t, levels: [{name: rack, labels: @}]}]}", "[r]", "[s]", TwoRacks,
+     [](World& world) { GangWithin(world, "rack", 2); }},
+    {"fabric.trees[].levels[].unlabelled",
+     "fabric: {trees: [{name: t, levels: [{name: nvl, labels: [c], unlabelled: @}]}]}", "outside",
+     "alone", TwoRacks, [](World& world) { GangWithin(world, "nvl", 1); }},
     {"gangs.maxMembers", "gangs: {maxMembers: @}", "2", "1", Nodes, Gang},
     {"gangs.strictOrder", "gangs: {strictOrder: @}", "false", "true", Warm,
      [](World& world) {
@@ -253,7 +280,10 @@ TEST_CASE("every field of the policy has a story", "[reload]") {
     const auto wrong =
         config::LoadPolicy("apiVersion: muster.dev/v1alpha1\nkind: Policy\n" + text + "\n", "p");
     REQUIRE_FALSE(wrong.ok());
-    CHECK_THAT(wrong.error().message, Catch::StartsWith(std::string(story.field) + ": "));
+    std::string field = story.field;  // of the first element of each list
+    for (size_t at = 0; (at = field.find("[]", at)) != std::string::npos;)
+      field.insert(at + 1, "0");
+    CHECK_THAT(wrong.error().message, Catch::StartsWith(field + ": "));
   }
   const std::vector<std::string> fields = config::ListPolicyFields();
   for (const std::string& field : fields) {

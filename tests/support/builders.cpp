@@ -138,6 +138,10 @@ PodBuilder& PodBuilder::Unplanned(const std::string& devices) {
   return *this;
 }
 
+PodBuilder& PodBuilder::Within(const std::string& required, const std::string& preferred) {
+  spec_.topology = {required, preferred};
+  return *this;
+}
 PodBuilder& PodBuilder::Priority(int32_t priority) {
   spec_.priority = priority;
   return *this;
@@ -262,6 +266,11 @@ PodGroupBuilder& PodGroupBuilder::Role(const std::string& name, int64_t min_memb
   return *this;
 }
 
+PodGroupBuilder& PodGroupBuilder::Within(const std::string& required,
+                                         const std::string& preferred) {
+  group_.topology = {required, preferred};
+  return *this;
+}
 PodGroupBuilder& PodGroupBuilder::TimeoutSeconds(int64_t seconds) {
   group_.schedule_timeout = cluster::Seconds(seconds);
   return *this;

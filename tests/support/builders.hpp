@@ -68,6 +68,8 @@ class PodBuilder {
   PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
   // PodSpec::unplanned_devices.
   PodBuilder& Unplanned(const std::string& devices);
+  // Annotations muster.dev/topology-required and -preferred; empty: none.
+  PodBuilder& Within(const std::string& required, const std::string& preferred = "");
   PodBuilder& Priority(int32_t priority);
   PodBuilder& Select(const std::string& label, const std::string& value);
   PodBuilder& Tolerate(const cluster::Toleration& toleration);
@@ -106,6 +108,8 @@ class PodGroupBuilder {
   PodGroupBuilder& Namespace(const std::string& ns);
   PodGroupBuilder& MinMember(int64_t min_member);
   PodGroupBuilder& Role(const std::string& name, int64_t min_member);
+  // Annotations muster.dev/topology-required and -preferred; empty: none.
+  PodGroupBuilder& Within(const std::string& required, const std::string& preferred = "");
   PodGroupBuilder& TimeoutSeconds(int64_t seconds);
   PodGroupBuilder& CreatedAt(int64_t milliseconds);
   PodGroupBuilder& Version(int64_t resource_version);

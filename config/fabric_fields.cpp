@@ -1,0 +1,140 @@
+#include "config/fabric_fields.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "config/dns_names.hpp"
+#include "config/elements.hpp"
+
+namespace muster::config {
+
+using topology::FabricLevel;
+using topology::FabricOptions;
+using topology::FabricPreset;
+using topology::FabricTree;
+
+namespace {
+
+// [DNS subdomain/]name, where the name is up to 63 of A-Z a-z 0-9 - _ . and begins and ends with a
+// letter or digit.
+bool IsLabelKey(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    if (!IsDnsSubdomain(text.substr(0, slash))) return false;
+    text = text.substr(slash + 1);
+  }
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return plain(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+constexpr TextRule kName{"a name of lower-case letters, digits and '-'", IsDnsLabel};
+constexpr TextRule kLabelKey{"a node label's key such as example.com/rack", IsLabelKey};
+
+template <typename E>
+void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& words, E* value) {
+  auto chosen = static_cast<std::size_t>(*value);
+  visitor->Choice(info, words, &chosen);
+  *value = static_cast<E>(chosen);
+}
+
+void VisitLevel(FabricLevel* level, FieldVisitor* visitor) {
+  visitor->Text({"name", "What PodGroups call it: muster.dev/topology-required: NAME."}, kName,
+                &level->name);
+  visitor->TextList({"labels",
+                     "Keys of node labels that can say it, the newest first. One of them counts:\n"
+                     "the one that most nodes have. Its domains are the sets of nodes with equal\n"
+                     "values of this label and of those of all levels above."},
+                    kLabelKey, &level->labels);
+  Enumeration(visitor,
+              {"unlabelled",
+               "What a node without that label is. outside: in no domain of this level, nor of\n"
+               "those below. alone: a domain of its own, for levels that are NVLink domains."},
+              {"outside", "alone"}, &level->unlabelled);
+}
+
+void VisitTree(FabricTree* tree, FieldVisitor* visitor) {
+  visitor->Text({"name", "Of the tree, for messages and for levels named TREE/LEVEL."}, kName,
+                &tree->name);
+  Enumeration(
+      visitor,
+      {"preset",
+       "Levels by usual labels, instead of levels:\n"
+       "kubernetes (region, zone, host), topograph (core, spine, leaf, accelerator; labels\n"
+       "of 1.x and of 0.x), aws (zone, layer-1 to layer-4, layer-1 the outermost), gcp\n"
+       "(block, subblock, host), gpuClique (clique, by nvidia.com/gpu.clique)."},
+      {"none", "kubernetes", "topograph", "aws", "gcp", "gpuClique"}, &tree->preset);
+  SectionList(visitor, {"levels", "The outermost first."}, &tree->levels, VisitLevel);
+}
+
+std::string At(std::string path, const char* list, std::size_t i) {
+  return std::move(path) + "." + list + "[" + std::to_string(i) + "]";
+}
+
+void FindInTree(const FabricTree& tree, const std::string& path,
+                std::vector<Contradiction>* found) {
+  const bool preset = tree.preset != FabricPreset::kNone;
+  if (preset == !tree.levels.empty()) {
+    found->push_back(
+        {path + (preset ? ".levels" : ".name"),
+         preset ? "expected no levels beside a preset, found " + std::to_string(tree.levels.size())
+                : "expected levels or a preset in tree \"" + tree.name + "\", found neither"});
+  }
+  std::map<std::string, std::string> names;
+  std::map<std::string, std::string> keys;
+  for (std::size_t i = 0; i < tree.levels.size(); ++i) {
+    const FabricLevel& level = tree.levels[i];
+    const std::string at = At(path, "levels", i);
+    const auto [name, new_name] = names.emplace(level.name, at);
+    if (!new_name) {
+      found->push_back(
+          {at + ".name", "expected a name that no other level of the tree has, found \"" +
+                             level.name + "\" of " + name->second + " again"});
+    }
+    if (level.labels.empty())
+      found->push_back(
+          {at + ".name", "expected labels in level \"" + level.name + "\", found none"});
+    for (const std::string& label : level.labels) {
+      const auto [key, new_key] = keys.emplace(label, at);
+      if (!new_key) {
+        found->push_back(
+            {at + ".labels", "expected labels that no other level of the tree has, found \"" +
+                                 label + "\" of " + key->second + " again"});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void VisitFabric(FabricOptions* fabric, FieldVisitor* visitor) {
+  visitor->Section(
+      {"fabric", "Where in the network nodes are. Gangs can require or prefer a level by name."},
+      [&] {
+        SectionList(
+            visitor,
+            {"trees", "Each with its own levels, by labels of its own. A node may be in several."},
+            &fabric->trees, VisitTree);
+      });
+}
+
+void FindFabricContradictions(const FabricOptions& fabric, std::vector<Contradiction>* found) {
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < fabric.trees.size(); ++i) {
+    const FabricTree& tree = fabric.trees[i];
+    const std::string at = At("fabric", "trees", i);
+    const auto [name, is_new] = names.emplace(tree.name, at);
+    if (!is_new) {
+      found->push_back({at + ".name", "expected a name that no other tree has, found \"" +
+                                          tree.name + "\" of " + name->second + " again"});
+    }
+    FindInTree(tree, at, found);
+  }
+}
+
+}  // namespace muster::config

@@ -1,0 +1,120 @@
+#include "policy/fabric_wish.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "topology/fabric.hpp"
+
+namespace muster::policy {
+
+using cluster::NodeIndex;
+using topology::DomainId;
+using topology::Fabric;
+using topology::FabricDomain;
+using topology::LevelRef;
+
+namespace {
+
+struct Candidate {
+  DomainId id = 0;
+  int64_t beside = 0;  // how many of those are in it
+  const DomainRoom* room = nullptr;
+};
+
+bool Before(const Candidate& a, const Candidate& b) {
+  return std::tuple(-a.beside, a.room->spare, a.id) < std::tuple(-b.beside, b.room->spare, b.id);
+}
+
+// The domains of those levels, one of each tree at most. Where anybody is beside: theirs.
+std::vector<Candidate> CandidatesAt(const Surroundings& around,
+                                    const std::vector<LevelRef>& levels) {
+  std::vector<Candidate> candidates;
+  for (const LevelRef& level : levels) {
+    const Fabric::Range range = around.fabric.At(level);
+    if (around.beside.empty()) {
+      for (DomainId id = range.first; id < range.last; ++id)
+        candidates.push_back({id, 0, &around.room[id]});
+      continue;
+    }
+    std::vector<int64_t> beside(range.last - range.first);
+    for (const NodeIndex node : around.beside) {
+      const DomainId id = around.fabric.Of(level, node);
+      if (id != Fabric::kNone) ++beside[id - range.first];
+    }
+    for (DomainId id = range.first; id < range.last; ++id) {
+      const int64_t count = beside[id - range.first];
+      if (count > 0) candidates.push_back({id, count, &around.room[id]});
+    }
+  }
+  return candidates;
+}
+
+Domain DomainOf(const Fabric& fabric, DomainId id) {
+  const FabricDomain& domain = fabric.domains()[id];
+  return {domain.nodes, domain.name};
+}
+
+void AddThoseWithRoom(const Fabric& fabric, std::vector<Candidate> candidates,
+                      std::vector<Domain>& domains) {
+  std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
+  std::sort(candidates.begin(), candidates.end(), Before);
+  for (const Candidate& one : candidates) domains.push_back(DomainOf(fabric, one.id));
+}
+
+// Of a tree the i-th level of its span, from the innermost to the outermost; after that none.
+std::vector<LevelRef> LevelsAt(const std::vector<topology::LevelSpan>& spans, size_t i) {
+  std::vector<LevelRef> levels;
+  for (const topology::LevelSpan& span : spans) {
+    if (i <= span.innermost - span.outermost) levels.push_back({span.tree, span.innermost - i});
+  }
+  return levels;
+}
+
+}  // namespace
+
+std::string FabricWish::Key() const {
+  return "required=" + terms_.required + " preferred=" + terms_.preferred;
+}
+
+WishedDomains FabricWish::Domains(const Surroundings& around) const {
+  WishedDomains wished;
+  const std::vector<topology::LevelSpan> spans = SpansOf(around.fabric.options(), terms_);
+  std::vector<Candidate> may_be;  // of the required level
+  if (!terms_.required.empty()) {
+    wished.limit = terms_.required;
+    std::vector<LevelRef> outermost;
+    for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
+    may_be = CandidatesAt(around, outermost);
+    int64_t most = 0;
+    for (const Candidate& one : may_be) most = std::max(most, one.beside);
+    std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
+    wished.of = static_cast<int64_t>(may_be.size());
+  }
+  for (size_t i = 0;; ++i) {
+    const std::vector<LevelRef> levels = LevelsAt(spans, i);
+    if (levels.empty()) break;
+    AddThoseWithRoom(around.fabric, CandidatesAt(around, levels), wished.domains);
+  }
+  if (terms_.required.empty()) {
+    wished.domains.push_back({});
+  } else if (wished.domains.empty() && !may_be.empty()) {
+    const auto nearest =
+        std::min_element(may_be.begin(), may_be.end(), [](const Candidate& a, const Candidate& b) {
+          return std::tuple(-a.room->members, a.id) < std::tuple(-b.room->members, b.id);
+        });
+    wished.domains.push_back(DomainOf(around.fabric, nearest->id));
+  }
+  return wished;
+}
+
+const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const cluster::Pod& member) {
+  return group != nullptr && !group->topology.none() ? group->topology : member.spec->topology;
+}
+
+std::shared_ptr<const Wish> FabricWishes::Of(const cluster::PodGroup* group,
+                                             const cluster::Pod& member) const {
+  const cluster::TopologyTerms& terms = TermsOf(group, member);
+  return terms.none() ? nullptr : std::make_shared<const FabricWish>(terms);
+}
+
+}  // namespace muster::policy

@@ -1,0 +1,44 @@
+// FabricWish: a gang that wants to be within one domain of a level of the fabric, or would rather
+// be. FabricWishes: who wishes so, by annotations (cluster/topology_terms.hpp).
+//
+// 1. Required: no member is placed outside of one domain of that level.
+// 2. Preferred: domains of that level are tried first, then of each level above it; with a required
+//    level up to that one, else in the end all nodes. Trees that have the level are tried side by
+//    side, level by level.
+// 3. Of the domains of one level those are tried first that have most of `beside`; where anybody is
+//    beside, no others. With a required level only those that have most.
+// 4. Then the tightest: least room left for the hardest role once the gang is in. Ties by name.
+// 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
+//    required level has room, the one with most is told, so that it can be said why.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/topology_terms.hpp"
+#include "policy/gang_request.hpp"
+
+namespace muster::policy {
+
+class FabricWish final : public Wish {
+ public:
+  explicit FabricWish(cluster::TopologyTerms terms) : terms_(std::move(terms)) {}
+  std::string Key() const override;
+  WishedDomains Domains(const Surroundings& around) const override;
+
+ private:
+  cluster::TopologyTerms terms_;
+};
+
+// The terms of the PodGroup, else those of the pod.
+const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const cluster::Pod& member);
+
+class FabricWishes final : public Wishes {
+ public:
+  std::shared_ptr<const Wish> Of(const cluster::PodGroup* group,
+                                 const cluster::Pod& member) const override;
+};
+
+}  // namespace muster::policy

@@ -1,0 +1,61 @@
+#include "policy/slots.hpp"
+
+#include <algorithm>
+
+#include "policy/gang_request.hpp"
+#include "policy/roles.hpp"
+#include "policy/room.hpp"
+#include "policy/search.hpp"
+
+namespace muster::policy {
+
+using cluster::FreeTable;
+using cluster::NodeIndex;
+using topology::DomainSums;
+using topology::Fabric;
+
+namespace {
+
+// Of one node; sums of 2^32 nodes do not overflow.
+constexpr int64_t kMostPods = int64_t{1} << 30U;
+
+}  // namespace
+
+const DomainSums& Slots::Follow(const Search& search, const Shape& shape,
+                                const std::shared_ptr<const Fabric>& fabric) {
+  if (sums_ == nullptr || sums_->fabric() != fabric) {
+    sums_ = std::make_unique<DomainSums>(fabric);
+    tokens_.clear();
+  }
+  const FreeTable& free = search.tx().free();
+  tokens_.resize(free.chunks());
+  for (uint32_t chunk = 0; chunk < free.chunks(); ++chunk) {
+    if (tokens_[chunk] == free.token(chunk)) continue;
+    tokens_[chunk] = free.token(chunk);
+    const uint32_t end = std::min((chunk + 1) * FreeTable::kChunk, free.size());
+    for (NodeIndex node{chunk * FreeTable::kChunk}; node.value < end; ++node.value)
+      sums_->Set(node, PodsOn(search, shape, node, kMostPods));
+  }
+  return *sums_;
+}
+
+std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Role>& roles,
+                                     const std::shared_ptr<const Fabric>& fabric) {
+  std::vector<DomainRoom> rooms(fabric->domains().size());
+  if (rooms.empty()) return rooms;
+  for (size_t i = 0; i < roles.size(); ++i) {
+    const Role& role = roles[i];
+    const DomainSums& slots =
+        role.shape->slots[static_cast<size_t>(search.filter())].Follow(search, *role.shape, fabric);
+    for (topology::DomainId domain = 0; domain < rooms.size(); ++domain) {
+      DomainRoom& room = rooms[domain];
+      const int64_t spare = slots.Of(domain) - role.size();
+      if (i == 0) room.spare = spare;
+      room.fits = room.fits && spare >= 0;
+      room.members += std::min(slots.Of(domain), role.size());
+    }
+  }
+  return rooms;
+}
+
+}  // namespace muster::policy

@@ -1,0 +1,152 @@
+// Gangs that require or prefer a level of the fabric.
+#include "policy/fabric_wish.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "policy/placement.hpp"
+#include "tests/policy/random_world.hpp"
+#include "tests/policy/world.hpp"
+
+namespace muster::policy {
+namespace {
+
+using cluster::NodeIndex;
+using testing::MakeNode;
+using testing::MakePod;
+
+topology::FabricOptions BlocksAndRacks() {
+  return {{{"dc",
+            topology::FabricPreset::kNone,
+            {{"block", {"block"}, topology::Unlabelled::kOutside},
+             {"rack", {"rack"}, topology::Unlabelled::kOutside}}}}};
+}
+
+// Blocks "a" and "b" of two racks of two nodes of four GPUs each: "a0x" is a node of rack "a0".
+struct Racks : testing::World {
+  Placer placer{Options{Strategy::kBinpack, BlocksAndRacks()}};
+  Racks() {
+    for (const std::string block : {"a", "b"}) {
+      for (const std::string rack : {"0", "1"}) {
+        for (const std::string node : {"x", "y"})
+          Add(MakeNode(block + rack + node)
+                  .Gpus(4)
+                  .Label("block", block)
+                  .Label("rack", block + rack));
+      }
+    }
+  }
+  // So many pods of so many GPUs; held afterwards.
+  PlaceAnswer Put(cluster::TopologyTerms terms, int pods, int gpus,
+                  const std::vector<std::string>& beside = {}) {
+    GangTerms gang;
+    gang.wish = std::make_shared<const FabricWish>(std::move(terms));
+    for (const std::string& node : beside) gang.beside.push_back(Index(node));
+    std::sort(gang.beside.begin(), gang.beside.end());
+    cluster::Transaction tx(state.TakeSnapshot());
+    PlaceAnswer answer =
+        placer.PlaceGang(tx, Ask(pods, MakePod("p").Gpus(gpus)), NodeFilter::kSchedulable, gang);
+    if (answer.placed) REQUIRE(state.Reserve(answer.placements).ok());
+    return answer;
+  }
+  // The racks of the members, in order.
+  std::string In(const PlaceAnswer& answer) {
+    if (!answer.placed) return "nowhere";
+    std::string text;
+    for (const cluster::Placement& one : answer.placements) {
+      const std::string rack = state.node(one.node)->name.substr(0, 2);
+      if (text.find(rack) == std::string::npos) text += (text.empty() ? "" : " ") + rack;
+    }
+    return text;
+  }
+};
+
+TEST_CASE("a required level holds the whole gang, in the tightest domain", "[policy][fabric]") {
+  Racks world;
+  world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
+  CHECK(world.In(world.Put({"rack", ""}, 6, 1)) == "b1");  // six are free there, eight elsewhere
+  CHECK(world.In(world.Put({"rack", ""}, 8, 1)) == "a0");
+  CHECK(world.In(world.Put({"rack", ""}, 9, 1)) == "nowhere");
+  CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "b0");  // as tight as "a", but for b1
+}
+
+TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[policy][fabric]") {
+  Racks world;
+  world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
+  const PlaceAnswer answer = world.Put({"rack", ""}, 10, 1);
+  REQUIRE_FALSE(answer.placed);
+  CHECK(answer.shortage.limit == "rack");
+  CHECK(answer.shortage.domains == 4);
+  CHECK(answer.shortage.domain == "a/a0");
+  CHECK(answer.shortage.nodes == 2);
+  CHECK(answer.shortage.free_gpu_milli == 8000);
+  CHECK(answer.shortage.need_gpu_milli == 10000);
+}
+
+TEST_CASE("a preferred level is left upwards, in the end for all nodes", "[policy][fabric]") {
+  Racks world;
+  CHECK(world.In(world.Put({"", "rack"}, 8, 1)) == "a0");
+  world.Occupy("a1x", MakePod("other").Gpus(1), {0});
+  CHECK(world.In(world.Put({"", "rack"}, 8, 1)) == "b0");
+  world.Occupy("b1x", MakePod("other").Gpus(1), {0});
+  // No rack has eight, and neither block: one GPU in each is taken.
+  const PlaceAnswer all = world.Put({"", "rack"}, 8, 1);
+  CHECK(world.In(all).size() == 5);
+}
+
+TEST_CASE("a preferred level below a required one is left up to that", "[policy][fabric]") {
+  Racks world;
+  world.Occupy("a0x", MakePod("other").Gpus(1), {0});
+  world.Occupy("a1x", MakePod("other").Gpus(1), {0});
+  world.Occupy("b0x", MakePod("other").Gpus(4), {0, 1, 2, 3});
+  CHECK(world.In(world.Put({"block", "rack"}, 8, 1)) == "b1");
+  const PlaceAnswer wide = world.Put({"block", "rack"}, 8, 1);
+  CHECK((world.In(wide) == "a0 a1" || world.In(wide) == "a1 a0"));
+  CHECK(world.In(world.Put({"block", "rack"}, 8, 1)) == "nowhere");
+}
+
+TEST_CASE("members are placed in the domain of those that are there", "[policy][fabric]") {
+  Racks world;
+  CHECK(world.In(world.Put({"rack", ""}, 1, 4, {"b1x"})) == "b1");
+  CHECK(world.In(world.Put({"rack", ""}, 2, 4, {"b1x"})) == "nowhere");
+  CHECK(world.In(world.Put({"", "rack"}, 2, 4, {"b1x"})) == "b0 b1");
+  // Where they are in two domains: in the one that has more of them.
+  CHECK(world.In(world.Put({"rack", ""}, 1, 4, {"b1x", "a1x", "a1y"})) == "a1");
+}
+
+TEST_CASE("what is remembered of room never changes an answer", "[policy][fabric]") {
+  const uint64_t seed = testing::SeedOfRun();
+  INFO("seed " << seed);
+  testing::Dice dice(seed);
+  testing::World world;
+  for (int i = 0; i < 150; ++i) {
+    cluster::Node node = testing::RandomNode(dice, "n" + std::to_string(i));
+    node.labels["block"] = "b" + std::to_string(dice.Roll(0, 2));
+    node.labels["rack"] = "r" + std::to_string(dice.Roll(0, 9));
+    world.Add(node);
+  }
+  Placer old(Options{Strategy::kBinpack, BlocksAndRacks()});
+  int placed = 0;
+  for (int round = 0; round < testing::Rounds(200); ++round) {
+    const std::vector<Demand> demands = world.Ask(dice.Roll(1, 6), RandomPod(dice));
+    GangTerms terms;
+    terms.wish = std::make_shared<const FabricWish>(
+        cluster::TopologyTerms{dice.OneIn(2) ? "block" : "", dice.OneIn(2) ? "rack" : "block"});
+    Placer fresh(Options{Strategy::kBinpack, BlocksAndRacks()});
+    const auto filter = dice.OneIn(3) ? NodeFilter::kAll : NodeFilter::kSchedulable;
+    const auto snapshot = world.state.TakeSnapshot();
+    cluster::Transaction one(snapshot);
+    cluster::Transaction other(snapshot);
+    const PlaceAnswer answer = old.PlaceGang(one, demands, filter, terms);
+    const PlaceAnswer again = fresh.PlaceGang(other, demands, filter, terms);
+    REQUIRE(answer.placed == again.placed);
+    REQUIRE(world.Where(answer) == world.Where(again));
+    REQUIRE(answer.shortage.domain == again.shortage.domain);
+    placed += answer.placed ? 1 : 0;
+    if (answer.placed && filter == NodeFilter::kSchedulable)
+      REQUIRE(world.state.Reserve(answer.placements).ok());
+  }
+  CHECK(placed > 0);
+}
+
+}  // namespace
+}  // namespace muster::policy

@@ -1,0 +1,88 @@
+// Which levels a name is said of, and what is wrong with a gang's terms.
+#include "topology/fabric_options.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace muster::topology {
+namespace {
+
+FabricTree Preset(std::string name, FabricPreset preset) { return {std::move(name), preset, {}}; }
+
+FabricLevel Level(std::string name, std::string label) {
+  return {std::move(name), {std::move(label)}, Unlabelled::kOutside};
+}
+
+// A tree of three levels, and one of two.
+FabricOptions TwoTrees() {
+  return {{{"dc",
+            FabricPreset::kNone,
+            {Level("zone", "zone"), Level("rack", "example.com/rack"), Level("nvl", "nvl")}},
+           {"cloud", FabricPreset::kNone, {Level("region", "region"), Level("rack", "rack")}}}};
+}
+
+std::string Text(const std::vector<LevelRef>& levels) {
+  std::string text;
+  for (const LevelRef& level : levels)
+    text += std::to_string(level.tree) + "." + std::to_string(level.level) + " ";
+  return text;
+}
+
+std::string Text(const std::vector<LevelSpan>& spans) {
+  std::string text;
+  for (const LevelSpan& span : spans) {
+    text += std::to_string(span.tree) + ":" + std::to_string(span.innermost) + "-" +
+            std::to_string(span.outermost) + " ";
+  }
+  return text;
+}
+
+TEST_CASE("a level's name is looked up in each tree", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(Text(FindLevels(fabric, "rack")) == "0.1 1.1 ");
+  CHECK(Text(FindLevels(fabric, "cloud/rack")) == "1.1 ");
+  CHECK(Text(FindLevels(fabric, "example.com/rack")) == "0.1 ");
+  CHECK(Text(FindLevels(fabric, "zone")) == "0.0 ");
+  CHECK(Text(FindLevels(fabric, "row")).empty());
+  CHECK(Text(FindLevels(fabric, "")).empty());
+}
+
+TEST_CASE("tiers are counted from the leaf by Topograph, layers from the top by AWS",
+          "[topology][fabric]") {
+  const FabricOptions fabric{
+      {Preset("t", FabricPreset::kTopograph), Preset("a", FabricPreset::kAws)}};
+  CHECK(FindLevels(fabric, "fabric.topograph.run/tier-0") == FindLevels(fabric, "leaf"));
+  CHECK(FindLevels(fabric, "network.topology.nvidia.com/block") == FindLevels(fabric, "leaf"));
+  CHECK(FindLevels(fabric, "fabric.topograph.run/tier-0") >
+        FindLevels(fabric, "fabric.topograph.run/tier-1"));
+  CHECK(FindLevels(fabric, "topology.k8s.aws/network-node-layer-1") <
+        FindLevels(fabric, "topology.k8s.aws/network-node-layer-3"));
+}
+
+TEST_CASE("terms are tried from the preferred level up to the required one", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(Text(SpansOf(fabric, {"rack", ""})) == "0:1-1 1:1-1 ");
+  CHECK(Text(SpansOf(fabric, {"", "rack"})) == "0:1-0 1:1-0 ");
+  CHECK(Text(SpansOf(fabric, {"zone", "nvl"})) == "0:2-0 ");
+  // Within a rack every gang is within one zone.
+  CHECK(Text(SpansOf(fabric, {"rack", "zone"})) == "0:1-1 ");
+}
+
+TEST_CASE("an unknown level is a defect that names the annotation and the known levels",
+          "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(DefectOf(fabric, {"rack", "nvl"}).empty());
+  CHECK(DefectOf(fabric, {}).empty());
+  CHECK(
+      DefectOf(fabric, {"row", ""}) ==
+      "annotation muster.dev/topology-required: no level \"row\" in the policy's fabric; expected "
+      "one of zone, rack, nvl, region");
+  CHECK(DefectOf({}, {"", "rack"}) ==
+        "annotation muster.dev/topology-preferred: no level \"rack\" in the policy's fabric; the "
+        "policy names no fabric");
+  CHECK(DefectOf(fabric, {"region", "nvl"}) ==
+        "annotation muster.dev/topology-preferred: no tree of the policy's fabric has both \"nvl\" "
+        "and \"region\"");
+}
+
+}  // namespace
+}  // namespace muster::topology

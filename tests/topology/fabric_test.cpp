@@ -1,0 +1,182 @@
+// Domains and findings from labels, and sums by domain.
+#include "topology/fabric.hpp"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "cluster/cluster_state.hpp"
+#include "tests/support/builders.hpp"
+
+namespace muster::topology {
+namespace {
+
+using cluster::ClusterState;
+using cluster::NodeIndex;
+using testing::MakeNode;
+
+FabricOptions Racks() {
+  return {{{"dc",
+            FabricPreset::kNone,
+            {{"block", {"block"}, Unlabelled::kOutside},
+             {"rack", {"rack"}, Unlabelled::kOutside},
+             {"nvl", {"clique"}, Unlabelled::kAlone}}}}};
+}
+
+using Labels = std::map<std::string, std::string>;
+
+cluster::Node Node(const std::string& name, const Labels& labels) {
+  testing::NodeBuilder node = MakeNode(name);
+  for (const auto& [key, value] : labels) node.Label(key, value);
+  return node.Build();
+}
+
+struct Nodes {
+  ClusterState state;
+  FabricMaker maker;
+  explicit Nodes(FabricOptions options = Racks()) : maker(std::move(options)) {}
+  void Add(const std::string& name, const Labels& labels) { state.Upsert(Node(name, labels)); }
+  std::shared_ptr<const Fabric> Now() { return maker.Follow(state.TakeSnapshot()->nodes()); }
+  // "b1(2) b1/r1(2) …"
+  std::string Domains() {
+    std::string text;
+    for (const FabricDomain& domain : Now()->domains()) {
+      CHECK(domain.nodes->count() == domain.node_count);
+      text +=
+          (text.empty() ? "" : " ") + domain.name + "(" + std::to_string(domain.node_count) + ")";
+    }
+    return text;
+  }
+};
+
+TEST_CASE("a domain is the nodes with one path of values", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"block", "b1"}, {"rack", "r1"}, {"clique", "c"}});
+  nodes.Add("n1", {{"block", "b1"}, {"rack", "r1"}, {"clique", "c"}});
+  nodes.Add("n2", {{"block", "b1"}, {"rack", "r2"}, {"clique", ""}});
+  nodes.Add("n3", {{"block", "b1"}, {"rack", "r2"}});
+  nodes.Add("n4", {});
+  // Without label it is its own NVLink domain, but in no rack.
+  CHECK(nodes.Domains() == "b1(4) b1/r1(2) b1/r2(2) b1/r1/c(2) b1/r2/n2(1) b1/r2/n3(1)");
+  CHECK(nodes.Now()->findings().empty());
+  const auto fabric = nodes.Now();
+  CHECK(fabric->Of({0, 1}, nodes.state.IndexOf("n3")) == 2);
+  CHECK(fabric->Of({0, 0}, nodes.state.IndexOf("n4")) == Fabric::kNone);
+}
+
+TEST_CASE("a level without any label is not there", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"rack", "r1"}});
+  nodes.Add("n1", {{"rack", "r1"}});
+  CHECK(nodes.Domains() == "r1(2) r1/n0(1) r1/n1(1)");
+  CHECK(nodes.Now()->findings().empty());
+  const Fabric::Range blocks = nodes.Now()->At({0, 0});
+  CHECK(blocks.first == blocks.last);
+}
+
+TEST_CASE("domains do not depend on the order in which nodes were learnt", "[topology][fabric]") {
+  Nodes one;
+  Nodes other;
+  for (int i = 0; i < 100; ++i) {
+    const auto add = [](Nodes& to, int number) {
+      to.Add("n" + std::to_string(number), {{"block", "b" + std::to_string(number % 3)},
+                                            {"rack", "r" + std::to_string(number % 7)}});
+    };
+    add(one, i);
+    add(other, 99 - i);
+  }
+  CHECK(one.Domains() == other.Domains());
+  CHECK(one.Now()->findings() == other.Now()->findings());
+}
+
+TEST_CASE("half-labelled nodes are outside, and told", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"block", "b1"}, {"rack", "r1"}});
+  nodes.Add("n1", {{"rack", "r1"}});
+  CHECK(nodes.Domains() == "b1(1) b1/r1(1) b1/r1/n0(1)");
+  REQUIRE(nodes.Now()->findings().size() == 1);
+  CHECK(nodes.Now()->findings().front() ==
+        "tree dc: node n1 has rack=r1 but no block: it is in no block, nor in a domain below");
+}
+
+TEST_CASE("a rack under two blocks is two domains, and told", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"block", "b1"}, {"rack", "r1"}, {"clique", "c"}});
+  nodes.Add("n1", {{"block", "b2"}, {"rack", "r1"}, {"clique", "d"}});
+  CHECK(nodes.Domains() == "b1(1) b2(1) b1/r1(1) b2/r1(1) b1/r1/c(1) b2/r1/d(1)");
+  REQUIRE(nodes.Now()->findings().size() == 1);
+  CHECK(nodes.Now()->findings().front() ==
+        "tree dc: rack \"r1\" lies in 2 domains of level block: in \"b1\" by node n0, in \"b2\" by "
+        "node n1; each counts as a domain of its own");
+}
+
+TEST_CASE("labels in a cycle are told", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"block", "a"}, {"rack", "b"}});
+  nodes.Add("n1", {{"block", "b"}, {"rack", "c"}});
+  nodes.Add("n2", {{"block", "c"}, {"rack", "a"}});
+  nodes.Add("n3", {{"block", "x"}, {"rack", "a"}});  // leads into it, and is a second parent
+  const std::vector<std::string>& found = nodes.Now()->findings();
+  REQUIRE(found.size() == 2);
+  CHECK(found[1] ==
+        "tree dc: labels form a cycle: \"a\" above \"b\" (node n0), \"b\" above \"c\" (node n1), "
+        "\"c\" above \"a\" (node n2); each path of values counts as a domain of its own");
+}
+
+TEST_CASE("two generations of labels do not make two trees", "[topology][fabric]") {
+  Nodes nodes({{{"t", FabricPreset::kTopograph, {}}}});
+  const std::string leaf = "network.topology.nvidia.com/leaf";
+  nodes.Add("n0", {{leaf, "old1"}});
+  nodes.Add("n1", {{leaf, "old1"}, {"fabric.topograph.run/tier-0", "new"}});
+  nodes.Add("n2", {{"fabric.topograph.run/tier-0", "new"}});
+  // As many have the one as the other: the newer counts.
+  CHECK(nodes.Domains() == "new(2) new/n1(1) new/n2(1)");
+  REQUIRE(nodes.Now()->findings().size() == 1);
+  CHECK(nodes.Now()->findings().front() ==
+        "tree t: node n0 has network.topology.nvidia.com/leaf for level leaf, but most nodes have "
+        "fabric.topograph.run/tier-0, so only that counts");
+  nodes.Add("n3", {{leaf, "old2"}});
+  CHECK(nodes.Domains() == "old1(2) old2(1) old1/n0(1) old1/n1(1) old2/n3(1)");
+}
+
+TEST_CASE("a fabric stays the same object until a label that counts changes",
+          "[topology][fabric]") {
+  Nodes nodes;
+  for (int i = 0; i < 200; ++i)
+    nodes.Add("n" + std::to_string(i), {{"block", "b"}, {"rack", "r" + std::to_string(i / 10)}});
+  const auto before = nodes.Now();
+  nodes.state.Upsert(
+      MakeNode("n7").Label("block", "b").Label("rack", "r0").Label("x", "y").Cordoned());
+  CHECK(nodes.Now() == before);
+  nodes.Add("n7", {{"block", "b"}, {"rack", "r1"}});  // it moves
+  REQUIRE(nodes.Now() != before);
+  CHECK(nodes.Now()->domains()[1].node_count == 9);
+  CHECK(nodes.state.Remove(cluster::NodeUid("node-n7")));
+  CHECK(nodes.Now()->domains()[0].node_count == 199);
+}
+
+TEST_CASE("ten thousand values are as many domains", "[topology][fabric]") {
+  Nodes nodes;
+  for (int i = 0; i < 10'000; ++i)
+    nodes.Add("n" + std::to_string(i), {{"block", "b"}, {"rack", "r" + std::to_string(i)}});
+  CHECK(nodes.Now()->domains().size() == 20'001);
+  // Findings are bounded, too.
+  for (int i = 0; i < 1000; ++i) nodes.Add("m" + std::to_string(i), {{"rack", "r"}});
+  REQUIRE(nodes.Now()->findings().size() == Fabric::kMostFindings + 1);
+  CHECK(nodes.Now()->findings().back() == "tree dc: 950 more findings like these");
+}
+
+TEST_CASE("sums follow the numbers of the nodes, at every level", "[topology][fabric]") {
+  Nodes nodes;
+  nodes.Add("n0", {{"block", "b1"}, {"rack", "r1"}});
+  nodes.Add("n1", {{"block", "b1"}, {"rack", "r2"}});
+  DomainSums sums(nodes.Now());
+  sums.Set(nodes.state.IndexOf("n0"), 3);
+  sums.Set(nodes.state.IndexOf("n1"), 4);
+  sums.Set(nodes.state.IndexOf("n0"), 1);
+  CHECK(sums.Of(0) == 5);  // b1
+  CHECK(sums.Of(1) == 1);  // b1/r1
+  CHECK(sums.Of(2) == 4);  // b1/r2
+}
+
+}  // namespace
+}  // namespace muster::topology

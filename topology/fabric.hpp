@@ -1,0 +1,116 @@
+// Fabric: the domains of the network that nodes are in, by their labels. FabricMaker: the Fabric of
+// one table of nodes after the other. DomainSums: a number of each node, summed up by domain.
+//
+// 1. A domain is the set of nodes with the same label values from the outermost level to its own.
+//    So one rack that is named under two blocks is two domains, and a finding.
+// 2. A level whose label no node has is not there: it has no domains, and its tree goes on below
+//    it. (Not so where a node without label is alone.)
+// 3. An empty value is no label.
+// 4. Domains and findings depend on names and labels of the nodes, not on their indices.
+//
+// A Fabric is immutable, any thread may read it. FabricMaker and DomainSums: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/node_set.hpp"
+#include "cluster/snapshot.hpp"
+#include "topology/fabric_options.hpp"
+
+namespace muster::topology {
+
+// Position of a domain in its Fabric.
+using DomainId = uint32_t;
+
+struct FabricDomain {
+  LevelRef level;
+  // Label values from the outermost level to its own, '/' in between; the node's name where that is
+  // alone.
+  std::string name;
+  std::shared_ptr<const cluster::NodeSet> nodes;
+  uint32_t node_count = 0;
+};
+
+class Fabric {
+ public:
+  static constexpr DomainId kNone = UINT32_MAX;
+  // At most so many findings of a tree are told one by one.
+  static constexpr size_t kMostFindings = 50;
+
+  const FabricOptions& options() const { return options_; }
+  // Ordered by tree, level, then name.
+  const std::vector<FabricDomain>& domains() const { return domains_; }
+  // The domains [first, last) of a level.
+  struct Range {
+    DomainId first = 0;
+    DomainId last = 0;
+  };
+  Range At(const LevelRef& level) const { return ranges_[ColumnOf(level)]; }
+  // The node's domain at that level; kNone: it is in none.
+  DomainId Of(const LevelRef& level, cluster::NodeIndex node) const {
+    return Cell(node, ColumnOf(level));
+  }
+  // All levels of all trees, tree by tree, the outermost first.
+  size_t columns() const { return ranges_.size(); }
+  DomainId Cell(cluster::NodeIndex node, size_t column) const {
+    const size_t at = node.value * columns() + column;
+    return at < cells_.size() ? cells_[at] : kNone;
+  }
+  // What is wrong with the nodes' labels, one sentence each: which tree, node and label.
+  const std::vector<std::string>& findings() const { return findings_; }
+
+ private:
+  friend class FabricBuilder;
+  size_t ColumnOf(const LevelRef& level) const { return first_column_[level.tree] + level.level; }
+
+  FabricOptions options_;
+  std::vector<size_t> first_column_;  // by tree
+  std::vector<FabricDomain> domains_;
+  std::vector<Range> ranges_;    // by column
+  std::vector<DomainId> cells_;  // by node, then column
+  std::vector<std::string> findings_;
+};
+
+class FabricMaker {
+ public:
+  explicit FabricMaker(FabricOptions options);
+  // The same object as before where nothing changed that it depends on; costs one comparison per
+  // chunk of nodes then.
+  const std::shared_ptr<const Fabric>& Follow(const cluster::NodeTable& nodes);
+
+ private:
+  // What of a node counts here; an empty name: there is none.
+  struct Labelled {
+    std::string name;
+    std::vector<std::string> values;  // by key
+    bool operator==(const Labelled&) const = default;
+  };
+  friend class FabricBuilder;
+  Labelled Read(const cluster::Node* node) const;
+
+  FabricOptions options_;
+  std::vector<std::string> keys_;  // all label keys of all levels, in order, with repetitions
+  cluster::NodeTable nodes_;
+  std::vector<Labelled> labelled_;  // by node index
+  std::shared_ptr<const Fabric> fabric_;
+};
+
+class DomainSums {
+ public:
+  explicit DomainSums(std::shared_ptr<const Fabric> fabric);
+  const std::shared_ptr<const Fabric>& fabric() const { return fabric_; }
+  // At first every node counts 0.
+  void Set(cluster::NodeIndex node, int64_t count);
+  int64_t Of(DomainId domain) const { return sums_[domain]; }
+
+ private:
+  std::shared_ptr<const Fabric> fabric_;
+  std::vector<int64_t> counts_;  // by node
+  std::vector<int64_t> sums_;    // by domain
+};
+
+}  // namespace muster::topology

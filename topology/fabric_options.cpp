@@ -1,0 +1,143 @@
+#include "topology/fabric_options.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace muster::topology {
+
+namespace {
+
+FabricLevel Level(std::string name, std::vector<std::string> labels,
+                  Unlabelled unlabelled = Unlabelled::kOutside) {
+  return {std::move(name), std::move(labels), unlabelled};
+}
+
+// https://kubernetes.io/docs/reference/labels-annotations-taints
+std::vector<FabricLevel> Kubernetes() {
+  return {Level("region", {"topology.kubernetes.io/region"}),
+          Level("zone", {"topology.kubernetes.io/zone"}),
+          Level("host", {"kubernetes.io/hostname"})};
+}
+
+// NVIDIA Topograph: 1.x counts tiers from the leaf upwards, ≤ 0.5 names them, 0.1 named them
+// otherwise. It leaves the accelerator out where nvidia.com/gpu.clique is there.
+std::vector<FabricLevel> Topograph() {
+  const std::string named = "network.topology.nvidia.com/";
+  const std::string tier = "fabric.topograph.run/tier-";
+  return {
+      Level("core", {tier + "2", named + "core", named + "datacenter"}),
+      Level("spine", {tier + "1", named + "spine"}),
+      Level("leaf", {tier + "0", named + "leaf", named + "block"}),
+      Level("accelerator",
+            {"accelerator.topograph.run/domain", named + "accelerator", "nvidia.com/gpu.clique"},
+            Unlabelled::kAlone)};
+}
+
+// EC2 instance topology: layer 1 is the outermost; layer 4 is there for some instance types only.
+std::vector<FabricLevel> Aws() {
+  const std::string layer = "topology.k8s.aws/network-node-layer-";
+  return {Level("zone", {"topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"}),
+          Level("layer-1", {layer + "1"}), Level("layer-2", {layer + "2"}),
+          Level("layer-3", {layer + "3"}), Level("layer-4", {layer + "4"})};
+}
+
+std::vector<FabricLevel> Gcp() {
+  const std::string gce = "cloud.google.com/gce-topology-";
+  return {Level("block", {gce + "block"}), Level("subblock", {gce + "subblock"}),
+          Level("host", {gce + "host"})};
+}
+
+std::vector<FabricLevel> GpuClique() {
+  return {Level("clique", {"nvidia.com/gpu.clique"}, Unlabelled::kAlone)};
+}
+
+bool IsSaidOf(const FabricTree& tree, const FabricLevel& level, std::string_view name) {
+  return name == level.name || name == tree.name + "/" + level.name ||
+         std::find(level.labels.begin(), level.labels.end(), name) != level.labels.end();
+}
+
+std::string LevelNames(const FabricOptions& fabric) {
+  std::vector<std::string> names;
+  for (const FabricTree& tree : fabric.trees) {
+    for (const FabricLevel& level : LevelsOf(tree)) {
+      if (std::find(names.begin(), names.end(), level.name) == names.end())
+        names.push_back(level.name);
+    }
+  }
+  if (names.empty()) return "the policy names no fabric";
+  std::string text = "expected one of ";
+  for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return text;
+}
+
+std::optional<size_t> In(const std::vector<LevelRef>& levels, size_t tree) {
+  for (const LevelRef& one : levels) {
+    if (one.tree == tree) return one.level;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<FabricLevel> LevelsOf(const FabricTree& tree) {
+  switch (tree.preset) {
+    case FabricPreset::kNone:
+      return tree.levels;
+    case FabricPreset::kKubernetes:
+      return Kubernetes();
+    case FabricPreset::kTopograph:
+      return Topograph();
+    case FabricPreset::kAws:
+      return Aws();
+    case FabricPreset::kGcp:
+      return Gcp();
+    case FabricPreset::kGpuClique:
+      return GpuClique();
+  }
+  return {};
+}
+
+std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name) {
+  std::vector<LevelRef> found;
+  for (size_t tree = 0; tree < fabric.trees.size(); ++tree) {
+    const std::vector<FabricLevel> levels = LevelsOf(fabric.trees[tree]);
+    const auto level = std::find_if(levels.begin(), levels.end(), [&](const FabricLevel& one) {
+      return IsSaidOf(fabric.trees[tree], one, name);
+    });
+    if (level != levels.end()) found.push_back({tree, static_cast<size_t>(level - levels.begin())});
+  }
+  return found;
+}
+
+std::vector<LevelSpan> SpansOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms) {
+  const std::vector<LevelRef> required = FindLevels(fabric, terms.required);
+  const std::vector<LevelRef> preferred = FindLevels(fabric, terms.preferred);
+  std::vector<LevelSpan> spans;
+  for (size_t tree = 0; tree < fabric.trees.size(); ++tree) {
+    const std::optional<size_t> most = In(required, tree);
+    const std::optional<size_t> best = In(preferred, tree);
+    if (!terms.required.empty() && !most) continue;
+    if (!terms.preferred.empty() && !best) continue;
+    const size_t outermost = most.value_or(0);
+    spans.push_back({tree, std::max(best.value_or(outermost), outermost), outermost});
+  }
+  return spans;
+}
+
+std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms) {
+  for (const auto& [annotation, level] :
+       {std::pair(cluster::kTopologyRequiredAnnotation, &terms.required),
+        std::pair(cluster::kTopologyPreferredAnnotation, &terms.preferred)}) {
+    if (level->empty() || !FindLevels(fabric, *level).empty()) continue;
+    return "annotation " + std::string(annotation) + ": no level \"" + *level +
+           "\" in the policy's fabric; " + LevelNames(fabric);
+  }
+  if (!terms.none() && SpansOf(fabric, terms).empty()) {
+    return "annotation " + std::string(cluster::kTopologyPreferredAnnotation) +
+           ": no tree of the policy's fabric has both \"" + terms.preferred + "\" and \"" +
+           terms.required + "\"";
+  }
+  return {};
+}
+
+}  // namespace muster::topology

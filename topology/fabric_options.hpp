@@ -1,0 +1,69 @@
+// FabricOptions: which node labels say where in the network a node is. config/ fills it from the
+// policy file. Plain values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/topology_terms.hpp"
+
+namespace muster::topology {
+
+// What a node is at a level whose label it does not have.
+//   kOutside  in no domain of this level, nor of those below it
+//   kAlone    a domain of its own (levels that are NVLink domains)
+enum class Unlabelled { kOutside, kAlone };
+
+struct FabricLevel {
+  std::string name;
+  // Label keys that can say it, the newest first. One of them counts for all nodes: the one that
+  // most nodes have, the first of several. So two generations of labels never make two trees.
+  std::vector<std::string> labels;
+  Unlabelled unlabelled = Unlabelled::kOutside;
+  bool operator==(const FabricLevel&) const = default;
+};
+
+// Levels that are known by name; LevelsOf says which.
+enum class FabricPreset { kNone, kKubernetes, kTopograph, kAws, kGcp, kGpuClique };
+
+struct FabricTree {
+  std::string name;
+  FabricPreset preset = FabricPreset::kNone;
+  std::vector<FabricLevel> levels;  // the outermost first; none with a preset
+  bool operator==(const FabricTree&) const = default;
+};
+
+struct FabricOptions {
+  std::vector<FabricTree> trees;
+  bool operator==(const FabricOptions&) const = default;
+};
+
+// Those of the tree's preset, or else its own.
+std::vector<FabricLevel> LevelsOf(const FabricTree& tree);
+
+// A level of a tree, by position.
+struct LevelRef {
+  size_t tree = 0;
+  size_t level = 0;  // 0 is the outermost
+  auto operator<=>(const LevelRef&) const = default;
+};
+
+// The levels that `name` is said of, at most one of each tree: LEVEL in every tree that has it,
+// TREE/LEVEL in that tree, or one of the level's label keys.
+std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name);
+
+// What is wrong with a gang's terms, and what to do about it; empty: nothing.
+std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
+
+// The levels of each tree in which a gang with these terms, which have no defect, is tried: from
+// the first to the last, `innermost` ≥ `outermost`.
+struct LevelSpan {
+  size_t tree = 0;
+  size_t innermost = 0;
+  size_t outermost = 0;
+};
+std::vector<LevelSpan> SpansOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
+
+}  // namespace muster::topology
