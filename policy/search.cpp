@@ -1,6 +1,7 @@
 #include "policy/search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "cluster/check.hpp"
@@ -81,8 +82,12 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
 
 NodeChoice Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
   NodeChoice best;
-  const uint32_t end = std::min((chunk + 1) * FreeTable::kChunk, tx_.base().size());
-  for (NodeIndex node{chunk * FreeTable::kChunk}; node.value < end; ++node.value) {
+  const uint32_t begin = chunk * FreeTable::kChunk;
+  const uint32_t size = tx_.base().size();
+  uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
+  for (; left != 0; left &= left - 1) {
+    const NodeIndex node{begin + static_cast<uint32_t>(std::countr_zero(left))};
+    if (node.value >= size) break;
     while (first != last && *first < node) ++first;
     if (first != last && *first == node) continue;
     const std::optional<Score> score = ScoreOn(shape, node);
@@ -95,6 +100,11 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
   std::vector<ChunkBest>& known = shape.chunks[static_cast<size_t>(filter_)];
   const uint32_t chunks = tx_.free().chunks();
   known.resize(chunks);
+  std::vector<ChunkBest>* partly = nullptr;
+  if (within_ != nullptr) {
+    partly = &partly_[&shape];
+    partly->resize(chunks);
+  }
   NodeChoice best;
   Excluded next = excluded.begin();
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
@@ -102,11 +112,11 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
     while (next != excluded.end() && next->value / FreeTable::kChunk == chunk) ++next;
     if (within_ != nullptr && within_->Word(chunk) == 0) continue;
     const bool whole = within_ == nullptr || within_->Covers(chunk, tx_.base().size());
-    if (first != next || !whole) {
+    if (first != next) {
       Improve(best, FindIn(shape, chunk, first, next));
       continue;
     }
-    ChunkBest& one = known[chunk];
+    ChunkBest& one = whole ? known[chunk] : (*partly)[chunk];
     const FreeTable::Token& token = tx_.free().token(chunk);
     if (one.token != token) {
       one.best = FindIn(shape, chunk, next, next);

@@ -4,7 +4,8 @@
 // token) and node records stay. So a decision costs one comparison per chunk and a look at the
 // nodes of those that changed; a gang of k costs N + k · (N / 64 + 64) looks. What is remembered is
 // never needed for the answer, only for its price. A search within a set of nodes uses it for
-// chunks that lie wholly in the set.
+// chunks that lie wholly in the set; for the others it remembers as much, for itself alone, and
+// looks only at nodes of the set. So it does not matter how the nodes of a rack lie in the table.
 //
 // ShapeMemory belongs to one Placer, a Search to one PlaceGang call; neither is thread-safe.
 #pragma once
@@ -109,6 +110,8 @@ class Search {
   const NodeFilter filter_;
   const std::string& queue_;
   const cluster::NodeSet* const within_;
+  // As Shape::chunks, for chunks that lie partly in within_: for this search alone.
+  mutable std::map<const Shape*, std::vector<ChunkBest>> partly_;
 };
 
 }  // namespace muster::policy
