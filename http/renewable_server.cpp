@@ -42,12 +42,15 @@ void RenewableServer::Adopt(Next next, std::chrono::milliseconds grace) {
 }
 
 void RenewableServer::ForgetEndedLocked() {
-  std::erase_if(past_, [&](Past& past) {
-    if (!past.ended->load()) return false;
-    past.end.join();
-    forgotten_ += past.server->stats();
-    return true;
-  });
+  for (auto past = past_.begin(); past != past_.end();) {
+    if (!past->ended->load()) {
+      ++past;
+      continue;
+    }
+    past->end.join();
+    forgotten_ += past->server->stats();
+    past = past_.erase(past);
+  }
 }
 
 std::vector<std::shared_ptr<Server>> RenewableServer::All() const {
