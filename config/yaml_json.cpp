@@ -1,7 +1,9 @@
 #include "config/yaml_json.hpp"
 
-#include <optional>
-#include <utility>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <string>
 
 #include "config/yaml_scalar.hpp"
 
@@ -13,102 +15,74 @@ using cluster::Result;
 
 namespace {
 
-class JsonWriter {
- public:
-  // False when `refused` says why not.
-  bool Write(const YamlNode& node) {
-    switch (node.kind) {
-      case YamlNode::Kind::kNull:
-        json_ += "null";
-        return true;
-      case YamlNode::Kind::kPlain:
-        return WritePlain(node);
-      case YamlNode::Kind::kText:
-        WriteText(node.text);
-        return true;
-      case YamlNode::Kind::kSequence:
-        return WriteSequence(node);
-      case YamlNode::Kind::kMap:
-        return WriteMap(node);
-    }
-    return true;
+using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void WriteText(const std::string& text, Writer& json) {
+  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+// Null, or the scalar for which JSON has no word.
+const YamlNode* Write(const YamlNode& node, Writer& json);
+
+const YamlNode* WritePlain(const YamlNode& node, Writer& json) {
+  const Scalar scalar = ResolvePlain(node.text);
+  if (scalar.type == ScalarType::kNotFinite) return &node;
+  if (scalar.type == ScalarType::kText) {
+    WriteText(node.text, json);
+  } else {
+    json.RawValue(scalar.json.data(), scalar.json.size(), rapidjson::kNumberType);
   }
+  return nullptr;
+}
 
-  std::string TakeJson() { return std::move(json_); }
-  const YamlNode* refused() const { return refused_; }
-
- private:
-  bool WritePlain(const YamlNode& node) {
-    const Scalar scalar = ResolvePlain(node.text);
-    if (scalar.type == ScalarType::kNotFinite) {
-      refused_ = &node;
-      return false;
-    }
-    if (scalar.type == ScalarType::kText) {
-      WriteText(node.text);
-    } else {
-      json_ += scalar.json;
-    }
-    return true;
+const YamlNode* WriteSequence(const YamlNode& node, Writer& json) {
+  json.StartArray();
+  for (const YamlNode& item : node.items) {
+    if (const YamlNode* refused = Write(item, json)) return refused;
   }
+  json.EndArray();
+  return nullptr;
+}
 
-  bool WriteSequence(const YamlNode& node) {
-    json_ += '[';
-    for (std::size_t i = 0; i < node.items.size(); ++i) {
-      if (i > 0) json_ += ',';
-      if (!Write(node.items[i])) return false;
-    }
-    json_ += ']';
-    return true;
+const YamlNode* WriteMap(const YamlNode& node, Writer& json) {
+  json.StartObject();
+  for (const auto& entry : node.entries) {
+    WriteText(entry.key, json);
+    if (const YamlNode* refused = Write(entry.value, json)) return refused;
   }
+  json.EndObject();
+  return nullptr;
+}
 
-  bool WriteMap(const YamlNode& node) {
-    json_ += '{';
-    for (std::size_t i = 0; i < node.entries.size(); ++i) {
-      if (i > 0) json_ += ',';
-      WriteText(node.entries[i].key);
-      json_ += ':';
-      if (!Write(node.entries[i].value)) return false;
-    }
-    json_ += '}';
-    return true;
+const YamlNode* Write(const YamlNode& node, Writer& json) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      json.Null();
+      return nullptr;
+    case YamlNode::Kind::kPlain:
+      return WritePlain(node, json);
+    case YamlNode::Kind::kText:
+      WriteText(node.text, json);
+      return nullptr;
+    case YamlNode::Kind::kSequence:
+      return WriteSequence(node, json);
+    case YamlNode::Kind::kMap:
+      return WriteMap(node, json);
   }
-
-  void WriteText(const std::string& text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    json_ += '"';
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        json_ += '\\';
-        json_ += c;
-      } else if (c == '\n') {
-        json_ += "\\n";
-      } else if (c == '\t') {
-        json_ += "\\t";
-      } else if (byte < 0x20) {
-        json_ += "\\u00";
-        json_ += kHex[byte >> 4U];
-        json_ += kHex[byte & 0xFU];
-      } else {
-        json_ += c;
-      }
-    }
-    json_ += '"';
-  }
-
-  std::string json_;
-  const YamlNode* refused_ = nullptr;
-};
+  return nullptr;
+}
 
 }  // namespace
 
 Result<std::string> ToJson(const YamlNode& node, const std::string& file_name) {
-  JsonWriter writer;
-  if (writer.Write(node)) return writer.TakeJson();
-  return Error{Code::kInvalidArgument,
-               "expected a number that JSON can hold, found " + Describe(*writer.refused()),
-               At(file_name, writer.refused()->mark)};
+  rapidjson::StringBuffer out;
+  Writer json(out);
+  if (const YamlNode* refused = Write(node, json)) {
+    return Error{Code::kInvalidArgument,
+                 "expected a number that JSON can hold, found " + Describe(*refused),
+                 At(file_name, refused->mark)};
+  }
+  return std::string(out.GetString(), out.GetSize());
 }
 
 }  // namespace muster::config

@@ -1,5 +1,4 @@
 // ToJson: a YAML tree as the JSON text that kubectl would send for it. Pure function, any thread.
-// By hand: numbers are copied as text, and kube/json_writer is in a room above this one.
 #pragma once
 
 #include <string>
