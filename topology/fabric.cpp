@@ -54,6 +54,7 @@ class FabricBuilder {
   void ChooseKey(Column& column);
   void PlaceNodes(size_t tree);
   void Number(size_t tree, const std::vector<std::map<Path, Members>>& domains);
+  void LinkToParents(size_t tree);
   // What the node is called there; nothing where it is outside.
   static bool StepOf(const Column& column, const Labelled& node, Step* step);
   const std::string& ValueAt(const Column& column, const Labelled& node) const {
@@ -285,6 +286,28 @@ void FabricBuilder::Number(size_t tree, const std::vector<std::map<Path, Members
       ++there;
     }
     fabric_.ranges_[i] = {first, static_cast<DomainId>(fabric_.domains_.size())};
+  }
+  LinkToParents(tree);
+}
+
+// A node is in a domain of each level above one that it is in.
+void FabricBuilder::LinkToParents(size_t tree) {
+  fabric_.outermost_.resize(tree + 1);
+  const Column* above = nullptr;
+  for (const Column* column : ColumnsOf(tree)) {
+    const Fabric::Range range = fabric_.At(column->ref);
+    if (above == nullptr) {
+      for (DomainId id = range.first; id < range.last; ++id) fabric_.outermost_[tree].push_back(id);
+    } else {
+      for (const size_t index : by_name_) {
+        const NodeIndex node{static_cast<uint32_t>(index)};
+        const DomainId id = fabric_.Of(column->ref, node);
+        if (id != Fabric::kNone) fabric_.domains_[id].parent = fabric_.Of(above->ref, node);
+      }
+      for (DomainId id = range.first; id < range.last; ++id)
+        fabric_.domains_[fabric_.domains_[id].parent].children.push_back(id);
+    }
+    above = column;
   }
 }
 

@@ -25,6 +25,7 @@ namespace muster::topology {
 
 // Position of a domain in its Fabric.
 using DomainId = uint32_t;
+inline constexpr DomainId kNoDomain = UINT32_MAX;
 
 struct FabricDomain {
   LevelRef level;
@@ -33,11 +34,13 @@ struct FabricDomain {
   std::string name;
   std::shared_ptr<const cluster::NodeSet> nodes;
   uint32_t node_count = 0;
+  DomainId parent = kNoDomain;         // of the next level outwards that has domains
+  std::vector<DomainId> children = {};  // rising
 };
 
 class Fabric {
  public:
-  static constexpr DomainId kNone = UINT32_MAX;
+  static constexpr DomainId kNone = kNoDomain;
   // At most so many findings of a tree are told one by one.
   static constexpr size_t kMostFindings = 50;
 
@@ -50,6 +53,8 @@ class Fabric {
     DomainId last = 0;
   };
   Range At(const LevelRef& level) const { return ranges_[ColumnOf(level)]; }
+  // The domains of a tree that lie in no other.
+  const std::vector<DomainId>& Outermost(size_t tree) const { return outermost_[tree]; }
   // The node's domain at that level; kNone: it is in none.
   DomainId Of(const LevelRef& level, cluster::NodeIndex node) const {
     return Cell(node, ColumnOf(level));
@@ -70,6 +75,7 @@ class Fabric {
   FabricOptions options_;
   std::vector<size_t> first_column_;  // by tree
   std::vector<FabricDomain> domains_;
+  std::vector<std::vector<DomainId>> outermost_;  // by tree
   std::vector<Range> ranges_;    // by column
   std::vector<DomainId> cells_;  // by node, then column
   std::vector<std::string> findings_;
