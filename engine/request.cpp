@@ -7,6 +7,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "engine/rank.hpp"
 
 namespace muster::engine {
 
@@ -84,16 +85,22 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });
+  const std::vector<uint32_t> ranks = RanksOf(open);
+  const auto demand_of = [&](size_t i) {
+    policy::Demand demand = DemandOf(state, *open[i], now);
+    demand.rank = ranks[i];
+    return demand;
+  };
   policy::GangRequest request;
   std::vector<bool> required(open.size(), false);
   std::map<uint64_t, int64_t> roles;
   for (const size_t i : Needed(gang.minimum, there, open)) {
     required[i] = true;
-    request.required.push_back(DemandOf(state, *open[i], now));
+    request.required.push_back(demand_of(i));
     ++roles[state.specs.IdOf(*open[i]->pod->spec)];
   }
   for (size_t i = 0; i < open.size(); ++i) {
-    if (!required[i]) request.elastic.push_back(DemandOf(state, *open[i], now));
+    if (!required[i]) request.elastic.push_back(demand_of(i));
   }
   request.key.roles.assign(roles.begin(), roles.end());
   request.terms = TermsOf(state, gang, {});

@@ -51,7 +51,7 @@ std::vector<Candidate> CandidatesAt(const Surroundings& around,
 
 Domain DomainOf(const Fabric& fabric, DomainId id) {
   const FabricDomain& domain = fabric.domains()[id];
-  return {domain.nodes, domain.name};
+  return {domain.nodes, domain.name, domain.level.tree, id};
 }
 
 void AddThoseWithRoom(const Fabric& fabric, std::vector<Candidate> candidates,
@@ -96,7 +96,9 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     AddThoseWithRoom(around.fabric, CandidatesAt(around, levels), wished.domains);
   }
   if (terms_.required.empty()) {
-    wished.domains.push_back({});
+    Domain all;
+    if (!spans.empty()) all.tree = spans.front().tree;
+    wished.domains.push_back(std::move(all));
   } else if (wished.domains.empty() && !may_be.empty()) {
     const auto nearest =
         std::min_element(may_be.begin(), may_be.end(), [](const Candidate& a, const Candidate& b) {
@@ -105,6 +107,15 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     wished.domains.push_back(DomainOf(around.fabric, nearest->id));
   }
   return wished;
+}
+
+std::shared_ptr<const Wish> UsualWish(const topology::FabricOptions& fabric) {
+  if (fabric.trees.empty()) return nullptr;
+  const topology::FabricTree& first = fabric.trees.front();
+  const std::vector<topology::FabricLevel> levels = LevelsOf(first);
+  if (levels.empty()) return nullptr;
+  return std::make_shared<const FabricWish>(
+      cluster::TopologyTerms{"", first.name + "/" + levels.back().name});
 }
 
 const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const cluster::Pod& member) {

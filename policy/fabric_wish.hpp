@@ -32,6 +32,10 @@ class FabricWish final : public Wish {
   cluster::TopologyTerms terms_;
 };
 
+// Of gangs that say nothing: rather within the innermost level of the first tree. Null where the
+// fabric has no trees.
+std::shared_ptr<const Wish> UsualWish(const topology::FabricOptions& fabric);
+
 // The terms of the PodGroup, else those of the pod.
 const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const cluster::Pod& member);
 

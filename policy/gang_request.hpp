@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ struct Demand {
   std::shared_ptr<const cluster::PodSpec> spec;
   cluster::NodeIndex preferred;              // invalid: none
   std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
+  uint32_t rank = 0;                         // among the members of its gang, the lowest first
 };
 
 class Wish;
@@ -76,6 +78,9 @@ struct Surroundings {
 struct Domain {
   std::shared_ptr<const cluster::NodeSet> nodes;  // null: all nodes
   std::string name;                               // for people, may be empty
+  // The tree of the fabric over whose domains below this one the gang is divided; nothing: none.
+  std::optional<size_t> tree = std::nullopt;
+  topology::DomainId id = topology::kNoDomain;  // in that tree; kNoDomain: all of it
 };
 struct WishedDomains {
   // Within one of them all of the gang is placed, the best first. Empty: it may be nowhere.

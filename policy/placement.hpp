@@ -13,11 +13,14 @@
 // 5. A gang of equal pods without exclusions is placed whenever it fits. A mixed one may be refused
 //    although it would fit in some way; more than one way is tried.
 // 6. Where the gang wishes for domains, all demands are placed within one of them, the first in
-// which they fit.
-// 7. When it does not fit, `shortage` names the first demand that failed, in the order in which
+//    which they fit; below it they are divided over as few domains as can be (layout.hpp).
+// 7. With strategy binpack, and where the policy names a fabric, a gang that wishes for nothing is
+//    kept together too, in the innermost level of the first tree that holds it. A pod with GPUs by
+//    itself takes a node that is in use already, else one of the tightest domain.
+// 8. Where it has a place in the fabric, members of a role get their nodes in the order of rank.
+// 9. When it does not fit, `shortage` names the first demand that failed, in the order in which
 //    demands are placed (hardest first), and counts, over all nodes, why; of several domains over
-//    the
-// nodes of the one in which most demands found a place.
+//    the nodes of the one in which most demands found a place.
 #pragma once
 
 #include <cstdint>
@@ -105,11 +108,10 @@ class Placer {
 
  private:
   struct Memory;
-  WishedDomains DomainsFor(cluster::Transaction& tx, const std::vector<Demand>& demands,
-                           NodeFilter filter, const GangTerms& terms);
-  PlaceAnswer PlaceWithin(cluster::Transaction& tx, const std::vector<Demand>& demands,
-                          NodeFilter filter, const GangTerms& terms,
-                          const cluster::NodeSet* within);
+  struct Call;
+  WishedDomains DomainsFor(const Call& call, const Wish& wish);
+  PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
+  bool PlacedInUse(const Call& call, PlaceAnswer& answer);
 
   Options options_;
   std::unique_ptr<Memory> memory_;

@@ -78,6 +78,10 @@ class Search {
         queue_(queue),
         within_(within) {}
 
+  // The same within other nodes; null: all of them.
+  Search Within(const cluster::NodeSet* nodes) const {
+    return {tx_, eligibility_, strategy_, filter_, queue_, nodes};
+  }
   // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
   // The best of all nodes but `excluded`, which is ordered.

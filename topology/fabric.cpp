@@ -10,6 +10,24 @@ namespace muster::topology {
 
 using cluster::NodeIndex;
 
+DomainId Fabric::Innermost(size_t tree, NodeIndex node) const {
+  for (size_t column = EndOf(tree); column-- > first_column_[tree];) {
+    if (const DomainId id = Cell(node, column); id != kNone) return id;
+  }
+  return kNone;
+}
+
+int Fabric::Compare(size_t tree, NodeIndex a, NodeIndex b) const {
+  for (size_t column = first_column_[tree]; column < EndOf(tree); ++column) {
+    const DomainId one = Cell(a, column);
+    const DomainId other = Cell(b, column);
+    if (one != other) return one < other ? -1 : 1;
+  }
+  const uint32_t one = name_places_[a.value];
+  const uint32_t other = name_places_[b.value];
+  return one == other ? 0 : one < other ? -1 : 1;
+}
+
 // Builds one Fabric from what FabricMaker knows of the nodes.
 class FabricBuilder {
  public:
@@ -313,6 +331,9 @@ void FabricBuilder::LinkToParents(size_t tree) {
 
 Fabric FabricBuilder::Build() && {
   ListColumns();
+  fabric_.name_places_.resize(nodes_.size());
+  for (size_t place = 0; place < by_name_.size(); ++place)
+    fabric_.name_places_[by_name_[place]] = static_cast<uint32_t>(place);
   for (size_t tree = 0; tree < fabric_.options_.trees.size(); ++tree) {
     PlaceNodes(tree);
     FindTwoParents(tree);

@@ -59,6 +59,11 @@ class Fabric {
   DomainId Of(const LevelRef& level, cluster::NodeIndex node) const {
     return Cell(node, ColumnOf(level));
   }
+  // Its innermost domain of that tree; kNone: it is in none.
+  DomainId Innermost(size_t tree, cluster::NodeIndex node) const;
+  // By domains from the outermost to the innermost, then by name of the node: below 0, 0, above 0.
+  // Nodes in no domain come last.
+  int Compare(size_t tree, cluster::NodeIndex a, cluster::NodeIndex b) const;
   // All levels of all trees, tree by tree, the outermost first.
   size_t columns() const { return ranges_.size(); }
   DomainId Cell(cluster::NodeIndex node, size_t column) const {
@@ -71,6 +76,9 @@ class Fabric {
  private:
   friend class FabricBuilder;
   size_t ColumnOf(const LevelRef& level) const { return first_column_[level.tree] + level.level; }
+  size_t EndOf(size_t tree) const {
+    return tree + 1 < first_column_.size() ? first_column_[tree + 1] : columns();
+  }
 
   FabricOptions options_;
   std::vector<size_t> first_column_;  // by tree
@@ -78,6 +86,7 @@ class Fabric {
   std::vector<std::vector<DomainId>> outermost_;  // by tree
   std::vector<Range> ranges_;    // by column
   std::vector<DomainId> cells_;  // by node, then column
+  std::vector<uint32_t> name_places_;  // by node: the place of its name among all
   std::vector<std::string> findings_;
 };
 
@@ -112,6 +121,7 @@ class DomainSums {
   // At first every node counts 0.
   void Set(cluster::NodeIndex node, int64_t count);
   int64_t Of(DomainId domain) const { return sums_[domain]; }
+  const std::vector<int64_t>& sums() const { return sums_; }  // by DomainId
 
  private:
   std::shared_ptr<const Fabric> fabric_;

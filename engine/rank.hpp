@@ -1,0 +1,19 @@
+// Rank: the order of a gang's pods among themselves, as frameworks number them. Pure functions.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+// Below 0, 0 or above 0: `a` before, equal to or after `b`, where runs of digits compare as
+// numbers: "worker-9" comes before "worker-10". Controllers put the completion index, and that of
+// the Job in a JobSet, into the names of pods in that way.
+int CompareNatural(std::string_view a, std::string_view b);
+
+// By position among `members`: its rank, from 0.
+std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members);
+
+}  // namespace muster::engine

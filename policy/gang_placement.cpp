@@ -1,0 +1,243 @@
+#include "policy/gang_placement.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/rank_order.hpp"
+#include "policy/room.hpp"
+
+namespace muster::policy {
+
+using cluster::NodeIndex;
+using topology::DomainId;
+
+bool GangPlacement::SomePrefer() const {
+  return std::any_of(demands_.begin(), demands_.end(),
+                     [](const Demand& demand) { return demand.preferred.valid(); });
+}
+
+// For gangs of several roles, whose placement is a packing problem in several dimensions (NP-hard:
+// a gang that fits in some way may be refused), and for devices shared by pods that want several
+// each.
+//
+// What is promised: a gang of equal pods without exclusions is placed whenever it fits. Nodes do
+// not influence each other then, every node takes as many as it can under any order of nodes, and
+// kMostTurns makes that true of the devices of a node as well.
+std::vector<Attempt> GangPlacement::OtherWays() const {
+  std::vector<Attempt> ways;
+  if (demands_.size() < 2 || WantMoreThanThereIs(search_, roles_)) return ways;
+  const bool several = std::any_of(roles_.begin(), roles_.end(),
+                                   [](const Role& role) { return role.spec().gpus.count > 1; });
+  if (several) ways.push_back({false, RoleOrder::kMostGpus, DeviceOrder::kMostTurns});
+  if (roles_.size() > 1) {
+    ways.push_back({false, RoleOrder::kFewestNodes, DeviceOrder::kMostTurns});
+    ways.push_back({false, RoleOrder::kMostCpu, DeviceOrder::kMostTurns});
+  }
+  return ways;
+}
+
+// A role that finds too little room even on its own decides the matter without placing anybody.
+std::optional<Miss> GangPlacement::FirstTooManyAlone() const {
+  for (const Role& role : roles_) {
+    if (role.size() < 2) continue;  // looking for its node is as cheap
+    const int64_t room = RoomFor(search_, role);
+    if (room < role.size()) return Miss{&role, role.members[static_cast<size_t>(room)], room};
+  }
+  return std::nullopt;
+}
+
+bool GangPlacement::PlaceAt(const Role& role, size_t demand, NodeIndex node) {
+  if (!node.valid()) return false;
+  delta_of_[demand] = search_.tx().deltas().size();
+  search_.Place(*role.shape, demands_[demand].pod, node, devices_);
+  ++placed_;
+  return true;
+}
+
+void GangPlacement::PlacePreferred() {
+  for (const Role& role : roles_) {
+    for (const size_t i : role.members) {
+      const Demand& demand = demands_[i];
+      const NodeIndex node = demand.preferred;
+      if (node.value >= search_.tx().base().size()) continue;
+      if (std::binary_search(demand.excluded.begin(), demand.excluded.end(), node)) continue;
+      if (search_.ScoreOn(*role.shape, node)) PlaceAt(role, i, node);
+    }
+  }
+}
+
+void GangPlacement::Begin(DeviceOrder devices) {
+  std::fill(delta_of_.begin(), delta_of_.end(), kNotPlaced);
+  placed_ = 0;
+  devices_ = devices;
+}
+
+std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {
+  Begin(attempt.devices);
+  if (attempt.order != RoleOrder::kMostGpus) Sort(roles_, attempt.order, search_);
+  if (attempt.preferences) PlacePreferred();
+  for (const Role& role : roles_) {
+    for (const size_t i : role.members) {
+      if (delta_of_[i] != kNotPlaced) continue;
+      const NodeIndex node = search_.Find(*role.shape, demands_[i].excluded).node;
+      if (!PlaceAt(role, i, node)) return Miss{&role, i, placed_};
+    }
+  }
+  return std::nullopt;
+}
+
+// Why there is no node for the one that missed, as things stand now.
+void GangPlacement::CountAt(const Miss& miss) {
+  shortage_ = {};
+  shortage_.pod = demands_[miss.demand].pod;
+  shortage_.placed_before = miss.placed_before;
+  CountRefusals(search_, *miss.role->shape, demands_[miss.demand], shortage_);
+  missed_shape_ = miss.role->shape;
+  missed_demand_ = miss.demand;
+}
+
+PlaceAnswer GangPlacement::Refused() {
+  PlaceAnswer answer;
+  const GpuMilliSum free = FreeGpus(search_, *missed_shape_, demands_[missed_demand_]);
+  GpuMilliSum need;
+  for (const Demand& demand : demands_) {
+    const cluster::GpuRequest& gpus = demand.spec->gpus;
+    need.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
+  }
+  // Of what there is less, beside what is needed.
+  const bool memory = need.memory - free.memory >= need.compute - free.compute;
+  shortage_.free_gpu_milli = memory ? free.memory : free.compute;
+  shortage_.need_gpu_milli = memory ? need.memory : need.compute;
+  shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
+  answer.shortage = shortage_;
+  return answer;
+}
+
+PlaceAnswer GangPlacement::Placed() const {
+  PlaceAnswer answer;
+  answer.placed = true;
+  answer.placements.reserve(demands_.size());
+  for (const size_t delta : delta_of_) {
+    answer.placements.push_back(search_.tx().deltas()[delta].placement);
+  }
+  return answer;
+}
+
+// All members or none, in one way after the other. The usual way without preferences is reported.
+bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
+  for (const Attempt& way : ways) {
+    const std::optional<Miss> miss = Try(way);
+    if (!miss) return true;
+    if (missed_shape_ == nullptr && !way.preferences) CountAt(*miss);
+    search_.tx().RollbackTo(before_);
+  }
+  return false;
+}
+
+namespace {
+
+// The same, but only in the innermost domains that those nodes are in.
+std::vector<int64_t> RoomNear(const GangLayout& layout, const std::vector<int64_t>& room,
+                              const std::vector<NodeIndex>& nodes) {
+  std::vector<DomainId> innermost;
+  for (const NodeIndex node : nodes) {
+    const DomainId id = layout.fabric->Innermost(layout.tree, node);
+    if (id != topology::kNoDomain) innermost.push_back(id);
+  }
+  std::sort(innermost.begin(), innermost.end());
+  innermost.erase(std::unique(innermost.begin(), innermost.end()), innermost.end());
+  std::vector<int64_t> near(room.size());
+  for (const DomainId inner : innermost) {
+    for (DomainId id = inner; id != topology::kNoDomain; id = layout.fabric->domains()[id].parent)
+      near[id] += room[inner];
+  }
+  return near;
+}
+
+}  // namespace
+
+bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there) {
+  const Search everywhere = search_.Within(nullptr);
+  const std::vector<int64_t>& room = role.shape->slots[static_cast<size_t>(search_.filter())]
+                                         .Follow(everywhere, *role.shape, layout_->fabric)
+                                         .sums();
+  const LayoutScope scope{*layout_->fabric, layout_->tree, layout_->domain};
+  std::vector<Part> parts = Divide(scope, RoomNear(*layout_, room, there), role.size());
+  if (parts.empty()) parts = Divide(scope, room, role.size());
+  if (parts.empty()) return false;
+  auto member = role.members.begin();
+  for (const Part& part : parts) {
+    const Search search = search_.Within(part.nodes.get());
+    for (int64_t i = 0; i < part.count; ++i, ++member) {
+      const NodeIndex node = search.Find(*role.shape, demands_[*member].excluded).node;
+      if (!PlaceAt(role, *member, node)) return false;
+      there.push_back(node);
+    }
+  }
+  return true;
+}
+
+bool GangPlacement::PlacedByLayout() {
+  if (layout_ == nullptr) return false;
+  Begin(DeviceOrderOf(search_.strategy()));
+  std::vector<NodeIndex> there = layout_->beside;
+  for (const Role& role : roles_) {
+    if (PlaceDivided(role, there)) continue;
+    search_.tx().RollbackTo(before_);
+    return false;
+  }
+  return true;
+}
+
+// The same nodes and devices are taken in the same order, by other members of the same role.
+void GangPlacement::OrderByRank() {
+  if (layout_ == nullptr || demands_.size() < 2) return;
+  struct Step {
+    const Role* role;
+    size_t demand;
+    NodeIndex node;
+  };
+  std::vector<std::pair<size_t, Step>> steps;  // by delta
+  bool moved = false;
+  const auto node_of = [&](size_t demand) {
+    return search_.tx().deltas()[delta_of_[demand]].placement.node;
+  };
+  for (const Role& role : roles_) {
+    std::vector<RankedPod> pods;
+    for (const size_t i : role.members) {
+      const Demand& demand = demands_[i];
+      const bool stays = !demand.excluded.empty() || demand.preferred == node_of(i);
+      pods.push_back({i, demand.rank, node_of(i), delta_of_[i], stays});
+    }
+    for (const auto& [place, pod] : ByRank(*layout_->fabric, layout_->tree, std::move(pods))) {
+      steps.push_back({delta_of_[place], {&role, pod, node_of(place)}});
+      moved = moved || place != pod;
+    }
+  }
+  if (!moved) return;
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  search_.tx().RollbackTo(before_);
+  for (const auto& [delta, step] : steps) PlaceAt(*step.role, step.demand, step.node);
+}
+
+PlaceAnswer GangPlacement::Run() {
+  // 1. hardest roles first
+  Sort(roles_, RoleOrder::kMostGpus, search_);
+  // 2. what cannot be is not tried
+  if (const auto miss = FirstTooManyAlone()) {
+    CountAt(*miss);
+    return Refused();
+  }
+  // 3. the whole gang
+  const DeviceOrder devices = DeviceOrderOf(search_.strategy());
+  if ((SomePrefer() && PlacedIn({{true, RoleOrder::kMostGpus, devices}})) || PlacedByLayout() ||
+      PlacedIn({{false, RoleOrder::kMostGpus, devices}}) || PlacedIn(OtherWays())) {
+    OrderByRank();
+    return Placed();
+  }
+  // 4. why not
+  return Refused();
+}
+
+}  // namespace muster::policy
