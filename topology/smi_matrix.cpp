@@ -261,8 +261,9 @@ Result<size_t> MatrixReader::EndOfRow(size_t row, size_t begin) const {
     if (!last && StartsRow(line, names_[row + 1])) return i;
     if (last && (!LooksLikeCells(line) || IsDeviceName(line.first().text))) return i;
     if (LooksLikeCells(line) && LeadingDeviceName(line.first().text).empty()) continue;
-    return Refuse(line.first().place,
-                  "expected the row of " + names_[row + 1] + ", found " + Shown(line.first().text));
+    return Refuse(line.first().place, (last ? "expected the end of the matrix"
+                                            : "expected the row of " + names_[row + 1]) +
+                                          ", found " + Shown(line.first().text));
   }
   if (last) return lines_.size();
   const ToolWord& word = lines_.back().words.back();
