@@ -2,6 +2,7 @@
 
 #include <rapidjson/document.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -189,6 +190,50 @@ Result<std::string> NodesTable(std::string_view json) {
                std::to_string(Integer(node, "holders"))});
   }
   return table.ToString() + (notes.empty() ? "" : "\n" + notes);
+}
+
+Result<std::string> FabricTable(std::string_view json) {
+  rapidjson::Document document;
+  const Value* domains = ParseList(document, json, "domains");
+  const Value* findings = Find(document, "findings");
+  if (domains == nullptr || findings == nullptr || !findings->IsArray()) return Unexpected();
+  if (domains->Empty())
+    return std::string("the policy names no fabric, or no node has its labels\n");
+  Table table({{"DOMAIN"},
+               {"LEVEL"},
+               {"NODES", true},
+               {"FREE", true},
+               {"GPUS", true},
+               {"FREE", true},
+               {"SLOTS", true}});
+  // By level, in the order in which they come.
+  std::vector<std::pair<std::string, int64_t>> slots;
+  for (const Value& domain : domains->GetArray()) {
+    const std::string level = Text(domain, "tree") + "/" + Text(domain, "level");
+    const int64_t here = Integer(domain, "slots");
+    const auto sum = std::find_if(slots.begin(), slots.end(),
+                                  [&](const auto& one) { return one.first == level; });
+    if (sum == slots.end()) {
+      slots.emplace_back(level, here);
+    } else {
+      sum->second += here;
+    }
+    const std::string name = Text(domain, "name");
+    const auto indent = static_cast<std::size_t>(std::max<int64_t>(Integer(domain, "depth"), 0));
+    table.Add(
+        {std::string(2 * std::min<std::size_t>(indent, 32), ' ') + name.substr(name.rfind('/') + 1),
+         level, std::to_string(Integer(domain, "nodes")),
+         std::to_string(Integer(domain, "freeNodes")), std::to_string(Integer(domain, "gpus")),
+         std::to_string(Integer(domain, "freeGpus")), std::to_string(here)});
+  }
+  std::string text = table.ToString() + "\nSlots in all:";
+  for (const auto& [level, sum] : slots) text += " " + Printable(level) + " " + std::to_string(sum);
+  text += "\n";
+  for (const Value& finding : findings->GetArray()) {
+    if (!finding.IsString()) return Unexpected();
+    text += Printable({finding.GetString(), finding.GetStringLength()}) + "\n";
+  }
+  return text;
 }
 
 Result<std::string> GangExplained(std::string_view json) {

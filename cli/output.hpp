@@ -13,6 +13,8 @@ namespace muster::cli {
 
 cluster::Result<std::string> GangsTable(std::string_view json);
 cluster::Result<std::string> NodesTable(std::string_view json);
+// The domains of the fabric, each below the one that it is in, and what is wrong with labels.
+cluster::Result<std::string> FabricTable(std::string_view json);
 // One gang: its state, why it waits, its members and their plan.
 cluster::Result<std::string> GangExplained(std::string_view json);
 // The message in an error answer {"error": …, "place": …}; the text itself when it is none.

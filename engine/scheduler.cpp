@@ -141,6 +141,17 @@ std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const
   return ViewGang(*state_, key);
 }
 
+FabricView Scheduler::Fabric(int64_t gpus) const {
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  topology::FabricOptions fabric;
+  {
+    FairMutexLock lock(mu_);
+    snapshot = state_->cluster.TakeSnapshot();
+    fabric = state_->options.placement.fabric;
+  }
+  return ViewFabric(*snapshot, fabric, gpus);
+}
+
 std::vector<NodeView> Scheduler::Nodes() const {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   {

@@ -24,6 +24,7 @@
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/extender_api.hpp"
+#include "engine/fabric_view.hpp"
 #include "engine/facts.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/left_out.hpp"
@@ -111,6 +112,8 @@ class Scheduler {
   std::vector<GangView> Gangs() const;  // ordered by id
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   std::vector<NodeView> Nodes() const;  // ordered by name
+  // `gpus`: see ViewFabric.
+  FabricView Fabric(int64_t gpus) const;
   Counts Count() const;
   Options options() const;
   // Every broken invariant, one sentence each; empty when all hold. For tests and the simulator.

@@ -1,5 +1,6 @@
 #include "extender/api.hpp"
 
+#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -109,6 +110,7 @@ void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/v1/nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
+  server.Handle("GET", "/v1/topology", [this](const http::Request& r) { return Fabric(r); });
   server.Handle("GET", "/v1/policy", [this](const http::Request&) {
     http::Response page = Text(ports_.policy());
     page.content_type = "application/yaml";
@@ -126,6 +128,19 @@ http::Response ApiHandlers::Ready() const {
   http::Response response = Text(why + "\n");
   response.status = 503;
   return response;
+}
+
+http::Response ApiHandlers::Fabric(const http::Request& request) const {
+  int64_t gpus = 0;
+  if (const auto slots = request.query.find("slots"); slots != request.query.end()) {
+    const std::string& text = slots->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
+    if (error != std::errc() || end != text.data() + text.size() || gpus < 1) {
+      return Failed({Code::kInvalidArgument,
+                     "expected a number of GPUs from 1 on, found \"" + text + "\"", "?slots"});
+    }
+  }
+  return Json(FabricJson(ports_.scheduler.Fabric(gpus)));
 }
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {

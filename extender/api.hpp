@@ -43,6 +43,7 @@ class ApiHandlers {
  private:
   http::Response Ready() const;
   http::Response Gang(const http::Request& request) const;
+  http::Response Fabric(const http::Request& request) const;
   http::Response Create(const http::Request& request) const;
   http::Response List(const http::Request& request) const;
   http::Response Delete(const http::Request& request) const;

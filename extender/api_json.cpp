@@ -144,6 +144,31 @@ std::string NodesJson(const std::vector<engine::NodeView>& nodes, Time now) {
   return json.Take();
 }
 
+std::string FabricJson(const engine::FabricView& fabric) {
+  Json json;
+  json.BeginObject();
+  json.BeginArray("domains");
+  for (const engine::DomainView& domain : fabric.domains) {
+    json.BeginObject();
+    json.Add("tree", domain.tree);
+    json.Add("level", domain.level);
+    json.Add("name", domain.name);
+    json.Add("depth", domain.depth);
+    json.Add("nodes", domain.nodes);
+    json.Add("freeNodes", domain.free_nodes);
+    json.Add("gpus", domain.gpus);
+    json.Add("freeGpus", domain.free_gpus);
+    json.Add("slots", domain.slots);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.BeginArray("findings");
+  for (const std::string& finding : fabric.findings) json.Text(finding);
+  json.EndArray();
+  json.EndObject();
+  return json.Take();
+}
+
 std::string ErrorJson(const cluster::Error& error) {
   Json json;
   json.BeginObject();

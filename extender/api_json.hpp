@@ -19,6 +19,9 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 std::string GangJson(const engine::GangView& gang, cluster::Time now);
 // {"nodes": [{name, ready, gpus[{index, model, free}], cpuMilliFree, …}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
+// {"domains": [{tree, level, name, depth, nodes, freeNodes, gpus, freeGpus, slots}], "findings":
+// ["…"]}; each domain is followed by those below it.
+std::string FabricJson(const engine::FabricView& fabric);
 // {"error": "…", "place": "…"}
 std::string ErrorJson(const cluster::Error& error);
 

@@ -18,11 +18,25 @@ namespace {
 struct Candidate {
   DomainId id = 0;
   int64_t beside = 0;  // how many of those are in it
+  int64_t preferred = 0;
   const DomainRoom* room = nullptr;
 };
 
 bool Before(const Candidate& a, const Candidate& b) {
-  return std::tuple(-a.beside, a.room->spare, a.id) < std::tuple(-b.beside, b.room->spare, b.id);
+  return std::tuple(-a.beside, -a.preferred, a.room->spare, a.id) <
+         std::tuple(-b.beside, -b.preferred, b.room->spare, b.id);
+}
+
+// How many of the nodes are in each domain of the level.
+std::vector<int64_t> CountIn(const Fabric& fabric, const LevelRef& level,
+                             const std::vector<NodeIndex>& nodes) {
+  const Fabric::Range range = fabric.At(level);
+  std::vector<int64_t> counts(range.last - range.first);
+  for (const NodeIndex node : nodes) {
+    const DomainId id = fabric.Of(level, node);
+    if (id != Fabric::kNone) ++counts[id - range.first];
+  }
+  return counts;
 }
 
 // The domains of those levels, one of each tree at most. Where anybody is beside: theirs.
@@ -31,19 +45,12 @@ std::vector<Candidate> CandidatesAt(const Surroundings& around,
   std::vector<Candidate> candidates;
   for (const LevelRef& level : levels) {
     const Fabric::Range range = around.fabric.At(level);
-    if (around.beside.empty()) {
-      for (DomainId id = range.first; id < range.last; ++id)
-        candidates.push_back({id, 0, &around.room[id]});
-      continue;
-    }
-    std::vector<int64_t> beside(range.last - range.first);
-    for (const NodeIndex node : around.beside) {
-      const DomainId id = around.fabric.Of(level, node);
-      if (id != Fabric::kNone) ++beside[id - range.first];
-    }
+    const std::vector<int64_t> beside = CountIn(around.fabric, level, around.beside);
+    const std::vector<int64_t> preferred = CountIn(around.fabric, level, around.preferred);
     for (DomainId id = range.first; id < range.last; ++id) {
-      const int64_t count = beside[id - range.first];
-      if (count > 0) candidates.push_back({id, count, &around.room[id]});
+      const size_t i = id - range.first;
+      if (around.beside.empty() || beside[i] > 0)
+        candidates.push_back({id, beside[i], preferred[i], &around.room[id]});
     }
   }
   return candidates;

@@ -154,6 +154,24 @@ std::vector<int64_t> RoomNear(const GangLayout& layout, const std::vector<int64_
   return near;
 }
 
+// As many as have room there go where the gang is, the others elsewhere. Empty: they have no room.
+std::vector<Part> PartsOf(const GangLayout& layout, const std::vector<int64_t>& room,
+                          const std::vector<NodeIndex>& there, int64_t count) {
+  const LayoutScope scope{*layout.fabric, layout.tree, layout.domain};
+  const std::vector<int64_t> near = RoomNear(layout, room, there);
+  int64_t room_near = 0;
+  for (const DomainId id : DomainsBelow(scope)) room_near += near[id];
+  std::vector<Part> parts = Divide(scope, near, std::min(count, room_near));
+  if (parts.empty() || room_near >= count)
+    return parts.empty() ? Divide(scope, room, count) : parts;
+  std::vector<int64_t> far = room;
+  for (size_t id = 0; id < far.size(); ++id) far[id] -= std::min(near[id], far[id]);
+  const std::vector<Part> others = Divide(scope, far, count - room_near);
+  if (others.empty()) return others;
+  parts.insert(parts.end(), others.begin(), others.end());
+  return parts;
+}
+
 }  // namespace
 
 bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there) {
@@ -161,9 +179,7 @@ bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there
   const std::vector<int64_t>& room = role.shape->slots[static_cast<size_t>(search_.filter())]
                                          .Follow(everywhere, *role.shape, layout_->fabric)
                                          .sums();
-  const LayoutScope scope{*layout_->fabric, layout_->tree, layout_->domain};
-  std::vector<Part> parts = Divide(scope, RoomNear(*layout_, room, there), role.size());
-  if (parts.empty()) parts = Divide(scope, room, role.size());
+  const std::vector<Part> parts = PartsOf(*layout_, room, there, role.size());
   if (parts.empty()) return false;
   auto member = role.members.begin();
   for (const Part& part : parts) {

@@ -71,6 +71,7 @@ struct DomainRoom {
 struct Surroundings {
   const cluster::Snapshot& nodes;
   const std::vector<cluster::NodeIndex>& beside;  // nodes of members that have theirs already
+  std::vector<cluster::NodeIndex> preferred;      // Demand::preferred of all that have one
   const topology::Fabric& fabric;                 // of the nodes
   const std::vector<DomainRoom>& room;            // by topology::DomainId
 };

@@ -121,14 +121,17 @@ std::optional<Division> Divider::In(DomainId domain, int64_t count) const {
 
 }  // namespace
 
+const std::vector<DomainId>& DomainsBelow(const LayoutScope& scope) {
+  return scope.domain == topology::kNoDomain ? scope.fabric.Outermost(scope.tree)
+                                             : scope.fabric.domains()[scope.domain].children;
+}
+
 std::vector<Part> Divide(const LayoutScope& scope, const std::vector<int64_t>& room,
                          int64_t count) {
   const Divider divider(scope.fabric, room);
-  const std::vector<DomainId>& below = scope.domain == topology::kNoDomain
-                                           ? scope.fabric.Outermost(scope.tree)
-                                           : scope.fabric.domains()[scope.domain].children;
   std::vector<Part> parts;
-  const auto division = divider.Over(below, count);
+  if (count < 1) return parts;
+  const auto division = divider.Over(DomainsBelow(scope), count);
   if (!division) return parts;
   for (const auto& [domain, share] : division->leaves)
     parts.push_back({scope.fabric.domains()[domain].nodes, share});

@@ -31,6 +31,9 @@ struct LayoutScope {
   topology::DomainId domain = topology::kNoDomain;  // kNoDomain: all domains of the tree
 };
 
+// Those of the outermost level below the scope.
+const std::vector<topology::DomainId>& DomainsBelow(const LayoutScope& scope);
+
 // `room`: by DomainId, how many of the pods fit there; that of a domain is the sum of those of its
 // children, or more: nodes that are in none of them. In the order of the fabric. Empty when the
 // domains below do not hold `count`; then nodes outside of them are needed.

@@ -43,9 +43,8 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
   const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
                       call.terms.queue, domain.nodes.get());
   std::optional<const GangLayout> layout =
-      domain.tree ? std::optional<const GangLayout>(
-                        {memory_->fabric.Follow(call.tx.base().nodes()), *domain.tree, domain.id,
-                         call.terms.beside})
+      domain.tree ? std::optional<const GangLayout>({memory_->fabric.Follow(call.tx.base().nodes()),
+                                                     *domain.tree, domain.id, call.terms.beside})
                   : std::nullopt;
   return GangPlacement(search, call.demands, RolesOf(call.demands, shapes),
                        layout ? &*layout : nullptr)
@@ -59,12 +58,16 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                       call.terms.queue, nullptr);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
-  return wish.Domains(
-      {call.tx.base(), call.terms.beside, *fabric, RoomByDomain(search, roles, fabric)});
+  std::vector<NodeIndex> preferred;
+  for (const Demand& demand : call.demands) {
+    if (demand.preferred.valid()) preferred.push_back(demand.preferred);
+  }
+  return wish.Domains({call.tx.base(), call.terms.beside, std::move(preferred), *fabric,
+                       RoomByDomain(search, roles, fabric)});
 }
 
-// A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are free:
-// then its domain matters too. True when that was all.
+// A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are
+// free: then its domain matters too. True when that was all.
 bool Placer::PlacedInUse(const Call& call, PlaceAnswer& answer) {
   const size_t before = call.tx.checkpoint();
   answer = PlaceWithin(call, {});

@@ -11,8 +11,8 @@ std::vector<std::pair<size_t, size_t>> ByRank(const Fabric& fabric, size_t tree,
                                               std::vector<RankedPod> pods) {
   std::vector<std::pair<size_t, size_t>> order;
   order.reserve(pods.size());
-  const auto moving = std::partition(pods.begin(), pods.end(),
-                                     [](const RankedPod& pod) { return pod.stays; });
+  const auto moving =
+      std::partition(pods.begin(), pods.end(), [](const RankedPod& pod) { return pod.stays; });
   for (auto pod = pods.begin(); pod != moving; ++pod) order.emplace_back(pod->demand, pod->demand);
   std::vector<RankedPod> ranked(moving, pods.end());
   std::sort(ranked.begin(), ranked.end(), [](const RankedPod& a, const RankedPod& b) {

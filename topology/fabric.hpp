@@ -34,7 +34,7 @@ struct FabricDomain {
   std::string name;
   std::shared_ptr<const cluster::NodeSet> nodes;
   uint32_t node_count = 0;
-  DomainId parent = kNoDomain;         // of the next level outwards that has domains
+  DomainId parent = kNoDomain;          // of the next level outwards that has domains
   std::vector<DomainId> children = {};  // rising
 };
 
@@ -84,9 +84,9 @@ class Fabric {
   std::vector<size_t> first_column_;  // by tree
   std::vector<FabricDomain> domains_;
   std::vector<std::vector<DomainId>> outermost_;  // by tree
-  std::vector<Range> ranges_;    // by column
-  std::vector<DomainId> cells_;  // by node, then column
-  std::vector<uint32_t> name_places_;  // by node: the place of its name among all
+  std::vector<Range> ranges_;                     // by column
+  std::vector<DomainId> cells_;                   // by node, then column
+  std::vector<uint32_t> name_places_;             // by node: the place of its name among all
   std::vector<std::string> findings_;
 };
 

@@ -123,7 +123,9 @@ TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
       {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
       {{"check-policy"}, "give one policy FILE"},
       {{"submit"}, "give -f FILE"},
-      {{"get"}, "one of gangs, nodes"},
+      {{"get"}, "one of gangs, nodes, topology"},
+      {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
+      {{"get", "topology", "--slots", "0"}, "--slots"},
       {{"get", "pods"}, "\"pods\" is unknown"},
       {{"get", "gangs", "-o", "xml"}, "--output must be table or json"},
       {{"explain", "gang"}, "gang NAMESPACE/NAME"},
@@ -280,6 +282,27 @@ TEST_CASE("pages of the server become tables", "[cli]") {
   CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"));
   CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
   CHECK(ServerMessage("plain") == "plain");
+}
+
+TEST_CASE("the domains of the fabric become a tree", "[cli]") {
+  const auto tree = FabricTable(R"({"domains": [
+      {"tree": "dc", "level": "block", "name": "a", "depth": 0, "nodes": 3, "freeNodes": 1,
+       "gpus": 12, "freeGpus": 7, "slots": 2},
+      {"tree": "dc", "level": "rack", "name": "a/a0", "depth": 1, "nodes": 2, "freeNodes": 1,
+       "gpus": 8, "freeGpus": 7, "slots": 1},
+      {"tree": "dc", "level": "rack", "name": "a/a1", "depth": 1, "nodes": 1, "freeNodes": 0,
+       "gpus": 4, "freeGpus": 0, "slots": 0}], "findings": ["tree dc: node x has no rack"]})");
+  REQUIRE(tree.ok());
+  CHECK(*tree ==
+        "DOMAIN  LEVEL     NODES  FREE  GPUS  FREE  SLOTS\n"
+        "a       dc/block      3     1    12     7      2\n"
+        "  a0    dc/rack       2     1     8     7      1\n"
+        "  a1    dc/rack       1     0     4     0      0\n"
+        "\nSlots in all: dc/block 2 dc/rack 1\ntree dc: node x has no rack\n");
+  CHECK_THAT(FabricTable(R"({"domains": [], "findings": []})").value(),
+             Catch::StartsWith("the policy names no fabric"));
+  CHECK_FALSE(FabricTable(R"({"domains": []})").ok());
+  CHECK_FALSE(FabricTable("[]").ok());
 }
 
 TEST_CASE("elapsed times are short", "[cli]") {

@@ -10,7 +10,7 @@ namespace muster::engine {
 
 TEST_CASE("numbers in names of pods order as numbers", "[engine][rank]") {
   const std::vector<std::string> ordered = {
-      "train-0",    "train-1",       "train-02",      "train-2",       "train-9-abcde",
+      "train-0",    "train-1",       "train-02",      "train-2",        "train-9-abcde",
       "train-9-zz", "train-10-abcd", "train-a-0-9-x", "train-a-0-10-x", "train-a-1-0-x"};
   for (size_t i = 0; i < ordered.size(); ++i) {
     for (size_t j = 0; j < ordered.size(); ++j) {

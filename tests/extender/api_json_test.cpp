@@ -19,4 +19,16 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
   CHECK_THAT(GangJson(gang, {}), !Catch::Contains("formerCode"));
 }
 
+TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {
+  engine::FabricView fabric;
+  fabric.domains.push_back({"dc", "rack", "a/a0", 1, 2, 1, 8, 5, 3});
+  fabric.findings.push_back("node x has no rack");
+  const std::string page = FabricJson(fabric);
+  for (const char* part : {"\"tree\": \"dc\"", "\"level\": \"rack\"", "\"name\": \"a/a0\"",
+                           "\"depth\": 1", "\"nodes\": 2", "\"freeNodes\": 1", "\"gpus\": 8",
+                           "\"freeGpus\": 5", "\"slots\": 3", "node x has no rack"}) {
+    CHECK_THAT(page, Catch::Contains(part));
+  }
+}
+
 }  // namespace muster::extender

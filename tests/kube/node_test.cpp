@@ -2,6 +2,7 @@
 #include <string>
 
 #include "kube/decode.hpp"
+#include "kube/encode.hpp"
 
 namespace muster::kube {
 namespace {

@@ -66,7 +66,7 @@ TEST_CASE("a required level holds the whole gang, in the tightest domain", "[pol
   CHECK(world.In(world.Put({"rack", ""}, 6, 1)) == "b1");  // six are free there, eight elsewhere
   CHECK(world.In(world.Put({"rack", ""}, 8, 1)) == "a0");
   CHECK(world.In(world.Put({"rack", ""}, 9, 1)) == "nowhere");
-  CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "b0");  // as tight as "a", but for b1
+  CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "a1");  // eight are free in both blocks
 }
 
 TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[policy][fabric]") {

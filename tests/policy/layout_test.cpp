@@ -78,8 +78,7 @@ TEST_CASE("a gang wider than a rack uses as few racks as can be, in equal shares
   Racks world(1, 4, 2);  // eight GPUs a rack
   CHECK(world.In(world.Put(world.Ranked(6, 2), {"block", ""}), 2) == "a0 a0 a0 a1 a1 a1");
   // Of a0 and a1 two GPUs are left in each.
-  CHECK(world.In(world.Put(world.Ranked(8, 2), {"block", ""}), 2) ==
-        "a2 a2 a2 a2 a3 a3 a3 a3");
+  CHECK(world.In(world.Put(world.Ranked(8, 2), {"block", ""}), 2) == "a2 a2 a2 a2 a3 a3 a3 a3");
   CHECK(world.In(world.Put(world.Ranked(2, 2), {"block", ""}), 2) == "a0 a1");
 }
 
@@ -118,8 +117,7 @@ TEST_CASE("neighbours in rank are neighbours in the fabric", "[policy][fabric]")
   Racks world(2, 2, 2);
   std::vector<Demand> demands = world.Ranked(8, 4);
   std::reverse(demands.begin(), demands.end());
-  CHECK(world.In(world.Put(demands, {"", "block"}), 3) ==
-        "b1y b1x b0y b0x a1y a1x a0y a0x");
+  CHECK(world.In(world.Put(demands, {"", "block"}), 3) == "b1y b1x b0y b0x a1y a1x a0y a0x");
 }
 
 TEST_CASE("a member that may not be on a node keeps its own place in spite of its rank",

@@ -1,0 +1,37 @@
+// FabricView: what the domains of the fabric have free now, for people. Plain values; pure
+// functions of a snapshot.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+#include "topology/fabric_options.hpp"
+
+namespace muster::engine {
+
+// Of nodes that may get new pods `free` is told, of all others that they are there.
+struct DomainView {
+  std::string tree;
+  std::string level;
+  std::string name;   // label values from the outermost level on, with '/'
+  int64_t depth = 0;  // 0 is the outermost
+  int64_t nodes = 0;
+  int64_t free_nodes = 0;  // all of their GPUs are free
+  int64_t gpus = 0;
+  int64_t free_gpus = 0;  // as a whole
+  int64_t slots = 0;      // gangs of so many GPUs that fit, each by itself in this domain
+};
+
+struct FabricView {
+  std::vector<DomainView> domains;    // each followed by those below it
+  std::vector<std::string> findings;  // what is wrong with the labels of nodes
+};
+
+// `gpus`: of a gang, for DomainView::slots; 0: slots are not counted. Up to the GPUs of a node they
+// are on one node, beyond that on nodes that are free as a whole.
+FabricView ViewFabric(const cluster::Snapshot& nodes, const topology::FabricOptions& options,
+                      int64_t gpus);
+
+}  // namespace muster::engine
