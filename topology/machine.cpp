@@ -81,7 +81,7 @@ std::string WriteMachine(const Machine& machine) {
   std::string text;
   const auto name = [&](size_t i) {
     const size_t gpus = machine.gpus.size();
-    return i < gpus ? machine.gpus[i].name : machine.nics[i - gpus].name;
+    return i < gpus ? machine.gpus[i].name : machine.nics[i - gpus].column;
   };
   const auto header = [&] {
     for (size_t i = 0; i < machine.devices(); ++i) text += "\t" + name(i);
@@ -129,6 +129,11 @@ std::string WriteMachine(const Machine& machine) {
   });
   // That NVLinks do not show is told by a legend alone.
   if (machine.pcie_only) text += "\nLegend:\n  NODE = PCIe only\n";
+  const auto renamed = [](const NetworkDevice& nic) { return nic.name != nic.column; };
+  if (std::any_of(machine.nics.begin(), machine.nics.end(), renamed)) text += "\nNIC Legend:\n\n";
+  for (const NetworkDevice& nic : machine.nics) {
+    if (renamed(nic)) text += "  " + nic.column + ": " + nic.name + "\n";
+  }
   return text;
 }
 

@@ -79,8 +79,8 @@ inline constexpr size_t kMostTopologyBytes = size_t{1} << 20U;
 // `source` stands before line and column in errors ("FILE:3:9").
 cluster::Result<Machine> ParseMachine(std::string_view text, const std::string& source);
 
-// A matrix that ParseMachine reads as the same machine, without legend: short enough for an
-// annotation. For machines with links.
+// A matrix that ParseMachine reads as the same machine, with no more legend than that takes: short
+// enough for an annotation. For machines with links.
 std::string WriteMachine(const Machine& machine);
 
 }  // namespace muster::topology

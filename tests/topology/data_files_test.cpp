@@ -226,10 +226,8 @@ TEST_CASE("what a machine says can be written and read again", "[topology][data]
     DYNAMIC_SECTION(c.file) {
       const auto text = ReadDataFile(c.file);
       if (!text) return;
-      Machine machine = Parsed(*text);
-      const std::string written = WriteMachine(machine);
-      for (NetworkDevice& nic : machine.nics) nic.column = nic.name;
-      CHECK(Parsed(written) == machine);
+      const Machine machine = Parsed(*text);
+      CHECK(Parsed(WriteMachine(machine)) == machine);
     }
   }
 }

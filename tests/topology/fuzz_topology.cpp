@@ -36,5 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto again = muster::topology::ParseMachine(WriteMachine(*machine), "w");
   MUSTER_CHECK(again.ok());
   MUSTER_CHECK(again->cells == machine->cells);
+  MUSTER_CHECK(again->nics.size() == machine->nics.size());
+  for (size_t i = 0; i < machine->nics.size(); ++i)
+    MUSTER_CHECK(again->nics[i].name == machine->nics[i].name);
   return 0;
 }
