@@ -22,9 +22,23 @@ struct Candidate {
   const DomainRoom* room = nullptr;
 };
 
-bool Before(const Candidate& a, const Candidate& b) {
-  return std::tuple(-a.beside, -a.preferred, a.room->spare, a.id) <
-         std::tuple(-b.beside, -b.preferred, b.room->spare, b.id);
+// Which of two has less room left over, itself or else the domains around it: below 0, 0, above 0.
+int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
+  while (a != b && a != topology::kNoDomain && b != topology::kNoDomain) {
+    const int64_t one = around.room[a].spare;
+    const int64_t other = around.room[b].spare;
+    if (one != other) return one < other ? -1 : 1;
+    a = around.fabric.domains()[a].parent;
+    b = around.fabric.domains()[b].parent;
+  }
+  return 0;
+}
+
+bool Before(const Surroundings& around, const Candidate& a, const Candidate& b) {
+  if (a.beside != b.beside) return a.beside > b.beside;
+  if (a.preferred != b.preferred) return a.preferred > b.preferred;
+  const int spare = CompareSpare(around, a.id, b.id);
+  return spare != 0 ? spare < 0 : a.id < b.id;
 }
 
 // How many of the nodes are in each domain of the level.
@@ -61,11 +75,12 @@ Domain DomainOf(const Fabric& fabric, DomainId id) {
   return {domain.nodes, domain.name, domain.level.tree, id};
 }
 
-void AddThoseWithRoom(const Fabric& fabric, std::vector<Candidate> candidates,
+void AddThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates,
                       std::vector<Domain>& domains) {
   std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
-  std::sort(candidates.begin(), candidates.end(), Before);
-  for (const Candidate& one : candidates) domains.push_back(DomainOf(fabric, one.id));
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
+  for (const Candidate& one : candidates) domains.push_back(DomainOf(around.fabric, one.id));
 }
 
 // Of a tree the i-th level of its span, from the innermost to the outermost; after that none.
@@ -100,7 +115,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
   for (size_t i = 0;; ++i) {
     const std::vector<LevelRef> levels = LevelsAt(spans, i);
     if (levels.empty()) break;
-    AddThoseWithRoom(around.fabric, CandidatesAt(around, levels), wished.domains);
+    AddThoseWithRoom(around, CandidatesAt(around, levels), wished.domains);
   }
   if (terms_.required.empty()) {
     Domain all;

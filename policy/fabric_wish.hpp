@@ -8,8 +8,8 @@
 // 3. Of the domains of one level those are tried first that have most of `beside`; where anybody is
 //    beside, no others. With a required level only those that have most.
 // 4. Then those that have most preferred nodes of the demands, then the tightest: least room left
-// for
-//    the hardest role once the gang is in. Ties by name.
+//    for the hardest role once the gang is in; then least in the domain around it, and so on. Ties
+//    by name.
 // 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
 //    required level has room, the one with most is told, so that it can be said why.
 #pragma once

@@ -64,7 +64,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"\"a: b\": 1\n",
        "p.yaml:3:1: \"a: b\": unknown field, expected apiVersion, kind, schedulerNames, "
        "namespaces, "
-       "placement, gangs, badNodes, extender or metrics"},
+       "placement, fabric, gangs, badNodes, extender or metrics"},
       {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
        "p.yaml:5:3: gangs.maxMembers: expected each key once, found it again (first on line 4)"},
       {"gangs: 5\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found \"5\""},
@@ -205,9 +205,9 @@ TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
       "p.yaml:10:13: fabric.trees[2].levels[0].name: expected a name of lower-case letters, digits "
       "and '-', found \"Rack\"\n"
       "p.yaml:11:22: fabric.trees[2].levels[0].labels[1]: expected a node label's key such as "
-      "example.com/rack, found \"\"\n"
-      "p.yaml:11:26: fabric.trees[2].levels[0].labels[2]: expected each once, found \"rack\" "
-      "again\n"
+      "example.com/rack, found the text \"\"\n"
+      "p.yaml:11:26: fabric.trees[2].levels[0].labels[2]: expected each entry once, found \"rack\" "
+      "again (first as [0])\n"
       "p.yaml:12:19: fabric.trees[2].levels[0].unlabelled: expected outside or alone, found "
       "\"inside\"");
 }

@@ -29,7 +29,7 @@ constexpr std::array<Library, 9> kLibraries = {{
     {"nghttp2/", {"http", "tests"}},
     {"openssl/", {"http", "tests"}},
     {"prometheus/", {"extender"}},
-    {"rapidjson/", {"kube", "cli", "tests", "bench"}},
+    {"rapidjson/", {"config", "kube", "cli", "tests", "bench"}},
     {"yaml-cpp/", {"config"}},
     {"zlib.h", {"tests"}},
 }};

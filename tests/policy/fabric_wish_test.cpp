@@ -64,9 +64,9 @@ TEST_CASE("a required level holds the whole gang, in the tightest domain", "[pol
   Racks world;
   world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
   CHECK(world.In(world.Put({"rack", ""}, 6, 1)) == "b1");  // six are free there, eight elsewhere
-  CHECK(world.In(world.Put({"rack", ""}, 8, 1)) == "a0");
+  CHECK(world.In(world.Put({"rack", ""}, 8, 1)) == "b0");  // block "a" is emptier
   CHECK(world.In(world.Put({"rack", ""}, 9, 1)) == "nowhere");
-  CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "a1");  // eight are free in both blocks
+  CHECK(world.In(world.Put({"block", ""}, 8, 1)) == "a0");  // none is free in the other
 }
 
 TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[policy][fabric]") {
