@@ -1,0 +1,180 @@
+package suite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/e2e/objects"
+)
+
+const (
+	blockLabel = "e2e.muster.dev/block"
+	rackLabel  = "e2e.muster.dev/rack"
+	requires   = "muster.dev/topology-required"
+	prefers    = "muster.dev/topology-preferred"
+)
+
+// Two blocks of two racks of two nodes of eight GPUs each, and a policy that knows blocks and racks.
+func withRacks(t *testing.T) *env {
+	t.Helper()
+	e := in(t, mustered(t, worldOptions{}))
+	nodes := objects.Nodes(e.ns, 8, 8)
+	for i, node := range nodes {
+		node.Labels[blockLabel] = fmt.Sprintf("%s-b%d", e.ns, i/4)
+		node.Labels[rackLabel] = fmt.Sprintf("%s-r%d", e.ns, i/2)
+	}
+	e.must(e.writePolicy(`fabric:
+  trees:
+  - name: dc
+    levels:
+    - {name: block, labels: [` + blockLabel + `]}
+    - {name: rack, labels: [` + rackLabel + `]}
+`))
+	t.Cleanup(func() {
+		if err := e.writePolicy(""); err != nil {
+			t.Errorf("the policy is not put back: %v", err)
+		}
+	})
+	e.eventually(15*time.Second, "the policy is loaded", func() error {
+		policy, err := e.muster.Policy()
+		if err == nil && !strings.Contains(policy, rackLabel) {
+			err = errorf("it is\n%s", policy)
+		}
+		return err
+	})
+	e.addNodes(nodes...)
+	return e
+}
+
+// label is what each of the gang's members has for it on its node; members in the order of their names.
+func (e *env) label(g objects.Gang, label string) []string {
+	e.t.Helper()
+	var out []string
+	for _, pod := range e.byNumber(g) {
+		node, err := e.Client.CoreV1().Nodes().Get(e.ctx, pod.Spec.NodeName, metav1.GetOptions{})
+		e.must(err)
+		out = append(out, node.Labels[label])
+	}
+	return out
+}
+
+func (e *env) byNumber(g objects.Gang) []corev1.Pod {
+	e.t.Helper()
+	pods, err := e.pods(g)
+	e.must(err)
+	byName := map[string]corev1.Pod{}
+	for _, pod := range pods {
+		byName[pod.Name] = pod
+	}
+	var out []corev1.Pod
+	for i := range g.Members {
+		out = append(out, byName[g.Pod(i).Name])
+	}
+	return out
+}
+
+func (e *env) inOne(g objects.Gang, label string) string {
+	e.t.Helper()
+	values := e.label(g, label)
+	for _, value := range values {
+		if value != values[0] {
+			e.t.Fatalf("%s is in several of %s: %v", g.Name, label, values)
+		}
+	}
+	return values[0]
+}
+
+func TestGangsThatRequireARackAreEachInOneAndWaitForOne(t *testing.T) {
+	e := withRacks(t)
+	var gangs []objects.Gang
+	for i := range 4 {
+		gangs = append(gangs, e.gang(fmt.Sprintf("g%d", i), 4, 4, objects.Annotated(requires, "rack")))
+	}
+	// All four want the racks in one cycle.
+	e.add(gangs...)
+	e.whole(60*time.Second, gangs...)
+	used := map[string]string{}
+	for _, g := range gangs {
+		rack := e.inOne(g, rackLabel)
+		if other, taken := used[rack]; taken {
+			t.Errorf("%s and %s are both in %s", other, g.Name, rack)
+		}
+		used[rack] = g.Name
+	}
+	late := e.gang("late", 4, 4, objects.Annotated(requires, "rack"))
+	never := e.gang("never", 5, 4, objects.Annotated(requires, "rack"))
+	e.add(late, never)
+	e.eventually(30*time.Second, "both say what they wait for", func() error {
+		if why := e.why(late); !strings.Contains(why, "it requires one domain of level rack; it could fit") {
+			return errorf("late: %s", why)
+		}
+		if why := e.why(never); !strings.Contains(why, "NeverFits") || !strings.Contains(why, "no domain of level rack can ever hold it") {
+			return errorf("never: %s", why)
+		}
+		return nil
+	})
+	rack := e.inOne(gangs[3], rackLabel)
+	e.delete(gangs[3])
+	e.whole(60*time.Second, late)
+	if got := e.inOne(late, rackLabel); got != rack {
+		t.Errorf("late is in %s, and %s became free", got, rack)
+	}
+}
+
+func TestNeighboursInRankShareARackAndNoGPUIsGivenTwice(t *testing.T) {
+	e := withRacks(t)
+	wide := e.gang("wide", 8, 4, objects.Annotated(prefers, "rack"))
+	e.add(wide)
+	e.whole(60*time.Second, wide)
+	e.inOne(wide, blockLabel)
+	racks := e.label(wide, rackLabel)
+	for i, rack := range racks {
+		if rack != racks[i/4*4] || (i == 4 && rack == racks[0]) {
+			t.Fatalf("racks by rank: %v", racks)
+		}
+	}
+	e.muster.Process.Kill()
+	e.must(e.muster.Restart(e.ctx))
+	more := e.gang("more", 8, 4)
+	e.add(more)
+	e.whole(60*time.Second, more)
+	taken := map[string]string{}
+	for _, g := range []objects.Gang{wide, more} {
+		for _, pod := range e.byNumber(g) {
+			indices := strings.Split(pod.Annotations["muster.dev/gpus"], ",")
+			if len(indices) != 4 {
+				t.Errorf("%s has the GPUs %q", pod.Name, pod.Annotations["muster.dev/gpus"])
+			}
+			for _, index := range indices {
+				if n, err := strconv.Atoi(index); err != nil || n < 0 || n > 7 {
+					t.Errorf("%s has a GPU %q", pod.Name, index)
+				}
+				gpu := pod.Spec.NodeName + " GPU " + index
+				if other, twice := taken[gpu]; twice {
+					t.Errorf("%s is that of %s and of %s", gpu, other, pod.Name)
+				}
+				taken[gpu] = pod.Name
+			}
+		}
+	}
+}
+
+func TestALostMemberIsReplacedInTheRackOfTheOthers(t *testing.T) {
+	e := withRacks(t)
+	train := e.gang("train", 2, 8, objects.Annotated(requires, "rack"))
+	e.add(train)
+	e.whole(60*time.Second, train)
+	rack := e.inOne(train, rackLabel)
+	e.deletePod(train.Pod(1).Name)
+	e.addPods(train.Pod(1))
+	e.whole(60*time.Second, train)
+	if got := e.inOne(train, rackLabel); got != rack {
+		t.Errorf("it is in %s and was in %s", got, rack)
+	}
+}
