@@ -1,6 +1,7 @@
 #include "policy/fabric_wish.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <tuple>
 
 #include "topology/fabric.hpp"
@@ -75,11 +76,12 @@ Domain DomainOf(const Fabric& fabric, DomainId id) {
   return {domain.nodes, domain.name, domain.level.tree, id};
 }
 
-void AddThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates,
+void AddThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates, size_t most,
                       std::vector<Domain>& domains) {
   std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
   std::sort(candidates.begin(), candidates.end(),
             [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
+  if (candidates.size() > most) candidates.resize(most);
   for (const Candidate& one : candidates) domains.push_back(DomainOf(around.fabric, one.id));
 }
 
@@ -115,7 +117,13 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
   for (size_t i = 0;; ++i) {
     const std::vector<LevelRef> levels = LevelsAt(spans, i);
     if (levels.empty()) break;
-    AddThoseWithRoom(around, CandidatesAt(around, levels), wished.domains);
+    const bool required =
+        !terms_.required.empty() &&
+        std::any_of(spans.begin(), spans.end(), [&](const topology::LevelSpan& span) {
+          return i == span.innermost - span.outermost;
+        });
+    AddThoseWithRoom(around, CandidatesAt(around, levels), required ? SIZE_MAX : kMostTries,
+                     wished.domains);
   }
   if (terms_.required.empty()) {
     Domain all;

@@ -12,6 +12,8 @@
 //    by name.
 // 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
 //    required level has room, the one with most is told, so that it can be said why.
+// 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles, or
+//    with exclusions, can fail in a domain that has room for each role by itself.
 #pragma once
 
 #include <memory>
@@ -27,6 +29,7 @@ namespace muster::policy {
 class FabricWish final : public Wish {
  public:
   explicit FabricWish(cluster::TopologyTerms terms) : terms_(std::move(terms)) {}
+  static constexpr size_t kMostTries = 16;
   std::string Key() const override;
   WishedDomains Domains(const Surroundings& around) const override;
 

@@ -34,9 +34,10 @@ void SortBy(std::vector<Role>& roles, const Key& key) {
 
 int64_t NodesFor(const Role& role, const Search& search) {
   int64_t nodes = 0;
-  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+  search.EachNode([&](NodeIndex node) {
     nodes += search.ScoreOn(*role.shape, node).has_value() ? 1 : 0;
-  }
+    return true;
+  });
   return nodes;
 }
 

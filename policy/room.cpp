@@ -95,10 +95,10 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
 
 int64_t RoomFor(const Search& search, const Role& role) {
   int64_t room = 0;
-  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+  search.EachNode([&](NodeIndex node) {
     room += PodsOn(search, *role.shape, node, role.size() - room);
-    if (room >= role.size()) break;
-  }
+    return room < role.size();
+  });
   return room;
 }
 
@@ -114,23 +114,24 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
   }
   Resources free;
   GpuMilliSum free_gpus;
-  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+  search.EachNode([&](NodeIndex node) {
     const bool open = std::any_of(roles.begin(), roles.end(), [&](const Role& role) {
       return search.BarsOn(*role.shape, node) == 0;
     });
-    if (!open) continue;
+    if (!open) return true;
     free += search.tx().free().at(node).resources;
     free_gpus.Add(FreeOn(search, node), 1);
-  }
+    return true;
+  });
   return !free.Fits(want) || want_gpus.compute > free_gpus.compute ||
          want_gpus.memory > free_gpus.memory;
 }
 
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
                    Shortage& shortage) {
-  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
+  search.EachNode([&](NodeIndex node) {
     const uint8_t bars = search.BarsOn(shape, node);
-    if ((bars & Bar::kNoNode) != 0) continue;
+    if ((bars & Bar::kNoNode) != 0) return true;
     ++shortage.nodes;
     if ((bars & Bar::kUnschedulable) != 0) {
       ++shortage.unschedulable;
@@ -145,15 +146,17 @@ void CountRefusals(const Search& search, const Shape& shape, const Demand& deman
     } else {
       CountRoom(search, shape, node, shortage);
     }
-  }
+    return true;
+  });
 }
 
 GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand) {
   GpuMilliSum sum;
-  for (NodeIndex node{0}; node.value < search.tx().base().size(); ++node.value) {
-    if (search.BarsOn(shape, node) != 0 || Excluded(demand, node)) continue;
-    sum.Add(FreeOn(search, node), 1);
-  }
+  search.EachNode([&](NodeIndex node) {
+    if (search.BarsOn(shape, node) == 0 && !Excluded(demand, node))
+      sum.Add(FreeOn(search, node), 1);
+    return true;
+  });
   return sum;
 }
 

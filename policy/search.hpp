@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -99,6 +100,20 @@ class Search {
   DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
     return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value],
             eligibility_.facts(node).links.get()};
+  }
+  // Calls visit(node) for the nodes of this search, rising, until it gives false.
+  template <typename Visit>
+  void EachNode(const Visit& visit) const {
+    constexpr uint32_t kChunk = cluster::FreeTable::kChunk;
+    const uint32_t size = tx_.base().size();
+    for (uint32_t chunk = 0; chunk * kChunk < size; ++chunk) {
+      uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
+      for (; left != 0; left &= left - 1) {
+        const cluster::NodeIndex node{chunk * kChunk +
+                                      static_cast<uint32_t>(std::countr_zero(left))};
+        if (node.value >= size || !visit(node)) return;
+      }
+    }
   }
   cluster::Transaction& tx() const { return tx_; }
   Strategy strategy() const { return strategy_; }
