@@ -1,6 +1,7 @@
 // Rank: the order of a gang's pods among themselves, as frameworks number them. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
