@@ -107,6 +107,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
   if (!terms_.required.empty()) {
     wished.limit = terms_.required;
     std::vector<LevelRef> outermost;
+    outermost.reserve(spans.size());
     for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
     may_be = CandidatesAt(around, outermost);
     int64_t most = 0;

@@ -167,7 +167,7 @@ std::vector<Part> PartsOf(const GangLayout& layout, const std::vector<int64_t>& 
   std::vector<int64_t> far = room;
   for (size_t id = 0; id < far.size(); ++id) far[id] -= std::min(near[id], far[id]);
   const std::vector<Part> others = Divide(scope, far, count - room_near);
-  if (others.empty()) return others;
+  if (others.empty()) return {};
   parts.insert(parts.end(), others.begin(), others.end());
   return parts;
 }
