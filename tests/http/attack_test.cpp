@@ -1,9 +1,12 @@
 // The server under attack at the level of bytes, connections and time: a clear answer each, nothing
 // left over, and a health check that keeps answering meanwhile.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -26,6 +29,19 @@ ServerOptions SmallServer() {
   ServerOptions options;
   options.max_body_bytes = kMiB;
   return options;
+}
+
+// Every thread but this one has begun and waits for something.
+bool OtherThreadsSleep() {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream file(thread.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end != std::string::npos && stat.compare(name_end + 2, 1, "S") != 0) return false;
+  }
+  return true;
 }
 
 // Asks for /healthz over fresh connections as long as it lives.
@@ -350,6 +366,9 @@ TEST_CASE("out of file descriptors, callers wait and are served when there are s
   };
   TestServer test(options);
   std::vector<RawCaller> callers(20);
+  // A thread that begins without file descriptors is an error to UBSan, which looks with a pipe
+  // whether objects can be read.
+  REQUIRE(Eventually(OtherThreadsSleep));
   rlimit usual{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
   rlimit none = usual;
