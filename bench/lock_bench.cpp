@@ -390,7 +390,7 @@ int main(int argc, char** argv) {
   const int64_t waiting = smoke ? 1'000 : 100'000;
   const int seconds = smoke ? 1 : 20;
   muster::engine::Options options;
-  WaitingPods("in order, whoever fits", options, nodes, waiting, seconds);
+  WaitingPods("in order, any that fits", options, nodes, waiting, seconds);
   options.strict_order = true;
   WaitingPods("strict order", options, nodes, waiting, seconds);
   options.strict_order = false;

@@ -36,13 +36,6 @@ bool IsLabelKey(std::string_view text) {
 constexpr TextRule kName{"a name of lower-case letters, digits and '-'", IsDnsLabel};
 constexpr TextRule kLabelKey{"a node label's key such as example.com/rack", IsLabelKey};
 
-template <typename E>
-void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& words, E* value) {
-  auto chosen = static_cast<std::size_t>(*value);
-  visitor->Choice(info, words, &chosen);
-  *value = static_cast<E>(chosen);
-}
-
 void VisitLevel(FabricLevel* level, FieldVisitor* visitor) {
   visitor->Text({"name", "What PodGroups call it: muster.dev/topology-required: NAME."}, kName,
                 &level->name);

@@ -93,6 +93,21 @@ class FieldVisitor {
   virtual void Retired(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
 };
 
+// A Choice whose words are those of E's enumerators, in their order.
+template <typename E>
+void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& words, E* value) {
+  auto chosen = static_cast<std::size_t>(*value);
+  visitor->Choice(info, words, &chosen);
+  *value = static_cast<E>(chosen);
+}
+
+// A field that says what the file is: one word that must be there.
+inline void VisitHead(FieldVisitor* visitor, std::string_view name, std::string_view word) {
+  const Words words = {word};
+  std::size_t chosen = words.size();
+  visitor->Choice({name, ""}, words, &chosen);
+}
+
 using FieldTable = std::function<void(FieldVisitor*)>;
 
 // What is wrong between fields that are each right: the field to change ("queues[2].limit") and

@@ -50,13 +50,6 @@ constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8
 constexpr TextRule kPath{"the path of a file", IsPath};
 constexpr TextRule kClientName{"the name in a client's certificate", IsName};
 
-template <typename E>
-void Enumeration(FieldVisitor* visitor, const FieldInfo& info, const Words& words, E* value) {
-  auto chosen = static_cast<std::size_t>(*value);
-  visitor->Choice(info, words, &chosen);
-  *value = static_cast<E>(chosen);
-}
-
 void VisitNamespaces(engine::NamespaceRules* rules, FieldVisitor* visitor) {
   visitor->Section(
       {"namespaces", "Which namespaces may have gangs. Gangs in others are Forbidden."}, [&] {

@@ -25,13 +25,6 @@ constexpr std::string_view kHead =
 constexpr std::string_view kApiVersion = "muster.dev/v1alpha1";
 constexpr std::string_view kKind = "Policy";
 
-// One word that must be there.
-void VisitHead(FieldVisitor* visitor, std::string_view name, std::string_view word) {
-  const Words words = {word};
-  std::size_t chosen = words.size();
-  visitor->Choice({name, ""}, words, &chosen);
-}
-
 PolicyReading Faulty(Error fault) { return {Policy{}, {std::move(fault)}}; }
 
 }  // namespace

@@ -52,12 +52,6 @@ void VisitSpeeds(topology::LinkSpeeds* speeds, FieldVisitor* visitor) {
   }
 }
 
-void VisitHead(FieldVisitor* visitor, std::string_view name, std::string_view word) {
-  const Words words = {word};
-  std::size_t chosen = words.size();
-  visitor->Choice({name, ""}, words, &chosen);
-}
-
 }  // namespace
 
 TopologyProfileReading ReadTopologyProfile(std::string_view text, const std::string& file_name) {

@@ -97,13 +97,12 @@ void EngineLoop::Run() {
   }
 }
 
-// A round costs as much as the gangs that were touched are large, however little was told: what is
-// told while the loop rests is one round more, not many.
+// A round costs a wake-up, and as much as the gangs that were touched are large, however little was
+// told: what is told while the loop rests is one round more, not many.
 void EngineLoop::Rest(std::chrono::nanoseconds round) {
-  constexpr std::chrono::microseconds kShort{100};
-  constexpr std::chrono::milliseconds kLongest{5};
-  if (round < kShort) return;
-  std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(3 * round, kLongest));
+  constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(2);
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(5);
+  std::this_thread::sleep_for(std::clamp(3 * round, kShortest, kLongest));
 }
 
 void EngineLoop::Round() {

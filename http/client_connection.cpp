@@ -17,6 +17,7 @@
 #include <climits>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "http/client_tls.hpp"
@@ -298,13 +299,16 @@ std::ptrdiff_t ClientConnection::ReceiveSome(char* data, std::size_t size,
   for (;;) {
     if (!MayGoOn(limits)) return -1;
     const ssize_t got = ::recv(fd_, data, size, MSG_DONTWAIT);
-    if (got >= 0) return got;
+    if (got >= 0) {
+      if (limits.gather.count() > 0) received_at_ = steady_clock::now();
+      return got;
+    }
     if (errno == EINTR) continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
       broken_ = Broken::kClosed;
       return -1;
     }
-    if (!Wait(POLLIN, limits)) return -1;
+    if (!Gather(limits) && !Wait(POLLIN, limits)) return -1;
   }
 }
 
@@ -324,6 +328,14 @@ std::ptrdiff_t ClientConnection::SendSome(const char* data, std::size_t size,
     }
     if (!Wait(POLLOUT, limits)) return -1;
   }
+}
+
+bool ClientConnection::Gather(const CallLimits& limits) {
+  if (limits.gather.count() <= 0) return false;
+  const steady_clock::time_point until = received_at_ + limits.gather;
+  if (steady_clock::now() >= until) return false;
+  std::this_thread::sleep_until(until);
+  return true;
 }
 
 bool ClientConnection::MayGoOn(const CallLimits& limits) {

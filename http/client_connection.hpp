@@ -47,6 +47,9 @@ struct CallLimits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::chrono::milliseconds silence = std::chrono::milliseconds::max();  // of each wait
   std::array<const Cancel*, 2> cancels{};                                // null: none
+  // Reading that finds nothing looks again no sooner than this after it last found something, so
+  // that a stream of small pieces costs one wake-up for all that come meanwhile. 0: at once.
+  std::chrono::milliseconds gather{0};
 };
 
 struct Route {
@@ -96,11 +99,14 @@ class ClientConnection {
   std::ptrdiff_t SendSome(const char* data, std::size_t size, const CallLimits& limits);
   bool MayGoOn(const CallLimits& limits);
   bool Wait(short events, const CallLimits& limits);
+  // True when it has waited, and the socket is to be asked again.
+  bool Gather(const CallLimits& limits);
 
   const int fd_;
   std::unique_ptr<ssl_st, SslFree> ssl_;  // null: plain
   Broken broken_ = Broken::kNone;
   std::uint64_t sent_ = 0;
+  std::chrono::steady_clock::time_point received_at_{};
 };
 
 }  // namespace muster::http

@@ -13,7 +13,6 @@
 namespace muster::http {
 namespace {
 
-constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr std::size_t kLingerBytesPerStep = 4 * 1024 * 1024;
 constexpr std::size_t kReserveAtOnce = 256 * 1024;  // a longer body grows as it arrives
 constexpr std::size_t kKeepCapacity = 16 * 1024;    // of buffers on an idle connection

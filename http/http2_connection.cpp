@@ -10,7 +10,6 @@
 namespace muster::http {
 namespace {
 
-constexpr std::chrono::milliseconds kLingerTime{1'000};
 constexpr std::size_t kWriteAtOnce = 16 * 1024;  // a TLS record
 constexpr std::size_t kReadsInARow = 16;         // before others get the worker
 // An answer of this size goes out whatever else is kept: reset, a Bind would seem to have failed.

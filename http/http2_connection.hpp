@@ -3,9 +3,9 @@
 //   of a stream:  kReceiving ─▶ kReady ─▶ kHandling ─▶ kAnswering ─▶ gone
 //                     └── refused or too late ────────────▲
 //
-// kube-scheduler speaks it wherever the port has TLS (ALPN): the Bind calls of a gang are open at
-// the same time, and over HTTP/1.1 nearly each of them costs a connection with a handshake, because
-// Go keeps two idle ones to a host (MaxIdleConnsPerHost).
+// Go's clients speak it wherever the port has TLS (ALPN). Over HTTP/1.1 calls that are open at the
+// same time cost nearly each a connection with a handshake, because Go keeps two idle ones to a
+// host (MaxIdleConnsPerHost).
 //
 // The end is gentle: GOAWAY, the open streams to their end, then what still comes is thrown away
 // for a moment. A stream that is reset before its answer came is forgotten, its answer too.

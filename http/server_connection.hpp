@@ -28,6 +28,9 @@ class ServerTls;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
+// How long what a caller still sends is read once the last answer is out.
+inline constexpr std::chrono::milliseconds kLingerTime{1'000};
+
 // What all connections of a server share. Atomics are independent counters; nothing is ordered by
 // them.
 struct ServerShared {

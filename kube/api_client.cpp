@@ -45,6 +45,8 @@ std::string HostHeader(const ClientConfig& config) {
   return usual ? full.substr(0, full.rfind(':')) : full;
 }
 
+// A pod that starts costs about six events; two in a row often come within it.
+constexpr milliseconds kGatherEvents{2};
 constexpr const char* kJson = "application/json";
 // A server that cannot do it answers the whole object.
 constexpr const char* kMetadataOnly =
@@ -257,6 +259,7 @@ Result<ApiReply> ApiClient::Core::Stream(const http::ClientRequest& request, mil
   http::CallLimits limits;
   limits.silence = silence;
   limits.cancels = {&stopped_, &cancel};
+  limits.gather = kGatherEvents;
   Count([](ApiClientStats& stats) { ++stats.streams; });
   Result<http::Exchanged> outcome = WithToken(request, [&](const http::ClientRequest& dressed) {
     bool reused = false;

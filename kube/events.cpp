@@ -26,7 +26,7 @@ constexpr size_t kMaxWord = 128;
 constexpr size_t kMaxObjectName = 200;  // of a name of at most 253
 constexpr int kTries = 3;
 // Below the margin of LeaderElection::MayWrite.
-constexpr std::chrono::milliseconds kTimeout{3500};
+constexpr std::chrono::milliseconds kEventTimeout{3500};
 constexpr const char* kController = "muster.dev/muster";
 constexpr const char* kAction = "Scheduling";
 
@@ -160,7 +160,7 @@ ApiRequest EventRecorder::RequestOf(const Entry& entry) const {
   const EmitEvent& event = entry.event;
   ApiRequest request;
   request.lane = Lane::kReport;
-  request.timeout = kTimeout;
+  request.timeout = kEventTimeout;
   request.path = "/apis/events.k8s.io/v1/namespaces/" + event.key.ns + "/events";
   JsonWriter json(request.body);
   if (entry.exists) {

@@ -5,7 +5,7 @@
 //   Put(ns, key, due) ──▶ waiting ──Take, due──▶ taken, counted for ns ──Done(ns)──▶ forgotten
 //
 // 1. What is taken stands in no line; Put puts it back.
-// 2. In a namespace, what was due first goes first; then by key.
+// 2. In a namespace, what was due first comes first; then by key.
 // 3. Take and NextAfter cost as many steps as there are namespaces with anything here.
 //
 // Its owner locks it.

@@ -5,6 +5,7 @@
 
 #include "kube/at_a_time.hpp"
 #include "kube/decode.hpp"
+#include "kube/http_status.hpp"
 #include "kube/pod_writes.hpp"
 #include "kube/refusal.hpp"
 
@@ -19,9 +20,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
-constexpr int kUnprocessable = 422;
 // Between the sight of another's write and the end of the wait for it: the engine is told of the
 // pod by another thread.
 constexpr cluster::Duration kTold = cluster::Duration(500);
@@ -152,10 +150,10 @@ std::string Fence::Write(const HandedOverPod& at, milliseconds timeout) {
     Take(reply->body);
     return {};
   }
-  if (reply->status == kNotFound) return {};
+  if (reply->status == kHttpNotFound) return {};
   const std::string why = ErrorOf(*reply).ToString();
   // Another pod by that name, or a webhook that refuses it in these words.
-  const bool unclear = reply->status == kConflict || reply->status == kUnprocessable;
+  const bool unclear = reply->status == kHttpConflict || reply->status == kHttpUnprocessable;
   return unclear ? Look(at, why, timeout) : why;
 }
 
@@ -164,7 +162,7 @@ std::string Fence::Look(const HandedOverPod& at, const std::string& why, millise
   request.timeout = timeout;
   const Result<ApiReply> reply = ports_.api.Call(request);
   if (!reply.ok()) return why;
-  if (reply->status == kNotFound) return {};
+  if (reply->status == kHttpNotFound) return {};
   if (!reply->ok()) return why;
   const Result<Pod> pod = DecodePod(reply->body);
   if (!pod.ok()) return why;

@@ -9,6 +9,7 @@
 #include "engine/gang_view.hpp"
 #include "engine/reason.hpp"
 #include "kube/conditions.hpp"
+#include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -26,7 +27,6 @@ using engine::ReasonCode;
 
 namespace {
 
-constexpr size_t kMaxObjectBytes = size_t{4} * 1024 * 1024;
 constexpr size_t kMaxMessage = 1024;
 constexpr std::string_view kOurs = "muster: ";
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
@@ -259,7 +259,7 @@ Result<std::optional<StatusPatch>> PlanGangStatus(const PatchGang& gang, const S
                                                   std::string_view object, Time now) {
   const std::optional<GangState> state = StateOf(gang.state);
   if (!state) return Error{Code::kInvalidArgument, "no state of a gang: " + gang.state, ""};
-  const Result<Json> json = Json::Parse(object, kMaxObjectBytes, "PodGroup");
+  const Result<Json> json = Json::Parse(object, kMaxPodGroupBytes, "PodGroup");
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView group(json->root(), "PodGroup", problems);

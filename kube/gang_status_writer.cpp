@@ -29,7 +29,7 @@ constexpr int kAtATime = 2;
 // Statuses leave as many threads to records.
 constexpr int kForRecords = 2;
 // Below the margin of LeaderElection::MayWrite.
-constexpr std::chrono::milliseconds kTimeout{3500};
+constexpr std::chrono::milliseconds kStatusTimeout{3500};
 
 Duration BackOff(int failures) {
   return Duration(std::min<int64_t>(60'000, int64_t{500} << std::min(failures, 10)));
@@ -132,7 +132,7 @@ GangStatusWriter::Outcome GangStatusWriter::Write(const Taken& taken, const Cloc
   if (!ports_.may_write()) return {Turn::kNotLeader};
   ApiRequest get;
   get.lane = Lane::kReport;
-  get.timeout = kTimeout;
+  get.timeout = kStatusTimeout;
   get.path = PodGroupPath(*as, gang.key);
   const Result<ApiReply> object = ports_.api.Call(get);
   if (!object.ok() || !object->ok()) {
@@ -189,7 +189,7 @@ GangStatusWriter::Outcome GangStatusWriter::WriteStatus(const Entry& entry,
 GangStatusWriter::Outcome GangStatusWriter::Send(ApiRequest request) {
   if (!ports_.may_write()) return {Turn::kNotLeader};
   request.lane = Lane::kReport;
-  request.timeout = kTimeout;
+  request.timeout = kStatusTimeout;
   return After(ports_.api.Call(request));
 }
 

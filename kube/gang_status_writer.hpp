@@ -10,7 +10,8 @@
 //    differs, it is written when the last write is a minute ago (after a start: a minute after it),
 //    so that changing numbers, and a restart with thousands of waiting gangs, make no stream of
 //    writes.
-// 2. Record and status stand in a line each, and the record's goes first: a leader that follows has
+// 2. Record and status stand in a line each, and the record takes precedence: a leader that follows
+// has
 //    to know it, it names no version, and it goes to an endpoint of its own. What keeps one of them
 //    from being written keeps nothing from the other.
 // 3. Namespaces take turns, with few calls at a time each (fair_line.hpp).

@@ -19,7 +19,7 @@ constexpr size_t kMaxBytes = size_t{1024} * 1024;
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 // Of a call; leaves half of the time in which a renewal must succeed.
-constexpr std::chrono::milliseconds kTimeout{5000};
+constexpr std::chrono::milliseconds kLeaseTimeout{5000};
 
 std::string PathOf(const ObjectKey& key, bool collection) {
   return "/apis/coordination.k8s.io/v1/namespaces/" + key.ns + "/leases" +
@@ -31,7 +31,7 @@ ApiRequest Request(Method method, std::string path) {
   request.method = method;
   request.lane = Lane::kLease;
   request.path = std::move(path);
-  request.timeout = kTimeout;
+  request.timeout = kLeaseTimeout;
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include "kube/at_a_time.hpp"
 #include "kube/budget_check.hpp"
 #include "kube/decode.hpp"
+#include "kube/http_status.hpp"
 #include "kube/object_meta.hpp"
 
 namespace muster::kube {
@@ -24,8 +25,6 @@ namespace {
 constexpr milliseconds kLongestSleep{1'000};
 constexpr int kEvictionSetsAtATime = 2;  // in one namespace
 constexpr int kDryRunsAtATime = 16;      // and looks at pods, of one set
-constexpr int kNotFound = 404;
-constexpr int kTooManyRequests = 429;
 
 std::optional<PodWrite> AsPodWrite(const engine::Action& action) {
   return std::visit(
@@ -250,7 +249,7 @@ Verdict PodWriter::LookAndJudge(const PodWrite& write, const Verdict& answer) {
   if (!ports_.may_write()) return {Standing::kLater, OutcomeKind::kRetry, "not the leader"};
   const Result<ApiReply> reply = ports_.api.Call(GetPod(PodOf(write)));
   if (!reply.ok()) return {Standing::kLater, OutcomeKind::kRetry, reply.error().ToString()};
-  if (reply->status == 404) return JudgePod(write, std::nullopt, answer);
+  if (reply->status == kHttpNotFound) return JudgePod(write, std::nullopt, answer);
   if (!reply->ok()) {
     return {Standing::kLater, OutcomeKind::kRetry, "HTTP " + std::to_string(reply->status)};
   }
@@ -318,14 +317,15 @@ std::optional<Outcome> PodWriter::DryRun(const engine::EvictPod& pod) {
   for (int attempt = 1;; ++attempt) {
     if (!ports_.may_write()) return Outcome{pod.id, OutcomeKind::kRetry, "not the leader"};
     const Result<ApiReply> answer = ports_.api.Call(RequestOf(pod, {.dry_run = true}));
-    if (answer.ok() && (answer->ok() || answer->status == kNotFound)) return std::nullopt;
+    if (answer.ok() && (answer->ok() || answer->status == kHttpNotFound)) return std::nullopt;
     const Verdict verdict = JudgeAnswer(pod, answer);
     // An API server that has just started refuses everybody; a webhook goes on refusing.
     const bool passes = verdict.standing == Standing::kLater &&
                         verdict.kind == OutcomeKind::kRefused && attempt < options_.attempts;
     if (passes && Pause(BackOff(attempt - 1))) continue;
     // Too many requests say when to come back; a disruption budget does not.
-    const bool budget = answer.ok() && answer->status == kTooManyRequests && !answer->retry_after;
+    const bool budget =
+        answer.ok() && answer->status == kHttpTooManyRequests && !answer->retry_after;
     return Outcome{pod.id, budget ? OutcomeKind::kConflict : verdict.kind,
                    "evicting " + pod.pod.key.ToString() +
                        " is refused, so none is evicted: " + verdict.message};

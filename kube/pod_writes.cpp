@@ -6,6 +6,7 @@
 
 #include "kube/encode.hpp"
 #include "kube/gang_record.hpp"
+#include "kube/http_status.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -17,13 +18,6 @@ using cluster::Result;
 using engine::OutcomeKind;
 
 namespace {
-
-constexpr int kUnauthorized = 401;
-constexpr int kForbidden = 403;
-constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
-constexpr int kUnprocessable = 422;
-constexpr int kTooManyRequests = 429;
 
 // Less than the margin that a lease leaves, so that no write ends after it: 15 s - 10 s, and then
 // some.
@@ -168,9 +162,7 @@ bool IsSo(const engine::RecordPod& action, const Pod& pod) {
   return pod.gang_record && *pod.gang_record == action.record;
 }
 bool IsSo(const engine::BindPod& action, const Pod& pod) { return pod.node_name == action.node; }
-bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) {
-  return pod.deleting || pod.terminal();
-}
+bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) { return pod.ending(); }
 
 // Why the pod as it is will never take the write; empty: it may.
 std::string Obstacle(const PodWrite& write, const Pod& pod) {
@@ -236,19 +228,19 @@ Verdict JudgeAnswer(const PodWrite& write, const Result<ApiReply>& answer) {
   if (answer->ok()) return {};
   std::string message = MessageOf(*answer);
   switch (answer->status) {
-    case kNotFound:
+    case kHttpNotFound:
       return {Standing::kSettled, OutcomeKind::kGone, std::move(message)};
-    case kTooManyRequests:
+    case kHttpTooManyRequests:
       // An eviction that a PodDisruptionBudget refuses is for the engine to wait for.
       if (std::holds_alternative<engine::EvictPod>(write) && !answer->retry_after) {
         return {Standing::kSettled, OutcomeKind::kRetry, std::move(message)};
       }
       return {Standing::kLater, OutcomeKind::kRetry, std::move(message)};
-    case kConflict:
-    case kUnprocessable:
+    case kHttpConflict:
+    case kHttpUnprocessable:
       return {Standing::kLook, OutcomeKind::kConflict, std::move(message)};
-    case kUnauthorized:
-    case kForbidden:
+    case kHttpUnauthorized:
+    case kHttpForbidden:
       // An API server that has just started refuses everybody until its authorizer knows the roles.
       return {Standing::kLater, OutcomeKind::kRefused, std::move(message)};
     default:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "http/url.hpp"
+#include "kube/http_status.hpp"
 #include "kube/list_stream.hpp"
 
 namespace muster::kube {
@@ -23,13 +24,6 @@ constexpr milliseconds kListTimeout{60'000};
 // Watches in a row that ended at once and brought nothing, before the list is read again: an API
 // server that has lost its place answers like that instead of 410.
 constexpr int kVainWatches = 3;
-
-constexpr int kBadRequest = 400;
-constexpr int kNotFound = 404;
-constexpr int kGone = 410;
-// That the answer would be too large, or was not made in time.
-constexpr int kTooMuch = 413;
-constexpr int kTookTooLong = 504;
 
 Error Refused(const ApiReply& reply) {
   constexpr size_t kShown = 200;
@@ -168,7 +162,7 @@ Result<std::string> Reflector::ListPage(const std::string& query,
                        .timeout = kListTimeout,
                        .fresh = not_found_since_.has_value(),
                        .take = [&](std::string_view bytes) { return page.Feed(bytes); }});
-  const bool not_found = reply.ok() && reply->status == kNotFound && resource_.unserved;
+  const bool not_found = reply.ok() && reply->status == kHttpNotFound && resource_.unserved;
   if (!not_found) not_found_since_.reset();
   if (!reply.ok()) {
     // It began and did not end, or nothing came in all that time.
@@ -185,8 +179,9 @@ Result<std::string> Reflector::ListPage(const std::string& query,
     }
     return Refused(*reply);
   }
-  if (reply->status == kGone) fault = PageFault::kGone;
-  if (reply->status == kTooMuch || reply->status == kTookTooLong) fault = PageFault::kTooLarge;
+  if (reply->status == kHttpGone) fault = PageFault::kGone;
+  if (reply->status == kHttpContentTooLarge || reply->status == kHttpGatewayTimeout)
+    fault = PageFault::kTooLarge;
   retry_after_ = reply->retry_after.value_or(milliseconds(0));
   if (!reply->ok()) return Refused(*reply);
   Result<ListStream::Page> end = page.End();
@@ -351,7 +346,8 @@ Reflector::Next Reflector::AfterWatch(const Result<ApiReply>& end, const std::st
 // The version may be of no use any more, or the server has no time, or we no right: in which case a
 // list would be one more burden and tell nothing new.
 Reflector::Next Reflector::AfterRefusal(int status) {
-  if (status == kGone || status == kNotFound || status == kBadRequest) return Next::kList;
+  if (status == kHttpGone || status == kHttpNotFound || status == kHttpBadRequest)
+    return Next::kList;
   return ResumeOrList();
 }
 

@@ -32,6 +32,7 @@ StepThread::~StepThread() { Stop(); }
 
 void StepThread::Poke() {
   const MutexLock lock(mu_);
+  if (poked_) return;
   poked_ = true;
   changed_.NotifyAll();
 }

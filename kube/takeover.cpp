@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "kube/http_status.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -26,15 +27,13 @@ constexpr int kTries = 5;
 constexpr milliseconds kLabelTimeout{3'500};
 constexpr milliseconds kPause{200};
 
-constexpr int kNotFound = 404;
-
 constexpr cluster::Duration kLookAfter = cluster::Seconds(60);
 constexpr cluster::Duration kTryAgain = cluster::Seconds(2);
 
 // 401 and 403: an API server that has just started knows neither tokens nor roles.
 bool Passing(const Result<ApiReply>& reply) {
-  return !reply.ok() || reply->status == 401 || reply->status == 403 || reply->status == 429 ||
-         reply->status >= 500;
+  return !reply.ok() || reply->status == kHttpUnauthorized || reply->status == kHttpForbidden ||
+         reply->status == kHttpTooManyRequests || reply->status >= 500;
 }
 
 // Patches may be made twice: they say what should be, not what should change. A replica that has
@@ -73,7 +72,7 @@ ApiRequest LabelRequest(const ObjectKey& pod, bool on) {
 
 Status AnswerOf(const Result<ApiReply>& reply, bool on) {
   if (!reply.ok()) return reply.error();
-  if (!reply->ok() && !(reply->status == kNotFound && !on)) return ErrorOf(*reply);
+  if (!reply->ok() && !(reply->status == kHttpNotFound && !on)) return ErrorOf(*reply);
   return Ok{};
 }
 

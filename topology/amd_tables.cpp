@@ -15,30 +15,30 @@ using cluster::Status;
 
 namespace {
 
-enum class Kind { kAccess, kWeight, kHops, kType, kBandwidth, kNuma, kOther };
+enum class TableKind { kAccess, kWeight, kHops, kType, kBandwidth, kNuma, kOther };
 
 struct Title {
   std::string_view text;  // in the title's line
-  Kind kind;
+  TableKind kind;
 };
 
 // amd-smi's titles end in "TABLE:"; rocm-smi's stand between rules. Earlier ones first.
-constexpr std::array<Title, 8> kTitles = {{{"ACCESS TABLE:", Kind::kAccess},
-                                           {"WEIGHT TABLE:", Kind::kWeight},
-                                           {"HOPS TABLE:", Kind::kHops},
-                                           {"LINK TYPE TABLE:", Kind::kType},
-                                           {"NUMA BW TABLE:", Kind::kBandwidth},
-                                           {"Weight between two GPUs", Kind::kWeight},
-                                           {"Hops between two GPUs", Kind::kHops},
-                                           {"Link Type between two GPUs", Kind::kType}}};
+constexpr std::array<Title, 8> kTitles = {{{"ACCESS TABLE:", TableKind::kAccess},
+                                           {"WEIGHT TABLE:", TableKind::kWeight},
+                                           {"HOPS TABLE:", TableKind::kHops},
+                                           {"LINK TYPE TABLE:", TableKind::kType},
+                                           {"NUMA BW TABLE:", TableKind::kBandwidth},
+                                           {"Weight between two GPUs", TableKind::kWeight},
+                                           {"Hops between two GPUs", TableKind::kHops},
+                                           {"Link Type between two GPUs", TableKind::kType}}};
 
-std::optional<Kind> TitleOf(const ToolLine& line) {
+std::optional<TableKind> TitleOf(const ToolLine& line) {
   for (const Title& title : kTitles) {
     if (line.Has(title.text)) return title.kind;
   }
-  if (line.Has("TABLE:") || line.Has("between two GPUs")) return Kind::kOther;
-  if (line.first().text.starts_with("=") && line.Has("Numa Nodes")) return Kind::kNuma;
-  if (line.first().text.starts_with("=")) return Kind::kOther;
+  if (line.Has("TABLE:") || line.Has("between two GPUs")) return TableKind::kOther;
+  if (line.first().text.starts_with("=") && line.Has("Numa Nodes")) return TableKind::kNuma;
+  if (line.first().text.starts_with("=")) return TableKind::kOther;
   return std::nullopt;
 }
 
@@ -93,7 +93,7 @@ class TableReader {
 
   Status ReadAll();
   // The line behind it.
-  Result<size_t> ReadTable(Kind kind, size_t title);
+  Result<size_t> ReadTable(TableKind kind, size_t title);
   Status ReadNames(const ToolLine& line);
   Result<size_t> ReadNuma(size_t begin);
   Status ReadNumaLine(const ToolLine& line);
@@ -105,7 +105,7 @@ class TableReader {
   const std::vector<ToolLine>& lines_;
   const std::string& source_;
   std::vector<std::string> names_;
-  std::map<Kind, Table> tables_;
+  std::map<TableKind, Table> tables_;
   std::map<std::pair<int, std::string>, int> numa_;  // by GPU and what is told of it
   Machine machine_;
 };
@@ -132,7 +132,7 @@ Status TableReader::ReadNames(const ToolLine& line) {
   return cluster::Ok{};
 }
 
-Result<size_t> TableReader::ReadTable(Kind kind, size_t title) {
+Result<size_t> TableReader::ReadTable(TableKind kind, size_t title) {
   const Place place = lines_[title].first().place;
   if (title + 1 == lines_.size()) return Refuse(place, "this table is empty: the text is cut");
   const Status names = ReadNames(lines_[title + 1]);
@@ -195,8 +195,8 @@ Result<size_t> TableReader::ReadNuma(size_t begin) {
 
 Status TableReader::ReadAll() {
   for (size_t at = 0; at < lines_.size();) {
-    const std::optional<Kind> kind = TitleOf(lines_[at]);
-    const bool other = !kind || (kind == Kind::kOther && !lines_[at].Has("TABLE:") &&
+    const std::optional<TableKind> kind = TitleOf(lines_[at]);
+    const bool other = !kind || (kind == TableKind::kOther && !lines_[at].Has("TABLE:") &&
                                  !lines_[at].Has("between two GPUs"));
     if (other) {
       if (IsName(lines_[at].first().text)) {
@@ -206,16 +206,16 @@ Status TableReader::ReadAll() {
       ++at;
       continue;
     }
-    if (kind == Kind::kOther) {  // of no use here, whatever its shape
+    if (kind == TableKind::kOther) {  // of no use here, whatever its shape
       do ++at;
       while (at < lines_.size() && !TitleOf(lines_[at]));
       continue;
     }
-    const Result<size_t> next = kind == Kind::kNuma ? ReadNuma(at) : ReadTable(*kind, at);
+    const Result<size_t> next = kind == TableKind::kNuma ? ReadNuma(at) : ReadTable(*kind, at);
     if (!next.ok()) return next.error();
     at = *next;
   }
-  if (tables_.count(Kind::kType) == 0) {
+  if (tables_.count(TableKind::kType) == 0) {
     return Refuse(lines_.front().first().place,
                   "no table of link types: give the whole output of `rocm-smi --showtopo` or "
                   "`amd-smi topology`");
@@ -225,7 +225,7 @@ Status TableReader::ReadAll() {
 
 Status TableReader::CheckBothWays() {
   for (const auto& [kind, table] : tables_) {
-    if (kind == Kind::kBandwidth) continue;  // may differ by direction; the smaller one counts
+    if (kind == TableKind::kBandwidth) continue;  // may differ by direction; the smaller one counts
     for (size_t a = 0; a < devices(); ++a) {
       for (size_t b = 0; b < a; ++b) {
         const ToolWord& one = table.cells[a * devices() + b];
@@ -257,7 +257,7 @@ Result<Link> TableReader::LinkAt(const Table& types, size_t a, size_t b) const {
   } else if (word.text != "UNKNOWN" && word.text != "N/A") {
     return Refuse(word.place, where + "expected XGMI, PCIE or N/A, found " + Shown(word.text));
   }
-  const auto hops = tables_.find(Kind::kHops);
+  const auto hops = tables_.find(TableKind::kHops);
   if (hops == tables_.end()) {
     link.hops = link.type == LinkType::kPcie ? 2 : 1;
     return link;
@@ -273,7 +273,7 @@ Result<Link> TableReader::LinkAt(const Table& types, size_t a, size_t b) const {
 
 // "50000-50000": from the least to the most, in MB/s.
 std::optional<MegabytesPerSecond> TableReader::BandwidthAt(size_t a, size_t b) const {
-  const auto table = tables_.find(Kind::kBandwidth);
+  const auto table = tables_.find(TableKind::kBandwidth);
   if (table == tables_.end()) return 0;
   const std::string& text = table->second.cells[a * devices() + b].text;
   if (text == "N/A") return 0;
@@ -286,7 +286,7 @@ std::optional<MegabytesPerSecond> TableReader::BandwidthAt(size_t a, size_t b) c
 }
 
 Status TableReader::FillCells() {
-  const Table& types = tables_.at(Kind::kType);
+  const Table& types = tables_.at(TableKind::kType);
   machine_.tool = Tool::kAmd;
   machine_.cells.resize(devices() * devices());
   for (size_t a = 0; a < devices(); ++a) {
@@ -305,7 +305,7 @@ Status TableReader::FillCells() {
       const auto one = BandwidthAt(a, b);
       const auto other = BandwidthAt(b, a);
       if (!one || !other) {
-        return Refuse(tables_.at(Kind::kBandwidth).cells[a * devices() + b].place,
+        return Refuse(tables_.at(TableKind::kBandwidth).cells[a * devices() + b].place,
                       "expected a bandwidth such as 50000-50000 or N/A");
       }
       machine_.cells[a * devices() + b] = {*link, types.cells[a * devices() + b].text,
@@ -326,8 +326,8 @@ Status TableReader::FillCells() {
 
 bool HasAmdTables(const std::vector<ToolLine>& lines) {
   return std::any_of(lines.begin(), lines.end(), [](const ToolLine& line) {
-    const std::optional<Kind> kind = TitleOf(line);
-    return kind && *kind != Kind::kOther;
+    const std::optional<TableKind> kind = TitleOf(line);
+    return kind && *kind != TableKind::kOther;
   });
 }
 
