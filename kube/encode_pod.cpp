@@ -83,6 +83,22 @@ GpuForm FormOf(const GpuRequest& gpus) {
   return gpus.each.none() ? GpuForm::kMemory : GpuForm::kHami;
 }
 
+void WriteTopology(const cluster::TopologyTerms& topology, JsonWriter& json) {
+  const auto write = [&](const char* annotation, const std::string& text) {
+    if (!text.empty()) json.Key(annotation).Text(text);
+  };
+  std::string required;
+  std::string preferred;
+  for (const cluster::TopologySegment& segment : topology.segments) {
+    std::string& list = segment.required ? required : preferred;
+    list += (list.empty() ? "" : ",") + segment.level + "=" + std::to_string(segment.size);
+  }
+  write(cluster::kTopologyRequiredAnnotation, topology.required);
+  write(cluster::kTopologyPreferredAnnotation, topology.preferred);
+  write(cluster::kSegmentsRequiredAnnotation, required);
+  write(cluster::kSegmentsPreferredAnnotation, preferred);
+}
+
 void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const GpuRequest& gpus = pod.spec->gpus;
   const GpuForm form = FormOf(gpus);
@@ -106,11 +122,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (pod.declared_min_member > 0) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
-  const cluster::TopologyTerms& topology = pod.spec->topology;
-  if (!topology.required.empty())
-    json.Key(cluster::kTopologyRequiredAnnotation).Text(topology.required);
-  if (!topology.preferred.empty())
-    json.Key(cluster::kTopologyPreferredAnnotation).Text(topology.preferred);
+  WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
   if (pod.gang_record) {

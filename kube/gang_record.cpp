@@ -23,7 +23,6 @@ namespace {
 
 constexpr size_t kMaxTag = 8;
 constexpr size_t kMaxOwners = 64;  // more than Muster writes
-constexpr size_t kMaxObjectBytes = size_t{4} * 1024 * 1024;
 
 void AppendHeads(std::string& text, std::string_view name, const Headcount& heads) {
   const auto add = [&](std::string_view role, int64_t count) {
@@ -133,7 +132,7 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
 Result<std::optional<ApiRequest>> PlanGangRecord(const engine::PatchGang& gang,
                                                  const ServedPodGroups& as,
                                                  std::string_view object) {
-  const Result<Json> json = Json::Parse(object, kMaxObjectBytes, "PodGroup");
+  const Result<Json> json = Json::Parse(object, kMaxPodGroupBytes, "PodGroup");
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView group(json->root(), "PodGroup", problems);

@@ -8,6 +8,7 @@
 // found. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@
 #include "kube/discovery.hpp"
 
 namespace muster::kube {
+
+// Of a PodGroup as the API server writes it; one is 1.5 MiB in etcd at most.
+inline constexpr size_t kMaxPodGroupBytes = size_t{4} * 1024 * 1024;
 
 // Empty for an empty record.
 std::string FormatGangRecord(const cluster::GangRecord& record);

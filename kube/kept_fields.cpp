@@ -1,5 +1,9 @@
 #include "kube/kept_fields.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "kube/decode.hpp"
 #include "kube/pod_requests.hpp"
 
@@ -41,6 +45,31 @@ constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMe
 
 // Muster's own, on objects of any kind.
 constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
+constexpr Kept kOwnAnnotations[] = {kOwn};
+
+// What is written for other systems of the fabric, on pods and PodGroups (topology_terms.cpp).
+constexpr Kept kTopologyAnnotations[] = {
+    Value("kueue.x-k8s.io/podset-required-topology"),
+    Value("kueue.x-k8s.io/podset-preferred-topology"),
+    Value("kueue.x-k8s.io/podset-slice-required-topology"),
+    Value("kueue.x-k8s.io/podset-slice-size"),
+    Value("kueue.x-k8s.io/podset-slice-required-topology-constraints"),
+    Value("kai.scheduler/topology-required-placement"),
+    Value("kai.scheduler/topology-preferred-placement"),
+    Value("kai.scheduler/segment-size"),
+    Value("kai.scheduler/segment-topology-required-placement"),
+    Value("kai.scheduler/segment-topology-preferred-placement"),
+    Value("volcano.sh/network-topology-mode"),
+    Value("volcano.sh/network-topology-highest-tier"),
+};
+
+template <size_t A, size_t B>
+constexpr std::array<Kept, A + B> Join(const Kept (&a)[A], const Kept (&b)[B]) {
+  std::array<Kept, A + B> joined{};
+  std::copy(std::begin(a), std::end(a), joined.begin());
+  std::copy(std::begin(b), std::end(b), joined.begin() + A);
+  return joined;
+}
 
 // Selectors (pod_constraints.cpp).
 constexpr Kept kRequirement[] = {Value("key"), Value("operator"), Values("values")};
@@ -64,7 +93,7 @@ constexpr Kept kPodLabels[] = {
     Value("kai.scheduler/subgroup-name"),
     Value("volcano.sh/task-spec"),
 };
-constexpr Kept kPodAnnotations[] = {
+constexpr Kept kSomePodAnnotations[] = {
     kOwn,
     Value("kubernetes.io/config.mirror"),
     Value("scheduling.k8s.io/group-name"),
@@ -79,6 +108,7 @@ constexpr Kept kPodAnnotations[] = {
     Value(kGpuMemoryAnnotation),
     Value(kGpuFractionDevicesAnnotation),
 };
+constexpr auto kPodAnnotations = Join(kSomePodAnnotations, kTopologyAnnotations);
 constexpr Kept kOwner[] = {Value("controller"), kUid, kKind};
 constexpr Kept kPodMeta[] = {kName,
                              kNamespace,
@@ -142,7 +172,7 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kOwnAnnotations[] = {kOwn};
+constexpr auto kPodGroupAnnotations = Join(kOwnAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
                                   kUid,
@@ -150,13 +180,24 @@ constexpr Kept kPodGroupMeta[] = {kName,
                                   kCreated,
                                   kDeleted,
                                   Object("labels", kOwnAnnotations),
-                                  Object("annotations", kOwnAnnotations)};
+                                  Object("annotations", kPodGroupAnnotations)};
 constexpr Kept kGang[] = {Value("minCount")};
 constexpr Kept kPolicy[] = {Object("gang", kGang), Object("basic", {})};
 constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember")};
-constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy), Value("minMember"),
-                                  Map("minTaskMember"), List("subGroups", kSubGroup),
-                                  Value("scheduleTimeoutSeconds")};
+constexpr Kept kNetworkTopology[] = {Value("mode"), Value("highestTierAllowed"),
+                                     Value("highestTierName")};
+constexpr Kept kTopologyConstraint[] = {Value("requiredTopologyLevel"),
+                                        Value("preferredTopologyLevel")};
+constexpr Kept kTopologyKey[] = {Value("key")};
+constexpr Kept kConstraints[] = {List("topology", kTopologyKey)};
+constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy),
+                                  Value("minMember"),
+                                  Map("minTaskMember"),
+                                  List("subGroups", kSubGroup),
+                                  Value("scheduleTimeoutSeconds"),
+                                  Object("networkTopology", kNetworkTopology),
+                                  Object("topologyConstraint", kTopologyConstraint),
+                                  Object("schedulingConstraints", kConstraints)};
 constexpr Kept kPodGroup[] = {kKind, kApiVersion, Object("metadata", kPodGroupMeta),
                               Object("spec", kPodGroupSpec)};
 

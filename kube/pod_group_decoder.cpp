@@ -191,6 +191,12 @@ void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
       cluster::Seconds(spec.Get("scheduleTimeoutSeconds").Integer(0, 0, kAny));
 }
 
+void ReadTopology(const JsonView& group, PodGroup& record) {
+  const JsonView metadata = group.Get("metadata");
+  record.topology = ReadTopologyTerms(metadata.Get("annotations"));
+  if (record.topology.none()) record.topology = ReadTopologySpec(group.Get("spec"));
+}
+
 }  // namespace
 
 Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_version,
@@ -211,13 +217,14 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   const JsonView metadata = object.Get("metadata");
   const JsonView annotations = metadata.Get("annotations");
   record.claimed = annotations.Get(cluster::kClaimAnnotation).Text() == "true";
-  record.topology = ReadTopologyTerms(annotations);
   const Result<cluster::GangRecord> past =
       ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());
   if (past.ok()) record.record = *past;
   JsonProblems defects;
   if (options.left_out != nullptr) defects.Add(*options.left_out);
-  ReadSpec(JsonView(json, "PodGroup", defects), *flavour, record);
+  const JsonView group(json, "PodGroup", defects);
+  ReadSpec(group, *flavour, record);
+  ReadTopology(group, record);
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

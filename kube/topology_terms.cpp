@@ -1,23 +1,218 @@
 #include "kube/topology_terms.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "kube/decode.hpp"
+#include "kube/json.hpp"
 
 namespace muster::kube {
+
+using cluster::TopologySegment;
+using cluster::TopologyTerms;
 
 namespace {
 
 // No level has so long a name, also not by TREE/LEVEL or its label key.
 constexpr size_t kMaxLevelName = 400;
+constexpr int64_t kMaxSegment = 1'000'000;  // pods
+constexpr size_t kMaxLayers = 4096;         // bytes of JSON
+
+std::string ReadLevel(const JsonView& annotation) {
+  return std::string(annotation.Text().substr(0, kMaxLevelName));
+}
+
+std::optional<int64_t> ParseSize(std::string_view text) {
+  int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return size >= 1 && size <= kMaxSegment ? std::optional(size) : std::nullopt;
+}
+
+std::optional<int64_t> ReadSize(const JsonView& annotation) {
+  const std::optional<int64_t> size = ParseSize(annotation.Text());
+  if (!size) {
+    annotation.Problem("expected a number of pods from 1 to " + std::to_string(kMaxSegment) +
+                       ", got \"" + std::string(annotation.Text().substr(0, 40)) + "\"");
+  }
+  return size;
+}
+
+// LEVEL=SIZE,LEVEL=SIZE
+void ReadList(const JsonView& annotation, bool required, std::vector<TopologySegment>& segments) {
+  std::string_view rest = annotation.Text();
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const size_t equals = item.find('=');
+    const std::optional<int64_t> size =
+        equals == std::string_view::npos ? std::nullopt : ParseSize(item.substr(equals + 1));
+    if (!size || equals == 0) {
+      annotation.Problem("expected LEVEL=SIZE, SIZE from 1 to " + std::to_string(kMaxSegment) +
+                         ", separated by commas, got \"" + std::string(item.substr(0, 80)) + "\"");
+      return;
+    }
+    segments.push_back(
+        {std::string(item.substr(0, std::min(equals, kMaxLevelName))), *size, required});
+  }
+}
+
+// The largest first. False after a problem.
+bool Arrange(const JsonView& place, std::vector<TopologySegment>& segments) {
+  std::stable_sort(
+      segments.begin(), segments.end(),
+      [](const TopologySegment& a, const TopologySegment& b) { return a.size > b.size; });
+  if (segments.size() > TopologyTerms::kMostSegments) {
+    place.Problem("more than " + std::to_string(TopologyTerms::kMostSegments) +
+                  " layers of segments");
+    return false;
+  }
+  for (size_t i = 0; i + 1 < segments.size(); ++i) {
+    const int64_t outer = segments[i].size;
+    const int64_t inner = segments[i + 1].size;
+    if (outer % inner == 0) continue;
+    place.Problem("segments of " + std::to_string(outer) + " cannot be cut into segments of " +
+                  std::to_string(inner) + ": " + std::to_string(outer) + " = " +
+                  std::to_string(outer / inner) + " × " + std::to_string(inner) + " + " +
+                  std::to_string(outer % inner));
+    return false;
+  }
+  return true;
+}
+
+TopologyTerms ReadMuster(const JsonView& annotations) {
+  TopologyTerms terms;
+  terms.required = ReadLevel(annotations.Get(cluster::kTopologyRequiredAnnotation));
+  terms.preferred = ReadLevel(annotations.Get(cluster::kTopologyPreferredAnnotation));
+  const JsonView required = annotations.Get(cluster::kSegmentsRequiredAnnotation);
+  const JsonView preferred = annotations.Get(cluster::kSegmentsPreferredAnnotation);
+  ReadList(required, true, terms.segments);
+  ReadList(preferred, false, terms.segments);
+  if (!Arrange(required.present() ? required : preferred, terms.segments)) terms.segments = {};
+  return terms;
+}
+
+// [{"topology": LEVEL, "size": SIZE}], at most three, as TASMultiLayerTopology has it.
+void ReadKueueLayers(const JsonView& annotation, std::vector<TopologySegment>& segments) {
+  if (annotation.Text().empty()) return;
+  const auto json = Json::Parse(annotation.Text(), kMaxLayers, "layers");
+  if (!json.ok()) return annotation.Problem(json.error());
+  JsonProblems problems;
+  const JsonView list(json->root(), "layers", problems);
+  list.Items([&](const JsonView& layer) {
+    const JsonView level = layer.Get("topology");
+    const JsonView size = layer.Get("size");
+    const std::optional<int64_t> pods = ParseSize(size.QuantityText());
+    if (!pods) size.Problem("expected a number of pods of at least 1");
+    segments.push_back({std::string(level.RequiredText()), pods.value_or(1), true});
+  });
+  if (problems.none()) return;
+  annotation.Problem(problems.first());
+  segments.clear();
+}
+
+TopologyTerms ReadKueue(const JsonView& annotations) {
+  TopologyTerms terms;
+  terms.required = ReadLevel(annotations.Get("kueue.x-k8s.io/podset-required-topology"));
+  terms.preferred = ReadLevel(annotations.Get("kueue.x-k8s.io/podset-preferred-topology"));
+  const JsonView level = annotations.Get("kueue.x-k8s.io/podset-slice-required-topology");
+  const JsonView size = annotations.Get("kueue.x-k8s.io/podset-slice-size");
+  if (level.present()) {
+    if (const auto pods = ReadSize(size)) terms.segments.push_back({ReadLevel(level), *pods});
+  }
+  const JsonView layers =
+      annotations.Get("kueue.x-k8s.io/podset-slice-required-topology-constraints");
+  ReadKueueLayers(layers, terms.segments);
+  if (!Arrange(layers.present() ? layers : size, terms.segments)) terms.segments = {};
+  terms.said_by = "annotations kueue.x-k8s.io/podset-…-topology";
+  return terms;
+}
+
+TopologyTerms ReadKai(const JsonView& annotations) {
+  TopologyTerms terms;
+  terms.required = ReadLevel(annotations.Get("kai.scheduler/topology-required-placement"));
+  terms.preferred = ReadLevel(annotations.Get("kai.scheduler/topology-preferred-placement"));
+  const JsonView required = annotations.Get("kai.scheduler/segment-topology-required-placement");
+  const JsonView preferred = annotations.Get("kai.scheduler/segment-topology-preferred-placement");
+  const JsonView size = annotations.Get("kai.scheduler/segment-size");
+  if (required.present() || preferred.present()) {
+    const std::optional<int64_t> pods = ReadSize(size);
+    if (pods && required.present()) terms.segments.push_back({ReadLevel(required), *pods, true});
+    if (pods && preferred.present()) terms.segments.push_back({ReadLevel(preferred), *pods, false});
+  }
+  terms.said_by = "annotations kai.scheduler/topology-…";
+  return terms;
+}
+
+// Volcano counts tiers from the nodes upwards; tier 1 is what holds nodes.
+TopologyTerms OfTier(bool hard, int64_t tier, std::string name, std::string said_by) {
+  TopologyTerms terms;
+  std::string& level = hard ? terms.required : terms.preferred;
+  level = name.empty() ? "tier-" + std::to_string(tier) : std::move(name);
+  terms.said_by = std::move(said_by);
+  return terms;
+}
+
+TopologyTerms ReadVolcano(const JsonView& annotations) {
+  const JsonView mode = annotations.Get("volcano.sh/network-topology-mode");
+  const JsonView tier = annotations.Get("volcano.sh/network-topology-highest-tier");
+  if (mode.Text().empty() && tier.Text().empty()) return {};
+  const std::optional<int64_t> number = tier.present() ? ReadSize(tier) : 1;
+  if (!number) return {};
+  return OfTier(mode.Text() != "soft", *number, {}, "annotations volcano.sh/network-topology-…");
+}
+
+// The kinds of PodGroups differ in the names of these fields.
+TopologyTerms ReadVolcanoSpec(const JsonView& spec) {
+  const JsonView topology = spec.Get("networkTopology");
+  if (!topology.present()) return {};
+  const JsonView name = topology.Get("highestTierName");
+  const JsonView tier = topology.Get("highestTierAllowed");
+  return OfTier(topology.Get("mode").Text() != "soft", tier.Integer(1, 1, kMaxSegment),
+                ReadLevel(name), "spec.networkTopology");
+}
+
+TopologyTerms ReadKaiSpec(const JsonView& spec) {
+  const JsonView constraint = spec.Get("topologyConstraint");
+  TopologyTerms terms;
+  terms.required = ReadLevel(constraint.Get("requiredTopologyLevel"));
+  terms.preferred = ReadLevel(constraint.Get("preferredTopologyLevel"));
+  terms.said_by = "spec.topologyConstraint";
+  return terms;
+}
+
+// TopologyConstraint in scheduling.k8s.io: all pods in one domain; one key at most.
+TopologyTerms ReadNativeSpec(const JsonView& spec) {
+  TopologyTerms terms;
+  const JsonView constraints = spec.Get("schedulingConstraints");
+  const JsonView topology = constraints.Get("topology");
+  topology.Items([&](const JsonView& constraint) {
+    if (terms.required.empty()) terms.required = ReadLevel(constraint.Get("key"));
+  });
+  terms.said_by = "spec.schedulingConstraints.topology";
+  return terms;
+}
+
+template <typename... Readers>
+TopologyTerms FirstOf(const JsonView& from, const Readers&... readers) {
+  TopologyTerms terms;
+  ((terms.none() ? void(terms = readers(from)) : void()), ...);
+  if (terms.none()) return {};
+  return terms;
+}
 
 }  // namespace
 
-cluster::TopologyTerms ReadTopologyTerms(const JsonView& annotations) {
-  const auto read = [&](const char* key) {
-    return std::string(annotations.Get(key).Text().substr(0, kMaxLevelName));
-  };
-  return {read(cluster::kTopologyRequiredAnnotation), read(cluster::kTopologyPreferredAnnotation)};
+TopologyTerms ReadTopologyTerms(const JsonView& annotations) {
+  return FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+}
+
+TopologyTerms ReadTopologySpec(const JsonView& spec) {
+  return FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
 }
 
 }  // namespace muster::kube

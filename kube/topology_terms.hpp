@@ -1,5 +1,9 @@
-// ReadTopologyTerms: where in the fabric a gang wants to be, by the annotations
-// muster.dev/topology-… of a PodGroup or pod. For the decoders of kube/ only.
+// Where in the fabric a gang wants to be, as its PodGroup or pods say: Muster's annotations
+// muster.dev/topology-…, else what teams write for Kueue, KAI, Volcano or kube-scheduler itself. Of
+// these systems the first that says anything counts, whole. For the decoders of kube/ only.
+//
+// What is malformed is a problem that names the place. Whether the policy has such levels is for
+// the engine to say.
 #pragma once
 
 #include "cluster/topology_terms.hpp"
@@ -7,7 +11,17 @@
 
 namespace muster::kube {
 
-// An empty annotation is none. Whether there are such levels is for the engine to say.
+// Of a PodGroup or pod.
+//   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred
+//   Kueue    kueue.x-k8s.io/podset-required-topology, -preferred-topology, -slice-required-topology
+//            with -slice-size, -slice-required-topology-constraints
+//   KAI      kai.scheduler/topology-required-placement, -preferred-placement, segment-size with
+//            segment-topology-required-placement, -preferred-placement
+//   Volcano  volcano.sh/network-topology-mode and -highest-tier
 cluster::TopologyTerms ReadTopologyTerms(const JsonView& annotations);
+
+// Of a PodGroup's spec: spec.networkTopology (Volcano), spec.topologyConstraint (KAI),
+// spec.schedulingConstraints.topology (kube-scheduler).
+cluster::TopologyTerms ReadTopologySpec(const JsonView& spec);
 
 }  // namespace muster::kube

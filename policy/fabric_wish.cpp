@@ -76,13 +76,39 @@ Domain DomainOf(const Fabric& fabric, DomainId id) {
   return {domain.nodes, domain.name, domain.level.tree, id};
 }
 
-void AddThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates, size_t most,
-                      std::vector<Domain>& domains) {
+std::vector<DomainId> ThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates,
+                                    size_t most) {
   std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
   std::sort(candidates.begin(), candidates.end(),
             [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
   if (candidates.size() > most) candidates.resize(most);
-  for (const Candidate& one : candidates) domains.push_back(DomainOf(around.fabric, one.id));
+  std::vector<DomainId> ids;
+  ids.reserve(candidates.size());
+  for (const Candidate& one : candidates) ids.push_back(one.id);
+  return ids;
+}
+
+std::string TextOf(const cluster::TopologyTerms& terms) {
+  std::string text;
+  for (const cluster::TopologySegment& segment : terms.segments) {
+    if (!segment.required) continue;
+    text += (text.empty() ? "of " : ", of ") + std::to_string(segment.size) +
+            " in one domain of level " + segment.level;
+  }
+  return text;
+}
+
+// Where no node is in a domain of a required segment's level nobody can be.
+bool NoneHasLevels(const Fabric& fabric, const cluster::TopologyTerms& terms, size_t tree) {
+  return std::any_of(terms.segments.begin(), terms.segments.end(),
+                     [&](const cluster::TopologySegment& segment) {
+                       if (!segment.required) return false;
+                       for (const LevelRef& level : FindLevels(fabric.options(), segment.level)) {
+                         const Fabric::Range range = fabric.At(level);
+                         if (level.tree == tree && range.first == range.last) return true;
+                       }
+                       return false;
+                     });
 }
 
 // Of a tree the i-th level of its span, from the innermost to the outermost; after that none.
@@ -97,15 +123,32 @@ std::vector<LevelRef> LevelsAt(const std::vector<topology::LevelSpan>& spans, si
 }  // namespace
 
 std::string FabricWish::Key() const {
-  return "required=" + terms_.required + " preferred=" + terms_.preferred;
+  std::string key = "required=" + terms_.required + " preferred=" + terms_.preferred;
+  for (const cluster::TopologySegment& segment : terms_.segments) {
+    key += (segment.required ? " required " : " preferred ") + segment.level + "=" +
+           std::to_string(segment.size);
+  }
+  if (!terms_.segments.empty() && said_by_ == SaidBy::kPods) key += " by pods";
+  return terms_.said_by.empty() ? key : key + " for another system";
 }
 
 WishedDomains FabricWish::Domains(const Surroundings& around) const {
+  const cluster::TopologyTerms terms = Heeded(around.fabric.options(), terms_);
   WishedDomains wished;
-  const std::vector<topology::LevelSpan> spans = SpansOf(around.fabric.options(), terms_);
+  std::vector<topology::LevelSpan> spans = SpansOf(around.fabric.options(), terms);
+  std::erase_if(spans, [&](const topology::LevelSpan& span) {
+    return NoneHasLevels(around.fabric, terms, span.tree);
+  });
+  const auto add = [&](Domain domain) {
+    if (!terms.segments.empty() && domain.tree) {
+      domain.segments = {MultiplesOf(around.fabric.options(), terms, *domain.tree),
+                         said_by_ == SaidBy::kPods, TextOf(terms)};
+    }
+    wished.domains.push_back(std::move(domain));
+  };
   std::vector<Candidate> may_be;  // of the required level
-  if (!terms_.required.empty()) {
-    wished.limit = terms_.required;
+  if (!terms.required.empty()) {
+    wished.limit = terms.required;
     std::vector<LevelRef> outermost;
     outermost.reserve(spans.size());
     for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
@@ -119,23 +162,24 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     const std::vector<LevelRef> levels = LevelsAt(spans, i);
     if (levels.empty()) break;
     const bool required =
-        !terms_.required.empty() &&
+        !terms.required.empty() &&
         std::any_of(spans.begin(), spans.end(), [&](const topology::LevelSpan& span) {
           return i == span.innermost - span.outermost;
         });
-    AddThoseWithRoom(around, CandidatesAt(around, levels), required ? SIZE_MAX : kMostTries,
-                     wished.domains);
+    for (const DomainId id :
+         ThoseWithRoom(around, CandidatesAt(around, levels), required ? SIZE_MAX : kMostTries))
+      add(DomainOf(around.fabric, id));
   }
-  if (terms_.required.empty()) {
+  if (terms.required.empty()) {
     Domain all;
     if (!spans.empty()) all.tree = spans.front().tree;
-    wished.domains.push_back(std::move(all));
+    if (all.tree || TextOf(terms).empty()) add(std::move(all));
   } else if (wished.domains.empty() && !may_be.empty()) {
     const auto nearest =
         std::min_element(may_be.begin(), may_be.end(), [](const Candidate& a, const Candidate& b) {
           return std::tuple(-a.room->members, a.id) < std::tuple(-b.room->members, b.id);
         });
-    wished.domains.push_back(DomainOf(around.fabric, nearest->id));
+    add(DomainOf(around.fabric, nearest->id));
   }
   return wished;
 }
@@ -156,7 +200,10 @@ const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const clus
 std::shared_ptr<const Wish> FabricWishes::Of(const cluster::PodGroup* group,
                                              const cluster::Pod& member) const {
   const cluster::TopologyTerms& terms = TermsOf(group, member);
-  return terms.none() ? nullptr : std::make_shared<const FabricWish>(terms);
+  if (terms.none()) return nullptr;
+  const bool by_group = group != nullptr && &terms == &group->topology;
+  return std::make_shared<const FabricWish>(
+      terms, by_group ? FabricWish::SaidBy::kGroup : FabricWish::SaidBy::kPods);
 }
 
 }  // namespace muster::policy

@@ -12,8 +12,10 @@
 //    by name.
 // 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
 //    required level has room, the one with most is told, so that it can be said why.
-// 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles, or
-//    with exclusions, can fail in a domain that has room for each role by itself.
+// 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles,
+//    with exclusions or in segments can fail in a domain that has room for each role by itself.
+// 7. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
+//    whose pods ask for them.
 #pragma once
 
 #include <memory>
@@ -28,13 +30,16 @@ namespace muster::policy {
 
 class FabricWish final : public Wish {
  public:
-  explicit FabricWish(cluster::TopologyTerms terms) : terms_(std::move(terms)) {}
+  enum class SaidBy { kGroup, kPods };
+  explicit FabricWish(cluster::TopologyTerms terms, SaidBy said_by = SaidBy::kGroup)
+      : terms_(std::move(terms)), said_by_(said_by) {}
   static constexpr size_t kMostTries = 16;
   std::string Key() const override;
   WishedDomains Domains(const Surroundings& around) const override;
 
  private:
   cluster::TopologyTerms terms_;
+  SaidBy said_by_;
 };
 
 // Of gangs that say nothing: rather within the innermost level of the first tree. Null where the

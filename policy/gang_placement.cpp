@@ -3,13 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/pod_shape.hpp"
 #include "policy/rank_order.hpp"
 #include "policy/room.hpp"
 
 namespace muster::policy {
 
 using cluster::NodeIndex;
-using topology::DomainId;
+
+namespace {
+
+int64_t LargestOf(const topology::Multiples& multiples) {
+  return multiples.empty() ? 1 : *std::max_element(multiples.begin(), multiples.end());
+}
+
+}  // namespace
 
 bool GangPlacement::SomePrefer() const {
   return std::any_of(demands_.begin(), demands_.end(),
@@ -110,6 +118,7 @@ PlaceAnswer GangPlacement::Refused() {
   shortage_.need_gpu_milli = memory ? need.memory : need.compute;
   shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
   answer.shortage = shortage_;
+  answer.shortage.segments = LackOfSegments();
   return answer;
 }
 
@@ -126,77 +135,122 @@ PlaceAnswer GangPlacement::Placed() const {
 // All members or none, in one way after the other. The usual way without preferences is reported.
 bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
   for (const Attempt& way : ways) {
-    const std::optional<Miss> miss = Try(way);
-    if (!miss) return true;
-    if (missed_shape_ == nullptr && !way.preferences) CountAt(*miss);
+    std::optional<Miss> miss = Try(way);
+    if (!miss && KeepsSegments()) return true;
+    const bool only_segments = !miss.has_value();
+    if (only_segments) miss = Miss{&roles_.front(), roles_.front().members.front(), placed_};
+    if (missed_shape_ == nullptr && !way.preferences) {
+      CountAt(*miss);
+      shortage_.only_segments = only_segments;
+    }
     search_.tx().RollbackTo(before_);
   }
   return false;
 }
 
-namespace {
-
-// The same, but only in the innermost domains that those nodes are in.
-std::vector<int64_t> RoomNear(const GangLayout& layout, const std::vector<int64_t>& room,
-                              const std::vector<NodeIndex>& nodes) {
-  std::vector<DomainId> innermost;
-  for (const NodeIndex node : nodes) {
-    const DomainId id = layout.fabric->Innermost(layout.tree, node);
-    if (id != topology::kNoDomain) innermost.push_back(id);
-  }
-  std::sort(innermost.begin(), innermost.end());
-  innermost.erase(std::unique(innermost.begin(), innermost.end()), innermost.end());
-  std::vector<int64_t> near(room.size());
-  for (const DomainId inner : innermost) {
-    for (DomainId id = inner; id != topology::kNoDomain; id = layout.fabric->domains()[id].parent)
-      near[id] += room[inner];
-  }
-  return near;
+const std::vector<int64_t>& GangPlacement::RoomOf(const Role& role) const {
+  return role.shape->slots[static_cast<size_t>(search_.filter())]
+      .Follow(search_.Within(nullptr), *role.shape, layout_->scope.fabric)
+      .sums();
 }
 
-// As many as have room there go where the gang is, the others elsewhere. Empty: they have no room.
-std::vector<Part> PartsOf(const GangLayout& layout, const std::vector<int64_t>& room,
-                          const std::vector<NodeIndex>& there, int64_t count) {
-  const LayoutScope scope{*layout.fabric, layout.tree, layout.domain};
-  const std::vector<int64_t> near = RoomNear(layout, room, there);
-  int64_t room_near = 0;
-  for (const DomainId id : DomainsBelow(scope)) room_near += near[id];
-  std::vector<Part> parts = Divide(scope, near, std::min(count, room_near));
-  if (parts.empty() || room_near >= count)
-    return parts.empty() ? Divide(scope, room, count) : parts;
-  std::vector<int64_t> far = room;
-  for (size_t id = 0; id < far.size(); ++id) far[id] -= std::min(near[id], far[id]);
-  const std::vector<Part> others = Divide(scope, far, count - room_near);
-  if (others.empty()) return {};
-  parts.insert(parts.end(), others.begin(), others.end());
-  return parts;
+bool GangPlacement::InSegments(const Role& role) const {
+  if (layout_ == nullptr || layout_->segments.choices.empty()) return false;
+  return !layout_->segments.by_pods ||
+         std::all_of(role.members.begin(), role.members.end(),
+                     [&](size_t i) { return !demands_[i].spec->topology.segments.empty(); });
 }
 
-}  // namespace
+std::vector<NodeIndex> GangPlacement::HeldBy(const Role& role) const {
+  std::vector<NodeIndex> nodes;
+  for (const PlacedMember& member : terms_.placed) {
+    if (CompareShapes(*member.spec, role.spec()) == 0) nodes.push_back(member.node);
+  }
+  return nodes;
+}
 
-bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there) {
-  const Search everywhere = search_.Within(nullptr);
-  const std::vector<int64_t>& room = role.shape->slots[static_cast<size_t>(search_.filter())]
-                                         .Follow(everywhere, *role.shape, layout_->fabric)
-                                         .sums();
-  const std::vector<Part> parts = PartsOf(*layout_, room, there, role.size());
-  if (parts.empty()) return false;
-  auto member = role.members.begin();
+// Empty: it cannot be in segments, not even in those that must be kept.
+std::vector<Part> GangPlacement::SegmentsOf(const Role& role) const {
+  const std::vector<NodeIndex> held = HeldBy(role);
+  LayoutScope scope = layout_->scope;
+  for (const topology::Multiples& choice : layout_->segments.choices) {
+    const int64_t largest = LargestOf(choice);
+    if (largest <= 1) return DivideNear(layout_->scope, RoomOf(role), terms_.beside, role.size());
+    if (held.empty() && role.size() % largest != 0) continue;
+    scope.multiples = choice;
+    std::vector<Part> parts =
+        DivideInSegments(scope, RoomOf(role), CountByDomain(scope, held), role.size());
+    if (!parts.empty()) return parts;
+  }
+  return {};
+}
+
+// However its members were placed.
+bool GangPlacement::KeepsSegments() const {
+  for (const Role& role : roles_) {
+    if (!InSegments(role)) continue;
+    LayoutScope scope = layout_->scope;
+    scope.multiples = layout_->segments.choices.back();
+    std::vector<NodeIndex> nodes = HeldBy(role);
+    if (nodes.empty() && role.size() % LargestOf(scope.multiples) != 0) return false;
+    for (const size_t i : role.members)
+      nodes.push_back(search_.tx().deltas()[delta_of_[i]].placement.node);
+    if (!InWholeSegments(scope, nodes)) return false;
+  }
+  return true;
+}
+
+std::string GangPlacement::LackOfSegments() const {
+  for (const Role& role : roles_) {
+    if (!InSegments(role)) continue;
+    const int64_t size = LargestOf(layout_->segments.choices.back());
+    if (size > 1 && HeldBy(role).empty() && role.size() % size != 0) {
+      return std::to_string(role.size()) +
+             " of its pods are not whole segments: " + std::to_string(role.size()) + " = " +
+             std::to_string(role.size() / size) + " × " + std::to_string(size) + " + " +
+             std::to_string(role.size() % size);
+    }
+    if (size > 1) return "it requires segments " + layout_->segments.text;
+  }
+  return {};
+}
+
+// The members, in their order, in one part after the other.
+bool GangPlacement::PlaceParts(const Role& role, const std::vector<size_t>& members,
+                               const std::vector<Part>& parts) {
+  auto member = members.begin();
   for (const Part& part : parts) {
-    const Search search = search_.Within(part.nodes.get());
+    const auto& nodes = layout_->scope.fabric->domains()[part.domain].nodes;
+    const Search search = search_.Within(nodes.get());
     for (int64_t i = 0; i < part.count; ++i, ++member) {
       const NodeIndex node = search.Find(*role.shape, demands_[*member].excluded).node;
       if (!PlaceAt(role, *member, node)) return false;
-      there.push_back(node);
     }
   }
+  return !parts.empty();
+}
+
+bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there) {
+  std::vector<size_t> members = role.members;
+  std::vector<Part> parts;
+  if (InSegments(role)) {
+    parts = SegmentsOf(role);
+    std::sort(members.begin(), members.end(), [&](size_t a, size_t b) {
+      return std::pair(demands_[a].rank, a) < std::pair(demands_[b].rank, b);
+    });
+  } else {
+    parts = DivideNear(layout_->scope, RoomOf(role), there, role.size());
+  }
+  if (!PlaceParts(role, members, parts)) return false;
+  for (const size_t i : members)
+    there.push_back(search_.tx().deltas()[delta_of_[i]].placement.node);
   return true;
 }
 
 bool GangPlacement::PlacedByLayout() {
   if (layout_ == nullptr) return false;
   Begin(DeviceOrderOf(search_.strategy()));
-  std::vector<NodeIndex> there = layout_->beside;
+  std::vector<NodeIndex> there = terms_.beside;
   for (const Role& role : roles_) {
     if (PlaceDivided(role, there)) continue;
     search_.tx().RollbackTo(before_);
@@ -225,7 +279,8 @@ void GangPlacement::OrderByRank() {
       const bool stays = !demand.excluded.empty() || demand.preferred == node_of(i);
       pods.push_back({i, demand.rank, node_of(i), delta_of_[i], stays});
     }
-    for (const auto& [place, pod] : ByRank(*layout_->fabric, layout_->tree, std::move(pods))) {
+    for (const auto& [place, pod] :
+         ByRank(*layout_->scope.fabric, layout_->scope.tree, std::move(pods))) {
       steps.push_back({delta_of_[place], {&role, pod, node_of(place)}});
       moved = moved || place != pod;
     }

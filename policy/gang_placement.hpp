@@ -4,7 +4,9 @@
 // 2. With a layout: each role, the hardest first, is divided over the domains below (layout.hpp);
 //    roles and members beside go into the domains that the gang has already, if there is room.
 // 3. Else, and where that fails for some pod, each pod takes the best node of all.
-// 4. With a layout, members of a role that may have each other's nodes get them in the order of
+// 4. A role in segments takes its places in the order of rank, segment by segment; whatever way it
+//    was placed in, it is not placed where the segments that must be kept are not.
+// 5. With a layout, members of a role that may have each other's nodes get them in the order of
 //    rank: neighbours in rank are neighbours in the fabric (rank_order.hpp).
 //
 // One thread, one call.
@@ -12,8 +14,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/devices.hpp"
@@ -23,14 +26,6 @@
 #include "policy/search.hpp"
 
 namespace muster::policy {
-
-// Where below a gang is divided.
-struct GangLayout {
-  std::shared_ptr<const topology::Fabric> fabric;
-  size_t tree = 0;
-  topology::DomainId domain = topology::kNoDomain;  // the one in which all of it is
-  const std::vector<cluster::NodeIndex>& beside;    // GangTerms::beside
-};
 
 // One way of trying to place a whole gang.
 struct Attempt {
@@ -46,15 +41,21 @@ struct Miss {
   int64_t placed_before;
 };
 
+struct GangLayout {
+  LayoutScope scope;  // without multiples
+  const Segments& segments;
+};
+
 class GangPlacement {
  public:
-  // `layout`: null for none.
+  // `layout`: below which domain the gang is divided; null: it is not.
   GangPlacement(const Search& search, const std::vector<Demand>& demands, std::vector<Role> roles,
-                const GangLayout* layout)
+                const GangLayout* layout, const GangTerms& terms)
       : search_(search),
         demands_(demands),
         roles_(std::move(roles)),
         layout_(layout),
+        terms_(terms),
         before_(search.tx().checkpoint()),
         delta_of_(demands.size()) {}
 
@@ -66,6 +67,14 @@ class GangPlacement {
   bool PlacedIn(const std::vector<Attempt>& ways);
   bool PlacedByLayout();
   bool PlaceDivided(const Role& role, std::vector<cluster::NodeIndex>& there);
+  bool PlaceParts(const Role& role, const std::vector<size_t>& members,
+                  const std::vector<Part>& parts);
+  const std::vector<int64_t>& RoomOf(const Role& role) const;
+  bool InSegments(const Role& role) const;
+  std::vector<cluster::NodeIndex> HeldBy(const Role& role) const;
+  std::vector<Part> SegmentsOf(const Role& role) const;
+  bool KeepsSegments() const;
+  std::string LackOfSegments() const;
   std::optional<Miss> FirstTooManyAlone() const;
   void Begin(DeviceOrder devices);
   std::optional<Miss> Try(const Attempt& attempt);
@@ -82,6 +91,7 @@ class GangPlacement {
   const std::vector<Demand>& demands_;
   std::vector<Role> roles_;
   const GangLayout* const layout_;
+  const GangTerms& terms_;
   const size_t before_;
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas

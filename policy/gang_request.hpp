@@ -43,12 +43,20 @@ struct RequestKey {
   auto operator<=>(const RequestKey&) const = default;
 };
 
+// A member that has its node already.
+struct PlacedMember {
+  cluster::NodeIndex node;
+  std::shared_ptr<const cluster::PodSpec> spec;
+};
+
 // What holds for every member of a gang.
 struct GangTerms {
   std::string queue;  // to which what it takes is charged
   // Where members are that are bound or planned already; ordered, distinct.
   std::vector<cluster::NodeIndex> beside;
-  std::shared_ptr<const Wish> wish;  // null: all nodes are alike to it
+  // The same, one by one, of gangs with a wish; in no order.
+  std::vector<PlacedMember> placed = {};
+  std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
 };
 
 struct GangRequest {
@@ -76,12 +84,21 @@ struct Surroundings {
   const std::vector<DomainRoom>& room;            // by topology::DomainId
 };
 
+// Of a gang that is to be in segments, in one tree.
+struct Segments {
+  // The first that can be kept counts; the last one must be. Empty: no segments.
+  std::vector<topology::Multiples> choices = {};
+  bool by_pods = false;   // of those roles only whose pods say so themselves
+  std::string text = {};  // for people: "of 8 in a domain of level rack each"
+};
+
 struct Domain {
   std::shared_ptr<const cluster::NodeSet> nodes;  // null: all nodes
   std::string name;                               // for people, may be empty
   // The tree of the fabric over whose domains below this one the gang is divided; nothing: none.
   std::optional<size_t> tree = std::nullopt;
   topology::DomainId id = topology::kNoDomain;  // in that tree; kNoDomain: all of it
+  Segments segments = {};
 };
 struct WishedDomains {
   // Within one of them all of the gang is placed, the best first. Empty: it may be nowhere.

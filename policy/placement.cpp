@@ -42,12 +42,14 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
   ShapeMemory& shapes = memory_->shapes;
   const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
                       call.terms.queue, domain.nodes.get());
-  std::optional<const GangLayout> layout =
-      domain.tree ? std::optional<const GangLayout>({memory_->fabric.Follow(call.tx.base().nodes()),
-                                                     *domain.tree, domain.id, call.terms.beside})
-                  : std::nullopt;
+  std::optional<GangLayout> layout;
+  if (domain.tree) {
+    layout.emplace(
+        GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()), *domain.tree, domain.id},
+                   domain.segments});
+  }
   return GangPlacement(search, call.demands, RolesOf(call.demands, shapes),
-                       layout ? &*layout : nullptr)
+                       layout ? &*layout : nullptr, call.terms)
       .Run();
 }
 

@@ -76,6 +76,9 @@ struct Shortage {
   std::string limit = {};
   int64_t domains = 0;
   std::string domain = {};
+  // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
+  std::string segments = {};
+  bool only_segments = false;  // and nothing else is in the way
 };
 
 struct PlaceAnswer {

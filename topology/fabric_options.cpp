@@ -1,9 +1,15 @@
 #include "topology/fabric_options.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <optional>
+#include <system_error>
 
 namespace muster::topology {
+
+using cluster::TopologySegment;
+using cluster::TopologyTerms;
 
 namespace {
 
@@ -56,6 +62,16 @@ bool IsSaidOf(const FabricTree& tree, const FabricLevel& level, std::string_view
          std::find(level.labels.begin(), level.labels.end(), name) != level.labels.end();
 }
 
+// N of tier-N; 0: it is none.
+size_t TierOf(std::string_view name) {
+  constexpr std::string_view kTier = "tier-";
+  if (!name.starts_with(kTier)) return 0;
+  name.remove_prefix(kTier.size());
+  size_t tier = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tier);
+  return error == std::errc() && end == name.data() + name.size() ? tier : 0;
+}
+
 std::string LevelNames(const FabricOptions& fabric) {
   std::vector<std::string> names;
   for (const FabricTree& tree : fabric.trees) {
@@ -99,12 +115,17 @@ std::vector<FabricLevel> LevelsOf(const FabricTree& tree) {
 
 std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name) {
   std::vector<LevelRef> found;
+  const size_t tier = TierOf(name);
   for (size_t tree = 0; tree < fabric.trees.size(); ++tree) {
     const std::vector<FabricLevel> levels = LevelsOf(fabric.trees[tree]);
     const auto level = std::find_if(levels.begin(), levels.end(), [&](const FabricLevel& one) {
       return IsSaidOf(fabric.trees[tree], one, name);
     });
-    if (level != levels.end()) found.push_back({tree, static_cast<size_t>(level - levels.begin())});
+    if (level != levels.end()) {
+      found.push_back({tree, static_cast<size_t>(level - levels.begin())});
+    } else if (tier >= 1 && tier <= levels.size()) {
+      found.push_back({tree, levels.size() - tier});
+    }
   }
   return found;
 }
@@ -118,26 +139,75 @@ std::vector<LevelSpan> SpansOf(const FabricOptions& fabric, const cluster::Topol
     const std::optional<size_t> best = In(preferred, tree);
     if (!terms.required.empty() && !most) continue;
     if (!terms.preferred.empty() && !best) continue;
+    const bool has_segments = std::all_of(
+        terms.segments.begin(), terms.segments.end(), [&](const TopologySegment& segment) {
+          return In(FindLevels(fabric, segment.level), tree).has_value();
+        });
+    if (!has_segments) continue;
     const size_t outermost = most.value_or(0);
     spans.push_back({tree, std::max(best.value_or(outermost), outermost), outermost});
   }
   return spans;
 }
 
-std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms) {
-  for (const auto& [annotation, level] :
-       {std::pair(cluster::kTopologyRequiredAnnotation, &terms.required),
-        std::pair(cluster::kTopologyPreferredAnnotation, &terms.preferred)}) {
-    if (level->empty() || !FindLevels(fabric, *level).empty()) continue;
-    return "annotation " + std::string(annotation) + ": no level \"" + *level +
-           "\" in the policy's fabric; " + LevelNames(fabric);
+std::vector<Multiples> MultiplesOf(const FabricOptions& fabric, const TopologyTerms& terms,
+                                   size_t tree) {
+  std::vector<TopologySegment> segments = terms.segments;
+  std::vector<Multiples> all;
+  while (true) {
+    Multiples& multiples = all.emplace_back(LevelsOf(fabric.trees[tree]).size(), 1);
+    for (const TopologySegment& segment : segments) {
+      const std::optional<size_t> level = In(FindLevels(fabric, segment.level), tree);
+      for (size_t i = 0; level && i <= *level; ++i)
+        multiples[i] = std::max(multiples[i], segment.size);
+    }
+    const auto last = std::find_if(segments.rbegin(), segments.rend(),
+                                   [](const TopologySegment& one) { return !one.required; });
+    if (last == segments.rend()) return all;
+    segments.erase(std::next(last).base());
   }
-  if (!terms.none() && SpansOf(fabric, terms).empty()) {
-    return "annotation " + std::string(cluster::kTopologyPreferredAnnotation) +
-           ": no tree of the policy's fabric has both \"" + terms.preferred + "\" and \"" +
-           terms.required + "\"";
+}
+
+TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
+  if (terms.said_by.empty()) return terms;
+  if (fabric.trees.empty()) return {};
+  const auto unknown = [&](const std::string& level) { return FindLevels(fabric, level).empty(); };
+  TopologyTerms heeded = terms;
+  if (unknown(terms.preferred)) heeded.preferred.clear();
+  std::erase_if(heeded.segments, [&](const TopologySegment& segment) {
+    return !segment.required && unknown(segment.level);
+  });
+  return heeded;
+}
+
+std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
+  const TopologyTerms terms = Heeded(fabric, said);
+  const auto place = [&](const char* annotation) {
+    return terms.said_by.empty() ? "annotation " + std::string(annotation) : terms.said_by;
+  };
+  const auto unknown = [&](const char* annotation, const std::string& level) -> std::string {
+    if (level.empty() || !FindLevels(fabric, level).empty()) return {};
+    return place(annotation) + ": no level \"" + level + "\" in the policy's fabric; " +
+           LevelNames(fabric);
+  };
+  std::string defect = unknown(cluster::kTopologyRequiredAnnotation, terms.required);
+  if (defect.empty()) defect = unknown(cluster::kTopologyPreferredAnnotation, terms.preferred);
+  for (const TopologySegment& segment : terms.segments) {
+    if (!defect.empty()) return defect;
+    defect = unknown(segment.required ? cluster::kSegmentsRequiredAnnotation
+                                      : cluster::kSegmentsPreferredAnnotation,
+                     segment.level);
   }
-  return {};
+  if (!defect.empty() || terms.none() || !SpansOf(fabric, terms).empty()) return defect;
+  std::string levels;
+  const auto add = [&](const std::string& level) {
+    if (!level.empty()) levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
+  };
+  add(terms.preferred);
+  add(terms.required);
+  for (const TopologySegment& segment : terms.segments) add(segment.level);
+  return place(cluster::kTopologyPreferredAnnotation) +
+         ": no tree of the policy's fabric has all of " + levels;
 }
 
 }  // namespace muster::topology

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,19 +52,32 @@ struct LevelRef {
 };
 
 // The levels that `name` is said of, at most one of each tree: LEVEL in every tree that has it,
-// TREE/LEVEL in that tree, or one of the level's label keys.
+// TREE/LEVEL in that tree, or one of the level's label keys. Where a tree has no such level, tier-N
+// is its N-th one from the inside, 1 the innermost, as Volcano counts.
 std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name);
 
 // What is wrong with a gang's terms, and what to do about it; empty: nothing.
 std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
 
+// The terms, as far as they are Muster's to keep. Of what is said to other systems nothing is where
+// the policy names no fabric, and no preference for a level that the policy does not know.
+cluster::TopologyTerms Heeded(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
+
 // The levels of each tree in which a gang with these terms, which have no defect, is tried: from
-// the first to the last, `innermost` ≥ `outermost`.
+// the first to the last, `innermost` ≥ `outermost`. Only trees that have all levels of the terms.
 struct LevelSpan {
   size_t tree = 0;
   size_t innermost = 0;
   size_t outermost = 0;
 };
 std::vector<LevelSpan> SpansOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
+
+// By level of the tree, which has the levels of all segments: of what number of pods the share of
+// each domain must be a multiple.
+using Multiples = std::vector<int64_t>;
+// With all segments; then without the innermost of those that are preferred, and so on; the last
+// one has none of them. Never empty; without segments one that asks for nothing.
+std::vector<Multiples> MultiplesOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms,
+                                   size_t tree);
 
 }  // namespace muster::topology

@@ -6,16 +6,12 @@
 
 #include "cluster/cluster_state.hpp"
 #include "tests/support/builders.hpp"
+#include "tests/support/fabrics.hpp"
 
 namespace muster::engine {
 namespace {
 
-topology::FabricOptions BlocksAndRacks() {
-  return {{{"dc",
-            topology::FabricPreset::kNone,
-            {{"block", {"block"}, topology::Unlabelled::kOutside},
-             {"rack", {"rack"}, topology::Unlabelled::kOutside}}}}};
-}
+using testing::BlocksAndRacks;
 
 // Rack a0 of two nodes of four GPUs, a1 and b0 of one each; a node in no rack.
 cluster::ClusterState Racks() {

@@ -211,5 +211,126 @@ TEST_CASE("a level of the fabric is asked for by annotation", "[kube][pod-group]
       cluster::TopologyTerms{"block", "rack"});
 }
 
+// The terms of a PodGroup of that API, with these annotations and this spec.
+cluster::PodGroup WithTerms(const std::string& api, const std::string& annotations,
+                            const std::string& spec) {
+  const auto group = DecodePodGroup(
+      R"({"apiVersion":")" + api +
+      R"(","kind":"PodGroup","metadata":{"name":"g","namespace":"default","uid":"u",)" +
+      R"("annotations":{)" + annotations + R"(}},"spec":{)" + spec + "}}");
+  REQUIRE(group.ok());
+  return *group;
+}
+
+TEST_CASE("segments are listed by level and size, the largest first", "[kube][pod-group]") {
+  const auto decode = [](const std::string& annotations) {
+    return WithTerms("scheduling.x-k8s.io/v1alpha1", annotations, R"("minMember":16)");
+  };
+  const cluster::PodGroup group =
+      decode(R"("muster.dev/topology-segments-required":"rack=4,dc/block=8",)"
+             R"("muster.dev/topology-segments-preferred":"example.com/nvl=2")");
+  CHECK(group.defect.empty());
+  CHECK(group.topology ==
+        cluster::TopologyTerms{
+            "", "", {{"dc/block", 8, true}, {"rack", 4, true}, {"example.com/nvl", 2, false}}});
+  const auto defect = [&](const std::string& text) {
+    return decode(R"("muster.dev/topology-segments-required":")" + text + "\"").defect;
+  };
+  const std::string place =
+      R"(PodGroup.metadata.annotations["muster.dev/topology-segments-required"]: )";
+  CHECK(defect("rack=8,block=12") ==
+        place + "segments of 12 cannot be cut into segments of 8: 12 = 1 × 8 + 4");
+  CHECK(defect("a=16,b=8,c=4,d=2,e=1") == place + "more than 4 layers of segments");
+  for (const std::string wrong :
+       {"rack", "=4", "rack=", "rack=0", "rack=-4", "rack=4x", "rack=4;block=8", "rack=1000001"}) {
+    INFO(wrong);
+    CHECK(defect(wrong) == place +
+                               "expected LEVEL=SIZE, SIZE from 1 to 1000000, separated by "
+                               "commas, got \"" +
+                               wrong + "\"");
+  }
+}
+
+TEST_CASE("what teams write for Kueue, KAI and Volcano says where a gang wants to be",
+          "[kube][pod-group]") {
+  const auto terms = [](const std::string& annotations) {
+    cluster::PodGroup group =
+        WithTerms("scheduling.x-k8s.io/v1alpha1", annotations, R"("minMember":16)");
+    CHECK(group.defect.empty());
+    group.topology.said_by.clear();
+    return group.topology;
+  };
+  CHECK(terms(R"("kueue.x-k8s.io/podset-required-topology":"example.com/rack")") ==
+        cluster::TopologyTerms{"example.com/rack", ""});
+  CHECK(terms(R"("kueue.x-k8s.io/podset-preferred-topology":"example.com/block",)"
+              R"("kueue.x-k8s.io/podset-slice-required-topology":"example.com/rack",)"
+              R"("kueue.x-k8s.io/podset-slice-size":"4")") ==
+        cluster::TopologyTerms{"", "example.com/block", {{"example.com/rack", 4, true}}});
+  CHECK(terms(R"("kueue.x-k8s.io/podset-slice-required-topology-constraints":)"
+              R"("[{\"topology\":\"r\",\"size\":\"8\"},{\"topology\":\"b\",\"size\":16}]")") ==
+        cluster::TopologyTerms{"", "", {{"b", 16, true}, {"r", 8, true}}});
+  CHECK(terms(R"("kai.scheduler/topology-required-placement":"b",)"
+              R"("kai.scheduler/topology-preferred-placement":"r",)"
+              R"("kai.scheduler/segment-size":"4",)"
+              R"("kai.scheduler/segment-topology-required-placement":"r",)"
+              R"("kai.scheduler/segment-topology-preferred-placement":"h")") ==
+        cluster::TopologyTerms{"b", "r", {{"r", 4, true}, {"h", 4, false}}});
+  CHECK(terms(R"("volcano.sh/network-topology-mode":"hard",)"
+              R"("volcano.sh/network-topology-highest-tier":"2")") ==
+        cluster::TopologyTerms{"tier-2", ""});
+  CHECK(terms(R"("volcano.sh/network-topology-mode":"soft")") ==
+        cluster::TopologyTerms{"", "tier-1"});
+  // Muster's own annotations count alone.
+  CHECK(terms(R"("muster.dev/topology-preferred":"rack",)"
+              R"("kueue.x-k8s.io/podset-required-topology":"example.com/block")") ==
+        cluster::TopologyTerms{"", "rack"});
+}
+
+TEST_CASE("what a PodGroup of KAI, Volcano or kube-scheduler requires is in its spec",
+          "[kube][pod-group]") {
+  const cluster::PodGroup kai =
+      WithTerms("scheduling.run.ai/v2alpha2", "",
+                R"("minMember":2,"topologyConstraint":{"topology":"t","requiredTopologyLevel":"r",)"
+                R"("preferredTopologyLevel":"h"})");
+  CHECK(kai.topology == cluster::TopologyTerms{"r", "h", {}, "spec.topologyConstraint"});
+  const cluster::PodGroup volcano =
+      WithTerms("scheduling.volcano.sh/v1beta1", "",
+                R"("minMember":2,"networkTopology":{"mode":"soft","highestTierAllowed":2})");
+  CHECK(volcano.topology == cluster::TopologyTerms{"", "tier-2", {}, "spec.networkTopology"});
+  const cluster::PodGroup native =
+      WithTerms("scheduling.k8s.io/v1beta1", "",
+                R"("schedulingPolicy":{"gang":{"minCount":2}},)"
+                R"("schedulingConstraints":{"topology":[{"key":"example.com/rack"}]})");
+  CHECK(native.topology ==
+        cluster::TopologyTerms{"example.com/rack", "", {}, "spec.schedulingConstraints.topology"});
+}
+
+TEST_CASE("what is malformed in other systems' annotations is told with its place",
+          "[kube][pod-group]") {
+  const auto defect = [](const std::string& annotations) {
+    return WithTerms("scheduling.x-k8s.io/v1alpha1", annotations, R"("minMember":16)").defect;
+  };
+  CHECK(defect(R"("kueue.x-k8s.io/podset-slice-required-topology":"r",)"
+               R"("kueue.x-k8s.io/podset-slice-size":"four")") ==
+        R"(PodGroup.metadata.annotations["kueue.x-k8s.io/podset-slice-size"]: )"
+        R"(expected a number of pods from 1 to 1000000, got "four")");
+  CHECK(defect(R"("kai.scheduler/segment-topology-required-placement":"r")") ==
+        R"(PodGroup.metadata.annotations["kai.scheduler/segment-size"]: )"
+        R"(expected a number of pods from 1 to 1000000, got "")");
+  const std::string key = "kueue.x-k8s.io/podset-slice-required-topology-constraints";
+  const auto layers = [&](const std::string& text) {
+    const std::string place = "PodGroup.metadata.annotations[\"" + key + "\"]";
+    const std::string said = defect("\"" + key + "\":\"" + text + "\"");
+    REQUIRE(said.starts_with(place));
+    return said.substr(place.size());
+  };
+  CHECK(layers("[{") == ".byte 2: not valid JSON: Missing a name for object member.");
+  CHECK(layers("{}") == ".layers: expected a list, found an object");
+  CHECK(layers(R"([{\"topology\":\"r\"}])") ==
+        ".layers[0].size: expected a number of pods of at least 1");
+  CHECK(layers(R"([{\"size\":\"8\"}])") == ".layers[0].topology: is missing");
+  CHECK(layers("[1]") == ".layers[0]: expected an object, found a number");
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -125,6 +125,7 @@ Pod RandomPod(Dice& dice) {
   spec->priority = static_cast<int32_t>(dice.From(INT32_MIN, INT32_MAX));
   spec->scheduler_name = dice.WordOrNothing();
   if (dice.OneIn(4)) spec->topology = {dice.WordOrNothing(), dice.WordOrNothing()};
+  if (dice.OneIn(4)) spec->topology.segments = {{"block", 8, true}, {"rack", 4, dice.OneIn(2)}};
   Pod pod;
   pod.spec = spec;
   pod.uid = cluster::PodUid(dice.Word());

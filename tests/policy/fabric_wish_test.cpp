@@ -6,20 +6,15 @@
 #include "policy/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
+#include "tests/support/fabrics.hpp"
 
 namespace muster::policy {
 namespace {
 
 using cluster::NodeIndex;
+using testing::BlocksAndRacks;
 using testing::MakeNode;
 using testing::MakePod;
-
-topology::FabricOptions BlocksAndRacks() {
-  return {{{"dc",
-            topology::FabricPreset::kNone,
-            {{"block", {"block"}, topology::Unlabelled::kOutside},
-             {"rack", {"rack"}, topology::Unlabelled::kOutside}}}}};
-}
 
 // Blocks "a" and "b" of two racks of two nodes of four GPUs each: "a0x" is a node of rack "a0".
 struct Racks : testing::World {
@@ -113,6 +108,27 @@ TEST_CASE("members are placed in the domain of those that are there", "[policy][
   CHECK(world.In(world.Put({"rack", ""}, 1, 4, {"b1x", "a1x", "a1y"})) == "a1");
 }
 
+// An ordinary day: a node is relabelled, cordoned, back under its name with other GPUs, or gone.
+void Disturb(testing::World& world, testing::Dice& dice) {
+  const std::string name = "n" + std::to_string(dice.Roll(0, 149));
+  const cluster::Node* known = world.state.node(world.Index(name));
+  if (known == nullptr || dice.OneIn(3)) {
+    cluster::Node node = testing::RandomNode(dice, name);
+    if (!dice.OneIn(8)) node.labels["block"] = "b" + std::to_string(dice.Roll(0, 2));
+    if (!dice.OneIn(8)) node.labels["rack"] = "r" + std::to_string(dice.Roll(0, 9));
+    return world.Add(node);
+  }
+  cluster::Node node = *known;
+  if (dice.OneIn(3)) {
+    world.state.Remove(node.uid);
+    return;
+  }
+  if (dice.OneIn(2)) node.unschedulable = !node.unschedulable;
+  if (dice.OneIn(2))
+    node.labels["rack"] = dice.OneIn(4) ? "" : "r" + std::to_string(dice.Roll(0, 9));
+  world.Add(node);
+}
+
 TEST_CASE("what is remembered of room never changes an answer", "[policy][fabric]") {
   const uint64_t seed = testing::SeedOfRun();
   INFO("seed " << seed);
@@ -127,10 +143,15 @@ TEST_CASE("what is remembered of room never changes an answer", "[policy][fabric
   Placer old(Options{Strategy::kBinpack, BlocksAndRacks()});
   int placed = 0;
   for (int round = 0; round < testing::Rounds(200); ++round) {
-    const std::vector<Demand> demands = world.Ask(dice.Roll(1, 6), RandomPod(dice));
+    for (int i = dice.Roll(0, 3); i > 0; --i) Disturb(world, dice);
+    std::vector<Demand> demands = world.Ask(dice.Roll(1, 6), RandomPod(dice));
+    if (dice.OneIn(3)) demands.push_back(world.Ask(RandomPod(dice)));
+    for (Demand& demand : demands) demand.rank = static_cast<uint32_t>(dice.Roll(0, 9));
     GangTerms terms;
-    terms.wish = std::make_shared<const FabricWish>(
-        cluster::TopologyTerms{dice.OneIn(2) ? "block" : "", dice.OneIn(2) ? "rack" : "block"});
+    if (!dice.OneIn(3)) {
+      terms.wish = std::make_shared<const FabricWish>(
+          cluster::TopologyTerms{dice.OneIn(2) ? "block" : "", dice.OneIn(2) ? "rack" : "block"});
+    }
     Placer fresh(Options{Strategy::kBinpack, BlocksAndRacks()});
     const auto filter = dice.OneIn(3) ? NodeFilter::kAll : NodeFilter::kSchedulable;
     const auto snapshot = world.state.TakeSnapshot();

@@ -5,73 +5,20 @@
 #include <map>
 #include <numeric>
 
-#include "policy/fabric_wish.hpp"
-#include "policy/placement.hpp"
+#include "tests/policy/racks.hpp"
 #include "tests/policy/random_world.hpp"
-#include "tests/policy/world.hpp"
+#include "tests/support/fabrics.hpp"
 
 namespace muster::policy {
 namespace {
 
 using cluster::NodeIndex;
+using testing::BlocksAndRacks;
 using testing::MakeNode;
 using testing::MakePod;
+using testing::Racks;
 using topology::DomainId;
 using topology::Fabric;
-
-topology::FabricOptions BlocksAndRacks() {
-  return {{{"dc",
-            topology::FabricPreset::kNone,
-            {{"block", {"block"}, topology::Unlabelled::kOutside},
-             {"rack", {"rack"}, topology::Unlabelled::kOutside}}}}};
-}
-
-// Racks of nodes of four GPUs each. Node "a0x" is one of rack "a0" of block "a".
-struct Racks : testing::World {
-  Placer placer{Options{Strategy::kBinpack, BlocksAndRacks()}};
-
-  Racks(int blocks, int racks, int nodes) {
-    for (int b = 0; b < blocks; ++b) {
-      for (int r = 0; r < racks; ++r) {
-        for (int n = 0; n < nodes; ++n) {
-          const std::string block(1, static_cast<char>('a' + b));
-          const std::string rack = block + std::to_string(r);
-          Add(MakeNode(rack + static_cast<char>('x' + n))
-                  .Gpus(4)
-                  .Label("block", block)
-                  .Label("rack", rack));
-        }
-      }
-    }
-  }
-  PlaceAnswer Put(const std::vector<Demand>& demands, cluster::TopologyTerms terms = {},
-                  const std::vector<std::string>& beside = {}) {
-    GangTerms gang;
-    if (!terms.none()) gang.wish = std::make_shared<const FabricWish>(std::move(terms));
-    for (const std::string& node : beside) gang.beside.push_back(Index(node));
-    std::sort(gang.beside.begin(), gang.beside.end());
-    cluster::Transaction tx(state.TakeSnapshot());
-    PlaceAnswer answer = placer.PlaceGang(tx, demands, NodeFilter::kSchedulable, gang);
-    if (answer.placed) REQUIRE(state.Reserve(answer.placements).ok());
-    return answer;
-  }
-  // Demands with ranks as they come.
-  std::vector<Demand> Ranked(int count, int gpus) {
-    std::vector<Demand> demands = Ask(count, MakePod("p").Gpus(gpus));
-    for (size_t i = 0; i < demands.size(); ++i) demands[i].rank = static_cast<uint32_t>(i);
-    return demands;
-  }
-  // The nodes of the demands, in their order; with `letters` of their names.
-  std::string In(const PlaceAnswer& answer, size_t letters) {
-    if (!answer.placed) return "nowhere";
-    std::string text;
-    for (const cluster::Placement& one : answer.placements) {
-      const std::string name = state.node(one.node)->name;
-      text += (text.empty() ? "" : " ") + name.substr(0, letters);
-    }
-    return text;
-  }
-};
 
 TEST_CASE("a gang wider than a rack uses as few racks as can be, in equal shares",
           "[policy][fabric]") {
@@ -189,7 +136,7 @@ TEST_CASE("divisions hold everybody, within the room, in the fewest domains", "[
     const int64_t count = dice.Roll(1, 40);
     std::vector<int64_t> blocks;
     for (const DomainId block : fabric->Outermost(0)) blocks.push_back(sums.Of(block));
-    const std::vector<Part> parts = Divide({*fabric, 0}, sums.sums(), count);
+    const std::vector<Part> parts = Divide({fabric, 0}, sums.sums(), count);
     const int64_t all = std::accumulate(blocks.begin(), blocks.end(), int64_t{0});
     REQUIRE(parts.empty() == (all < count));
     if (parts.empty()) continue;
@@ -198,12 +145,9 @@ TEST_CASE("divisions hold everybody, within the room, in the fewest domains", "[
     std::map<DomainId, int64_t> by_block;
     for (const Part& part : parts) {
       sum += part.count;
-      NodeIndex any{0};
-      while (!part.nodes->Contains(any)) ++any.value;
-      by_block[fabric->Of({0, 0}, any)] += part.count;
-      const DomainId rack = fabric->Of({0, 1}, any);
+      by_block[fabric->domains()[part.domain].parent] += part.count;
       REQUIRE(part.count > 0);
-      REQUIRE(part.count <= sums.Of(rack));
+      REQUIRE(part.count <= sums.Of(part.domain));
     }
     REQUIRE(sum == count);
     REQUIRE(static_cast<int>(by_block.size()) == FewestByHand(blocks, count));

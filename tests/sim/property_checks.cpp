@@ -92,6 +92,48 @@ std::string World::CheckPlans() {
   return "";
 }
 
+void World::LoseNode(const std::string& name) {
+  for (const PodPtr& pod : cluster_->api().Pods()) {
+    if (pod->pod.node_name == name) torn_.insert(pod->pod.pod_group);
+  }
+}
+
+// A gang that requires one domain, all of which is Muster's to place, is in one. Segments of a gang
+// that runs as it was created are whole.
+std::string World::CheckDomains() {
+  ApiServer& api = cluster_->api();
+  for (const PodGroupPtr& group : api.PodGroups()) {
+    const cluster::TopologyTerms& terms = group->group.topology;
+    const std::string& name = group->group.key.name;
+    if (terms.none() || torn_.contains(name)) continue;
+    std::map<std::string, int64_t> domains;
+    int64_t whole = 0;
+    bool of_muster = true;
+    const std::string level = terms.required.empty() ? "rack" : terms.required;
+    for (const PodPtr& pod : api.Pods()) {
+      if (pod->pod.pod_group != name) continue;
+      of_muster = of_muster && pod->pod.spec->scheduler_name == "muster";
+      const bool there = pod->pod.bound() && !pod->pod.terminal() && !pod->pod.deleting;
+      whole = there && whole >= 0 ? whole + 1 : -1;
+      const NodePtr node = there ? api.FindNode(pod->pod.node_name) : nullptr;
+      if (node == nullptr) continue;
+      const auto label = node->node.labels.find(level);
+      ++domains[label == node->node.labels.end() ? "" : label->second];
+    }
+    if (!of_muster) continue;
+    if (!terms.required.empty() && domains.size() > 1)
+      return "gang " + name + " is in several domains of level " + level;
+    if (!terms.required.empty() && domains.contains(""))
+      return "gang " + name + " is in no domain of level " + level;
+    for (const auto& [domain, pods] : domains) {
+      const bool as_begun = whole == group->group.min_member && !changed_.contains(name);
+      if (as_begun && !terms.segments.empty() && pods % terms.segments.front().size != 0)
+        return "gang " + name + " has a partial segment in rack " + domain;
+    }
+  }
+  return "";
+}
+
 // Gangs that wait though the cluster is empty, healthy and theirs: taken away what runs, others
 // must start, until none waits. (Every round takes pods away, and nobody makes new ones.)
 std::string World::CheckProgress() {

@@ -14,6 +14,24 @@ engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 
 }  // namespace
 
+// Where a gang wants to be: half of those in a world with a fabric say so.
+cluster::TopologyTerms World::TermsOf(const Operation& operation, int64_t minimum) const {
+  if (options_.muster.engine.placement.fabric.trees.empty()) return {};
+  switch (operation.b / 16 % 8) {
+    case 0:
+    case 1:
+      return {"rack", ""};
+    case 2:
+      return {"block", "rack"};
+    case 3: {
+      const int64_t size = minimum % 2 == 0 ? 2 : 1;
+      return {"", "", {{"rack", size, true}}};
+    }
+    default:
+      return {};
+  }
+}
+
 PodRecord World::NewPod(const std::string& name, uint32_t kind) {
   muster::testing::PodBuilder pod = MakePod(name);
   constexpr int32_t kCounts[] = {1, 1, 2, 4, 8, 0, 3};
@@ -47,9 +65,11 @@ void World::CreateGang(const Operation& operation) {
       const int64_t odd = operation.b % 28 == 1 ? members : members / 2;
       group.roles = {{"even", std::min<int64_t>(1, minimum - odd)}, {"odd", odd}};
     }
+    group.topology = TermsOf(operation, minimum);
     static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
     Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
-         std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") + ", kind " +
+         std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") +
+         (group.topology.none() ? "" : ", level " + group.topology.required) + ", kind " +
          std::to_string(operation.c % 1000));
   } else {
     Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
@@ -112,6 +132,7 @@ void World::Collect(const Operation& operation) {
   const PodPtr pod = PickPod(operation.a);
   if (pod == nullptr || pod->pod.phase != cluster::PodPhase::kRunning || pod->pod.deleting) return;
   Tell("pod " + pod->pod.key.name + " succeeds and is collected");
+  changed_.insert(pod->pod.pod_group);
   PodStatusPatch patch;
   patch.phase = cluster::PodPhase::kSucceeded;
   static_cast<void>(api.PatchPodStatus(Actor::kKubelet, RefOf(pod), patch));

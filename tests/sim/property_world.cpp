@@ -5,6 +5,7 @@
 #include "engine/scheduler.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim_support.hpp"
+#include "tests/support/fabrics.hpp"
 
 namespace muster::sim::testing {
 
@@ -44,6 +45,8 @@ Options WorldOptions(uint64_t seed) {
   }
   if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
   if (random.Chance(100)) options.muster.engine.partial_gang = engine::PartialGang::kHold;
+  if (random.Chance(500))
+    options.muster.engine.placement.fabric = muster::testing::BlocksAndRacks();
   return options;
 }
 
@@ -63,6 +66,12 @@ Node NewNode(const std::string& name, uint32_t gpus) {
   SetGpus(node, gpus);
   node.allocatable.cpu = cluster::MilliCpu(16'000);
   node.allocatable.pods = 20;
+  // Two blocks of two racks, and one node in nine without.
+  const int number = std::stoi(name.substr(std::string("node").size()));
+  if (number % 9 != 8) {
+    node.labels["block"] = std::to_string(number / 2 % 2);
+    node.labels["rack"] = std::to_string(number % 4);
+  }
   return node;
 }
 
@@ -130,6 +139,7 @@ void World::Remove(const Operation& operation) {
   if (pod == nullptr) return;
   const bool again = operation.what == Happening::kRecreatePod;
   Tell(std::string(again ? "recreate" : "delete") + " pod " + pod->pod.key.name);
+  changed_.insert(pod->pod.pod_group);
   old_pods_.push_back(pod);
   const auto grace = again ? std::optional(Duration()) : std::nullopt;
   static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), grace));
@@ -149,6 +159,7 @@ void World::ChangeGroup(const Operation& operation) {
   cluster::PodGroup next = group->group;
   next.min_member = std::max<int64_t>(0, next.min_member - 1 + operation.b % 3);
   const std::string name = next.key.name;
+  changed_.insert(name);
   if (operation.what == Happening::kChangeMinimum) {
     Tell("minMember of " + name + " becomes " + std::to_string(next.min_member));
     static_cast<void>(api.UpdatePodGroup(Actor::kUser, next));
@@ -176,11 +187,13 @@ void World::ChangeNodes(const Operation& operation) {
   switch (operation.what) {
     case Happening::kDeleteNode:
       Tell("delete " + node.name);
+      LoseNode(node.name);
       static_cast<void>(api.DeleteNode(Actor::kUser, node.name));
       return;
     case Happening::kRecreateNode: {
       Node fresh = NewNode(node.name, operation.b % 9);
       Tell("recreate " + node.name + " with " + std::to_string(fresh.gpus.size()) + " GPUs");
+      LoseNode(node.name);
       static_cast<void>(api.DeleteNode(Actor::kUser, node.name));
       static_cast<void>(api.CreateNode(Actor::kUser, std::move(fresh)));
       return;
@@ -383,6 +396,7 @@ std::string World::Do(const Operation& operation) {
   Run(Duration(operation.c % 10));
   if (broken.empty()) broken = CheckRebuild();
   if (broken.empty()) broken = CheckPlans();
+  if (broken.empty()) broken = CheckDomains();
   return broken.empty() ? Broken() : broken;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ class World {
 
  private:
   PodRecord NewPod(const std::string& name, uint32_t kind);
+  cluster::TopologyTerms TermsOf(const Operation& operation, int64_t minimum) const;
   // News and writes take time, and writes may fail: what Muster knows may be old.
   bool Delayed() const { return options_.muster.watch.jitter.value() > 0; }
   void Tell(const std::string& text) {
@@ -95,6 +97,9 @@ class World {
   void CreateOddGang(const Operation& operation);
   void Collect(const Operation& operation);
   std::string CheckPlans();
+  std::string CheckDomains();
+  // What runs there need not be beside its gang any more.
+  void LoseNode(const std::string& name);
   void Remove(const Operation& operation);
   void ChangeGroup(const Operation& operation);
   void ChangeNodes(const Operation& operation);
@@ -116,6 +121,8 @@ class World {
     cluster::Time at;
   };
   std::map<cluster::ObjectKey, Plans> plans_;
+  std::set<std::string> torn_;     // gangs that lost a node
+  std::set<std::string> changed_;  // gangs that lost a pod, or have another minimum
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
 };

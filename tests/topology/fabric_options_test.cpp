@@ -80,8 +80,52 @@ TEST_CASE("an unknown level is a defect that names the annotation and the known 
         "annotation muster.dev/topology-preferred: no level \"rack\" in the policy's fabric; the "
         "policy names no fabric");
   CHECK(DefectOf(fabric, {"region", "nvl"}) ==
-        "annotation muster.dev/topology-preferred: no tree of the policy's fabric has both \"nvl\" "
-        "and \"region\"");
+        "annotation muster.dev/topology-preferred: no tree of the policy's fabric has all of "
+        "\"nvl\", \"region\"");
+  CHECK(DefectOf(fabric, {"", "", {{"zone", 8, true}, {"row", 4, false}}}) ==
+        "annotation muster.dev/topology-segments-preferred: no level \"row\" in the policy's "
+        "fabric; expected one of zone, rack, nvl, region");
+  CHECK(DefectOf(fabric, {"region", "", {{"nvl", 8, true}}}) ==
+        "annotation muster.dev/topology-preferred: no tree of the policy's fabric has all of "
+        "\"region\", \"nvl\"");
+}
+
+TEST_CASE("Volcano's tiers are counted from the inside, in each tree", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(FindLevels(fabric, "tier-1") == std::vector<LevelRef>{{0, 2}, {1, 1}});
+  CHECK(FindLevels(fabric, "tier-3") == std::vector<LevelRef>{{0, 0}});
+  for (const std::string none : {"tier-0", "tier-4", "tier-", "tier-1x", "tier--1"})
+    CHECK(FindLevels(fabric, none).empty());
+  // A level that has the name is that one.
+  FabricOptions named = fabric;
+  named.trees[0].levels[0].name = "tier-1";
+  CHECK(FindLevels(named, "tier-1") == std::vector<LevelRef>{{0, 0}, {1, 1}});
+}
+
+TEST_CASE("what is said to other systems counts as far as the policy knows of it",
+          "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  const cluster::TopologyTerms said{
+      "rack", "row", {{"nvl", 8, true}, {"seat", 4, false}}, "spec.topologyConstraint"};
+  CHECK(Heeded({}, said).none());
+  CHECK(DefectOf({}, said).empty());
+  cluster::TopologyTerms known = said;
+  known.preferred.clear();
+  known.segments.pop_back();
+  CHECK(Heeded(fabric, said) == known);
+  CHECK(DefectOf(fabric, said).empty());
+  CHECK(DefectOf(fabric, {"row", "", {}, "spec.topologyConstraint"}) ==
+        "spec.topologyConstraint: no level \"row\" in the policy's fabric; expected one of zone, "
+        "rack, nvl, region");
+}
+
+TEST_CASE("preferred segments are given up one after the other, the innermost first",
+          "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  const cluster::TopologyTerms terms{
+      "", "", {{"zone", 16, false}, {"rack", 8, true}, {"nvl", 4, false}}};
+  CHECK(MultiplesOf(fabric, terms, 0) == std::vector<Multiples>{{16, 8, 4}, {16, 8, 1}, {8, 8, 1}});
+  CHECK(MultiplesOf(fabric, {"rack", ""}, 0) == std::vector<Multiples>{{1, 1, 1}});
 }
 
 }  // namespace

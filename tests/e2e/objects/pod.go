@@ -87,6 +87,14 @@ func Requesting(name corev1.ResourceName, amount string) PodOption {
 	}
 }
 
+// RequestingDevices sets what the pod asks for of a device plugin's resource.
+func RequestingDevices(name corev1.ResourceName, amount string) PodOption {
+	return func(pod *corev1.Pod) {
+		Requesting(name, amount)(pod)
+		pod.Spec.Containers[0].Resources.Limits[name] = resource.MustParse(amount)
+	}
+}
+
 // WithGate adds a scheduling gate of somebody else.
 func WithGate(name string) PodOption {
 	return func(pod *corev1.Pod) {
@@ -112,6 +120,15 @@ func WithClaim(claim string) PodOption {
 		}})
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts,
 			corev1.VolumeMount{Name: "data", MountPath: "/data"})
+	}
+}
+
+// WithResourceClaim has a device allocated to the pod through the ResourceClaim.
+func WithResourceClaim(claim string) PodOption {
+	return func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, corev1.PodResourceClaim{Name: claim, ResourceClaimName: &claim})
+		resources := &pod.Spec.Containers[0].Resources
+		resources.Claims = append(resources.Claims, corev1.ResourceClaim{Name: claim})
 	}
 }
 

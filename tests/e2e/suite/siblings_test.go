@@ -301,7 +301,7 @@ func TestAGangWhoseReplacementAQuotaRefusesIsTakenBackAndStartsWholeWhenItIsRais
 	e := in(t, mustered(t, worldOptions{}))
 	e.setPolicy("partialTimeout: 5s")
 	g, left := e.lackAMember()
-	anew := func() error {
+	isNew := func() error {
 		for name, uid := range e.uids(g) {
 			if left[name] == uid {
 				return errorf("%s is still there; %s", name, e.why(g))
@@ -309,7 +309,7 @@ func TestAGangWhoseReplacementAQuotaRefusesIsTakenBackAndStartsWholeWhenItIsRais
 		}
 		return nil
 	}
-	e.eventually(30*time.Second, "the three that are left are taken back", anew)
+	e.eventually(30*time.Second, "the three that are left are taken back", isNew)
 	waits := func() error { return e.staysWaiting(g, 3) }
 	e.eventually(30*time.Second, "they are recreated", waits)
 	e.always(10*time.Second, "they wait for the fourth", waits)

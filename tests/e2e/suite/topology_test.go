@@ -18,6 +18,7 @@ const (
 	rackLabel  = "e2e.muster.dev/rack"
 	requires   = "muster.dev/topology-required"
 	prefers    = "muster.dev/topology-preferred"
+	inSegments = "muster.dev/topology-segments-required"
 )
 
 // Two blocks of two racks of two nodes of eight GPUs each, and a policy that knows blocks and racks.
@@ -177,4 +178,42 @@ func TestALostMemberIsReplacedInTheRackOfTheOthers(t *testing.T) {
 	if got := e.inOne(train, rackLabel); got != rack {
 		t.Errorf("it is in %s and was in %s", got, rack)
 	}
+}
+
+func TestSegmentsAreEachInOneRackAndALostMemberComesBackIntoItsOwn(t *testing.T) {
+	e := withRacks(t)
+	// One rack has room for one member only: no segment of two.
+	small := e.gang("small", 1, 8)
+	e.add(small)
+	e.whole(60*time.Second, small)
+	wide := e.gang("wide", 6, 8, objects.Annotated(inSegments, "rack=2"))
+	odd := e.gang("odd", 3, 1, objects.Annotated(inSegments, "rack=2"))
+	e.add(wide, odd)
+	e.whole(60*time.Second, wide)
+	racks := e.label(wide, rackLabel)
+	for i := range racks {
+		if racks[i] != racks[i/2*2] {
+			t.Fatalf("racks by rank: %v", racks)
+		}
+	}
+	e.eventually(30*time.Second, "a gang that is not whole segments says so", func() error {
+		if why := e.why(odd); !strings.Contains(why, "3 = 1 × 2 + 1") {
+			return errorf("%s", why)
+		}
+		return nil
+	})
+	e.deletePod(wide.Pod(3).Name)
+	e.addPods(wide.Pod(3))
+	e.whole(60*time.Second, wide)
+	if again := e.label(wide, rackLabel); again[3] != racks[3] {
+		t.Errorf("it is in %s and was in %s", again[3], racks[3])
+	}
+}
+
+func TestWhatTeamsWriteForKueueKeepsAGangInOneRack(t *testing.T) {
+	e := withRacks(t)
+	train := e.gang("train", 4, 4, objects.Annotated("kueue.x-k8s.io/podset-required-topology", rackLabel))
+	e.add(train)
+	e.whole(60*time.Second, train)
+	e.inOne(train, rackLabel)
 }
