@@ -109,6 +109,54 @@ std::string MembersTable(const Value& gang) {
   return table.ToString();
 }
 
+const Value* List(const Value& object, const char* name) {
+  const Value* list = Find(object, name);
+  return list != nullptr && list->IsArray() ? list : nullptr;
+}
+
+// "b1/r1: 4, b1/r2: 4"
+std::string SharesText(const Value& object, const char* name) {
+  std::string text;
+  const Value* shares = List(object, name);
+  if (shares == nullptr) return text;
+  for (const Value& share : shares->GetArray()) {
+    const std::string domain = Text(share, "name");
+    text += (text.empty() ? "" : ", ") + (domain.empty() ? "in no domain" : domain) + ": " +
+            std::to_string(Integer(share, "members"));
+  }
+  return text;
+}
+
+// Where in the fabric the gang lies, and what the domains have for one that waits.
+std::string FabricText(const Value& gang) {
+  const Value* fabric = Find(gang, "fabric");
+  const Value* levels = fabric == nullptr ? nullptr : List(*fabric, "levels");
+  if (levels == nullptr) return {};
+  std::string text;
+  if (!levels->Empty()) {
+    Table table({{"LEVEL"}, {"LINKS OUT", true}, {"MEMBERS BY DOMAIN"}});
+    for (const Value& level : levels->GetArray()) {
+      table.Add({Text(level, "tree") + "/" + Text(level, "level"),
+                 std::to_string(Integer(level, "crossings")) + " of " +
+                     std::to_string(Integer(*fabric, "links")),
+                 SharesText(level, "domains")});
+    }
+    text += table.ToString();
+  }
+  const Value* offers = List(*fabric, "offers");
+  if (offers == nullptr || offers->Empty()) return text;
+  if (!text.empty()) text += "\n";
+  const std::string wanted = std::to_string(Integer(*fabric, "wanted"));
+  Table table({{"DOMAIN"}, {"ROOM FOR MEMBERS", true}});
+  for (const Value& offer : offers->GetArray()) {
+    table.Add({Text(offer, "name"), std::to_string(Integer(offer, "members")) + " of " + wanted});
+  }
+  text += table.ToString();
+  const int64_t others = Integer(*fabric, "domains") - static_cast<int64_t>(offers->Size());
+  if (others > 0) text += "and " + std::to_string(others) + " more with no more room\n";
+  return text;
+}
+
 }  // namespace
 
 std::string Elapsed(double seconds) {
@@ -265,8 +313,11 @@ Result<std::string> GangExplained(std::string_view json) {
   if (Find(gang, "deadlineInSeconds") != nullptr) {
     facts.Add({"Deadline", "in " + Elapsed(Decimal(gang, "deadlineInSeconds"))});
   }
-  const std::string members = MembersTable(gang);
-  return facts.ToString() + (members.empty() ? "" : "\n" + members);
+  std::string text = facts.ToString();
+  for (const std::string& table : {MembersTable(gang), FabricText(gang)}) {
+    if (!table.empty()) text += "\n" + table;
+  }
+  return text;
 }
 
 std::string ServerMessage(std::string_view json) {

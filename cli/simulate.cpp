@@ -191,7 +191,7 @@ std::string ToTable(const Run& run) {
   return table.ToString();
 }
 
-Result<sim::ReplayOptions> OptionsFrom(const Args& args) {
+Result<sim::ReplayOptions> ReplayOptionsFrom(const Args& args) {
   sim::ReplayOptions options;
   options.timeline = args.Has("--timeline");
   options.cluster.with_muster = !args.Has("--without-muster");
@@ -264,7 +264,7 @@ int Simulate(const Args& args, const CliStreams& streams) {
   if (const Status use = CheckUse(args); !use.ok()) {
     return Misused(streams, "simulate", use.error().message);
   }
-  Result<sim::ReplayOptions> options = OptionsFrom(args);
+  Result<sim::ReplayOptions> options = ReplayOptionsFrom(args);
   if (!options.ok()) return Misused(streams, "simulate", options.error().message);
   if (args.Has("--policy")) {
     const Result<config::Policy> policy = config::LoadPolicyFile(args.Text("--policy"));

@@ -8,6 +8,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/rank.hpp"
+#include "policy/fabric_wish.hpp"
 
 namespace muster::engine {
 
@@ -28,18 +29,25 @@ void SortUnique(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-std::vector<NodeIndex> NodesOf(const EngineState& state, const Gang& gang,
-                               const std::vector<Member*>& but) {
-  std::vector<NodeIndex> nodes;
+std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang& gang,
+                                           const std::vector<Member*>& but) {
+  std::vector<policy::PlacedMember> placed;
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
     NodeIndex node;
     if (member.planned()) node = member.plan->placement->node;
     if (member.holds()) node = state.cluster.IndexOf(member.pod->node_name);
-    if (node.valid()) nodes.push_back(node);
+    if (node.valid()) placed.push_back({node, member.pod->spec});
   }
-  SortUnique(nodes);
-  return nodes;
+  return placed;
+}
+
+// One that says something, where its PodGroup does not: those that say nothing go by the others.
+const Pod& Speaker(const Gang& gang) {
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.pod->spec->topology.none() && !member.pod->terminal()) return *member.pod;
+  }
+  return *gang.members.begin()->second.pod;
 }
 
 }  // namespace
@@ -67,10 +75,15 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
                           const std::vector<Member*>& moving) {
   policy::GangTerms terms;
   terms.queue = QueueOf(gang);
-  terms.beside = NodesOf(state, gang, moving);
-  const Pod& any = *gang.members.begin()->second.pod;
-  terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), any);
+  terms.placed = PlacedOf(state, gang, moving);
+  for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
+  SortUnique(terms.beside);
+  terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
   return terms;
+}
+
+const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang) {
+  return policy::TermsOf(state.members.GroupOf(gang), Speaker(gang));
 }
 
 // The required pods: of each role as many as its minimum still lacks, then any up to min_member;

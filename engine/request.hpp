@@ -14,6 +14,8 @@ struct EngineState;
 // Of a gang that has members. `moving`: their places count no more.
 policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
                           const std::vector<Member*>& moving);
+// What its PodGroup, or else one of its pods says of the fabric.
+const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
 // With the nodes that the member may not have now.
 policy::Demand DemandOf(const EngineState& state, const Member& member, cluster::Time now);

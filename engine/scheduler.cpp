@@ -9,6 +9,7 @@
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/planning.hpp"
+#include "engine/request.hpp"
 #include "engine/settle.hpp"
 #include "engine/verbs.hpp"
 #include "engine/view.hpp"
@@ -139,6 +140,25 @@ std::vector<GangView> Scheduler::Gangs() const {
 std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const {
   FairMutexLock lock(mu_);
   return ViewGang(*state_, key);
+}
+
+std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Time now) const {
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  policy::Options options;
+  std::optional<GangView> view;
+  policy::GangRequest request;
+  cluster::TopologyTerms terms;
+  {
+    FairMutexLock lock(mu_);
+    view = ViewGang(*state_, key);
+    const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
+    if (gang == nullptr || gang->members.empty()) return std::nullopt;
+    snapshot = state_->cluster.TakeSnapshot();
+    options = state_->options.placement;
+    terms = TopologyOf(*state_, *gang);
+    if (gang->pending()) request = RequestOf(*state_, *gang, now);
+  }
+  return ViewGangFabric(snapshot, options, *view, request, terms);
 }
 
 FabricView Scheduler::Fabric(int64_t gpus) const {

@@ -26,6 +26,7 @@
 #include "engine/extender_api.hpp"
 #include "engine/fabric_view.hpp"
 #include "engine/facts.hpp"
+#include "engine/gang_fabric.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/left_out.hpp"
 #include "engine/options.hpp"
@@ -111,6 +112,8 @@ class Scheduler {
   // lock is given away in between.
   std::vector<GangView> Gangs() const;  // ordered by id
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
+  // Nothing where the gang is unknown or has no pods.
+  std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<NodeView> Nodes() const;  // ordered by name
   // `gpus`: see ViewFabric.
   FabricView Fabric(int64_t gpus) const;

@@ -147,7 +147,11 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
   if (parts.size() == 2) {
     const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
-    if (gang) return Json(GangJson(*gang, ports_.now()));
+    if (gang) {
+      const cluster::Time now = ports_.now();
+      const auto fabric = ports_.scheduler.FabricOf({parts[0], parts[1]}, now);
+      return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now));
+    }
     return Failed({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
   }
   return Failed({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});

@@ -11,9 +11,8 @@ namespace {
 
 using cluster::Duration;
 using cluster::Time;
-using Json = JsonText;
 
-void AddReason(Json& json, const engine::Reason& reason) {
+void AddReason(JsonText& json, const engine::Reason& reason) {
   if (reason.code == engine::ReasonCode::kNone) return;
   json.BeginObject("reason");
   json.Add("code", engine::ToString(reason.code));
@@ -25,7 +24,7 @@ void AddReason(Json& json, const engine::Reason& reason) {
   json.EndObject();
 }
 
-void AddGang(Json& json, const engine::GangView& gang, Time now) {
+void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("namespace", gang.id.key.ns);
   json.Add("name", gang.id.key.name);
   json.Add("kind", gang.id.solo ? "Pod" : "PodGroup");
@@ -46,7 +45,7 @@ void AddGang(Json& json, const engine::GangView& gang, Time now) {
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
 }
 
-void AddMember(Json& json, const engine::MemberView& member) {
+void AddMember(JsonText& json, const engine::MemberView& member) {
   json.BeginObject();
   json.Add("pod", member.pod.name);
   json.Add("uid", member.uid.text());
@@ -63,7 +62,40 @@ void AddMember(Json& json, const engine::MemberView& member) {
   json.EndObject();
 }
 
-void AddGpus(Json& json, const engine::NodeView& view) {
+void AddShares(JsonText& json, const char* name, const std::vector<engine::DomainShare>& shares) {
+  json.BeginArray(name);
+  for (const engine::DomainShare& share : shares) {
+    json.BeginObject();
+    json.Add("name", share.name);
+    json.Add("members", share.members);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
+  json.BeginObject("fabric");
+  json.BeginArray("levels");
+  for (const engine::GangLevel& level : fabric.levels) {
+    json.BeginObject();
+    json.Add("tree", level.tree);
+    json.Add("level", level.level);
+    AddShares(json, "domains", level.domains);
+    json.Add("crossings", level.crossings);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Add("links", fabric.links);
+  if (!fabric.offers.empty()) {
+    json.Add("level", fabric.level);
+    json.Add("wanted", fabric.wanted);
+    json.Add("domains", fabric.domains);
+    AddShares(json, "offers", fabric.offers);
+  }
+  json.EndObject();
+}
+
+void AddGpus(JsonText& json, const engine::NodeView& view) {
   json.BeginArray("gpus");
   for (std::size_t i = 0; i < view.node.gpus.size(); ++i) {
     const cluster::Gpu& gpu = view.node.gpus[i];
@@ -78,7 +110,7 @@ void AddGpus(Json& json, const engine::NodeView& view) {
   json.EndArray();
 }
 
-void AddLeftOut(Json& json, const engine::LeftOut& left_out, Time now) {
+void AddLeftOut(JsonText& json, const engine::LeftOut& left_out, Time now) {
   json.BeginObject("leftOut");
   json.AddSeconds("endsInSeconds", left_out.until - now);
   json.Add("why", left_out.why);
@@ -88,7 +120,7 @@ void AddLeftOut(Json& json, const engine::LeftOut& left_out, Time now) {
   json.EndObject();
 }
 
-void AddNode(Json& json, const engine::NodeView& view, Time now) {
+void AddNode(JsonText& json, const engine::NodeView& view, Time now) {
   json.BeginObject();
   json.Add("name", view.node.name);
   json.Add("ready", view.node.ready);
@@ -110,7 +142,7 @@ void AddNode(Json& json, const engine::NodeView& view, Time now) {
 }  // namespace
 
 std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
-  Json json;
+  JsonText json;
   json.BeginObject();
   json.BeginArray("gangs");
   for (const engine::GangView& gang : gangs) {
@@ -123,19 +155,20 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
   return json.Take();
 }
 
-std::string GangJson(const engine::GangView& gang, Time now) {
-  Json json;
+std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric, Time now) {
+  JsonText json;
   json.BeginObject();
   AddGang(json, gang, now);
   json.BeginArray("members");
   for (const engine::MemberView& member : gang.members) AddMember(json, member);
   json.EndArray();
+  if (!fabric.levels.empty() || !fabric.offers.empty()) AddGangFabric(json, fabric);
   json.EndObject();
   return json.Take();
 }
 
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, Time now) {
-  Json json;
+  JsonText json;
   json.BeginObject();
   json.BeginArray("nodes");
   for (const engine::NodeView& node : nodes) AddNode(json, node, now);
@@ -145,7 +178,7 @@ std::string NodesJson(const std::vector<engine::NodeView>& nodes, Time now) {
 }
 
 std::string FabricJson(const engine::FabricView& fabric) {
-  Json json;
+  JsonText json;
   json.BeginObject();
   json.BeginArray("domains");
   for (const engine::DomainView& domain : fabric.domains) {
@@ -170,7 +203,7 @@ std::string FabricJson(const engine::FabricView& fabric) {
 }
 
 std::string ErrorJson(const cluster::Error& error) {
-  Json json;
+  JsonText json;
   json.BeginObject();
   json.Add("error", error.message);
   if (!error.place.empty()) json.Add("place", error.place);

@@ -15,8 +15,10 @@ namespace muster::extender {
 
 // {"gangs": [{namespace, name, state, reason{code, message, …}, bound, …}]}, without members.
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
-// One gang with its members and plan.
-std::string GangJson(const engine::GangView& gang, cluster::Time now);
+// One gang with its members and plan; where the policy names a fabric also "fabric": {levels[{tree,
+// level, domains[{name, members}], crossings}], links, level, wanted, offers[{name, members}]}.
+std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric,
+                     cluster::Time now);
 // {"nodes": [{name, ready, gpus[{index, model, free}], cpuMilliFree, …}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
 // {"domains": [{tree, level, name, depth, nodes, freeNodes, gpus, freeGpus, slots}], "findings":

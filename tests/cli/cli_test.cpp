@@ -100,7 +100,7 @@ TEST_CASE("numbers have limits", "[cli]") {
   CHECK(Args::Parse(flags, {})->Number("--seed", 7, 1, 100).value() == 7);
 }
 
-TEST_CASE("usage errors exit with 2 and say how it is used", "[cli]") {
+TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
   struct Case {
     std::vector<std::string> words;
     std::string want;

@@ -11,12 +11,12 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
           "[api]") {
   engine::GangView gang;
   gang.reason = engine::Because(engine::ReasonCode::kWatchStale);
-  for (const std::string& page : {GangsJson({gang}, {}), GangJson(gang, {})}) {
+  for (const std::string& page : {GangsJson({gang}, {}), GangJson(gang, {}, {})}) {
     CHECK_THAT(page, Catch::Contains("\"code\": \"WatchStale\""));
     CHECK_THAT(page, Catch::Contains("\"formerCode\": \"StalePicture\""));
   }
   gang.reason = engine::Because(engine::ReasonCode::kNotTried);
-  CHECK_THAT(GangJson(gang, {}), !Catch::Contains("formerCode"));
+  CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("formerCode"));
 }
 
 TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {

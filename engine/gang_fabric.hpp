@@ -1,0 +1,49 @@
+// GangFabric: where in the fabric a gang lies, and what the domains have for one that waits; for
+// people. Plain values; a pure function of a snapshot and what was asked of placement.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+#include "cluster/topology_terms.hpp"
+#include "engine/gang_view.hpp"
+#include "policy/gang_request.hpp"
+#include "policy/placement.hpp"
+
+namespace muster::engine {
+
+// So many members are in one domain, or there is room for so many.
+struct DomainShare {
+  std::string name;  // as DomainView has it; empty: outside of all domains of the level
+  int64_t members = 0;
+};
+
+struct GangLevel {
+  std::string tree;
+  std::string level;
+  std::vector<DomainShare> domains;  // as they lie in the fabric
+  // Links between neighbours in rank, the last and the first too, that lead out of a domain.
+  int64_t crossings = 0;
+};
+
+struct GangFabric {
+  std::vector<GangLevel> levels;  // of members with a node, bound or planned; the outermost first
+  int64_t links = 0;              // between neighbours in rank
+  // Of a gang that waits: the level it asks for, and what the domains there offer to its `wanted`
+  // members without a node; the most first, kMostOffers at most.
+  std::string level;
+  int64_t wanted = 0;
+  std::vector<DomainShare> offers;
+  int64_t domains = 0;  // in all
+  static constexpr size_t kMostOffers = 20;
+};
+
+// `request`: of a gang that waits, else with nothing required. `terms`: what it asks of the fabric.
+GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
+                          const policy::Options& options, const GangView& gang,
+                          const policy::GangRequest& request, const cluster::TopologyTerms& terms);
+
+}  // namespace muster::engine
