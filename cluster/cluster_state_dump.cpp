@@ -169,9 +169,18 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   line.Flag("overcommitted", state.Overcommitted(index)).EndTo(out);
 }
 
+void WriteSegment(const TopologySegment& segment, Line& line) {
+  const auto& [level, size, required] = segment;
+  line.Quote(level + "=" + std::to_string(size) + (required ? "" : "?"));
+}
+
+// A field that is forgotten here does not compile.
 void DumpTopology(const TopologyTerms& terms, Line& line) {
-  if (!terms.required.empty()) line.Text("within", terms.required);
-  if (!terms.preferred.empty()) line.Text("rather", terms.preferred);
+  const auto& [required, preferred, segments, said_by] = terms;
+  if (!required.empty()) line.Text("within", required);
+  if (!preferred.empty()) line.Text("rather", preferred);
+  if (!segments.empty()) line.List("segments", segments, WriteSegment);
+  if (!said_by.empty()) line.Text("said-by", said_by);
 }
 
 void DumpSpec(const PodSpec& spec, Line& line) {

@@ -104,6 +104,8 @@ struct Pod {
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
+  // It has ended or is being deleted.
+  bool ending() const { return terminal() || deleting; }
   bool gated_by_muster() const;
   // Another controller's gate is still on it: not ours to schedule yet.
   bool gated_by_others() const;

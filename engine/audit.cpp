@@ -79,7 +79,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
   if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
-  const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
+  const policy::Preemptor preemptor = PreemptorOf(gang);
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);
     if (victim == nullptr) continue;

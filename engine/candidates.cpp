@@ -95,11 +95,19 @@ std::vector<policy::Candidate> Candidates(const EngineState& state,
   return candidates;
 }
 
-policy::Preemptor PreemptorFor(const Gang& gang) {
-  return {gang.id, gang.queue->queue, gang.queue->order->priority};
+}  // namespace
+
+policy::Preemptor PreemptorOf(const Gang& gang) {
+  return {gang.id, QueueOf(gang), PriorityOf(gang)};
 }
 
-}  // namespace
+std::optional<int32_t> HighestHeld(const Gang& gang) {
+  std::optional<int32_t> highest;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.holds()) highest = std::max(highest.value_or(INT32_MIN), member.pod->spec->priority);
+  }
+  return highest;
+}
 
 policy::Holder HolderOf(const Gang& gang, int64_t priority) {
   return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
@@ -118,19 +126,19 @@ bool Preempts(const EngineState& state, const Gang& gang) {
   if (state.options.preemption == Preemption::kNever) return false;
   return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
     const cluster::Pod& pod = *entry.second.pod;
-    return pod.spec->preempts || pod.bound() || pod.terminal() || pod.deleting;
+    return pod.spec->preempts || pod.bound() || pod.ending();
   });
 }
 
 bool MayPreempt(const EngineState& state, const Gang& gang) {
   const auto& holding = state.preemptions.holding();
   if (holding.empty()) return false;
-  const std::optional<int64_t> below = state.rules.victims->Below(PreemptorFor(gang));
+  const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
 }
 
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang) {
-  const policy::Preemptor preemptor = PreemptorFor(gang);
+  const policy::Preemptor preemptor = PreemptorOf(gang);
   // Others were evicted for it in vain: for now it only has what is left anyway.
   const bool leaving_only = state.preemptions.may_preempt_from(gang.id).has_value();
   KnownCandidates& known = state.candidates;
@@ -177,13 +185,10 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
     const auto stays = [&](const Member& one) {
       return CountsAsBound(one) && !victims.contains(one.uid);
     };
-    int64_t highest = INT64_MIN;
-    bool none_left = true;
-    for (const auto& [uid, member] : gang.members) {
-      if (!member.holds()) continue;
-      highest = std::max<int64_t>(highest, member.pod->spec->priority);
-      none_left = none_left && !stays(member);
-    }
+    const bool none_left = std::none_of(
+        gang.members.begin(), gang.members.end(),
+        [&](const auto& entry) { return entry.second.holds() && stays(entry.second); });
+    const int64_t highest = HighestHeld(gang).value_or(INT32_MIN);
     return rule.MayEvict(preemptor, HolderOf(gang, highest)) &&
            (none_left || (MinimumKnown(state, gang) &&
                           Lack(gang.minimum, CountMembers(gang, true, stays)) == 0));
@@ -192,14 +197,13 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
 
 bool VictimsStillValid(const EngineState& state, const Gang& gang) {
   const Victims& victims = *state.preemptions.VictimsOf(gang.id);
-  const policy::Preemptor preemptor{gang.id, QueueOf(gang), PriorityOf(gang)};
   std::vector<PodUid> planned;
   for (const auto& [uid, member] : gang.members) {
     if (member.planned()) planned.push_back(uid);
   }
   return !victims.lost && Preempts(state, gang) &&
          NamespaceBar(state, gang.id.key.ns).code == ReasonCode::kNone &&
-         MayEvictAll(state, victims.pods, preemptor) && state.cluster.EarmarksHold(planned);
+         MayEvictAll(state, victims.pods, PreemptorOf(gang)) && state.cluster.EarmarksHold(planned);
 }
 
 }  // namespace muster::engine

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ bool CannotBeEvicted(const EngineState& state, const Gang& gang);
 // What the rule is told of a gang that holds something; `priority`: of its bound members, or of the
 // one that is asked about.
 policy::Holder HolderOf(const Gang& gang, int64_t priority);
+// What the rule is told of a gang that wants room.
+policy::Preemptor PreemptorOf(const Gang& gang);
+// The highest among the members that hold something; nothing: none does.
+std::optional<int32_t> HighestHeld(const Gang& gang);
 // The rule lets the gang have these evicted: each is of a gang that goes whole or keeps its
 // minimum.
 bool MayEvictAll(const EngineState& state, const std::set<cluster::PodUid>& victims,

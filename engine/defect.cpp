@@ -33,23 +33,37 @@ Reason DefectOf(const cluster::PodGroup& group, const Options& options) {
 
 namespace {
 
-// Where its PodGroup says nothing of the fabric its pods say the same.
+// Of how many pods its minimum must be a multiple; 1: of any.
+std::string DefectOfSegments(const cluster::PodGroup& group, const Options& options) {
+  const cluster::TopologyTerms terms = topology::Heeded(options.placement.fabric, group.topology);
+  const int64_t size = terms.segments.empty() ? 1 : terms.segments.front().size;
+  const int64_t members = group.min_member;
+  if (members % size == 0) return {};
+  return "its minimum of " + std::to_string(members) + " members is not whole segments of " +
+         std::to_string(size) + ": " + std::to_string(members) + " = " +
+         std::to_string(members / size) + " × " + std::to_string(size) + " + " +
+         std::to_string(members % size);
+}
+
+// Where its PodGroup says nothing of the fabric those pods that say something say the same.
 Reason DefectOfTopology(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
   const cluster::TopologyTerms* said = nullptr;
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
     if (pod.terminal()) continue;
     const cluster::TopologyTerms& terms = policy::TermsOf(group, pod);
-    if (said != nullptr && *said == terms) continue;
+    if (terms.none() || (said != nullptr && *said == terms)) continue;
+    const std::string by =
+        terms.said_by.empty() ? "annotations muster.dev/topology-…" : terms.said_by;
     if (said != nullptr) {
       return Because(ReasonCode::kInvalidMember, 0, 0,
-                     "pod " + pod.key.name +
-                         ": its annotations muster.dev/topology-… differ from those of other pods");
+                     "pod " + pod.key.name + ": its " + by + " differ from those of other pods");
     }
     said = &terms;
-    const std::string defect = topology::DefectOf(options.placement.fabric, terms);
-    if (defect.empty()) continue;
     const bool by_group = group != nullptr && &terms == &group->topology;
+    std::string defect = topology::DefectOf(options.placement.fabric, terms);
+    if (defect.empty() && by_group) defect = DefectOfSegments(*group, options);
+    if (defect.empty()) continue;
     return Because(by_group ? ReasonCode::kInvalidPodGroup : ReasonCode::kInvalidMember, 0, 0,
                    by_group ? defect : "pod " + pod.key.name + ": " + defect);
   }

@@ -17,6 +17,7 @@
 //    also where Room had to be refused before.
 // 4. Room is null while Behind: then nobody can be asked.
 // 5. Learn takes no verdict that was found on another basis than the present one.
+// 6. A restart forgets it: every gang is asked again.
 //
 // Guarded by Scheduler.
 #pragma once

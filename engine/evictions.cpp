@@ -169,13 +169,9 @@ void ExpireProtection(EngineState& state, const Gang& gang, Time now) {
 }
 
 void FollowHolding(EngineState& state, const Gang& gang) {
-  std::optional<int32_t> priority;
-  int64_t holders = 0;
-  for (const auto& [uid, member] : gang.members) {
-    if (!member.holds()) continue;
-    ++holders;
-    priority = std::max(priority.value_or(INT32_MIN), member.pod->spec->priority);
-  }
+  const std::optional<int32_t> priority = HighestHeld(gang);
+  const int64_t holders = std::count_if(gang.members.begin(), gang.members.end(),
+                                        [](const auto& entry) { return entry.second.holds(); });
   const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
   const bool more = state.preemptions.Hold(gang.id, priority, available);
   if (!more || state.options.preemption == Preemption::kNever) return;

@@ -58,7 +58,7 @@ class HandoverStep {
 
   void HandOver(Member& member) {
     const Pod& pod = *member.pod;
-    if (pod.terminal() || pod.deleting) return;
+    if (pod.ending()) return;
     if (pod.bound()) return Bound(member);
     if (member.planned()) return Planned(member);
     if (!member.ours) return Others(member);

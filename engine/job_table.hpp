@@ -1,9 +1,11 @@
 // JobTable: the Jobs that have not ended, and what an eviction means to the pods of each (internal
 // to engine/). Owned and guarded by Scheduler.
 //
-// Nobody has to tell of Jobs: an owner that is not known, of whatever kind, is taken for one that
-// recreates its pods, and at once. Grows and shrinks with the Jobs that are told of, and with the
-// pods that were told to go.
+// 1. An owner that is not known, of whatever kind, is taken for one that recreates its pods, and at
+//    once: Muster may not be allowed to read Jobs.
+// 2. It has one entry for each Job that is told of and has not ended, and one for each pod of such
+//    a Job whose deletion was requested; an entry goes with its Job or pod.
+// 3. A restart forgets it; the list of Jobs fills it again.
 #pragma once
 
 #include <cstddef>

@@ -324,10 +324,11 @@ std::vector<std::string> NodeHealth::Audit() const {
         broken.push_back("a failed start that is forgotten is held against node " + subject.node);
     }
     if (record.out && record.times == 0 && !pending_)
-      broken.push_back("node " + subject.node + " is left out and nobody knows how often");
+      broken.push_back("node " + subject.node +
+                       " is left out and the number of times is not known");
   }
   for (const auto& [uid, strike] : strikes_) told += strike.subjects.size();
-  if (held != told) broken.push_back("failed starts are held against nobody");
+  if (held != told) broken.push_back("failed starts are remembered without node or device");
   int64_t counted = 0;
   for (const auto& [culprit, nodes] : culprits_) {
     for (const auto& [node, count] : nodes) counted += count;

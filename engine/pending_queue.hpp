@@ -1,13 +1,13 @@
 // PendingQueue: the gangs that wait for a plan, whose turn it is, and who fails together (internal
 // to engine/). Owned and guarded by Scheduler.
 //
-// Gangs that ask for the same under the same priority are of one Kind: where one of them does not
-// fit, none does. So one verdict is kept for all of them, and a pass looks at one of them until
-// something has become free. A gang that was not tried since it was added, or whose fate is its
-// own, is of no kind.
-//
-// What did not fit is remembered by what was asked for, until the pass is over and for as long as
-// nothing became free.
+// 1. Gangs that ask for the same under the same priority are of one Kind: where one of them does
+//    not fit, none does. One verdict is kept for all of them, and a pass looks at one of them until
+//    something has become free. A gang that was not tried since it was added, or whose fate is its
+//    own, is of no kind.
+// 2. What did not fit is remembered by what was asked for, until the pass is over and for as long
+//    as nothing became free.
+// 3. A restart forgets all of it: every gang is tried again.
 //
 //   Begin(growth)  a pass; its gangs do not change until it is over, but for Judge. These are all
 //                  gangs where something became free, else those not tried yet and those that

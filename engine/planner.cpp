@@ -15,7 +15,7 @@ using cluster::Transaction;
 // either.
 std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
                                              const std::vector<policy::Demand>& demands,
-                                             const policy::GangTerms& terms) {
+                                             policy::GangTerms terms) {
   std::vector<cluster::Placement> placed;
   std::set<const cluster::PodSpec*> full;
   for (const policy::Demand& demand : demands) {
@@ -24,6 +24,7 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
         placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
     if (answer.placed) {
       placed.push_back(std::move(answer.placements.front()));
+      terms.placed.push_back({placed.back().node, demand.spec});
     } else if (demand.excluded.empty()) {
       full.insert(demand.spec.get());
     }
@@ -75,11 +76,13 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   }
   // They know where their gang is, and will be.
   policy::GangTerms terms = job.request.terms;
-  for (const cluster::Placement& placement : result.required)
-    terms.beside.push_back(placement.node);
+  for (size_t i = 0; i < result.required.size(); ++i) {
+    terms.beside.push_back(result.required[i].node);
+    terms.placed.push_back({result.required[i].node, job.request.required[i].spec});
+  }
   std::sort(terms.beside.begin(), terms.beside.end());
   terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());
-  result.elastic = PlaceElastic(placer, tx, job.request.elastic, terms);
+  result.elastic = PlaceElastic(placer, tx, job.request.elastic, std::move(terms));
   result.placed = !result.required.empty() || !result.elastic.empty();
   return result;
 }

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 35> kNames = {{
+constexpr std::array<Names, 36> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -26,7 +26,7 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kWatchStale, "WatchStale",
      "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kPodNotFenced, "PodNotFenced",
-     "a member that the leader before may still bind cannot be written", ""},
+     "an earlier leader may still bind a member, and that member cannot be written", ""},
     {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
      "GPUs were free on nodes it may use at its last try"},
     {ReasonCode::kFragmented, "Fragmented",
@@ -46,6 +46,8 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kNodesLeftOut, "NodesLeftOut",
      "nodes it could use are left out for now, because pods failed there at their start",
      "members found a node at its last try"},
+    {ReasonCode::kNoWholeSegments, "NoWholeSegments",
+     "its members would find nodes, but not in the segments that it requires", ""},
     {ReasonCode::kBlockedByOrder, "BlockedByOrder",
      "order is strict and another gang takes precedence", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
@@ -54,17 +56,16 @@ constexpr std::array<Names, 35> kNames = {{
     {ReasonCode::kPlanBroken, "PlanBroken", "a planned node was lost, cordoned or taken", ""},
     {ReasonCode::kRepairing, "Repairing",
      "it was partially bound for too long; its bound members are evicted", "were bound"},
-    {ReasonCode::kVictimsStay, "VictimsStay", "pods of lower priority did not leave room for it",
+    {ReasonCode::kVictimsStay, "VictimsStay", "evicted pods did not leave room for it", "are gone"},
+    {ReasonCode::kVictimsLeaving, "VictimsLeaving", "evicted pods are leaving room for it",
      "are gone"},
-    {ReasonCode::kVictimsLeaving, "VictimsLeaving",
-     "pods of lower priority are leaving room for it", "are gone"},
     {ReasonCode::kNominating, "Nominating", "members are being nominated", "are"},
     {ReasonCode::kReleasing, "Releasing", "scheduling gates are being removed", "are released"},
     {ReasonCode::kWaitingForBind, "WaitingForBind", "waiting for kube-scheduler's Bind calls",
      "have arrived"},
     {ReasonCode::kBinding, "Binding", "members are being bound", "are"},
     {ReasonCode::kMembersLost, "MembersLost", "members were lost", "are bound"},
-    {ReasonCode::kPreempted, "Preempted", "evicted for a gang of higher priority", ""},
+    {ReasonCode::kPreempted, "Preempted", "evicted for a gang that takes precedence", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
     {ReasonCode::kUnplannedDevices, "UnplannedDevices",
@@ -73,7 +74,7 @@ constexpr std::array<Names, 35> kNames = {{
      "the policy does not let this namespace have gangs", ""},
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
     {ReasonCode::kNeverFits, "NeverFits",
-     "it would not fit this cluster even if it were empty but for what stays on its nodes", ""},
+     "it would not fit this cluster even if only the pods ran that stay on its nodes", ""},
 }};
 
 const Names& Find(ReasonCode code) {
@@ -97,6 +98,7 @@ Reason NearestMiss(const policy::Shortage& shortage) {
   Reason reason;
   reason.have = shortage.placed_before;
   reason.need = 0;
+  if (shortage.only_segments) return Because(ReasonCode::kNoWholeSegments);
   const bool short_of_gpus = shortage.pod_gpu_milli > 0 &&
                              shortage.free_gpu_milli < shortage.need_gpu_milli &&
                              shortage.unschedulable + shortage.taints + shortage.constraints +
@@ -189,6 +191,7 @@ Reason FromShortage(const policy::Shortage& shortage, bool never) {
     reason.detail += text;
   };
   if (!shortage.limit.empty()) add(OfDomains(shortage, reason.code, never));
+  if (!shortage.segments.empty()) add(shortage.segments);
   if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
     add("nodes left out because pods failed there at their start: " +
         std::to_string(shortage.left_out));

@@ -65,7 +65,7 @@ Headcount Replacing(const Gang& gang, const cluster::GangRecord& record) {
   Headcount heads;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    if (pod.bound() || pod.terminal() || pod.deleting || OfAnotherOwner(pod, record)) continue;
+    if (pod.bound() || pod.ending() || OfAnotherOwner(pod, record)) continue;
     if (!record.started || pod.created < *record.started) continue;
     ++heads.members;
     ++heads.roles[pod.role];
@@ -138,7 +138,7 @@ void Remember(EngineState& state, Gang& gang, Time now) {
     if (gang.tally.succeeded == 0) gang.past.MarkUnbound();
     std::set<std::string> owners;
     for (const auto& [uid, member] : gang.members) {
-      if (member.pod->terminal() || member.pod->deleting) continue;
+      if (member.pod->ending()) continue;
       owners.insert(member.pod->owner_uid);
       gang.past.Recreated(member.key.name);
     }

@@ -1,5 +1,9 @@
 // SpecTable: one shared PodSpec per distinct value, so that equal roles are equal pointers
-// (internal to engine/). Not thread-safe.
+// (internal to engine/). Owned and guarded by Scheduler.
+//
+// 1. Equal values are one object, and have one id for as long as any pod has it.
+// 2. Ids rise in the order in which values come and are never used again.
+// 3. A restart forgets it; ids compare within one process only.
 #pragma once
 
 #include <cstdint>

@@ -207,7 +207,7 @@ Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t t
     if (pod.node_name == call.node) return {};
     return refuse("is bound to node " + pod.node_name + " already");
   }
-  if (pod.terminal() || pod.deleting) return refuse("has ended or is being deleted");
+  if (pod.ending()) return refuse("has ended or is being deleted");
   if (!member.planned() || state.preemptions.VictimsOf(at.gang->id) != nullptr)
     return refuse("has no reservation: " + RefusalOf(*at.gang));
   if (member.plan->node != call.node) return refuse("is planned on node " + member.plan->node);

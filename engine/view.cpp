@@ -31,10 +31,10 @@ GangView View(const EngineState& state, const Gang& gang) {
       gang.state == GangState::kBackoff ? gang.course.backoff_until : gang.plan->deadline;
   if (gang.course.partial_since)
     view.deadline = *gang.course.partial_since + state.options.partial_timeout;
-  view.priority = gang.members.empty() ? 0 : INT32_MAX;
+  const int32_t priority = PriorityOf(gang);
+  view.priority = priority == INT32_MAX ? 0 : priority;
   for (const auto& [uid, member] : gang.members) {
     const Pod& pod = *member.pod;
-    view.priority = std::min(view.priority, pod.spec->priority);
     MemberView one;
     one.pod = member.key;
     one.uid = uid;

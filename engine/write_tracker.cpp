@@ -60,7 +60,8 @@ std::vector<std::string> WriteTracker::Audit(const std::vector<const Member*>& m
     ++busy;
     const auto found = under_way_.find(member->writes->action.value);
     if (found == under_way_.end() || found->second != member->uid) {
-      broken.push_back("pod " + member->key.ToString() + " waits for an outcome that is nobody's");
+      broken.push_back("pod " + member->key.ToString() +
+                       " waits for an outcome that belongs to no pod");
     }
   }
   if (busy != under_way_.size()) broken.emplace_back("actions of pods that left are remembered");

@@ -19,7 +19,7 @@ TEST_CASE("a gang of higher priority has a whole gang evicted, waits for it and 
   CHECK(world.Evicted() == kAllOld);
   CHECK(world.Gang("urgent").state == GangState::kPreempting);
   CHECK(Describe(world.Gang("urgent").reason) ==
-        "pods of lower priority are leaving room for it: 0 of 4 are gone: default/old");
+        "evicted pods are leaving room for it: 0 of 4 are gone: default/old");
   CHECK(world.engine().Count().reservations == 0);
   CHECK_FALSE(world.Pod("urgent-0").nominated_node.empty());
   CHECK_FALSE(world.Pod("urgent-0").gates.empty());
@@ -150,7 +150,7 @@ TEST_CASE("a victim's eviction names the gang that needs its room", "[engine][pr
   for (const engine::Action& action : world.log) {
     const auto* evict = std::get_if<engine::EvictPod>(&action);
     if (evict == nullptr) continue;
-    CHECK(evict->why == "evicted for a gang of higher priority: default/urgent");
+    CHECK(evict->why == "evicted for a gang that takes precedence: default/urgent");
     CHECK(evict->gang.name == "urgent");
   }
 }
@@ -162,7 +162,7 @@ TEST_CASE("an eviction that a budget refuses spares all victims", "[engine][pree
   world.Settle();
   CHECK(world.Gang("urgent").state == GangState::kBackoff);
   CHECK(Describe(world.Gang("urgent").reason) ==
-        "pods of lower priority did not leave room for it: 0 of 4 are gone: a budget");
+        "evicted pods did not leave room for it: 0 of 4 are gone: a budget");
   CHECK(world.Gang("old").state == GangState::kRunning);
   world.Pass(cluster::Seconds(60));
   CHECK(world.Pod("urgent-0").nominated_node.empty());
@@ -297,7 +297,7 @@ TEST_CASE("an ungated member is refused until its victims are gone, then woken",
   CHECK(world.Gang("single").state == GangState::kPreempting);
   CHECK(world.Filter("single").node.empty());
   CHECK(world.Filter("single").refusal ==
-        "muster: gang is Preempting: pods of lower priority are leaving room for it");
+        "muster: gang is Preempting: evicted pods are leaving room for it");
   world.Bind("single", world.Pod("single").nominated_node);
   CHECK(world.bind_answers.rbegin()->second.find("has no reservation") != std::string::npos);
   world.Pass(cluster::Seconds(30));

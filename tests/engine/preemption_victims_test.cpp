@@ -26,7 +26,7 @@ TEST_CASE(
   world.Pass(cluster::Seconds(5));
   CHECK(world.Gang("urgent").plans == 2);
   CHECK(Describe(world.Gang("urgent").reason) ==
-        "pods of lower priority are leaving room for it: 0 of 4 are gone: default/old, "
+        "evicted pods are leaving room for it: 0 of 4 are gone: default/old, "
         "default/other");
   CHECK(world.Evicted() == kAllOld);
   for (const std::string& name : kAllOld) world.RemovePod(name);

@@ -1,4 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "tests/engine/harness.hpp"
 
@@ -116,7 +120,7 @@ TEST_CASE("an unsatisfiable gang is tried again when the cluster grows, and only
   world.Settle();
   CHECK(world.Gang("huge").state == GangState::kUnsatisfiable);
   CHECK(engine::Describe(world.Gang("huge").reason) ==
-        "it would not fit this cluster even if it were empty but for what stays on its nodes: not "
+        "it would not fit this cluster even if only the pods ran that stay on its nodes: not "
         "enough free GPUs: 8 of 24 GPUs were free on nodes it may use at its last try");
   const engine::Progress idle = world.engine().Advance(world.now());
   CHECK(idle.gangs_tried == 0);
@@ -217,6 +221,34 @@ TEST_CASE("every reason has a name and a sentence", "[engine][reason]") {
     const engine::Reason reason = engine::Because(static_cast<ReasonCode>(code), 1, 2);
     CHECK_FALSE(std::string(engine::ToString(reason.code)).empty());
     CHECK_FALSE(engine::Describe(reason).empty());
+  }
+}
+
+TEST_CASE("docs/gangs.md has each reason with its sentence", "[engine][reason]") {
+  std::ifstream file(std::string(MUSTER_SOURCE_DIR) + "/docs/gangs.md");
+  REQUIRE(file.good());
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `")) rows.push_back(line);
+  }
+  for (int code = 1; code <= static_cast<int>(ReasonCode::kNeverFits); ++code) {
+    const auto reason = static_cast<ReasonCode>(code);
+    const std::string name = engine::ToString(reason);
+    // "`NotEnoughGpus`, `…Cpu`, `…Memory`" is one row, and in the present tense there is no Event.
+    const std::string shown = name.starts_with("NotEnough") && name != "NotEnoughPodSlots"
+                                  ? "NotEnoughGpus"
+                                  : name;
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const std::string& one) {
+      const std::string cell = one.substr(0, one.find(" | "));
+      return cell.find("`" + shown + "`") != std::string::npos;
+    });
+    INFO(name);
+    REQUIRE(row != rows.end());
+    const std::string said = row->substr(row->find(" | ") + 3);
+    const bool summed_up = said.starts_with("–") || said.starts_with("not enough free …") ||
+                           said.starts_with("its PodGroup, a member is malformed");
+    if (!summed_up)
+      CHECK_THAT(said, Catch::Contains(engine::Describe(engine::Because(reason))));
   }
 }
 

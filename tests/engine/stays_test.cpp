@@ -38,7 +38,7 @@ TEST_CASE("a gang that wants a whole node beside a DaemonSet's pods never fits",
   world.Settle();
   CHECK(world.Gang("whole").state == GangState::kUnsatisfiable);
   CHECK(engine::Describe(world.Gang("whole").reason) ==
-        "it would not fit this cluster even if it were empty but for what stays on its nodes: not "
+        "it would not fit this cluster even if only the pods ran that stay on its nodes: not "
         "enough free CPU: 0 of 1 members found a node at its last try");
   CHECK(world.Gang("nearly").state == GangState::kReserved);
 }

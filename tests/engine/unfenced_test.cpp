@@ -137,7 +137,7 @@ TEST_CASE("what is held back goes with its pod", "[engine][unfenced]") {
   SECTION("that has ended") {
     world.Change("old-0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
   }
-  world.Add(MakePod("anew").Gpus(8).InGroup("old").Gated());
+  world.Add(MakePod("new-0").Gpus(8).InGroup("old").Gated());
   world.Settle();
   CHECK(world.Gang("old").state == GangState::kReserved);
   CHECK(world.engine().Dump().find("unfenced") == std::string::npos);

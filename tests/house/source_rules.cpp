@@ -12,6 +12,7 @@ namespace muster::house {
 namespace {
 
 constexpr std::size_t kMaxHeader = 250;
+constexpr std::size_t kMaxEngineHeader = 150;
 constexpr std::size_t kMaxSource = 600;
 constexpr std::size_t kMaxTest = 500;
 
@@ -52,7 +53,8 @@ class SourceCheck {
   }
 
   void CheckLength() {
-    std::size_t most = IsHeader(file_.path) ? kMaxHeader : kMaxSource;
+    std::size_t most = kMaxSource;
+    if (IsHeader(file_.path)) most = RoomOf(file_.path) == "engine" ? kMaxEngineHeader : kMaxHeader;
     if (IsSource(file_.path) && RoomOf(file_.path) == "tests") most = kMaxTest;
     const std::size_t lines = file_.lines.size();
     if (lines > most)

@@ -111,14 +111,15 @@ TEST_CASE("the fence writes the new term into every pod that an earlier leader h
   World world;
   world.api.On(Method::kPatch, Patched("a"), Reply(200, PodText("a", 30)));
   world.api.On(Method::kPatch, Patched("gone"), Refusal(404, "not found"));
-  world.api.On(Method::kPatch, Patched("anew"), Refusal(422, "uid: immutable"));
-  world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/anew",
-               Reply(200, R"({"kind":"Pod","metadata":{"name":"anew","namespace":"default",)"
+  world.api.On(Method::kPatch, Patched("again"), Refusal(422, "uid: immutable"));
+  world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/again",
+               Reply(200, R"({"kind":"Pod","metadata":{"name":"again","namespace":"default",)"
                           R"("uid":"another","resourceVersion":"31"},"spec":{}})"));
   // A Binding came in between: whom it gave what is told before anything is decided.
   world.api.On(Method::kPatch, Patched("late"), Reply(200, PodText("late", 32, "n3")));
-  REQUIRE(world.Raise({HandedOver("a"), HandedOver("gone"), HandedOver("anew"), HandedOver("late")})
-              .ok());
+  REQUIRE(
+      world.Raise({HandedOver("a"), HandedOver("gone"), HandedOver("again"), HandedOver("late")})
+          .ok());
   CHECK(world.api.requests().front().body.find(R"("annotations":{"muster.dev/epoch":"7 me"})") !=
         std::string::npos);
   CHECK(world.versions.Find(cluster::PodUid("u-a")) == 30);
