@@ -43,17 +43,18 @@ class Auditor::Impl {
     Time changed;                   // when somebody else last changed what Muster can count on
   };
   struct GangBook {
-    std::set<PodUid> bound;          // live, bound and not on their way out
-    std::set<PodUid> ours;           // of these, Muster's
-    std::map<PodUid, Time> leaving;  // bound, until when they may stay
-    std::set<PodUid> succeeded;      // whatever became of their objects
-    std::set<PodUid> shown;          // of these, whose objects are there
-    std::map<PodUid, Time> gone;     // bound ones that went before they had ended, when
-    bool started = false;            // had its minimum since it last showed nothing, old or new
-    bool surely = false;             // both of them
-    int64_t whole = 0;               // the minimum that it had then, or a lower one since
-    bool lost = false;               // a member went since then that had not ended
-    Time lost_until;                 // when it had its minimum again
+    std::set<PodUid> bound;                   // live, bound and not on their way out
+    std::set<PodUid> ours;                    // of these, Muster's
+    std::map<PodUid, Time> leaving;           // bound, until when they may stay
+    std::map<PodUid, std::string> succeeded;  // their names, whatever became of their objects
+    std::set<PodUid> shown;                   // of these, whose objects are there
+    std::set<PodUid> remade;                  // of these, whose names other pods have had since
+    std::map<PodUid, Time> gone;              // bound ones that went before they had ended, when
+    bool started = false;  // had its minimum since it last showed nothing, old or new
+    bool surely = false;   // both of them
+    int64_t whole = 0;     // the minimum that it had then, or a lower one since
+    bool lost = false;     // a member went since then that had not ended
+    Time lost_until;       // when it had its minimum again
     Time news;  // when it had its minimum first, or a member ended last or went after that
     bool forgotten = false;  // Muster was restarted before it may have written that down
     Time empty_since = Time::Never();
@@ -192,7 +193,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     gang.lost = true;
     gang.gone[uid] = at;
   }
-  if (succeeded && gang.succeeded.insert(uid).second) gang.news = at;
+  if (succeeded && gang.succeeded.try_emplace(uid, pod->pod.key.name).second) gang.news = at;
+  for (const auto& [other, name] : gang.succeeded) {
+    if (name == pod->pod.key.name && other != uid) gang.remade.insert(other);
+  }
   // The object tells of its success; when it goes Muster has to write it down.
   const bool shown = gang.shown.erase(uid) > 0;
   if (succeeded) gang.shown.insert(uid);
@@ -277,7 +281,9 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
   const bool malformed = minimum != minima_.end() && minimum->second.malformed;
   if (!malformed) SetWhole(gang, need, most, at);
-  if (gang.lost && !of_roles && !malformed && bound + succeeded >= most) {
+  // A gang of which nothing is bound may want again who ended well and was made anew.
+  const int64_t surely = bound + succeeded - static_cast<int64_t>(gang.remade.size());
+  if (gang.lost && !of_roles && !malformed && surely >= most) {
     gang.lost = false;
     gang.lost_until = at;
   }
