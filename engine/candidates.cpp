@@ -9,6 +9,7 @@
 #include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "policy/fabric_wish.hpp"
 
 namespace muster::engine {
 
@@ -27,6 +28,24 @@ struct Lost {
 bool MinimumKnown(const EngineState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   return group != nullptr && DefectOf(gang, group, state.options).code == ReasonCode::kNone;
+}
+
+// Some of its pods need others in their domain: none of them can go alone.
+bool IsInSegments(const EngineState& state, const Gang& gang) {
+  const topology::FabricOptions& fabric = state.options.placement.fabric;
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const cluster::TopologyTerms& said = policy::TermsOf(group, *entry.second.pod);
+    if (said.segments.empty()) return false;
+    const cluster::TopologyTerms terms = Heeded(fabric, said);
+    return std::any_of(terms.segments.begin(), terms.segments.end(),
+                       [](const cluster::TopologySegment& segment) { return segment.required; });
+  });
+}
+
+// Pods beyond the minimum may go, the others stay.
+bool HasSurplus(const EngineState& state, const Gang& gang) {
+  return MinimumKnown(state, gang) && !IsInSegments(state, gang);
 }
 
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
@@ -51,7 +70,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   }
   if (!whole || leaving_only || bound.empty()) return;
   std::vector<const Member*> surplus;
-  if (MinimumKnown(state, gang)) surplus = TakeSurplus(gang, bound);
+  if (HasSurplus(state, gang)) surplus = TakeSurplus(gang, bound);
   loss.leaves = false;
   loss.step = 0;
   // Of the gang: its surplus takes precedence, whichever controller makes which pod.
@@ -190,8 +209,8 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
         [&](const auto& entry) { return entry.second.holds() && stays(entry.second); });
     const int64_t highest = HighestHeld(gang).value_or(INT32_MIN);
     return rule.MayEvict(preemptor, HolderOf(gang, highest)) &&
-           (none_left || (MinimumKnown(state, gang) &&
-                          Lack(gang.minimum, CountMembers(gang, true, stays)) == 0));
+           (none_left ||
+            (HasSurplus(state, gang) && Lack(gang.minimum, CountMembers(gang, true, stays)) == 0));
   });
 }
 

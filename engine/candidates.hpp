@@ -2,8 +2,8 @@
 // still holds (internal to engine/). Reads the engine's state, changes nothing of it.
 //
 // Only Muster's own pods, of gangs that policy::VictimRule lets the gang evict. A gang goes whole,
-// or its surplus goes, one pod at a time, the youngest first; one that is being bound, or part of
-// which cannot go, is left alone.
+// or its surplus goes, one pod at a time, the youngest first; one with required segments goes
+// whole. One that is being bound, or part of which cannot go, is left alone.
 #pragma once
 
 #include <cstdint>

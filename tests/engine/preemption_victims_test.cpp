@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/engine/preemption_world.hpp"
+#include "tests/support/fabrics.hpp"
 
 namespace muster::testing {
 namespace {
@@ -176,6 +177,21 @@ TEST_CASE("a gang whose minimum is not known goes whole", "[engine][preemption]"
   world.Submit("urgent", 1, 4, 100);
   world.Settle();
   CHECK(world.Evicted() == kAllOld);
+}
+
+TEST_CASE("a gang with required segments goes whole, also when it has pods beyond its minimum",
+          "[engine][preemption]") {
+  engine::Options options = Preempting();
+  options.placement.fabric = BlocksAndRacks();
+  FullWorld world(options);
+  const bool required = GENERATE(true, false);
+  cluster::PodGroup group = MakePodGroup("old").MinMember(2).CreatedAt(1);
+  group.topology.segments = {{"rack", 2, required}};
+  world.Add(group);
+  world.Settle();
+  world.Submit("urgent", 1, 4, 100);
+  world.Settle();
+  CHECK(world.Evicted().size() == (required ? 4 : 1));
 }
 
 TEST_CASE("a gang part of which is on a node that is gone goes whole or not at all",
