@@ -79,6 +79,7 @@ struct Gang {
   cluster::Headcount minimum;  // what its live and its succeeded members must come to now
   Past past;
   Course course;
+  bool judged = false;  // ever; a follower judges nothing
 
   Owned<GangPlan, Reservations> plan;
   Owned<QueuePlace, PendingQueue> queue;

@@ -99,6 +99,7 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
 // The state follows from the members, the plan and the clock.
 void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
+  gang.judged = true;
   gang.min_member = DeclaredMinimum(group).members;
   state.reservations.EndPauses(gang, now);
   SettleMembers(state, gang);

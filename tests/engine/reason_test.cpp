@@ -235,9 +235,8 @@ TEST_CASE("docs/gangs.md has each reason with its sentence", "[engine][reason]")
     const auto reason = static_cast<ReasonCode>(code);
     const std::string name = engine::ToString(reason);
     // "`NotEnoughGpus`, `…Cpu`, `…Memory`" is one row, and in the present tense there is no Event.
-    const std::string shown = name.starts_with("NotEnough") && name != "NotEnoughPodSlots"
-                                  ? "NotEnoughGpus"
-                                  : name;
+    const std::string shown =
+        name.starts_with("NotEnough") && name != "NotEnoughPodSlots" ? "NotEnoughGpus" : name;
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const std::string& one) {
       const std::string cell = one.substr(0, one.find(" | "));
       return cell.find("`" + shown + "`") != std::string::npos;
@@ -247,8 +246,7 @@ TEST_CASE("docs/gangs.md has each reason with its sentence", "[engine][reason]")
     const std::string said = row->substr(row->find(" | ") + 3);
     const bool summed_up = said.starts_with("–") || said.starts_with("not enough free …") ||
                            said.starts_with("its PodGroup, a member is malformed");
-    if (!summed_up)
-      CHECK_THAT(said, Catch::Contains(engine::Describe(engine::Because(reason))));
+    if (!summed_up) CHECK_THAT(said, Catch::Contains(engine::Describe(engine::Because(reason))));
   }
 }
 

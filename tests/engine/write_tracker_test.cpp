@@ -106,7 +106,7 @@ TEST_CASE("the audit sees what is out of step with the members", "[engine][write
   SECTION("an action that ended, of which the member was not told") {
     writes.End(a.writes->action);
     CHECK(writes.Audit({&a, &b}) ==
-          std::vector<std::string>{"pod default/a waits for an outcome that is nobody's",
+          std::vector<std::string>{"pod default/a waits for an outcome that belongs to no pod",
                                    "actions of pods that left are remembered"});
   }
   SECTION("a call that was dropped without an answer") {
