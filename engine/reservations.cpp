@@ -110,9 +110,15 @@ void Reservations::EndPauses(Gang& gang, Time now) {
 }
 
 void Reservations::CountNominated(Gang& gang, int64_t planned) {
-  const bool all = std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    return !entry.second.planned() || entry.second.plan->nominated;
-  });
+  bool all = true;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.planned()) continue;
+    // The answer may be lost. What is being written now is not what the pod shows.
+    const bool shown = member.pod->nominated_node == member.plan->node &&
+                       member.writes->doing != WriteKind::kNominate;
+    if (shown) Nominated(member, true);
+    all = all && member.plan->nominated;
+  }
   GangPlan& plan = gang.plan.value_;
   plan.all_nominated = planned > 0 && (plan.all_nominated || all);
 }

@@ -55,6 +55,28 @@ TEST_CASE("a reserved gang is nominated as a whole before the first gate goes",
   }
 }
 
+TEST_CASE("a nomination counts that the watch shows, though its answer never came",
+          "[engine][handover]") {
+  Harness world;
+  AddNodes(world, 2, 8);
+  world.AddGang("train", 2, 8, 2);
+  std::vector<engine::Nominate> unanswered;
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* nominate = std::get_if<engine::Nominate>(&action);
+    if (nominate == nullptr) return std::nullopt;
+    unanswered.push_back(*nominate);
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"};
+  };
+  world.Settle();
+  REQUIRE(unanswered.size() == 2);
+  world.fault = nullptr;
+  world.Change("train-0", [&](cluster::Pod& pod) { pod.nominated_node = unanswered[0].node; });
+  world.Change("train-1", [&](cluster::Pod& pod) { pod.nominated_node = unanswered[1].node; });
+  world.Pass(cluster::Seconds(2));
+  CHECK(world.Pod("train-0").gates.empty());
+  CHECK(world.Pod("train-1").gates.empty());
+}
+
 TEST_CASE("pods that a controller would create again may be pinned instead of nominated",
           "[engine][handover]") {
   engine::Options options;
