@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "cluster/allocation.hpp"
 #include "sim/scheduler_cache.hpp"
@@ -63,6 +64,7 @@ class Auditor::Impl {
 
   // What a PodGroup asks for, and asked for before, until when: Muster may not have heard yet.
   struct Minimum {
+    std::string uid;  // of the PodGroup; another one starts over
     int64_t now = 0;
     std::vector<std::pair<int64_t, Time>> before;  // the latest last
     bool of_roles = false;
@@ -146,7 +148,9 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
   if (told && change != Change::kDeleted && !ours_.contains(key))
     Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
   const auto gang = gangs_.find(key);
+  const bool another = std::exchange(minimum.uid, group.group.uid.text()) != group.group.uid.text();
   if (gang == gangs_.end()) return;
+  if (another) gang->second.surely = false;
   // Without one nothing is partial, and for the next one the time begins again.
   if (change == Change::kDeleted) SetPartial(key, gang->second, false, at);
   Judge(key, at);
