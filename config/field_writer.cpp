@@ -67,27 +67,27 @@ class FieldWriter : public FieldVisitor {
     ShowSample("NAME", entries);
   }
   void Duration(const FieldInfo& info, DurationRange, cluster::Duration* value) override {
-    Field(info, FormatDuration(*value));
+    WriteLine(info, FormatDuration(*value));
   }
   void Whole(const FieldInfo& info, WholeRange, int64_t* value) override {
-    Field(info, std::to_string(*value));
+    WriteLine(info, std::to_string(*value));
   }
   void Size(const FieldInfo& info, WholeRange, int64_t* bytes) override {
-    Field(info, FormatSize(*bytes));
+    WriteLine(info, FormatSize(*bytes));
   }
-  void Flag(const FieldInfo& info, bool* value) override { Field(info, *value ? "true" : "false"); }
+  void Flag(const FieldInfo& info, bool* value) override { WriteLine(info, *value ? "true" : "false"); }
   void Text(const FieldInfo& info, const TextRule&, std::string* value) override {
-    Field(info, Scalar(*value));
+    WriteLine(info, Scalar(*value));
   }
   void TextList(const FieldInfo& info, const TextRule&, std::vector<std::string>* values) override {
-    if (values->empty()) return Field(info, "[]");
+    if (values->empty()) return WriteLine(info, "[]");
     Begin(info);
     text_ += "\n";
     const std::string margin(indent_ + (IsItem(info) ? 2 : 0), ' ');
     for (const std::string& value : *values) text_ += margin + "- " + Scalar(value) + "\n";
   }
   void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) override {
-    Field(info, *chosen < words.size() ? std::string(words[*chosen]) : "\"\"");
+    WriteLine(info, *chosen < words.size() ? std::string(words[*chosen]) : "\"\"");
   }
 
   std::string TakeText() { return std::move(text_); }
@@ -113,7 +113,7 @@ class FieldWriter : public FieldVisitor {
     first_ = false;
     text_ += Margin() + (IsItem(info) ? "-" : Scalar(info.name) + ":");
   }
-  void Field(const FieldInfo& info, const std::string& value) {
+  void WriteLine(const FieldInfo& info, const std::string& value) {
     Begin(info);
     text_ += " " + value + "\n";
   }

@@ -14,7 +14,7 @@ namespace muster::sim {
 
 class EventStore {
  public:
-  // Keeps at most `limit` records; the oldest goes first.
+  // Keeps at most `limit` records; the oldest is dropped first.
   explicit EventStore(size_t limit) : limit_(limit) {}
 
   void Add(cluster::Time now, const engine::EmitEvent& event);

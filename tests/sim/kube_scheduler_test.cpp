@@ -94,7 +94,7 @@ TEST_CASE("what bound and assumed pods hold is not free", "[kube-scheduler]") {
   CHECK(NodeOf(bench.api, "second") == "n");
 }
 
-TEST_CASE("higher priority goes first, then who came first", "[kube-scheduler]") {
+TEST_CASE("a higher priority takes precedence, then the earlier pod", "[kube-scheduler]") {
   SchedulerBench bench(true);
   Create(bench.api, MakeNode("n").Gpus(8));
   Create(bench.api, MakePod("low"));

@@ -129,7 +129,7 @@ TEST_CASE("DGX-1V by hand", "[topology][choose]") {
   // A board, and a board left.
   CHECK(chooser.Choose(0xFF, 4) == MaskOf({0, 1, 2, 3}));
   CHECK(chooser.Choose(MaskOf({2, 4, 5, 6, 7}), 4) == MaskOf({4, 5, 6, 7}));
-  // The odd GPU goes first: 4 to 7 stay whole.
+  // The odd GPU is taken first: 4 to 7 stay whole.
   CHECK(chooser.Choose(MaskOf({2, 4, 5, 6, 7}), 1) == MaskOf({2}));
   // All four pairs of NV2 along the ring are equally good as long as the rest has its four.
   const GpuMask pair = chooser.Choose(0xFF, 2);
