@@ -117,6 +117,7 @@ void FollowSignals(SignalInbox& signals, extender::Service& service, const exten
         break;
       case SignalEvent::kNone:
         service.ReloadPolicyIfChanged();
+        service.FollowFabric();
         break;
     }
   }

@@ -154,6 +154,8 @@ class Metrics::Impl {
                         .Register(registry_);
     reloads_ok = &reloads.Add({{"result", "ok"}});
     reloads_failed = &reloads.Add({{"result", "failed"}});
+    fabric_findings =
+        &OneGauge("muster_fabric_findings", "What is wrong with the nodes' labels of the fabric");
   }
 
   void AddGauges() {
@@ -263,6 +265,7 @@ class Metrics::Impl {
   Counter* not_planned = nullptr;
   Counter* reloads_ok = nullptr;
   Counter* reloads_failed = nullptr;
+  Gauge* fabric_findings = nullptr;
 };
 
 Metrics::Metrics(const std::string& version) : impl_(std::make_unique<Impl>(version)) {}
@@ -298,6 +301,10 @@ void Metrics::ActionEnded(std::size_t kind, engine::OutcomeKind outcome) {
 
 void Metrics::PolicyReloaded(bool ok) {
   (ok ? impl_->reloads_ok : impl_->reloads_failed)->Increment();
+}
+
+void Metrics::FabricFindings(std::int64_t count) {
+  impl_->fabric_findings->Set(static_cast<double>(count));
 }
 
 std::string Metrics::Text(const engine::Counts& counts,

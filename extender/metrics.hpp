@@ -46,6 +46,8 @@ class Metrics {
   void ActionSent(std::size_t kind);
   void ActionEnded(std::size_t kind, engine::OutcomeKind outcome);
   void PolicyReloaded(bool ok);
+  // So many hold now, see topology::Fabric::findings.
+  void FabricFindings(std::int64_t count);
 
   // The whole page.
   std::string Text(const engine::Counts& counts, const http::ServerStats& extender_server) const;

@@ -17,6 +17,7 @@
 #include "extender/embedded/http_extender.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "extender/engine_loop.hpp"
+#include "extender/fabric_report.hpp"
 #include "extender/file_watch.hpp"
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"
@@ -38,6 +39,7 @@ using cluster::Status;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDrainPoll{20};
+constexpr std::chrono::milliseconds kFollowFabric{10'000};  // no more often
 constexpr std::chrono::milliseconds kLastAnswers{2'000};  // for answers that are on their way
 
 cluster::Time WallClock() {
@@ -70,6 +72,7 @@ class Service::Impl {
     // Logged and counted there; nobody waits for it.
     if (changed || retry) static_cast<void>(ReloadPolicy(!changed));
   }
+  void FollowFabric();
   void Shutdown();
   bool lost() const { return lost_; }
 
@@ -121,6 +124,9 @@ class Service::Impl {
   std::string refused_;                              // why, at the last try
   mutable cluster::Mutex mu_;
   config::Policy policy_ MUSTER_GUARDED_BY(mu_);  // in force
+
+  FabricReport fabric_report_{log_};
+  std::optional<SteadyClock::time_point> fabric_followed_;
 
   Metrics metrics_{kVersion};
   ClusterMetrics cluster_metrics_;
@@ -441,6 +447,15 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   return Ok{};
 }
 
+void Service::Impl::FollowFabric() {
+  const SteadyClock::time_point now = SteadyClock::now();
+  if (fabric_followed_ && now < *fabric_followed_ + kFollowFabric) return;
+  fabric_followed_ = now;
+  const std::vector<std::string> findings = scheduler_->Fabric(0).findings;
+  fabric_report_.Follow(findings);
+  metrics_.FabricFindings(static_cast<std::int64_t>(findings.size()));
+}
+
 void Service::Impl::FinishHeldBinds() {
   const auto end = SteadyClock::now() + options_.drain_timeout;
   while (handlers_->tickets().open() > 0 && SteadyClock::now() < end) {
@@ -491,6 +506,7 @@ std::uint16_t Service::extender_port() const { return impl_->extender_port(); }
 std::uint16_t Service::api_port() const { return impl_->api_port(); }
 Status Service::ReloadPolicy() { return impl_->ReloadPolicy(); }
 void Service::ReloadPolicyIfChanged() { impl_->ReloadPolicyIfChanged(); }
+void Service::FollowFabric() { impl_->FollowFabric(); }
 void Service::Shutdown() { impl_->Shutdown(); }
 bool Service::lost() const { return impl_->lost(); }
 

@@ -64,6 +64,9 @@ class Service {
   // When the file has changed, or servers could not start at the last try. To be called now and
   // then, by the thread that calls ReloadPolicy.
   void ReloadPolicyIfChanged();
+  // Tells what is wrong with the nodes' labels of the fabric, in the log and as a metric. To be
+  // called now and then by the same thread; looks every ten seconds.
+  void FollowFabric();
 
   // Not ready from now on. Held Bind calls are finished, or refused when the drain timeout is over;
   // then both ports close. Idempotent.
