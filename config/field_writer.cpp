@@ -75,7 +75,9 @@ class FieldWriter : public FieldVisitor {
   void Size(const FieldInfo& info, WholeRange, int64_t* bytes) override {
     WriteLine(info, FormatSize(*bytes));
   }
-  void Flag(const FieldInfo& info, bool* value) override { WriteLine(info, *value ? "true" : "false"); }
+  void Flag(const FieldInfo& info, bool* value) override {
+    WriteLine(info, *value ? "true" : "false");
+  }
   void Text(const FieldInfo& info, const TextRule&, std::string* value) override {
     WriteLine(info, Scalar(*value));
   }

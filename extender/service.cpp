@@ -40,7 +40,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDrainPoll{20};
 constexpr std::chrono::milliseconds kFollowFabric{10'000};  // no more often
-constexpr std::chrono::milliseconds kLastAnswers{2'000};  // for answers that are on their way
+constexpr std::chrono::milliseconds kLastAnswers{2'000};    // for answers that are on their way
 
 cluster::Time WallClock() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();

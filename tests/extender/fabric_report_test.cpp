@@ -18,9 +18,9 @@ TEST_CASE("a finding of the fabric is told when it comes and when it is gone, no
   const std::string time = "time=1970-01-01T00:00:00.000Z ";
 
   report.Follow({"rack a is in two blocks", "node n has no rack"});
-  CHECK(lines == time + "level=0 msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n" +
-                     time +
-                     "level=0 msg=\"fabric labels are wrong\" finding=\"rack a is in two blocks\"\n");
+  CHECK(lines ==
+        time + "level=0 msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n" + time +
+            "level=0 msg=\"fabric labels are wrong\" finding=\"rack a is in two blocks\"\n");
   lines.clear();
   report.Follow({"rack a is in two blocks", "node n has no rack"});
   CHECK(lines.empty());
