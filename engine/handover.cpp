@@ -129,14 +129,17 @@ void HandoverStep::Planned(Member& member) {
   const Pod& pod = *member.pod;
   const std::string& node = member.plan->node;
   const bool pins = Pins(state_.options, pod);
-  if (!member.writes->held.empty() || member.writes->outcome_unknown) return Bind(member);
-  if (member.plan->bind_seen) return;  // kube-scheduler comes again by itself
+  // No Bind call counts for a pod with a gate: the API server binds none.
+  const bool gated = pod.gated_by_muster();
+  const bool called = !member.writes->held.empty() && !gated;
+  if (called || member.writes->outcome_unknown) return Bind(member);
+  if (member.plan->bind_seen && !gated) return;  // kube-scheduler comes again by itself
   if (pod.nominated_node != node && (!pins || preempts_) &&
       (preempts_ || member.writes->pinned_node != node)) {
-    return Nominate(member, node, !pod.gated_by_muster() && !preempts_);
+    return Nominate(member, node, !gated && !preempts_);
   }
   if (!gang_.plan->all_nominated || preempts_) return;
-  if (pod.gated_by_muster()) return Release(member);
+  if (gated) return Release(member);
   if (!member.writes->needs_wake) return;
   const ActionId id = state_.writes.Begin(member, WriteKind::kWake);
   state_.writes.Ask(WakePod{id, RefOf(member)});

@@ -77,6 +77,30 @@ TEST_CASE("a nomination counts that the watch shows, though its answer never cam
   CHECK(world.Pod("train-1").gates.empty());
 }
 
+TEST_CASE("a Bind call for a pod that still has its gate does not leave the gate there",
+          "[engine][handover]") {
+  Harness world;
+  AddNodes(world, 2, 8);
+  world.AddGang("train", 2, 8, 2);
+  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* release = std::get_if<engine::RemoveGate>(&action);
+    if (release == nullptr || release->pod.key.name != "train-1") return std::nullopt;
+    return engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"};
+  };
+  world.Settle();
+  REQUIRE(world.Pod("train-1").gates.size() == 1);
+  const uint64_t early = world.Bind("train-1");
+  world.Settle();
+  world.fault = nullptr;
+  world.Pass(cluster::Seconds(2));
+  CHECK(world.Pod("train-1").gates.empty());
+  world.Bind("train-0");
+  world.Settle();
+  CHECK(world.BoundIn("train") == 2);
+  CHECK(world.bind_answers.contains(early));
+  CHECK(world.bind_answers[early].empty());
+}
+
 TEST_CASE("pods that a controller would create again may be pinned instead of nominated",
           "[engine][handover]") {
   engine::Options options;
