@@ -73,7 +73,8 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is pending but not in the queue");
 }
 
-// The rule lets the gang evict each of its victims.
+// The rule lets the gang evict each of its victims. Those that leave already leave also when the
+// gang's priority falls.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
   if (victims == nullptr) return;
@@ -83,7 +84,9 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);
     if (victim == nullptr) continue;
-    const Pod& pod = *victim->members.at(uid).pod;
+    const Member& member = victim->members.at(uid);
+    if (member.leaving() || member.writes->evicting) continue;
+    const Pod& pod = *member.pod;
     if (!state.rules.victims->MayEvict(preemptor, HolderOf(*victim, pod.spec->priority)))
       broken.push_back(who + " preempts pod " + pod.key.ToString() + ", which it may not evict");
   }

@@ -143,7 +143,9 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
   int64_t of_roles = 0;
   for (const cluster::RoleMinimum& role : group.group.roles) of_roles += role.min_member;
   minimum.of_roles = !group.group.roles.empty();
-  minimum.malformed = need < 1 || of_roles > need;
+  const std::vector<cluster::TopologySegment>& segments = group.group.topology.segments;
+  const bool in_part = !segments.empty() && need % segments.front().size != 0;
+  minimum.malformed = need < 1 || of_roles > need || in_part;
   const bool told = !group.state.empty() && !group.group.claimed;
   if (told && change != Change::kDeleted && !ours_.contains(key))
     Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
