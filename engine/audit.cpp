@@ -73,7 +73,7 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is pending but not in the queue");
 }
 
-// The rule lets the gang evict each of its victims. Those that leave already leave also when the
+// The rule lets the gang evict each of its victims. What was asked for is not taken back when the
 // gang's priority falls.
 void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::string>& broken) {
   const Victims* victims = state.preemptions.VictimsOf(gang.id);
@@ -85,7 +85,7 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
     const Gang* victim = state.members.GangOf(uid);
     if (victim == nullptr) continue;
     const Member& member = victim->members.at(uid);
-    if (member.leaving() || member.writes->evicting) continue;
+    if (member.leaving() || member.writes->doing == WriteKind::kEvict) continue;
     const Pod& pod = *member.pod;
     if (!state.rules.victims->MayEvict(preemptor, HolderOf(*victim, pod.spec->priority)))
       broken.push_back(who + " preempts pod " + pod.key.ToString() + ", which it may not evict");
