@@ -20,6 +20,11 @@ namespace muster::cluster {
 inline constexpr const char* kGangGate = "muster.dev/gang";
 // Annotation written with the Binding: comma-separated GPU indices, e.g. "0,3".
 inline constexpr const char* kGpusAnnotation = "muster.dev/gpus";
+// Annotations written with the Binding, for people and frameworks: the pod's rank among its gang's
+// pods, from 0 (gangs of several pods); where its node is in the fabric, "block/rack/node" (where
+// the policy names one). Muster does not read them.
+inline constexpr const char* kRankAnnotation = "muster.dev/rank";
+inline constexpr const char* kTopologyPathAnnotation = "muster.dev/topology-path";
 
 // Annotation written with every Binding, also of pods without GPUs: Muster bound the pod, whatever
 // its schedulerName is, and knows it as its own after a restart.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,13 +62,15 @@ struct RecordPod {
   PodRef pod;
   cluster::GangRecord record;
 };
-// Binding subresource: node and cluster::kGpusAnnotation in one write, with the UID as
-// precondition.
+// Binding subresource: node and annotations (cluster::kGpusAnnotation, kRankAnnotation,
+// kTopologyPathAnnotation) in one write, with the UID as precondition.
 struct BindPod {
   ActionId id;
   PodRef pod;
   std::string node;
   std::vector<cluster::GpuIndex> gpus;
+  std::optional<uint32_t> rank = std::nullopt;  // nothing: of a gang of one
+  std::string topology_path = {};               // empty: the node is in no tree
 };
 // Eviction subresource, with the UID as precondition.
 struct EvictPod {

@@ -153,9 +153,15 @@ void HandoverStep::Bind(Member& member) {
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
   }
-  BindPod bind{state_.writes.Begin(member, WriteKind::kBind), RefOf(member), node, {}};
+  BindPod bind{.id = state_.writes.Begin(member, WriteKind::kBind),
+               .pod = RefOf(member),
+               .node = node,
+               .gpus = {}};
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
+  if (gang_.members.size() > 1) bind.rank = member.plan->rank;
+  if (const cluster::Node* at = state_.cluster.FindNode(node))
+    bind.topology_path = topology::PathOf(state_.options.placement.fabric, *at);
   state_.writes.Ask(std::move(bind));
 }
 

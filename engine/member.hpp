@@ -28,6 +28,7 @@ struct MemberPlan {
   bool nominated = false;  // its node was nominated for it, or is named by its affinity
   bool bind_seen = false;  // a Bind call came for this plan
   cluster::Time made_at;   // wherever it was moved since
+  uint32_t rank = 0;       // among the gang's pods, by their names, when it was planned
   // Its reservation ran out beside bound members of its gang: it is not planned again before this.
   std::optional<cluster::Time> pauses_until;
   int64_t expiries = 0;  // how often that happened

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
+#include "engine/rank.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle.hpp"
@@ -112,6 +114,18 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   Wait(state, gang, whole ? KindOf(state, gang, job) : std::nullopt, waits, std::move(reason));
 }
 
+// Of those that are planned, among all that have not ended.
+void SetRanks(EngineState& state, Gang& gang) {
+  std::vector<Member*> members;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.pod->ending()) members.push_back(&member);
+  }
+  const std::vector<uint32_t> ranks = RanksOf({members.begin(), members.end()});
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i]->planned()) state.reservations.SetRank(*members[i], ranks[i]);
+  }
+}
+
 // ClusterState has the plan's reservations, or its earmarks.
 void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   std::vector<Member*> planned;
@@ -123,6 +137,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   };
   plan(result.required, true);
   plan(result.elastic, false);
+  SetRanks(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
   state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));

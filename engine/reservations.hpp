@@ -47,6 +47,7 @@ class Reservations {
   void Forget(Member& member);
 
   void Nominated(Member& member, bool yes) { member.plan.value_.nominated = yes; }
+  void SetRank(Member& member, uint32_t rank) { member.plan.value_.rank = rank; }
   void SeenAtBind(Member& member) { member.plan.value_.bind_seen = true; }
   // kube-scheduler rejected the planned node, by an answer or by not asking.
   void Exclude(Member& member, cluster::Time until);

@@ -63,11 +63,12 @@ constexpr Kept kTopologyAnnotations[] = {
     Value("volcano.sh/network-topology-highest-tier"),
 };
 
-template <size_t A, size_t B>
-constexpr std::array<Kept, A + B> Join(const Kept (&a)[A], const Kept (&b)[B]) {
-  std::array<Kept, A + B> joined{};
+template <size_t kFirst, size_t kSecond>
+constexpr std::array<Kept, kFirst + kSecond> Join(const Kept (&a)[kFirst],
+                                                  const Kept (&b)[kSecond]) {
+  std::array<Kept, kFirst + kSecond> joined{};
   std::copy(std::begin(a), std::end(a), joined.begin());
-  std::copy(std::begin(b), std::end(b), joined.begin() + A);
+  std::copy(std::begin(b), std::end(b), joined.begin() + kFirst);
   return joined;
 }
 

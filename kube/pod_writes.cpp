@@ -121,6 +121,9 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   json.Key("annotations").BeginObject().TextKey(cluster::kBoundByAnnotation);
   json.Text(cluster::kBoundByMuster);
   if (!action.gpus.empty()) json.TextKey(cluster::kGpusAnnotation).Text(GpuList(action.gpus));
+  if (action.rank) json.TextKey(cluster::kRankAnnotation).Text(std::to_string(*action.rank));
+  if (!action.topology_path.empty())
+    json.TextKey(cluster::kTopologyPathAnnotation).Text(action.topology_path);
   json.EndObject().EndObject();
   json.Key("target").BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Node");
   json.Key("name").Text(action.node).EndObject().EndObject();

@@ -52,6 +52,9 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   Binding binding{
       action.pod, action.node, {{cluster::kBoundByAnnotation, cluster::kBoundByMuster}}};
   if (!action.gpus.empty()) binding.annotations[cluster::kGpusAnnotation] = GpuList(action.gpus);
+  if (action.rank) binding.annotations[cluster::kRankAnnotation] = std::to_string(*action.rank);
+  if (!action.topology_path.empty())
+    binding.annotations[cluster::kTopologyPathAnnotation] = action.topology_path;
   Status status = api.BindPod(Actor::kMuster, binding);
   if (status.ok() || status.error().code != Code::kConflict) return status;
   // A lost answer may be the reason: bound to that node already is what was wanted.

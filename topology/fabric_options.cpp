@@ -113,6 +113,23 @@ std::vector<FabricLevel> LevelsOf(const FabricTree& tree) {
   return {};
 }
 
+std::string PathOf(const FabricOptions& fabric, const cluster::Node& node) {
+  for (const FabricTree& tree : fabric.trees) {
+    std::string path;
+    for (const FabricLevel& level : LevelsOf(tree)) {
+      const auto value =
+          std::find_if(level.labels.begin(), level.labels.end(), [&](const std::string& label) {
+            const auto found = node.labels.find(label);
+            return found != node.labels.end() && !found->second.empty() &&
+                   found->second != node.name;
+          });
+      if (value != level.labels.end()) path += node.labels.at(*value) + "/";
+    }
+    if (!path.empty()) return path + node.name;
+  }
+  return {};
+}
+
 std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name) {
   std::vector<LevelRef> found;
   const size_t tier = TierOf(name);

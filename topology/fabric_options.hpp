@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/node.hpp"
 #include "cluster/topology_terms.hpp"
 
 namespace muster::topology {
@@ -43,6 +44,11 @@ struct FabricOptions {
 
 // Those of the tree's preset, or else its own.
 std::vector<FabricLevel> LevelsOf(const FabricTree& tree);
+
+// Where a node is, for people: its label values in the first tree in which it has one, from the
+// outermost level to the innermost, then its name, '/' in between. Of a level's labels the first
+// one counts that the node has; levels without one are passed over. Empty: it is in no tree.
+std::string PathOf(const FabricOptions& fabric, const cluster::Node& node);
 
 // A level of a tree, by position.
 struct LevelRef {

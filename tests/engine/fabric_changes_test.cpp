@@ -107,6 +107,20 @@ TEST_CASE("a lost member is replaced where the other is, also after its node was
   CHECK(world.In() == "a0 a1");
 }
 
+TEST_CASE("a Binding tells the pod's rank in its gang and where its node is", "[engine][fabric]") {
+  Racks world("rack");
+  world.Start();
+  world.ReplaceSecond();
+  world.ScheduleAll("train");
+  std::string told;
+  for (const Action& action : world.log) {
+    const auto* bind = std::get_if<BindPod>(&action);
+    if (bind != nullptr)
+      told += std::to_string(bind->rank.value_or(99)) + " " + bind->topology_path + "; ";
+  }
+  CHECK(told == "0 a/a0/a0x; 1 a/a0/a0y; 1 a/a0/a0y; ");
+}
+
 TEST_CASE("a gang that is nominated keeps its rack across a restart", "[engine][fabric]") {
   Racks world("rack");
   world.Settle();

@@ -76,6 +76,15 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
         R"("uid":"u-1","resourceVersion":"44","annotations":{"muster.dev/bound-by":"muster",)"
         R"("muster.dev/gpus":"0,3"}},"target":{"apiVersion":"v1","kind":"Node","name":"node-7"}})");
 
+  auto ranked = std::get<engine::BindPod>(kBind);
+  ranked.gpus.clear();
+  ranked.rank = 3;
+  ranked.topology_path = "b1/r1/node-7";
+  CHECK_THAT(
+      RequestOf(ranked, {}).body,
+      Catch::Contains(R"("annotations":{"muster.dev/bound-by":"muster",)"
+                      R"("muster.dev/rank":"3","muster.dev/topology-path":"b1/r1/node-7"}})"));
+
   CHECK(RequestOf(engine::EvictPod{{1}, kPod, "partial"}, {.dry_run = true}).body ==
         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
         R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},"dryRun":["All"]}})");

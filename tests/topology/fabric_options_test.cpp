@@ -36,6 +36,27 @@ std::string Text(const std::vector<LevelSpan>& spans) {
   return text;
 }
 
+TEST_CASE("a node's path is its labels in the first tree that it is in", "[topology][fabric]") {
+  struct Case {
+    cluster::Labels labels;
+    std::string want;
+  };
+  const Case cases[] = {
+      {{{"zone", "z"}, {"example.com/rack", "r"}, {"nvl", "n"}}, "z/r/n/node"},
+      {{{"zone", "z"}, {"nvl", "n"}, {"region", "else"}}, "z/n/node"},
+      {{{"zone", ""}, {"region", "eu"}, {"rack", "7"}}, "eu/7/node"},
+      {{{"nvl", "node"}}, ""},  // nothing but its own name
+      {{}, ""},
+  };
+  for (const Case& c : cases) {
+    cluster::Node node;
+    node.name = "node";
+    node.labels = c.labels;
+    CHECK(PathOf(TwoTrees(), node) == c.want);
+  }
+  CHECK(PathOf({}, cluster::Node()).empty());
+}
+
 TEST_CASE("a level's name is looked up in each tree", "[topology][fabric]") {
   const FabricOptions fabric = TwoTrees();
   CHECK(Text(FindLevels(fabric, "rack")) == "0.1 1.1 ");

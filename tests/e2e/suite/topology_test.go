@@ -140,6 +140,16 @@ func TestNeighboursInRankShareARackAndNoGPUIsGivenTwice(t *testing.T) {
 			t.Fatalf("racks by rank: %v", racks)
 		}
 	}
+	blocks := e.label(wide, blockLabel)
+	for i, pod := range e.byNumber(wide) {
+		if got := pod.Annotations["muster.dev/rank"]; got != strconv.Itoa(i) {
+			t.Errorf("%s has the rank %q", pod.Name, got)
+		}
+		path := blocks[i] + "/" + racks[i] + "/" + pod.Spec.NodeName
+		if got := pod.Annotations["muster.dev/topology-path"]; got != path {
+			t.Errorf("%s has the path %q, its node %s", pod.Name, got, path)
+		}
+	}
 	e.muster.Process.Kill()
 	e.must(e.muster.Restart(e.ctx))
 	more := e.gang("more", 8, 4)
