@@ -9,6 +9,8 @@
 #include "cli/server_pages.hpp"
 #include "cli/table.hpp"
 #include "config/file.hpp"
+#include "http/client.hpp"
+#include "http/url.hpp"
 #include "kube/json_writer.hpp"
 #include "topology/device_graph.hpp"
 #include "topology/node_topology.hpp"
@@ -254,18 +256,42 @@ int Print(const View& view, const std::string& format, const CliStreams& streams
   return kExitOk;
 }
 
+// What a tool said, and where that is from.
+struct Said {
+  std::string text;
+  std::string place;
+};
+
+Result<Said> ReadFrom(const std::string& name) {
+  const std::string file = name == "-" ? "/dev/stdin" : name;
+  Result<std::string> text = config::ReadFile(file, topology::kMostTopologyBytes);
+  if (!text.ok()) return text.error();
+  return Said{*std::move(text), file};
+}
+
+// What a running Muster knows of a node.
+Result<Said> SaidOf(const Args& args) {
+  const std::string node = args.Text("--node");
+  const Result<http::ClientOptions> server = ServerAt(args);
+  if (!server.ok()) return server.error();
+  Result<std::string> text = BodyOf(
+      http::Client(*server).Get("/v1/nodes/" + http::PercentEncoded(node) + "/topology"), *server);
+  if (!text.ok()) return text.error();
+  return Said{*std::move(text), "node " + node};
+}
+
 int Topology(const Args& args, const CliStreams& streams) {
   const std::string format = args.Has("--dot") ? "dot" : args.Text("--output", "table");
   if (format != "table" && format != "json" && format != "dot") {
     return Misused(streams, "topology", "--output must be table or json, not \"" + format + "\"");
   }
-  if (!args.positionals().empty() || !args.Has("--file")) {
-    return Misused(streams, "topology", "give --file FILE with the output of nvidia-smi topo -m");
+  if (!args.positionals().empty() || args.Has("--file") == args.Has("--node")) {
+    return Misused(streams, "topology",
+                   "give --file FILE with the output of nvidia-smi topo -m, or --node NAME");
   }
-  const std::string file = args.Text("--file") == "-" ? "/dev/stdin" : args.Text("--file");
-  const Result<std::string> text = config::ReadFile(file, topology::kMostTopologyBytes);
-  if (!text.ok()) return Fail(streams, text.error().ToString());
-  const Result<Machine> machine = topology::ParseMachine(*text, file);
+  const Result<Said> said = args.Has("--node") ? SaidOf(args) : ReadFrom(args.Text("--file"));
+  if (!said.ok()) return Fail(streams, said.error().ToString());
+  const Result<Machine> machine = topology::ParseMachine(said->text, said->place);
   if (!machine.ok()) return Fail(streams, machine.error().ToString());
   std::optional<GpuMask> free;
   if (args.Has("--free")) {
@@ -289,6 +315,8 @@ Command TopologyCommand() {
             "output of nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology or npu-smi info "
             "-t topo; - is the standard input",
             "-f"},
+           {"--node", "NAME", "a node of the cluster, as the running Muster knows it", "-n"},
+           ServerFlag(),
            {"--free", "LIST", "choose among these GPUs only, by index: 0,2,3"},
            {"--dot", "", "print the graph for Graphviz"},
            OutputFlag()},

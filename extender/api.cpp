@@ -20,6 +20,7 @@ using cluster::Result;
 using cluster::Status;
 
 constexpr std::string_view kGangsPrefix = "/v1/gangs/";
+constexpr std::string_view kNodesPrefix = "/v1/nodes/";
 constexpr std::string_view kObjectsPrefix = "/v1/objects/";
 constexpr std::size_t kMaxName = 256;  // of a file, in messages
 
@@ -110,6 +111,7 @@ void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/v1/nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
+  server.Handle("GET", "/v1/nodes/*", [this](const http::Request& r) { return Links(r); });
   server.Handle("GET", "/v1/topology", [this](const http::Request& r) { return Fabric(r); });
   server.Handle("GET", "/v1/policy", [this](const http::Request&) {
     http::Response page = Text(ports_.policy());
@@ -141,6 +143,21 @@ http::Response ApiHandlers::Fabric(const http::Request& request) const {
     }
   }
   return Json(FabricJson(ports_.scheduler.Fabric(gpus)));
+}
+
+http::Response ApiHandlers::Links(const http::Request& request) const {
+  const std::vector<std::string> parts = Parts(request.path, kNodesPrefix);
+  if (parts.size() != 2 || parts[1] != "topology")
+    return Failed({Code::kNotFound, "expected /v1/nodes/NAME/topology", ""});
+  for (const engine::NodeView& view : ports_.scheduler.Nodes()) {
+    if (view.node.name != parts[0]) continue;
+    if (!view.node.topology.empty()) return Text(view.node.topology);
+    return Failed({Code::kNotFound,
+                   "node " + parts[0] + " has no annotation muster.dev/gpu-topology that can be " +
+                       "read; muster discover on the node prints it",
+                   ""});
+  }
+  return Failed({Code::kNotFound, "there is no node " + parts[0], ""});
 }
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {

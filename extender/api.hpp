@@ -42,6 +42,7 @@ class ApiHandlers {
 
  private:
   http::Response Ready() const;
+  http::Response Links(const http::Request& request) const;
   http::Response Gang(const http::Request& request) const;
   http::Response Fabric(const http::Request& request) const;
   http::Response Create(const http::Request& request) const;

@@ -49,6 +49,21 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   std::ofstream(file) << "kind: Pod\napiVersion: v1\nkind: Pod\n";
   CHECK_THAT(run({"submit", "-f", file}, kExitFailed),
              Catch::Contains("muster: " + file + ":3:1: "));
+  std::ofstream(file) << "apiVersion: v1\nkind: Node\nmetadata:\n  name: linked\n"
+                         "  annotations:\n    muster.dev/gpu-topology: |\n"
+                         "      \tGPU0\tGPU1\n      GPU0\t X \tNV4\n      GPU1\tNV4\t X \n"
+                         "status:\n  capacity: {nvidia.com/gpu: 2}\n"
+                         "  allocatable: {cpu: 8, memory: 8Gi, pods: 20, nvidia.com/gpu: 2}\n"
+                         "  conditions: [{type: Ready, status: \"True\"}]\n";
+  CHECK_THAT(run({"submit", "-f", file}, kExitOk), Catch::Contains("Node linked created"));
+  CHECK(Eventually([&] {
+    return run({"get", "nodes"}, kExitOk).find("linked") != std::string::npos;
+  }));
+  CHECK_THAT(run({"topology", "--node", "linked"}, kExitOk), Catch::Contains("NV4"));
+  CHECK_THAT(run({"topology", "--node", "node-15"}, kExitFailed),
+             Catch::Contains("node-15 has no annotation muster.dev/gpu-topology"));
+  CHECK_THAT(run({"topology", "--node", "none"}, kExitFailed),
+             Catch::Contains("there is no node none"));
   std::ofstream(file) << "# nothing\n";
   CHECK(run({"submit", "-f", file}, kExitFailed) ==
         "muster: " + file + ": expected at least one object, found none\n");
