@@ -303,6 +303,25 @@ std::vector<Part> DivideInSegments(const LayoutScope& scope, std::vector<int64_t
   return std::move(filler).InOrder();
 }
 
+std::vector<int64_t> RoomWithin(const LayoutScope& scope, const std::vector<int64_t>& room,
+                                const std::vector<DomainId>& domains) {
+  std::vector<int64_t> within(room.size());
+  for (const DomainId domain : domains) {
+    for (DomainId id = domain; id != topology::kNoDomain; id = scope.fabric->domains()[id].parent)
+      within[id] += room[domain];
+  }
+  std::vector<DomainId> below = domains;
+  while (!below.empty()) {
+    const DomainId domain = below.back();
+    below.pop_back();
+    for (const DomainId child : scope.fabric->domains()[domain].children) {
+      within[child] = room[child];
+      below.push_back(child);
+    }
+  }
+  return within;
+}
+
 std::vector<int64_t> CountByDomain(const LayoutScope& scope,
                                    const std::vector<cluster::NodeIndex>& nodes) {
   std::vector<int64_t> counts(scope.fabric->domains().size());
