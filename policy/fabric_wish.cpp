@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <tuple>
 
 #include "topology/fabric.hpp"
@@ -111,13 +112,29 @@ bool NoneHasLevels(const Fabric& fabric, const cluster::TopologyTerms& terms, si
                      });
 }
 
-// Of a tree the i-th level of its span, from the innermost to the outermost; after that none.
-std::vector<LevelRef> LevelsAt(const std::vector<topology::LevelSpan>& spans, size_t i) {
+// The levels that are tried as one: of each tree at most one.
+struct Step {
   std::vector<LevelRef> levels;
+  bool outermost = false;  // one of them is the outermost of its tree that may be
+};
+
+// From the innermost to the outermost. The wished levels of all trees are in one step, those so
+// many levels further in or out in another. `inside`: those inside of the wished ones too.
+std::vector<Step> StepsOf(const topology::FabricOptions& fabric,
+                          const std::vector<topology::LevelSpan>& spans, bool inside) {
+  std::map<int64_t, Step> steps;  // by how far out of the wished level
   for (const topology::LevelSpan& span : spans) {
-    if (i <= span.innermost - span.outermost) levels.push_back({span.tree, span.innermost - i});
+    const size_t end = inside ? LevelsOf(fabric.trees[span.tree]).size() : span.innermost + 1;
+    for (size_t level = span.outermost; level < end; ++level) {
+      Step& step = steps[static_cast<int64_t>(span.innermost) - static_cast<int64_t>(level)];
+      step.levels.push_back({span.tree, level});
+      step.outermost = step.outermost || level == span.outermost;
+    }
   }
-  return levels;
+  std::vector<Step> all;
+  all.reserve(steps.size());
+  for (auto& [out, step] : steps) all.push_back(std::move(step));
+  return all;
 }
 
 }  // namespace
@@ -158,16 +175,10 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
     wished.of = static_cast<int64_t>(may_be.size());
   }
-  for (size_t i = 0;; ++i) {
-    const std::vector<LevelRef> levels = LevelsAt(spans, i);
-    if (levels.empty()) break;
-    const bool required =
-        !terms.required.empty() &&
-        std::any_of(spans.begin(), spans.end(), [&](const topology::LevelSpan& span) {
-          return i == span.innermost - span.outermost;
-        });
+  for (const Step& step : StepsOf(around.fabric.options(), spans, around.beside.empty())) {
+    const bool required = !terms.required.empty() && step.outermost;
     for (const DomainId id :
-         ThoseWithRoom(around, CandidatesAt(around, levels), required ? SIZE_MAX : kMostTries))
+         ThoseWithRoom(around, CandidatesAt(around, step.levels), required ? SIZE_MAX : kMostTries))
       add(DomainOf(around.fabric, id));
   }
   if (terms.required.empty()) {

@@ -4,7 +4,8 @@
 // 1. Required: no member is placed outside of one domain of that level.
 // 2. Preferred: domains of that level are tried first, then of each level above it; with a required
 //    level up to that one, else in the end all nodes. Trees that have the level are tried side by
-//    side, level by level.
+//    side, level by level. Where nobody is beside, domains of the levels inside of the wished one
+//    are tried before it, the innermost first: so the gang is never further apart than it must be.
 // 3. Of the domains of one level those are tried first that have most of `beside`; where anybody is
 //    beside, no others. With a required level only those that have most.
 // 4. Then those that have most preferred nodes of the demands, then the tightest: least room left

@@ -10,6 +10,7 @@
 namespace muster::policy {
 
 using cluster::NodeIndex;
+using topology::DomainId;
 
 namespace {
 
@@ -77,6 +78,7 @@ void GangPlacement::PlacePreferred() {
 void GangPlacement::Begin(DeviceOrder devices) {
   std::fill(delta_of_.begin(), delta_of_.end(), kNotPlaced);
   placed_ = 0;
+  given_up_ = 0;
   devices_ = devices;
 }
 
@@ -148,10 +150,12 @@ bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
   return false;
 }
 
-const std::vector<int64_t>& GangPlacement::RoomOf(const Role& role) const {
-  return role.shape->slots[static_cast<size_t>(search_.filter())]
-      .Follow(search_.Within(nullptr), *role.shape, layout_->scope.fabric)
-      .sums();
+std::vector<int64_t> GangPlacement::RoomOf(const Role& role) const {
+  const std::vector<int64_t>& room =
+      role.shape->slots[static_cast<size_t>(search_.filter())]
+          .Follow(search_.Within(nullptr), *role.shape, layout_->scope.fabric)
+          .sums();
+  return confined_.empty() ? room : RoomWithin(layout_->scope, room, confined_);
 }
 
 bool GangPlacement::InSegments(const Role& role) const {
@@ -170,10 +174,13 @@ std::vector<NodeIndex> GangPlacement::HeldBy(const Role& role) const {
 }
 
 // Empty: it cannot be in segments, not even in those that must be kept.
-std::vector<Part> GangPlacement::SegmentsOf(const Role& role) const {
+std::vector<Part> GangPlacement::SegmentsOf(const Role& role) {
   const std::vector<NodeIndex> held = HeldBy(role);
   LayoutScope scope = layout_->scope;
-  for (const topology::Multiples& choice : layout_->segments.choices) {
+  const std::vector<topology::Multiples>& choices = layout_->segments.choices;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const topology::Multiples& choice = choices[i];
+    given_up_ = std::max(given_up_, i);
     const int64_t largest = LargestOf(choice);
     if (largest <= 1) return DivideNear(layout_->scope, RoomOf(role), terms_.beside, role.size());
     if (held.empty() && role.size() % largest != 0) continue;
@@ -247,8 +254,7 @@ bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there
   return true;
 }
 
-bool GangPlacement::PlacedByLayout() {
-  if (layout_ == nullptr) return false;
+bool GangPlacement::Laid() {
   Begin(DeviceOrderOf(search_.strategy()));
   std::vector<NodeIndex> there = terms_.beside;
   for (const Role& role : roles_) {
@@ -256,6 +262,50 @@ bool GangPlacement::PlacedByLayout() {
     search_.tx().RollbackTo(before_);
     return false;
   }
+  return true;
+}
+
+bool GangPlacement::LaidWithin(const std::vector<DomainId>& domains) {
+  search_.tx().RollbackTo(before_);
+  confined_ = domains;
+  return Laid();
+}
+
+std::vector<NodeIndex> GangPlacement::Nodes() const {
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(delta_of_.size());
+  for (const size_t delta : delta_of_) nodes.push_back(search_.tx().deltas()[delta].placement.node);
+  return nodes;
+}
+
+// The roles' rooms before anybody is placed.
+std::vector<RoleRoom> GangPlacement::Rooms() const {
+  std::vector<RoleRoom> rooms;
+  rooms.reserve(roles_.size());
+  for (const Role& role : roles_) rooms.push_back({RoomOf(role), role.size()});
+  return rooms;
+}
+
+// Lays the gang out anew where it then uses fewer domains.
+void GangPlacement::Narrow(std::vector<RoleRoom> rooms) {
+  const size_t given_up = given_up_;
+  bool laid = true;
+  const auto place = [&](const std::vector<DomainId>& domains) {
+    laid = LaidWithin(domains);
+    return laid && given_up_ <= given_up ? Nodes() : std::vector<NodeIndex>();
+  };
+  const size_t most = std::min(kMostLayouts, kMostLaid / demands_.size());
+  const std::vector<DomainId> best =
+      Narrowing(layout_->scope, std::move(rooms)).Best(Nodes(), most, place);
+  if (!laid || confined_ != best) LaidWithin(best);
+}
+
+bool GangPlacement::PlacedByLayout() {
+  if (layout_ == nullptr) return false;
+  const bool may_narrow = demands_.size() > 1 && terms_.beside.empty();
+  std::vector<RoleRoom> rooms = may_narrow ? Rooms() : std::vector<RoleRoom>();
+  if (!Laid()) return false;
+  if (may_narrow) Narrow(std::move(rooms));
   return true;
 }
 

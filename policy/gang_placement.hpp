@@ -3,6 +3,7 @@
 // 1. Where the pods have preferred nodes, those are tried first.
 // 2. With a layout: each role, the hardest first, is divided over the domains below (layout.hpp);
 //    roles and members beside go into the domains that the gang has already, if there is room.
+//    Where that uses more domains than it might, it is tried within fewer of them (narrowing.hpp).
 // 3. Else, and where that fails for some pod, each pod takes the best node of all.
 // 4. A role in segments takes its places in the order of rank, segment by segment; whatever way it
 //    was placed in, it is not placed where the segments that must be kept are not.
@@ -21,6 +22,7 @@
 
 #include "policy/devices.hpp"
 #include "policy/layout.hpp"
+#include "policy/narrowing.hpp"
 #include "policy/placement.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
@@ -66,13 +68,18 @@ class GangPlacement {
   std::vector<Attempt> OtherWays() const;
   bool PlacedIn(const std::vector<Attempt>& ways);
   bool PlacedByLayout();
+  bool Laid();
+  std::vector<cluster::NodeIndex> Nodes() const;
+  bool LaidWithin(const std::vector<topology::DomainId>& domains);
+  std::vector<RoleRoom> Rooms() const;
+  void Narrow(std::vector<RoleRoom> rooms);
   bool PlaceDivided(const Role& role, std::vector<cluster::NodeIndex>& there);
   bool PlaceParts(const Role& role, const std::vector<size_t>& members,
                   const std::vector<Part>& parts);
-  const std::vector<int64_t>& RoomOf(const Role& role) const;
+  std::vector<int64_t> RoomOf(const Role& role) const;
   bool InSegments(const Role& role) const;
   std::vector<cluster::NodeIndex> HeldBy(const Role& role) const;
-  std::vector<Part> SegmentsOf(const Role& role) const;
+  std::vector<Part> SegmentsOf(const Role& role);
   bool KeepsSegments() const;
   std::string LackOfSegments() const;
   std::optional<Miss> FirstTooManyAlone() const;
@@ -86,6 +93,9 @@ class GangPlacement {
   PlaceAnswer Placed() const;
 
   static constexpr size_t kNotPlaced = SIZE_MAX;
+  // So many more layouts are tried at most, and so many pods placed for them.
+  static constexpr size_t kMostLayouts = 16;
+  static constexpr size_t kMostLaid = 1024;
 
   const Search& search_;
   const std::vector<Demand>& demands_;
@@ -94,9 +104,11 @@ class GangPlacement {
   const GangTerms& terms_;
   const size_t before_;
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
+  std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas
   int64_t placed_ = 0;
-  Shortage shortage_;  // of the attempt that is reported
+  size_t given_up_ = 0;  // layers of preferred segments, by the layout
+  Shortage shortage_;    // of the attempt that is reported
   const Shape* missed_shape_ = nullptr;
   size_t missed_demand_ = 0;
 };

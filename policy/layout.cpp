@@ -35,8 +35,11 @@ int64_t MultipleOf(const LayoutScope& scope, DomainId domain) {
   return level < scope.multiples.size() ? scope.multiples[level] : 1;
 }
 
-int64_t MultipleOf(const LayoutScope& scope, const std::vector<DomainId>& domains) {
-  return domains.empty() ? 1 : MultipleOf(scope, domains.front());
+// Above 1: its pods are to be in domains below it, and if there are none it holds no pods.
+int64_t MultipleBelow(const LayoutScope& scope, DomainId domain) {
+  const size_t level =
+      domain == topology::kNoDomain ? 0 : scope.fabric->domains()[domain].level.level + 1;
+  return level < scope.multiples.size() ? scope.multiples[level] : 1;
 }
 
 class Divider {
@@ -133,8 +136,8 @@ std::optional<Division> Divider::In(DomainId domain, int64_t count) const {
   const std::vector<DomainId>& children = fabric_.domains()[domain].children;
   if (!children.empty()) {
     if (auto division = Over(children, count)) return division;
-    if (MultipleOf(scope_, children) > 1) return std::nullopt;
   }
+  if (MultipleBelow(scope_, domain) > 1) return std::nullopt;
   Division whole;
   whole.leaves.emplace_back(domain, count);
   return whole;
@@ -152,7 +155,7 @@ std::vector<int64_t> RoomForWhole(const LayoutScope& scope, const std::vector<in
   const auto& domains = scope.fabric->domains();
   for (size_t id = domains.size(); id-- > 0;) {  // those below a domain come after it
     if (domains[id].level.tree != scope.tree) continue;
-    if (MultipleOf(scope, domains[id].children) > 1) {
+    if (MultipleBelow(scope, static_cast<DomainId>(id)) > 1) {
       whole[id] = 0;
       for (const DomainId child : domains[id].children) whole[id] += whole[child];
     }
@@ -194,7 +197,7 @@ bool SegmentFiller::Take(DomainId within, int64_t count) {
   if (count == 0) return true;
   LayoutScope inner = scope_;
   inner.domain = within;
-  const int64_t multiple = MultipleOf(inner, DomainsBelow(inner));
+  const int64_t multiple = MultipleBelow(inner, within);
   const int64_t whole = RoundUp(count, multiple);
   std::vector<Part> parts = Divide(inner, room_, whole);
   if (parts.empty()) {
@@ -298,6 +301,25 @@ std::vector<Part> DivideInSegments(const LayoutScope& scope, std::vector<int64_t
   SegmentFiller filler(scope, room, held, count);
   if (!filler.FillPartial() || !filler.FillRest()) return {};
   return std::move(filler).InOrder();
+}
+
+std::vector<int64_t> RoomWithin(const LayoutScope& scope, const std::vector<int64_t>& room,
+                                const std::vector<DomainId>& domains) {
+  std::vector<int64_t> within(room.size());
+  for (const DomainId domain : domains) {
+    for (DomainId id = domain; id != topology::kNoDomain; id = scope.fabric->domains()[id].parent)
+      within[id] += room[domain];
+  }
+  std::vector<DomainId> below = domains;
+  while (!below.empty()) {
+    const DomainId domain = below.back();
+    below.pop_back();
+    for (const DomainId child : scope.fabric->domains()[domain].children) {
+      within[child] = room[child];
+      below.push_back(child);
+    }
+  }
+  return within;
 }
 
 std::vector<int64_t> CountByDomain(const LayoutScope& scope,

@@ -53,6 +53,10 @@ std::vector<Part> DivideNear(const LayoutScope& scope, const std::vector<int64_t
 std::vector<Part> DivideInSegments(const LayoutScope& scope, std::vector<int64_t> room,
                                    std::vector<int64_t> held, int64_t count);
 
+// The room in those domains, which are of one level and within the scope, and none elsewhere.
+std::vector<int64_t> RoomWithin(const LayoutScope& scope, const std::vector<int64_t>& room,
+                                const std::vector<topology::DomainId>& domains);
+
 // By DomainId: how many of the nodes, each as often as it is named, lie there.
 std::vector<int64_t> CountByDomain(const LayoutScope& scope,
                                    const std::vector<cluster::NodeIndex>& nodes);

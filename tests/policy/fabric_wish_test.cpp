@@ -99,6 +99,19 @@ TEST_CASE("a preferred level below a required one is left up to that", "[policy]
   CHECK(world.In(world.Put({"block", "rack"}, 8, 1)) == "nowhere");
 }
 
+TEST_CASE("a gang is in one domain of a level inside of the wished one where it can be",
+          "[policy][fabric]") {
+  const auto terms =
+      GENERATE(cluster::TopologyTerms{"block", ""}, cluster::TopologyTerms{"", "block"},
+               cluster::TopologyTerms{"", "", {{"block", 2, true}}});
+  Racks world;
+  // Three are free in each rack of block a, which is the tightest.
+  for (const char* node : {"a0x", "a1x"})
+    world.Occupy(node, MakePod("other").Gpus(4), {0, 1, 2, 3});
+  for (const char* node : {"a0y", "a1y"}) world.Occupy(node, MakePod("other").Gpus(1), {0});
+  CHECK(world.In(world.Put(terms, 4, 1)) == "b0");
+}
+
 TEST_CASE("members are placed in the domain of those that are there", "[policy][fabric]") {
   Racks world;
   CHECK(world.In(world.Put({"rack", ""}, 1, 4, {"b1x"})) == "b1");

@@ -60,6 +60,26 @@ TEST_CASE("the other roles of a gang go where the hardest one is", "[policy][fab
   CHECK(world.In(world.Put(demands, {"block", ""}), 2) == "a0 a0 a0 a1 a1 a1 a0 a0");
 }
 
+TEST_CASE("roles that get in each other's way are laid out again over fewer racks",
+          "[policy][fabric]") {
+  Racks world(1, 3, 1);
+  world.Occupy("a0x", MakePod("other").Gpus(2), {0, 1});
+  world.Occupy("a1x", MakePod("other").Gpus(1), {0});
+  // Two, three and four are free. By itself each role goes to the tightest rack that holds it.
+  std::vector<Demand> demands = world.Ask(1, MakePod("large").Gpus(3));
+  demands.push_back(world.Ask(1, MakePod("middle").Gpus(2)).front());
+  demands.push_back(world.Ask(1, MakePod("small").Gpus(1)).front());
+  CHECK(world.In(world.Put(demands, {"block", ""}), 2) == "a1 a2 a2");
+}
+
+TEST_CASE("equal shares of blocks give way to fewer racks", "[policy][fabric]") {
+  Racks world(2, 2, 2);
+  for (const char* node : {"a1x", "a1y", "b0x", "b1x"})
+    world.Occupy(node, MakePod("other").Gpus(4), {0, 1, 2, 3});
+  // Eight are free in a0, four each in b0 and b1.
+  CHECK(world.In(world.Put(world.Ranked(12, 1)), 2) == "a0 a0 a0 a0 a0 a0 a0 a0 b0 b0 b0 b0");
+}
+
 TEST_CASE("neighbours in rank are neighbours in the fabric", "[policy][fabric]") {
   Racks world(2, 2, 2);
   std::vector<Demand> demands = world.Ranked(8, 4);

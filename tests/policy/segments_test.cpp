@@ -117,6 +117,24 @@ TEST_CASE("a level that no node has a label of holds no required segment", "[pol
   CHECK(world.Put(world.Ranked(2, 1), InSegments({{"nvl", 2, false}})).placed);
 }
 
+TEST_CASE("a node without a label of the segments' level holds none of them",
+          "[policy][segments]") {
+  Racks world(1, 1, 1);
+  world.Add(MakeNode("c").Gpus(8).Label("block", "c"));  // a block without racks
+  world.Occupy("a0x", MakePod("other").Gpus(2), {0, 1});
+  CHECK_FALSE(world.Put(world.Ranked(4, 1), InSegments({{"rack", 2, true}})).placed);
+  CHECK(world.In(world.Put(world.Ranked(2, 1), InSegments({{"rack", 2, true}})), 2) == "a0 a0");
+  // The same one level further in: a row without racks beside one that has some.
+  topology::FabricOptions options = BlocksAndRacks();
+  options.trees[0].levels.insert(options.trees[0].levels.begin() + 1,
+                                 {"row", {"row"}, topology::Unlabelled::kOutside});
+  Racks rows(0, 0, 0);
+  rows.placer = Placer(Options{Strategy::kBinpack, options});
+  rows.Add(MakeNode("x").Gpus(2).Label("block", "a").Label("row", "x").Label("rack", "x"));
+  rows.Add(MakeNode("y").Gpus(2).Label("block", "a").Label("row", "y"));
+  CHECK_FALSE(rows.Put(rows.Ranked(4, 1), InSegments({{"rack", 2, true}})).placed);
+}
+
 // Whether so many inner segments can be given to racks so that each block has whole outer ones.
 bool FitsByHand(const std::vector<std::vector<int64_t>>& blocks, int64_t count, int64_t outer,
                 int64_t inner) {
