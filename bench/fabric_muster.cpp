@@ -28,6 +28,7 @@ class MusterRule final : public Rule {
         placer_(options),
         blind_(policy::Options{options.strategy}),
         times_(times) {
+    index_of_.resize(setting.by_name.size());
     for (size_t i = 0; i < setting.by_name.size(); ++i) AddNode(i, setting.by_name[i]);
   }
 
@@ -62,7 +63,7 @@ class MusterRule final : public Rule {
   void Settle(const Job& job, int node) override {
     ++comings_[job.id];
     cluster::Pod pod = NewPod(job, 0, SpecOf(job));
-    pod.node_name = state_.node(NodeIndex{index_of_.at(node)})->name;
+    pod.node_name = state_.node(NodeIndex{index_of_[static_cast<size_t>(node)]})->name;
     state_.Upsert(std::move(pod));
   }
 
@@ -111,7 +112,7 @@ class MusterRule final : public Rule {
     node.gpus.resize(kGpusPerNode);
     for (uint16_t gpu = 0; gpu < kGpusPerNode; ++gpu) node.gpus[gpu].index.value = gpu;
     state_.Upsert(std::move(node));
-    index_of_[place] = static_cast<uint32_t>(i);
+    index_of_[static_cast<size_t>(place)] = static_cast<uint32_t>(i);
     MUSTER_CHECK(state_.IndexOf("node-" + number).value == i);
   }
 
@@ -130,8 +131,8 @@ class MusterRule final : public Rule {
 
   const Setting setting_;
   cluster::ClusterState state_;
-  std::map<int, uint32_t> index_of_;  // by place
-  std::map<int, int> comings_;        // of a job; UIDs that were removed do not come back
+  std::vector<uint32_t> index_of_;  // by place
+  std::map<int, int> comings_;      // of a job; UIDs that were removed do not come back
   Placer placer_;
   Placer blind_;
   bool blind_first_ = false;

@@ -36,9 +36,9 @@ struct Story {
   int jobs = 0;           // ids are below
 };
 
-// Racks are full to different degrees at the start. Sizes of gangs are drawn from `gangs` below,
-// those of single pods are 1, 2, 4 or 8 GPUs; they stay for times that are distributed
-// exponentially.
+// Racks are full to different degrees at the start. Single pods have 1, 2, 4 or 8 GPUs, gangs 2 to
+// 256 members with as many each (shares in fabric_story.cpp). All stay for times that are
+// distributed exponentially.
 Story Tell(const Site& site, const Load& load, uint64_t seed);
 
 }  // namespace muster::bench
