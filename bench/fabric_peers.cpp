@@ -6,8 +6,9 @@
 // https://github.com/kubernetes-sigs/kueue/tree/main/keps/2724-topology-aware-scheduling
 //   Gangs have podset-preferred-topology: the level of nodes for BestFit, of NVLink domains for
 //   BalancedPlacement, which needs a level below. Single pods have no annotation:
-//   LeastFreeCapacity, on nodes. Left open: ties (here the lowest number), and that below several
-//   domains their children are one pool.
+//   LeastFreeCapacity, on nodes. Left open: that below several domains their children are one pool;
+//   and ties, by label values as https://github.com/kubernetes-sigs/kueue/pull/12052 says, which
+//   here follow the fabric.
 // kube-scheduler: https://kubernetes.io/docs/concepts/scheduling-eviction/scheduler-perf-tuning
 //   (how many nodes are scored, where the search starts, zones in turn),
 //   .../scheduling-eviction/kube-scheduler (equal scores: at random),
