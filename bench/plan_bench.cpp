@@ -1,15 +1,14 @@
 // How long does it take to place a gang? Gangs of 8 to 1,024 eight-GPU members on 5,000 nodes, free
 // or held by 5,000 gangs that would have to leave, and single pods on 1,213 mixed nodes.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/timing.hpp"
 #include "cluster/check.hpp"
 #include "cluster/cluster_state.hpp"
 #include "policy/placement.hpp"
@@ -31,38 +30,6 @@ using policy::PlaceAnswer;
 using policy::Placer;
 
 constexpr double kGoalMilliseconds = 2;  // p99 of the largest gang
-
-// Microseconds: by the clock, and of them those in which this thread had a CPU. Placing waits for
-// nothing, so on an idle machine they are the same.
-struct Times {
-  std::vector<double> wall;
-  std::vector<double> cpu;
-};
-
-class Stopwatch {
- public:
-  void AddTo(Times& times) const {
-    const auto passed = std::chrono::steady_clock::now() - start_;
-    times.cpu.push_back((CpuSeconds() - cpu_start_) * 1e6);
-    times.wall.push_back(std::chrono::duration<double, std::micro>(passed).count());
-  }
-
- private:
-  static double CpuSeconds() {
-    timespec now{};
-    MUSTER_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
-
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double cpu_start_ = CpuSeconds();
-};
-
-double Percentile(std::vector<double> values, double percent) {
-  std::sort(values.begin(), values.end());
-  const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<size_t>(last * percent / 100)];
-}
 
 // A cluster that can be filled. Every pod has a spec of its own, as those of an API server have.
 class Bed {

@@ -1,6 +1,7 @@
 #include "policy/fabric_wish.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -43,9 +44,10 @@ bool Before(const Surroundings& around, const Candidate& a, const Candidate& b) 
   return spare != 0 ? spare < 0 : a.id < b.id;
 }
 
-// How many of the nodes are in each domain of the level.
+// How many of the nodes are in each domain of the level. Empty: there are no nodes.
 std::vector<int64_t> CountIn(const Fabric& fabric, const LevelRef& level,
                              const std::vector<NodeIndex>& nodes) {
+  if (nodes.empty()) return {};
   const Fabric::Range range = fabric.At(level);
   std::vector<int64_t> counts(range.last - range.first);
   for (const NodeIndex node : nodes) {
@@ -63,10 +65,12 @@ std::vector<Candidate> CandidatesAt(const Surroundings& around,
     const Fabric::Range range = around.fabric.At(level);
     const std::vector<int64_t> beside = CountIn(around.fabric, level, around.beside);
     const std::vector<int64_t> preferred = CountIn(around.fabric, level, around.preferred);
+    candidates.reserve(candidates.size() + range.last - range.first);
     for (DomainId id = range.first; id < range.last; ++id) {
       const size_t i = id - range.first;
-      if (around.beside.empty() || beside[i] > 0)
-        candidates.push_back({id, beside[i], preferred[i], &around.room[id]});
+      const int64_t here = beside.empty() ? 0 : beside[i];
+      if (!beside.empty() && here == 0) continue;
+      candidates.push_back({id, here, preferred.empty() ? 0 : preferred[i], &around.room[id]});
     }
   }
   return candidates;
@@ -80,9 +84,10 @@ Domain DomainOf(const Fabric& fabric, DomainId id) {
 std::vector<DomainId> ThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates,
                                     size_t most) {
   std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
-  std::sort(candidates.begin(), candidates.end(),
-            [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
-  if (candidates.size() > most) candidates.resize(most);
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(most, candidates.size()));
+  std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(),
+                    [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
+  candidates.resize(static_cast<size_t>(kept));
   std::vector<DomainId> ids;
   ids.reserve(candidates.size());
   for (const Candidate& one : candidates) ids.push_back(one.id);

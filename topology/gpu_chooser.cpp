@@ -58,7 +58,7 @@ GpuChooser::GpuChooser(GpuMatrix matrix) : matrix_(std::move(matrix)) {
   BuildRings();
   RankSets();
   RankRests();
-  BuildAnswers();
+  answer_ = std::vector<std::atomic<uint16_t>>((size_t{1} << matrix_.gpus) * (matrix_.gpus + 1));
 }
 
 GpuMask GpuChooser::all() const { return matrix_.gpus == 64 ? ~GpuMask{0} : Bit(matrix_.gpus) - 1; }
@@ -92,10 +92,22 @@ void GpuChooser::BuildRings() {
 void GpuChooser::RankSets() {
   const size_t sets = size_t{1} << matrix_.gpus;
   std::vector<uint64_t> totals(sets, 0);
-  for (GpuMask set = 1; set < sets; ++set) totals[set] = TotalOf(set);
-  rank_ = RankBy(sets, [&](size_t a, size_t b) {
+  for (GpuMask set = 1; set < sets; ++set) {
+    const size_t first = Lowest(set);
+    const GpuMask others = set & (set - 1);
+    totals[set] = totals[others];
+    for (GpuMask rest = others; rest != 0; rest &= rest - 1)
+      totals[set] += matrix_.At(first, Lowest(rest));
+  }
+  const std::vector<uint32_t> ranks = RankBy(sets, [&](size_t a, size_t b) {
     return std::tuple(ring_[b], totals[a]) < std::tuple(ring_[a], totals[b]);
   });
+  worth_.resize(sets);
+  size_.resize(sets);
+  for (GpuMask set = 0; set < sets; ++set) {
+    worth_[set] = uint64_t{ranks[set]} << 40U | LowPlacesFirst(set);
+    size_[set] = static_cast<uint8_t>(Count(set));
+  }
 }
 
 void GpuChooser::RankRests() {
@@ -106,8 +118,8 @@ void GpuChooser::RankRests() {
   for (size_t i = 0; i < kSizes.size(); ++i) {
     best[i].assign(sets, 0);
     for (GpuMask set = 1; set < sets; ++set) {
-      if (Count(set) == kSizes[i]) best[i][set] = 1 + rank_[set];
-      if (Count(set) <= kSizes[i]) continue;
+      if (size_[set] == kSizes[i]) best[i][set] = 1 + static_cast<uint32_t>(worth_[set] >> 40U);
+      if (size_[set] <= kSizes[i]) continue;
       for (GpuMask rest = set; rest != 0; rest &= rest - 1) {
         best[i][set] = std::max(best[i][set], best[i][set ^ (rest & -rest)]);
       }
@@ -132,39 +144,30 @@ void GpuChooser::RankRests() {
   });
 }
 
-uint64_t GpuChooser::Key(GpuMask free, GpuMask set) const {
-  return uint64_t{rank_[set]} << 40U | uint64_t{rest_[free ^ set]} << 16U | LowPlacesFirst(set);
-}
-
-void GpuChooser::BuildAnswers() {
-  const size_t sets = size_t{1} << matrix_.gpus;
-  const size_t counts = matrix_.gpus + 1;
-  answer_.assign(sets * counts, 0);
-  // The parts of Key that do not change.
-  std::vector<uint64_t> fixed(sets);
-  std::vector<uint8_t> sizes(sets);
-  for (GpuMask set = 0; set < sets; ++set) {
-    fixed[set] = uint64_t{rank_[set]} << 40U | LowPlacesFirst(set);
-    sizes[set] = static_cast<uint8_t>(Count(set));
+// Whatever thread does it, and however often, it writes the same.
+void GpuChooser::FindAnswers(GpuMask free) const {
+  std::array<uint64_t, kMostExact + 1> best{};
+  std::array<uint16_t, kMostExact + 1> answers{};
+  for (GpuMask set = free; set != 0; set = (set - 1) & free) {
+    const uint64_t key = Key(free, set);
+    const size_t count = size_[set];
+    if (key <= best[count]) continue;  // no key is 0: a set has a lowest place
+    best[count] = key;
+    answers[count] = static_cast<uint16_t>(set);
   }
-  for (GpuMask free = 1; free < sets; ++free) {
-    std::array<uint64_t, kMostExact + 1> best{};
-    uint16_t* answer = &answer_[free * counts];
-    for (GpuMask set = free; set != 0; set = (set - 1) & free) {
-      const uint64_t key = fixed[set] | uint64_t{rest_[free ^ set]} << 16U;
-      const size_t count = sizes[set];
-      if (key <= best[count]) continue;  // no key is 0: a set has a lowest place
-      best[count] = key;
-      answer[count] = static_cast<uint16_t>(set);
-    }
-  }
+  for (size_t count = 1; count <= matrix_.gpus; ++count)
+    answer_[AnswerAt(free, count)].store(answers[count], std::memory_order_relaxed);
 }
 
 GpuMask GpuChooser::Choose(GpuMask free, size_t count) const {
   free &= all();
   if (count == 0 || count > Count(free)) return 0;
-  if (exact()) return answer_[free * (matrix_.gpus + 1) + count];
-  return ChooseWithin(free, count, free);
+  if (!exact()) return ChooseWithin(free, count, free);
+  // There is one for every such count, so 0 is: not found yet.
+  std::atomic<uint16_t>& answer = answer_[AnswerAt(free, count)];
+  if (const uint16_t known = answer.load(std::memory_order_relaxed); known != 0) return known;
+  FindAnswers(free);
+  return answer.load(std::memory_order_relaxed);
 }
 
 GpuMask GpuChooser::ChooseWithin(GpuMask free, size_t count, GpuMask within) const {

@@ -8,15 +8,17 @@
 //      GPUs left on one socket, on the next, …
 //   4. the lowest places.
 //
-// Exact for at most kMostExact GPUs: every set's ring and every answer are in tables, built once
-// for a matrix (16 GPUs: 3^16 steps, 2.3 MB; 8 GPUs: nothing to speak of) and read in nanoseconds.
+// Exact for at most kMostExact GPUs: every set's ring and rank are in tables, built once for a
+// matrix (16 GPUs: 3 MB with the answers; 8 GPUs: nothing to speak of). The answers of a set of
+// free GPUs are found when it is first asked about, in 2^free steps, and then read in nanoseconds.
 // Above, rings are grown: from each GPU, by the GPU with the most bandwidth to the ring that can be
 // put between two neighbours without a link below b, for the largest b with which that reaches k.
 // That may miss a better ring, and leaves 3 out.
 //
-// Immutable after construction, any thread.
+// Any thread. Answers that are found later are the same whoever finds them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -68,19 +70,26 @@ class GpuChooser {
   void BuildRings();
   void RankSets();
   void RankRests();
-  void BuildAnswers();
+  size_t AnswerAt(GpuMask free, size_t count) const { return free * (matrix_.gpus + 1) + count; }
+  void FindAnswers(GpuMask free) const;
   // Larger is better, among sets of one size.
-  uint64_t Key(GpuMask free, GpuMask set) const;
+  uint64_t Key(GpuMask free, GpuMask set) const {
+    return worth_[set] | uint64_t{rest_[free ^ set]} << 16U;
+  }
   Ring GrowRing(GpuMask free, size_t count) const;
   bool GrowFrom(size_t start, GpuMask free, size_t count, Ring* ring) const;
 
   const GpuMatrix matrix_;
   std::vector<MegabytesPerSecond> levels_;  // different bandwidths of pairs, falling, 0 last
   // By set; empty on machines that are not exact.
-  std::vector<uint8_t> ring_;     // place in levels_
-  std::vector<uint32_t> rank_;    // among all sets by ring and total, equal ones alike
-  std::vector<uint32_t> rest_;    // usefulness
-  std::vector<uint16_t> answer_;  // by free set and count
+  std::vector<uint8_t> ring_;  // place in levels_
+  // From bit 40 on: its place among all sets by ring and total, equal ones alike, the best last.
+  // Below bit 16: larger for sets with lower places.
+  std::vector<uint64_t> worth_;
+  std::vector<uint8_t> size_;
+  std::vector<uint32_t> rest_;  // usefulness
+  // By free set and count; 0: not found yet.
+  mutable std::vector<std::atomic<uint16_t>> answer_;
 };
 
 }  // namespace muster::topology

@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <tuple>
 
 #include "tests/topology/data_files.hpp"
@@ -171,6 +172,21 @@ TEST_CASE("sixteen GPUs are exact", "[topology][choose]") {
     }
     CHECK(Worth(chooser.RingOf(best), chooser.TotalOf(best)) == most);
   }
+}
+
+TEST_CASE("threads that ask at once get the same answers", "[topology][choose]") {
+  std::mt19937_64 random(5);
+  const GpuMatrix matrix = RandomMatrix(random, 10);
+  const GpuChooser chooser(matrix);
+  std::array<std::vector<GpuMask>, 4> answers;
+  std::vector<std::thread> threads;
+  for (std::vector<GpuMask>& mine : answers) {
+    threads.emplace_back([&] {
+      for (GpuMask free = 0; free <= chooser.all(); ++free) mine.push_back(chooser.Choose(free, 3));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<GpuMask>& one : answers) CHECK(one == answers.front());
 }
 
 TEST_CASE("more than sixteen GPUs get a set whose ring is what is said", "[topology][choose]") {
