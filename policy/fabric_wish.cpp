@@ -111,6 +111,17 @@ bool NoneHasLevels(const Fabric& fabric, const cluster::TopologyTerms& terms, si
                      });
 }
 
+// In which levels of which trees it is tried.
+std::vector<topology::LevelSpan> SpansFor(const topology::FabricOptions& fabric,
+                                          const cluster::TopologyTerms& terms) {
+  std::vector<topology::LevelSpan> spans = SpansOf(fabric, terms);
+  if (terms.within() || spans.empty()) return spans;
+  const size_t levels = LevelsOf(fabric.trees[spans.front().tree]).size();
+  spans.resize(std::min<size_t>(levels, 1));
+  if (levels > 0) spans.front().innermost = levels - 1;
+  return spans;
+}
+
 // Of a tree the i-th level of its span, from the innermost to the outermost; after that none.
 std::vector<LevelRef> LevelsAt(const std::vector<topology::LevelSpan>& spans, size_t i) {
   std::vector<LevelRef> levels;
@@ -129,17 +140,19 @@ std::string FabricWish::Key() const {
            std::to_string(segment.size);
   }
   if (!terms_.segments.empty() && said_by_ == SaidBy::kPods) key += " by pods";
+  if (terms_.balance == cluster::Balance::kPack) key += " packed";
   return terms_.said_by.empty() ? key : key + " for another system";
 }
 
 WishedDomains FabricWish::Domains(const Surroundings& around) const {
   const cluster::TopologyTerms terms = Heeded(around.fabric.options(), terms_);
   WishedDomains wished;
-  std::vector<topology::LevelSpan> spans = SpansOf(around.fabric.options(), terms);
+  std::vector<topology::LevelSpan> spans = SpansFor(around.fabric.options(), terms);
   std::erase_if(spans, [&](const topology::LevelSpan& span) {
     return NoneHasLevels(around.fabric, terms, span.tree);
   });
   const auto add = [&](Domain domain) {
+    domain.packed = terms.balance == cluster::Balance::kPack;
     if (!terms.segments.empty() && domain.tree) {
       domain.segments = {MultiplesOf(around.fabric.options(), terms, *domain.tree),
                          said_by_ == SaidBy::kPods, TextOf(terms)};
@@ -166,8 +179,8 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
         std::any_of(spans.begin(), spans.end(), [&](const topology::LevelSpan& span) {
           return i == span.innermost - span.outermost;
         });
-    for (const DomainId id :
-         ThoseWithRoom(around, CandidatesAt(around, levels), required ? SIZE_MAX : kMostTries))
+    for (const DomainId id : ThoseWithRoom(around, CandidatesAt(around, levels),
+                                           required ? SIZE_MAX : kMostTries))
       add(DomainOf(around.fabric, id));
   }
   if (terms.required.empty()) {
@@ -200,7 +213,7 @@ const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const clus
 std::shared_ptr<const Wish> FabricWishes::Of(const cluster::PodGroup* group,
                                              const cluster::Pod& member) const {
   const cluster::TopologyTerms& terms = TermsOf(group, member);
-  if (terms.none()) return nullptr;
+  if (!terms.places()) return nullptr;
   const bool by_group = group != nullptr && &terms == &group->topology;
   return std::make_shared<const FabricWish>(
       terms, by_group ? FabricWish::SaidBy::kGroup : FabricWish::SaidBy::kPods);

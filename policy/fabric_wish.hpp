@@ -14,7 +14,9 @@
 //    required level has room, the one with most is told, so that it can be said why.
 // 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles,
 //    with exclusions or in segments can fail in a domain that has room for each role by itself.
-// 7. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
+// 7. A gang that names neither a level that it requires or prefers nor segments is tried as gangs
+//    that say nothing are.
+// 8. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
 //    whose pods ask for them.
 #pragma once
 
@@ -43,7 +45,7 @@ class FabricWish final : public Wish {
 };
 
 // Of gangs that say nothing: rather within the innermost level of the first tree. Null where the
-// fabric has no trees.
+// fabric has no levels.
 std::shared_ptr<const Wish> UsualWish(const topology::FabricOptions& fabric);
 
 // The terms of the PodGroup, else those of the pod.

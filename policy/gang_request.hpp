@@ -99,6 +99,7 @@ struct Domain {
   std::optional<size_t> tree = std::nullopt;
   topology::DomainId id = topology::kNoDomain;  // in that tree; kNoDomain: all of it
   Segments segments = {};
+  bool packed = false;  // each domain below is filled as far as it goes; else equal shares
 };
 struct WishedDomains {
   // Within one of them all of the gang is placed, the best first. Empty: it may be nowhere.

@@ -44,9 +44,12 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
                       call.terms.queue, domain.nodes.get());
   std::optional<GangLayout> layout;
   if (domain.tree) {
-    layout.emplace(
-        GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()), *domain.tree, domain.id},
-                   domain.segments});
+    layout.emplace(GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()),
+                               *domain.tree,
+                               domain.id,
+                               {},
+                               domain.packed},
+                              domain.segments});
   }
   return GangPlacement(search, call.demands, RolesOf(call.demands, shapes),
                        layout ? &*layout : nullptr, call.terms)

@@ -198,7 +198,7 @@ std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
                                       : cluster::kSegmentsPreferredAnnotation,
                      segment.level);
   }
-  if (!defect.empty() || terms.none() || !SpansOf(fabric, terms).empty()) return defect;
+  if (!defect.empty() || !terms.names_levels() || !SpansOf(fabric, terms).empty()) return defect;
   std::string levels;
   const auto add = [&](const std::string& level) {
     if (!level.empty()) levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
