@@ -20,6 +20,7 @@ struct Candidate {
   DomainId id = 0;
   int64_t beside = 0;  // how many of those are in it
   int64_t preferred = 0;
+  int64_t others = 0;  // gangs of the spread group
   const DomainRoom* room = nullptr;
 };
 
@@ -38,6 +39,7 @@ int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
 bool Before(const Surroundings& around, const Candidate& a, const Candidate& b) {
   if (a.beside != b.beside) return a.beside > b.beside;
   if (a.preferred != b.preferred) return a.preferred > b.preferred;
+  if (a.others != b.others) return a.others < b.others;
   const int spare = CompareSpare(around, a.id, b.id);
   return spare != 0 ? spare < 0 : a.id < b.id;
 }
@@ -54,18 +56,62 @@ std::vector<int64_t> CountIn(const Fabric& fabric, const LevelRef& level,
   return counts;
 }
 
+// How many of the gangs are in each domain of the level.
+std::vector<int64_t> CountGangsIn(const Fabric& fabric, const LevelRef& level,
+                                  const std::vector<std::vector<NodeIndex>>& gangs) {
+  const Fabric::Range range = fabric.At(level);
+  std::vector<int64_t> counts(range.last - range.first);
+  std::vector<DomainId> domains;
+  for (const std::vector<NodeIndex>& nodes : gangs) {
+    domains.clear();
+    for (const NodeIndex node : nodes) {
+      const DomainId id = fabric.Of(level, node);
+      if (id != Fabric::kNone) domains.push_back(id);
+    }
+    std::sort(domains.begin(), domains.end());
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+    for (const DomainId id : domains) ++counts[id - range.first];
+  }
+  return counts;
+}
+
+// Of the spread group's gangs those that count for a domain of `at`.
+class Crowd {
+ public:
+  Crowd(const Surroundings& around, const LevelRef& at, const std::string& spread)
+      : fabric_(around.fabric) {
+    for (const LevelRef& level : FindLevels(fabric_.options(), spread)) {
+      if (level.tree != at.tree || around.others.empty()) continue;
+      level_ = {at.tree, std::min(at.level, level.level)};
+      counts_ = CountGangsIn(fabric_, level_, around.others);
+    }
+  }
+  int64_t At(DomainId id) const {
+    if (counts_.empty()) return 0;
+    while (id != topology::kNoDomain && fabric_.domains()[id].level != level_)
+      id = fabric_.domains()[id].parent;
+    return id == topology::kNoDomain ? 0 : counts_[id - fabric_.At(level_).first];
+  }
+
+ private:
+  const Fabric& fabric_;
+  LevelRef level_;
+  std::vector<int64_t> counts_;  // empty: none counts
+};
+
 // The domains of those levels, one of each tree at most. Where anybody is beside: theirs.
-std::vector<Candidate> CandidatesAt(const Surroundings& around,
-                                    const std::vector<LevelRef>& levels) {
+std::vector<Candidate> CandidatesAt(const Surroundings& around, const std::vector<LevelRef>& levels,
+                                    const std::string& spread) {
   std::vector<Candidate> candidates;
   for (const LevelRef& level : levels) {
     const Fabric::Range range = around.fabric.At(level);
     const std::vector<int64_t> beside = CountIn(around.fabric, level, around.beside);
     const std::vector<int64_t> preferred = CountIn(around.fabric, level, around.preferred);
+    const Crowd crowd(around, level, spread);
     for (DomainId id = range.first; id < range.last; ++id) {
       const size_t i = id - range.first;
       if (around.beside.empty() || beside[i] > 0)
-        candidates.push_back({id, beside[i], preferred[i], &around.room[id]});
+        candidates.push_back({id, beside[i], preferred[i], crowd.At(id), &around.room[id]});
     }
   }
   return candidates;
@@ -141,6 +187,7 @@ std::string FabricWish::Key() const {
   }
   if (!terms_.segments.empty() && said_by_ == SaidBy::kPods) key += " by pods";
   if (terms_.balance == cluster::Balance::kPack) key += " packed";
+  if (!terms_.spread.empty()) key += " spread=" + terms_.spread;
   return terms_.said_by.empty() ? key : key + " for another system";
 }
 
@@ -165,7 +212,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     std::vector<LevelRef> outermost;
     outermost.reserve(spans.size());
     for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
-    may_be = CandidatesAt(around, outermost);
+    may_be = CandidatesAt(around, outermost, terms.spread);
     int64_t most = 0;
     for (const Candidate& one : may_be) most = std::max(most, one.beside);
     std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
@@ -179,7 +226,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
         std::any_of(spans.begin(), spans.end(), [&](const topology::LevelSpan& span) {
           return i == span.innermost - span.outermost;
         });
-    for (const DomainId id : ThoseWithRoom(around, CandidatesAt(around, levels),
+    for (const DomainId id : ThoseWithRoom(around, CandidatesAt(around, levels, terms.spread),
                                            required ? SIZE_MAX : kMostTries))
       add(DomainOf(around.fabric, id));
   }
