@@ -176,11 +176,14 @@ void WriteSegment(const TopologySegment& segment, Line& line) {
 
 // A field that is forgotten here does not compile.
 void DumpTopology(const TopologyTerms& terms, Line& line) {
-  const auto& [required, preferred, segments, said_by] = terms;
+  const auto& [required, preferred, segments, said_by, balance, spread, spread_group] = terms;
   if (!required.empty()) line.Text("within", required);
   if (!preferred.empty()) line.Text("rather", preferred);
   if (!segments.empty()) line.List("segments", segments, WriteSegment);
   if (!said_by.empty()) line.Text("said-by", said_by);
+  line.Flag("even", balance == Balance::kEven).Flag("pack", balance == Balance::kPack);
+  if (!spread.empty()) line.Text("spread", spread);
+  if (!spread_group.empty()) line.Text("spread-group", spread_group);
 }
 
 void DumpSpec(const PodSpec& spec, Line& line) {

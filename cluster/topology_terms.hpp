@@ -17,6 +17,12 @@ inline constexpr const char* kTopologyPreferredAnnotation = "muster.dev/topology
 inline constexpr const char* kSegmentsRequiredAnnotation = "muster.dev/topology-segments-required";
 inline constexpr const char* kSegmentsPreferredAnnotation =
     "muster.dev/topology-segments-preferred";
+// Likewise: "even" or "pack".
+inline constexpr const char* kTopologyBalanceAnnotation = "muster.dev/topology-balance";
+// Likewise: a level over whose domains the gangs of one group are spread, and the name of the
+// group.
+inline constexpr const char* kTopologySpreadAnnotation = "muster.dev/topology-spread";
+inline constexpr const char* kSpreadGroupAnnotation = "muster.dev/spread-group";
 
 // The pods of a role, in the order of rank, are cut into pieces of `size`; each piece is in one
 // domain of the level.
@@ -27,16 +33,32 @@ struct TopologySegment {
   auto operator<=>(const TopologySegment&) const = default;
 };
 
+// How a gang is divided over the domains below its own, of which it uses the fewest.
+//   kUnsaid  as kEven
+//   kEven    in shares as equal as can be
+//   kPack    each as full as can be but for the last one, which has the least that can be
+enum class Balance { kUnsaid, kEven, kPack };
+
 struct TopologyTerms {
   std::string required;   // all members are in one domain of this level; empty: of none
   std::string preferred;  // so, or else of the innermost level above it that can be; empty: of none
   // The largest first; each size is a multiple of the next one's.
   std::vector<TopologySegment> segments = {};
   static constexpr size_t kMostSegments = 4;
-  // The field of another system that says so; empty: Muster's annotations.
+  // The field of another system that says so; empty: Muster's annotations. Of what follows only
+  // Muster's annotations say anything.
   std::string said_by = {};
+  Balance balance = Balance::kUnsaid;
+  // Rather in domains of this level with few gangs of the group; empty: of none.
+  std::string spread = {};
+  std::string spread_group = {};  // within the namespace; empty: it is in none
   auto operator<=>(const TopologyTerms&) const = default;
-  bool none() const { return required.empty() && preferred.empty() && segments.empty(); }
+  bool none() const { return !places() && spread_group.empty(); }
+  // They say something of where the gang itself wants to be.
+  bool places() const { return names_levels() || balance != Balance::kUnsaid; }
+  bool names_levels() const { return within() || !spread.empty(); }
+  // They name the domains that are to hold it, or its segments.
+  bool within() const { return !required.empty() || !preferred.empty() || !segments.empty(); }
 };
 
 }  // namespace muster::cluster

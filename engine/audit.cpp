@@ -6,6 +6,7 @@
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "engine/request.hpp"
 #include "engine/view.hpp"
 
 namespace muster::engine {
@@ -49,6 +50,10 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
   const bool preempts = state.preemptions.VictimsOf(gang.id) != nullptr;
   state.reservations.Audit(gang, !touched, preempts, broken);
   if (touched) return;
+  if (gang.judged && !gang.members.empty() &&
+      TopologyOf(state, gang).spread_group != *gang.spread_group) {
+    broken.push_back(who + " is in another spread group than it says");
+  }
   const Tally& tally = gang.tally;
   // Their outcome decides whether the gang becomes partially bound or gives back what it holds.
   const bool binding = std::any_of(gang.members.begin(), gang.members.end(),

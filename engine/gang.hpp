@@ -22,6 +22,7 @@
 
 namespace muster::engine {
 
+class Membership;
 class PendingQueue;
 class WorkQueue;
 struct Kind;  // of gangs that fit or fail together: see PendingQueue
@@ -81,6 +82,8 @@ struct Gang {
   Course course;
   bool judged = false;  // ever; a follower judges nothing
 
+  // With whose gangs it is spread, within its namespace; empty: with none.
+  Owned<std::string, Membership> spread_group;
   Owned<GangPlan, Reservations> plan;
   Owned<QueuePlace, PendingQueue> queue;
   Owned<WorkState, WorkQueue> work;

@@ -85,6 +85,28 @@ bool Membership::Ended(const Gang& gang) const {
   return gang.members.empty() && GroupOf(gang) == nullptr;
 }
 
+void Membership::Erase(const GangId& id) {
+  if (Gang* gang = Find(id)) SetSpreadGroup(*gang, "");
+  gangs_.erase(id);
+}
+
+void Membership::SetSpreadGroup(Gang& gang, const std::string& name) {
+  std::string& now = gang.spread_group.value_;
+  if (now == name) return;
+  const auto before = spread_groups_.find({gang.id.key.ns, now});
+  if (before != spread_groups_.end()) {
+    before->second.erase(gang.id);
+    if (before->second.empty()) spread_groups_.erase(before);
+  }
+  now = name;
+  if (!name.empty()) spread_groups_[{gang.id.key.ns, name}].emplace(gang.id, &gang);
+}
+
+const Membership::SpreadGroup& Membership::SpreadGroupOf(const Gang& gang) const {
+  const auto found = spread_groups_.find({gang.id.key.ns, *gang.spread_group});
+  return found == spread_groups_.end() ? no_spread_group_ : found->second;
+}
+
 void Membership::AddUnmanaged(const Pod& pod) {
   if (pod.pod_group.empty() || gang_of_.contains(pod.uid)) return;
   unmanaged_[IdFor(pod).key].insert(pod.uid);
@@ -124,8 +146,10 @@ std::optional<GangId> Membership::GangOfGroup(const cluster::PodGroupUid& uid) c
 std::vector<std::string> Membership::Audit() const {
   std::vector<std::string> broken;
   size_t members = 0;
+  size_t in_groups = 0;
   for (const auto& [id, gang] : gangs_) {
     members += gang.members.size();
+    if (!gang.spread_group->empty()) ++in_groups;
     for (const auto& [uid, member] : gang.members) {
       const std::string who = "pod " + member.key.ToString();
       const Pod* pod = cluster_.FindPod(uid);
@@ -138,6 +162,15 @@ std::vector<std::string> Membership::Audit() const {
     }
   }
   if (members != gang_of_.size()) broken.emplace_back("members and their index differ");
+  size_t spread = 0;
+  for (const auto& [key, group] : spread_groups_) {
+    spread += group.size();
+    for (const auto& [id, gang] : group) {
+      if (Find(id) != gang || gang->id.key.ns != key.first || *gang->spread_group != key.second)
+        broken.push_back("gang " + id.key.ToString() + " is in a spread group that it is not in");
+    }
+  }
+  if (spread != in_groups) broken.emplace_back("spread groups and their gangs differ");
   if (seen_in_filter_.size() > cluster_.pod_count())
     broken.emplace_back("pods from Filter calls are remembered for ever");
   for (const auto& [key, pods] : unmanaged_) {

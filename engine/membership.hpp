@@ -11,6 +11,8 @@
 // 4. A pod whose binding is under way joins or leaves no gang. It is deferred until the outcome is
 //    known.
 // 5. A gang exists while it has members or its PodGroup exists.
+// 6. A gang is in one spread group of its namespace at most: the one that it was in when it was
+//    settled last.
 //
 // A restart forgets which pods only a Filter call made Muster's, but for those that carry the mark
 // of a hand-over; all else follows from the objects.
@@ -21,6 +23,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cluster/cluster_state.hpp"
@@ -63,7 +66,13 @@ class Membership {
   // The pod's record may be gone already.
   void Remove(const cluster::PodUid& uid);
   bool Ended(const Gang& gang) const;
-  void Erase(const GangId& id) { gangs_.erase(id); }
+  void Erase(const GangId& id);
+
+  // The gangs of one namespace that are spread together, by their spread group's name.
+  using SpreadGroup = std::map<GangId, const Gang*>;
+  // Empty: it is in none.
+  void SetSpreadGroup(Gang& gang, const std::string& name);
+  const SpreadGroup& SpreadGroupOf(const Gang& gang) const;  // with itself
 
   // Of pods of PodGroups.
   void AddUnmanaged(const cluster::Pod& pod);
@@ -99,6 +108,9 @@ class Membership {
   const Options& options_;
   std::map<GangId, Gang> gangs_;
   std::unordered_map<cluster::PodUid, Gang*> gang_of_;  // of every member
+  // By namespace and name; none is empty.
+  std::map<std::pair<std::string, std::string>, SpreadGroup> spread_groups_;
+  const SpreadGroup no_spread_group_;
   std::unordered_map<cluster::PodGroupUid, cluster::ObjectKey> group_keys_;
   std::set<cluster::PodUid> seen_in_filter_;              // live ones of other schedulerNames
   std::map<cluster::PodUid, cluster::Time> unconfirmed_;  // since when

@@ -29,17 +29,38 @@ void SortUnique(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
+// Where it is or will be; invalid: nowhere.
+NodeIndex NodeOf(const EngineState& state, const Member& member) {
+  if (member.holds()) return state.cluster.IndexOf(member.pod->node_name);
+  return member.planned() ? member.plan->placement->node : NodeIndex();
+}
+
 std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang& gang,
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
-    NodeIndex node;
-    if (member.planned()) node = member.plan->placement->node;
-    if (member.holds()) node = state.cluster.IndexOf(member.pod->node_name);
+    const NodeIndex node = NodeOf(state, member);
     if (node.valid()) placed.push_back({node, member.pod->spec});
   }
   return placed;
+}
+
+// Where members of the gangs of its spread group are and will be, gang by gang. Those that leave
+// make way for those that come in their place.
+std::vector<std::vector<NodeIndex>> OthersOf(const EngineState& state, const Gang& gang) {
+  std::vector<std::vector<NodeIndex>> others;
+  for (const auto& [id, other] : state.members.SpreadGroupOf(gang)) {
+    if (other == &gang) continue;
+    std::vector<NodeIndex> nodes;
+    for (const auto& [uid, member] : other->members) {
+      const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
+      if (node.valid()) nodes.push_back(node);
+    }
+    SortUnique(nodes);
+    if (!nodes.empty()) others.push_back(std::move(nodes));
+  }
+  return others;
 }
 
 // One that says something, where its PodGroup does not: those that say nothing go by the others.
@@ -78,6 +99,7 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   terms.placed = PlacedOf(state, gang, moving);
   for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
   SortUnique(terms.beside);
+  if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
   terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
   return terms;
 }

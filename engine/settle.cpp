@@ -12,6 +12,7 @@
 #include "engine/minimum.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/queueing.hpp"
+#include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
 
@@ -104,6 +105,8 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   state.reservations.EndPauses(gang, now);
   SettleMembers(state, gang);
   Remember(state, gang, now);
+  state.members.SetSpreadGroup(
+      gang, gang.members.empty() ? std::string() : TopologyOf(state, gang).spread_group);
   ExpireProtection(state, gang, now);
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);

@@ -83,6 +83,18 @@ GpuForm FormOf(const GpuRequest& gpus) {
   return gpus.each.none() ? GpuForm::kMemory : GpuForm::kHami;
 }
 
+std::string BalanceText(cluster::Balance balance) {
+  switch (balance) {
+    case cluster::Balance::kUnsaid:
+      return {};
+    case cluster::Balance::kEven:
+      return "even";
+    case cluster::Balance::kPack:
+      return "pack";
+  }
+  return {};
+}
+
 void WriteTopology(const cluster::TopologyTerms& topology, JsonWriter& json) {
   const auto write = [&](const char* annotation, const std::string& text) {
     if (!text.empty()) json.Key(annotation).Text(text);
@@ -97,6 +109,9 @@ void WriteTopology(const cluster::TopologyTerms& topology, JsonWriter& json) {
   write(cluster::kTopologyPreferredAnnotation, topology.preferred);
   write(cluster::kSegmentsRequiredAnnotation, required);
   write(cluster::kSegmentsPreferredAnnotation, preferred);
+  write(cluster::kTopologyBalanceAnnotation, BalanceText(topology.balance));
+  write(cluster::kTopologySpreadAnnotation, topology.spread);
+  write(cluster::kSpreadGroupAnnotation, topology.spread_group);
 }
 
 void AppendAnnotations(JsonWriter& json, const Pod& pod) {

@@ -6,6 +6,7 @@
 
 #include "kube/decode.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/topology_terms.hpp"
 
 namespace muster::kube {
 
@@ -93,6 +94,7 @@ constexpr Kept kPodLabels[] = {
     Value("fluence.group-size"),
     Value("kai.scheduler/subgroup-name"),
     Value("volcano.sh/task-spec"),
+    Value(kLeaderWorkerSetLabel),
 };
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
@@ -173,6 +175,7 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
+constexpr Kept kPodGroupLabels[] = {kOwn, Value(kLeaderWorkerSetLabel)};
 constexpr auto kPodGroupAnnotations = Join(kOwnAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
@@ -180,7 +183,7 @@ constexpr Kept kPodGroupMeta[] = {kName,
                                   kVersion,
                                   kCreated,
                                   kDeleted,
-                                  Object("labels", kOwnAnnotations),
+                                  Object("labels", kPodGroupLabels),
                                   Object("annotations", kPodGroupAnnotations)};
 constexpr Kept kGang[] = {Value("minCount")};
 constexpr Kept kPolicy[] = {Object("gang", kGang), Object("basic", {})};

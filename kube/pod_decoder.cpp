@@ -150,17 +150,17 @@ int32_t ReadPriority(const JsonView& spec, const DecodeOptions& options) {
   return 0;
 }
 
-std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& annotations,
+std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& metadata,
                                         const DecodeOptions& options) {
   auto record = std::make_shared<PodSpec>();
-  PodRequests requests = ReadPodRequests(spec, annotations);
+  PodRequests requests = ReadPodRequests(spec, metadata.Get("annotations"));
   record->requests = requests.resources;
   record->gpus = requests.gpus;
   record->unplanned_devices = CutText(requests.unplanned_devices, kMaxDefect);
   record->constraints = ReadNodeConstraints(spec);
   record->priority = ReadPriority(spec, options);
   record->preempts = spec.Get("preemptionPolicy").Text() != "Never";
-  record->topology = ReadTopologyTerms(annotations);
+  record->topology = ReadTopologyTerms(metadata);
   record->scheduler_name = spec.Get("schedulerName").Text();
   if (record->scheduler_name.empty() && options.source == Source::kManifest) {
     record->scheduler_name = "default-scheduler";
@@ -197,7 +197,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   const JsonView spec = pod.Get("spec");
   const JsonView status = pod.Get("status");
   spec.ExpectObject();
-  record.spec = ReadSpec(spec, annotations, options);
+  record.spec = ReadSpec(spec, metadata, options);
   record.pod_group = ReadPodGroupName(spec, labels, annotations);
   if (!record.pod_group.empty()) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);

@@ -191,12 +191,6 @@ void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
       cluster::Seconds(spec.Get("scheduleTimeoutSeconds").Integer(0, 0, kAny));
 }
 
-void ReadTopology(const JsonView& group, PodGroup& record) {
-  const JsonView metadata = group.Get("metadata");
-  record.topology = ReadTopologyTerms(metadata.Get("annotations"));
-  if (record.topology.none()) record.topology = ReadTopologySpec(group.Get("spec"));
-}
-
 }  // namespace
 
 Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_version,
@@ -224,7 +218,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   if (options.left_out != nullptr) defects.Add(*options.left_out);
   const JsonView group(json, "PodGroup", defects);
   ReadSpec(group, *flavour, record);
-  ReadTopology(group, record);
+  record.topology = ReadTopologyTerms(group.Get("metadata"), group.Get("spec"));
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

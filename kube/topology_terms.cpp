@@ -21,6 +21,7 @@ namespace {
 constexpr size_t kMaxLevelName = 400;
 constexpr int64_t kMaxSegment = 1'000'000;  // pods
 constexpr size_t kMaxLayers = 4096;         // bytes of JSON
+constexpr size_t kMaxSpreadGroup = 253;     // bytes, as the names of objects
 
 std::string ReadLevel(const JsonView& annotation) {
   return std::string(annotation.Text().substr(0, kMaxLevelName));
@@ -200,19 +201,53 @@ TopologyTerms ReadNativeSpec(const JsonView& spec) {
 template <typename... Readers>
 TopologyTerms FirstOf(const JsonView& from, const Readers&... readers) {
   TopologyTerms terms;
-  ((terms.none() ? void(terms = readers(from)) : void()), ...);
-  if (terms.none()) return {};
+  ((terms.within() ? void() : void(terms = readers(from))), ...);
+  if (!terms.within()) return {};
   return terms;
+}
+
+cluster::Balance ReadBalance(const JsonView& annotation) {
+  const std::string_view text = annotation.Text();
+  if (text.empty()) return cluster::Balance::kUnsaid;
+  if (text == "even") return cluster::Balance::kEven;
+  if (text == "pack") return cluster::Balance::kPack;
+  annotation.Problem("expected even or pack, got \"" + std::string(text.substr(0, 40)) + "\"");
+  return cluster::Balance::kUnsaid;
+}
+
+// What only Muster has annotations for, whoever says the rest.
+void ReadBesideLevels(const JsonView& metadata, TopologyTerms& terms) {
+  const JsonView annotations = metadata.Get("annotations");
+  terms.balance = ReadBalance(annotations.Get(cluster::kTopologyBalanceAnnotation));
+  terms.spread = ReadLevel(annotations.Get(cluster::kTopologySpreadAnnotation));
+  const JsonView group = annotations.Get(cluster::kSpreadGroupAnnotation);
+  if (group.Text().size() > kMaxSpreadGroup) {
+    group.Problem("expected a name of at most " + std::to_string(kMaxSpreadGroup) + " bytes");
+  } else {
+    terms.spread_group = group.Text();
+  }
+  if (terms.spread.empty() || !terms.spread_group.empty()) return;
+  const JsonView labels = metadata.Get("labels");
+  terms.spread_group = labels.Get(kLeaderWorkerSetLabel).Text();
 }
 
 }  // namespace
 
-TopologyTerms ReadTopologyTerms(const JsonView& annotations) {
-  return FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+TopologyTerms ReadTopologyTerms(const JsonView& metadata) {
+  TopologyTerms terms =
+      FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+  ReadBesideLevels(metadata, terms);
+  return terms;
 }
 
-TopologyTerms ReadTopologySpec(const JsonView& spec) {
-  return FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
+TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) {
+  TopologyTerms terms = ReadTopologyTerms(metadata);
+  if (terms.within()) return terms;
+  TopologyTerms levels = FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
+  levels.balance = terms.balance;
+  levels.spread = std::move(terms.spread);
+  levels.spread_group = std::move(terms.spread_group);
+  return levels;
 }
 
 }  // namespace muster::kube

@@ -1,6 +1,7 @@
 // Where in the fabric a gang wants to be, as its PodGroup or pods say: Muster's annotations
 // muster.dev/topology-…, else what teams write for Kueue, KAI, Volcano or kube-scheduler itself. Of
-// these systems the first that says anything counts, whole. For the decoders of kube/ only.
+// these systems the first that names levels counts, whole. How a gang is divided, and over what it
+// is spread, is for Muster's annotations alone to say. For the decoders of kube/ only.
 //
 // What is malformed is a problem that names the place. Whether the policy has such levels is for
 // the engine to say.
@@ -11,17 +12,21 @@
 
 namespace muster::kube {
 
+// By it gangs are of one spread group that name none: they are the replicas of a LeaderWorkerSet.
+inline constexpr const char* kLeaderWorkerSetLabel = "leaderworkerset.sigs.k8s.io/name";
+
 // Of a PodGroup or pod.
-//   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred
+//   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred;
+//            muster.dev/topology-balance, -spread, muster.dev/spread-group
 //   Kueue    kueue.x-k8s.io/podset-required-topology, -preferred-topology, -slice-required-topology
 //            with -slice-size, -slice-required-topology-constraints
 //   KAI      kai.scheduler/topology-required-placement, -preferred-placement, segment-size with
 //            segment-topology-required-placement, -preferred-placement
 //   Volcano  volcano.sh/network-topology-mode and -highest-tier
-cluster::TopologyTerms ReadTopologyTerms(const JsonView& annotations);
+cluster::TopologyTerms ReadTopologyTerms(const JsonView& metadata);
 
-// Of a PodGroup's spec: spec.networkTopology (Volcano), spec.topologyConstraint (KAI),
-// spec.schedulingConstraints.topology (kube-scheduler).
-cluster::TopologyTerms ReadTopologySpec(const JsonView& spec);
+// Of a PodGroup; where its annotations name no levels, its spec may: spec.networkTopology
+// (Volcano), spec.topologyConstraint (KAI), spec.schedulingConstraints.topology (kube-scheduler).
+cluster::TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec);
 
 }  // namespace muster::kube

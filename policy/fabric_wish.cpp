@@ -22,6 +22,7 @@ struct Candidate {
   DomainId id = 0;
   int64_t beside = 0;  // how many of those are in it
   int64_t preferred = 0;
+  int64_t others = 0;  // gangs of the spread group
   const DomainRoom* room = nullptr;
 };
 
@@ -40,6 +41,7 @@ int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
 bool Before(const Surroundings& around, const Candidate& a, const Candidate& b) {
   if (a.beside != b.beside) return a.beside > b.beside;
   if (a.preferred != b.preferred) return a.preferred > b.preferred;
+  if (a.others != b.others) return a.others < b.others;
   const int spare = CompareSpare(around, a.id, b.id);
   return spare != 0 ? spare < 0 : a.id < b.id;
 }
@@ -57,20 +59,65 @@ std::vector<int64_t> CountIn(const Fabric& fabric, const LevelRef& level,
   return counts;
 }
 
+// How many of the gangs are in each domain of the level.
+std::vector<int64_t> CountGangsIn(const Fabric& fabric, const LevelRef& level,
+                                  const std::vector<std::vector<NodeIndex>>& gangs) {
+  const Fabric::Range range = fabric.At(level);
+  std::vector<int64_t> counts(range.last - range.first);
+  std::vector<DomainId> domains;
+  for (const std::vector<NodeIndex>& nodes : gangs) {
+    domains.clear();
+    for (const NodeIndex node : nodes) {
+      const DomainId id = fabric.Of(level, node);
+      if (id != Fabric::kNone) domains.push_back(id);
+    }
+    std::sort(domains.begin(), domains.end());
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+    for (const DomainId id : domains) ++counts[id - range.first];
+  }
+  return counts;
+}
+
+// Of the spread group's gangs those that count for a domain of `at`.
+class Crowd {
+ public:
+  Crowd(const Surroundings& around, const LevelRef& at, const std::string& spread)
+      : fabric_(around.fabric) {
+    for (const LevelRef& level : FindLevels(fabric_.options(), spread)) {
+      if (level.tree != at.tree || around.others.empty()) continue;
+      level_ = {at.tree, std::min(at.level, level.level)};
+      counts_ = CountGangsIn(fabric_, level_, around.others);
+    }
+  }
+  int64_t At(DomainId id) const {
+    if (counts_.empty()) return 0;
+    while (id != topology::kNoDomain && fabric_.domains()[id].level != level_)
+      id = fabric_.domains()[id].parent;
+    return id == topology::kNoDomain ? 0 : counts_[id - fabric_.At(level_).first];
+  }
+
+ private:
+  const Fabric& fabric_;
+  LevelRef level_;
+  std::vector<int64_t> counts_;  // empty: none counts
+};
+
 // The domains of those levels, one of each tree at most. Where anybody is beside: theirs.
-std::vector<Candidate> CandidatesAt(const Surroundings& around,
-                                    const std::vector<LevelRef>& levels) {
+std::vector<Candidate> CandidatesAt(const Surroundings& around, const std::vector<LevelRef>& levels,
+                                    const std::string& spread) {
   std::vector<Candidate> candidates;
   for (const LevelRef& level : levels) {
     const Fabric::Range range = around.fabric.At(level);
     const std::vector<int64_t> beside = CountIn(around.fabric, level, around.beside);
     const std::vector<int64_t> preferred = CountIn(around.fabric, level, around.preferred);
+    const Crowd crowd(around, level, spread);
     candidates.reserve(candidates.size() + range.last - range.first);
     for (DomainId id = range.first; id < range.last; ++id) {
       const size_t i = id - range.first;
       const int64_t here = beside.empty() ? 0 : beside[i];
       if (!beside.empty() && here == 0) continue;
-      candidates.push_back({id, here, preferred.empty() ? 0 : preferred[i], &around.room[id]});
+      candidates.push_back(
+          {id, here, preferred.empty() ? 0 : preferred[i], crowd.At(id), &around.room[id]});
     }
   }
   return candidates;
@@ -117,6 +164,17 @@ bool NoneHasLevels(const Fabric& fabric, const cluster::TopologyTerms& terms, si
                      });
 }
 
+// In which levels of which trees it is tried.
+std::vector<topology::LevelSpan> SpansFor(const topology::FabricOptions& fabric,
+                                          const cluster::TopologyTerms& terms) {
+  std::vector<topology::LevelSpan> spans = SpansOf(fabric, terms);
+  if (terms.within() || spans.empty()) return spans;
+  const size_t levels = LevelsOf(fabric.trees[spans.front().tree]).size();
+  spans.resize(std::min<size_t>(levels, 1));
+  if (levels > 0) spans.front().innermost = levels - 1;
+  return spans;
+}
+
 // The levels that are tried as one: of each tree at most one.
 struct Step {
   std::vector<LevelRef> levels;
@@ -151,17 +209,20 @@ std::string FabricWish::Key() const {
            std::to_string(segment.size);
   }
   if (!terms_.segments.empty() && said_by_ == SaidBy::kPods) key += " by pods";
+  if (terms_.balance == cluster::Balance::kPack) key += " packed";
+  if (!terms_.spread.empty()) key += " spread=" + terms_.spread;
   return terms_.said_by.empty() ? key : key + " for another system";
 }
 
 WishedDomains FabricWish::Domains(const Surroundings& around) const {
   const cluster::TopologyTerms terms = Heeded(around.fabric.options(), terms_);
   WishedDomains wished;
-  std::vector<topology::LevelSpan> spans = SpansOf(around.fabric.options(), terms);
+  std::vector<topology::LevelSpan> spans = SpansFor(around.fabric.options(), terms);
   std::erase_if(spans, [&](const topology::LevelSpan& span) {
     return NoneHasLevels(around.fabric, terms, span.tree);
   });
   const auto add = [&](Domain domain) {
+    domain.packed = terms.balance == cluster::Balance::kPack;
     if (!terms.segments.empty() && domain.tree) {
       domain.segments = {MultiplesOf(around.fabric.options(), terms, *domain.tree),
                          said_by_ == SaidBy::kPods, TextOf(terms)};
@@ -174,7 +235,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     std::vector<LevelRef> outermost;
     outermost.reserve(spans.size());
     for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
-    may_be = CandidatesAt(around, outermost);
+    may_be = CandidatesAt(around, outermost, terms.spread);
     int64_t most = 0;
     for (const Candidate& one : may_be) most = std::max(most, one.beside);
     std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
@@ -182,8 +243,8 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
   }
   for (const Step& step : StepsOf(around.fabric.options(), spans, around.beside.empty())) {
     const bool required = !terms.required.empty() && step.outermost;
-    for (const DomainId id :
-         ThoseWithRoom(around, CandidatesAt(around, step.levels), required ? SIZE_MAX : kMostTries))
+    for (const DomainId id : ThoseWithRoom(around, CandidatesAt(around, step.levels, terms.spread),
+                                           required ? SIZE_MAX : kMostTries))
       add(DomainOf(around.fabric, id));
   }
   if (terms.required.empty()) {
@@ -216,7 +277,7 @@ const cluster::TopologyTerms& TermsOf(const cluster::PodGroup* group, const clus
 std::shared_ptr<const Wish> FabricWishes::Of(const cluster::PodGroup* group,
                                              const cluster::Pod& member) const {
   const cluster::TopologyTerms& terms = TermsOf(group, member);
-  if (terms.none()) return nullptr;
+  if (!terms.places()) return nullptr;
   const bool by_group = group != nullptr && &terms == &group->topology;
   return std::make_shared<const FabricWish>(
       terms, by_group ? FabricWish::SaidBy::kGroup : FabricWish::SaidBy::kPods);

@@ -8,14 +8,20 @@
 //    are tried before it, the innermost first: so the gang is never further apart than it must be.
 // 3. Of the domains of one level those are tried first that have most of `beside`; where anybody is
 //    beside, no others. With a required level only those that have most.
-// 4. Then those that have most preferred nodes of the demands, then the tightest: least room left
-//    for the hardest role once the gang is in; then least in the domain around it, and so on. Ties
-//    by name.
+// 4. Then those that have most preferred nodes of the demands, then those with the fewest gangs of
+//    the spread group, then the tightest: least room left for the hardest role once the gang is in;
+//    then least in the domain around it, and so on. Ties by name.
 // 5. Domains without room for the roles, each by itself, are passed over; where no domain of a
 //    required level has room, the one with most is told, so that it can be said why.
 // 6. Of a level that is not required at most kMostTries are tried: only gangs of several roles,
 //    with exclusions or in segments can fail in a domain that has room for each role by itself.
-// 7. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
+// 7. A gang that is to be spread over a level prefers one domain of that level too. Gangs of its
+//    group are counted in the domain of that level around a domain that is tried; in the domain
+//    itself where that is of a level above. They decide in which order domains are tried, never
+//    whether: so they are no part of Key().
+// 8. A gang that names neither a level that it requires or prefers nor segments is tried as gangs
+//    that say nothing are.
+// 9. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
 //    whose pods ask for them.
 #pragma once
 
@@ -44,7 +50,7 @@ class FabricWish final : public Wish {
 };
 
 // Of gangs that say nothing: rather within the innermost level of the first tree. Null where the
-// fabric has no trees.
+// fabric has no levels.
 std::shared_ptr<const Wish> UsualWish(const topology::FabricOptions& fabric);
 
 // The terms of the PodGroup, else those of the pod.

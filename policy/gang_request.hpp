@@ -56,6 +56,9 @@ struct GangTerms {
   std::vector<cluster::NodeIndex> beside;
   // The same, one by one, of gangs with a wish; in no order.
   std::vector<PlacedMember> placed = {};
+  // Likewise: where members of the other gangs of its spread group are, gang by gang, each ordered
+  // and distinct.
+  std::vector<std::vector<cluster::NodeIndex>> others = {};
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
 };
 
@@ -79,6 +82,7 @@ struct DomainRoom {
 struct Surroundings {
   const cluster::Snapshot& nodes;
   const std::vector<cluster::NodeIndex>& beside;  // nodes of members that have theirs already
+  const std::vector<std::vector<cluster::NodeIndex>>& others;  // GangTerms::others
   std::vector<cluster::NodeIndex> preferred;      // Demand::preferred of all that have one
   const topology::Fabric& fabric;                 // of the nodes
   const std::vector<DomainRoom>& room;            // by topology::DomainId
@@ -99,6 +103,7 @@ struct Domain {
   std::optional<size_t> tree = std::nullopt;
   topology::DomainId id = topology::kNoDomain;  // in that tree; kNoDomain: all of it
   Segments segments = {};
+  bool packed = false;  // each domain below is filled as far as it goes; else equal shares
 };
 struct WishedDomains {
   // Within one of them all of the gang is placed, the best first. Empty: it may be nowhere.
@@ -111,7 +116,8 @@ struct WishedDomains {
 class Wish {
  public:
   virtual ~Wish() = default;
-  // Equal for wishes that have the same domains everywhere.
+  // Equal for wishes that have the same domains everywhere, but perhaps in another order where
+  // others are.
   virtual std::string Key() const = 0;
   virtual WishedDomains Domains(const Surroundings& around) const = 0;
 };

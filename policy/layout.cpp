@@ -22,8 +22,10 @@ struct Division {
 struct Child {
   DomainId id = 0;
   int64_t room = 0;
-  std::vector<int64_t> used;  // Division::used for an equal share; empty for a leaf
+  std::vector<int64_t> used;  // Division::used for its share; empty for a leaf
 };
+
+using Shares = std::vector<std::pair<DomainId, int64_t>>;
 
 int64_t RoundUp(int64_t count, int64_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
@@ -52,8 +54,10 @@ class Divider {
 
  private:
   std::optional<Division> In(DomainId domain, int64_t count) const;
-  std::vector<std::pair<DomainId, int64_t>> Shares(std::vector<Child> children,
-                                                   int64_t count) const;
+  void CountUsed(Child& child, int64_t share) const;
+  // Of `count`, over so many of the children, which are the fewest that hold it.
+  Shares EvenShares(std::vector<Child> children, int64_t fewest, int64_t count) const;
+  Shares PackedShares(std::vector<Child> children, int64_t fewest, int64_t count) const;
 
   const LayoutScope& scope_;
   const Fabric& fabric_;
@@ -74,18 +78,18 @@ int64_t FewestFor(const std::vector<Child>& children, int64_t count) {
   return 0;
 }
 
-std::vector<std::pair<DomainId, int64_t>> Divider::Shares(std::vector<Child> children,
-                                                          int64_t count) const {
-  const int64_t fewest = FewestFor(children, count);
-  if (fewest == 0) return {};
+void Divider::CountUsed(Child& child, int64_t share) const {
+  const auto division = In(child.id, share);
+  child.used = division ? division->used : std::vector<int64_t>();
+}
+
+Shares Divider::EvenShares(std::vector<Child> children, int64_t fewest, int64_t count) const {
   const int64_t multiple = MultipleOf(scope_, children.front().id);
   const int64_t share = RoundUp((count + fewest - 1) / fewest, multiple);
   const auto holds = [&](const Child& child) { return child.room >= share; };
   if (std::count_if(children.begin(), children.end(), holds) >= fewest) {
     std::erase_if(children, [&](const Child& child) { return !holds(child); });
-    for (Child& child : children) {
-      if (const auto division = In(child.id, share)) child.used = division->used;
-    }
+    for (Child& child : children) CountUsed(child, share);
     std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
       return std::tie(a.used, a.room, a.id) < std::tie(b.used, b.room, b.id);
     });
@@ -99,7 +103,7 @@ std::vector<std::pair<DomainId, int64_t>> Divider::Shares(std::vector<Child> chi
   std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
     return std::tie(a.room, a.id) < std::tie(b.room, b.id);
   });
-  std::vector<std::pair<DomainId, int64_t>> shares;
+  Shares shares;
   for (size_t i = 0; i < children.size(); ++i) {
     const auto left = static_cast<int64_t>(children.size() - i);
     const int64_t fair = RoundUp((count + left - 1) / left, multiple);
@@ -108,7 +112,36 @@ std::vector<std::pair<DomainId, int64_t>> Divider::Shares(std::vector<Child> chi
     shares.emplace_back(children[i].id, here);
     count -= here;
   }
-  std::sort(shares.begin(), shares.end());
+  return shares;
+}
+
+Shares Divider::PackedShares(std::vector<Child> children, int64_t fewest, int64_t count) const {
+  std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
+    return std::tuple(-a.room, a.id) < std::tuple(-b.room, b.id);
+  });
+  Shares shares;
+  const auto filled = children.begin() + (fewest - 1);
+  if (filled != children.begin()) {
+    const int64_t least = std::prev(filled)->room;
+    for (Child& child : children) {
+      if (child.room >= least) CountUsed(child, child.room);
+    }
+    std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
+      return a.room != b.room ? a.room > b.room : std::tie(a.used, a.id) < std::tie(b.used, b.id);
+    });
+    for (auto child = children.begin(); child != filled; ++child) {
+      shares.emplace_back(child->id, child->room);
+      count -= child->room;
+    }
+    children.erase(children.begin(), filled);
+  }
+  std::erase_if(children, [&](const Child& child) { return child.room < count; });
+  for (Child& child : children) CountUsed(child, count);
+  const auto last =
+      std::min_element(children.begin(), children.end(), [](const Child& a, const Child& b) {
+        return std::tie(a.used, a.room, a.id) < std::tie(b.used, b.room, b.id);
+      });
+  shares.emplace_back(last->id, count);
   return shares;
 }
 
@@ -117,8 +150,11 @@ std::optional<Division> Divider::Over(const std::vector<DomainId>& domains, int6
   for (const DomainId id : domains) {
     if (room_[id] > 0) children.push_back({id, room_[id], {}});
   }
-  const auto shares = Shares(std::move(children), count);
-  if (shares.empty()) return std::nullopt;
+  const int64_t fewest = FewestFor(children, count);
+  if (fewest == 0) return std::nullopt;
+  Shares shares = scope_.packed ? PackedShares(std::move(children), fewest, count)
+                                : EvenShares(std::move(children), fewest, count);
+  std::sort(shares.begin(), shares.end());
   Division division;
   division.used.push_back(static_cast<int64_t>(shares.size()));
   for (const auto& [id, share] : shares) {

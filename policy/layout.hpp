@@ -3,13 +3,16 @@
 //
 // 1. Below the domain that holds them all they use as few domains of the next level as can be; then
 //    of the level below that, and so on.
-// 2. Those of one level hold equal shares, as far as there is room.
+// 2. Those of one level hold equal shares, as far as there is room: shares as equal as can be. Or
+//    they are packed: each but one is as full as can be, the ones with the most room first, and
+//    that one has the rest, the least that can be.
 // 3. Ties go to the domains with the least room, then by DomainId.
 // 4. Where segments are asked for, the share of every domain is a multiple of what its level asks
 //    for, and only room for whole segments counts.
 //
-// The first number of 1 is exact. For the levels below, domains are compared one by one, not in
-// combination; and where shares cannot be equal the domains with the most room are taken.
+// The first number of 1, and 2 at that level, are exact. For the levels below, domains are compared
+// one by one, not in combination; and where shares cannot be equal the domains with the most room
+// are taken.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +37,7 @@ struct LayoutScope {
   size_t tree = 0;
   topology::DomainId domain = topology::kNoDomain;  // kNoDomain: all domains of the tree
   topology::Multiples multiples = {};               // by level; empty: no segments
+  bool packed = false;                              // as 2 says; else equal shares
 };
 
 // `room`: by DomainId, how many of the pods fit there; that of a domain is the sum of those of its

@@ -44,9 +44,12 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
                       call.terms.queue, domain.nodes.get());
   std::optional<GangLayout> layout;
   if (domain.tree) {
-    layout.emplace(
-        GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()), *domain.tree, domain.id},
-                   domain.segments});
+    layout.emplace(GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()),
+                               *domain.tree,
+                               domain.id,
+                               {},
+                               domain.packed},
+                              domain.segments});
   }
   return GangPlacement(search, call.demands, RolesOf(call.demands, shapes),
                        layout ? &*layout : nullptr, call.terms)
@@ -64,8 +67,8 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   for (const Demand& demand : call.demands) {
     if (demand.preferred.valid()) preferred.push_back(demand.preferred);
   }
-  return wish.Domains({call.tx.base(), call.terms.beside, std::move(preferred), *fabric,
-                       RoomByDomain(search, roles, fabric)});
+  return wish.Domains({call.tx.base(), call.terms.beside, call.terms.others, std::move(preferred),
+                       *fabric, RoomByDomain(search, roles, fabric)});
 }
 
 // A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are

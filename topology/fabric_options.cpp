@@ -86,6 +86,16 @@ std::string LevelNames(const FabricOptions& fabric) {
   return text;
 }
 
+std::string Annotation(const char* name) { return "annotation " + std::string(name); }
+
+// It is between gangs, so it needs a name for them.
+std::string DefectOfSpread(const TopologyTerms& terms) {
+  if (terms.spread.empty() || !terms.spread_group.empty()) return {};
+  return Annotation(cluster::kTopologySpreadAnnotation) + ": the gang is in no spread group; add " +
+         Annotation(cluster::kSpreadGroupAnnotation) +
+         " with one name on all gangs that are to be spread";
+}
+
 std::optional<size_t> In(const std::vector<LevelRef>& levels, size_t tree) {
   for (const LevelRef& one : levels) {
     if (one.tree == tree) return one.level;
@@ -150,19 +160,23 @@ std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view n
 std::vector<LevelSpan> SpansOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms) {
   const std::vector<LevelRef> required = FindLevels(fabric, terms.required);
   const std::vector<LevelRef> preferred = FindLevels(fabric, terms.preferred);
+  const std::vector<LevelRef> spread = FindLevels(fabric, terms.spread);
   std::vector<LevelSpan> spans;
   for (size_t tree = 0; tree < fabric.trees.size(); ++tree) {
     const std::optional<size_t> most = In(required, tree);
     const std::optional<size_t> best = In(preferred, tree);
+    const std::optional<size_t> over = In(spread, tree);
     if (!terms.required.empty() && !most) continue;
     if (!terms.preferred.empty() && !best) continue;
+    if (!terms.spread.empty() && !over) continue;
     const bool has_segments = std::all_of(
         terms.segments.begin(), terms.segments.end(), [&](const TopologySegment& segment) {
           return In(FindLevels(fabric, segment.level), tree).has_value();
         });
     if (!has_segments) continue;
     const size_t outermost = most.value_or(0);
-    spans.push_back({tree, std::max(best.value_or(outermost), outermost), outermost});
+    const size_t innermost = std::max(best.value_or(outermost), over.value_or(outermost));
+    spans.push_back({tree, std::max(innermost, outermost), outermost});
   }
   return spans;
 }
@@ -187,9 +201,15 @@ std::vector<Multiples> MultiplesOf(const FabricOptions& fabric, const TopologyTe
 
 TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
   if (terms.said_by.empty()) return terms;
-  if (fabric.trees.empty()) return {};
-  const auto unknown = [&](const std::string& level) { return FindLevels(fabric, level).empty(); };
   TopologyTerms heeded = terms;
+  if (fabric.trees.empty()) {
+    heeded.required.clear();
+    heeded.preferred.clear();
+    heeded.segments.clear();
+    heeded.said_by.clear();
+    return heeded;
+  }
+  const auto unknown = [&](const std::string& level) { return FindLevels(fabric, level).empty(); };
   if (unknown(terms.preferred)) heeded.preferred.clear();
   std::erase_if(heeded.segments, [&](const TopologySegment& segment) {
     return !segment.required && unknown(segment.level);
@@ -200,22 +220,25 @@ TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
 std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
   const TopologyTerms terms = Heeded(fabric, said);
   const auto place = [&](const char* annotation) {
-    return terms.said_by.empty() ? "annotation " + std::string(annotation) : terms.said_by;
+    return terms.said_by.empty() ? Annotation(annotation) : terms.said_by;
   };
-  const auto unknown = [&](const char* annotation, const std::string& level) -> std::string {
+  const auto unknown = [&](const std::string& at, const std::string& level) -> std::string {
     if (level.empty() || !FindLevels(fabric, level).empty()) return {};
-    return place(annotation) + ": no level \"" + level + "\" in the policy's fabric; " +
-           LevelNames(fabric);
+    return at + ": no level \"" + level + "\" in the policy's fabric; " + LevelNames(fabric);
   };
-  std::string defect = unknown(cluster::kTopologyRequiredAnnotation, terms.required);
-  if (defect.empty()) defect = unknown(cluster::kTopologyPreferredAnnotation, terms.preferred);
+  std::string defect = DefectOfSpread(terms);
+  if (defect.empty())
+    defect = unknown(Annotation(cluster::kTopologySpreadAnnotation), terms.spread);
+  if (defect.empty()) defect = unknown(place(cluster::kTopologyRequiredAnnotation), terms.required);
+  if (defect.empty())
+    defect = unknown(place(cluster::kTopologyPreferredAnnotation), terms.preferred);
   for (const TopologySegment& segment : terms.segments) {
     if (!defect.empty()) return defect;
-    defect = unknown(segment.required ? cluster::kSegmentsRequiredAnnotation
-                                      : cluster::kSegmentsPreferredAnnotation,
+    defect = unknown(place(segment.required ? cluster::kSegmentsRequiredAnnotation
+                                            : cluster::kSegmentsPreferredAnnotation),
                      segment.level);
   }
-  if (!defect.empty() || terms.none() || !SpansOf(fabric, terms).empty()) return defect;
+  if (!defect.empty() || !terms.names_levels() || !SpansOf(fabric, terms).empty()) return defect;
   std::string levels;
   const auto add = [&](const std::string& level) {
     if (!level.empty()) levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
@@ -223,8 +246,10 @@ std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
   add(terms.preferred);
   add(terms.required);
   for (const TopologySegment& segment : terms.segments) add(segment.level);
-  return place(cluster::kTopologyPreferredAnnotation) +
-         ": no tree of the policy's fabric has all of " + levels;
+  add(terms.spread);
+  const std::string at = terms.spread.empty() ? place(cluster::kTopologyPreferredAnnotation)
+                                              : Annotation(cluster::kTopologySpreadAnnotation);
+  return at + ": no tree of the policy's fabric has all of " + levels;
 }
 
 }  // namespace muster::topology

@@ -67,10 +67,12 @@ std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& 
 
 // The terms, as far as they are Muster's to keep. Of what is said to other systems nothing is where
 // the policy names no fabric, and no preference for a level that the policy does not know.
+// `balance`, `spread` and `spread_group` always are.
 cluster::TopologyTerms Heeded(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
 
 // The levels of each tree in which a gang with these terms, which have no defect, is tried: from
 // the first to the last, `innermost` ≥ `outermost`. Only trees that have all levels of the terms.
+// A gang that is to be spread over domains of a level is tried in those too, one after the other.
 struct LevelSpan {
   size_t tree = 0;
   size_t innermost = 0;

@@ -251,6 +251,70 @@ TEST_CASE("segments are listed by level and size, the largest first", "[kube][po
   }
 }
 
+TEST_CASE("how a gang is divided and spread is said by annotation, beside any levels",
+          "[kube][pod-group]") {
+  const auto decode = [](const std::string& annotations, const std::string& api = kPlainVersion,
+                         const std::string& spec = R"("minMember":2)") {
+    const PodGroup group = WithTerms(api, annotations, spec);
+    CHECK(group.defect.empty());
+    return group.topology;
+  };
+  const auto said = [](cluster::TopologyTerms levels, cluster::Balance balance,
+                       const std::string& spread, const std::string& group) {
+    levels.balance = balance;
+    levels.spread = spread;
+    levels.spread_group = group;
+    return levels;
+  };
+  using cluster::Balance;
+  const std::string pack = R"("muster.dev/topology-balance":"pack")";
+  const std::string spread =
+      R"("muster.dev/topology-spread":"dc/rack","muster.dev/spread-group":"chat")";
+  CHECK(decode(R"("muster.dev/topology-balance":"even")") == said({}, Balance::kEven, "", ""));
+  CHECK(decode(pack) == said({}, Balance::kPack, "", ""));
+  CHECK(decode(R"("muster.dev/topology-balance":"","muster.dev/spread-group":"")").none());
+  CHECK(decode(spread) == said({}, Balance::kUnsaid, "dc/rack", "chat"));
+  CHECK(decode(R"("muster.dev/topology-spread":"rack")") == said({}, Balance::kUnsaid, "rack", ""));
+  // Other systems may say the levels.
+  const std::string kueue = "annotations kueue.x-k8s.io/podset-…-topology";
+  CHECK(decode(pack + R"(,"kueue.x-k8s.io/podset-required-topology":"r")") ==
+        said({"r", "", {}, kueue}, Balance::kPack, "", ""));
+  CHECK(decode(spread, "scheduling.run.ai/v2alpha2",
+               R"("minMember":2,"topologyConstraint":{"requiredTopologyLevel":"r"})") ==
+        said({"r", "", {}, "spec.topologyConstraint"}, Balance::kUnsaid, "dc/rack", "chat"));
+}
+
+TEST_CASE("a balance that is neither even nor pack is told with both", "[kube][pod-group]") {
+  const auto defect = [](const std::string& annotation) {
+    return WithTerms(kPlainVersion, annotation, R"("minMember":2)").defect;
+  };
+  for (const std::string wrong : {"Pack", "spread", "even,pack"}) {
+    CHECK(defect(R"("muster.dev/topology-balance":")" + wrong + "\"") ==
+          R"(PodGroup.metadata.annotations["muster.dev/topology-balance"]: )"
+          "expected even or pack, got \"" +
+              wrong + "\"");
+  }
+  CHECK(defect(R"("muster.dev/spread-group":")" + std::string(254, 'x') + "\"") ==
+        R"(PodGroup.metadata.annotations["muster.dev/spread-group"]: )"
+        "expected a name of at most 253 bytes");
+}
+
+// LeaderWorkerSet puts its name on the pods, not on the PodGroups that it makes for Volcano.
+TEST_CASE("replicas of a LeaderWorkerSet are one spread group where they name none",
+          "[kube][pod]") {
+  const auto decode = [](const std::string& annotations) {
+    const auto pod = DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","labels":)"
+                               R"({"leaderworkerset.sigs.k8s.io/name":"chat"},"annotations":{)" +
+                               annotations + R"(}},"spec":{}})");
+    REQUIRE(pod.ok());
+    return pod->spec->topology;
+  };
+  CHECK(decode("").none());
+  CHECK(decode(R"("muster.dev/topology-spread":"rack")").spread_group == "chat");
+  CHECK(decode(R"("muster.dev/topology-spread":"rack","muster.dev/spread-group":"all")")
+            .spread_group == "all");
+}
+
 TEST_CASE("what teams write for Kueue, KAI and Volcano says where a gang wants to be",
           "[kube][pod-group]") {
   const auto terms = [](const std::string& annotations) {

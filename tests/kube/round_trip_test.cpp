@@ -126,6 +126,10 @@ Pod RandomPod(Dice& dice) {
   spec->scheduler_name = dice.WordOrNothing();
   if (dice.OneIn(4)) spec->topology = {dice.WordOrNothing(), dice.WordOrNothing()};
   if (dice.OneIn(4)) spec->topology.segments = {{"block", 8, true}, {"rack", 4, dice.OneIn(2)}};
+  using cluster::Balance;
+  if (dice.OneIn(4)) spec->topology.balance = dice.Pick({Balance::kEven, Balance::kPack});
+  if (dice.OneIn(4)) spec->topology.spread = dice.Word();
+  if (dice.OneIn(4)) spec->topology.spread_group = dice.Word();
   Pod pod;
   pod.spec = spec;
   pod.uid = cluster::PodUid(dice.Word());

@@ -14,22 +14,31 @@ engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 
 }  // namespace
 
-// Where a gang wants to be: half of those in a world with a fabric say so.
+// Where a gang wants to be: most of those in a world with a fabric say so.
 cluster::TopologyTerms World::TermsOf(const Operation& operation, int64_t minimum) const {
   if (options_.muster.engine.placement.fabric.trees.empty()) return {};
+  cluster::TopologyTerms terms;
   switch (operation.b / 16 % 8) {
     case 0:
     case 1:
-      return {"rack", ""};
+      terms.required = "rack";
+      break;
     case 2:
-      return {"block", "rack"};
-    case 3: {
-      const int64_t size = minimum % 2 == 0 ? 2 : 1;
-      return {"", "", {{"rack", size, true}}};
-    }
+      terms.required = "block";
+      terms.preferred = "rack";
+      break;
+    case 3:
+      terms.segments = {{"rack", minimum % 2 == 0 ? 2 : 1, true}};
+      break;
     default:
-      return {};
+      break;
   }
+  if (operation.c / 1000 % 4 == 0) terms.balance = cluster::Balance::kPack;
+  if (operation.c / 4000 % 3 == 0) {
+    terms.spread = operation.b % 2 == 0 ? "rack" : "block";
+    terms.spread_group = "service" + std::to_string(operation.c / 12000 % 2);
+  }
+  return terms;
 }
 
 PodRecord World::NewPod(const std::string& name, uint32_t kind) {
@@ -69,8 +78,10 @@ void World::CreateGang(const Operation& operation) {
     static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
     Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
          std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") +
-         (group.topology.none() ? "" : ", level " + group.topology.required) + ", kind " +
-         std::to_string(operation.c % 1000));
+         (group.topology.none() ? "" : ", level " + group.topology.required) +
+         (group.topology.balance == cluster::Balance::kPack ? ", packed" : "") +
+         (group.topology.spread.empty() ? "" : ", spread over " + group.topology.spread) +
+         ", kind " + std::to_string(operation.c % 1000));
   } else {
     Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
   }

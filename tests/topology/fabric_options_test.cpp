@@ -111,6 +111,41 @@ TEST_CASE("an unknown level is a defect that names the annotation and the known 
         "\"region\", \"nvl\"");
 }
 
+cluster::TopologyTerms SpreadOver(const std::string& level, const std::string& group,
+                                  cluster::TopologyTerms terms = {}) {
+  terms.spread = level;
+  terms.spread_group = group;
+  return terms;
+}
+
+TEST_CASE("a gang that is to be spread is tried in the domains of that level",
+          "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(Text(SpansOf(fabric, SpreadOver("rack", "chat"))) == "0:1-0 1:1-0 ");
+  CHECK(Text(SpansOf(fabric, SpreadOver("rack", "chat", {"zone", ""}))) == "0:1-0 ");
+  CHECK(Text(SpansOf(fabric, SpreadOver("zone", "chat", {"", "nvl"}))) == "0:2-0 ");
+  // Within its rack it cannot be spread over zones, but racks can be chosen by them.
+  CHECK(Text(SpansOf(fabric, SpreadOver("zone", "chat", {"rack", ""}))) == "0:1-1 ");
+}
+
+TEST_CASE("a level to be spread over needs a group and a tree", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  CHECK(DefectOf(fabric, SpreadOver("rack", "chat")).empty());
+  CHECK(DefectOf({}, SpreadOver("", "chat")).empty());
+  cluster::TopologyTerms packed;
+  packed.balance = cluster::Balance::kPack;
+  CHECK(DefectOf({}, packed).empty());
+  CHECK(DefectOf(fabric, SpreadOver("rack", "")) ==
+        "annotation muster.dev/topology-spread: the gang is in no spread group; add annotation "
+        "muster.dev/spread-group with one name on all gangs that are to be spread");
+  CHECK(DefectOf(fabric, SpreadOver("row", "chat", {"rack", "", {}, "spec.networkTopology"})) ==
+        "annotation muster.dev/topology-spread: no level \"row\" in the policy's fabric; expected "
+        "one of zone, rack, nvl, region");
+  CHECK(DefectOf(fabric, SpreadOver("nvl", "chat", {"region", ""})) ==
+        "annotation muster.dev/topology-spread: no tree of the policy's fabric has all of "
+        "\"region\", \"nvl\"");
+}
+
 TEST_CASE("Volcano's tiers are counted from the inside, in each tree", "[topology][fabric]") {
   const FabricOptions fabric = TwoTrees();
   CHECK(FindLevels(fabric, "tier-1") == std::vector<LevelRef>{{0, 2}, {1, 1}});
@@ -129,6 +164,7 @@ TEST_CASE("what is said to other systems counts as far as the policy knows of it
   const cluster::TopologyTerms said{
       "rack", "row", {{"nvl", 8, true}, {"seat", 4, false}}, "spec.topologyConstraint"};
   CHECK(Heeded({}, said).none());
+  CHECK(Heeded({}, SpreadOver("rack", "chat", said)) == SpreadOver("rack", "chat"));
   CHECK(DefectOf({}, said).empty());
   cluster::TopologyTerms known = said;
   known.preferred.clear();
