@@ -34,6 +34,10 @@ struct Gpu {
   bool usable() const { return healthy && !left_out; }
 };
 
+// What the kubelet's topology manager turns away (topologyManagerPolicy): with single-numa-node
+// GPUs of several NUMA nodes, with restricted GPUs of more NUMA nodes than so many GPUs need.
+enum class NumaPolicy : uint8_t { kNone, kBestEffort, kRestricted, kSingleNumaNode };
+
 struct Node {
   NodeUid uid;
   std::string name;
@@ -46,6 +50,7 @@ struct Node {
   // How its GPUs are connected: a matrix that topology::ParseMachine reads. Empty: nothing is
   // known.
   std::string topology;
+  NumaPolicy numa_policy = NumaPolicy::kNone;
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;
 

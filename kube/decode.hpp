@@ -37,6 +37,17 @@ inline constexpr const char* kGpuSharing = "muster.dev/gpu-sharing";
 inline constexpr const char* kGpuDevicesAnnotation = "muster.dev/gpu-devices";
 // On a node: how its GPUs are connected, the text of `nvidia-smi topo -m` or of a tool like it.
 inline constexpr const char* kGpuTopologyAnnotation = "muster.dev/gpu-topology";
+// topologyManagerPolicy of the node's kubelet.
+inline constexpr const char* kNumaPolicyAnnotation = "muster.dev/topology-manager-policy";
+struct NumaPolicyName {
+  const char* name;
+  cluster::NumaPolicy policy;
+};
+inline constexpr NumaPolicyName kNumaPolicyNames[] = {
+    {"none", cluster::NumaPolicy::kNone},
+    {"best-effort", cluster::NumaPolicy::kBestEffort},
+    {"restricted", cluster::NumaPolicy::kRestricted},
+    {"single-numa-node", cluster::NumaPolicy::kSingleNumaNode}};
 // On a pod written from a record that has a defect: the defect, which nothing else would show.
 inline constexpr const char* kDefectAnnotation = "muster.dev/defect";
 

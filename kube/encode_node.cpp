@@ -26,14 +26,19 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
   std::vector<std::string> warnings;
   const bool devices =
       ReadNodeDevices({node.labels, no_annotations, advertised}, warnings) != node.gpus;
-  if (devices || !node.topology.empty()) json.Key("annotations").BeginObject();
+  const bool numa = node.numa_policy != cluster::NumaPolicy::kNone;
+  const bool annotated = devices || numa || !node.topology.empty();
+  if (annotated) json.Key("annotations").BeginObject();
   if (devices) {
     std::string list;
     AppendGpuDevices(list, node.gpus);
     json.Key(kGpuDevicesAnnotation).Text(list);
   }
   if (!node.topology.empty()) json.Key(kGpuTopologyAnnotation).Text(node.topology);
-  if (devices || !node.topology.empty()) json.EndObject();
+  for (const NumaPolicyName& one : kNumaPolicyNames) {
+    if (numa && one.policy == node.numa_policy) json.Key(kNumaPolicyAnnotation).Text(one.name);
+  }
+  if (annotated) json.EndObject();
   json.EndObject();
 }
 

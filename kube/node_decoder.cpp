@@ -108,6 +108,19 @@ std::string ReadTopology(const cluster::Labels& annotations, std::vector<std::st
   return "";
 }
 
+cluster::NumaPolicy ReadNumaPolicy(const cluster::Labels& annotations,
+                                   std::vector<std::string>& warnings) {
+  const auto found = annotations.find(kNumaPolicyAnnotation);
+  if (found == annotations.end()) return cluster::NumaPolicy::kNone;
+  for (const NumaPolicyName& one : kNumaPolicyNames) {
+    if (found->second == one.name) return one.policy;
+  }
+  warnings.push_back(std::string("the NUMA policy is ignored: ") + kNumaPolicyAnnotation +
+                     ": expected none, best-effort, restricted or single-numa-node, found \"" +
+                     found->second + "\"");
+  return cluster::NumaPolicy::kNone;
+}
+
 }  // namespace
 
 Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& options) {
@@ -136,6 +149,7 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
   }
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
   node.topology = ReadTopology(annotations, decoded.warnings);
+  node.numa_policy = ReadNumaPolicy(annotations, decoded.warnings);
   return decoded;
 }
 

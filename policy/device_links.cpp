@@ -19,7 +19,8 @@ GpuMask DeviceLinks::MaskOf(std::span<const DeviceAmount> free) const {
 }
 
 std::vector<size_t> DeviceLinks::Choose(std::span<const DeviceAmount> free, size_t count) const {
-  std::vector<size_t> chosen = topology_->Choose(MaskOf(free), count);
+  std::vector<size_t> chosen =
+      topology::PlacesOf(numa_.Choose(*topology_->chooser, MaskOf(free), count));
   for (size_t& place : chosen) place = places_[place];
   std::sort(chosen.begin(), chosen.end());
   return chosen;
@@ -34,7 +35,15 @@ std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free)
 uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) const {
   if (count < 2) return 0;
   const topology::GpuChooser& chooser = *topology_->chooser;
-  return chooser.RingOf(chooser.Choose(MaskOf(free), count));
+  return chooser.RingOf(numa_.Choose(chooser, MaskOf(free), count));
+}
+
+bool DeviceLinks::Fits(std::span<const DeviceAmount> free, size_t count) const {
+  return numa_.Choose(*topology_->chooser, MaskOf(free), count) != 0;
+}
+
+int64_t DeviceLinks::Times(std::span<const DeviceAmount> free, size_t count, int64_t limit) const {
+  return numa_.Times(*topology_->chooser, MaskOf(free), count, limit);
 }
 
 std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
@@ -52,7 +61,8 @@ std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
   }
   std::optional<std::vector<size_t>> places = topology->PlacesIn(node);
   if (!places) return nullptr;
-  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places));
+  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places),
+                                             node.numa_policy);
 }
 
 }  // namespace muster::policy

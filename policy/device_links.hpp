@@ -15,6 +15,7 @@
 #include "cluster/device_amount.hpp"
 #include "cluster/node.hpp"
 #include "topology/node_topology.hpp"
+#include "topology/numa_sets.hpp"
 
 namespace muster::policy {
 
@@ -22,24 +23,35 @@ namespace muster::policy {
 class DeviceLinks {
  public:
   // `places`: NodeTopology::PlacesIn.
-  DeviceLinks(std::shared_ptr<const topology::NodeTopology> topology, std::vector<size_t> places)
-      : topology_(std::move(topology)), places_(std::move(places)) {}
+  DeviceLinks(std::shared_ptr<const topology::NodeTopology> topology, std::vector<size_t> places,
+              topology::NumaPolicy policy)
+      : topology_(std::move(topology)),
+        places_(std::move(places)),
+        numa_(topology_->machine, policy) {}
+  // The kubelet turns some sets away: Choose may be empty though enough are free.
+  bool turns_away() const { return numa_.turns_away(); }
 
   // In all of these `free` is what is free of each device, in the order of Node::gpus; only those
   // that are free as a whole are chosen from, and named by their place there.
   //
-  // The best `count` (topology/gpu_chooser.hpp), rising; empty when there are not so many.
+  // The best `count` (topology/gpu_chooser.hpp) that the kubelet admits (topology/numa_sets.hpp),
+  // rising; empty when there are not so many.
   std::vector<size_t> Choose(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // The one that the others miss least, to be opened for a share; nothing when none is free.
   std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
   // The slowest link of the ring over them, MB/s; 0 for one device and for none.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // There is a set of `count`.
+  bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // How many sets of `count` can be chosen one after the other, at most `limit`.
+  int64_t Times(std::span<const cluster::DeviceAmount> free, size_t count, int64_t limit) const;
 
  private:
   topology::GpuMask MaskOf(std::span<const cluster::DeviceAmount> free) const;
 
   std::shared_ptr<const topology::NodeTopology> topology_;
   std::vector<size_t> places_;  // by place in the topology
+  topology::NumaSets numa_;
 };
 
 // Owned by a Placer's memory; not thread-safe.

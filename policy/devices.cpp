@@ -58,6 +58,7 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
     for (const size_t place : view.links->Choose(view.free, count))
       chosen.push_back({view.node.gpus[place].index, view.share});
     if (!chosen.empty()) return chosen;
+    if (view.links->turns_away()) return std::nullopt;
   }
   std::vector<Fit> fits;
   fits.reserve(view.free.size());

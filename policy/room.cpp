@@ -88,7 +88,10 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   pods = std::min(pods, Times(free.resources.pods, spec.requests.pods));
   if (spec.gpus.none() || pods == 0) return pods;
   if ((*shape.shares)[node.value] == cluster::DeviceAmount::All()) {
-    return std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
+    pods = std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
+    const DeviceView view = search.DevicesOn(shape, node);
+    if (view.links == nullptr || !view.links->turns_away()) return pods;
+    return view.links->Times(view.free, static_cast<size_t>(spec.gpus.count), pods);
   }
   return PodsOnDevices(search.DevicesOn(shape, node), pods);
 }

@@ -64,6 +64,10 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
     const cluster::DeviceAmount& share = (*shape.shares)[node.value];
     if (share == cluster::DeviceAmount::All()) {
       if (free.gpu_whole < spec.gpus.count) return std::nullopt;
+      const auto& links = eligibility_.facts(node).links;
+      if (links != nullptr && links->turns_away() &&
+          !links->Fits(tx_.free().gpus(node), static_cast<size_t>(spec.gpus.count)))
+        return std::nullopt;
       use.whole = spec.gpus.count;
       use.milli = spec.gpus.count * static_cast<int32_t>(cluster::kWholeGpu.value());
       use.ring = RingOf(DevicesOn(shape, node));

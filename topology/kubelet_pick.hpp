@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "cluster/node.hpp"
 #include "topology/gpu_chooser.hpp"
 #include "topology/machine.hpp"
 
@@ -26,8 +27,7 @@ std::vector<size_t> BestEffortPick(const std::vector<int>& scores, size_t gpus,
                                    std::span<const size_t> available,
                                    std::span<const size_t> required, size_t count);
 
-// The policy of the kubelet's topology manager (topologyManagerPolicy).
-enum class NumaPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
+using cluster::NumaPolicy;
 
 // Whether the topology manager would admit a pod that is given these GPUs. single-numa-node: all on
 // one node; restricted: on no more nodes than that many GPUs need, counted over all GPUs of the

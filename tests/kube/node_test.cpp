@@ -116,6 +116,23 @@ TEST_CASE("the links between a node's GPUs are those of its annotation", "[kube]
   CHECK(Decode(json).node.topology == decoded.node.topology);
 }
 
+TEST_CASE("the policy of the kubelet's topology manager is an annotation",
+          "[kube][node][topology]") {
+  const auto decode = [](const std::string& said) {
+    return Decode(R"({"kind":"Node","metadata":{"name":"n","uid":"u","annotations":{)"
+                  R"("muster.dev/topology-manager-policy":")" +
+                  said + R"("}}})");
+  };
+  CHECK(decode("single-numa-node").node.numa_policy == cluster::NumaPolicy::kSingleNumaNode);
+  CHECK(decode("restricted").node.numa_policy == cluster::NumaPolicy::kRestricted);
+  CHECK(decode("best-effort").warnings.empty());
+  const auto wrong = decode("single");
+  CHECK(wrong.node.numa_policy == cluster::NumaPolicy::kNone);
+  REQUIRE(wrong.warnings.size() == 1);
+  CHECK_THAT(wrong.warnings.front(), Catch::Contains("muster.dev/topology-manager-policy") &&
+                                         Catch::Contains("single-numa-node, found \"single\""));
+}
+
 TEST_CASE("links that cannot be understood are said and ignored", "[kube][node][topology]") {
   const DecodedNode decoded = Decode(WithTopology(R"( GPU0 GPU1\nGPU0 X NV4\nGPU1 NV3 X)"));
   CHECK(decoded.node.topology.empty());

@@ -52,6 +52,43 @@ TEST_CASE("a pod goes to the node whose free GPUs have the faster ring", "[polic
   CHECK(PlaceOne(world, MakePod("p").Gpus(2)) == "b:0,3");
 }
 
+TEST_CASE("a node is no candidate where the kubelet would turn the GPUs away", "[policy][links]") {
+  World world;
+  cluster::Node strict = Dgx1v("a");
+  strict.numa_policy = cluster::NumaPolicy::kSingleNumaNode;
+  world.Add(strict);
+  // One GPU is left on the first NUMA node, two on the second.
+  world.Occupy("a", MakePod("x").Gpus(5), {0, 1, 2, 4, 5});
+  const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
+  Placer placer(Options{strategy});
+  const auto place = [&](const std::string& pod, int gpus) {
+    const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(MakePod(pod).Gpus(gpus))});
+    return answer.placed ? world.Where(answer).front()
+                         : std::to_string(answer.shortage.gpu_devices) + " fragmented";
+  };
+  SECTION("enough on one NUMA node") { CHECK(place("p", 2) == "a:6,7"); }
+  SECTION("enough in all, on no NUMA node") {
+    CHECK(place("p", 3) == "1 fragmented");
+    world.Add(Dgx1v("b"));
+    CHECK(place("q", 3).substr(0, 2) == "b:");
+  }
+}
+
+TEST_CASE("as many pods find room as the kubelet admits", "[policy][links]") {
+  World world;
+  cluster::Node strict = Dgx1v("a");
+  const bool single = GENERATE(true, false);
+  if (single) strict.numa_policy = cluster::NumaPolicy::kSingleNumaNode;
+  world.Add(strict);
+  Placer placer(Options{});
+  // Two of three each fit the node, but on two NUMA nodes of four only one fits each.
+  const PlaceAnswer two =
+      world.Place(placer, {world.Ask(MakePod("p").Gpus(3)), world.Ask(MakePod("q").Gpus(3))});
+  CHECK(two.placed);
+  const PlaceAnswer five = world.Place(placer, {world.Ask(MakePod("r").Gpus(5))});
+  CHECK(five.placed == !single);
+}
+
 TEST_CASE("a single GPU is the one that the others miss least", "[policy][links]") {
   World world;
   world.Add(Dgx1v("n"));

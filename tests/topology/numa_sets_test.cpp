@@ -1,0 +1,77 @@
+// Sets of GPUs that the kubelet's topology manager admits, against trying every set.
+#include "topology/numa_sets.hpp"
+
+#include <bit>
+#include <string>
+
+#include "tests/topology/machines.hpp"
+#include "topology/node_topology.hpp"
+
+namespace muster::topology::testing {
+namespace {
+
+// Eight GPUs on four NUMA nodes, pairs of neighbours with a bridge between them.
+Machine FourNodes() {
+  std::string text;
+  for (int b = 0; b < 8; ++b) text += "\tGPU" + std::to_string(b);
+  text += "\tCPU Affinity\tNUMA Affinity\n";
+  for (int a = 0; a < 8; ++a) {
+    text += "GPU" + std::to_string(a);
+    for (int b = 0; b < 8; ++b) text += a == b ? "\t X " : (a / 2 == b / 2 ? "\tNV12" : "\tSYS");
+    text += "\t" + std::to_string(8 * (a / 2)) + "-" + std::to_string(8 * (a / 2) + 7) + "\t" +
+            std::to_string(a / 2) + "\n";
+  }
+  return Parsed(text);
+}
+
+}  // namespace
+
+TEST_CASE("the chosen set is as good as the best of all that are admitted", "[topology][numa]") {
+  const Machine machine = GENERATE(Parsed(kDgx1v), FourNodes());
+  const auto policy = GENERATE(NumaPolicy::kRestricted, NumaPolicy::kSingleNumaNode);
+  TopologyCache cache;
+  const auto node = cache.Of(machine, {}, TopologySource::kAnnotation);
+  const GpuChooser& chooser = *node->chooser;
+  const NumaSets sets(machine, policy);
+  REQUIRE(sets.turns_away());
+  for (GpuMask free = 0; free < 256; ++free) {
+    for (size_t count = 1; count <= 8; ++count) {
+      const GpuMask want =
+          chooser.ChooseIf(free, count, [&](GpuMask set) { return Admits(machine, policy, set); });
+      const GpuMask got = sets.Choose(chooser, free, count);
+      INFO("free " << free << ", count " << count << ", got " << got << ", want " << want);
+      REQUIRE((got == 0) == (want == 0));
+      REQUIRE((got & ~free) == 0);
+      if (got == 0) continue;
+      REQUIRE(static_cast<size_t>(std::popcount(got)) == count);
+      REQUIRE(Admits(machine, policy, got));
+      REQUIRE(chooser.RingOf(got) == chooser.RingOf(want));
+      REQUIRE(chooser.TotalOf(got) == chooser.TotalOf(want));
+    }
+  }
+}
+
+TEST_CASE("so many sets are counted as can be taken one after the other", "[topology][numa]") {
+  TopologyCache cache;
+  const auto node = cache.Of(FourNodes(), {}, TopologySource::kAnnotation);
+  const GpuChooser& chooser = *node->chooser;
+  const NumaSets single(node->machine, NumaPolicy::kSingleNumaNode);
+  CHECK(single.Times(chooser, 0xFF, 2, 10) == 4);
+  CHECK(single.Times(chooser, 0xFF, 2, 3) == 3);
+  CHECK(single.Times(chooser, 0b01010111, 2, 10) == 1);
+  CHECK(single.Times(chooser, 0xFF, 3, 10) == 0);
+  const NumaSets restricted(node->machine, NumaPolicy::kRestricted);
+  CHECK(restricted.Times(chooser, 0xFF, 3, 10) == 2);
+  CHECK(restricted.Times(chooser, 0xFF, 4, 10) == 2);
+  // One GPU is left on each of four nodes: three of them would need no more than two.
+  CHECK(restricted.Times(chooser, 0b01010101, 3, 10) == 0);
+}
+
+TEST_CASE("nothing is turned away where NUMA nodes are not known or do not matter",
+          "[topology][numa]") {
+  CHECK_FALSE(NumaSets(FlatMachine(4), NumaPolicy::kSingleNumaNode).turns_away());
+  CHECK_FALSE(NumaSets(Parsed(kDgx1v), NumaPolicy::kBestEffort).turns_away());
+  CHECK_FALSE(NumaSets(Parsed(kDgx1v), NumaPolicy::kNone).turns_away());
+}
+
+}  // namespace muster::topology::testing

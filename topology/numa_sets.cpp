@@ -1,0 +1,80 @@
+#include "topology/numa_sets.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <tuple>
+
+namespace muster::topology {
+namespace {
+
+// Equal sets never meet.
+bool HasLowerPlaces(GpuMask a, GpuMask b) {
+  const GpuMask differ = a ^ b;
+  return (a & differ & (~differ + 1)) != 0;
+}
+
+}  // namespace
+
+NumaSets::NumaSets(const Machine& machine, NumaPolicy policy) : policy_(policy) {
+  if (policy == NumaPolicy::kNone || policy == NumaPolicy::kBestEffort) return;
+  std::map<int, GpuMask> by_node;
+  for (size_t i = 0; i < machine.gpus.size(); ++i) {
+    const std::vector<int>& numa = machine.gpus[i].numa;
+    if (numa.size() != 1) return;
+    by_node[numa.front()] |= GpuMask{1} << i;
+  }
+  groups_.reserve(by_node.size());
+  for (const auto& [node, gpus] : by_node) groups_.push_back(gpus);
+  std::stable_sort(groups_.begin(), groups_.end(),
+                   [](GpuMask a, GpuMask b) { return std::popcount(a) > std::popcount(b); });
+}
+
+size_t NumaSets::MostGroups(size_t count) const {
+  const size_t most = policy_ == NumaPolicy::kSingleNumaNode ? 1 : groups_.size();
+  size_t held = 0;
+  for (size_t groups = 0; groups < most;) {
+    held += static_cast<size_t>(std::popcount(groups_[groups]));
+    if (++groups; held >= count) return groups;
+  }
+  return 0;
+}
+
+void NumaSets::Try(const GpuChooser& chooser, GpuMask free, size_t count, size_t groups,
+                   size_t next, GpuMask within, GpuMask& best) const {
+  if (groups > 0) {
+    for (size_t i = next; i + groups <= groups_.size(); ++i)
+      Try(chooser, free, count, groups - 1, i + 1, within | groups_[i], best);
+    return;
+  }
+  const GpuMask set = chooser.Choose(free & within, count);
+  if (set == 0 || set == best) return;
+  const auto merit = [&](GpuMask one) {
+    return std::tuple(chooser.RingOf(one), chooser.TotalOf(one), chooser.UsefulnessOf(free & ~one));
+  };
+  const bool better = best == 0 || merit(set) > merit(best) ||
+                      (merit(set) == merit(best) && HasLowerPlaces(set, best));
+  if (better) best = set;
+}
+
+GpuMask NumaSets::Choose(const GpuChooser& chooser, GpuMask free, size_t count) const {
+  if (!turns_away()) return chooser.Choose(free, count);
+  GpuMask best = 0;
+  if (const size_t groups = MostGroups(count); groups > 0)
+    Try(chooser, free, count, groups, 0, 0, best);
+  return best;
+}
+
+int64_t NumaSets::Times(const GpuChooser& chooser, GpuMask free, size_t count,
+                        int64_t limit) const {
+  int64_t times = 0;
+  while (times < limit) {
+    const GpuMask set = Choose(chooser, free, count);
+    if (set == 0) break;
+    free &= ~set;
+    ++times;
+  }
+  return times;
+}
+
+}  // namespace muster::topology

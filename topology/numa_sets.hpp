@@ -1,0 +1,40 @@
+// NumaSets: the best sets of a machine's GPUs among those that the kubelet's topology manager
+// admits (kubelet_pick.hpp says which those are). Constant after construction, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "topology/gpu_chooser.hpp"
+#include "topology/kubelet_pick.hpp"
+#include "topology/machine.hpp"
+
+namespace muster::topology {
+
+class NumaSets {
+ public:
+  // Turns nothing away where the policy is none or best-effort, and where the NUMA node of some GPU
+  // is not known.
+  NumaSets(const Machine& machine, NumaPolicy policy);
+  bool turns_away() const { return !groups_.empty(); }
+
+  // Of the admitted sets of `count` free GPUs the one that `chooser`, which is of this machine,
+  // ranks best; empty: there is none.
+  GpuMask Choose(const GpuChooser& chooser, GpuMask free, size_t count) const;
+  // How many such sets can be taken one after the other, at most `limit`.
+  int64_t Times(const GpuChooser& chooser, GpuMask free, size_t count, int64_t limit) const;
+
+ private:
+  // How many NUMA nodes a set of `count` may be on; 0: no set is admitted.
+  size_t MostGroups(size_t count) const;
+  // The better one of `best` and the best set of `count` on `groups` more nodes, the first of which
+  // is `next` or later, and on `within`.
+  void Try(const GpuChooser& chooser, GpuMask free, size_t count, size_t groups, size_t next,
+           GpuMask within, GpuMask& best) const;
+
+  NumaPolicy policy_;
+  std::vector<GpuMask> groups_;  // of each NUMA node, the largest first
+};
+
+}  // namespace muster::topology
