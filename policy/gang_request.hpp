@@ -83,9 +83,9 @@ struct Surroundings {
   const cluster::Snapshot& nodes;
   const std::vector<cluster::NodeIndex>& beside;  // nodes of members that have theirs already
   const std::vector<std::vector<cluster::NodeIndex>>& others;  // GangTerms::others
-  std::vector<cluster::NodeIndex> preferred;      // Demand::preferred of all that have one
-  const topology::Fabric& fabric;                 // of the nodes
-  const std::vector<DomainRoom>& room;            // by topology::DomainId
+  std::vector<cluster::NodeIndex> preferred;  // Demand::preferred of all that have one
+  const topology::Fabric& fabric;             // of the nodes
+  const std::vector<DomainRoom>& room;        // by topology::DomainId
 };
 
 // Of a gang that is to be in segments, in one tree.
