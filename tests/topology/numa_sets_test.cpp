@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "tests/topology/data_files.hpp"
 #include "tests/topology/machines.hpp"
 #include "topology/node_topology.hpp"
 
