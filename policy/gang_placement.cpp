@@ -307,7 +307,8 @@ void GangPlacement::Narrow(std::vector<RoleRoom> rooms,
 }
 
 bool GangPlacement::MayNarrow() const {
-  return layout_ != nullptr && demands_.size() > 1 && terms_.beside.empty();
+  return layout_ != nullptr && demands_.size() > 1 && demands_.size() <= kMostLaid &&
+         terms_.beside.empty();
 }
 
 bool GangPlacement::PlacedByLayout() {
