@@ -86,10 +86,11 @@ std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {
   Begin(attempt.devices);
   if (attempt.order != RoleOrder::kMostGpus) Sort(roles_, attempt.order, search_);
   if (attempt.preferences) PlacePreferred();
+  const Search search = among_ == nullptr ? search_ : search_.Within(among_);
   for (const Role& role : roles_) {
     for (const size_t i : role.members) {
       if (delta_of_[i] != kNotPlaced) continue;
-      const NodeIndex node = search_.Find(*role.shape, demands_[i].excluded).node;
+      const NodeIndex node = search.Find(*role.shape, demands_[i].excluded).node;
       if (!PlaceAt(role, i, node)) return Miss{&role, i, placed_};
     }
   }
@@ -265,9 +266,10 @@ bool GangPlacement::Laid() {
   return true;
 }
 
-bool GangPlacement::LaidWithin(const std::vector<DomainId>& domains) {
+bool GangPlacement::LaidWithin(const std::vector<Spot>& spots) {
   search_.tx().RollbackTo(before_);
-  confined_ = domains;
+  confined_.clear();
+  for (const Spot& spot : spots) confined_.push_back(spot.domain);
   return Laid();
 }
 
@@ -286,26 +288,79 @@ std::vector<RoleRoom> GangPlacement::Rooms() const {
   return rooms;
 }
 
-// Lays the gang out anew where it then uses fewer domains.
-void GangPlacement::Narrow(std::vector<RoleRoom> rooms) {
+// `laid` is how it lies at first. Lays it out anew by `again`, which gives whether it fits, where
+// it then uses fewer domains.
+void GangPlacement::Narrow(std::vector<RoleRoom> rooms,
+                           const std::function<bool(const std::vector<Spot>&)>& again) {
   const size_t given_up = given_up_;
   bool laid = true;
-  const auto place = [&](const std::vector<DomainId>& domains) {
-    laid = LaidWithin(domains);
+  std::vector<Spot> last;
+  const auto place = [&](const std::vector<Spot>& spots) {
+    last = spots;
+    laid = again(spots);
     return laid && given_up_ <= given_up ? Nodes() : std::vector<NodeIndex>();
   };
   const size_t most = std::min(kMostLayouts, kMostLaid / demands_.size());
-  const std::vector<DomainId> best =
+  const std::vector<Spot> best =
       Narrowing(layout_->scope, std::move(rooms)).Best(Nodes(), most, place);
-  if (!laid || confined_ != best) LaidWithin(best);
+  if (!laid || last != best) again(best);
+}
+
+bool GangPlacement::MayNarrow() const {
+  return layout_ != nullptr && demands_.size() > 1 && demands_.size() <= kMostLaid &&
+         terms_.beside.empty();
 }
 
 bool GangPlacement::PlacedByLayout() {
   if (layout_ == nullptr) return false;
-  const bool may_narrow = demands_.size() > 1 && terms_.beside.empty();
-  std::vector<RoleRoom> rooms = may_narrow ? Rooms() : std::vector<RoleRoom>();
+  std::vector<RoleRoom> rooms = MayNarrow() ? Rooms() : std::vector<RoleRoom>();
   if (!Laid()) return false;
-  if (may_narrow) Narrow(std::move(rooms));
+  if (MayNarrow()) {
+    Narrow(std::move(rooms), [&](const std::vector<Spot>& spots) { return LaidWithin(spots); });
+  }
+  return true;
+}
+
+// Each pod on the best node of those spots, of all nodes where there are none.
+bool GangPlacement::PlacedAmong(const std::vector<Spot>& spots) {
+  search_.tx().RollbackTo(before_);
+  cluster::NodeSet nodes;
+  for (const Spot& spot : spots) {
+    if (spot.domain == topology::kNoDomain) {
+      nodes.Add(spot.node);
+      continue;
+    }
+    const cluster::NodeSet& domain = *layout_->scope.fabric->domains()[spot.domain].nodes;
+    search_.Within(&domain).EachNode([&](NodeIndex node) {
+      nodes.Add(node);
+      return true;
+    });
+  }
+  among_ = spots.empty() ? nullptr : &nodes;
+  const bool placed =
+      !Try({false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}) && KeepsSegments();
+  among_ = nullptr;
+  if (!placed) search_.tx().RollbackTo(before_);
+  return placed;
+}
+
+// Where the domains below do not hold it, nodes that are in none of them count as well.
+bool GangPlacement::PlacedAnywhere() {
+  if (!PlacedIn({{false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}})) return false;
+  if (!MayNarrow()) return true;
+  search_.tx().RollbackTo(before_);
+  std::vector<RoleRoom> rooms = Rooms();
+  const topology::Fabric& fabric = *layout_->scope.fabric;
+  const topology::LevelRef innermost{
+      layout_->scope.tree, LevelsOf(fabric.options().trees[layout_->scope.tree]).size() - 1};
+  search_.EachNode([&](NodeIndex node) {
+    if (fabric.Of(innermost, node) != topology::kNoDomain) return true;
+    for (size_t i = 0; i < roles_.size(); ++i)
+      rooms[i].lone[node] = PodsOn(search_, *roles_[i].shape, node, roles_[i].size());
+    return true;
+  });
+  PlacedAmong({});
+  Narrow(std::move(rooms), [&](const std::vector<Spot>& spots) { return PlacedAmong(spots); });
   return true;
 }
 
@@ -353,7 +408,7 @@ PlaceAnswer GangPlacement::Run() {
   // 3. the whole gang
   const DeviceOrder devices = DeviceOrderOf(search_.strategy());
   if ((SomePrefer() && PlacedIn({{true, RoleOrder::kMostGpus, devices}})) || PlacedByLayout() ||
-      PlacedIn({{false, RoleOrder::kMostGpus, devices}}) || PlacedIn(OtherWays())) {
+      PlacedAnywhere() || PlacedIn(OtherWays())) {
     OrderByRank();
     return Placed();
   }

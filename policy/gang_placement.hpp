@@ -4,7 +4,8 @@
 // 2. With a layout: each role, the hardest first, is divided over the domains below (layout.hpp);
 //    roles and members beside go into the domains that the gang has already, if there is room.
 //    Where that uses more domains than it might, it is tried within fewer of them (narrowing.hpp).
-// 3. Else, and where that fails for some pod, each pod takes the best node of all.
+// 3. Else, and where that fails for some pod, each pod takes the best node of all; with a layout of
+//    few domains, nodes that are in none counting as one each.
 // 4. A role in segments takes its places in the order of rank, segment by segment; whatever way it
 //    was placed in, it is not placed where the segments that must be kept are not.
 // 5. With a layout, members of a role that may have each other's nodes get them in the order of
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,9 +72,13 @@ class GangPlacement {
   bool PlacedByLayout();
   bool Laid();
   std::vector<cluster::NodeIndex> Nodes() const;
-  bool LaidWithin(const std::vector<topology::DomainId>& domains);
+  bool LaidWithin(const std::vector<Spot>& spots);
+  bool PlacedAmong(const std::vector<Spot>& spots);
+  bool PlacedAnywhere();
+  bool MayNarrow() const;
   std::vector<RoleRoom> Rooms() const;
-  void Narrow(std::vector<RoleRoom> rooms);
+  void Narrow(std::vector<RoleRoom> rooms,
+              const std::function<bool(const std::vector<Spot>&)>& again);
   bool PlaceDivided(const Role& role, std::vector<cluster::NodeIndex>& there);
   bool PlaceParts(const Role& role, const std::vector<size_t>& members,
                   const std::vector<Part>& parts);
@@ -105,6 +111,7 @@ class GangPlacement {
   const size_t before_;
   DeviceOrder devices_ = DeviceOrder::kTightest;  // of the attempt
   std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
+  const cluster::NodeSet* among_ = nullptr;       // of an attempt; null: all nodes
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas
   int64_t placed_ = 0;
   size_t given_up_ = 0;  // layers of preferred segments, by the layout

@@ -1,7 +1,6 @@
 #include "policy/narrowing.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace muster::policy {
@@ -22,64 +21,72 @@ Narrowing::Narrowing(const LayoutScope& scope, std::vector<RoleRoom> roles)
   }
 }
 
-Spread Narrowing::SpreadOver(const std::vector<NodeIndex>& nodes) const {
-  Spread spread;
-  spread.reserve(levels_.size());
-  for (const size_t level : levels_) {
-    std::vector<std::pair<DomainId, NodeIndex>> used;
-    used.reserve(nodes.size());
-    for (const NodeIndex node : nodes) {
-      const DomainId id = scope_.fabric->Of({scope_.tree, level}, node);
-      used.emplace_back(id, id == topology::kNoDomain ? node : NodeIndex());
-    }
-    std::sort(used.begin(), used.end());
-    spread.push_back(std::unique(used.begin(), used.end()) - used.begin());
-  }
-  return spread;
+Spot Narrowing::SpotOf(size_t level, NodeIndex node) const {
+  const DomainId id = scope_.fabric->Of({scope_.tree, levels_[level]}, node);
+  return id == topology::kNoDomain ? Spot{id, node} : Spot{id, {}};
 }
 
-std::vector<DomainId> Narrowing::UsedAt(size_t level, const std::vector<NodeIndex>& nodes) const {
-  std::vector<DomainId> used;
+std::vector<Spot> Narrowing::UsedAt(size_t level, const std::vector<NodeIndex>& nodes) const {
+  std::vector<Spot> used;
   used.reserve(nodes.size());
-  for (const NodeIndex node : nodes) {
-    const DomainId id = scope_.fabric->Of({scope_.tree, levels_[level]}, node);
-    if (id != topology::kNoDomain) used.push_back(id);
-  }
+  for (const NodeIndex node : nodes) used.push_back(SpotOf(level, node));
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   return used;
 }
 
-std::vector<DomainId> Narrowing::CandidatesAt(size_t level,
-                                              const std::vector<DomainId>& within) const {
-  const Fabric& fabric = *scope_.fabric;
-  std::vector<DomainId> domains;
-  if (level > 0) {
-    for (const DomainId outer : within) {
-      const std::vector<DomainId>& children = fabric.domains()[outer].children;
-      domains.insert(domains.end(), children.begin(), children.end());
-    }
-  } else if (scope_.domain == topology::kNoDomain) {
-    domains = fabric.Outermost(scope_.tree);
-  } else {
-    domains = fabric.domains()[scope_.domain].children;
-  }
-  const auto more_room = [&](DomainId a, DomainId b) {
-    for (const RoleRoom& role : roles_) {
-      if (role.room[a] != role.room[b]) return role.room[a] > role.room[b];
-    }
-    return a < b;
-  };
-  std::sort(domains.begin(), domains.end(), more_room);
-  return domains;
+Spread Narrowing::SpreadOver(const std::vector<NodeIndex>& nodes) const {
+  Spread spread;
+  spread.reserve(levels_.size());
+  for (size_t level = 0; level < levels_.size(); ++level)
+    spread.push_back(static_cast<int64_t>(UsedAt(level, nodes).size()));
+  return spread;
 }
 
-size_t Narrowing::FewestOf(const std::vector<DomainId>& candidates) const {
+int64_t Narrowing::RoomIn(const RoleRoom& role, const Spot& spot) const {
+  if (spot.domain != topology::kNoDomain) return role.room[spot.domain];
+  const auto lone = role.lone.find(spot.node);
+  return lone == role.lone.end() ? 0 : lone->second;
+}
+
+std::vector<Spot> Narrowing::CandidatesAt(size_t level, const std::vector<Spot>& within) const {
+  const Fabric& fabric = *scope_.fabric;
+  std::vector<Spot> spots;
+  const auto add = [&](const std::vector<DomainId>& domains) {
+    for (const DomainId id : domains) spots.push_back({id, {}});
+  };
+  if (level == 0) {
+    add(scope_.domain == topology::kNoDomain ? fabric.Outermost(scope_.tree)
+                                             : fabric.domains()[scope_.domain].children);
+  } else {
+    for (const Spot& outer : within) {
+      if (outer.domain != topology::kNoDomain) add(fabric.domains()[outer.domain].children);
+    }
+  }
+  for (const auto& [node, room] : roles_.front().lone) {
+    const Spot spot = SpotOf(level, node);
+    if (spot.domain != topology::kNoDomain) continue;
+    if (level == 0 || std::binary_search(within.begin(), within.end(), SpotOf(level - 1, node)))
+      spots.push_back(spot);
+  }
+  std::sort(spots.begin(), spots.end(), [&](const Spot& a, const Spot& b) {
+    for (const RoleRoom& role : roles_) {
+      const int64_t one = RoomIn(role, a);
+      const int64_t other = RoomIn(role, b);
+      if (one != other) return one > other;
+    }
+    if (a.domain != b.domain) return a.domain < b.domain;
+    return scope_.fabric->Compare(scope_.tree, a.node, b.node) < 0;
+  });
+  return spots;
+}
+
+size_t Narrowing::FewestOf(const std::vector<Spot>& candidates) const {
   size_t fewest = 1;
   for (const RoleRoom& role : roles_) {
     std::vector<int64_t> rooms;
     rooms.reserve(candidates.size());
-    for (const DomainId id : candidates) rooms.push_back(role.room[id]);
+    for (const Spot& spot : candidates) rooms.push_back(RoomIn(role, spot));
     std::sort(rooms.rbegin(), rooms.rend());
     int64_t sum = 0;
     size_t needed = 0;
@@ -90,19 +97,19 @@ size_t Narrowing::FewestOf(const std::vector<DomainId>& candidates) const {
   return fewest;
 }
 
-std::vector<DomainId> Narrowing::Best(std::vector<NodeIndex> nodes, size_t most_tries,
-                                      const Place& place) const {
-  std::vector<DomainId> best;
-  std::vector<DomainId> within;  // that are used, of the level outside
+std::vector<Spot> Narrowing::Best(std::vector<NodeIndex> nodes, size_t most_tries,
+                                  const Place& place) const {
+  std::vector<Spot> best;
+  std::vector<Spot> within;  // that are used, of the level outside
   Spread spread = SpreadOver(nodes);
   for (size_t level = 0; level < levels_.size(); ++level) {
-    const std::vector<DomainId> candidates = CandidatesAt(level, within);
+    const std::vector<Spot> candidates = CandidatesAt(level, within);
     const size_t fewest = FewestOf(candidates);
     const auto uses = static_cast<size_t>(spread[level]);
     for (size_t size = fewest; fewest > 0 && size < uses && size <= candidates.size(); ++size) {
       if (most_tries-- == 0) return best;
-      const std::vector<DomainId> set(candidates.begin(),
-                                      candidates.begin() + static_cast<std::ptrdiff_t>(size));
+      const std::vector<Spot> set(candidates.begin(),
+                                  candidates.begin() + static_cast<std::ptrdiff_t>(size));
       std::vector<NodeIndex> there = place(set);
       if (there.empty()) continue;
       Spread other = SpreadOver(there);

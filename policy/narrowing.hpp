@@ -10,9 +10,11 @@
 // One call, one thread.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "cluster/ids.hpp"
@@ -25,6 +27,15 @@ namespace muster::policy {
 struct RoleRoom {
   std::vector<int64_t> room;  // by DomainId, before anybody is placed
   int64_t count = 0;
+  // On nodes that are in no domain of some level. Empty: nobody is to be placed there.
+  std::map<cluster::NodeIndex, int64_t> lone = {};
+};
+
+// A domain, or a node that is in none of its level.
+struct Spot {
+  topology::DomainId domain = topology::kNoDomain;
+  cluster::NodeIndex node = {};  // where there is no domain
+  auto operator<=>(const Spot&) const = default;
 };
 
 // How a gang lies in the scope: the lower the better.
@@ -37,22 +48,22 @@ class Narrowing {
   // Of pods on these nodes, some of them perhaps named more than once. A node that is in no domain
   // of a level is one of its own.
   Spread SpreadOver(const std::vector<cluster::NodeIndex>& nodes) const;
-  // Places the gang anew within those domains; gives its nodes, none where it does not fit.
-  using Place =
-      std::function<std::vector<cluster::NodeIndex>(const std::vector<topology::DomainId>&)>;
+  // Places the gang anew within those spots; gives its nodes, none where it does not fit.
+  using Place = std::function<std::vector<cluster::NodeIndex>(const std::vector<Spot>&)>;
   // `nodes`: where the gang is without a set. Gives the best set; empty: none is better than that.
-  std::vector<topology::DomainId> Best(std::vector<cluster::NodeIndex> nodes, size_t most_tries,
-                                       const Place& place) const;
+  std::vector<Spot> Best(std::vector<cluster::NodeIndex> nodes, size_t most_tries,
+                         const Place& place) const;
 
  private:
-  // Domains of that level, within those of the level outside (none: within the scope), those with
-  // the most room first.
-  std::vector<topology::DomainId> CandidatesAt(size_t level,
-                                               const std::vector<topology::DomainId>& within) const;
+  Spot SpotOf(size_t level, cluster::NodeIndex node) const;
+  int64_t RoomIn(const RoleRoom& role, const Spot& spot) const;
+  // Those of that level, within those of the level outside (level 0: within the scope), the ones
+  // with the most room first.
+  std::vector<Spot> CandidatesAt(size_t level, const std::vector<Spot>& within) const;
   // So many of the candidates could hold each role by itself; 0: not even all.
-  size_t FewestOf(const std::vector<topology::DomainId>& candidates) const;
-  std::vector<topology::DomainId> UsedAt(size_t level,
-                                         const std::vector<cluster::NodeIndex>& nodes) const;
+  size_t FewestOf(const std::vector<Spot>& candidates) const;
+  // Ordered, distinct.
+  std::vector<Spot> UsedAt(size_t level, const std::vector<cluster::NodeIndex>& nodes) const;
 
   const LayoutScope& scope_;
   std::vector<RoleRoom> roles_;

@@ -80,6 +80,15 @@ TEST_CASE("equal shares of blocks give way to fewer racks", "[policy][fabric]") 
   CHECK(world.In(world.Put(world.Ranked(12, 1)), 2) == "a0 a0 a0 a0 a0 a0 a0 a0 b0 b0 b0 b0");
 }
 
+TEST_CASE("a gang that needs nodes without labels is on few of them all the same",
+          "[policy][fabric]") {
+  Racks world(1, 1, 1);
+  world.Occupy("a0x", MakePod("other").Gpus(3), {0, 1, 2});
+  for (const char* node : {"y", "z"}) world.Add(MakeNode(node).Gpus(4));
+  world.Occupy("y", MakePod("other").Gpus(2), {0, 1});
+  CHECK(world.In(world.Put(world.Ranked(4, 1)), 2) == "z z z z");
+}
+
 TEST_CASE("neighbours in rank are neighbours in the fabric", "[policy][fabric]") {
   Racks world(2, 2, 2);
   std::vector<Demand> demands = world.Ranked(8, 4);
