@@ -200,6 +200,15 @@ std::vector<Step> StepsOf(const topology::FabricOptions& fabric,
   return all;
 }
 
+// Outside of the outermost segments: there all of them are seen, also the one that lacks a member.
+bool IsAroundSegments(const topology::FabricOptions& fabric, const cluster::TopologyTerms& terms,
+                      const LevelRef& level) {
+  const std::vector<LevelRef> levels = FindLevels(fabric, terms.segments.front().level);
+  return std::any_of(levels.begin(), levels.end(), [&](const LevelRef& one) {
+    return one.tree == level.tree && level.level < one.level;
+  });
+}
+
 }  // namespace
 
 std::string FabricWish::Key() const {
@@ -241,8 +250,14 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
     wished.of = static_cast<int64_t>(may_be.size());
   }
-  for (const Step& step : StepsOf(around.fabric.options(), spans, around.beside.empty())) {
+  const bool joins_segments = !around.beside.empty() && !terms.segments.empty();
+  for (Step step : StepsOf(around.fabric.options(), spans, around.beside.empty())) {
     const bool required = !terms.required.empty() && step.outermost;
+    if (joins_segments && !required) {
+      std::erase_if(step.levels, [&](const LevelRef& level) {
+        return !IsAroundSegments(around.fabric.options(), terms, level);
+      });
+    }
     for (const DomainId id : ThoseWithRoom(around, CandidatesAt(around, step.levels, terms.spread),
                                            required ? SIZE_MAX : kMostTries))
       add(DomainOf(around.fabric, id));

@@ -22,7 +22,8 @@
 // 8. A gang that names neither a level that it requires or prefers nor segments is tried as gangs
 //    that say nothing are.
 // 9. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
-//    whose pods ask for them.
+//    whose pods ask for them. A gang that has members and segments is tried outside of its
+//    outermost segments only, so that a lost member comes back into its segment.
 #pragma once
 
 #include <memory>

@@ -87,13 +87,16 @@ TEST_CASE("a lost member is replaced in the rack of its segment, or waits", "[po
 TEST_CASE("a lost member is replaced in its segment's domain, not where most members are",
           "[policy][segments]") {
   Racks world(2, 1, 2);
-  const TopologyTerms terms = InSegments({{"block", 4, true}});
   const std::vector<std::string> beside{"a0x", "a0x", "a0x", "a0x", "b0x", "b0x", "b0x"};
-  CHECK(world.In(world.Put(world.Ranked(1, 1), terms, beside), 2) == "b0");
+  TopologyTerms terms = InSegments({{"block", 4, true}});
+  terms.preferred = GENERATE("", "block", "rack");
   // Without room in b0 it waits: in a0 it would begin a segment.
-  world.Occupy("b0x", MakePod("other").Gpus(3), {1, 2, 3});
-  world.Occupy("b0y", MakePod("other").Gpus(4), {0, 1, 2, 3});
-  CHECK(world.In(world.Put(world.Ranked(1, 1), terms, beside), 2) == "nowhere");
+  const bool full = GENERATE(false, true);
+  if (full) {
+    for (const char* node : {"b0x", "b0y"})
+      world.Occupy(node, MakePod("other").Gpus(4), {0, 1, 2, 3});
+  }
+  CHECK(world.In(world.Put(world.Ranked(1, 1), terms, beside), 2) == (full ? "nowhere" : "b0"));
 }
 
 TEST_CASE("a late member begins a segment only where all of it has room", "[policy][segments]") {
