@@ -288,7 +288,7 @@ std::vector<RoleRoom> GangPlacement::Rooms() const {
   return rooms;
 }
 
-// `laid` is how it lies at first. Lays it out anew by `again`, which gives whether it fits, where
+// `laid` is how it lies at first. Lays it out again by `again`, which gives whether it fits, where
 // it then uses fewer domains.
 void GangPlacement::Narrow(std::vector<RoleRoom> rooms,
                            const std::function<bool(const std::vector<Spot>&)>& again) {

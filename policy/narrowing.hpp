@@ -48,7 +48,7 @@ class Narrowing {
   // Of pods on these nodes, some of them perhaps named more than once. A node that is in no domain
   // of a level is one of its own.
   Spread SpreadOver(const std::vector<cluster::NodeIndex>& nodes) const;
-  // Places the gang anew within those spots; gives its nodes, none where it does not fit.
+  // Places the gang again within those spots; gives its nodes, none where it does not fit.
   using Place = std::function<std::vector<cluster::NodeIndex>(const std::vector<Spot>&)>;
   // `nodes`: where the gang is without a set. Gives the best set; empty: none is better than that.
   std::vector<Spot> Best(std::vector<cluster::NodeIndex> nodes, size_t most_tries,

@@ -287,7 +287,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
   const bool malformed = minimum != minima_.end() && minimum->second.malformed;
   if (!malformed) SetWhole(gang, need, most, at);
-  // A gang of which nothing is bound may want again who ended well and was made anew.
+  // A gang of which nothing is bound may want again who ended well and was recreated.
   const int64_t surely = bound + succeeded - static_cast<int64_t>(gang.remade.size());
   if (gang.lost && !of_roles && !malformed && surely >= most) {
     gang.lost = false;

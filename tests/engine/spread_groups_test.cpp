@@ -92,7 +92,7 @@ TEST_CASE("replicas that come together are spread too", "[engine][spread]") {
   CHECK(world.RackOf("r2") == "a2");
 }
 
-TEST_CASE("a replica that is made anew goes back to the emptiest rack", "[engine][spread]") {
+TEST_CASE("a replica that is recreated goes back to the emptiest rack", "[engine][spread]") {
   Service world;
   for (const std::string name : {"r0", "r1", "r2"}) {
     world.AddReplica(name);
