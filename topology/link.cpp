@@ -25,9 +25,9 @@ constexpr std::array<Word, 12> kWords = {{{"X", LinkType::kSelf},
                                           {"SIO", LinkType::kSio},
                                           {"NA", LinkType::kUnknown}}};
 
-constexpr std::array<std::string_view, 14> kNames = {"unknown", "SYS",  "NODE",   "PHB",  "PXB",
-                                                     "PIX",     "PCIe", "XGMI",   "HCCS", "HCCS",
-                                                     "SIO",     "ICN",  "NVLink", "self"};
+constexpr std::array<std::string_view, 14> kLinkNames = {
+    "unknown", "SYS",  "NODE", "PHB", "PXB", "PIX",    "PCIe",
+    "XGMI",    "HCCS", "HCCS", "SIO", "ICN", "NVLink", "self"};
 
 // "12" of "NV12"; nothing for "NV", "NV0", "NV012", "NV#".
 std::optional<uint8_t> ParseCount(std::string_view digits) {
@@ -55,7 +55,7 @@ std::optional<Link> ParseLink(std::string_view cell) {
   return std::nullopt;
 }
 
-std::string_view ToString(LinkType type) { return kNames.at(static_cast<size_t>(type)); }
+std::string_view ToString(LinkType type) { return kLinkNames.at(static_cast<size_t>(type)); }
 
 MegabytesPerSecond BandwidthOf(Link link, const LinkSpeeds& speeds) {
   const MegabytesPerSecond twelfth = speeds.pcie / 12;
