@@ -44,12 +44,6 @@ std::string_view ToString(TopologySource source) {
   return kNames.at(static_cast<size_t>(source));
 }
 
-std::vector<size_t> NodeTopology::ChooseAdmitted(GpuMask free, size_t count,
-                                                 NumaPolicy policy) const {
-  return PlacesOf(
-      chooser->ChooseIf(free, count, [&](GpuMask set) { return Admits(machine, policy, set); }));
-}
-
 std::optional<size_t> NodeTopology::ChooseOne(GpuMask free, GpuMask candidates) const {
   const GpuMask one = chooser->ChooseWithin(free, 1, candidates);
   if (one == 0) return std::nullopt;

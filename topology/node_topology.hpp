@@ -40,8 +40,6 @@ struct NodeTopology {
   std::vector<size_t> Choose(GpuMask free, size_t count) const {
     return PlacesOf(chooser->Choose(free, count));
   }
-  // The same among the sets that the kubelet's topology manager would admit.
-  std::vector<size_t> ChooseAdmitted(GpuMask free, size_t count, NumaPolicy policy) const;
   // Beside the same NICs as the gang's other members (rails.hpp).
   std::vector<size_t> ChooseOnRails(GpuMask free, size_t count,
                                     const std::vector<size_t>& rails) const {

@@ -74,6 +74,20 @@ TEST_CASE("a node is no candidate where the kubelet would turn the GPUs away", "
   }
 }
 
+TEST_CASE("an edited policy of the kubelet counts from the next plan on", "[policy][links]") {
+  World world;
+  world.Add(Dgx1v("a"));
+  Placer placer(Options{});
+  const auto fits = [&] { return world.Place(placer, {world.Ask(MakePod("p").Gpus(5))}).placed; };
+  CHECK(fits());
+  cluster::Node strict = Dgx1v("a");
+  strict.numa_policy = cluster::NumaPolicy::kSingleNumaNode;
+  world.Add(strict);
+  CHECK_FALSE(fits());
+  world.Add(Dgx1v("a"));
+  CHECK(fits());
+}
+
 TEST_CASE("as many pods find room as the kubelet admits", "[policy][links]") {
   World world;
   cluster::Node strict = Dgx1v("a");

@@ -8,6 +8,7 @@
 #include "tests/topology/data_files.hpp"
 #include "tests/topology/machines.hpp"
 #include "topology/device_graph.hpp"
+#include "topology/numa_sets.hpp"
 
 namespace muster::topology::testing {
 namespace {
@@ -186,8 +187,9 @@ TEST_CASE("the kubelet's NUMA policies turn sets away", "[topology][numa]") {
   CHECK(Admits(FlatMachine(4), NumaPolicy::kSingleNumaNode, MaskOf({0, 3})));
   // The best pair crosses the boards where only 0, 1 and 4 are free.
   CHECK(node->Choose(MaskOf({0, 1, 4}), 2) == Places{0, 4});
-  CHECK(node->ChooseAdmitted(MaskOf({0, 1, 4}), 2, NumaPolicy::kSingleNumaNode) == Places{0, 1});
-  CHECK(node->ChooseAdmitted(MaskOf({0, 4}), 2, NumaPolicy::kSingleNumaNode).empty());
+  const NumaSets single(machine, NumaPolicy::kSingleNumaNode);
+  CHECK(single.Choose(*node->chooser, MaskOf({0, 1, 4}), 2) == MaskOf({0, 1}));
+  CHECK(single.Choose(*node->chooser, MaskOf({0, 4}), 2) == 0);
 }
 
 TEST_CASE("one GPU: the odd one", "[topology][node]") {
