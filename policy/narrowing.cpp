@@ -35,12 +35,12 @@ std::vector<Spot> Narrowing::UsedAt(size_t level, const std::vector<NodeIndex>& 
   return used;
 }
 
-Spread Narrowing::SpreadOver(const std::vector<NodeIndex>& nodes) const {
-  Spread spread;
-  spread.reserve(levels_.size());
+DomainCounts Narrowing::CountsOver(const std::vector<NodeIndex>& nodes) const {
+  DomainCounts counts;
+  counts.reserve(levels_.size());
   for (size_t level = 0; level < levels_.size(); ++level)
-    spread.push_back(static_cast<int64_t>(UsedAt(level, nodes).size()));
-  return spread;
+    counts.push_back(static_cast<int64_t>(UsedAt(level, nodes).size()));
+  return counts;
 }
 
 int64_t Narrowing::RoomIn(const RoleRoom& role, const Spot& spot) const {
@@ -101,20 +101,20 @@ std::vector<Spot> Narrowing::Best(std::vector<NodeIndex> nodes, size_t most_trie
                                   const Place& place) const {
   std::vector<Spot> best;
   std::vector<Spot> within;  // that are used, of the level outside
-  Spread spread = SpreadOver(nodes);
+  DomainCounts counts = CountsOver(nodes);
   for (size_t level = 0; level < levels_.size(); ++level) {
     const std::vector<Spot> candidates = CandidatesAt(level, within);
     const size_t fewest = FewestOf(candidates);
-    const auto uses = static_cast<size_t>(spread[level]);
+    const auto uses = static_cast<size_t>(counts[level]);
     for (size_t size = fewest; fewest > 0 && size < uses && size <= candidates.size(); ++size) {
       if (most_tries-- == 0) return best;
       const std::vector<Spot> set(candidates.begin(),
                                   candidates.begin() + static_cast<std::ptrdiff_t>(size));
       std::vector<NodeIndex> there = place(set);
       if (there.empty()) continue;
-      Spread other = SpreadOver(there);
-      if (!(other < spread)) continue;
-      spread = std::move(other);
+      DomainCounts other = CountsOver(there);
+      if (!(other < counts)) continue;
+      counts = std::move(other);
       nodes = std::move(there);
       best = set;
       break;

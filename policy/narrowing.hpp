@@ -39,7 +39,7 @@ struct Spot {
 };
 
 // How a gang lies in the scope: the lower the better.
-using Spread = std::vector<int64_t>;  // by level below the scope: how many domains
+using DomainCounts = std::vector<int64_t>;  // by level below the scope: how many domains
 
 class Narrowing {
  public:
@@ -47,7 +47,7 @@ class Narrowing {
 
   // Of pods on these nodes, some of them perhaps named more than once. A node that is in no domain
   // of a level is one of its own.
-  Spread SpreadOver(const std::vector<cluster::NodeIndex>& nodes) const;
+  DomainCounts CountsOver(const std::vector<cluster::NodeIndex>& nodes) const;
   // Places the gang again within those spots; gives its nodes, none where it does not fit.
   using Place = std::function<std::vector<cluster::NodeIndex>(const std::vector<Spot>&)>;
   // `nodes`: where the gang is without a set. Gives the best set; empty: none is better than that.
