@@ -10,7 +10,7 @@ void FabricReport::Follow(const std::vector<std::string>& findings) {
     if (!told_.contains(finding)) log_.Error("fabric labels are wrong", {{"finding", finding}});
   }
   for (const std::string& finding : told_) {
-    if (!now.contains(finding)) log_.Info("fabric labels are mended", {{"finding", finding}});
+    if (!now.contains(finding)) log_.Info("finding of the fabric is gone", {{"finding", finding}});
   }
   told_ = std::move(now);
 }

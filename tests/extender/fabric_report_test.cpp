@@ -26,7 +26,7 @@ TEST_CASE("a finding of the fabric is told when it comes and when it is gone, no
   CHECK(lines.empty());
   report.Follow({"rack a is in two blocks"});
   CHECK(lines ==
-        time + "level=1 msg=\"fabric labels are mended\" finding=\"node n has no rack\"\n");
+        time + "level=1 msg=\"finding of the fabric is gone\" finding=\"node n has no rack\"\n");
   lines.clear();
   report.Follow({"rack a is in two blocks", "node n has no rack"});
   CHECK(lines == time + "level=0 msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n");

@@ -235,6 +235,31 @@ TEST_CASE("a changed policy holds from the next cycle, a bad one changes nothing
              Catch::Contains("muster_policy_reloads_total{result=\"ok\"} 1"));
 }
 
+TEST_CASE("contradictory labels of nodes are in the log once, and counted", "[serve][fabric]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file)
+      << kPolicyHead << "fabric:\n  trees:\n  - name: dc\n    levels:\n"
+      << "    - {name: block, labels: [block]}\n    - {name: rack, labels: [rack]}\n";
+  TestService test(options);
+  for (const std::string block : {"a", "b"}) {
+    test.Submit("apiVersion: v1\nkind: Node\nmetadata:\n  name: in-" + block +
+                "\n  labels: {block: " + block + ", rack: same}\n" +
+                "status:\n  allocatable: {cpu: 8, memory: 8Gi, pods: 20}\n" +
+                "  conditions: [{type: Ready, status: \"True\"}]\n");
+  }
+  REQUIRE(Eventually([&] {
+    return test.Get("/v1/topology").body.find("a/same") != std::string::npos &&
+           test.Get("/v1/topology").body.find("b/same") != std::string::npos;
+  }));
+  test.service.FollowFabric();
+  CHECK(test.lines.Has("fabric labels are wrong"));
+  const std::string page = test.Get("/metrics").body;
+  CHECK(page.find("muster_fabric_findings 0\n") == std::string::npos);
+  CHECK_THAT(page, Catch::Contains("muster_fabric_findings "));
+}
+
 TEST_CASE("a service does not start on a policy, cluster or port that is no good", "[serve]") {
   const TempFolder folder;
   const Logger quiet({.level = -1});
