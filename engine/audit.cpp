@@ -153,10 +153,13 @@ std::string Dump(const EngineState& state) {
         << " succeeded=" << gang.tally.succeeded << " failed=" << gang.tally.failed
         << " pending=" << gang.tally.pending << " planned=" << gang.tally.planned
         << " barrier=" << gang.plan->barrier_open << " attempts=" << gang.course.attempts
-        << " victims=" << (victims == nullptr ? 0 : victims->pods.size()) << '\n';
+        << " victims=" << (victims == nullptr ? 0 : victims->pods.size());
+    if (!gang.spread_group->empty()) out << " spread=" << *gang.spread_group;
+    out << '\n';
     for (const auto& [uid, member] : gang.members) {
       out << "  member " << member.key.ToString() << ' ' << uid.text()
-          << " plan=" << member.plan->node << " held=" << member.writes->held.size()
+          << " plan=" << member.plan->node << " rank=" << member.plan->rank
+          << " held=" << member.writes->held.size()
           << " doing=" << static_cast<int>(member.writes->doing) << '\n';
     }
   }

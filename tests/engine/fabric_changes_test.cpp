@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/harness.hpp"
-#include "tests/support/fabrics.hpp"
 
 namespace muster::engine {
 namespace {
@@ -12,19 +12,13 @@ namespace {
 using testing::MakeNode;
 using testing::MakePod;
 
-Options WithFabric() {
-  Options options;
-  options.placement.fabric = testing::BlocksAndRacks();
-  return options;
-}
-
 cluster::Node InRack(const std::string& name, const std::string& rack) {
   return MakeNode(name).Gpus(4).Label("block", "a").Label("rack", rack);
 }
 
 // Racks a0 and a1 of three nodes of four GPUs each, and gang "train" of two nodes' size.
 struct Racks : testing::Harness {
-  explicit Racks(const std::string& required, Options options = WithFabric())
+  explicit Racks(const std::string& required, Options options = testing::WithFabric())
       : Harness(std::move(options)) {
     for (const char* name : {"a0x", "a0y", "a0z", "a1x", "a1y", "a1z"})
       Add(InRack(name, std::string(name, 2)));
@@ -68,7 +62,7 @@ TEST_CASE("a level that the policy learns starts the gangs that waited for it",
           "[engine][fabric]") {
   Racks world("rack", {});
   CHECK(world.Gang("train").state == GangState::kInvalid);
-  world.engine().SetOptions(WithFabric());
+  world.engine().SetOptions(testing::WithFabric());
   world.Start();
   CHECK(world.In() == "a0 a0");
 }

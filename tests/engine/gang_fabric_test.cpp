@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/harness.hpp"
-#include "tests/support/fabrics.hpp"
 
 namespace muster::engine {
 namespace {
@@ -13,15 +13,9 @@ namespace {
 using testing::MakeNode;
 using testing::MakePod;
 
-Options WithFabric() {
-  Options options;
-  options.placement.fabric = testing::BlocksAndRacks();
-  return options;
-}
-
 // Racks a0 and a1 of two nodes of four GPUs each.
 struct TwoRacks : testing::Harness {
-  explicit TwoRacks(Options options = WithFabric()) : Harness(std::move(options)) {
+  explicit TwoRacks(Options options = testing::WithFabric()) : Harness(std::move(options)) {
     for (const std::string name : {"a0x", "a0y", "a1x", "a1y"})
       Add(MakeNode(name).Gpus(4).Label("block", "a").Label("rack", name.substr(0, 2)));
   }

@@ -1,8 +1,8 @@
 // Who may be a victim: whole gangs or what they can spare, for one preemptor, and not in vain.
 #include <catch2/catch.hpp>
 
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/preemption_world.hpp"
-#include "tests/support/fabrics.hpp"
 
 namespace muster::testing {
 namespace {
@@ -181,9 +181,7 @@ TEST_CASE("a gang whose minimum is not known goes whole", "[engine][preemption]"
 
 TEST_CASE("a gang with required segments goes whole, also when it has pods beyond its minimum",
           "[engine][preemption]") {
-  engine::Options options = Preempting();
-  options.placement.fabric = BlocksAndRacks();
-  FullWorld world(options);
+  FullWorld world(WithFabric(Preempting()));
   const bool required = GENERATE(true, false);
   cluster::PodGroup group = MakePodGroup("old").MinMember(2).CreatedAt(1);
   group.topology.segments = {{"rack", 2, required}};
