@@ -18,7 +18,7 @@ using topology::LevelRef;
 
 namespace {
 
-struct Candidate {
+struct DomainCandidate {
   DomainId id = 0;
   int64_t beside = 0;  // how many of those are in it
   int64_t preferred = 0;
@@ -38,7 +38,7 @@ int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
   return 0;
 }
 
-bool Before(const Surroundings& around, const Candidate& a, const Candidate& b) {
+bool Before(const Surroundings& around, const DomainCandidate& a, const DomainCandidate& b) {
   if (a.beside != b.beside) return a.beside > b.beside;
   if (a.preferred != b.preferred) return a.preferred > b.preferred;
   if (a.others != b.others) return a.others < b.others;
@@ -103,9 +103,10 @@ class Crowd {
 };
 
 // The domains of those levels, one of each tree at most. Where anybody is beside: theirs.
-std::vector<Candidate> CandidatesAt(const Surroundings& around, const std::vector<LevelRef>& levels,
-                                    const std::string& spread) {
-  std::vector<Candidate> candidates;
+std::vector<DomainCandidate> CandidatesAt(const Surroundings& around,
+                                          const std::vector<LevelRef>& levels,
+                                          const std::string& spread) {
+  std::vector<DomainCandidate> candidates;
   for (const LevelRef& level : levels) {
     const Fabric::Range range = around.fabric.At(level);
     const std::vector<int64_t> beside = CountIn(around.fabric, level, around.beside);
@@ -128,16 +129,17 @@ Domain DomainOf(const Fabric& fabric, DomainId id) {
   return {domain.nodes, domain.name, domain.level.tree, id};
 }
 
-std::vector<DomainId> ThoseWithRoom(const Surroundings& around, std::vector<Candidate> candidates,
-                                    size_t most) {
-  std::erase_if(candidates, [](const Candidate& one) { return !one.room->fits; });
+std::vector<DomainId> ThoseWithRoom(const Surroundings& around,
+                                    std::vector<DomainCandidate> candidates, size_t most) {
+  std::erase_if(candidates, [](const DomainCandidate& one) { return !one.room->fits; });
   const auto kept = static_cast<std::ptrdiff_t>(std::min(most, candidates.size()));
-  std::partial_sort(candidates.begin(), candidates.begin() + kept, candidates.end(),
-                    [&](const Candidate& a, const Candidate& b) { return Before(around, a, b); });
+  std::partial_sort(
+      candidates.begin(), candidates.begin() + kept, candidates.end(),
+      [&](const DomainCandidate& a, const DomainCandidate& b) { return Before(around, a, b); });
   candidates.resize(static_cast<size_t>(kept));
   std::vector<DomainId> ids;
   ids.reserve(candidates.size());
-  for (const Candidate& one : candidates) ids.push_back(one.id);
+  for (const DomainCandidate& one : candidates) ids.push_back(one.id);
   return ids;
 }
 
@@ -238,7 +240,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     }
     wished.domains.push_back(std::move(domain));
   };
-  std::vector<Candidate> may_be;  // of the required level
+  std::vector<DomainCandidate> may_be;  // of the required level
   if (!terms.required.empty()) {
     wished.limit = terms.required;
     std::vector<LevelRef> outermost;
@@ -246,8 +248,8 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     for (const topology::LevelSpan& span : spans) outermost.push_back({span.tree, span.outermost});
     may_be = CandidatesAt(around, outermost, terms.spread);
     int64_t most = 0;
-    for (const Candidate& one : may_be) most = std::max(most, one.beside);
-    std::erase_if(may_be, [&](const Candidate& one) { return one.beside < most; });
+    for (const DomainCandidate& one : may_be) most = std::max(most, one.beside);
+    std::erase_if(may_be, [&](const DomainCandidate& one) { return one.beside < most; });
     wished.of = static_cast<int64_t>(may_be.size());
   }
   const bool joins_segments = !around.beside.empty() && !terms.segments.empty();
@@ -267,8 +269,8 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     if (!spans.empty()) all.tree = spans.front().tree;
     if (all.tree || TextOf(terms).empty()) add(std::move(all));
   } else if (wished.domains.empty() && !may_be.empty()) {
-    const auto nearest =
-        std::min_element(may_be.begin(), may_be.end(), [](const Candidate& a, const Candidate& b) {
+    const auto nearest = std::min_element(
+        may_be.begin(), may_be.end(), [](const DomainCandidate& a, const DomainCandidate& b) {
           return std::tuple(-a.room->members, a.id) < std::tuple(-b.room->members, b.id);
         });
     add(DomainOf(around.fabric, nearest->id));
