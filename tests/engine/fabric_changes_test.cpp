@@ -101,6 +101,27 @@ TEST_CASE("a lost member is replaced where the other is, also after its node was
   CHECK(world.In() == "a0 a1");
 }
 
+TEST_CASE("a role that is no whole segments never fits, and the reason shows the sum",
+          "[engine][fabric]") {
+  const bool required = GENERATE(true, false);
+  Racks world("");
+  world.Add(testing::MakePodGroup("odd").MinMember(3));
+  for (const char* name : {"odd-0", "odd-1", "odd-2"}) {
+    cluster::Pod pod = MakePod(name).Gpus(1).InGroup("odd").Gated();
+    cluster::PodSpec spec = *pod.spec;
+    spec.topology.segments = {{"rack", 2, required}};
+    pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+    world.Add(pod);
+  }
+  world.Settle();
+  if (!required) {
+    CHECK(world.Gang("odd").state == GangState::kReserved);
+    return;
+  }
+  CHECK(world.Gang("odd").state == GangState::kUnsatisfiable);
+  CHECK_THAT(Describe(world.Gang("odd").reason), Catch::Contains("3 = 1 × 2 + 1"));
+}
+
 TEST_CASE("a Binding tells the pod's rank in its gang and where its node is", "[engine][fabric]") {
   Racks world("rack");
   world.Start();
