@@ -335,12 +335,11 @@ void BenchTimes(const Site& site, const Story& story, const PairedTimes& mixed, 
   PrintGoal("p99 for 1,024 members, ms, at most 5", worst_p99, worst_p99 - kGoalMilliseconds);
 }
 
-void Bench(bool smoke) {
+void Bench(bool smoke, int seeds) {
   const Site site(smoke ? std::array<int, kLevels>{2, 2, 5, 5, 4}
                         : std::array<int, kLevels>{5, 5, 10, 5, 4});
   Load load;
   if (smoke) load.steps = 50;
-  const int seeds = smoke ? 1 : 20;
   std::printf(
       "%d gangs on %d nodes of %d GPUs, %d seeds; %d zones, %d blocks, %d racks, %d NVLink "
       "domains\n\n",
@@ -362,6 +361,9 @@ void Bench(bool smoke) {
 }  // namespace muster::bench
 
 int main(int argc, char** argv) {
-  muster::bench::Bench(argc > 1 && std::string_view(argv[1]) == "--smoke");
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const bool smoke = words.size() == 1 && words[0] == "--smoke";
+  const int seeds = words.size() == 2 && words[0] == "--seeds" ? std::atoi(argv[2]) : smoke ? 1 : 20;
+  muster::bench::Bench(smoke, std::max(seeds, 1));
   return 0;
 }

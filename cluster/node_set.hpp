@@ -25,11 +25,28 @@ class NodeSet {
   }
   // The nodes of one chunk, the lowest index in the lowest bit.
   uint64_t Word(uint32_t chunk) const { return chunk < words_.size() ? words_[chunk] : 0; }
+  // Those with a node in them, rising.
+  std::vector<uint32_t> Chunks() const {
+    std::vector<uint32_t> chunks;
+    for (uint32_t chunk = 0; chunk < words_.size(); ++chunk) {
+      if (words_[chunk] != 0) chunks.push_back(chunk);
+    }
+    return chunks;
+  }
   // All indices of the chunk that a table of `size` nodes has are in it.
   bool Covers(uint32_t chunk, uint32_t size) const {
     const uint32_t nodes = size - chunk * FreeTable::kChunk;
     const uint64_t all = nodes >= FreeTable::kChunk ? ~uint64_t{0} : (uint64_t{1} << nodes) - 1;
     return (Word(chunk) & all) == all;
+  }
+  // The lowest index; invalid when it is empty.
+  NodeIndex first() const {
+    for (uint32_t chunk = 0; chunk < words_.size(); ++chunk) {
+      if (words_[chunk] == 0) continue;
+      const auto bit = static_cast<uint32_t>(std::countr_zero(words_[chunk]));
+      return NodeIndex{chunk * FreeTable::kChunk + bit};
+    }
+    return {};
   }
   uint32_t count() const {
     uint32_t count = 0;

@@ -23,6 +23,11 @@ void Transaction::Evict(Placement placement, std::string queue) {
   deltas_.push_back({Delta::Kind::kEvict, std::move(placement), std::move(queue)});
 }
 
+void Transaction::Rename(size_t position, PodUid pod) {
+  MUSTER_CHECK(position < deltas_.size() && deltas_[position].kind == Delta::Kind::kPlace);
+  deltas_[position].placement.pod = std::move(pod);
+}
+
 UsageTable Transaction::usage() const {
   UsageTable usage = base_->usage();
   for (const Delta& delta : deltas_) {

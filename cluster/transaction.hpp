@@ -36,7 +36,9 @@ class Transaction {
   // 2. `placement` is what a pod of the snapshot, or of this transaction, holds: it becomes free
   // here.
   void Evict(Placement placement, std::string queue = {});
-  // 3. Everything done after the checkpoint is undone, in reverse order.
+  // 3. The placement at that position among the deltas is another pod's, which asks for the same.
+  void Rename(size_t position, PodUid pod);
+  // 4. Everything done after the checkpoint is undone, in reverse order.
   size_t checkpoint() const { return deltas_.size(); }
   void RollbackTo(size_t checkpoint);
 

@@ -238,16 +238,19 @@ bool GangPlacement::PlaceParts(const Role& role, const std::vector<size_t>& memb
   return !parts.empty();
 }
 
+// As things stand. Empty: it cannot be.
+std::vector<Part> GangPlacement::PartsOf(const Role& role, const std::vector<NodeIndex>& there) {
+  return InSegments(role) ? SegmentsOf(role)
+                          : DivideNear(layout_->scope, RoomOf(role), there, role.size());
+}
+
 bool GangPlacement::PlaceDivided(const Role& role, std::vector<NodeIndex>& there) {
   std::vector<size_t> members = role.members;
-  std::vector<Part> parts;
+  const std::vector<Part> parts = PartsOf(role, there);
   if (InSegments(role)) {
-    parts = SegmentsOf(role);
     std::sort(members.begin(), members.end(), [&](size_t a, size_t b) {
       return std::pair(demands_[a].rank, a) < std::pair(demands_[b].rank, b);
     });
-  } else {
-    parts = DivideNear(layout_->scope, RoomOf(role), there, role.size());
   }
   if (!PlaceParts(role, members, parts)) return false;
   for (const size_t i : members)
@@ -266,10 +269,14 @@ bool GangPlacement::Laid() {
   return true;
 }
 
-bool GangPlacement::LaidWithin(const std::vector<Spot>& spots) {
+void GangPlacement::ConfineTo(const std::vector<Spot>& spots) {
   search_.tx().RollbackTo(before_);
   confined_.clear();
   for (const Spot& spot : spots) confined_.push_back(spot.domain);
+}
+
+bool GangPlacement::LaidWithin(const std::vector<Spot>& spots) {
+  ConfineTo(spots);
   return Laid();
 }
 
@@ -307,17 +314,49 @@ void GangPlacement::Narrow(std::vector<RoleRoom> rooms,
 }
 
 bool GangPlacement::MayNarrow() const {
-  return layout_ != nullptr && demands_.size() > 1 && demands_.size() <= kMostLaid &&
-         terms_.beside.empty();
+  return layout_ != nullptr && demands_.size() > 1 && terms_.beside.empty();
+}
+
+// Of a gang of one role the counts of its parts say all that its nodes would, so it is placed once.
+// One node of each part; empty: it cannot be, or some part is not in a domain of the innermost
+// level.
+std::vector<NodeIndex> GangPlacement::NodesOfParts() {
+  given_up_ = 0;
+  const std::vector<Part> parts = PartsOf(roles_.front(), terms_.beside);
+  std::vector<NodeIndex> nodes;
+  nodes.reserve(parts.size());
+  const topology::Fabric& fabric = *layout_->scope.fabric;
+  for (const Part& part : parts) {
+    const topology::FabricDomain& domain = fabric.domains()[part.domain];
+    if (domain.level.level != fabric.InnermostLevel(layout_->scope.tree)) return {};
+    nodes.push_back(domain.nodes->first());
+  }
+  return nodes;
+}
+
+bool GangPlacement::NarrowedByCount(const std::vector<RoleRoom>& rooms) {
+  if (roles_.size() > 1) return false;
+  const std::vector<NodeIndex> nodes = NodesOfParts();
+  if (nodes.empty()) return false;
+  const size_t given_up = given_up_;
+  const auto place = [&](const std::vector<Spot>& spots) {
+    ConfineTo(spots);
+    const std::vector<NodeIndex> there = NodesOfParts();
+    return given_up_ <= given_up ? there : std::vector<NodeIndex>();
+  };
+  ConfineTo(Narrowing(layout_->scope, rooms).Best(nodes, kMostLayouts, place));
+  if (Laid()) return true;
+  confined_.clear();
+  return false;
 }
 
 bool GangPlacement::PlacedByLayout() {
   if (layout_ == nullptr) return false;
-  std::vector<RoleRoom> rooms = MayNarrow() ? Rooms() : std::vector<RoleRoom>();
+  if (!MayNarrow()) return Laid();
+  std::vector<RoleRoom> rooms = Rooms();
+  if (NarrowedByCount(rooms)) return true;
   if (!Laid()) return false;
-  if (MayNarrow()) {
-    Narrow(std::move(rooms), [&](const std::vector<Spot>& spots) { return LaidWithin(spots); });
-  }
+  Narrow(std::move(rooms), [&](const std::vector<Spot>& spots) { return LaidWithin(spots); });
   return true;
 }
 
@@ -364,21 +403,16 @@ bool GangPlacement::PlacedAnywhere() {
   return true;
 }
 
-// The same nodes and devices are taken in the same order, by other members of the same role.
+// The same nodes and devices are taken by other members of the same role.
 void GangPlacement::OrderByRank() {
   if (layout_ == nullptr || demands_.size() < 2) return;
-  struct Step {
-    const Role* role;
-    size_t demand;
-    NodeIndex node;
-  };
-  std::vector<std::pair<size_t, Step>> steps;  // by delta
-  bool moved = false;
+  std::vector<std::pair<size_t, size_t>> moves;  // demand, delta
   const auto node_of = [&](size_t demand) {
     return search_.tx().deltas()[delta_of_[demand]].placement.node;
   };
   for (const Role& role : roles_) {
     std::vector<RankedPod> pods;
+    pods.reserve(role.members.size());
     for (const size_t i : role.members) {
       const Demand& demand = demands_[i];
       const bool stays = !demand.excluded.empty() || demand.preferred == node_of(i);
@@ -386,15 +420,13 @@ void GangPlacement::OrderByRank() {
     }
     for (const auto& [place, pod] :
          ByRank(*layout_->scope.fabric, layout_->scope.tree, std::move(pods))) {
-      steps.push_back({delta_of_[place], {&role, pod, node_of(place)}});
-      moved = moved || place != pod;
+      if (place != pod) moves.emplace_back(pod, delta_of_[place]);
     }
   }
-  if (!moved) return;
-  std::sort(steps.begin(), steps.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  search_.tx().RollbackTo(before_);
-  for (const auto& [delta, step] : steps) PlaceAt(*step.role, step.demand, step.node);
+  for (const auto& [demand, delta] : moves) {
+    search_.tx().Rename(delta, demands_[demand].pod);
+    delta_of_[demand] = delta;
+  }
 }
 
 PlaceAnswer GangPlacement::Run() {

@@ -72,13 +72,17 @@ class GangPlacement {
   bool PlacedByLayout();
   bool Laid();
   std::vector<cluster::NodeIndex> Nodes() const;
+  void ConfineTo(const std::vector<Spot>& spots);
   bool LaidWithin(const std::vector<Spot>& spots);
   bool PlacedAmong(const std::vector<Spot>& spots);
   bool PlacedAnywhere();
   bool MayNarrow() const;
   std::vector<RoleRoom> Rooms() const;
+  std::vector<cluster::NodeIndex> NodesOfParts();
+  bool NarrowedByCount(const std::vector<RoleRoom>& rooms);
   void Narrow(std::vector<RoleRoom> rooms,
               const std::function<bool(const std::vector<Spot>&)>& again);
+  std::vector<Part> PartsOf(const Role& role, const std::vector<cluster::NodeIndex>& there);
   bool PlaceDivided(const Role& role, std::vector<cluster::NodeIndex>& there);
   bool PlaceParts(const Role& role, const std::vector<size_t>& members,
                   const std::vector<Part>& parts);

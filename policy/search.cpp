@@ -100,33 +100,38 @@ NodeChoice Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Ex
   return best;
 }
 
+// `first` to `last`: the excluded nodes of the chunk.
+NodeChoice Search::BestIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last,
+                          ChunkBest& known) const {
+  if (first != last) return FindIn(shape, chunk, first, last);
+  const FreeTable::Token& token = tx_.free().token(chunk);
+  if (known.token != token) {
+    known.best = FindIn(shape, chunk, first, last);
+    known.token = token;
+  }
+  return known.best;
+}
+
 NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {
-  std::vector<ChunkBest>& known = shape.chunks[static_cast<size_t>(filter_)];
+  std::vector<ChunkBest>& whole = shape.chunks[static_cast<size_t>(filter_)];
   const uint32_t chunks = tx_.free().chunks();
-  known.resize(chunks);
+  whole.resize(chunks);
   std::vector<ChunkBest>* partly = nullptr;
   if (within_ != nullptr) {
     partly = &partly_[&shape];
-    partly->resize(chunks);
+    partly->resize(chunks_.size());
   }
   NodeChoice best;
   Excluded next = excluded.begin();
-  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+  const size_t end = within_ == nullptr ? chunks : chunks_.size();
+  for (size_t i = 0; i < end; ++i) {
+    const auto chunk = within_ == nullptr ? static_cast<uint32_t>(i) : chunks_[i];
+    if (chunk >= chunks) break;
+    while (next != excluded.end() && next->value / FreeTable::kChunk < chunk) ++next;
     const Excluded first = next;
     while (next != excluded.end() && next->value / FreeTable::kChunk == chunk) ++next;
-    if (within_ != nullptr && within_->Word(chunk) == 0) continue;
-    const bool whole = within_ == nullptr || within_->Covers(chunk, tx_.base().size());
-    if (first != next) {
-      Improve(best, FindIn(shape, chunk, first, next));
-      continue;
-    }
-    ChunkBest& one = whole ? known[chunk] : (*partly)[chunk];
-    const FreeTable::Token& token = tx_.free().token(chunk);
-    if (one.token != token) {
-      one.best = FindIn(shape, chunk, next, next);
-      one.token = token;
-    }
-    Improve(best, one.best);
+    const bool all = within_ == nullptr || within_->Covers(chunk, tx_.base().size());
+    Improve(best, BestIn(shape, chunk, first, next, all ? whole[chunk] : (*partly)[i]));
   }
   return best;
 }

@@ -77,7 +77,8 @@ class Search {
         strategy_(strategy),
         filter_(filter),
         queue_(queue),
-        within_(within) {}
+        within_(within),
+        chunks_(within == nullptr ? std::vector<uint32_t>() : within->Chunks()) {}
 
   // The same within other nodes; null: all of them.
   Search Within(const cluster::NodeSet* nodes) const {
@@ -122,6 +123,8 @@ class Search {
  private:
   using Excluded = std::vector<cluster::NodeIndex>::const_iterator;
   NodeChoice FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
+  NodeChoice BestIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last,
+                    ChunkBest& known) const;
 
   cluster::Transaction& tx_;
   const Eligibility& eligibility_;
@@ -129,7 +132,9 @@ class Search {
   const NodeFilter filter_;
   const std::string& queue_;
   const cluster::NodeSet* const within_;
-  // As Shape::chunks, for chunks that lie partly in within_: for this search alone.
+  const std::vector<uint32_t> chunks_;  // of within_
+  // As Shape::chunks, by place in chunks_, where only a part of the chunk is within_: for this
+  // search alone.
   mutable std::map<const Shape*, std::vector<ChunkBest>> partly_;
 };
 

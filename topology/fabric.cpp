@@ -10,6 +10,13 @@ namespace muster::topology {
 
 using cluster::NodeIndex;
 
+size_t Fabric::InnermostLevel(size_t tree) const {
+  for (size_t column = EndOf(tree); column-- > first_column_[tree];) {
+    if (ranges_[column].first < ranges_[column].last) return column - first_column_[tree];
+  }
+  return 0;
+}
+
 DomainId Fabric::Innermost(size_t tree, NodeIndex node) const {
   for (size_t column = EndOf(tree); column-- > first_column_[tree];) {
     if (const DomainId id = Cell(node, column); id != kNone) return id;

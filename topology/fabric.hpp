@@ -59,6 +59,8 @@ class Fabric {
   DomainId Of(const LevelRef& level, cluster::NodeIndex node) const {
     return Cell(node, ColumnOf(level));
   }
+  // The innermost level of that tree that has domains; 0 where none has.
+  size_t InnermostLevel(size_t tree) const;
   // Its innermost domain of that tree; kNone: it is in none.
   DomainId Innermost(size_t tree, cluster::NodeIndex node) const;
   // By domains from the outermost to the innermost, then by name of the node: below 0, 0, above 0.

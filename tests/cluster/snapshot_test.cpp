@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/cluster_state.hpp"
+#include "cluster/node_set.hpp"
 #include "tests/support/builders.hpp"
 
 namespace muster::cluster {
@@ -174,6 +175,15 @@ TEST_CASE("snapshots may be read and dropped by other threads while the cluster 
     reader.join();
   }
   CHECK(sum == 50 * 160'000 - 1000 * 49 * 50 / 2);
+}
+
+TEST_CASE("a set of nodes names its first node and its chunks of 64", "[cluster][nodeset]") {
+  NodeSet nodes;
+  CHECK_FALSE(nodes.first().valid());
+  CHECK(nodes.Chunks().empty());
+  for (const uint32_t node : {200U, 70U, 130U, 71U}) nodes.Add(NodeIndex{node});
+  CHECK(nodes.first() == NodeIndex{70});
+  CHECK(nodes.Chunks() == std::vector<uint32_t>{1, 2, 3});
 }
 
 }  // namespace

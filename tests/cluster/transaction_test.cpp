@@ -111,6 +111,24 @@ ClusterState Mixed() {
   return state;
 }
 
+TEST_CASE("a placement can become another pod's, and nothing else changes",
+          "[cluster][transaction]") {
+  ClusterState state;
+  state.Upsert(MakeNode("n0").Gpus(4));
+  Transaction tx(state.TakeSnapshot());
+  const std::vector<int64_t> before = AllNumbers(tx.free());
+  tx.Place(Whole("a", 0, {0, 1}));
+  tx.Place(Whole("b", 0, {3}));
+  const std::vector<int64_t> placed = AllNumbers(tx.free());
+  tx.Rename(0, PodUid("pod-b"));
+  tx.Rename(1, PodUid("pod-a"));
+  CHECK(tx.deltas()[0].placement == Whole("b", 0, {0, 1}));
+  CHECK(tx.deltas()[1].placement == Whole("a", 0, {3}));
+  CHECK(AllNumbers(tx.free()) == placed);
+  tx.RollbackTo(0);
+  CHECK(AllNumbers(tx.free()) == before);
+}
+
 TEST_CASE("rolling back any sequence of steps restores every number", "[cluster][transaction]") {
   const unsigned seed = Catch::rngSeed();
   INFO("seed " << seed);
