@@ -171,17 +171,31 @@ void DumpFree(const ClusterState& state, const FreeTable& free, const Node& node
   line.Flag("overcommitted", state.Overcommitted(index)).EndTo(out);
 }
 
-void WriteSegment(const TopologySegment& segment, Line& line) {
+std::string TextOf(const TopologySegment& segment) {
   const auto& [level, size, required] = segment;
-  line.Quote(level + "=" + std::to_string(size) + (required ? "" : "?"));
+  return level + "=" + std::to_string(size) + (required ? "" : "?");
+}
+
+void WriteSegment(const TopologySegment& segment, Line& line) { line.Quote(TextOf(segment)); }
+
+void WriteSubgroup(const TopologySubgroup& subgroup, Line& line) {
+  const auto& [name, roles, required, preferred, segments] = subgroup;
+  std::string text = name + ":";
+  for (const std::string& role : roles) text += " " + role;
+  if (!required.empty()) text += " within " + required;
+  if (!preferred.empty()) text += " rather " + preferred;
+  for (const TopologySegment& segment : segments) text += " " + TextOf(segment);
+  line.Quote(text);
 }
 
 // A field that is forgotten here does not compile.
 void DumpTopology(const TopologyTerms& terms, Line& line) {
-  const auto& [required, preferred, segments, said_by, balance, spread, spread_group] = terms;
+  const auto& [required, preferred, segments, said_by, balance, spread, spread_group, subgroups] =
+      terms;
   if (!required.empty()) line.Text("within", required);
   if (!preferred.empty()) line.Text("rather", preferred);
   if (!segments.empty()) line.List("segments", segments, WriteSegment);
+  if (!subgroups.empty()) line.List("subgroups", subgroups, WriteSubgroup);
   if (!said_by.empty()) line.Text("said-by", said_by);
   line.Flag("even", balance == Balance::kEven).Flag("pack", balance == Balance::kPack);
   if (!spread.empty()) line.Text("spread", spread);

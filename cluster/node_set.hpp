@@ -48,6 +48,17 @@ class NodeSet {
     }
     return {};
   }
+  // All of them, rising.
+  std::vector<NodeIndex> Nodes() const {
+    std::vector<NodeIndex> nodes;
+    nodes.reserve(count());
+    for (const uint32_t chunk : Chunks()) {
+      for (uint64_t left = words_[chunk]; left != 0; left &= left - 1)
+        nodes.push_back(NodeIndex{chunk * FreeTable::kChunk +
+                                  static_cast<uint32_t>(std::countr_zero(left))});
+    }
+    return nodes;
+  }
   uint32_t count() const {
     uint32_t count = 0;
     for (const uint64_t word : words_) count += static_cast<uint32_t>(std::popcount(word));

@@ -17,6 +17,9 @@ inline constexpr const char* kTopologyPreferredAnnotation = "muster.dev/topology
 inline constexpr const char* kSegmentsRequiredAnnotation = "muster.dev/topology-segments-required";
 inline constexpr const char* kSegmentsPreferredAnnotation =
     "muster.dev/topology-segments-preferred";
+// Likewise, of PodGroups: a list of LEVEL=ROLE+ROLE+….
+inline constexpr const char* kRolesRequiredAnnotation = "muster.dev/topology-roles-required";
+inline constexpr const char* kRolesPreferredAnnotation = "muster.dev/topology-roles-preferred";
 // Likewise: "even" or "pack".
 inline constexpr const char* kTopologyBalanceAnnotation = "muster.dev/topology-balance";
 // Likewise: a level over whose domains the gangs of one group are spread, and the name of the
@@ -31,6 +34,17 @@ struct TopologySegment {
   int64_t size = 1;      // pods; at least 1
   bool required = true;  // else: where it can be
   auto operator<=>(const TopologySegment&) const = default;
+};
+
+// The pods of these roles are in one domain, which lies in the gang's and in that of every subgroup
+// around this one.
+struct TopologySubgroup {
+  std::string name;                // for people
+  std::vector<std::string> roles;  // rising, distinct; at least one
+  std::string required = {};       // as TopologyTerms has it
+  std::string preferred = {};
+  std::vector<TopologySegment> segments = {};  // as TopologyTerms has them; of these pods only
+  auto operator<=>(const TopologySubgroup&) const = default;
 };
 
 // How a gang is divided over the domains below its own, of which it uses the fewest.
@@ -52,10 +66,14 @@ struct TopologyTerms {
   // Rather in domains of this level with few gangs of the group; empty: of none.
   std::string spread = {};
   std::string spread_group = {};  // within the namespace; empty: it is in none
+  // Those with the most roles first. Of any two one has all roles of the other, or they share none.
+  std::vector<TopologySubgroup> subgroups = {};
   auto operator<=>(const TopologyTerms&) const = default;
   bool none() const { return !places() && spread_group.empty(); }
   // They say something of where the gang itself wants to be.
-  bool places() const { return names_levels() || balance != Balance::kUnsaid; }
+  bool places() const {
+    return names_levels() || !subgroups.empty() || balance != Balance::kUnsaid;
+  }
   bool names_levels() const { return within() || !spread.empty(); }
   // They name the domains that are to hold it, or its segments.
   bool within() const { return !required.empty() || !preferred.empty() || !segments.empty(); }

@@ -17,16 +17,16 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
                                              const std::vector<policy::Demand>& demands,
                                              policy::GangTerms terms) {
   std::vector<cluster::Placement> placed;
-  std::set<const cluster::PodSpec*> full;
+  std::set<std::pair<const cluster::PodSpec*, size_t>> full;  // with the subgroup
   for (const policy::Demand& demand : demands) {
-    if (demand.excluded.empty() && full.contains(demand.spec.get())) continue;
+    if (demand.excluded.empty() && full.contains({demand.spec.get(), demand.subgroup})) continue;
     policy::PlaceAnswer answer =
         placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
     if (answer.placed) {
       placed.push_back(std::move(answer.placements.front()));
-      terms.placed.push_back({placed.back().node, demand.spec});
+      terms.placed.push_back({placed.back().node, demand.spec, demand.subgroup});
     } else if (demand.excluded.empty()) {
-      full.insert(demand.spec.get());
+      full.emplace(demand.spec.get(), demand.subgroup);
     }
   }
   return placed;
@@ -78,7 +78,8 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   policy::GangTerms terms = job.request.terms;
   for (size_t i = 0; i < result.required.size(); ++i) {
     terms.beside.push_back(result.required[i].node);
-    terms.placed.push_back({result.required[i].node, job.request.required[i].spec});
+    const policy::Demand& demand = job.request.required[i];
+    terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup});
   }
   std::sort(terms.beside.begin(), terms.beside.end());
   terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());

@@ -145,13 +145,14 @@ Reason NearestMiss(const policy::Shortage& shortage) {
 // A gang that must be within one domain: what that has to do with it.
 std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool never) {
   const std::string level = "domain of level " + shortage.limit;
-  if (shortage.domains == 0) return "no node is in a " + level + ", and it requires one";
+  const std::string who = shortage.subgroup.empty() ? "it" : "subgroup " + shortage.subgroup;
+  if (shortage.domains == 0) return "no node is in a " + level + ", and " + who + " requires one";
   const std::string nearest = shortage.domains == 1
                                   ? "the only one, "
                                   : "the nearest of " + std::to_string(shortage.domains) + ", ";
-  if (never) return "no " + level + " can ever hold it, not even " + nearest + shortage.domain;
+  if (never) return "no " + level + " can ever hold " + who + ", not even " + nearest + shortage.domain;
   const bool away = code == ReasonCode::kNodesUnavailable || code == ReasonCode::kNodesLeftOut;
-  return "it requires one " + level + "; it could fit " + nearest + shortage.domain + ", when " +
+  return who + " requires one " + level + "; it could fit " + nearest + shortage.domain + ", when " +
          (away ? "all nodes there can be used again" : "others leave it");
 }
 
@@ -190,7 +191,11 @@ Reason FromShortage(const policy::Shortage& shortage, bool never) {
     if (!reason.detail.empty()) reason.detail += "; ";
     reason.detail += text;
   };
-  if (!shortage.limit.empty()) add(OfDomains(shortage, reason.code, never));
+  if (!shortage.limit.empty()) {
+    add(OfDomains(shortage, reason.code, never));
+  } else if (!shortage.subgroup.empty()) {
+    add("subgroup " + shortage.subgroup + " has no room");
+  }
   if (!shortage.segments.empty()) add(shortage.segments);
   if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
     add("nodes left out because pods failed there at their start: " +

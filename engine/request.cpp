@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -36,12 +38,14 @@ NodeIndex NodeOf(const EngineState& state, const Member& member) {
 }
 
 std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang& gang,
+                                           const policy::GangTerms& terms,
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
     const NodeIndex node = NodeOf(state, member);
-    if (node.valid()) placed.push_back({node, member.pod->spec});
+    if (node.valid())
+      placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
   }
   return placed;
 }
@@ -71,13 +75,33 @@ const Pod& Speaker(const Gang& gang) {
   return *gang.members.begin()->second.pod;
 }
 
+// What RequestKey's roles and nodes do not say: in which subgroup they are.
+std::string KeyOfSubgroups(const EngineState& state, const policy::GangRequest& request) {
+  std::map<std::pair<size_t, uint64_t>, int64_t> pods;  // by subgroup and spec
+  for (const policy::Demand& demand : request.required)
+    ++pods[{demand.subgroup, state.specs.IdOf(*demand.spec)}];
+  std::set<std::pair<size_t, uint32_t>> beside;
+  for (const policy::PlacedMember& member : request.terms.placed)
+    beside.emplace(member.subgroup, member.node.value);
+  std::string text;
+  for (const auto& [of, count] : pods) {
+    text += " " + std::to_string(of.first) + ":" + std::to_string(of.second) + "=" +
+            std::to_string(count);
+  }
+  for (const auto& [subgroup, node] : beside)
+    text += " " + std::to_string(subgroup) + "@" + std::to_string(node);
+  return text;
+}
+
 }  // namespace
 
-policy::Demand DemandOf(const EngineState& state, const Member& member, Time now) {
+policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,
+                        const Member& member, Time now) {
   const Pod& pod = *member.pod;
   policy::Demand demand;
   demand.pod = member.uid;
   demand.spec = pod.spec;
+  demand.subgroup = terms.SubgroupOf(pod.role);
   // What was nominated before (by us, before a restart, say) is kept where possible.
   if (!pod.nominated_node.empty()) demand.preferred = state.cluster.IndexOf(pod.nominated_node);
   const auto exclude = [&](const std::string& node) {
@@ -96,11 +120,12 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
                           const std::vector<Member*>& moving) {
   policy::GangTerms terms;
   terms.queue = QueueOf(gang);
-  terms.placed = PlacedOf(state, gang, moving);
+  terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
+  if (terms.wish != nullptr) terms.subgroups = terms.wish->Subgroups();
+  terms.placed = PlacedOf(state, gang, terms, moving);
   for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
   SortUnique(terms.beside);
   if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
-  terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
   return terms;
 }
 
@@ -121,12 +146,13 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });
   const std::vector<uint32_t> ranks = RanksOf(open);
+  policy::GangRequest request;
+  request.terms = TermsOf(state, gang, {});
   const auto demand_of = [&](size_t i) {
-    policy::Demand demand = DemandOf(state, *open[i], now);
+    policy::Demand demand = DemandOf(state, request.terms, *open[i], now);
     demand.rank = ranks[i];
     return demand;
   };
-  policy::GangRequest request;
   std::vector<bool> required(open.size(), false);
   std::map<uint64_t, int64_t> roles;
   for (const size_t i : Needed(gang.minimum, there, open)) {
@@ -138,10 +164,10 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
     if (!required[i]) request.elastic.push_back(demand_of(i));
   }
   request.key.roles.assign(roles.begin(), roles.end());
-  request.terms = TermsOf(state, gang, {});
   request.key.queue = request.terms.queue;
   if (request.terms.wish != nullptr) {
     request.key.wish = request.terms.wish->Key();
+    if (!request.terms.subgroups.empty()) request.key.wish += KeyOfSubgroups(state, request);
     request.key.beside = request.terms.beside;
   }
   return request;

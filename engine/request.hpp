@@ -18,7 +18,8 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
 // With the nodes that the member may not have now.
-policy::Demand DemandOf(const EngineState& state, const Member& member, cluster::Time now);
+policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,
+                        const Member& member, cluster::Time now);
 // No exclusions of its own: what comes of it holds for every gang that asks for the same.
 bool Plain(const EngineState& state, const policy::GangRequest& request);
 

@@ -81,10 +81,11 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
              const TurnedDown& question, Time now) {
   const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
   cluster::Transaction tx(snapshot);
+  const policy::GangTerms terms = TermsOf(state, question.gang, moving);
   std::vector<policy::Demand> demands;
   for (const Member* member : moving) {
     tx.Evict(*member->plan->placement, member->pod->queue);
-    policy::Demand demand = DemandOf(state, *member, now);
+    policy::Demand demand = DemandOf(state, terms, *member, now);
     demand.preferred = member->plan->placement->node;
     if (member == &question.member) {
       demand.preferred = {};
@@ -92,8 +93,8 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
     }
     demands.push_back(std::move(demand));
   }
-  const policy::PlaceAnswer answer = placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable,
-                                                      TermsOf(state, question.gang, moving));
+  const policy::PlaceAnswer answer =
+      placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
   if (!answer.placed || !state.cluster.Move(answer.placements).ok()) return false;
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = question.gang.members.at(placement.pod);

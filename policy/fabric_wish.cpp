@@ -211,17 +211,27 @@ bool IsAroundSegments(const topology::FabricOptions& fabric, const cluster::Topo
   });
 }
 
+void AppendSegments(std::string& key, const std::vector<cluster::TopologySegment>& segments) {
+  for (const cluster::TopologySegment& segment : segments) {
+    key += (segment.required ? " required " : " preferred ") + segment.level + "=" +
+           std::to_string(segment.size);
+  }
+}
+
 }  // namespace
 
 std::string FabricWish::Key() const {
   std::string key = "required=" + terms_.required + " preferred=" + terms_.preferred;
-  for (const cluster::TopologySegment& segment : terms_.segments) {
-    key += (segment.required ? " required " : " preferred ") + segment.level + "=" +
-           std::to_string(segment.size);
-  }
+  AppendSegments(key, terms_.segments);
   if (!terms_.segments.empty() && said_by_ == SaidBy::kPods) key += " by pods";
   if (terms_.balance == cluster::Balance::kPack) key += " packed";
   if (!terms_.spread.empty()) key += " spread=" + terms_.spread;
+  for (const cluster::TopologySubgroup& subgroup : terms_.subgroups) {
+    key += " subgroup";
+    for (const std::string& role : subgroup.roles) key += " " + role;
+    key += " required=" + subgroup.required + " preferred=" + subgroup.preferred;
+    AppendSegments(key, subgroup.segments);
+  }
   return terms_.said_by.empty() ? key : key + " for another system";
 }
 
@@ -274,6 +284,24 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
           return std::tuple(-a.room->members, a.id) < std::tuple(-b.room->members, b.id);
         });
     add(DomainOf(around.fabric, nearest->id));
+  }
+  return wished;
+}
+
+std::vector<Subgroup> FabricWish::Subgroups() const {
+  std::vector<Subgroup> wished;
+  wished.reserve(terms_.subgroups.size());
+  for (const cluster::TopologySubgroup& subgroup : terms_.subgroups) {
+    cluster::TopologyTerms terms{subgroup.required, subgroup.preferred, subgroup.segments};
+    terms.said_by = terms_.said_by;
+    Subgroup one{subgroup.name, subgroup.roles, Subgroup::kNone,
+                 std::make_shared<const FabricWish>(std::move(terms), said_by_)};
+    for (size_t i = 0; i < wished.size(); ++i) {
+      if (std::includes(wished[i].roles.begin(), wished[i].roles.end(), one.roles.begin(),
+                        one.roles.end()))
+        one.parent = i;  // the last one is the innermost
+    }
+    wished.push_back(std::move(one));
   }
   return wished;
 }

@@ -24,6 +24,7 @@
 // 9. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
 //    whose pods ask for them. A gang that has members and segments is tried outside of its
 //    outermost segments only, so that a lost member comes back into its segment.
+// 10. A subgroup wishes what a gang would that requires and prefers its levels.
 #pragma once
 
 #include <memory>
@@ -44,6 +45,7 @@ class FabricWish final : public Wish {
   static constexpr size_t kMostTries = 16;
   std::string Key() const override;
   WishedDomains Domains(const Surroundings& around) const override;
+  std::vector<Subgroup> Subgroups() const override;
 
  private:
   cluster::TopologyTerms terms_;

@@ -1,6 +1,7 @@
 // GangRequest: what a gang asks for, as a whole. Wish: where it wants to be, as a whole.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -26,9 +27,19 @@ struct Demand {
   cluster::NodeIndex preferred;              // invalid: none
   std::vector<cluster::NodeIndex> excluded;  // ordered; usually empty
   uint32_t rank = 0;                         // among the members of its gang, the lowest first
+  size_t subgroup = SIZE_MAX;                // GangTerms::SubgroupOf its role
 };
 
 class Wish;
+
+// Pods of a gang that are to be in one domain, within that of the gang.
+struct Subgroup {
+  static constexpr size_t kNone = SIZE_MAX;
+  std::string name;                  // for people
+  std::vector<std::string> roles;    // of its pods; rising
+  size_t parent = kNone;             // position of the one around it, before this one
+  std::shared_ptr<const Wish> wish;  // not null
+};
 
 // Roles by interned PodSpec id, and how many pods of each; ordered by id.
 using RoleCounts = std::vector<std::pair<uint64_t, int64_t>>;
@@ -47,6 +58,7 @@ struct RequestKey {
 struct PlacedMember {
   cluster::NodeIndex node;
   std::shared_ptr<const cluster::PodSpec> spec;
+  size_t subgroup = SIZE_MAX;  // as Demand::subgroup
 };
 
 // What holds for every member of a gang.
@@ -60,6 +72,16 @@ struct GangTerms {
   // and distinct.
   std::vector<std::vector<cluster::NodeIndex>> others = {};
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
+  std::vector<Subgroup> subgroups = {};        // the wish's
+  // The innermost in which pods of that role are; kNone: in none.
+  size_t SubgroupOf(const std::string& role) const {
+    size_t innermost = Subgroup::kNone;
+    for (size_t i = 0; i < subgroups.size(); ++i) {
+      const std::vector<std::string>& roles = subgroups[i].roles;
+      if (std::binary_search(roles.begin(), roles.end(), role)) innermost = i;
+    }
+    return innermost;
+  }
 };
 
 struct GangRequest {
@@ -120,6 +142,8 @@ class Wish {
   // others are.
   virtual std::string Key() const = 0;
   virtual WishedDomains Domains(const Surroundings& around) const = 0;
+  // Those within another one come after it.
+  virtual std::vector<Subgroup> Subgroups() const { return {}; }
 };
 
 // What gangs wish for, by their PodGroup and one of their pods.

@@ -9,6 +9,7 @@
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
+#include "policy/subgroup_search.hpp"
 
 namespace muster::policy {
 
@@ -84,24 +85,32 @@ bool Placer::PlacedInUse(const Call& call, PlaceAnswer& answer) {
   return false;
 }
 
-PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
-                              NodeFilter filter, const GangTerms& terms) {
-  memory_->shapes.Follow(tx.base().nodes());
-  const Call call{tx, demands, filter, terms};
-  const Wish* wish = terms.wish.get();
+PlaceAnswer Placer::PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget) {
+  if (call.terms.subgroups.empty()) return PlaceWithin(call, domain);
+  const SubgroupSearch::Ports ports{
+      [&](const std::vector<Demand>& demands, const GangTerms& terms) {
+        return DomainsFor({call.tx, demands, call.filter, terms}, *terms.wish);
+      },
+      [&](const std::vector<Demand>& demands, const GangTerms& terms, const Domain& within) {
+        return PlaceWithin({call.tx, demands, call.filter, terms}, within);
+      }};
+  return SubgroupSearch(call.tx, call.demands, call.terms, ports).Run(domain, budget);
+}
+
+// In the first of them that has room.
+PlaceAnswer Placer::PlaceInDomains(const Call& call, const WishedDomains& wished) {
   PlaceAnswer nearest;
-  if (wish == nullptr) {
-    wish = memory_->usual_wish.get();
-    if (wish == nullptr) return PlaceWithin(call, {});
-    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest)) return nearest;
-  }
-  const WishedDomains wished = DomainsFor(call, *wish);
   bool any = false;
+  int64_t budget = SubgroupSearch::kMostRetries;
   const auto try_in = [&](const Domain& domain) {
-    PlaceAnswer answer = PlaceWithin(call, domain);
+    PlaceAnswer answer = PlaceSubgroups(call, domain, budget);
     const bool nearer = !any || answer.shortage.placed_before > nearest.shortage.placed_before;
     any = true;
-    if (!answer.placed) answer.shortage.domain = domain.name;
+    if (!answer.placed && answer.shortage.subgroup.empty()) {
+      answer.shortage.domain = domain.name;
+      answer.shortage.limit = wished.limit;
+      answer.shortage.domains = wished.of;
+    }
     const bool placed = answer.placed;
     if (placed || nearer) nearest = std::move(answer);
     return placed;
@@ -110,9 +119,21 @@ PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demand
     if (try_in(domain)) return nearest;
   }
   if (!any) try_in({std::make_shared<const cluster::NodeSet>(), ""});  // it may be nowhere
-  nearest.shortage.limit = wished.limit;
-  nearest.shortage.domains = wished.of;
   return nearest;
+}
+
+PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
+                              NodeFilter filter, const GangTerms& terms) {
+  memory_->shapes.Follow(tx.base().nodes());
+  const Call call{tx, demands, filter, terms};
+  const Wish* wish = terms.wish.get();
+  PlaceAnswer nearest;
+  if (wish == nullptr) {
+    wish = memory_->usual_wish.get();
+    if (wish == nullptr) return PlaceWithin(call, {});  // without a fabric there are no subgroups
+    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest)) return nearest;
+  }
+  return PlaceInDomains(call, DomainsFor(call, *wish));
 }
 
 }  // namespace muster::policy

@@ -76,6 +76,7 @@ struct Shortage {
   std::string limit = {};
   int64_t domains = 0;
   std::string domain = {};
+  std::string subgroup = {};  // of which they are; empty: of the gang
   // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
   std::string segments = {};
   bool only_segments = false;  // and nothing else is in the way
@@ -114,6 +115,8 @@ class Placer {
   struct Call;
   WishedDomains DomainsFor(const Call& call, const Wish& wish);
   PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
+  PlaceAnswer PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget);
+  PlaceAnswer PlaceInDomains(const Call& call, const WishedDomains& wished);
   bool PlacedInUse(const Call& call, PlaceAnswer& answer);
 
   Options options_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 namespace muster::topology {
 
@@ -94,6 +96,25 @@ std::string DefectOfSpread(const TopologyTerms& terms) {
   return Annotation(cluster::kTopologySpreadAnnotation) + ": the gang is in no spread group; add " +
          Annotation(cluster::kSpreadGroupAnnotation) +
          " with one name on all gangs that are to be spread";
+}
+
+// Those of a role, the largest first, must each hold the next one.
+std::string DefectOfSubgroups(const TopologyTerms& terms, const std::string& at) {
+  std::map<std::string_view, const cluster::TopologySubgroup*> innermost;
+  for (const cluster::TopologySubgroup& subgroup : terms.subgroups) {
+    const std::vector<std::string>& roles = subgroup.roles;
+    const cluster::TopologySubgroup* checked = nullptr;
+    for (const std::string& role : roles) {
+      const auto* const around = std::exchange(innermost[role], &subgroup);
+      if (around == nullptr || around == checked) continue;
+      checked = around;
+      if (std::includes(around->roles.begin(), around->roles.end(), roles.begin(), roles.end()))
+        continue;
+      return at + ": role \"" + role + "\" is in subgroups " + around->name + " and " +
+             subgroup.name + "; one of the two must have all roles of the other";
+    }
+  }
+  return {};
 }
 
 std::optional<size_t> In(const std::vector<LevelRef>& levels, size_t tree) {
@@ -206,14 +227,20 @@ TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
     heeded.required.clear();
     heeded.preferred.clear();
     heeded.segments.clear();
+    heeded.subgroups.clear();
     heeded.said_by.clear();
     return heeded;
   }
   const auto unknown = [&](const std::string& level) { return FindLevels(fabric, level).empty(); };
-  if (unknown(terms.preferred)) heeded.preferred.clear();
-  std::erase_if(heeded.segments, [&](const TopologySegment& segment) {
+  const auto nobody_must = [&](const TopologySegment& segment) {
     return !segment.required && unknown(segment.level);
-  });
+  };
+  if (unknown(terms.preferred)) heeded.preferred.clear();
+  for (cluster::TopologySubgroup& subgroup : heeded.subgroups) {
+    if (unknown(subgroup.preferred)) subgroup.preferred.clear();
+    std::erase_if(subgroup.segments, nobody_must);
+  }
+  std::erase_if(heeded.segments, nobody_must);
   return heeded;
 }
 
@@ -238,6 +265,17 @@ std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
                                             : cluster::kSegmentsPreferredAnnotation),
                      segment.level);
   }
+  for (const cluster::TopologySubgroup& subgroup : terms.subgroups) {
+    if (defect.empty())
+      defect = unknown(place(cluster::kRolesRequiredAnnotation), subgroup.required);
+    if (defect.empty())
+      defect = unknown(place(cluster::kRolesPreferredAnnotation), subgroup.preferred);
+    for (const TopologySegment& segment : subgroup.segments) {
+      if (defect.empty())
+        defect = unknown(place(cluster::kSegmentsRequiredAnnotation), segment.level);
+    }
+  }
+  if (defect.empty()) defect = DefectOfSubgroups(terms, place(cluster::kRolesRequiredAnnotation));
   if (!defect.empty() || !terms.names_levels() || !SpansOf(fabric, terms).empty()) return defect;
   std::string levels;
   const auto add = [&](const std::string& level) {
