@@ -21,7 +21,7 @@ using cluster::Result;
 namespace {
 
 constexpr size_t kMaxBytes = size_t{4} * 1024 * 1024;
-constexpr std::string_view kResource = "podgroups";
+constexpr std::string_view kGroveGroup = "scheduler.grove.io";
 
 struct Known {
   PodGroupFlavour flavour;
@@ -30,7 +30,7 @@ struct Known {
   std::array<std::string_view, 3> versions;  // best first
 };
 
-constexpr std::array<Known, 4> kKnown = {{
+constexpr std::array<Known, 5> kKnown = {{
     {PodGroupFlavour::kNative, "native", "scheduling.k8s.io", {"v1beta1", "v1alpha3", "v1alpha2"}},
     {PodGroupFlavour::kSchedulerPlugins,
      "scheduler-plugins",
@@ -38,6 +38,7 @@ constexpr std::array<Known, 4> kKnown = {{
      {"v1alpha1", "", ""}},
     {PodGroupFlavour::kVolcano, "volcano", "scheduling.volcano.sh", {"v1beta1", "", ""}},
     {PodGroupFlavour::kKai, "kai", "scheduling.run.ai", {"v2alpha2", "", ""}},
+    {PodGroupFlavour::kGrove, "grove", kGroveGroup, {"v1alpha1", "", ""}},
 }};
 
 Result<Json> Read(ApiCaller& api, const std::string& path) {
@@ -88,8 +89,9 @@ Result<std::optional<ServedPodGroups>> ReadVersion(ApiCaller& api, const Known& 
   bool found = false;
   resources.Items([&](const JsonView& resource) {
     const JsonView name = resource.Get("name");
-    found = found || name.Text() == kResource;
-    served.has_status = served.has_status || name.Text() == std::string(kResource) + "/status";
+    const std::string wanted(served.resource());
+    found = found || name.Text() == wanted;
+    served.has_status = served.has_status || name.Text() == wanted + "/status";
   });
   if (!list.ExpectObject() || !problems.none()) {
     return Error{Code::kInternal, problems.first().message, problems.first().place};
@@ -124,6 +126,10 @@ const char* ToString(PodGroupFlavour flavour) {
   const auto* found = std::find_if(kKnown.begin(), kKnown.end(),
                                    [&](const Known& known) { return known.flavour == flavour; });
   return found == kKnown.end() ? "" : found->name.data();
+}
+
+std::string_view ResourceOfPodGroups(std::string_view group) {
+  return group == kGroveGroup ? "podgangs" : "podgroups";
 }
 
 Result<ServerVersion> DiscoverVersion(ApiCaller& api) {

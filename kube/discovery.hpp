@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/result.hpp"
@@ -22,9 +23,12 @@ enum class PodGroupFlavour {
   kSchedulerPlugins,  // scheduling.x-k8s.io v1alpha1
   kVolcano,           // scheduling.volcano.sh v1beta1
   kKai,               // scheduling.run.ai v2alpha2
+  kGrove,             // scheduler.grove.io v1alpha1: PodGangs
 };
 
 const char* ToString(PodGroupFlavour flavour);
+// What an API group calls its PodGroups in paths: "podgroups", Grove's "podgangs".
+std::string_view ResourceOfPodGroups(std::string_view group);
 
 // One flavour as this server serves it.
 struct ServedPodGroups {
@@ -36,6 +40,7 @@ struct ServedPodGroups {
   std::string api_version() const { return group + "/" + version; }
   // "/apis/scheduling.volcano.sh/v1beta1"; resources are below it.
   std::string path() const { return "/apis/" + api_version(); }
+  std::string_view resource() const { return ResourceOfPodGroups(group); }
   auto operator<=>(const ServedPodGroups&) const = default;
 };
 

@@ -252,7 +252,7 @@ void SayNative(const View& view, const ServedPodGroups& as, const JsonView& stat
 }  // namespace
 
 std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key) {
-  return as.path() + "/namespaces/" + key.ns + "/podgroups/" + key.name;
+  return as.path() + "/namespaces/" + key.ns + "/" + std::string(as.resource()) + "/" + key.name;
 }
 
 Result<std::optional<StatusPatch>> PlanGangStatus(const PatchGang& gang, const ServedPodGroups& as,
@@ -289,6 +289,8 @@ Result<std::optional<StatusPatch>> PlanGangStatus(const PatchGang& gang, const S
       break;
     case PodGroupFlavour::kKai:
       SayKai(view, again, status, change);
+      break;
+    case PodGroupFlavour::kGrove:  // its operator writes the status itself, by the pods' conditions
       break;
   }
   if (change.none()) return std::optional<StatusPatch>();

@@ -62,6 +62,7 @@ constexpr Kept kTopologyAnnotations[] = {
     Value("kai.scheduler/segment-topology-preferred-placement"),
     Value("volcano.sh/network-topology-mode"),
     Value("volcano.sh/network-topology-highest-tier"),
+    Value(kKoordinatorTopologyAnnotation),
 };
 
 template <size_t kFirst, size_t kSecond>
@@ -94,6 +95,8 @@ constexpr Kept kPodLabels[] = {
     Value("fluence.group-size"),
     Value("kai.scheduler/subgroup-name"),
     Value("volcano.sh/task-spec"),
+    Value("grove.io/podgang"),
+    Value("grove.io/podclique"),
     Value(kLeaderWorkerSetLabel),
 };
 constexpr Kept kSomePodAnnotations[] = {
@@ -187,17 +190,32 @@ constexpr Kept kPodGroupMeta[] = {kName,
                                   Object("annotations", kPodGroupAnnotations)};
 constexpr Kept kGang[] = {Value("minCount")};
 constexpr Kept kPolicy[] = {Object("gang", kGang), Object("basic", {})};
-constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember")};
 constexpr Kept kNetworkTopology[] = {Value("mode"), Value("highestTierAllowed"),
                                      Value("highestTierName")};
+constexpr Kept kPackConstraint[] = {Value("required"), Value("preferred")};
 constexpr Kept kTopologyConstraint[] = {Value("requiredTopologyLevel"),
-                                        Value("preferredTopologyLevel")};
+                                        Value("preferredTopologyLevel"),
+                                        Object("packConstraint", kPackConstraint)};
+constexpr Kept kSubGroup[] = {kName, Value("parent"), Value("minMember"),
+                              Object("topologyConstraint", kTopologyConstraint)};
+constexpr Kept kTaskLabel[] = {Value("volcano.sh/task-spec")};
+constexpr Kept kTaskSelector[] = {Object("matchLabels", kTaskLabel)};
+constexpr Kept kSubGroupPolicy[] = {kName, Value("subGroupSize"), Values("matchLabelKeys"),
+                                    Object("labelSelector", kTaskSelector),
+                                    Object("networkTopology", kNetworkTopology)};
+constexpr Kept kPodClique[] = {kName, Value("minReplicas"),
+                               Object("topologyConstraint", kTopologyConstraint)};
+constexpr Kept kPodCliques[] = {kName, Values("podGroupNames"),
+                                Object("topologyConstraint", kTopologyConstraint)};
 constexpr Kept kTopologyKey[] = {Value("key")};
 constexpr Kept kConstraints[] = {List("topology", kTopologyKey)};
 constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy),
                                   Value("minMember"),
                                   Map("minTaskMember"),
                                   List("subGroups", kSubGroup),
+                                  List("subGroupPolicy", kSubGroupPolicy),
+                                  List("podgroups", kPodClique),
+                                  List("topologyConstraintGroupConfigs", kPodCliques),
                                   Value("scheduleTimeoutSeconds"),
                                   Object("networkTopology", kNetworkTopology),
                                   Object("topologyConstraint", kTopologyConstraint),

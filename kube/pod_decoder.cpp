@@ -52,10 +52,10 @@ std::string ReadPodGroupName(const JsonView& spec, const JsonView& labels,
   const JsonView group = spec.Get("schedulingGroup");
   std::string name(group.Get("podGroupName").Text());
   if (name.empty()) {
-    name =
-        FirstOf(labels, {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
-                         "pod-group.scheduling.sigs.k8s.io",
-                         "pod-group.scheduling.sigs.k8s.io/name", "kueue.x-k8s.io/pod-group-name"});
+    name = FirstOf(labels,
+                   {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
+                    "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
+                    "kueue.x-k8s.io/pod-group-name", "grove.io/podgang"});
   }
   if (name.empty()) {
     name = FirstOf(annotations, {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
@@ -90,6 +90,7 @@ std::string ReadRole(const JsonView& labels, const JsonView& annotations) {
   if (role.empty()) role = annotations.Get(kVolcanoTask).Text();
   if (role.empty()) role = labels.Get(kVolcanoTask).Text();
   if (role.empty()) role = labels.Get("kai.scheduler/subgroup-name").Text();
+  if (role.empty()) role = labels.Get("grove.io/podclique").Text();
   return role;
 }
 

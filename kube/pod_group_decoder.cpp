@@ -4,6 +4,8 @@
 //   scheduling.k8s.io/v1alpha2 and later     schedulingPolicy.gang.minCount, or .basic
 //   scheduling.volcano.sh/v1beta1            minMember, minTaskMember{task: n}
 //   scheduling.run.ai/v2alpha2               minMember, subGroups[]{name, minMember, parent}
+//   scheduler.grove.io/v1alpha1 (PodGang)    podgroups[]{name, minReplicas}
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -35,7 +37,7 @@ constexpr size_t kMaxRoles = 1024;
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
-enum class Flavour { kPlain, kNative, kVolcano, kKai };
+enum class Flavour { kPlain, kNative, kVolcano, kKai, kGrove };
 
 std::optional<Flavour> FlavourOf(std::string_view api_version) {
   const size_t slash = api_version.find('/');
@@ -43,6 +45,7 @@ std::optional<Flavour> FlavourOf(std::string_view api_version) {
   if (group == "scheduling.x-k8s.io" || group == "scheduling.sigs.k8s.io") return Flavour::kPlain;
   if (group == "scheduling.volcano.sh") return Flavour::kVolcano;
   if (group == "scheduling.run.ai") return Flavour::kKai;
+  if (group == "scheduler.grove.io") return Flavour::kGrove;
   if (group != "scheduling.k8s.io") return std::nullopt;
   return api_version == "scheduling.k8s.io/v1alpha1" ? Flavour::kPlain : Flavour::kNative;
 }
@@ -162,6 +165,17 @@ void ReadKai(const JsonView& spec, PodGroup& record) {
   if (record.min_member == 0) record.min_member = 1;
 }
 
+// Every PodClique of a PodGang has its minimum: PodGroup in scheduler/api/core/v1alpha1/podgang.go
+// of ai-dynamo/grove. It lists its pods, too; they are known by their labels.
+void ReadGrove(const JsonView& spec, PodGroup& record) {
+  const JsonView list = spec.Get("podgroups");
+  list.Items([&](const JsonView& group) {
+    const JsonView name = group.Get("name");
+    AddRole(name.RequiredText(), group.Get("minReplicas"), record.roles);
+  });
+  record.min_member = std::max<int64_t>(Together(record.roles), 1);
+}
+
 // These have no roles. scheduling.k8s.io: PreEnqueue and Permit in
 // pkg/scheduler/framework/plugins/gangscheduling of k8s.io/kubernetes v1.36.3, and gang.minCount in
 // v1alpha2, v1alpha3 and v1beta1 alike. scheduler-plugins: PreFilter and Permit in
@@ -179,6 +193,8 @@ void ReadMembers(const JsonView& spec, Flavour flavour, PodGroup& record) {
       return ReadVolcano(spec, record);
     case Flavour::kKai:
       return ReadKai(spec, record);
+    case Flavour::kGrove:
+      return ReadGrove(spec, record);
   }
 }
 

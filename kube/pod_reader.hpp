@@ -12,13 +12,15 @@ namespace muster::kube {
 //   PodGroup  spec.schedulingGroup.podGroupName; labels scheduling.x-k8s.io/pod-group,
 //   scheduling.k8s.io/pod-group,
 //             pod-group.scheduling.sigs.k8s.io, pod-group.scheduling.sigs.k8s.io/name,
-//             kueue.x-k8s.io/pod-group-name; annotations scheduling.k8s.io/group-name,
-//             scheduling.volcano.sh/group-name, pod-group-name, gang.scheduling.koordinator.sh/name
+//             kueue.x-k8s.io/pod-group-name, grove.io/podgang; annotations
+//             scheduling.k8s.io/group-name, scheduling.volcano.sh/group-name, pod-group-name,
+//             gang.scheduling.koordinator.sh/name
 //   its size  annotations muster.dev/min-member, scheduling.volcano.sh/group-min-member,
 //             kueue.x-k8s.io/pod-group-total-count, gang.scheduling.koordinator.sh/min-available,
 //             labels pod-group.scheduling.sigs.k8s.io/min-available, fluence.group-size
 //   role      label muster.dev/role, annotation or label volcano.sh/task-spec (getTaskRole in
-//             pkg/scheduler/api/job_info.go of Volcano), label kai.scheduler/subgroup-name
+//             pkg/scheduler/api/job_info.go of Volcano), labels kai.scheduler/subgroup-name,
+//             grove.io/podclique
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 
 // "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kube/decode.hpp"
+#include "kube/discovery.hpp"
 #include "kube/kept_fields.hpp"
 
 namespace muster::kube {
@@ -118,8 +119,9 @@ Resource BatchJobResource() {
 
 Resource PodGroupResource(const std::string& api_version) {
   const std::string group = api_version.substr(0, api_version.find('/'));
-  return {"podgroups." + group,
-          "/apis/" + api_version + "/podgroups",
+  const std::string resource(ResourceOfPodGroups(group));
+  return {resource + "." + group,
+          "/apis/" + api_version + "/" + resource,
           "PodGroup",
           PodGroupFields(),
           [api_version](const KeptObject& object) {

@@ -9,6 +9,8 @@
 
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
+#include "kube/topology_level.hpp"
+#include "kube/topology_subgroups.hpp"
 
 namespace muster::kube {
 
@@ -17,15 +19,8 @@ using cluster::TopologyTerms;
 
 namespace {
 
-// No level has so long a name, also not by TREE/LEVEL or its label key.
-constexpr size_t kMaxLevelName = 400;
-constexpr int64_t kMaxSegment = 1'000'000;  // pods
-constexpr size_t kMaxLayers = 4096;         // bytes of JSON
-constexpr size_t kMaxSpreadGroup = 253;     // bytes, as the names of objects
-
-std::string ReadLevel(const JsonView& annotation) {
-  return std::string(annotation.Text().substr(0, kMaxLevelName));
-}
+constexpr size_t kMaxLayers = 4096;      // bytes of JSON
+constexpr size_t kMaxSpreadGroup = 253;  // bytes, as the names of objects
 
 std::optional<int64_t> ParseSize(std::string_view text) {
   int64_t size = 0;
@@ -94,6 +89,7 @@ TopologyTerms ReadMuster(const JsonView& annotations) {
   ReadList(required, true, terms.segments);
   ReadList(preferred, false, terms.segments);
   if (!Arrange(required.present() ? required : preferred, terms.segments)) terms.segments = {};
+  terms.subgroups = ReadRoles(annotations);
   return terms;
 }
 
@@ -149,11 +145,40 @@ TopologyTerms ReadKai(const JsonView& annotations) {
   return terms;
 }
 
-// Volcano counts tiers from the nodes upwards; tier 1 is what holds nodes.
-TopologyTerms OfTier(bool hard, int64_t tier, std::string name, std::string said_by) {
+// {"gatherStrategy": [{"layer": LEVEL, "strategy": "MustGather" or "PreferGather"}]}, the
+// innermost layer first; of each strategy the first layer counts (NetworkTopologySpec in
+// apis/extension/coscheduling.go of koordinator-sh/koordinator).
+TopologyTerms ReadKoordinator(const JsonView& annotations) {
   TopologyTerms terms;
-  std::string& level = hard ? terms.required : terms.preferred;
-  level = name.empty() ? "tier-" + std::to_string(tier) : std::move(name);
+  const JsonView annotation = annotations.Get(kKoordinatorTopologyAnnotation);
+  if (annotation.Text().empty()) return terms;
+  const auto json = Json::Parse(annotation.Text(), kMaxLayers, "spec");
+  if (!json.ok()) {
+    annotation.Problem(json.error());
+    return terms;
+  }
+  JsonProblems problems;
+  const JsonView spec(json->root(), "spec", problems);
+  const JsonView strategies = spec.Get("gatherStrategy");
+  strategies.Items([&](const JsonView& one) {
+    const JsonView strategy = one.Get("strategy");
+    const JsonView layer = one.Get("layer");
+    const bool must = strategy.Text() == "MustGather";
+    if (!must && strategy.Text() != "PreferGather")
+      strategy.Problem("expected MustGather or PreferGather");
+    std::string& level = must ? terms.required : terms.preferred;
+    layer.RequiredText();
+    if (level.empty()) level = ReadLevel(layer);
+  });
+  terms.said_by = std::string("annotation ") + kKoordinatorTopologyAnnotation;
+  if (problems.none()) return terms;
+  annotation.Problem(problems.first());
+  return {};
+}
+
+TopologyTerms OfTier(VolcanoTier tier, std::string said_by) {
+  TopologyTerms terms;
+  (tier.hard ? terms.required : terms.preferred) = std::move(tier.level);
   terms.said_by = std::move(said_by);
   return terms;
 }
@@ -164,17 +189,18 @@ TopologyTerms ReadVolcano(const JsonView& annotations) {
   if (mode.Text().empty() && tier.Text().empty()) return {};
   const std::optional<int64_t> number = tier.present() ? ReadSize(tier) : 1;
   if (!number) return {};
-  return OfTier(mode.Text() != "soft", *number, {}, "annotations volcano.sh/network-topology-…");
+  return OfTier({NameOfTier(*number), mode.Text() != "soft"},
+                "annotations volcano.sh/network-topology-…");
 }
 
 // The kinds of PodGroups differ in the names of these fields.
 TopologyTerms ReadVolcanoSpec(const JsonView& spec) {
   const JsonView topology = spec.Get("networkTopology");
-  if (!topology.present()) return {};
-  const JsonView name = topology.Get("highestTierName");
-  const JsonView tier = topology.Get("highestTierAllowed");
-  return OfTier(topology.Get("mode").Text() != "soft", tier.Integer(1, 1, kMaxSegment),
-                ReadLevel(name), "spec.networkTopology");
+  TopologyTerms terms;
+  if (topology.present()) terms = OfTier(ReadVolcanoTier(topology), "spec.networkTopology");
+  terms.subgroups = ReadVolcanoSubgroups(spec);
+  if (terms.said_by.empty()) terms.said_by = "spec.subGroupPolicy[].networkTopology";
+  return terms;
 }
 
 TopologyTerms ReadKaiSpec(const JsonView& spec) {
@@ -182,7 +208,9 @@ TopologyTerms ReadKaiSpec(const JsonView& spec) {
   TopologyTerms terms;
   terms.required = ReadLevel(constraint.Get("requiredTopologyLevel"));
   terms.preferred = ReadLevel(constraint.Get("preferredTopologyLevel"));
-  terms.said_by = "spec.topologyConstraint";
+  terms.subgroups = ReadKaiSubgroups(spec);
+  terms.said_by =
+      terms.within() ? "spec.topologyConstraint" : "spec.subGroups[].topologyConstraint";
   return terms;
 }
 
@@ -198,12 +226,31 @@ TopologyTerms ReadNativeSpec(const JsonView& spec) {
   return terms;
 }
 
+// PodGang of scheduler.grove.io; its levels are label keys.
+TopologyTerms ReadGroveSpec(const JsonView& spec) {
+  const JsonView constraint = spec.Get("topologyConstraint");
+  const JsonView pack = constraint.Get("packConstraint");
+  TopologyTerms terms;
+  terms.required = ReadLevel(pack.Get("required"));
+  terms.preferred = ReadLevel(pack.Get("preferred"));
+  terms.subgroups = ReadGroveSubgroups(spec);
+  terms.said_by = "packConstraint";
+  return terms;
+}
+
+// They say where the gang, or a part of it, is to be.
+bool SayWhere(const TopologyTerms& terms) { return terms.within() || !terms.subgroups.empty(); }
+
 template <typename... Readers>
 TopologyTerms FirstOf(const JsonView& from, const Readers&... readers) {
   TopologyTerms terms;
-  ((terms.within() ? void() : void(terms = readers(from))), ...);
-  if (!terms.within()) return {};
+  ((SayWhere(terms) ? void() : void(terms = readers(from))), ...);
+  if (!SayWhere(terms)) return {};
   return terms;
+}
+
+TopologyTerms ReadSpec(const JsonView& spec) {
+  return FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadGroveSpec, ReadNativeSpec);
 }
 
 cluster::Balance ReadBalance(const JsonView& annotation) {
@@ -234,16 +281,20 @@ void ReadBesideLevels(const JsonView& metadata, TopologyTerms& terms) {
 }  // namespace
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata) {
-  TopologyTerms terms =
-      FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+  TopologyTerms terms = FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai,
+                                ReadVolcano, ReadKoordinator);
   ReadBesideLevels(metadata, terms);
   return terms;
 }
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) {
   TopologyTerms terms = ReadTopologyTerms(metadata);
-  if (terms.within()) return terms;
-  TopologyTerms levels = FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
+  TopologyTerms levels = ReadSpec(spec);
+  if (SayWhere(terms)) {
+    // Of other systems one may say where the gang is to be, and its spec where its subgroups are.
+    if (!terms.said_by.empty()) terms.subgroups = std::move(levels.subgroups);
+    return terms;
+  }
   levels.balance = terms.balance;
   levels.spread = std::move(terms.spread);
   levels.spread_group = std::move(terms.spread_group);

@@ -15,18 +15,24 @@ namespace muster::kube {
 // By it gangs are of one spread group that name none: they are the replicas of a LeaderWorkerSet.
 inline constexpr const char* kLeaderWorkerSetLabel = "leaderworkerset.sigs.k8s.io/name";
 
+inline constexpr const char* kKoordinatorTopologyAnnotation =
+    "gang.scheduling.koordinator.sh/network-topology-spec";
+
 // Of a PodGroup or pod.
-//   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred;
+//   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred,
+//            -roles-required, -roles-preferred (topology_subgroups.hpp);
 //            muster.dev/topology-balance, -spread, muster.dev/spread-group
 //   Kueue    kueue.x-k8s.io/podset-required-topology, -preferred-topology, -slice-required-topology
 //            with -slice-size, -slice-required-topology-constraints
 //   KAI      kai.scheduler/topology-required-placement, -preferred-placement, segment-size with
 //            segment-topology-required-placement, -preferred-placement
 //   Volcano  volcano.sh/network-topology-mode and -highest-tier
+//   Koordinator  gang.scheduling.koordinator.sh/network-topology-spec
 cluster::TopologyTerms ReadTopologyTerms(const JsonView& metadata);
 
-// Of a PodGroup; where its annotations name no levels, its spec may: spec.networkTopology
-// (Volcano), spec.topologyConstraint (KAI), spec.schedulingConstraints.topology (kube-scheduler).
+// Of a PodGroup; where its annotations name no levels, its spec may: spec.networkTopology and
+// subGroupPolicy (Volcano), spec.topologyConstraint and subGroups (KAI), packConstraint (Grove),
+// spec.schedulingConstraints.topology (kube-scheduler).
 cluster::TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec);
 
 }  // namespace muster::kube

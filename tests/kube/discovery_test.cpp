@@ -74,6 +74,7 @@ TEST_CASE("every flavour that is served is found, in the best version of its own
   FakeApi api;
   api.On(Method::kGet, "/apis",
          Reply(200, Groups({{"apps", "v1"},
+                            {"scheduler.grove.io", "v1alpha1"},
                             {"scheduling.run.ai", "v2alpha2"},
                             {"scheduling.volcano.sh", "v1beta1"},
                             {"scheduling.x-k8s.io", "v1alpha1"},
@@ -85,6 +86,7 @@ TEST_CASE("every flavour that is served is found, in the best version of its own
   Serve(api, "scheduling.x-k8s.io/v1alpha1", kPodGroups);
   Serve(api, "scheduling.volcano.sh/v1beta1", {"queues", "podgroups", "podgroups/status"});
   Serve(api, "scheduling.run.ai/v2alpha2", {"podgroups"});
+  Serve(api, "scheduler.grove.io/v1alpha1", {"podgangs", "podgangs/status"});
   const auto found = DiscoverPodGroups(api);
   REQUIRE(found.ok());
   CHECK(found->unknown.empty());
@@ -92,8 +94,11 @@ TEST_CASE("every flavour that is served is found, in the best version of its own
       {PodGroupFlavour::kNative, "scheduling.k8s.io", "v1beta1", true},
       {PodGroupFlavour::kSchedulerPlugins, "scheduling.x-k8s.io", "v1alpha1", true},
       {PodGroupFlavour::kVolcano, "scheduling.volcano.sh", "v1beta1", true},
-      {PodGroupFlavour::kKai, "scheduling.run.ai", "v2alpha2", false}};
+      {PodGroupFlavour::kKai, "scheduling.run.ai", "v2alpha2", false},
+      {PodGroupFlavour::kGrove, "scheduler.grove.io", "v1alpha1", true}};
   CHECK(found->served == want);
+  CHECK(found->served.front().resource() == "podgroups");
+  CHECK(found->served.back().resource() == "podgangs");
   CHECK(found->served.front().path() == "/apis/scheduling.k8s.io/v1beta1");
   CHECK(found->served.front().api_version() == "scheduling.k8s.io/v1beta1");
   CHECK(std::string(ToString(PodGroupFlavour::kVolcano)) == "volcano");

@@ -60,6 +60,11 @@ TEST_CASE("every flavour of PodGroup", "[kube][podgroup]") {
        2,
        {{"w", 2}},
        0},
+      {"scheduler.grove.io/v1alpha1",
+       R"({"podgroups":[{"name":"prefill","minReplicas":2},{"name":"decode","minReplicas":3}]})",
+       5,
+       {{"prefill", 2}, {"decode", 3}},
+       0},
   }));
   CAPTURE(c.api_version, c.spec);
   const PodGroup group = Decode(c.api_version, c.spec);
