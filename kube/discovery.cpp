@@ -132,6 +132,10 @@ std::string_view ResourceOfPodGroups(std::string_view group) {
   return group == kGroveGroup ? "podgangs" : "podgroups";
 }
 
+std::string_view KindOfPodGroups(std::string_view group) {
+  return group == kGroveGroup ? "PodGang" : "PodGroup";
+}
+
 Result<ServerVersion> DiscoverVersion(ApiCaller& api) {
   const Result<Json> json = Read(api, "/version");
   if (!json.ok()) return json.error();

@@ -29,6 +29,7 @@ enum class PodGroupFlavour {
 const char* ToString(PodGroupFlavour flavour);
 // What an API group calls its PodGroups in paths: "podgroups", Grove's "podgangs".
 std::string_view ResourceOfPodGroups(std::string_view group);
+std::string_view KindOfPodGroups(std::string_view group);  // "PodGroup", Grove's "PodGang"
 
 // One flavour as this server serves it.
 struct ServedPodGroups {

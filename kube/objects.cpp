@@ -32,7 +32,8 @@ Result<Object> DecodeOne(const JsonNode& json, const ItemType& type, const Decod
   if (type.kind == "Pod") return ToObject(DecodePod(json, options));
   if (type.kind == "Node") return ToObject(DecodeNode(json, options));
   if (type.kind == "Job") return ToObject(DecodeJob(json, options));
-  if (type.kind == "PodGroup") return ToObject(DecodePodGroup(json, type.api_version, options));
+  if (type.kind == "PodGroup" || type.kind == "PodGang")
+    return ToObject(DecodePodGroup(json, type.api_version, options));
   return Error{Code::kInvalidArgument, "expected a Node, Pod, PodGroup or Job", "kind"};
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kube/decode.hpp"
+#include "kube/discovery.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -212,10 +213,12 @@ void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
 Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_version,
                                 const DecodeOptions& options) {
   JsonProblems identity;
-  const JsonView object(json, "PodGroup", identity);
-  const ObjectMeta meta = ReadObjectMeta(object, "PodGroup", Scope::kNamespace, options.source);
-  const JsonView own_version = object.Get("apiVersion");
+  const JsonView any(json, "PodGroup", identity);
+  const JsonView own_version = any.Get("apiVersion");
   const std::string_view version = own_version.present() ? own_version.Text() : api_version;
+  const std::string_view kind = KindOfPodGroups(version.substr(0, version.find('/')));
+  const JsonView object(json, kind, identity);
+  const ObjectMeta meta = ReadObjectMeta(object, kind, Scope::kNamespace, options.source);
   const std::optional<Flavour> flavour = FlavourOf(version);
   if (!flavour) own_version.Problem("not an API group of PodGroups that Muster knows");
   if (!identity.none()) return identity.first();
@@ -232,7 +235,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   if (past.ok()) record.record = *past;
   JsonProblems defects;
   if (options.left_out != nullptr) defects.Add(*options.left_out);
-  const JsonView group(json, "PodGroup", defects);
+  const JsonView group(json, kind, defects);
   ReadSpec(group, *flavour, record);
   record.topology = ReadTopologyTerms(group.Get("metadata"), group.Get("spec"));
   if (!defects.none()) record.defect = defects.first().ToString();

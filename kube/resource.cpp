@@ -122,7 +122,7 @@ Resource PodGroupResource(const std::string& api_version) {
   const std::string resource(ResourceOfPodGroups(group));
   return {resource + "." + group,
           "/apis/" + api_version + "/" + resource,
-          "PodGroup",
+          KindOfPodGroups(group),
           PodGroupFields(),
           [api_version](const KeptObject& object) {
             return Namespaced(DecodePodGroup(object.node(), api_version, object.With({})));

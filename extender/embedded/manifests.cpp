@@ -140,7 +140,7 @@ Result<ManifestObject> ReadOne(const Source& source) {
     if (!node.ok()) return node.error();
     return ManifestObject(std::move(node->node));
   }
-  if (kind == "PodGroup") return ReadPodGroup(source);
+  if (kind == "PodGroup" || kind == "PodGang") return ReadPodGroup(source);
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
   return Error{Code::kInvalidArgument,

@@ -10,7 +10,9 @@ using cluster::PodGroup;
 using cluster::RoleMinimum;
 
 std::string Group(const std::string& api_version, const std::string& spec) {
-  return R"({"apiVersion":")" + api_version + R"(","kind":"PodGroup","metadata":{"name":"g",
+  return R"({"apiVersion":")" + api_version + R"(","kind":")" +
+         (api_version.starts_with("scheduler.grove.io") ? "PodGang" : "PodGroup") +
+         R"(","metadata":{"name":"g",
     "namespace":"n","uid":"u","resourceVersion":"7","creationTimestamp":"2024-05-01T09:30:00Z"},
     "spec":)" +
          spec + "}";

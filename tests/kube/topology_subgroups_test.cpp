@@ -12,10 +12,11 @@ using cluster::TopologySubgroup;
 using cluster::TopologyTerms;
 
 PodGroup Decode(const std::string& api, const std::string& annotations, const std::string& spec) {
-  const auto group = DecodePodGroup(
-      R"({"apiVersion":")" + api +
-      R"(","kind":"PodGroup","metadata":{"name":"g","namespace":"default","uid":"u",)" +
-      R"("annotations":{)" + annotations + R"(}},"spec":{)" + spec + "}}");
+  const auto group =
+      DecodePodGroup(R"({"apiVersion":")" + api + R"(","kind":")" +
+                     (api.starts_with("scheduler.grove.io") ? "PodGang" : "PodGroup") +
+                     R"(","metadata":{"name":"g","namespace":"default","uid":"u",)" +
+                     R"("annotations":{)" + annotations + R"(}},"spec":{)" + spec + "}}");
   REQUIRE(group.ok());
   return *group;
 }
