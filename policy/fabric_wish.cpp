@@ -202,6 +202,50 @@ std::vector<Step> StepsOf(const topology::FabricOptions& fabric,
   return all;
 }
 
+// Those that could hold all of it, where that is not against spreading it: with most room taken.
+std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::TopologyTerms& terms,
+                                const std::vector<topology::LevelSpan>& spans) {
+  std::vector<Domain> domains;
+  if (spans.empty() || (!terms.spread.empty() && !around.others.empty())) return domains;
+  struct Candidate {
+    NodeRoom room;
+    bool preferred = false;
+    size_t tree = 0;
+    DomainId id = topology::kNoDomain;
+  };
+  std::vector<Candidate> candidates;
+  for (const NodeRoom& room : around.single_nodes) {
+    const auto span = std::find_if(spans.begin(), spans.end(), [&](const topology::LevelSpan& one) {
+      return terms.required.empty() ||
+             around.fabric.Of({one.tree, one.outermost}, room.node) != Fabric::kNone;
+    });
+    if (span == spans.end()) continue;
+    candidates.push_back({room,
+                          std::find(around.preferred.begin(), around.preferred.end(), room.node) !=
+                              around.preferred.end(),
+                          span->tree, around.fabric.Innermost(span->tree, room.node)});
+  }
+  const auto before = [&](const Candidate& a, const Candidate& b) {
+    if (a.preferred != b.preferred) return a.preferred;
+    if (a.room.spare != b.room.spare) return a.room.spare < b.room.spare;
+    const int spare = CompareSpare(around, a.id, b.id);
+    if (spare != 0) return spare < 0;
+    return a.tree != b.tree ? a.tree < b.tree
+                            : around.fabric.Compare(a.tree, a.room.node, b.room.node) < 0;
+  };
+  const size_t most = std::min(FabricWish::kMostNodes, candidates.size());
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(most),
+                    candidates.end(), before);
+  candidates.resize(most);
+  domains.reserve(most);
+  for (const Candidate& one : candidates) {
+    auto nodes = std::make_shared<cluster::NodeSet>();
+    nodes->Add(one.room.node);
+    domains.push_back({std::move(nodes), around.nodes.node(one.room.node)->name, one.tree, one.id});
+  }
+  return domains;
+}
+
 // Outside of the outermost segments: there all of them are seen, also the one that lacks a member.
 bool IsAroundSegments(const topology::FabricOptions& fabric, const cluster::TopologyTerms& terms,
                       const LevelRef& level) {
@@ -262,6 +306,7 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
     std::erase_if(may_be, [&](const DomainCandidate& one) { return one.beside < most; });
     wished.of = static_cast<int64_t>(may_be.size());
   }
+  for (Domain& node : SingleNodes(around, terms, spans)) add(std::move(node));
   const bool joins_segments = !around.beside.empty() && !terms.segments.empty();
   for (Step step : StepsOf(around.fabric.options(), spans, around.beside.empty())) {
     const bool required = !terms.required.empty() && step.outermost;

@@ -24,7 +24,10 @@
 // 9. Segments are those of layout.hpp; where the PodGroup says nothing they are those of the roles
 //    whose pods ask for them. A gang that has members and segments is tried outside of its
 //    outermost segments only, so that a lost member comes back into its segment.
-// 10. A subgroup wishes what a gang would that requires and prefers its levels.
+// 10. Before all of them a gang of several pods of which nobody is beside is tried on single nodes
+//     that have room for each role, kMostNodes at most: preferred ones first, then the fullest, then
+//     as 4 says of the domains around. Not so where that would be against its spread.
+// 11. A subgroup wishes what a gang would that requires and prefers its levels.
 #pragma once
 
 #include <memory>
@@ -43,6 +46,7 @@ class FabricWish final : public Wish {
   explicit FabricWish(cluster::TopologyTerms terms, SaidBy said_by = SaidBy::kGroup)
       : terms_(std::move(terms)), said_by_(said_by) {}
   static constexpr size_t kMostTries = 16;
+  static constexpr size_t kMostNodes = 4;
   std::string Key() const override;
   WishedDomains Domains(const Surroundings& around) const override;
   std::vector<Subgroup> Subgroups() const override;

@@ -84,6 +84,8 @@ class GangPlacement {
               const std::function<bool(const std::vector<Spot>&)>& again);
   std::vector<Part> PartsOf(const Role& role, const std::vector<cluster::NodeIndex>& there);
   bool PlaceDivided(const Role& role, std::vector<cluster::NodeIndex>& there);
+  std::vector<cluster::NodeIndex> FewestNodes(const Search& search, const Role& role,
+                                              int64_t count) const;
   bool PlaceParts(const Role& role, const std::vector<size_t>& members,
                   const std::vector<Part>& parts);
   std::vector<int64_t> RoomOf(const Role& role) const;

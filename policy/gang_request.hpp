@@ -100,6 +100,12 @@ struct DomainRoom {
   int64_t members = 0;  // Σ over roles of those that find room
 };
 
+// The same of a node that has room for each role; `spare` is 0 at least.
+struct NodeRoom {
+  cluster::NodeIndex node;
+  int64_t spare = 0;
+};
+
 // What a wish may go by.
 struct Surroundings {
   const cluster::Snapshot& nodes;
@@ -108,6 +114,8 @@ struct Surroundings {
   std::vector<cluster::NodeIndex> preferred;  // Demand::preferred of all that have one
   const topology::Fabric& fabric;             // of the nodes
   const std::vector<DomainRoom>& room;        // by topology::DomainId
+  // Of gangs of several pods of which nobody is beside, and without subgroups; rising.
+  std::vector<NodeRoom> single_nodes = {};
 };
 
 // Of a gang that is to be in segments, in one tree.

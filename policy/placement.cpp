@@ -37,6 +37,7 @@ struct Placer::Call {
   const std::vector<Demand>& demands;
   NodeFilter filter;
   const GangTerms& terms;
+  bool subgroup = false;  // not the whole gang, or it is placed in subgroups
 };
 
 PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
@@ -68,8 +69,11 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   for (const Demand& demand : call.demands) {
     if (demand.preferred.valid()) preferred.push_back(demand.preferred);
   }
+  std::vector<NodeRoom> single_nodes;
+  if (!call.subgroup && call.demands.size() > 1 && call.terms.beside.empty())
+    single_nodes = SingleNodes(search, roles, fabric);
   return wish.Domains({call.tx.base(), call.terms.beside, call.terms.others, std::move(preferred),
-                       *fabric, RoomByDomain(search, roles, fabric)});
+                       *fabric, RoomByDomain(search, roles, fabric), std::move(single_nodes)});
 }
 
 // A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are
@@ -89,10 +93,10 @@ PlaceAnswer Placer::PlaceSubgroups(const Call& call, const Domain& domain, int64
   if (call.terms.subgroups.empty()) return PlaceWithin(call, domain);
   const SubgroupSearch::Ports ports{
       [&](const std::vector<Demand>& demands, const GangTerms& terms) {
-        return DomainsFor({call.tx, demands, call.filter, terms}, *terms.wish);
+        return DomainsFor({call.tx, demands, call.filter, terms, true}, *terms.wish);
       },
       [&](const std::vector<Demand>& demands, const GangTerms& terms, const Domain& within) {
-        return PlaceWithin({call.tx, demands, call.filter, terms}, within);
+        return PlaceWithin({call.tx, demands, call.filter, terms, true}, within);
       }};
   return SubgroupSearch(call.tx, call.demands, call.terms, ports).Run(domain, budget);
 }
@@ -125,7 +129,7 @@ PlaceAnswer Placer::PlaceInDomains(const Call& call, const WishedDomains& wished
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
                               NodeFilter filter, const GangTerms& terms) {
   memory_->shapes.Follow(tx.base().nodes());
-  const Call call{tx, demands, filter, terms};
+  const Call call{tx, demands, filter, terms, !terms.subgroups.empty()};
   const Wish* wish = terms.wish.get();
   PlaceAnswer nearest;
   if (wish == nullptr) {

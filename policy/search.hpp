@@ -107,7 +107,9 @@ class Search {
   void EachNode(const Visit& visit) const {
     constexpr uint32_t kChunk = cluster::FreeTable::kChunk;
     const uint32_t size = tx_.base().size();
-    for (uint32_t chunk = 0; chunk * kChunk < size; ++chunk) {
+    const size_t end = within_ == nullptr ? (size + kChunk - 1) / kChunk : chunks_.size();
+    for (size_t i = 0; i < end; ++i) {
+      const uint32_t chunk = within_ == nullptr ? static_cast<uint32_t>(i) : chunks_[i];
       uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
       for (; left != 0; left &= left - 1) {
         const cluster::NodeIndex node{chunk * kChunk +

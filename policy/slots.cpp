@@ -58,4 +58,26 @@ std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Rol
   return rooms;
 }
 
+std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>& roles,
+                                  const std::shared_ptr<const Fabric>& fabric) {
+  std::vector<NodeRoom> nodes;
+  for (size_t i = 0; i < roles.size(); ++i) {
+    const Role& role = roles[i];
+    const std::vector<int64_t>& counts = role.shape->slots[static_cast<size_t>(search.filter())]
+                                             .Follow(search, *role.shape, fabric)
+                                             .counts();
+    const auto spare = [&](NodeIndex node) {
+      return (node.value < counts.size() ? counts[node.value] : 0) - role.size();
+    };
+    if (i > 0) {
+      std::erase_if(nodes, [&](const NodeRoom& one) { return spare(one.node) < 0; });
+      continue;
+    }
+    for (NodeIndex node{0}; node.value < counts.size(); ++node.value) {
+      if (spare(node) >= 0) nodes.push_back({node, spare(node)});
+    }
+  }
+  return nodes;
+}
+
 }  // namespace muster::policy

@@ -43,4 +43,10 @@ struct DomainRoom;
 std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Role>& roles,
                                      const std::shared_ptr<const topology::Fabric>& fabric);
 
+struct NodeRoom;
+
+// The nodes that have room for each of the roles, taken by itself; rising.
+std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>& roles,
+                                  const std::shared_ptr<const topology::Fabric>& fabric);
+
 }  // namespace muster::policy

@@ -123,7 +123,8 @@ class DomainSums {
   // At first every node counts 0.
   void Set(cluster::NodeIndex node, int64_t count);
   int64_t Of(DomainId domain) const { return sums_[domain]; }
-  const std::vector<int64_t>& sums() const { return sums_; }  // by DomainId
+  const std::vector<int64_t>& sums() const { return sums_; }      // by DomainId
+  const std::vector<int64_t>& counts() const { return counts_; }  // by NodeIndex; others count 0
 
  private:
   std::shared_ptr<const Fabric> fabric_;
