@@ -38,6 +38,10 @@
 
 namespace muster::cluster {
 
+// Every node has a channel of a ComputeDomain, whatever its record says: the driver gives it to one
+// pod at a time.
+inline constexpr int64_t kChannelsPerNode = 1;
+
 // A pod as ClusterState keeps it.
 struct PodEntry {
   Pod pod;
@@ -56,7 +60,7 @@ struct PodEntry {
 
 // What is left of a node.
 struct NodeTally {
-  Resources balance;  // allocatable − held; below zero when over-committed
+  Resources balance;  // allocatable and a channel − held; below zero when over-committed
   Resources offered;  // what of it may be given to pods to come; see above
   // Free, in the order of Node::gpus; nothing where one is not usable, nothing at all when a
   // holder's devices are not known.

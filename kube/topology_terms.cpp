@@ -9,6 +9,7 @@
 
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
+#include "kube/pod_requests.hpp"
 
 namespace muster::kube {
 
@@ -198,6 +199,15 @@ TopologyTerms ReadNativeSpec(const JsonView& spec) {
   return terms;
 }
 
+// Channels reach as far as NVLink does.
+TopologyTerms ReadComputeDomain(const JsonView& annotations) {
+  TopologyTerms terms;
+  if (annotations.Get(kComputeDomainAnnotation).Text() != "true") return terms;
+  terms.preferred = "nvidia.com/gpu.clique";
+  terms.said_by = kComputeDomainAnnotation;
+  return terms;
+}
+
 template <typename... Readers>
 TopologyTerms FirstOf(const JsonView& from, const Readers&... readers) {
   TopologyTerms terms;
@@ -234,20 +244,19 @@ void ReadBesideLevels(const JsonView& metadata, TopologyTerms& terms) {
 }  // namespace
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata) {
-  TopologyTerms terms =
-      FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+  TopologyTerms terms = FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai,
+                                ReadVolcano, ReadComputeDomain);
   ReadBesideLevels(metadata, terms);
   return terms;
 }
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) {
-  TopologyTerms terms = ReadTopologyTerms(metadata);
-  if (terms.within()) return terms;
-  TopologyTerms levels = FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
-  levels.balance = terms.balance;
-  levels.spread = std::move(terms.spread);
-  levels.spread_group = std::move(terms.spread_group);
-  return levels;
+  const JsonView annotations = metadata.Get("annotations");
+  TopologyTerms terms = FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano);
+  if (!terms.within()) terms = FirstOf(spec, ReadVolcanoSpec, ReadKaiSpec, ReadNativeSpec);
+  if (!terms.within()) terms = FirstOf(annotations, ReadComputeDomain);
+  ReadBesideLevels(metadata, terms);
+  return terms;
 }
 
 }  // namespace muster::kube

@@ -15,7 +15,8 @@ namespace muster::kube {
 // By it gangs are of one spread group that name none: they are the replicas of a LeaderWorkerSet.
 inline constexpr const char* kLeaderWorkerSetLabel = "leaderworkerset.sigs.k8s.io/name";
 
-// Of a PodGroup or pod.
+// Of a PodGroup or pod. Where nobody says anything, muster.dev/compute-domain: "true" is the wish
+// for one NVLink domain (label nvidia.com/gpu.clique).
 //   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred;
 //            muster.dev/topology-balance, -spread, muster.dev/spread-group
 //   Kueue    kueue.x-k8s.io/podset-required-topology, -preferred-topology, -slice-required-topology
