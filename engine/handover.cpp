@@ -153,6 +153,7 @@ void HandoverStep::Bind(Member& member) {
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
   }
+  state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   BindPod bind{.id = state_.writes.Begin(member, WriteKind::kBind),
                .pod = RefOf(member),
                .node = node,
