@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "cluster/hami_devices.hpp"
 #include "tests/engine/harness.hpp"
 #include "tests/topology/machines.hpp"
 
@@ -129,6 +130,52 @@ TEST_CASE("without links it is not known what the kubelet picks, and that is cou
   world.Start("train");
   CHECK(world.Shown("train") == "01 unknown ");
   CHECK(world.Counted() == "1/0/0/0");
+}
+
+std::string HamiOf(const testing::Harness& world) {
+  std::string text = "no Binding";
+  for (const Action& action : world.log) {
+    if (const auto* bind = std::get_if<BindPod>(&action)) text = bind->hami_devices;
+  }
+  return text;
+}
+
+cluster::Node HamiNode() {
+  cluster::Node node = MakeNode("n").Gpus(2);
+  for (cluster::Gpu& gpu : node.gpus) gpu.uuid = "GPU-" + std::to_string(gpu.index.value);
+  node.plugin = cluster::DevicePlugin::kHami;
+  return node;
+}
+
+TEST_CASE("the Binding tells HAMi's plugin which devices were planned", "[engine][hami]") {
+  Picks world;
+  world.Add(HamiNode());
+  world.AddGang("train", 1, 2, 1);
+  world.Settle();
+  world.Start("train");
+  CHECK(HamiOf(world) == "GPU-0,NVIDIA,81559,0:GPU-1,NVIDIA,81559,0:;");
+  CHECK(world.Shown("train") == "01 nothing");
+  CHECK(world.Counted() == "0/0/0/0");
+}
+
+TEST_CASE("a device without a UUID is not told, and the gang's Event says so", "[engine][hami]") {
+  Picks world;
+  cluster::Node node = HamiNode();
+  node.gpus[0].uuid.clear();
+  world.Add(node);
+  world.AddGang("train", 1, 1, 1);
+  world.Settle();
+  world.Start("train");
+  CHECK(HamiOf(world).empty());
+  int told = 0;
+  for (const Action& action : world.log) {
+    const auto* event = std::get_if<EmitEvent>(&action);
+    if (event == nullptr || event->reason != "GangDevicesNotHandedOver") continue;
+    ++told;
+    CHECK(event->warning);
+    CHECK_THAT(event->message, Catch::Contains("node n: GPU 0 has no UUID"));
+  }
+  CHECK(told == 1);
 }
 
 }  // namespace
