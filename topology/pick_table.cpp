@@ -9,13 +9,16 @@
 namespace muster::topology {
 namespace {
 
-// Σ 3^i over the mask.
-uint32_t InBaseThree(GpuMask mask) {
-  uint32_t sum = 0;
-  uint32_t power = 1;
-  for (; mask != 0; mask >>= 1U, power *= 3) sum += (mask & 1U) != 0 ? power : 0;
-  return sum;
-}
+// By mask of at most kMostTabled GPUs: Σ 3^i over it.
+constexpr auto kInBaseThree = [] {
+  std::array<uint32_t, size_t{1} << PickTable::kMostTabled> sums{};
+  for (size_t mask = 1; mask < sums.size(); ++mask) {
+    uint32_t power = 1;
+    for (size_t left = mask; left != 0; left >>= 1U, power *= 3)
+      sums[mask] += (left & 1U) != 0 ? power : 0;
+  }
+  return sums;
+}();
 
 // All sets that the rule may pick, whatever the order of the free GPUs. Within, these are counted
 // from 0 on, so that a set is a place in small tables.
@@ -139,13 +142,13 @@ std::string_view ToString(PickOutcome outcome) {
 PickTable::PickTable(const Machine& machine, std::shared_ptr<const GpuChooser> chooser)
     : chooser_(std::move(chooser)), scores_(PairScores(machine)) {
   if (tabled()) {
-    answers_ = std::vector<std::atomic<uint32_t>>(size_t{2} * InBaseThree(chooser_->all()) + 1);
+    answers_ = std::vector<std::atomic<uint32_t>>(size_t{2} * kInBaseThree[chooser_->all()] + 1);
   }
 }
 
 PickForecast PickTable::Of(GpuMask free, GpuMask planned) const {
   if (!tabled()) return Find(free, planned);
-  std::atomic<uint32_t>& kept = answers_[InBaseThree(free) + InBaseThree(planned)];
+  std::atomic<uint32_t>& kept = answers_[kInBaseThree[free] + kInBaseThree[planned]];
   uint32_t word = kept.load(std::memory_order_relaxed);
   if (word == 0) {
     word = Packed(Find(free, planned));
