@@ -199,8 +199,7 @@ const Resources& RequestsOf(const PodEntry& entry) {
 NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
                 const std::vector<Grant>& grants, const DeviceRoom& room) {
   NodeTally tally;
-  tally.balance = node.allocatable;
-  tally.balance.channels = kChannelsPerNode;
+  tally.balance = OfferOf(node);
   for (size_t i = 0; i < entries.size(); ++i) {
     tally.devices_known = tally.devices_known && grants[i].known;
     tally.balance -= RequestsOf(*entries[i]);

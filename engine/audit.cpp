@@ -39,9 +39,7 @@ void AuditNodes(const EngineState& state, std::vector<std::string>& broken) {
                          " is given out " + std::to_string(given.most().value()) + " milli times");
       }
     }
-    cluster::Resources offered = node->allocatable;
-    offered.channels = cluster::kChannelsPerNode;
-    if (!offered.Fits(held))
+    if (!cluster::OfferOf(*node).Fits(held))
       broken.push_back("node " + node->name + " has more given out than it has");
   }
 }
