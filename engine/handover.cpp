@@ -155,8 +155,9 @@ void HandoverStep::Bind(Member& member) {
     // What a next leader would not know it has to fence is not bound: it was asked about before
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
+    // Where the pod may be bound already, the kubelet has seen it as it was then.
+    state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   }
-  state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   BindPod bind{.id = state_.writes.Begin(member, WriteKind::kBind),
                .pod = RefOf(member),
                .node = node,

@@ -78,6 +78,8 @@ std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
     if (!machine.ok() || !machine->has_links()) return nullptr;
     topology = cache_.Of(*machine, {}, topology::TopologySource::kAnnotation);
     known = topology;
+    if (kept_.size() >= most_kept_) kept_.clear();
+    if (most_kept_ > 0) kept_.push_back(topology);
   }
   std::optional<std::vector<size_t>> places = topology->PlacesIn(node);
   if (!places) return nullptr;

@@ -68,12 +68,17 @@ bool ForeseesPicks(const cluster::Node& node);
 // Owned by a Placer's memory or a KubeletForecast; not thread-safe.
 class LinksMemory {
  public:
+  // Topologies live as long as somebody holds what Of gave, and besides the last few, `kept` at
+  // most: for who asks again and holds nothing.
+  explicit LinksMemory(size_t kept = 0) : most_kept_(kept) {}
   // Null: nothing is known of the node's links, or what is known is of another machine.
   std::shared_ptr<const DeviceLinks> Of(const cluster::Node& node);
 
  private:
   topology::TopologyCache cache_;
   std::map<std::string, std::weak_ptr<const topology::NodeTopology>> by_text_;
+  const size_t most_kept_;
+  std::vector<std::shared_ptr<const topology::NodeTopology>> kept_;
 };
 
 }  // namespace muster::policy
