@@ -75,9 +75,9 @@ std::string ReasonCode(const Value& gang) {
   return reason == nullptr ? "" : Text(*reason, "code");
 }
 
-std::string GpuList(const Value& member) {
+std::string GpuList(const Value& member, const char* name = "gpus") {
   std::string out;
-  const Value* gpus = Find(member, "gpus");
+  const Value* gpus = Find(member, name);
   if (gpus == nullptr || !gpus->IsArray()) return out;
   for (const Value& gpu : gpus->GetArray()) {
     if (!out.empty()) out += ",";
@@ -96,17 +96,55 @@ std::string MemberStatus(const Value& member) {
   return planned ? "planned" : "waiting";
 }
 
+// What NVIDIA's device plugin is expected to do with the plan.
+std::string KubeletText(const Value& member) {
+  const Value* kubelet = Find(member, "kubelet");
+  if (kubelet == nullptr) return "-";
+  const std::string outcome = Text(*kubelet, "outcome");
+  const int64_t choices = Integer(*kubelet, "choices");
+  if (outcome == "agree") return "as planned";
+  if (outcome == "tied") return "any of " + std::to_string(choices) + " sets";
+  if (outcome != "differ") return OrDash(outcome);
+  std::string text = GpuList(*kubelet, "predicted");
+  if (choices > 1) text += " or " + std::to_string(choices - 1) + " other sets";
+  return text;
+}
+
+bool AnyFromKubelet(const Value& members) {
+  const auto& list = members.GetArray();
+  return std::any_of(list.begin(), list.end(),
+                     [](const Value& member) { return Find(member, "kubelet") != nullptr; });
+}
+
+bool AllAsPlanned(const Value& members) {
+  const auto& list = members.GetArray();
+  return std::all_of(list.begin(), list.end(), [](const Value& member) {
+    const Value* kubelet = Find(member, "kubelet");
+    return kubelet == nullptr || Text(*kubelet, "outcome") == "agree";
+  });
+}
+
 std::string MembersTable(const Value& gang) {
   const Value* members = Find(gang, "members");
   if (members == nullptr || !members->IsArray() || members->Empty()) return {};
-  Table table({{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}, {"STATUS"}});
+  const bool foreseen = AnyFromKubelet(*members);
+  const bool strays = foreseen && !AllAsPlanned(*members);
+  std::vector<Table::Column> columns = {{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}};
+  if (strays) columns.push_back({"KUBELET"});
+  columns.push_back({"STATUS"});
+  Table table(std::move(columns));
   for (const Value& member : members->GetArray()) {
     const std::string bound = Text(member, "boundNode");
-    table.Add({Text(member, "pod"), OrDash(Text(member, "role")), Text(member, "phase"),
-               OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member)),
-               MemberStatus(member)});
+    std::vector<std::string> row = {
+        Text(member, "pod"), OrDash(Text(member, "role")), Text(member, "phase"),
+        OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member))};
+    if (strays) row.push_back(KubeletText(member));
+    row.push_back(MemberStatus(member));
+    table.Add(std::move(row));
   }
-  return table.ToString();
+  std::string text = table.ToString();
+  if (foreseen && !strays) text += "the kubelet is expected to hand out these GPUs\n";
+  return text;
 }
 
 const Value* List(const Value& object, const char* name) {

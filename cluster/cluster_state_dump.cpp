@@ -35,9 +35,11 @@ class Line {
     return *this;
   }
   Line& Amounts(const Resources& amounts) {
-    return Number("cpu", amounts.cpu.value())
+    Number("cpu", amounts.cpu.value())
         .Number("memory", amounts.memory.value())
         .Number("slots", amounts.pods);
+    if (amounts.channels != 0) Number("channels", amounts.channels);
+    return *this;
   }
   // name=[a,b,…], each element written by `write`, which appends to the line.
   template <typename Range, typename Write>
@@ -144,6 +146,7 @@ void DumpNode(const Node& node, std::string& out) {
   if (!node.topology.empty()) line.Text("topology", node.topology);
   if (node.numa_policy != cluster::NumaPolicy::kNone)
     line.Number("numapolicy", static_cast<int>(node.numa_policy));
+  line.Flag("hami", node.plugin == DevicePlugin::kHami);
   line.EndTo(out);
   for (const Gpu& gpu : node.gpus) {
     Line device("gpu");
@@ -202,9 +205,20 @@ void DumpTopology(const TopologyTerms& terms, Line& line) {
   if (!spread_group.empty()) line.Text("spread-group", spread_group);
 }
 
+// A field that is forgotten here does not compile.
+void WriteContainer(const ContainerGpus& container, Line& line) {
+  const auto& [kind, cores, memory_percent, count, memory_mib] = container;
+  for (const int64_t number : {static_cast<int64_t>(kind), int64_t{count}, int64_t{cores},
+                               int64_t{memory_percent}, int64_t{memory_mib}}) {
+    line.Append(number);
+    line.Mark('/');
+  }
+}
+
 void DumpSpec(const PodSpec& spec, Line& line) {
   line.Amounts(spec.requests).Number("gpus", spec.gpus.count);
   line.Amount("each", spec.gpus.each).Number("gpumem", spec.gpus.memory_each.value());
+  if (!spec.gpu_containers.empty()) line.List("containers", spec.gpu_containers, WriteContainer);
   if (!spec.unplanned_devices.empty()) line.Text("unplanned", spec.unplanned_devices);
   line.Number("priority", spec.priority).Flag("never", !spec.preempts);
   line.Text("scheduler", spec.scheduler_name);

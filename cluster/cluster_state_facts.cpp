@@ -51,7 +51,8 @@ void OrderDevices(std::vector<Gpu>& gpus) {
 // Something is free that was not: in one kind of resource, or on one device.
 bool Rose(const NodeTally& before, const NodeTally& after) {
   if (after.offered.cpu > before.offered.cpu || after.offered.memory > before.offered.memory ||
-      after.offered.pods > before.offered.pods) {
+      after.offered.pods > before.offered.pods ||
+      after.offered.channels > before.offered.channels) {
     return true;
   }
   for (size_t i = 0; i < after.gpus.size(); ++i) {

@@ -38,6 +38,10 @@ struct Gpu {
 // GPUs of several NUMA nodes, with restricted GPUs of more NUMA nodes than so many GPUs need.
 enum class NumaPolicy : uint8_t { kNone, kBestEffort, kRestricted, kSingleNumaNode };
 
+// Who hands out the node's GPUs: NVIDIA's device plugin, which chooses on its own, or HAMi's, which
+// takes those that the pod's annotations name (hami_devices.hpp).
+enum class DevicePlugin : uint8_t { kStock, kHami };
+
 struct Node {
   NodeUid uid;
   std::string name;
@@ -51,6 +55,7 @@ struct Node {
   // known.
   std::string topology;
   NumaPolicy numa_policy = NumaPolicy::kNone;
+  DevicePlugin plugin = DevicePlugin::kStock;
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;
 

@@ -199,7 +199,7 @@ const Resources& RequestsOf(const PodEntry& entry) {
 NodeTally Count(const Node& node, const std::vector<PodEntry*>& entries,
                 const std::vector<Grant>& grants, const DeviceRoom& room) {
   NodeTally tally;
-  tally.balance = node.allocatable;
+  tally.balance = OfferOf(node);
   for (size_t i = 0; i < entries.size(); ++i) {
     tally.devices_known = tally.devices_known && grants[i].known;
     tally.balance -= RequestsOf(*entries[i]);
@@ -253,12 +253,13 @@ bool NodeTally::Short(const Resources& requests, const GpuRequest& gpu_request) 
   return (requests.cpu > MilliCpu() && balance.cpu < MilliCpu()) ||
          (requests.memory > MiB() && balance.memory < MiB()) ||
          (requests.pods > 0 && balance.pods < 0) ||
+         (requests.channels > 0 && balance.channels < 0) ||
          (!gpu_request.none() && (gpu_balance < 0 || !devices_known));
 }
 
 bool NodeTally::overcommitted() const {
   return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 ||
-         gpu_balance < 0 || !devices_known;
+         balance.channels < 0 || gpu_balance < 0 || !devices_known;
 }
 
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, const DeviceAssigner& assigner,
@@ -316,7 +317,7 @@ void NodeLedger::WithholdForEarmarks(const Node& node, uint64_t except, NodeTall
   for (const auto& [id, need] : claims) {
     tally.offered -=
         {std::max(need.resources.cpu, MilliCpu()), std::max(need.resources.memory, MiB()),
-         std::max<int64_t>(need.resources.pods, 0)};
+         std::max<int64_t>(need.resources.pods, 0), std::max<int64_t>(need.resources.channels, 0)};
     for (size_t i = 0; i < node.gpus.size(); ++i) {
       const auto found = need.gpus.find(node.gpus[i].index);
       if (found == need.gpus.end()) continue;

@@ -38,6 +38,16 @@
 
 namespace muster::cluster {
 
+// Every node has a channel of a ComputeDomain, whatever its record says: the driver gives it to one
+// pod at a time.
+inline constexpr int64_t kChannelsPerNode = 1;
+// What there is to be held of a node.
+inline Resources OfferOf(const Node& node) {
+  Resources offer = node.allocatable;
+  offer.channels = kChannelsPerNode;
+  return offer;
+}
+
 // A pod as ClusterState keeps it.
 struct PodEntry {
   Pod pod;
@@ -56,7 +66,7 @@ struct PodEntry {
 
 // What is left of a node.
 struct NodeTally {
-  Resources balance;  // allocatable − held; below zero when over-committed
+  Resources balance;  // OfferOf − held; below zero when over-committed
   Resources offered;  // what of it may be given to pods to come; see above
   // Free, in the order of Node::gpus; nothing where one is not usable, nothing at all when a
   // holder's devices are not known.

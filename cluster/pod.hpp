@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/container_gpus.hpp"
 #include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
@@ -50,6 +51,9 @@ struct PodSpec {
   // with pod-level resources in place of the aggregate where they are given. `pods` is 1.
   Resources requests;
   GpuRequest gpus;
+  // What each container asks of them, init containers first, as the pod lists them. Empty: the pod
+  // has one container, which asks for whole devices, or an annotation asks for all of it.
+  std::vector<ContainerGpus> gpu_containers;
   // By what it asks for devices that are not in `gpus`, because there is no planning of them: the
   // name of a resource, or kResourceClaims. Empty: by nothing.
   std::string unplanned_devices;
@@ -60,6 +64,12 @@ struct PodSpec {
   // Where its gang wants to be, unless its PodGroup says so.
   TopologyTerms topology;
   auto operator<=>(const PodSpec&) const = default;
+  // All of its devices are handed out together.
+  bool one_gpu_container() const {
+    int asking = 0;
+    for (const ContainerGpus& container : gpu_containers) asking += container.count > 0 ? 1 : 0;
+    return gpu_containers.empty() || asking == 1;
+  }
 };
 
 // That a pod's start failed on its node, as the kubelet's status says.

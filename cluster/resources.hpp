@@ -10,23 +10,27 @@
 
 namespace muster::cluster {
 
-// CPU, memory and pod slots. As a request, absent means zero.
+// CPU, memory, pod slots, channels. As a request, absent means zero.
 struct Resources {
   MilliCpu cpu;
   MiB memory;
   int64_t pods = 0;
+  // Of ComputeDomains (IMEX): a node has one, a pod with a claim for a channel needs one.
+  int64_t channels = 0;
 
   auto operator<=>(const Resources&) const = default;
   Resources& operator+=(const Resources& other) {
     cpu += other.cpu;
     memory += other.memory;
     pods = SaturatingAdd(pods, other.pods);
+    channels = SaturatingAdd(channels, other.channels);
     return *this;
   }
   Resources& operator-=(const Resources& other) {
     cpu -= other.cpu;
     memory -= other.memory;
     pods = SaturatingAdd(pods, -other.pods);
+    channels = SaturatingAdd(channels, -other.channels);
     return *this;
   }
   // True when every kind of `request` is within this. A kind that the request does not ask for
@@ -35,7 +39,8 @@ struct Resources {
   bool Fits(const Resources& request) const {
     return (request.cpu.value() <= 0 || request.cpu <= cpu) &&
            (request.memory.value() <= 0 || request.memory <= memory) &&
-           (request.pods <= 0 || request.pods <= pods);
+           (request.pods <= 0 || request.pods <= pods) &&
+           (request.channels <= 0 || request.channels <= channels);
   }
 };
 

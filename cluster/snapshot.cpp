@@ -10,7 +10,7 @@ namespace {
 
 Resources Shown(const Resources& balance) {
   return {std::max(balance.cpu, MilliCpu()), std::max(balance.memory, MiB()),
-          std::max<int64_t>(balance.pods, 0)};
+          std::max<int64_t>(balance.pods, 0), std::max<int64_t>(balance.channels, 0)};
 }
 
 void DeriveSums(NodeFree& node, std::span<const DeviceAmount> gpus) {

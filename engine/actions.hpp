@@ -63,7 +63,7 @@ struct RecordPod {
   cluster::GangRecord record;
 };
 // Binding subresource: node and annotations (cluster::kGpusAnnotation, kRankAnnotation,
-// kTopologyPathAnnotation) in one write, with the UID as precondition.
+// kTopologyPathAnnotation, those of hami_devices.hpp) in one write, with the UID as precondition.
 struct BindPod {
   ActionId id;
   PodRef pod;
@@ -71,6 +71,7 @@ struct BindPod {
   std::vector<cluster::GpuIndex> gpus;
   std::optional<uint32_t> rank = std::nullopt;  // nothing: of a gang of one
   std::string topology_path = {};               // empty: the node is in no tree
+  std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
 };
 // Eviction subresource, with the UID as precondition.
 struct EvictPod {

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cluster/node_ledger.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
@@ -38,7 +39,7 @@ void AuditNodes(const EngineState& state, std::vector<std::string>& broken) {
                          " is given out " + std::to_string(given.most().value()) + " milli times");
       }
     }
-    if (!node->allocatable.Fits(held))
+    if (!cluster::OfferOf(*node).Fits(held))
       broken.push_back("node " + node->name + " has more given out than it has");
   }
 }

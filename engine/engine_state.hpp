@@ -10,6 +10,7 @@
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
 #include "engine/job_table.hpp"
+#include "engine/kubelet_picks.hpp"
 #include "engine/membership.hpp"
 #include "engine/node_health.hpp"
 #include "engine/options.hpp"
@@ -47,6 +48,7 @@ struct EngineState {
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
+  KubeletPicks kubelet_picks{cluster, members};
   KnownCandidates candidates;  // the last that were asked for
   Announcer announcer{members, writes};
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/node_ledger.hpp"
+
 namespace muster::engine {
 
 using cluster::ClusterState;
@@ -61,7 +63,7 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
   unmarked_.erase(index.value);
   if (const cluster::Node* node = state.node(index)) {
     if (HasLeftOutGpu(*node)) unmarked_[index.value] = Unmarked(*node);
-    left = node->allocatable;
+    left = cluster::OfferOf(*node);
     for (const cluster::Gpu& gpu : node->gpus)
       gpus.push_back(gpu.healthy ? DeviceAmount::All() : DeviceAmount());
     for (const cluster::PodUid& uid : state.HoldersOn(index)) {

@@ -19,6 +19,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "engine/reason.hpp"
+#include "policy/kubelet_forecast.hpp"
 
 namespace muster::engine {
 
@@ -55,6 +56,9 @@ struct MemberView {
   std::string bound_node;               // empty: not bound
   std::vector<cluster::GpuIndex> gpus;  // of the plan, or held when bound
   bool bind_held = false;               // a Bind call waits at the barrier
+  // What NVIDIA's device plugin is expected to hand out, see policy::KubeletForecast; nothing: no
+  // whole GPUs, another plugin, or bound before this process began.
+  std::optional<policy::KubeletPick> kubelet_pick;
 };
 
 struct GangView {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster/hami_devices.hpp"
 #include "engine/bars.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
@@ -77,6 +78,8 @@ class HandoverStep {
   // Its own scheduler places it.
   void Others(Member& member);
   void Bind(Member& member);
+  // What HAMi's plugin on that node is told; empty: nothing.
+  std::string HamiDevices(const Member& member, const BindPod& bind, const cluster::Node& node);
   void Release(Member& member);
   // Without a PodGroup object the pods carry what outlives the process.
   void Record(Member& member);
@@ -152,6 +155,8 @@ void HandoverStep::Bind(Member& member) {
     // What a next leader would not know it has to fence is not bound: it was asked about before
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
+    // Where the pod may be bound already, the kubelet has seen it as it was then.
+    state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   }
   BindPod bind{.id = state_.writes.Begin(member, WriteKind::kBind),
                .pod = RefOf(member),
@@ -160,9 +165,23 @@ void HandoverStep::Bind(Member& member) {
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
-  if (const cluster::Node* at = state_.cluster.FindNode(node))
+  if (const cluster::Node* at = state_.cluster.FindNode(node)) {
     bind.topology_path = topology::PathOf(state_.options.placement.fabric, *at);
+    bind.hami_devices = HamiDevices(member, bind, *at);
+  }
   state_.writes.Ask(std::move(bind));
+}
+
+std::string HandoverStep::HamiDevices(const Member& member, const BindPod& bind,
+                                      const cluster::Node& node) {
+  const auto handover = cluster::HamiHandoverOf(node, *member.pod->spec, bind.gpus);
+  if (!handover) return {};
+  if (handover->obstacle.empty()) return cluster::EncodeHamiDevices(handover->containers);
+  state_.announcer.Tell(gang_, true, "GangDevicesNotHandedOver",
+                        "pod " + member.key.name + " is bound without HAMi's annotations, node " +
+                            node.name + ": " + handover->obstacle +
+                            "; correct the node's register or muster.dev/gpu-devices");
+  return {};
 }
 
 void HandoverStep::Release(Member& member) {

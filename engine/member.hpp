@@ -13,6 +13,7 @@
 #include "cluster/pod.hpp"
 #include "engine/actions.hpp"
 #include "engine/owned.hpp"
+#include "policy/kubelet_forecast.hpp"
 
 namespace muster::engine {
 
@@ -29,6 +30,9 @@ struct MemberPlan {
   bool bind_seen = false;  // a Bind call came for this plan
   cluster::Time made_at;   // wherever it was moved since
   uint32_t rank = 0;       // among the gang's pods, by their names, when it was planned
+  // What the kubelet was expected to do when the pod was bound; nothing: this process did not bind
+  // it, or it asks for no whole GPUs of NVIDIA's device plugin.
+  std::optional<policy::KubeletPick> kubelet_pick;
   // Its reservation ran out beside bound members of its gang: it is not planned again before this.
   std::optional<cluster::Time> pauses_until;
   int64_t expiries = 0;  // how often that happened

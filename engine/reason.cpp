@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 36> kNames = {{
+constexpr std::array<Names, 37> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -37,6 +37,9 @@ constexpr std::array<Names, 36> kNames = {{
     {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory",
      "members found a node at its last try"},
     {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may",
+     "members found a node at its last try"},
+    {ReasonCode::kNotEnoughChannels, "NotEnoughChannels",
+     "nodes have a pod with a channel of a ComputeDomain already, and take one each",
      "members found a node at its last try"},
     {ReasonCode::kNoMatchingNode, "NoMatchingNode",
      "too few nodes match its node selector, affinity and tolerations",
@@ -116,11 +119,12 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     ReasonCode code;
     int64_t nodes;
   };
-  const std::array<Loss, 7> losses = {{
+  const std::array<Loss, 8> losses = {{
       {ReasonCode::kNodesUnavailable, shortage.unschedulable},
       {ReasonCode::kNodesLeftOut, shortage.left_out},
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
       {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
+      {ReasonCode::kNotEnoughChannels, shortage.channels},
       {ReasonCode::kNotEnoughCpu, shortage.cpu},
       {ReasonCode::kNotEnoughMemory, shortage.memory},
       {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},

@@ -25,11 +25,12 @@ enum class ReasonCode {
   kNotEnoughCpu,
   kNotEnoughMemory,
   kNotEnoughPodSlots,
-  kNoMatchingNode,    // labels, affinity or taints leave too few nodes
-  kNodesUnavailable,  // enough nodes would match, but they are cordoned or not ready
-  kNodesLeftOut,      // enough nodes would match, but members failed there at their start
-  kNoWholeSegments,   // all members would find a node, but not in the segments of `detail`
-  kBlockedByOrder,    // strict order: the gang named in `detail` takes precedence
+  kNotEnoughChannels,  // of ComputeDomains: pods that need one run on every node that it may use
+  kNoMatchingNode,     // labels, affinity or taints leave too few nodes
+  kNodesUnavailable,   // enough nodes would match, but they are cordoned or not ready
+  kNodesLeftOut,       // enough nodes would match, but members failed there at their start
+  kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`
+  kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)
   kReservationExpired,

@@ -20,6 +20,7 @@ void Reservations::Set(Member& member, cluster::Placement placement, bool requir
   plan.required = required;
   plan.nominated = nominated;
   plan.bind_seen = false;
+  plan.kubelet_pick.reset();
 }
 
 void Reservations::Adopt(Gang& gang, const std::vector<Member*>& planned, Time now, Time deadline) {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/cluster_state.hpp"
@@ -48,6 +49,9 @@ class Reservations {
 
   void Nominated(Member& member, bool yes) { member.plan.value_.nominated = yes; }
   void SetRank(Member& member, uint32_t rank) { member.plan.value_.rank = rank; }
+  void Foresee(Member& member, std::optional<policy::KubeletPick> pick) {
+    member.plan.value_.kubelet_pick = std::move(pick);
+  }
   void SeenAtBind(Member& member) { member.plan.value_.bind_seen = true; }
   // kube-scheduler rejected the planned node, by an answer or by not asking.
   void Exclude(Member& member, cluster::Time until);

@@ -139,7 +139,10 @@ std::vector<GangView> Scheduler::Gangs() const {
 
 std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const {
   FairMutexLock lock(mu_);
-  return ViewGang(*state_, key);
+  std::optional<GangView> view = ViewGang(*state_, key);
+  const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
+  if (gang != nullptr) state_->kubelet_picks.AddTo(*gang, *view);
+  return view;
 }
 
 std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Time now) const {

@@ -15,6 +15,7 @@
 //   outcome
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,8 @@ struct Counts {
   int64_t gpus_left_out = 0;   // on other nodes
   int64_t starts_refused = 0;  // ever: members that the kubelet did not admit
   int64_t starts_failed = 0;   // ever: members that failed within BadNodes::start_window
+  // Ever: pods bound with whole GPUs of NVIDIA's device plugin, by topology::PickOutcome.
+  std::array<int64_t, topology::kPickOutcomes> kubelet_picks{};
 };
 
 class Scheduler {

@@ -44,6 +44,7 @@ void SettleMembers(EngineState& state, Gang& gang) {
     member.ours = state.members.Claimed(pod);
     tally.of_muster += member.ours ? 1 : 0;
     tally.victims += makes_way ? 1 : 0;
+    if (member.planned() && pod.node_name == member.plan->node) state.kubelet_picks.Count(member);
     if (pod.bound() || pod.ending() || member.malformed()) state.reservations.Settle(member);
     if (member.from_earlier_run) continue;
     if (pod.phase == cluster::PodPhase::kSucceeded) {

@@ -108,6 +108,7 @@ bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& c
   counts.gpus_left_out = left_out.gpus;
   counts.starts_refused = state.health.refused_at_admission();
   counts.starts_failed = state.health.failed_early();
+  counts.kubelet_picks = state.kubelet_picks.counts();
   return true;
 }
 

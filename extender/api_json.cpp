@@ -45,6 +45,19 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
 }
 
+// "gpus" of the member are the planned ones.
+void AddPick(JsonText& json, const policy::KubeletPick& pick) {
+  json.BeginObject("kubelet");
+  json.Add("outcome", topology::ToString(pick.outcome));
+  if (pick.outcome == topology::PickOutcome::kDiffers) {
+    json.BeginArray("predicted");
+    for (const cluster::GpuIndex gpu : pick.gpus) json.Number(gpu.value);
+    json.EndArray();
+  }
+  if (pick.choices > 1) json.Add("choices", int64_t{pick.choices});
+  json.EndObject();
+}
+
 void AddMember(JsonText& json, const engine::MemberView& member) {
   json.BeginObject();
   json.Add("pod", member.pod.name);
@@ -58,6 +71,7 @@ void AddMember(JsonText& json, const engine::MemberView& member) {
   json.BeginArray("gpus");
   for (const cluster::GpuIndex gpu : member.gpus) json.Number(gpu.value);
   json.EndArray();
+  if (member.kubelet_pick) AddPick(json, *member.kubelet_pick);
   json.Add("bindHeld", member.bind_held);
   json.EndObject();
 }

@@ -181,6 +181,15 @@ class Metrics::Impl {
                        .Register(registry_);
     starts_refused_ = &failed.Add({{"kind", "admission"}});
     starts_failed_ = &failed.Add({{"kind", "container"}});
+    auto& picks =
+        BuildCounter()
+            .Name("muster_kubelet_picks_total")
+            .Help("Pods bound with whole GPUs of NVIDIA's device plugin, by its expected choice")
+            .Register(registry_);
+    for (std::size_t outcome = 0; outcome < picks_.size(); ++outcome) {
+      const auto one = static_cast<topology::PickOutcome>(outcome);
+      picks_[outcome] = &picks.Add({{"outcome", std::string(topology::ToString(one))}});
+    }
     pods_ = &OneGauge("muster_pods", "Pods known");
     reservations_ = &OneGauge("muster_reservations", "Pods with a reservation");
     held_ = &OneGauge("muster_held_binds", "Bind calls held at the barrier");
@@ -212,16 +221,20 @@ class Metrics::Impl {
     nodes_left_out_->Set(static_cast<double>(counts.nodes_left_out));
     gpus_left_out_->Set(static_cast<double>(counts.gpus_left_out));
     // The engine counts by itself, see SetServer.
-    for (const auto& [counter, total] : {std::pair(starts_refused_, counts.starts_refused),
-                                         std::pair(starts_failed_, counts.starts_failed)}) {
-      const double more = static_cast<double>(total) - counter->Value();
-      if (more > 0) counter->Increment(more);
-    }
+    Raise(*starts_refused_, counts.starts_refused);
+    Raise(*starts_failed_, counts.starts_failed);
+    for (std::size_t outcome = 0; outcome < picks_.size(); ++outcome)
+      Raise(*picks_[outcome], counts.kubelet_picks[outcome]);
     pods_->Set(static_cast<double>(counts.pods));
     reservations_->Set(static_cast<double>(counts.reservations));
     held_->Set(static_cast<double>(counts.held_binds));
     gpu_capacity_->Set(static_cast<double>(counts.gpu_capacity_milli) / 1000);
     gpu_free_->Set(static_cast<double>(counts.gpu_free_milli) / 1000);
+  }
+
+  static void Raise(Counter& counter, int64_t total) {
+    const double more = static_cast<double>(total) - counter.Value();
+    if (more > 0) counter.Increment(more);
   }
 
   void SetServer(const http::ServerStats& server) MUSTER_REQUIRES(mu_) {
@@ -244,6 +257,7 @@ class Metrics::Impl {
   Gauge* gpus_left_out_ = nullptr;
   Counter* starts_refused_ = nullptr;  // set as gauges are
   Counter* starts_failed_ = nullptr;
+  std::array<Counter*, topology::kPickOutcomes> picks_{};
   Gauge* pods_ = nullptr;
   Gauge* reservations_ = nullptr;
   Gauge* held_ = nullptr;

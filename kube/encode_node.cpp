@@ -25,15 +25,19 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
   const cluster::Labels no_annotations;
   std::vector<std::string> warnings;
   const bool devices =
+      node.plugin == cluster::DevicePlugin::kHami ||
       ReadNodeDevices({node.labels, no_annotations, advertised}, warnings) != node.gpus;
   const bool numa = node.numa_policy != cluster::NumaPolicy::kNone;
-  const bool annotated = devices || numa || !node.topology.empty();
+  const bool hami = node.plugin == cluster::DevicePlugin::kHami;
+  const bool annotated = devices || numa || hami || !node.topology.empty();
   if (annotated) json.Key("annotations").BeginObject();
   if (devices) {
     std::string list;
     AppendGpuDevices(list, node.gpus);
     json.Key(kGpuDevicesAnnotation).Text(list);
   }
+  // A register that says whose the plugin is; the list above says what the devices are.
+  if (hami) json.Key(kHamiRegisterAnnotation).Text(R"([{"id":"GPU-0"}])");
   if (!node.topology.empty()) json.Key(kGpuTopologyAnnotation).Text(node.topology);
   for (const NumaPolicyName& one : kNumaPolicyNames) {
     if (numa && one.policy == node.numa_policy) json.Key(kNumaPolicyAnnotation).Text(one.name);

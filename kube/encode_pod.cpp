@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 
 namespace muster::kube {
 
+using cluster::ContainerGpus;
+using cluster::ContainerKind;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
 using cluster::MiB;
@@ -95,7 +98,9 @@ std::string BalanceText(cluster::Balance balance) {
   return {};
 }
 
-void WriteTopology(const cluster::TopologyTerms& topology, JsonWriter& json) {
+void WriteTopology(const cluster::TopologyTerms& said, JsonWriter& json) {
+  cluster::TopologyTerms topology = said;
+  if (said.said_by == kComputeDomainAnnotation) topology.preferred.clear();
   const auto write = [&](const char* annotation, const std::string& text) {
     if (!text.empty()) json.Key(annotation).Text(text);
   };
@@ -117,17 +122,18 @@ void WriteTopology(const cluster::TopologyTerms& topology, JsonWriter& json) {
 void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const GpuRequest& gpus = pod.spec->gpus;
   const GpuForm form = FormOf(gpus);
-  const bool annotated = form == GpuForm::kFraction || form == GpuForm::kMemory;
+  const bool annotated =
+      pod.spec->gpu_containers.empty() && (form == GpuForm::kFraction || form == GpuForm::kMemory);
   const bool mirror = pod.daemon && pod.owner_uid.empty();
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
-      pod.spec->topology.none()) {
+      pod.spec->topology.none() && pod.spec->requests.channels == 0) {
     return;
   }
   json.Key("annotations").BeginObject();
-  if (form == GpuForm::kFraction)
+  if (annotated && form == GpuForm::kFraction)
     json.Key(kGpuFractionAnnotation).Text(ShareText(gpus.each.most()));
-  if (form == GpuForm::kMemory) {
+  if (annotated && form == GpuForm::kMemory) {
     json.Key(kGpuMemoryAnnotation).Text(NumberText(gpus.memory_each.value()));
   }
   if (annotated && gpus.count != 1) {
@@ -137,6 +143,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (pod.declared_min_member > 0) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
+  if (pod.spec->requests.channels > 0) json.Key(kComputeDomainAnnotation).Text("true");
   WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
@@ -184,6 +191,15 @@ void AppendMetadata(JsonWriter& json, const Pod& pod) {
   json.EndObject();
 }
 
+// Of one container among several, or of one that asks for a share in HAMi's words.
+void AppendGpuResources(JsonWriter& json, const ContainerGpus& asks) {
+  if (asks.count > 0) json.Key(kGpuResource).Text(NumberText(asks.count));
+  if (asks.cores > 0) json.Key(kGpuCoresResource).Text(NumberText(asks.cores));
+  if (asks.memory_mib > 0) json.Key(kGpuMemoryResource).Text(NumberText(asks.memory_mib));
+  if (asks.memory_percent > 0)
+    json.Key(kGpuMemoryPercentResource).Text(NumberText(asks.memory_percent));
+}
+
 void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
   const GpuForm form = FormOf(gpus);
   if (form == GpuForm::kWhole || form == GpuForm::kHami) {
@@ -199,27 +215,65 @@ void AppendGpuResources(JsonWriter& json, const GpuRequest& gpus) {
   }
 }
 
-void AppendContainers(JsonWriter& json, const PodSpec& spec) {
-  json.Key("containers").BeginArray().BeginObject().Key("name").Text("main");
-  json.Key("resources").BeginObject();
+// `asks`: null where the pod's request is all there is to say. `pays`: the pod's CPU and memory are
+// written here.
+void AppendContainer(JsonWriter& json, const PodSpec& spec, const ContainerGpus* asks, bool pays) {
+  const auto gpus = [&] {
+    if (asks != nullptr) {
+      AppendGpuResources(json, *asks);
+    } else {
+      AppendGpuResources(json, spec.gpus);
+    }
+  };
   const GpuForm form = FormOf(spec.gpus);
+  const bool wants =
+      asks != nullptr ? asks->planned() > 0 : form == GpuForm::kWhole || form == GpuForm::kHami;
   const bool unplanned =
-      !spec.unplanned_devices.empty() && spec.unplanned_devices != cluster::kResourceClaims;
-  if (form == GpuForm::kWhole || form == GpuForm::kHami || unplanned) {
+      pays && !spec.unplanned_devices.empty() && spec.unplanned_devices != cluster::kResourceClaims;
+  json.Key("resources").BeginObject();
+  if (wants || unplanned) {
     json.Key("limits").BeginObject();
-    AppendGpuResources(json, spec.gpus);
+    gpus();
     if (unplanned) json.Key(spec.unplanned_devices).Text("1");
     json.EndObject();
   }
   json.Key("requests").BeginObject();
-  if (spec.requests.cpu.value() != 0) {
+  if (pays && spec.requests.cpu.value() != 0) {
     json.Key("cpu").Text(NumberText(spec.requests.cpu.value(), "m"));
   }
-  if (spec.requests.memory.value() != 0) {
+  if (pays && spec.requests.memory.value() != 0) {
     json.Key("memory").Text(NumberText(spec.requests.memory.value(), "Mi"));
   }
-  AppendGpuResources(json, spec.gpus);
-  json.EndObject().EndObject().EndObject().EndArray();
+  gpus();
+  json.EndObject().EndObject();
+}
+
+void AppendContainers(JsonWriter& json, const PodSpec& spec) {
+  const auto& containers = spec.gpu_containers;
+  const auto is_main = [](const ContainerGpus& one) { return one.kind == ContainerKind::kMain; };
+  const auto mains = std::find_if(containers.begin(), containers.end(), is_main);
+  if (mains != containers.begin()) {
+    json.Key("initContainers").BeginArray();
+    for (auto one = containers.begin(); one != mains; ++one) {
+      json.BeginObject().Key("name").Text("init-" + std::to_string(one - containers.begin()));
+      if (one->kind == ContainerKind::kSidecar) json.Key("restartPolicy").Text("Always");
+      AppendContainer(json, spec, &*one, false);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
+  json.Key("containers").BeginArray();
+  if (containers.empty()) {
+    json.BeginObject().Key("name").Text("main");
+    AppendContainer(json, spec, nullptr, true);
+    json.EndObject();
+  }
+  for (auto one = mains; one != containers.end(); ++one) {
+    json.BeginObject().Key("name").Text("main-" + std::to_string(one - mains));
+    AppendContainer(json, spec, &*one, one == mains);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 void AppendRequirements(JsonWriter& json, const std::vector<SelectorRequirement>& requirements) {

@@ -148,6 +148,7 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
     decoded.warnings.push_back("the node takes no more pods: " + options.left_out->ToString());
   }
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
+  if (RegisteredByHami(annotations)) node.plugin = cluster::DevicePlugin::kHami;
   node.topology = ReadTopology(annotations, decoded.warnings);
   node.numa_policy = ReadNumaPolicy(annotations, decoded.warnings);
   return decoded;

@@ -25,7 +25,6 @@ using cluster::Result;
 
 namespace {
 
-constexpr const char* kHamiAnnotation = "hami.io/node-nvidia-register";
 constexpr const char* kProductLabel = "nvidia.com/gpu.product";
 constexpr const char* kMemoryLabel = "nvidia.com/gpu.memory";
 constexpr const char* kReplicasLabel = "nvidia.com/gpu.replicas";
@@ -202,13 +201,21 @@ std::vector<Gpu> ReadNodeDevices(const DeviceSources& sources, std::vector<std::
     if (gpus.ok()) return std::move(*gpus);
     warnings.push_back("annotation ignored: " + gpus.error().ToString());
   }
-  const std::string_view hami = Find(sources.annotations, kHamiAnnotation);
+  const std::string_view hami = Find(sources.annotations, kHamiRegisterAnnotation);
   if (!hami.empty()) {
     Result<std::vector<Gpu>> gpus = ParseHamiRegister(hami);
     if (gpus.ok()) return CompleteHami(std::move(*gpus), sources, warnings);
-    warnings.push_back("annotation ignored: " + gpus.error().At(kHamiAnnotation).ToString());
+    warnings.push_back("annotation ignored: " +
+                       gpus.error().At(kHamiRegisterAnnotation).ToString());
   }
   return DevicesFromLabels(sources, warnings);
+}
+
+bool RegisteredByHami(const Labels& annotations) {
+  const std::string_view text = Find(annotations, kHamiRegisterAnnotation);
+  if (text.empty()) return false;
+  const Result<std::vector<Gpu>> gpus = ParseHamiRegister(text);
+  return gpus.ok() && !gpus->empty();
 }
 
 void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {

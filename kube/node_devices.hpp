@@ -33,6 +33,8 @@ namespace muster::kube {
 // No machine has more; a node that claims more gets this many and a warning.
 inline constexpr int64_t kMaxGpusPerNode = 1024;
 
+inline constexpr const char* kHamiRegisterAnnotation = "hami.io/node-nvidia-register";
+
 struct DeviceSources {
   const cluster::Labels& labels;
   const cluster::Labels& annotations;
@@ -41,6 +43,9 @@ struct DeviceSources {
 
 std::vector<cluster::Gpu> ReadNodeDevices(const DeviceSources& sources,
                                           std::vector<std::string>& warnings);
+
+// HAMi's device plugin hands out the node's devices: it has registered them.
+bool RegisteredByHami(const cluster::Labels& annotations);
 
 // The text of annotation muster.dev/gpu-devices.
 void AppendGpuDevices(std::string& out, const std::vector<cluster::Gpu>& gpus);

@@ -157,6 +157,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
   PodRequests requests = ReadPodRequests(spec, metadata.Get("annotations"));
   record->requests = requests.resources;
   record->gpus = requests.gpus;
+  record->gpu_containers = std::move(requests.gpu_containers);
   record->unplanned_devices = CutText(requests.unplanned_devices, kMaxDefect);
   record->constraints = ReadNodeConstraints(spec);
   record->priority = ReadPriority(spec, options);

@@ -1,11 +1,14 @@
 #include "kube/pod_requests.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cluster/pod.hpp"
 #include "cluster/quantity.hpp"
@@ -13,6 +16,8 @@
 
 namespace muster::kube {
 
+using cluster::ContainerGpus;
+using cluster::ContainerKind;
 using cluster::DeviceAmount;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
@@ -48,11 +53,13 @@ Amounts Join(const Amounts& a, const Amounts& b, Combine combine) {
           combine(a.gpus, b.gpus)};
 }
 
-// What HAMi's resources say about each device, of each kind the greatest over all containers.
+// What HAMi's resources say about each device, of each kind the greatest over all containers; and
+// what each container asks for, init containers first.
 struct DeviceShare {
   bool given = false;
   int64_t memory_mib = 0;
   DeviceAmount share;
+  std::vector<ContainerGpus> containers;
 };
 
 using Parse = Result<int64_t> (*)(std::string_view);
@@ -106,9 +113,14 @@ std::optional<int64_t> ReadRequest(const JsonView& resources, const char* resour
   return request ? request : limit;
 }
 
+int32_t Narrow(int64_t value) {
+  return static_cast<int32_t>(std::min<int64_t>(value, std::numeric_limits<int32_t>::max()));
+}
+
 Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   const JsonView resources = container.Get("resources");
   Amounts amounts;
+  share.containers.emplace_back();
   if (!resources.present()) return amounts;
   amounts.cpu_milli = ReadRequest(resources, "cpu", ParseCpuMilli, Overcommit::kAllowed);
   amounts.memory_bytes = ReadRequest(resources, "memory", ParseBytes, Overcommit::kAllowed);
@@ -120,6 +132,8 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   const std::optional<int64_t> percent = extended(kGpuMemoryPercentResource, ParsePercent);
   const std::optional<int64_t> cores = extended(kGpuCoresResource, ParsePercent);
   amounts.gpus = gpus.value_or(0);
+  ContainerGpus& asks = share.containers.back();
+  asks.count = Narrow(amounts.gpus);
   if (!memory && !percent && !cores) return amounts;
   if (!gpus) amounts.gpus = 1;
   share.given = true;
@@ -127,6 +141,11 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   // HAMi takes 0 as not given, and memory that is not given as all of it.
   int64_t memory_percent = percent.value_or(0);
   if (memory_percent == 0 && memory.value_or(0) == 0) memory_percent = 100;
+  if (amounts.gpus > 0) {
+    asks.cores = static_cast<int8_t>(cores.value_or(0));
+    asks.memory_percent = static_cast<int8_t>(memory_percent);
+    asks.memory_mib = Narrow(memory.value_or(0));
+  }
   share.share =
       share.share.AtLeast({GpuMilli(cores.value_or(0) * 10), GpuMilli(memory_percent * 10)});
   return amounts;
@@ -168,10 +187,13 @@ Amounts SumOfContainers(const JsonView& spec, DeviceShare& share) {
   });
   Amounts sidecars;  // restartable init containers started so far
   Amounts starting;  // the most that any moment of initialisation needs
+  const size_t mains = share.containers.size();
   const JsonView init_containers = spec.Get("initContainers");
   init_containers.Items([&](const JsonView& container) {
     const Amounts own = ReadContainer(container, share);
-    if (container.Get("restartPolicy").Text() == "Always") {
+    const bool stays = container.Get("restartPolicy").Text() == "Always";
+    share.containers.back().kind = stays ? ContainerKind::kSidecar : ContainerKind::kInit;
+    if (stays) {
       running = Join(running, own, Sum);
       sidecars = Join(sidecars, own, Sum);
       starting = Join(starting, sidecars, Greater);
@@ -179,7 +201,20 @@ Amounts SumOfContainers(const JsonView& spec, DeviceShare& share) {
       starting = Join(starting, Join(sidecars, own, Sum), Greater);
     }
   });
+  // Init containers first.
+  const auto first_main = share.containers.begin();
+  std::rotate(first_main, first_main + static_cast<std::ptrdiff_t>(mains), share.containers.end());
   return Join(running, starting, Greater);
+}
+
+// As PodSpec::gpu_containers has them.
+std::vector<ContainerGpus> ContainersThatCount(std::vector<ContainerGpus> containers,
+                                               const GpuRequest& gpus) {
+  const bool none = std::all_of(containers.begin(), containers.end(),
+                                [](const ContainerGpus& one) { return one.planned() == 0; });
+  const bool plain = containers.size() == 1 && !containers.front().says_share();
+  if (gpus.none() || none || plain) return {};
+  return containers;
 }
 
 // Pod-level resources: a request, else what the containers come to, else the limit.
@@ -272,6 +307,13 @@ GpuRequest ReadGpuRequest(const JsonView& spec, const JsonView& annotations, int
   return request;
 }
 
+bool WantsChannel(const JsonView& annotations) {
+  const JsonView said = annotations.Get(kComputeDomainAnnotation);
+  const std::string_view text = said.Text();
+  if (!text.empty() && text != "true" && text != "false") said.Problem("expected true or false");
+  return text == "true";
+}
+
 int64_t MebibytesUp(int64_t bytes) {
   return bytes / kBytesPerMiB + (bytes % kBytesPerMiB == 0 ? 0 : 1);
 }
@@ -287,7 +329,9 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   requests.resources.cpu = MilliCpu(amounts.cpu_milli.value_or(0));
   requests.resources.memory = MiB(MebibytesUp(amounts.memory_bytes.value_or(0)));
   requests.resources.pods = 1;
+  requests.resources.channels = WantsChannel(annotations) ? 1 : 0;
   requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
+  requests.gpu_containers = ContainersThatCount(std::move(share.containers), requests.gpus);
   requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);
   return requests;
 }

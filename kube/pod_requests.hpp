@@ -19,7 +19,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cluster/container_gpus.hpp"
 #include "cluster/resources.hpp"
 #include "kube/json_view.hpp"
 
@@ -33,10 +35,14 @@ inline constexpr const char* kGpuFractionAnnotation = "gpu-fraction";
 inline constexpr const char* kGpuMemoryAnnotation = "gpu-memory";
 inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-devices";
 
+// "true": one of the pod's resource claims is for a channel of a ComputeDomain.
+inline constexpr const char* kComputeDomainAnnotation = "muster.dev/compute-domain";
+
 struct PodRequests {
   cluster::Resources resources;
   cluster::GpuRequest gpus;
-  std::string unplanned_devices;  // see PodSpec and unplanned_devices.hpp
+  std::vector<cluster::ContainerGpus> gpu_containers;  // see PodSpec
+  std::string unplanned_devices;                       // see PodSpec and unplanned_devices.hpp
 };
 
 // `spec` is pod.spec, `annotations` pod.metadata.annotations. What is malformed is a problem of the

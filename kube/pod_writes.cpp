@@ -4,6 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "cluster/hami_devices.hpp"
 #include "kube/encode.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/http_status.hpp"
@@ -108,6 +109,17 @@ std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
   return text;
 }
 
+// What HAMi's scheduler writes at Filter and at Bind, see hami_devices.hpp.
+void AppendHami(JsonWriter& json, const engine::BindPod& action, const WriteContext& context) {
+  const std::string now = std::to_string(context.now);
+  json.TextKey(cluster::kHamiNodeAnnotation).Text(action.node);
+  json.TextKey(cluster::kHamiTimeAnnotation).Text(now);
+  json.TextKey(cluster::kHamiPhaseAnnotation).Text(cluster::kHamiAllocating);
+  json.TextKey(cluster::kHamiBindTimeAnnotation).Text(now);
+  json.TextKey(cluster::kHamiToAllocateAnnotation).Text(action.hami_devices);
+  json.TextKey(cluster::kHamiAllocatedAnnotation).Text(action.hami_devices);
+}
+
 ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   ApiRequest request{
       .method = Method::kPost, .lane = Lane::kBind, .path = PodPath(action.pod) + "/binding"};
@@ -124,6 +136,7 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   if (action.rank) json.TextKey(cluster::kRankAnnotation).Text(std::to_string(*action.rank));
   if (!action.topology_path.empty())
     json.TextKey(cluster::kTopologyPathAnnotation).Text(action.topology_path);
+  if (!action.hami_devices.empty()) AppendHami(json, action, context);
   json.EndObject().EndObject();
   json.Key("target").BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Node");
   json.Key("name").Text(action.node).EndObject().EndObject();

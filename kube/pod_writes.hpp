@@ -30,6 +30,7 @@ struct WriteContext {
   uint64_t nonce = 0;            // for kWakeAnnotation
   std::string epoch = "0";       // for cluster::kEpochAnnotation, not empty
   bool dry_run = false;          // evictions only
+  int64_t now = 0;               // seconds since 1970, for HAMi's annotations of a Binding
 };
 
 const engine::PodRef& PodOf(const PodWrite& write);

@@ -9,6 +9,7 @@
 
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
+#include "kube/pod_requests.hpp"
 #include "kube/topology_level.hpp"
 #include "kube/topology_subgroups.hpp"
 
@@ -241,6 +242,15 @@ TopologyTerms ReadGroveSpec(const JsonView& spec) {
 // They say where the gang, or a part of it, is to be.
 bool SayWhere(const TopologyTerms& terms) { return terms.within() || !terms.subgroups.empty(); }
 
+// Channels reach as far as NVLink does.
+TopologyTerms ReadComputeDomain(const JsonView& annotations) {
+  TopologyTerms terms;
+  if (annotations.Get(kComputeDomainAnnotation).Text() != "true") return terms;
+  terms.preferred = "nvidia.com/gpu.clique";
+  terms.said_by = kComputeDomainAnnotation;
+  return terms;
+}
+
 template <typename... Readers>
 TopologyTerms FirstOf(const JsonView& from, const Readers&... readers) {
   TopologyTerms terms;
@@ -282,23 +292,25 @@ void ReadBesideLevels(const JsonView& metadata, TopologyTerms& terms) {
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata) {
   TopologyTerms terms = FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai,
-                                ReadVolcano, ReadKoordinator);
+                                ReadVolcano, ReadKoordinator, ReadComputeDomain);
   ReadBesideLevels(metadata, terms);
   return terms;
 }
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) {
-  TopologyTerms terms = ReadTopologyTerms(metadata);
-  TopologyTerms levels = ReadSpec(spec);
-  if (SayWhere(terms)) {
+  const JsonView annotations = metadata.Get("annotations");
+  TopologyTerms terms =
+      FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano, ReadKoordinator);
+  TopologyTerms said = ReadSpec(spec);
+  if (!SayWhere(terms)) {
+    terms = std::move(said);
+  } else if (!terms.said_by.empty()) {
     // Of other systems one may say where the gang is to be, and its spec where its subgroups are.
-    if (!terms.said_by.empty()) terms.subgroups = std::move(levels.subgroups);
-    return terms;
+    terms.subgroups = std::move(said.subgroups);
   }
-  levels.balance = terms.balance;
-  levels.spread = std::move(terms.spread);
-  levels.spread_group = std::move(terms.spread_group);
-  return levels;
+  if (!SayWhere(terms)) terms = FirstOf(annotations, ReadComputeDomain);
+  ReadBesideLevels(metadata, terms);
+  return terms;
 }
 
 }  // namespace muster::kube

@@ -18,7 +18,8 @@ inline constexpr const char* kLeaderWorkerSetLabel = "leaderworkerset.sigs.k8s.i
 inline constexpr const char* kKoordinatorTopologyAnnotation =
     "gang.scheduling.koordinator.sh/network-topology-spec";
 
-// Of a PodGroup or pod.
+// Of a PodGroup or pod. Where nobody says anything, muster.dev/compute-domain: "true" is the wish
+// for one NVLink domain (label nvidia.com/gpu.clique).
 //   Muster   muster.dev/topology-required, -preferred, -segments-required, -segments-preferred,
 //            -roles-required, -roles-preferred (topology_subgroups.hpp);
 //            muster.dev/topology-balance, -spread, muster.dev/spread-group

@@ -10,6 +10,16 @@ using cluster::DeviceAmount;
 using topology::GpuMask;
 using topology::NodeTopology;
 
+DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vector<size_t> places,
+                         const cluster::Node& node)
+    : topology_(std::move(topology)),
+      places_(std::move(places)),
+      numa_(topology_->machine, node.numa_policy),
+      // A device that is left out is not free here and free in the kubelet's books.
+      foreseen_(topology_->picks->tabled() && ForeseesPicks(node) &&
+                std::none_of(node.gpus.begin(), node.gpus.end(),
+                             [](const cluster::Gpu& gpu) { return gpu.left_out; })) {}
+
 GpuMask DeviceLinks::MaskOf(std::span<const DeviceAmount> free) const {
   GpuMask mask = 0;
   for (size_t i = 0; i < places_.size(); ++i) {
@@ -38,6 +48,16 @@ uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) c
   return chooser.RingOf(numa_.Choose(chooser, MaskOf(free), count));
 }
 
+int32_t DeviceLinks::AstrayOf(std::span<const DeviceAmount> free, size_t count) const {
+  if (!foreseen_ || count < 2) return 0;
+  const GpuMask mask = MaskOf(free);
+  const GpuMask planned = numa_.Choose(*topology_->chooser, mask, count);
+  if (planned == 0) return 0;
+  const topology::PickForecast forecast = topology_->picks->Of(mask, planned);
+  if (forecast.slower) return 2;
+  return forecast.outcome == topology::PickOutcome::kDiffers ? 1 : 0;
+}
+
 bool DeviceLinks::Fits(std::span<const DeviceAmount> free, size_t count) const {
   return numa_.Choose(*topology_->chooser, MaskOf(free), count) != 0;
 }
@@ -58,11 +78,20 @@ std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
     if (!machine.ok() || !machine->has_links()) return nullptr;
     topology = cache_.Of(*machine, {}, topology::TopologySource::kAnnotation);
     known = topology;
+    if (kept_.size() >= most_kept_) kept_.clear();
+    if (most_kept_ > 0) kept_.push_back(topology);
   }
   std::optional<std::vector<size_t>> places = topology->PlacesIn(node);
   if (!places) return nullptr;
-  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places),
-                                             node.numa_policy);
+  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places), node);
+}
+
+bool ForeseesPicks(const cluster::Node& node) {
+  return node.plugin == cluster::DevicePlugin::kStock &&
+         node.numa_policy == cluster::NumaPolicy::kNone &&
+         std::all_of(node.gpus.begin(), node.gpus.end(), [](const cluster::Gpu& gpu) {
+           return gpu.sharing == cluster::GpuSharing::Exclusive();
+         });
 }
 
 }  // namespace muster::policy

@@ -24,10 +24,7 @@ class DeviceLinks {
  public:
   // `places`: NodeTopology::PlacesIn.
   DeviceLinks(std::shared_ptr<const topology::NodeTopology> topology, std::vector<size_t> places,
-              topology::NumaPolicy policy)
-      : topology_(std::move(topology)),
-        places_(std::move(places)),
-        numa_(topology_->machine, policy) {}
+              const cluster::Node& node);
   // The kubelet turns some sets away: Choose may be empty though enough are free.
   bool turns_away() const { return numa_.turns_away(); }
 
@@ -41,6 +38,16 @@ class DeviceLinks {
   std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
   // The slowest link of the ring over them, MB/s; 0 for one device and for none.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // Whether NVIDIA's device plugin hands out the set that Choose gives: 0 where it does, or as good
+  // a ring, or nothing is known of it; 1 where it hands out another one; 2 where that may have a
+  // slower ring.
+  int32_t AstrayOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // The same for devices by their places in Node::gpus. `free`: in the kubelet's books.
+  topology::PickForecast ForecastOf(topology::GpuMask free, topology::GpuMask planned) const {
+    return topology_->picks->Of(free, planned);
+  }
+  // By place in the topology, the place in Node::gpus.
+  const std::vector<size_t>& places() const { return places_; }
   // There is a set of `count`.
   bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // How many sets of `count` can be chosen one after the other, at most `limit`.
@@ -52,17 +59,26 @@ class DeviceLinks {
   std::shared_ptr<const topology::NodeTopology> topology_;
   std::vector<size_t> places_;  // by place in the topology
   topology::NumaSets numa_;
+  const bool foreseen_;  // NVIDIA's device plugin chooses, by a rule that can be followed here
 };
 
-// Owned by a Placer's memory; not thread-safe.
+// NVIDIA's device plugin hands out the node's devices, each whole, and only its rule decides.
+bool ForeseesPicks(const cluster::Node& node);
+
+// Owned by a Placer's memory or a KubeletForecast; not thread-safe.
 class LinksMemory {
  public:
+  // Topologies live as long as somebody holds what Of gave, and besides the last few, `kept` at
+  // most: for who asks again and holds nothing.
+  explicit LinksMemory(size_t kept = 0) : most_kept_(kept) {}
   // Null: nothing is known of the node's links, or what is known is of another machine.
   std::shared_ptr<const DeviceLinks> Of(const cluster::Node& node);
 
  private:
   topology::TopologyCache cache_;
   std::map<std::string, std::weak_ptr<const topology::NodeTopology>> by_text_;
+  const size_t most_kept_;
+  std::vector<std::shared_ptr<const topology::NodeTopology>> kept_;
 };
 
 }  // namespace muster::policy

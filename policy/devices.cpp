@@ -50,6 +50,11 @@ uint32_t RingOf(const DeviceView& view) {
   return view.links->RingOf(view.free, static_cast<size_t>(view.request.count));
 }
 
+int32_t AstrayOf(const DeviceView& view) {
+  if (view.links == nullptr || view.share != DeviceAmount::All()) return 0;
+  return view.links->AstrayOf(view.free, static_cast<size_t>(view.request.count));
+}
+
 std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, DeviceOrder order) {
   std::vector<GpuShare> chosen;
   if (view.request.none()) return chosen;

@@ -59,6 +59,10 @@ std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order);
 // are not known or do not matter.
 uint32_t RingOf(const DeviceView& view);
 
+// DeviceLinks::AstrayOf the devices that ChooseDevices would take; 0 where links are not known or
+// do not matter.
+int32_t AstrayOf(const DeviceView& view);
+
 // How many pods with this request find devices one after the other, at most `limit`: the largest t
 // with Σ min(turns, t) ≥ count · t, which choosing by kMostTurns attains.
 int64_t PodsOnDevices(const DeviceView& view, int64_t limit);

@@ -50,7 +50,7 @@ struct Options {
 
 // Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, left out, excluded, pod slots, CPU, memory, GPUs.
+// selector, left out, excluded, pod slots, channels, CPU, memory, GPUs.
 struct Shortage {
   cluster::PodUid pod;  // the first pod that found no node
   // Demands that had found one before. Where not even the pods like this one fit among themselves:
@@ -65,6 +65,7 @@ struct Shortage {
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
   int64_t pod_slots = 0;
+  int64_t channels = 0;     // another pod has the node's channel of a ComputeDomain
   int64_t gpus = 0;         // too few free GPUs on the node, in total
   int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
   // Of compute or of memory, of which there is less beside what is needed. Σ over the nodes that

@@ -1,6 +1,6 @@
 // ShapeLess: pods are interchangeable for placement when they ask for the same resources, the same
-// GPUs and the same nodes. Such pods have one shape; priority, say, is no part of it (internal to
-// policy/). Pure; any thread.
+// GPUs and the same nodes, and the kubelet gives them their GPUs in one go or not. Such pods have
+// one shape; priority, say, is no part of it (internal to policy/). Pure; any thread.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,8 @@ inline std::strong_ordering CompareShapes(const cluster::PodSpec& a, const clust
   if (&a == &b) return std::strong_ordering::equal;
   if (const auto order = a.requests <=> b.requests; order != 0) return order;
   if (const auto order = a.gpus <=> b.gpus; order != 0) return order;
-  return a.constraints <=> b.constraints;
+  if (const auto order = a.constraints <=> b.constraints; order != 0) return order;
+  return a.one_gpu_container() <=> b.one_gpu_container();
 }
 
 struct ShapeLess {

@@ -55,10 +55,13 @@ void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortag
   const int64_t pods = PodsOn(search, shape, node, kNoLimit);
   Resources left = free.resources;
   left -= {spec.requests.cpu * pods, spec.requests.memory * pods,
-           cluster::SaturatingMultiply(spec.requests.pods, pods)};
+           cluster::SaturatingMultiply(spec.requests.pods, pods),
+           cluster::SaturatingMultiply(spec.requests.channels, pods)};
   const auto lacks = [](int64_t want, int64_t has) { return want > 0 && want > has; };
   if (lacks(spec.requests.pods, left.pods)) {
     ++shortage.pod_slots;
+  } else if (lacks(spec.requests.channels, left.channels)) {
+    ++shortage.channels;
   } else if (lacks(spec.requests.cpu.value(), left.cpu.value())) {
     ++shortage.cpu;
   } else if (lacks(spec.requests.memory.value(), left.memory.value())) {
@@ -86,6 +89,7 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   int64_t pods = std::min(limit, Times(free.resources.cpu.value(), spec.requests.cpu.value()));
   pods = std::min(pods, Times(free.resources.memory.value(), spec.requests.memory.value()));
   pods = std::min(pods, Times(free.resources.pods, spec.requests.pods));
+  pods = std::min(pods, Times(free.resources.channels, spec.requests.channels));
   if (spec.gpus.none() || pods == 0) return pods;
   if ((*shape.shares)[node.value] == cluster::DeviceAmount::All()) {
     pods = std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
@@ -111,7 +115,8 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
   for (const Role& role : roles) {
     const Resources& each = role.spec().requests;
     want += {each.cpu * role.size(), each.memory * role.size(),
-             cluster::SaturatingMultiply(each.pods, role.size())};
+             cluster::SaturatingMultiply(each.pods, role.size()),
+             cluster::SaturatingMultiply(each.channels, role.size())};
     if (role.spec().gpus.none()) continue;
     want_gpus.Add(LeastAnywhere(*role.shape), role.size());
   }

@@ -19,10 +19,12 @@ struct DeviceUse {
   int32_t whole = 0;   // devices that are fully free now and would be taken whole
   // GPU-milli taken in all, of compute or of memory, whichever is more.
   int32_t milli = 0;
-  uint32_t ring = 0;  // slowest link of the ring over them, MB/s; 0: not known, or no matter
+  uint32_t ring = 0;   // slowest link of the ring over them, MB/s; 0: not known, or no matter
+  int32_t astray = 0;  // DeviceLinks::AstrayOf
 };
 
-// First of all the fastest ring, where the links of nodes are known.
+// First of all the fastest ring, where the links of nodes are known; then a node where NVIDIA's
+// device plugin will hand out the GPUs that have it.
 //
 // Binpack: break open as few whole devices as possible, then fill the node that has the fewest
 // whole devices left afterwards, then the least GPU-milli, then the least CPU. A pod without GPUs
@@ -34,6 +36,7 @@ struct DeviceUse {
 struct Score {
   int32_t stray = 0;       // 1: a node with GPUs for a pod that wants none
   int64_t ring = 0;        // DeviceUse::ring, less than 0
+  int32_t astray = 0;      // DeviceUse::astray
   int32_t opened = 0;      // DeviceUse::opened
   int32_t whole_left = 0;  // fully free devices afterwards
   int32_t milli_left = 0;  // GPU-milli free on the node afterwards
@@ -49,6 +52,7 @@ inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free
   Score score;
   score.stray = !wants_gpus && facts.has_gpus ? 1 : 0;
   score.ring = -int64_t{use.ring};
+  score.astray = use.astray;
   score.opened = use.opened;
   score.whole_left = free.gpu_whole - use.opened - use.whole;
   score.milli_left = free.gpu_total() - use.milli;

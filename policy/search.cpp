@@ -71,6 +71,7 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
       use.whole = spec.gpus.count;
       use.milli = spec.gpus.count * static_cast<int32_t>(cluster::kWholeGpu.value());
       use.ring = RingOf(DevicesOn(shape, node));
+      if (use.ring != 0 && spec.one_gpu_container()) use.astray = AstrayOf(DevicesOn(shape, node));
     } else {
       // (kDiffers is within everything.)
       if (share.none() ? share != Eligibility::kDiffers : !free.gpu_most.Holds(share))

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cluster/hami_devices.hpp"
+
 namespace muster::sim {
 
 using cluster::Code;
@@ -55,6 +57,12 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   if (action.rank) binding.annotations[cluster::kRankAnnotation] = std::to_string(*action.rank);
   if (!action.topology_path.empty())
     binding.annotations[cluster::kTopologyPathAnnotation] = action.topology_path;
+  if (!action.hami_devices.empty()) {
+    binding.annotations[cluster::kHamiNodeAnnotation] = action.node;
+    binding.annotations[cluster::kHamiPhaseAnnotation] = cluster::kHamiAllocating;
+    binding.annotations[cluster::kHamiToAllocateAnnotation] = action.hami_devices;
+    binding.annotations[cluster::kHamiAllocatedAnnotation] = action.hami_devices;
+  }
   Status status = api.BindPod(Actor::kMuster, binding);
   if (status.ok() || status.error().code != Code::kConflict) return status;
   // A lost answer may be the reason: bound to that node already is what was wanted.

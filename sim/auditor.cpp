@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "cluster/allocation.hpp"
+#include "cluster/hami_devices.hpp"
+#include "cluster/node_ledger.hpp"
 #include "sim/scheduler_cache.hpp"
 #include "sim/watch.hpp"
 
@@ -91,6 +93,7 @@ class Auditor::Impl {
   void CheckEviction(const PodRecord& pod);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
+  void CheckHami(const PodRecord& pod, const cluster::Node& node);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
   void Find(std::string what) { found_.push_back(std::move(what)); }
@@ -351,6 +354,34 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   judge(request.resources.memory.value(), used.resources.memory.value(),
         offer.resources.memory.value(), "MiB");
   judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
+  judge(request.resources.channels, used.resources.channels, cluster::kChannelsPerNode, "channels");
+  CheckHami(pod, node->node);
+}
+
+// HAMi's plugin hands out, container by container, all that the annotation lists, and that is what
+// Muster planned.
+void Auditor::Impl::CheckHami(const PodRecord& pod, const cluster::Node& node) {
+  const auto told = pod.annotations.find(cluster::kHamiToAllocateAnnotation);
+  if (told == pod.annotations.end()) return;
+  const std::string what = "pod " + pod.pod.key.ToString() + " on node " + node.name + ": HAMi ";
+  if (node.plugin != cluster::DevicePlugin::kHami) Find(what + "has no part in this node");
+  const auto containers = cluster::DecodeHamiDevices(told->second);
+  if (!containers) return Find(what + "cannot read " + told->second);
+  std::set<std::string> listed;
+  for (const auto& container : *containers) {
+    for (const cluster::HamiDevice& device : container) listed.insert(device.uuid);
+  }
+  const auto& asking = pod.pod.spec->gpu_containers;
+  const bool all_ask = std::all_of(asking.begin(), asking.end(), [](const auto& container) {
+    return container.count == container.planned();
+  });
+  for (const cluster::Gpu& gpu : node.gpus) {
+    const auto& given = pod.pod.bound_gpus;
+    const bool planned = std::find(given.begin(), given.end(), gpu.index) != given.end();
+    const bool told_of = listed.contains(gpu.uuid);
+    if (planned ? all_ask && !told_of : told_of)
+      Find(what + (planned ? "is not told of " : "is told of ") + gpu.uuid);
+  }
 }
 
 // Of the devices that the new pod was given. (How a device is shared may change under the pods that

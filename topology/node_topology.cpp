@@ -116,8 +116,9 @@ std::shared_ptr<const NodeTopology> TopologyCache::Of(const Machine& machine,
     DropDead(&choosers_);
     choosers_[std::move(matrix)] = chooser;
   }
+  auto picks = std::make_shared<const PickTable>(machine, chooser);
   auto node = std::make_shared<const NodeTopology>(
-      NodeTopology{source, machine, std::move(chooser), AllNicsNear(machine)});
+      NodeTopology{source, machine, std::move(chooser), AllNicsNear(machine), std::move(picks)});
   DropDead(&nodes_);
   nodes_[key] = node;
   return node;

@@ -21,6 +21,7 @@
 #include "topology/gpu_chooser.hpp"
 #include "topology/kubelet_pick.hpp"
 #include "topology/machine.hpp"
+#include "topology/pick_table.hpp"
 #include "topology/rails.hpp"
 
 namespace muster::topology {
@@ -35,6 +36,7 @@ struct NodeTopology {
   Machine machine;
   std::shared_ptr<const GpuChooser> chooser;  // shared by all machines with this matrix
   std::vector<NearNics> near;                 // by GPU
+  std::shared_ptr<const PickTable> picks;     // what the device plugin makes of a plan
 
   // The best set of `count` free GPUs, rising; empty when fewer are free.
   std::vector<size_t> Choose(GpuMask free, size_t count) const {

@@ -2,6 +2,7 @@
 #include "extender/api_json.hpp"
 
 #include <catch2/catch.hpp>
+#include <string>
 
 #include "engine/reason.hpp"
 
@@ -29,6 +30,31 @@ TEST_CASE("the page of the fabric has each domain and what is wrong with labels"
                            "\"freeGpus\": 5", "\"slots\": 3", "node x has no rack"}) {
     CHECK_THAT(page, Catch::Contains(part));
   }
+}
+
+TEST_CASE("the page of a gang tells the planned GPUs and those that are predicted apart", "[api]") {
+  engine::GangView gang;
+  engine::MemberView member;
+  member.gpus = {cluster::GpuIndex{1}, cluster::GpuIndex{3}};
+  const auto page = [&] {
+    gang.members = {member};
+    return GangJson(gang, {}, {});
+  };
+  CHECK_THAT(page(), !Catch::Contains("kubelet"));
+  using topology::PickOutcome;
+  member.kubelet_pick = policy::KubeletPick{PickOutcome::kAgrees, member.gpus, 1};
+  CHECK_THAT(page(), Catch::Contains("\"outcome\": \"agree\"") && !Catch::Contains("predicted") &&
+                         !Catch::Contains("choices"));
+  member.kubelet_pick = policy::KubeletPick{PickOutcome::kTied, member.gpus, 6};
+  CHECK_THAT(page(), Catch::Contains("\"outcome\": \"tied\"") &&
+                         Catch::Contains("\"choices\": 6") && !Catch::Contains("predicted"));
+  member.kubelet_pick =
+      policy::KubeletPick{PickOutcome::kDiffers, {cluster::GpuIndex{0}, cluster::GpuIndex{7}}, 1};
+  const std::string differs = page();
+  CHECK_THAT(differs, Catch::Contains("\"outcome\": \"differ\""));
+  const size_t predicted = differs.find("\"predicted\"");
+  REQUIRE(predicted != std::string::npos);
+  CHECK(differs.find('7', predicted) < differs.find(']', predicted));
 }
 
 }  // namespace muster::extender

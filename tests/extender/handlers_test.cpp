@@ -316,4 +316,18 @@ TEST_CASE("refusals of the server are a counter that never goes back", "[metrics
   CHECK_THAT(page(), Catch::Contains("muster_http_refused_total{cause=\"tls\"} 4\n"));
 }
 
+TEST_CASE("what the kubelet makes of plans is a counter by outcome", "[metrics]") {
+  Metrics metrics("test");
+  engine::Counts counts;
+  counts.kubelet_picks = {1, 4, 3, 2};
+  const std::string page = metrics.Text(counts, {});
+  CHECK_THAT(page, Catch::Contains("# TYPE muster_kubelet_picks_total counter\n"));
+  for (const char* line : {"{outcome=\"unknown\"} 1\n", "{outcome=\"agree\"} 4\n",
+                           "{outcome=\"tied\"} 3\n", "{outcome=\"differ\"} 2\n"}) {
+    CHECK_THAT(page, Catch::Contains(std::string("muster_kubelet_picks_total") + line));
+  }
+  // A new process of the engine's begins at 0; what was counted stays.
+  CHECK_THAT(metrics.Text({}, {}), Catch::Contains("{outcome=\"agree\"} 4\n"));
+}
+
 }  // namespace muster::extender::testing

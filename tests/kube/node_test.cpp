@@ -145,5 +145,22 @@ TEST_CASE("links that cannot be understood are said and ignored", "[kube][node][
   CHECK(list.warnings.front().find("nvidia-smi topo -m") != std::string::npos);
 }
 
+TEST_CASE("a node whose devices HAMi has registered has HAMi's plugin", "[kube][node]") {
+  const auto plugin = [](const std::string& annotations) {
+    return Decode(R"({"kind":"Node","metadata":{"name":"n","uid":"u","annotations":{)" +
+                  annotations + R"(}},"status":{"allocatable":{"nvidia.com/gpu":"20"}}})")
+        .node.plugin;
+  };
+  const std::string hami =
+      R"("hami.io/node-nvidia-register":"GPU-a,10,100,100,T4,0,true:GPU-b,10,100,100,T4,0,true:")";
+  CHECK(plugin("") == cluster::DevicePlugin::kStock);
+  CHECK(plugin(hami) == cluster::DevicePlugin::kHami);
+  // What the devices are is one thing, who hands them out another.
+  CHECK(plugin(hami + R"(,"muster.dev/gpu-devices":"[{\"index\":0}]")") ==
+        cluster::DevicePlugin::kHami);
+  CHECK(plugin(R"("hami.io/node-nvidia-register":"[]")") == cluster::DevicePlugin::kStock);
+  CHECK(plugin(R"("hami.io/node-nvidia-register":"")") == cluster::DevicePlugin::kStock);
+}
+
 }  // namespace
 }  // namespace muster::kube

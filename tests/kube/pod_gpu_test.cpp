@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "kube/decode.hpp"
 
@@ -187,6 +188,45 @@ TEST_CASE("a GPU request that contradicts itself is a defect", "[kube][pod][gpu]
   // Never a share of nothing, whatever was malformed.
   const GpuRequest& gpus = pod.spec->gpus;
   CHECK((gpus.none() || !gpus.each.none() || gpus.memory_each > MiB(0)));
+}
+
+TEST_CASE("what each container asks of GPUs is kept where that is more than the sum",
+          "[kube][pod][gpu]") {
+  using cluster::ContainerGpus;
+  using cluster::ContainerKind;
+  const auto containers = [](const std::string& spec) {
+    const cluster::Result<Pod> pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{)" + spec + "}}");
+    REQUIRE(pod.ok());
+    CHECK(pod->defect.empty());
+    return pod->spec->gpu_containers;
+  };
+  const auto asks = [](const std::string& limits) {
+    return R"({"name":"c","resources":{"limits":{)" + limits + "}}}";
+  };
+  const std::string two = asks(R"("nvidia.com/gpu":2)");
+  const std::string none = R"({"name":"sleeper","image":"x"})";
+  CHECK(containers(R"("containers":[)" + two + "]").empty());
+  CHECK(containers(R"("containers":[)" + none + "," + none + "]").empty());
+  CHECK(containers(R"("containers":[)" + none + "," + two + "," + none + "]") ==
+        std::vector<ContainerGpus>{{}, {.count = 2}, {}});
+  CHECK(containers(R"("containers":[)" + asks(R"("nvidia.com/gpumem":3000)") + "]") ==
+        std::vector<ContainerGpus>{{.memory_mib = 3000}});
+  // Without a word about memory it is all of it; zeros are no words.
+  CHECK(containers(R"("containers":[)" +
+                   asks(R"("nvidia.com/gpu":1,"nvidia.com/gpucores":30,"nvidia.com/gpumem":0)") +
+                   "]") ==
+        std::vector<ContainerGpus>{{.cores = 30, .memory_percent = 100, .count = 1}});
+  // Init containers come first, as HAMi counts containers.
+  CHECK(containers(R"("containers":[)" + two + R"(],"initContainers":[)" + none +
+                   R"(,{"name":"s","restartPolicy":"Always","resources":{"limits":)" +
+                   R"({"nvidia.com/gpu":1,"nvidia.com/gpumem-percentage":25}}}])") ==
+        std::vector<ContainerGpus>{
+            {.kind = ContainerKind::kInit},
+            {.kind = ContainerKind::kSidecar, .memory_percent = 25, .count = 1},
+            {.count = 2}});
+  // An annotation asks: no container does.
+  CHECK(DecodeGpuPod(R"("gpu-fraction":"0.5")", "").spec->gpu_containers.empty());
 }
 
 }  // namespace

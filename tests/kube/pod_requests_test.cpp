@@ -2,6 +2,7 @@
 #include <string>
 
 #include "kube/decode.hpp"
+#include "kube/encode.hpp"
 
 namespace muster::kube {
 namespace {
@@ -144,6 +145,37 @@ TEST_CASE("a request that makes no sense is a defect that names the field", "[ku
   }));
   CAPTURE(c.spec);
   CHECK_THAT(DecodeSpec(c.spec).defect, Catch::StartsWith(c.want));
+}
+
+TEST_CASE("a claim for a channel of a ComputeDomain is one channel, and the wish for one clique",
+          "[kube][pod]") {
+  const auto decode = [](const std::string& annotations) {
+    const cluster::Result<Pod> pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" +
+                  annotations + R"(}},"spec":{"containers":[{}]}})");
+    REQUIRE(pod.ok());
+    return *pod;
+  };
+  const std::string channel = R"("muster.dev/compute-domain":"true")";
+  CHECK(decode("").spec->requests.channels == 0);
+  CHECK(decode(R"("muster.dev/compute-domain":"false")").spec->requests.channels == 0);
+  CHECK(decode(R"("muster.dev/compute-domain":"false")").spec->topology.none());
+  CHECK(decode(channel).spec->requests.channels == 1);
+  CHECK(decode(channel).spec->topology.preferred == "nvidia.com/gpu.clique");
+  CHECK(decode(channel).spec->topology.said_by == "muster.dev/compute-domain");
+  // Whatever else is said of levels comes first.
+  const Pod rack = decode(channel + R"(,"muster.dev/topology-required":"rack")");
+  CHECK(rack.spec->topology.required == "rack");
+  CHECK(rack.spec->topology.preferred.empty());
+  CHECK(rack.spec->requests.channels == 1);
+  const Pod odd = decode(R"("muster.dev/compute-domain":"yes")");
+  CHECK_THAT(odd.defect, Catch::Contains("muster.dev/compute-domain") &&
+                             Catch::Contains("expected true or false"));
+  for (const Pod& pod : {decode(channel), rack}) {
+    const cluster::Result<Pod> back = DecodePod(EncodePod(pod));
+    REQUIRE(back.ok());
+    CHECK(*back->spec == *pod.spec);
+  }
 }
 
 }  // namespace

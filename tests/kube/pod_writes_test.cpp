@@ -85,6 +85,16 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
       Catch::Contains(R"("annotations":{"muster.dev/bound-by":"muster",)"
                       R"("muster.dev/rank":"3","muster.dev/topology-path":"b1/r1/node-7"}})"));
 
+  auto hami = std::get<engine::BindPod>(kBind);
+  hami.hami_devices = "GPU-0,NVIDIA,3000,30:;;";
+  CHECK_THAT(RequestOf(hami, {.now = 1'800'000'000}).body,
+             Catch::Contains(R"("muster.dev/gpus":"0,3","hami.io/vgpu-node":"node-7",)"
+                             R"("hami.io/vgpu-time":"1800000000",)"
+                             R"("hami.io/bind-phase":"allocating",)"
+                             R"("hami.io/bind-time":"1800000000",)"
+                             R"("hami.io/vgpu-devices-to-allocate":"GPU-0,NVIDIA,3000,30:;;",)"
+                             R"("hami.io/vgpu-devices-allocated":"GPU-0,NVIDIA,3000,30:;;"}})"));
+
   CHECK(RequestOf(engine::EvictPod{{1}, kPod, "partial"}, {.dry_run = true}).body ==
         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
         R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},"dryRun":["All"]}})");

@@ -1,4 +1,5 @@
 // Decode(Encode(x)) == x for random records of pods and nodes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
@@ -115,10 +116,63 @@ GpuRequest RandomGpus(Dice& dice) {
   }
 }
 
+// What HAMi's resources ask for, a container asks for; the rest is asked for by annotations, or
+// whole.
+void NameContainer(PodSpec& spec) {
+  const GpuRequest& gpus = spec.gpus;
+  const bool memory = gpus.memory_each > MiB(0);
+  const bool hami = memory ? !gpus.each.none() : gpus.each.compute() != gpus.each.memory();
+  if (gpus.none() || !hami) return;
+  cluster::ContainerGpus one;
+  one.count = gpus.count;
+  one.cores = static_cast<int8_t>(gpus.each.compute().value() / 10);
+  one.memory_percent = static_cast<int8_t>(gpus.each.memory().value() / 10);
+  one.memory_mib = static_cast<int32_t>(gpus.memory_each.value());
+  spec.gpu_containers = {one};
+}
+
+// Containers that ask for GPUs, each that does for the same share, and what they come to.
+void AddContainers(Dice& dice, PodSpec& spec) {
+  using cluster::ContainerGpus;
+  using cluster::ContainerKind;
+  ContainerGpus share;
+  if (dice.OneIn(2)) {
+    share.cores = static_cast<int8_t>(dice.From(0, 100));
+    share.memory_mib = static_cast<int32_t>(dice.OneIn(2) ? dice.From(1, 200'000) : 0);
+    share.memory_percent = static_cast<int8_t>(dice.From(share.memory_mib > 0 ? 0 : 1, 100));
+  }
+  spec.gpu_containers.clear();
+  int32_t running = 0;
+  int32_t sidecars = 0;
+  int32_t peak = 0;
+  const auto add = [&](ContainerKind kind, int64_t least) {
+    ContainerGpus one = share;
+    one.count = static_cast<int32_t>(dice.From(least, 4));
+    if (one.count == 0 && dice.OneIn(2)) one = {};
+    one.kind = kind;
+    spec.gpu_containers.push_back(one);
+    if (kind == ContainerKind::kInit) peak = std::max(peak, sidecars + one.planned());
+    if (kind == ContainerKind::kSidecar) sidecars += one.planned();
+    if (kind != ContainerKind::kInit) running += one.planned();
+  };
+  for (int64_t i = dice.From(0, 2); i > 0; --i)
+    add(dice.Pick({ContainerKind::kInit, ContainerKind::kSidecar}), 0);
+  add(ContainerKind::kMain, 1);
+  for (int64_t i = dice.From(0, 2); i > 0; --i) add(ContainerKind::kMain, 0);
+  spec.gpus = {std::max(running, peak), cluster::kWholeGpu, MiB(0)};
+  if (spec.gpu_containers.size() == 1 && !share.says_share()) spec.gpu_containers.clear();
+  if (!share.says_share()) return;
+  spec.gpus.each = {GpuMilli(share.cores * 10), GpuMilli(share.memory_percent * 10)};
+  spec.gpus.memory_each = MiB(share.memory_mib);
+  if (spec.gpus.whole()) spec.gpus.each = cluster::kWholeGpu;
+}
+
 Pod RandomPod(Dice& dice) {
   auto spec = std::make_shared<PodSpec>();
   spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
   spec->gpus = RandomGpus(dice);
+  NameContainer(*spec);
+  if (dice.OneIn(3)) AddContainers(dice, *spec);
   if (dice.OneIn(8)) spec->unplanned_devices = "nvidia.com/mig-1g.10gb";
   if (spec->gpus.none() && dice.OneIn(8)) spec->unplanned_devices = cluster::kResourceClaims;
   spec->constraints = RandomConstraints(dice);
@@ -234,6 +288,7 @@ Node RandomNode(Dice& dice) {
   node.allocatable = {MilliCpu(dice.From(0, 500'000)), MiB(dice.From(0, 8'000'000)),
                       dice.From(0, 250)};
   node.gpus = RandomDevices(dice, node.labels);
+  if (dice.OneIn(3)) node.plugin = cluster::DevicePlugin::kHami;
   return node;
 }
 

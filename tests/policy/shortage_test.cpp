@@ -151,5 +151,31 @@ TEST_CASE("the counts add up to the number of nodes", "[policy][shortage]") {
   CHECK(refused > 0);
 }
 
+TEST_CASE("a node takes one pod with a channel, and any number without", "[policy][shortage]") {
+  World world;
+  for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
+  const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
+  Placer placer(Options{strategy});
+  const testing::PodBuilder channel = MakePod("p").Gpus(1).Channel();
+  CHECK(Refusal(world, world.Ask(3, channel)) != "placed");
+  const PlaceAnswer two = world.PlaceAndHold(placer, world.Ask(2, channel));
+  REQUIRE(two.placed);
+  CHECK(two.placements[0].node != two.placements[1].node);
+  CHECK_THAT(Refusal(world, world.Ask(1, channel)), Catch::Contains("2 channels"));
+  CHECK(world.Place(placer, world.Ask(14, MakePod("q").Gpus(1))).placed);
+}
+
+TEST_CASE("a channel is free again when its pod has gone, whoever had placed it",
+          "[policy][shortage]") {
+  World world;
+  world.Add(MakeNode("a").Gpus(8));
+  cluster::Pod held = MakePod("x").Gpus(1).Channel().BoundTo("a", {0}).Build();
+  world.state.Upsert(held);
+  CHECK(Refusal(world, world.Ask(1, MakePod("p").Gpus(1).Channel())) != "placed");
+  held.phase = cluster::PodPhase::kSucceeded;
+  world.state.Upsert(held);
+  CHECK(Refusal(world, world.Ask(1, MakePod("p").Gpus(1).Channel())) == "placed");
+}
+
 }  // namespace
 }  // namespace muster::policy

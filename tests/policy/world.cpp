@@ -212,6 +212,7 @@ std::string Text(const policy::Shortage& s) {
   count("constraints", s.constraints);
   count("excluded", s.excluded);
   count("pod_slots", s.pod_slots);
+  count("channels", s.channels);
   count("cpu", s.cpu);
   count("memory", s.memory);
   count("gpus", s.gpus);

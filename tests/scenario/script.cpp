@@ -246,6 +246,8 @@ void Script::ShowPods() {
     if (!pod.gates.empty()) state += " gated";
     if (!pod.nominated_node.empty()) state += " nominated " + pod.nominated_node;
     if (pod.deleting) state += " deleting";
+    const auto hami = record->annotations.find("hami.io/vgpu-devices-to-allocate");
+    if (hami != record->annotations.end()) state += " hami " + hami->second;
     rows.push_back({pod.key.ToString(), pod.node_name, Gpus(pod.bound_gpus), state});
   }
   shown_ += Aligned(rows);

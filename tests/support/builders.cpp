@@ -133,6 +133,11 @@ PodBuilder& PodBuilder::GpuParts(int64_t compute_milli, int64_t memory_milli, in
   return *this;
 }
 
+PodBuilder& PodBuilder::Channel() {
+  spec_.requests.channels = 1;
+  return *this;
+}
+
 PodBuilder& PodBuilder::Unplanned(const std::string& devices) {
   spec_.unplanned_devices = devices;
   return *this;

@@ -66,6 +66,8 @@ class PodBuilder {
   PodBuilder& GpuShare(int64_t milli, int32_t count = 1, int64_t memory_mib = 0);
   // `count` devices, so much of the compute and of the memory of each.
   PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
+  // A claim for a channel of a ComputeDomain.
+  PodBuilder& Channel();
   // PodSpec::unplanned_devices.
   PodBuilder& Unplanned(const std::string& devices);
   // Annotations muster.dev/topology-required and -preferred; empty: none.

@@ -1,0 +1,64 @@
+// What HAMi's device plugin is told of the devices of a pod: annotations that are written with its
+// Binding, where the plugin of the node is HAMi's (Node::plugin). Pure functions; any thread.
+//
+// The plugin hands out the devices of the first container in the list that is not empty, for each
+// container that the kubelet asks about, and limits it to that memory and those cores. So the list
+// has one place for each container, init containers first, as the pod lists them; containers
+// that do not ask for nvidia.com/gpu have an empty one. Read in Project-HAMi/HAMi v2.10.0:
+// EncodePodSingleDevice and DecodePodDevices (pkg/device/devices.go), GetPendingPod
+// (pkg/util/util.go), Allocate (pkg/device-plugin/nvidiadevice/nvinternal/plugin). Before v2.9.0
+// the list had no init containers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/node.hpp"
+#include "cluster/pod.hpp"
+
+namespace muster::cluster {
+
+// The list of devices, twice: the plugin empties the first one as it hands them out.
+inline constexpr const char* kHamiToAllocateAnnotation = "hami.io/vgpu-devices-to-allocate";
+inline constexpr const char* kHamiAllocatedAnnotation = "hami.io/vgpu-devices-allocated";
+// The node's name, and when it was chosen, in seconds since 1970.
+inline constexpr const char* kHamiNodeAnnotation = "hami.io/vgpu-node";
+inline constexpr const char* kHamiTimeAnnotation = "hami.io/vgpu-time";
+// "allocating" from the Binding on; then the plugin's. And when that began, in seconds since 1970.
+inline constexpr const char* kHamiPhaseAnnotation = "hami.io/bind-phase";
+inline constexpr const char* kHamiAllocating = "allocating";
+inline constexpr const char* kHamiBindTimeAnnotation = "hami.io/bind-time";
+
+struct HamiDevice {
+  std::string uuid;
+  int64_t memory = 0;  // MiB
+  int64_t cores = 0;   // percent; 0: as much as is free
+  auto operator<=>(const HamiDevice&) const = default;
+};
+using HamiContainers = std::vector<std::vector<HamiDevice>>;
+
+// How the devices of a pod are divided among its containers: in the order of the list, side cars
+// first, then containers. An init container uses those that begin behind the side cars that were
+// started before it; whoever comes later uses them again.
+struct HamiHandover {
+  HamiContainers containers;
+  // Why the plugin cannot be told; empty: it can.
+  std::string obstacle;
+};
+// Nothing where HAMi has no part in it: another plugin, or no container that asks for GPUs.
+// `devices` are those of the pod's placement on `node`.
+std::optional<HamiHandover> HamiHandoverOf(const Node& node, const PodSpec& spec,
+                                           std::span<const GpuIndex> devices);
+
+// "GPU-1,NVIDIA,3000,30:GPU-2,NVIDIA,3000,30:;;": devices end with ':', containers with ';'.
+std::string EncodeHamiDevices(const HamiContainers& containers);
+// As the plugin decodes it, with an empty container behind the last ';'. Nothing: it would refuse
+// the text.
+std::optional<HamiContainers> DecodeHamiDevices(std::string_view text);
+
+}  // namespace muster::cluster
