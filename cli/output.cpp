@@ -99,11 +99,12 @@ std::string MemberStatus(const Value& member) {
 std::string MembersTable(const Value& gang) {
   const Value* members = Find(gang, "members");
   if (members == nullptr || !members->IsArray() || members->Empty()) return {};
-  Table table({{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}, {"STATUS"}});
+  Table table({{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}, {"RING GB/S", true}, {"STATUS"}});
   for (const Value& member : members->GetArray()) {
     const std::string bound = Text(member, "boundNode");
     table.Add({Text(member, "pod"), OrDash(Text(member, "role")), Text(member, "phase"),
                OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member)),
+               Find(member, "ringGbps") == nullptr ? "-" : Number(Decimal(member, "ringGbps")),
                MemberStatus(member)});
   }
   return table.ToString();
@@ -127,6 +128,32 @@ std::string SharesText(const Value& object, const char* name) {
   return text;
 }
 
+// The neighbours in rank that are not in one domain.
+std::string CrossedText(const Value& fabric) {
+  const Value* crossed = List(fabric, "crossed");
+  if (crossed == nullptr || crossed->Empty()) return {};
+  const auto domain = [](const Value& link, const char* name) {
+    const std::string text = Text(link, name);
+    return text.empty() ? "no domain" : text;
+  };
+  Table table({{"OUT OF"}, {"FROM"}, {"IN"}, {"TO"}, {"IN"}});
+  for (const Value& link : crossed->GetArray()) {
+    table.Add({Text(link, "tree") + "/" + Text(link, "level"), Text(link, "from"),
+               domain(link, "fromDomain"), Text(link, "to"), domain(link, "toDomain")});
+  }
+  const int64_t others = Integer(fabric, "crossings") - static_cast<int64_t>(crossed->Size());
+  return "\n" + table.ToString() +
+         (others > 0 ? "and " + std::to_string(others) + " more\n" : std::string());
+}
+
+// "450 GB/s: worker-0 on node-1"
+std::string RingText(const Value& rings, const char* name) {
+  const Value* ring = Find(rings, name);
+  if (ring == nullptr) return "-";
+  return Number(Decimal(*ring, "ringGbps")) + " GB/s: " + Text(*ring, "pod") + " on " +
+         Text(*ring, "node");
+}
+
 // Where in the fabric the gang lies, and what the domains have for one that waits.
 std::string FabricText(const Value& gang) {
   const Value* fabric = Find(gang, "fabric");
@@ -141,7 +168,7 @@ std::string FabricText(const Value& gang) {
                      std::to_string(Integer(*fabric, "links")),
                  SharesText(level, "domains")});
     }
-    text += table.ToString();
+    text += table.ToString() + CrossedText(*fabric);
   }
   const Value* offers = List(*fabric, "offers");
   if (offers == nullptr || offers->Empty()) return text;
@@ -312,6 +339,10 @@ Result<std::string> GangExplained(std::string_view json) {
   }
   if (Find(gang, "deadlineInSeconds") != nullptr) {
     facts.Add({"Deadline", "in " + Elapsed(Decimal(gang, "deadlineInSeconds"))});
+  }
+  if (const Value* rings = Find(gang, "rings"); rings != nullptr) {
+    facts.Add({"Slowest ring", RingText(*rings, "slowest")});
+    facts.Add({"Fastest ring", RingText(*rings, "fastest")});
   }
   std::string text = facts.ToString();
   for (const std::string& table : {MembersTable(gang), FabricText(gang)}) {

@@ -29,9 +29,33 @@ struct GangLevel {
   int64_t crossings = 0;
 };
 
+// Two neighbours in rank that are not in one domain.
+struct Crossing {
+  std::string tree;
+  std::string level;  // the outermost that they cross
+  std::string from;   // pods
+  std::string to;
+  std::string from_domain;  // as DomainShare::name
+  std::string to_domain;
+};
+
+// The ring over the GPUs of a member, see topology/gpu_chooser.hpp.
+struct MemberRing {
+  std::string pod;
+  std::string node;
+  uint32_t megabytes = 0;  // of its slowest link, MB/s
+};
+
 struct GangFabric {
   std::vector<GangLevel> levels;  // of members with a node, bound or planned; the outermost first
   int64_t links = 0;              // between neighbours in rank
+  // Those that leave a domain: of each tree those of its outermost levels first, then by rank;
+  // kMostCrossings at most.
+  std::vector<Crossing> crossed;
+  int64_t crossings = 0;  // in all
+  static constexpr size_t kMostCrossings = 20;
+  // Of members with two GPUs or more on nodes whose links are known, by rank.
+  std::vector<MemberRing> rings;
   // Of a gang that waits: the level it asks for, and what the domains there offer to its `wanted`
   // members without a node; the most first, kMostOffers at most.
   std::string level;

@@ -1,8 +1,11 @@
 #include "extender/api_json.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "extender/json_text.hpp"
 
@@ -45,7 +48,12 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
 }
 
-void AddMember(JsonText& json, const engine::MemberView& member) {
+// GB/s.
+void AddRing(JsonText& json, const engine::MemberRing& ring) {
+  json.AddMilli("ringGbps", ring.megabytes);
+}
+
+void AddMember(JsonText& json, const engine::MemberView& member, const engine::MemberRing* ring) {
   json.BeginObject();
   json.Add("pod", member.pod.name);
   json.Add("uid", member.uid.text());
@@ -58,6 +66,7 @@ void AddMember(JsonText& json, const engine::MemberView& member) {
   json.BeginArray("gpus");
   for (const cluster::GpuIndex gpu : member.gpus) json.Number(gpu.value);
   json.EndArray();
+  if (ring != nullptr) AddRing(json, *ring);
   json.Add("bindHeld", member.bind_held);
   json.EndObject();
 }
@@ -86,11 +95,42 @@ void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
   }
   json.EndArray();
   json.Add("links", fabric.links);
+  json.BeginArray("crossed");
+  for (const engine::Crossing& link : fabric.crossed) {
+    json.BeginObject();
+    json.Add("tree", link.tree);
+    json.Add("level", link.level);
+    json.Add("from", link.from);
+    json.Add("to", link.to);
+    json.Add("fromDomain", link.from_domain);
+    json.Add("toDomain", link.to_domain);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Add("crossings", fabric.crossings);
   if (!fabric.offers.empty()) {
     json.Add("level", fabric.level);
     json.Add("wanted", fabric.wanted);
     json.Add("domains", fabric.domains);
     AddShares(json, "offers", fabric.offers);
+  }
+  json.EndObject();
+}
+
+// The slowest ring holds the others up: it is the bottleneck of the gang.
+void AddRings(JsonText& json, const std::vector<engine::MemberRing>& rings) {
+  const auto [slowest, fastest] = std::minmax_element(
+      rings.begin(), rings.end(), [](const engine::MemberRing& a, const engine::MemberRing& b) {
+        return a.megabytes < b.megabytes;
+      });
+  json.BeginObject("rings");
+  json.Add("members", static_cast<int64_t>(rings.size()));
+  for (const auto& [name, ring] : {std::pair("slowest", slowest), std::pair("fastest", fastest)}) {
+    json.BeginObject(name);
+    json.Add("pod", ring->pod);
+    json.Add("node", ring->node);
+    AddRing(json, *ring);
+    json.EndObject();
   }
   json.EndObject();
 }
@@ -160,8 +200,14 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
   json.BeginObject();
   AddGang(json, gang, now);
   json.BeginArray("members");
-  for (const engine::MemberView& member : gang.members) AddMember(json, member);
+  std::map<std::string_view, const engine::MemberRing*> rings;  // by pod
+  for (const engine::MemberRing& ring : fabric.rings) rings.emplace(ring.pod, &ring);
+  for (const engine::MemberView& member : gang.members) {
+    const auto ring = rings.find(member.pod.name);
+    AddMember(json, member, ring == rings.end() ? nullptr : ring->second);
+  }
   json.EndArray();
+  if (!fabric.rings.empty()) AddRings(json, fabric.rings);
   if (!fabric.levels.empty() || !fabric.offers.empty()) AddGangFabric(json, fabric);
   json.EndObject();
   return json.Take();

@@ -41,6 +41,9 @@ class DeviceLinks {
   std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
   // The slowest link of the ring over them, MB/s; 0 for one device and for none.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // The same of these devices of the node, be they free or not; nothing where one is unknown.
+  std::optional<uint32_t> RingOver(const cluster::Node& node,
+                                   const std::vector<cluster::GpuIndex>& devices) const;
   // There is a set of `count`.
   bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // How many sets of `count` can be chosen one after the other, at most `limit`.

@@ -27,4 +27,35 @@ TEST_CASE("explain shows where in the fabric a gang lies, and what domains have 
     CHECK(GangExplained(gang + odd).ok());
 }
 
+TEST_CASE("explain names the links that leave a domain", "[cli]") {
+  const std::string gang =
+      R"({"namespace":"default","name":"train","state":"Running","pods":9,"minMember":9,)"
+      R"("fabric":{"levels":[{"tree":"dc","level":"rack","domains":[],"crossings":9}],"links":9,)"
+      R"("crossed":[{"tree":"dc","level":"block","from":"w-7","to":"w-8","fromDomain":"a",)"
+      R"("toDomain":"b"},{"tree":"dc","level":"rack","from":"w-8","to":"w-0","fromDomain":"",)"
+      R"("toDomain":"a/r0"}],"crossings":)";
+  const auto more = GangExplained(gang + "9}}");
+  REQUIRE(more.ok());
+  CHECK_THAT(*more, Catch::Contains("\n\nOUT OF    FROM  IN         TO   IN\n"
+                                    "dc/block  w-7   a          w-8  b\n"
+                                    "dc/rack   w-8   no domain  w-0  a/r0\n"
+                                    "and 7 more\n"));
+  CHECK_THAT(GangExplained(gang + "2}}").value(), !Catch::Contains("more"));
+  CHECK(GangExplained(gang + R"("x","crossed":7}})").ok());
+}
+
+TEST_CASE("explain shows the ring of each member's GPUs, the slowest and the fastest", "[cli]") {
+  const auto page = GangExplained(
+      R"({"namespace":"default","name":"train","state":"Running","pods":2,"minMember":2,)"
+      R"("members":[{"pod":"w-0","phase":"Running","boundNode":"n0","gpus":[0,3],"ringGbps":450},)"
+      R"({"pod":"w-1","phase":"Running","boundNode":"n1","gpus":[1]}],)"
+      R"("rings":{"members":1,"slowest":{"pod":"w-0","node":"n0","ringGbps":12.5},)"
+      R"("fastest":{"pod":"w-0","node":"n0","ringGbps":450}}})");
+  REQUIRE(page.ok());
+  CHECK_THAT(*page, Catch::Contains("Slowest ring  12.5 GB/s: w-0 on n0\n"));
+  CHECK_THAT(*page, Catch::Contains("Fastest ring  450 GB/s: w-0 on n0\n"));
+  CHECK_THAT(*page, Catch::Contains("w-0  -     Running  n0    0,3         450  bound\n"));
+  CHECK_THAT(*page, Catch::Contains("w-1  -     Running  n1    1             -  bound\n"));
+}
+
 }  // namespace muster::cli

@@ -1,7 +1,9 @@
 // What the API's pages say, without a service.
 #include "extender/api_json.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <string>
 
 #include "engine/reason.hpp"
 
@@ -17,6 +19,32 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
   }
   gang.reason = engine::Because(engine::ReasonCode::kNotTried);
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("formerCode"));
+}
+
+TEST_CASE("the page of a gang names links that leave domains, and the slowest and fastest ring",
+          "[api]") {
+  engine::GangView gang;
+  for (const char* pod : {"w-0", "w-1", "w-2"}) {
+    engine::MemberView member;
+    member.pod.name = pod;
+    gang.members.push_back(member);
+  }
+  engine::GangFabric fabric;
+  CHECK_THAT(GangJson(gang, fabric, {}), !Catch::Contains("rings"));
+  fabric.levels.push_back({"dc", "block", {}, 5});
+  fabric.crossed.push_back({"dc", "block", "w-0", "w-1", "a", "b"});
+  fabric.crossings = 5;
+  fabric.rings = {{"w-0", "n0", 450'000}, {"w-1", "n1", 12'500}};
+  std::string page = GangJson(gang, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  CHECK_THAT(page, Catch::Contains("\"crossed\":[{\"tree\":\"dc\",\"level\":\"block\",\"from\":"
+                                   "\"w-0\",\"to\":\"w-1\",\"fromDomain\":\"a\",\"toDomain\":"
+                                   "\"b\"}],\"crossings\":5"));
+  CHECK_THAT(page,
+             Catch::Contains("\"rings\":{\"members\":2,\"slowest\":{\"pod\":\"w-1\",\"node\":"
+                             "\"n1\",\"ringGbps\":12.5},\"fastest\":{\"pod\":\"w-0\",\"node\":"
+                             "\"n0\",\"ringGbps\":450"));
+  CHECK_THAT(page, Catch::Contains("\"gpus\":[],\"ringGbps\":12.5"));
 }
 
 TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {
