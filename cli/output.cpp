@@ -278,6 +278,7 @@ Result<std::string> FabricTable(std::string_view json) {
                {"LEVEL"},
                {"NODES", true},
                {"FREE", true},
+               {"KEPT", true},
                {"GPUS", true},
                {"FREE", true},
                {"SLOTS", true}});
@@ -298,8 +299,9 @@ Result<std::string> FabricTable(std::string_view json) {
     table.Add(
         {std::string(2 * std::min<std::size_t>(indent, 32), ' ') + name.substr(name.rfind('/') + 1),
          level, std::to_string(Integer(domain, "nodes")),
-         std::to_string(Integer(domain, "freeNodes")), std::to_string(Integer(domain, "gpus")),
-         std::to_string(Integer(domain, "freeGpus")), std::to_string(here)});
+         std::to_string(Integer(domain, "freeNodes")), std::to_string(Integer(domain, "keptNodes")),
+         std::to_string(Integer(domain, "gpus")), std::to_string(Integer(domain, "freeGpus")),
+         std::to_string(here)});
   }
   std::string text = table.ToString() + "\nSlots in all:";
   for (const auto& [level, sum] : slots) text += " " + Printable(level) + " " + std::to_string(sum);

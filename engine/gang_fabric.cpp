@@ -8,6 +8,7 @@
 #include "engine/rank.hpp"
 #include "policy/device_links.hpp"
 #include "policy/domain_offers.hpp"
+#include "policy/reserve.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::engine {
@@ -110,8 +111,9 @@ void AddRings(const cluster::Snapshot& nodes, const std::vector<Ranked>& ranked,
 
 void AddOffers(const std::shared_ptr<const cluster::Snapshot>& nodes,
                const std::shared_ptr<const Fabric>& fabric, const policy::Options& options,
-               const policy::GangRequest& request, const cluster::TopologyTerms& said,
-               GangFabric& view) {
+               policy::GangRequest request, const cluster::TopologyTerms& said, GangFabric& view) {
+  if (!request.terms.replaces)
+    request.terms.kept = policy::KeptNodes(*nodes, *fabric, policy::NodeFilter::kSchedulable);
   const cluster::TopologyTerms terms = Heeded(options.fabric, said);
   const std::vector<int64_t> offers = policy::OffersFor(nodes, fabric, options, request);
   view.wanted = static_cast<int64_t>(request.required.size());

@@ -99,8 +99,8 @@ Reason NearestMiss(const policy::Shortage& shortage) {
   reason.have = shortage.placed_before;
   reason.need = 0;
   if (shortage.only_segments) return Because(ReasonCode::kNoWholeSegments);
-  const bool short_of_gpus = shortage.pod_gpu_milli > 0 &&
-                             shortage.free_gpu_milli < shortage.need_gpu_milli &&
+  const bool wants_gpus = shortage.pod_gpu_milli > 0;
+  const bool short_of_gpus = wants_gpus && shortage.free_gpu_milli < shortage.need_gpu_milli &&
                              shortage.unschedulable + shortage.taints + shortage.constraints +
                                      shortage.left_out + shortage.excluded <
                                  shortage.nodes;
@@ -121,9 +121,10 @@ Reason NearestMiss(const policy::Shortage& shortage) {
       {ReasonCode::kNodesLeftOut, shortage.left_out},
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
       {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
-      {ReasonCode::kNotEnoughCpu, shortage.cpu},
+      {ReasonCode::kNotEnoughCpu, shortage.cpu + (wants_gpus ? 0 : shortage.kept)},
       {ReasonCode::kNotEnoughMemory, shortage.memory},
-      {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},
+      {ReasonCode::kFragmented,
+       shortage.gpus + shortage.gpu_devices + (wants_gpus ? shortage.kept : 0)},
   }};
   // A node that only lacks room is a nearer miss than one that could never do: name room first when
   // there is any.
@@ -192,6 +193,8 @@ Reason FromShortage(const policy::Shortage& shortage, bool never) {
   };
   if (!shortage.limit.empty()) add(OfDomains(shortage, reason.code, never));
   if (!shortage.segments.empty()) add(shortage.segments);
+  if (shortage.kept > 0 && !shortage.reserve.empty())
+    add(shortage.reserve + ", free nodes that it may not use: " + std::to_string(shortage.kept));
   if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
     add("nodes left out because pods failed there at their start: " +
         std::to_string(shortage.left_out));

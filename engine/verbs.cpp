@@ -92,8 +92,10 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
     }
     demands.push_back(std::move(demand));
   }
-  const policy::PlaceAnswer answer = placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable,
-                                                      TermsOf(state, question.gang, moving));
+  policy::GangTerms terms = TermsOf(state, question.gang, moving);
+  if (!terms.replaces) terms.kept = placer.KeptOf(*snapshot, policy::NodeFilter::kSchedulable);
+  const policy::PlaceAnswer answer =
+      placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
   if (!answer.placed || !state.cluster.Move(answer.placements).ok()) return false;
   for (const cluster::Placement& placement : answer.placements) {
     Member& member = question.gang.members.at(placement.pod);

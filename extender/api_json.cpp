@@ -235,6 +235,7 @@ std::string FabricJson(const engine::FabricView& fabric) {
     json.Add("depth", domain.depth);
     json.Add("nodes", domain.nodes);
     json.Add("freeNodes", domain.free_nodes);
+    json.Add("keptNodes", domain.kept_nodes);
     json.Add("gpus", domain.gpus);
     json.Add("freeGpus", domain.free_gpus);
     json.Add("slots", domain.slots);

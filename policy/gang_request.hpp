@@ -60,6 +60,9 @@ struct GangTerms {
   // and distinct.
   std::vector<std::vector<cluster::NodeIndex>> others = {};
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
+  // The required ones come back to a gang that runs: what is kept for lost members is theirs too.
+  bool replaces = false;
+  std::shared_ptr<const cluster::NodeSet> kept = nullptr;  // from them (reserve.hpp); null: nothing
 };
 
 struct GangRequest {

@@ -6,6 +6,7 @@
 
 #include "policy/fabric_wish.hpp"
 #include "policy/gang_placement.hpp"
+#include "policy/reserve.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
@@ -40,8 +41,8 @@ struct Placer::Call {
 
 PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
   ShapeMemory& shapes = memory_->shapes;
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
-                      call.terms.queue, domain.nodes.get());
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      domain.nodes.get());
   std::optional<GangLayout> layout;
   if (domain.tree) {
     layout.emplace(GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()),
@@ -59,8 +60,8 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
 WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   ShapeMemory& shapes = memory_->shapes;
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
-                      call.terms.queue, nullptr);
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
   std::vector<NodeIndex> preferred;
@@ -89,11 +90,19 @@ PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demand
   memory_->shapes.Follow(tx.base().nodes());
   const Call call{tx, demands, filter, terms};
   const Wish* wish = terms.wish.get();
+  if (terms.kept != nullptr)
+    memory_->shapes.FollowKept(Search::MemoryOf(filter, true), *terms.kept);
+  const auto told = [&](PlaceAnswer answer) {
+    if (!answer.placed && answer.shortage.kept > 0)
+      answer.shortage.reserve = TextOfReserve(options_.fabric);
+    return answer;
+  };
   PlaceAnswer nearest;
   if (wish == nullptr) {
     wish = memory_->usual_wish.get();
-    if (wish == nullptr) return PlaceWithin(call, {});
-    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest)) return nearest;
+    if (wish == nullptr) return told(PlaceWithin(call, {}));
+    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest))
+      return told(std::move(nearest));
   }
   const WishedDomains wished = DomainsFor(call, *wish);
   bool any = false;
@@ -112,7 +121,17 @@ PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demand
   if (!any) try_in({std::make_shared<const cluster::NodeSet>(), ""});  // it may be nowhere
   nearest.shortage.limit = wished.limit;
   nearest.shortage.domains = wished.of;
-  return nearest;
+  return told(std::move(nearest));
+}
+
+const std::shared_ptr<const topology::Fabric>& Placer::FabricOf(const cluster::NodeTable& nodes) {
+  return memory_->fabric.Follow(nodes);
+}
+
+std::shared_ptr<const cluster::NodeSet> Placer::KeptOf(const cluster::Snapshot& nodes,
+                                                       NodeFilter filter) {
+  if (options_.fabric.reserve.empty()) return nullptr;
+  return KeptNodes(nodes, *FabricOf(nodes.nodes()), filter);
 }
 
 }  // namespace muster::policy

@@ -50,7 +50,7 @@ struct Options {
 
 // Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, left out, excluded, pod slots, CPU, memory, GPUs.
+// selector, left out, kept, excluded, pod slots, CPU, memory, GPUs.
 struct Shortage {
   cluster::PodUid pod;  // the first pod that found no node
   // Demands that had found one before. Where not even the pods like this one fit among themselves:
@@ -61,6 +61,7 @@ struct Shortage {
   int64_t constraints = 0;    // selector or affinity does not match
   int64_t taints = 0;
   int64_t left_out = 0;  // cluster::Node::left_out, and nothing said before
+  int64_t kept = 0;      // GangTerms::kept
   int64_t excluded = 0;  // kube-scheduler turned the node down for this pod
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
@@ -79,6 +80,7 @@ struct Shortage {
   // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
   std::string segments = {};
   bool only_segments = false;  // and nothing else is in the way
+  std::string reserve = {};    // what is kept, for people; where nodes are
 };
 
 struct PlaceAnswer {
@@ -106,6 +108,11 @@ class Placer {
   // on what is remembered.
   PlaceAnswer PlaceGang(cluster::Transaction& tx, const std::vector<Demand>& demands,
                         NodeFilter filter, const GangTerms& terms = {});
+
+  // What is kept of these nodes for lost members; null: nothing.
+  std::shared_ptr<const cluster::NodeSet> KeptOf(const cluster::Snapshot& nodes, NodeFilter filter);
+  // Their domains.
+  const std::shared_ptr<const topology::Fabric>& FabricOf(const cluster::NodeTable& nodes);
 
   const Options& options() const { return options_; }
 

@@ -46,7 +46,7 @@ std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Rol
   for (size_t i = 0; i < roles.size(); ++i) {
     const Role& role = roles[i];
     const DomainSums& slots =
-        role.shape->slots[static_cast<size_t>(search.filter())].Follow(search, *role.shape, fabric);
+        role.shape->slots[search.memory()].Follow(search, *role.shape, fabric);
     for (topology::DomainId domain = 0; domain < rooms.size(); ++domain) {
       DomainRoom& room = rooms[domain];
       const int64_t spare = slots.Of(domain) - role.size();
