@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "engine/moves.hpp"
 
 namespace muster::engine {
 namespace {
@@ -72,6 +73,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
     if (!answer.placed) {
       result.shortage = answer.shortage;
       if (job.candidates.list != nullptr && Preempt(placer, job, terms, result)) return result;
+      result.move = FindMove(placer, job);
       if (job.empty == nullptr) return result;
       const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
       result.never_fits = !empty.placed;

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 36> kNames = {{
+constexpr std::array<Names, 37> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -65,6 +65,10 @@ constexpr std::array<Names, 36> kNames = {{
      "have arrived"},
     {ReasonCode::kBinding, "Binding", "members are being bound", "are"},
     {ReasonCode::kMembersLost, "MembersLost", "members were lost", "are bound"},
+    {ReasonCode::kMoving, "Moving",
+     "lost members find no room in their domain, so others are evicted to start with them "
+     "elsewhere",
+     "were bound"},
     {ReasonCode::kPreempted, "Preempted", "evicted for a gang that takes precedence", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
