@@ -10,6 +10,7 @@
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
+#include "policy/used_first.hpp"
 
 namespace muster::policy {
 
@@ -72,16 +73,66 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                        *fabric, RoomByDomain(search, roles, fabric)});
 }
 
-// A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are
-// free: then its domain matters too. True when that was all.
-bool Placer::PlacedInUse(const Call& call, PlaceAnswer& answer) {
+std::vector<topology::DomainId> Placer::UsedFirstFor(const Call& call) {
+  ShapeMemory& shapes = memory_->shapes;
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
+  return UsedFirst(call.tx.base(), *fabric,
+                   RoomByDomain(search, RolesOf(call.demands, shapes), fabric));
+}
+
+// Of the nodes that are as good for the pod as `best`, CPU and name aside, the best one of the
+// domain that is in use most.
+NodeIndex Placer::LikeIn(const Call& call, NodeIndex best) {
+  const Demand& demand = call.demands.front();
+  ShapeMemory& shapes = memory_->shapes;
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
+  const Shape& shape = shapes.ShapeOf(demand.spec);
+  const std::optional<Score> wanted = search.ScoreOn(shape, best);
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  for (const topology::DomainId id : UsedFirstFor(call)) {
+    NodeChoice choice;
+    search.Within(fabric->domains()[id].nodes.get()).EachNode([&](NodeIndex node) {
+      const bool out = std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
+      const std::optional<Score> score = out ? std::nullopt : search.ScoreOn(shape, node);
+      const bool as_good = score && wanted && SameGpus(*score, *wanted);
+      if (as_good && (!choice.node.valid() || *score < choice.score)) choice = {node, *score};
+      return true;
+    });
+    if (choice.node.valid()) return choice.node;
+  }
+  return best;
+}
+
+// A pod by itself goes to the best node of all, of equal ones to that of the domain in use most;
+// unless that costs a node all of whose GPUs are free: then its domain matters more. True when that
+// was all.
+bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   const size_t before = call.tx.checkpoint();
+  const Demand& demand = call.demands.front();
   answer = PlaceWithin(call, {});
-  if (!answer.placed || call.demands.front().spec->gpus.none()) return true;
+  if (!answer.placed || demand.spec->gpus.none()) return true;
   const NodeIndex node = answer.placements.front().node;
-  const auto whole = static_cast<size_t>(call.tx.base().free().at(node).gpu_whole);
-  if (whole < call.tx.node(node)->gpus.size()) return true;
+  if (node == demand.preferred) return true;
   call.tx.RollbackTo(before);
+  const auto in = [&](std::shared_ptr<const cluster::NodeSet> nodes) {
+    answer = PlaceWithin(call, {std::move(nodes), ""});
+    return answer.placed;
+  };
+  const auto whole = static_cast<size_t>(call.tx.base().free().at(node).gpu_whole);
+  if (whole < call.tx.node(node)->gpus.size()) {
+    cluster::NodeSet one;
+    one.Add(LikeIn(call, node));
+    return in(std::make_shared<const cluster::NodeSet>(std::move(one)));
+  }
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  size_t tries = FabricWish::kMostTries;
+  for (const topology::DomainId id : UsedFirstFor(call)) {
+    if (tries-- == 0) return false;
+    if (in(fabric->domains()[id].nodes)) return true;
+  }
   return false;
 }
 
@@ -101,7 +152,7 @@ PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demand
   if (wish == nullptr) {
     wish = memory_->usual_wish.get();
     if (wish == nullptr) return told(PlaceWithin(call, {}));
-    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest))
+    if (demands.size() == 1 && terms.beside.empty() && PlacedAlone(call, nearest))
       return told(std::move(nearest));
   }
   const WishedDomains wished = DomainsFor(call, *wish);

@@ -16,7 +16,8 @@
 //    which they fit; below it they are divided over as few domains as can be (layout.hpp).
 // 7. With strategy binpack, and where the policy names a fabric, a gang that wishes for nothing is
 //    kept together too, in the innermost level of the first tree that holds it. A pod with GPUs by
-//    itself takes a node that is in use already, else one of the tightest domain.
+//    itself takes a node that is in use already, of equal ones one in the domain in use most; else
+//    a node of such a domain (used_first.hpp).
 // 8. Where it has a place in the fabric, members of a role get their nodes in the order of rank.
 // 9. When it does not fit, `shortage` names the first demand that failed, in the order in which
 //    demands are placed (hardest first), and counts, over all nodes, why; of several domains over
@@ -121,7 +122,9 @@ class Placer {
   struct Call;
   WishedDomains DomainsFor(const Call& call, const Wish& wish);
   PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
-  bool PlacedInUse(const Call& call, PlaceAnswer& answer);
+  bool PlacedAlone(const Call& call, PlaceAnswer& answer);
+  cluster::NodeIndex LikeIn(const Call& call, cluster::NodeIndex best);
+  std::vector<topology::DomainId> UsedFirstFor(const Call& call);
 
   Options options_;
   std::unique_ptr<Memory> memory_;
