@@ -154,6 +154,38 @@ std::string RingText(const Value& rings, const char* name) {
          Text(*ring, "node");
 }
 
+// "a/x, a/y and 3 more"
+std::string NamesText(const Value& object, const char* names, const char* in_all) {
+  const Value* list = List(object, names);
+  if (list == nullptr) return {};
+  std::string text;
+  for (const Value& name : list->GetArray()) {
+    if (name.IsString()) text += (text.empty() ? "" : ", ") + std::string(name.GetString());
+  }
+  const int64_t others = Integer(object, in_all) - static_cast<int64_t>(list->Size());
+  return text + (others > 0 ? " and " + std::to_string(others) + " more" : std::string());
+}
+
+// Which domain costs others least to free, and who is in its way.
+std::string CheapestText(const Value& fabric) {
+  const Value* domain = Find(fabric, "cheapestToFree");
+  if (domain == nullptr) return {};
+  const std::string lacks = Text(*domain, "name") + ", which lacks room for " +
+                            std::to_string(Integer(*domain, "missing")) + " members";
+  if (Truth(*domain, "blocked")) {
+    const std::string pods = NamesText(*domain, "pods", "podsInAll");
+    return "\n" +
+           Printable("No domain can be freed for it; nearest is " + lacks +
+                     (pods.empty() ? "" : ". In the way, not to be evicted: " + pods)) +
+           "\n";
+  }
+  return "\n" +
+         Printable("Cheapest domain to free: " + lacks +
+                   ". In the way: " + NamesText(*domain, "gangs", "gangsInAll") + " with " +
+                   Number(Decimal(*domain, "gpus")) + " GPUs") +
+         "\n";
+}
+
 // Where in the fabric the gang lies, and what the domains have for one that waits.
 std::string FabricText(const Value& gang) {
   const Value* fabric = Find(gang, "fabric");
@@ -181,7 +213,7 @@ std::string FabricText(const Value& gang) {
   text += table.ToString();
   const int64_t others = Integer(*fabric, "domains") - static_cast<int64_t>(offers->Size());
   if (others > 0) text += "and " + std::to_string(others) + " more with no more room\n";
-  return text;
+  return text + CheapestText(*fabric);
 }
 
 }  // namespace

@@ -82,6 +82,19 @@ void AddShares(JsonText& json, const char* name, const std::vector<engine::Domai
   json.EndArray();
 }
 
+void AddDomainInUse(JsonText& json, const engine::DomainInUse& domain) {
+  json.BeginObject("cheapestToFree");
+  json.Add("name", domain.name);
+  json.Add("missing", domain.missing);
+  json.Add("blocked", domain.blocked);
+  json.AddNames("gangs", domain.gangs);
+  json.Add("gangsInAll", domain.gangs_in_all);
+  json.AddMilli("gpus", domain.gpu_milli);
+  json.AddNames("pods", domain.pods);
+  json.Add("podsInAll", domain.pods_in_all);
+  json.EndObject();
+}
+
 void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
   json.BeginObject("fabric");
   json.BeginArray("levels");
@@ -113,6 +126,7 @@ void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
     json.Add("wanted", fabric.wanted);
     json.Add("domains", fabric.domains);
     AddShares(json, "offers", fabric.offers);
+    if (fabric.cheapest) AddDomainInUse(json, *fabric.cheapest);
   }
   json.EndObject();
 }

@@ -27,6 +27,25 @@ TEST_CASE("explain shows where in the fabric a gang lies, and what domains have 
     CHECK(GangExplained(gang + odd).ok());
 }
 
+TEST_CASE("explain names the domain that is the cheapest to free, and who is in its way", "[cli]") {
+  const std::string gang =
+      R"({"namespace":"default","name":"late","state":"Queued","pods":2,"minMember":2,)"
+      R"("fabric":{"levels":[],"links":0,"level":"rack","wanted":2,"domains":1,)"
+      R"("offers":[{"name":"a/r1","members":1}],"cheapestToFree":{"name":"a/r1","missing":1,)";
+  CHECK_THAT(
+      GangExplained(gang + R"("blocked":false,"gangs":["default/x"],"gangsInAll":3,"gpus":12}}})")
+          .value(),
+      Catch::EndsWith(
+          "\nCheapest domain to free: a/r1, which lacks room for 1 members. In the way: "
+          "default/x and 2 more with 12 GPUs\n"));
+  CHECK_THAT(
+      GangExplained(gang +
+                    R"("blocked":true,"pods":["default/p-0","default/p-1"],"podsInAll":2}}})")
+          .value(),
+      Catch::EndsWith("\nNo domain can be freed for it; nearest is a/r1, which lacks room for 1 "
+                      "members. In the way, not to be evicted: default/p-0, default/p-1\n"));
+}
+
 TEST_CASE("explain names the links that leave a domain", "[cli]") {
   const std::string gang =
       R"({"namespace":"default","name":"train","state":"Running","pods":9,"minMember":9,)"

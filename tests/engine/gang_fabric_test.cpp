@@ -155,6 +155,53 @@ TEST_CASE("a gang that waits is told what each domain of its level has for it",
   CHECK(Text(view.offers) == "a/a1:2 a/a0:1");
 }
 
+// A gang of `priority` that has both nodes of the rack.
+void RunOn(TwoRacks& world, const std::string& name, const std::string& rack, int priority) {
+  world.Add(testing::MakePodGroup(name).MinMember(2).Build());
+  for (const std::string node : {"x", "y"}) {
+    world.Add(MakePod(name + "-" + node)
+                  .Gpus(4)
+                  .InGroup(name)
+                  .Priority(priority)
+                  .BoundTo(rack + node, {0, 1, 2, 3}));
+  }
+}
+
+TEST_CASE("a gang that requires a level is told which domain is the cheapest to free for it",
+          "[engine][fabric]") {
+  TwoRacks world;
+  RunOn(world, "dear", "a0", 5);
+  RunOn(world, "cheap", "a1", 0);
+  world.Add(testing::MakePodGroup("late").MinMember(2).Build());
+  for (const char* pod : {"late-0", "late-1"})
+    world.Add(MakePod(pod).Gpus(4).InGroup("late").Priority(5).Gated());
+  world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Settle();
+  const GangFabric view = world.Of("late");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->name == "a/a1");
+  CHECK(view.cheapest->missing == 2);
+  CHECK_FALSE(view.cheapest->blocked);
+  CHECK(view.cheapest->gangs == std::vector<std::string>{"default/cheap"});
+  CHECK(view.cheapest->gpu_milli == 8000);
+  CHECK(view.cheapest->pods.empty());
+}
+
+TEST_CASE("where nobody may be evicted the pods in the way are named", "[engine][fabric]") {
+  TwoRacks world;
+  RunOn(world, "dear", "a0", 5);
+  RunOn(world, "dear2", "a1", 5);
+  world.AddGang("late", 2, 4, 2);
+  world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Settle();
+  const GangFabric view = world.Of("late");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->blocked);
+  CHECK(view.cheapest->gangs.empty());
+  CHECK(view.cheapest->name == "a/a0");
+  CHECK(view.cheapest->pods == std::vector<std::string>{"default/dear-x", "default/dear-y"});
+}
+
 TEST_CASE("a member outside of all domains is said to be there", "[engine][fabric]") {
   TwoRacks world;
   world.Add(MakeNode("outside").Gpus(8).Label("block", "a"));

@@ -47,6 +47,19 @@ TEST_CASE("the page of a gang names links that leave domains, and the slowest an
   CHECK_THAT(page, Catch::Contains("\"gpus\":[],\"ringGbps\":12.5"));
 }
 
+TEST_CASE("the page of a gang that waits has the domain that is the cheapest to free", "[api]") {
+  engine::GangFabric fabric;
+  fabric.offers.push_back({"a/r1", 1});
+  CHECK_THAT(GangJson({}, fabric, {}), !Catch::Contains("cheapestToFree"));
+  fabric.cheapest = engine::DomainInUse{"a/r1", 1, true, {"x/g"}, 3, 12'500, {"x/p"}, 4};
+  std::string page = GangJson({}, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  CHECK_THAT(page,
+             Catch::Contains("\"cheapestToFree\":{\"name\":\"a/r1\",\"missing\":1,\"blocked\":"
+                             "true,\"gangs\":[\"x/g\"],\"gangsInAll\":3,\"gpus\":12.5,\"pods\":["
+                             "\"x/p\"],\"podsInAll\":4}"));
+}
+
 TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {
   engine::FabricView fabric;
   fabric.domains.push_back({"dc", "rack", "a/a0", 1, 2, 1, 1, 8, 5, 3});
