@@ -131,6 +131,10 @@ std::string MembersTable(const Value& gang) {
   const bool strays = foreseen && !AllAsPlanned(*members);
   std::vector<Table::Column> columns = {{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}};
   if (strays) columns.push_back({"KUBELET"});
+  const bool rings = std::any_of(members->Begin(), members->End(), [](const Value& member) {
+    return Find(member, "ringGbps") != nullptr;
+  });
+  if (rings) columns.push_back({"RING GB/S", true});
   columns.push_back({"STATUS"});
   Table table(std::move(columns));
   for (const Value& member : members->GetArray()) {
@@ -139,6 +143,10 @@ std::string MembersTable(const Value& gang) {
         Text(member, "pod"), OrDash(Text(member, "role")), Text(member, "phase"),
         OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member))};
     if (strays) row.push_back(KubeletText(member));
+    if (rings) {
+      const bool known = Find(member, "ringGbps") != nullptr;
+      row.push_back(known ? Number(Decimal(member, "ringGbps")) : "-");
+    }
     row.push_back(MemberStatus(member));
     table.Add(std::move(row));
   }
@@ -165,6 +173,64 @@ std::string SharesText(const Value& object, const char* name) {
   return text;
 }
 
+// The neighbours in rank that are not in one domain.
+std::string CrossedText(const Value& fabric) {
+  const Value* crossed = List(fabric, "crossed");
+  if (crossed == nullptr || crossed->Empty()) return {};
+  const auto domain = [](const Value& link, const char* name) {
+    const std::string text = Text(link, name);
+    return text.empty() ? "no domain" : text;
+  };
+  Table table({{"OUT OF"}, {"FROM"}, {"IN"}, {"TO"}, {"IN"}});
+  for (const Value& link : crossed->GetArray()) {
+    table.Add({Text(link, "tree") + "/" + Text(link, "level"), Text(link, "from"),
+               domain(link, "fromDomain"), Text(link, "to"), domain(link, "toDomain")});
+  }
+  const int64_t others = Integer(fabric, "crossings") - static_cast<int64_t>(crossed->Size());
+  return "\n" + table.ToString() +
+         (others > 0 ? "and " + std::to_string(others) + " more\n" : std::string());
+}
+
+// "450 GB/s: worker-0 on node-1"
+std::string RingText(const Value& rings, const char* name) {
+  const Value* ring = Find(rings, name);
+  if (ring == nullptr) return "-";
+  return Number(Decimal(*ring, "ringGbps")) + " GB/s: " + Text(*ring, "pod") + " on " +
+         Text(*ring, "node");
+}
+
+// "a/x, a/y and 3 more"
+std::string NamesText(const Value& object, const char* names, const char* in_all) {
+  const Value* list = List(object, names);
+  if (list == nullptr) return {};
+  std::string text;
+  for (const Value& name : list->GetArray()) {
+    if (name.IsString()) text += (text.empty() ? "" : ", ") + std::string(name.GetString());
+  }
+  const int64_t others = Integer(object, in_all) - static_cast<int64_t>(list->Size());
+  return text + (others > 0 ? " and " + std::to_string(others) + " more" : std::string());
+}
+
+// Which domain costs others least to free, and who is in its way.
+std::string CheapestText(const Value& fabric) {
+  const Value* domain = Find(fabric, "cheapestToFree");
+  if (domain == nullptr) return {};
+  const std::string lacks = Text(*domain, "name") + ", which lacks room for " +
+                            std::to_string(Integer(*domain, "missing")) + " members";
+  if (Truth(*domain, "blocked")) {
+    const std::string pods = NamesText(*domain, "pods", "podsInAll");
+    return "\n" +
+           Printable("No domain can be freed for it; nearest is " + lacks +
+                     (pods.empty() ? "" : ". In the way, not to be evicted: " + pods)) +
+           "\n";
+  }
+  return "\n" +
+         Printable("Cheapest domain to free: " + lacks +
+                   ". In the way: " + NamesText(*domain, "gangs", "gangsInAll") + " with " +
+                   Number(Decimal(*domain, "gpus")) + " GPUs") +
+         "\n";
+}
+
 // Where in the fabric the gang lies, and what the domains have for one that waits.
 std::string FabricText(const Value& gang) {
   const Value* fabric = Find(gang, "fabric");
@@ -179,7 +245,7 @@ std::string FabricText(const Value& gang) {
                      std::to_string(Integer(*fabric, "links")),
                  SharesText(level, "domains")});
     }
-    text += table.ToString();
+    text += table.ToString() + CrossedText(*fabric);
   }
   const Value* offers = List(*fabric, "offers");
   if (offers == nullptr || offers->Empty()) return text;
@@ -192,7 +258,7 @@ std::string FabricText(const Value& gang) {
   text += table.ToString();
   const int64_t others = Integer(*fabric, "domains") - static_cast<int64_t>(offers->Size());
   if (others > 0) text += "and " + std::to_string(others) + " more with no more room\n";
-  return text;
+  return text + CheapestText(*fabric);
 }
 
 }  // namespace
@@ -289,6 +355,7 @@ Result<std::string> FabricTable(std::string_view json) {
                {"LEVEL"},
                {"NODES", true},
                {"FREE", true},
+               {"KEPT", true},
                {"GPUS", true},
                {"FREE", true},
                {"SLOTS", true}});
@@ -309,8 +376,9 @@ Result<std::string> FabricTable(std::string_view json) {
     table.Add(
         {std::string(2 * std::min<std::size_t>(indent, 32), ' ') + name.substr(name.rfind('/') + 1),
          level, std::to_string(Integer(domain, "nodes")),
-         std::to_string(Integer(domain, "freeNodes")), std::to_string(Integer(domain, "gpus")),
-         std::to_string(Integer(domain, "freeGpus")), std::to_string(here)});
+         std::to_string(Integer(domain, "freeNodes")), std::to_string(Integer(domain, "keptNodes")),
+         std::to_string(Integer(domain, "gpus")), std::to_string(Integer(domain, "freeGpus")),
+         std::to_string(here)});
   }
   std::string text = table.ToString() + "\nSlots in all:";
   for (const auto& [level, sum] : slots) text += " " + Printable(level) + " " + std::to_string(sum);
@@ -350,6 +418,10 @@ Result<std::string> GangExplained(std::string_view json) {
   }
   if (Find(gang, "deadlineInSeconds") != nullptr) {
     facts.Add({"Deadline", "in " + Elapsed(Decimal(gang, "deadlineInSeconds"))});
+  }
+  if (const Value* rings = Find(gang, "rings"); rings != nullptr) {
+    facts.Add({"Slowest ring", RingText(*rings, "slowest")});
+    facts.Add({"Fastest ring", RingText(*rings, "fastest")});
   }
   std::string text = facts.ToString();
   for (const std::string& table : {MembersTable(gang), FabricText(gang)}) {

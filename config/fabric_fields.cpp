@@ -65,6 +65,24 @@ void VisitTree(FabricTree* tree, FieldVisitor* visitor) {
   SectionList(visitor, {"levels", "The outermost first."}, &tree->levels, VisitLevel);
 }
 
+// A level as gangs name it: LEVEL, TREE/LEVEL or a label's key.
+bool IsLevelName(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return IsLabelKey(text) ||
+         (slash != std::string_view::npos && IsDnsLabel(text.substr(0, slash)) &&
+          IsDnsLabel(text.substr(slash + 1)));
+}
+
+constexpr TextRule kLevelName{"a level such as rack, TREE/rack or one of its label keys",
+                              IsLevelName};
+
+void VisitReserve(topology::FabricReserve* reserve, FieldVisitor* visitor) {
+  visitor->Text({"level", "LEVEL, or TREE/LEVEL where several trees have it."}, kLevelName,
+                &reserve->level);
+  visitor->Whole({"nodes", "How many nodes of each domain of the level."}, {1, 100'000},
+                 &reserve->nodes);
+}
+
 std::string At(std::string path, const char* list, std::size_t i) {
   return std::move(path) + "." + list + "[" + std::to_string(i) + "]";
 }
@@ -103,9 +121,33 @@ void FindInTree(const FabricTree& tree, const std::string& path,
   }
 }
 
+void FindInReserve(const FabricOptions& fabric, std::vector<Contradiction>* found) {
+  std::map<topology::LevelRef, std::string> known;
+  for (std::size_t i = 0; i < fabric.reserve.size(); ++i) {
+    const std::string& level = fabric.reserve[i].level;
+    const std::string at = At("fabric", "reserve", i);
+    const std::vector<topology::LevelRef> levels = FindLevels(fabric, level);
+    const auto is = "found \"" + level + "\"";
+    if (levels.empty()) {
+      found->push_back({at + ".level", "expected a level of fabric.trees, " + is});
+    } else if (levels.size() > 1) {
+      found->push_back({at + ".level", "expected a level of one tree, " + is + ", which is in \"" +
+                                           fabric.trees[levels[0].tree].name + "\" and \"" +
+                                           fabric.trees[levels[1].tree].name +
+                                           "\": write TREE/LEVEL"});
+    } else {
+      const auto [before, is_new] = known.emplace(levels.front(), at);
+      if (!is_new) {
+        found->push_back({at + ".level", "expected a level that no other entry has, " + is +
+                                             " of " + before->second + " again"});
+      }
+    }
+  }
+}
+
 }  // namespace
 
-void VisitFabric(FabricOptions* fabric, FieldVisitor* visitor) {
+void VisitFabric(FabricOptions* fabric, engine::LostMember* lost_member, FieldVisitor* visitor) {
   visitor->Section(
       {"fabric", "Where in the network nodes are. Gangs can require or prefer a level by name."},
       [&] {
@@ -113,6 +155,22 @@ void VisitFabric(FabricOptions* fabric, FieldVisitor* visitor) {
             visitor,
             {"trees", "Each with its own levels, by labels of its own. A node may be in several."},
             &fabric->trees, VisitTree);
+        SectionList(
+            visitor,
+            {"reserve",
+             "Free nodes that are kept for lost members: no others are placed there. Of each\n"
+             "domain of the level the last ones by name that are free as a whole."},
+            &fabric->reserve, VisitReserve);
+        Enumeration(
+            visitor,
+            {"lostMember",
+             "What becomes of a gang whose lost members find no room in the domain that they have\n"
+             "to come back to (required level, segment). partialGang: it waits for\n"
+             "gangs.partialTimeout, then gangs.partialGang decides. wait: it waits as long as it\n"
+             "takes. moveSegment: the other members of the segment are evicted, if another domain\n"
+             "has room for the segment now; else as wait. moveGang: the segment if that helps,\n"
+             "else the whole gang, if there is room for it now; else as wait."},
+            {"partialGang", "wait", "moveSegment", "moveGang"}, lost_member);
       });
 }
 
@@ -128,6 +186,7 @@ void FindFabricContradictions(const FabricOptions& fabric, std::vector<Contradic
     }
     FindInTree(tree, at, found);
   }
+  FindInReserve(fabric, found);
 }
 
 }  // namespace muster::config

@@ -236,7 +236,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
       kSchedulerName, &options.scheduler_names);
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
-  VisitFabric(&options.placement.fabric, visitor);
+  VisitFabric(&options.placement.fabric, &options.lost_member, visitor);
   VisitGangs(&options, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
   VisitExtender(policy, visitor);

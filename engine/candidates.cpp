@@ -156,6 +156,10 @@ bool MayPreempt(const EngineState& state, const Gang& gang) {
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
 }
 
+std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang) {
+  return Candidates(state, PreemptorOf(gang), false);
+}
+
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
   // Others were evicted for it in vain: for now it only has what is left anyway.

@@ -40,6 +40,8 @@ bool Preempts(const EngineState& state, const Gang& gang);
 bool MayPreempt(const EngineState& state, const Gang& gang);
 // Of a pending gang.
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang);
+// The same whatever the options say, and whoever was evicted for it in vain.
+std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool CannotBeEvicted(const EngineState& state, const Gang& gang);
 // What the rule is told of a gang that holds something; `priority`: of its bound members, or of the

@@ -11,6 +11,7 @@ using cluster::Time;
 namespace {
 
 constexpr Duration kLongestPause = cluster::Seconds(3'600);
+constexpr Duration kLongestMovePause = cluster::Seconds(86'400);
 
 void ClearIfDue(std::optional<Time>& time, Time now) {
   if (time && *time <= now) time.reset();
@@ -39,7 +40,8 @@ void Course::Pass(Time now) {
 
 void Course::Start() {
   partial_since.reset();
-  repairing = false;
+  EndRepair();
+  cramped = false;
   attempts = 0;
   expired = false;
   setback = {};
@@ -71,6 +73,24 @@ void Course::BeginRepair(Reason why, const Options& options, Time now) {
   repairing = true;
   obstacle.clear();
   Fail(std::move(why), options, now);
+}
+
+// Each move is further from the last one, as preemptions in vain are: at most once in a day.
+void Course::BeginMove(Reason why, std::set<cluster::PodUid> pods, const Options& options,
+                       Time now) {
+  repairing = true;
+  relocating = true;
+  moving = std::move(pods);
+  cramped = false;
+  obstacle.clear();
+  setback = std::move(why);
+  move_from = now + Doubled(options.victim_timeout, ++moves, kLongestMovePause);
+}
+
+void Course::EndRepair() {
+  repairing = false;
+  relocating = false;
+  moving.clear();
 }
 
 }  // namespace muster::engine

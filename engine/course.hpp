@@ -16,6 +16,13 @@
 //   barred         then: it may not be completed now
 //   repairing      its bound members are evicted       partialTimeout   they are gone, or one of
 //                                                                       them may not go
+//   relocating     the same, because lost members     it begins        the same
+//                  find no room (LostMember)
+//   moving         then: who is evicted; empty: all   it begins        the same
+//   moves          how often that was                 each one
+//   move_from      when it may be again               each one
+//   cramped        its lost members found no room in  planning         a plan; one more is missing;
+//                  the domain they have to be in                       it runs
 //   obstacle       why one of them was not evicted     handover         the next repair; it runs
 //
 // Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
@@ -24,8 +31,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "cluster/ids.hpp"
 #include "cluster/units.hpp"
 #include "engine/options.hpp"
 #include "engine/reason.hpp"
@@ -44,6 +53,11 @@ struct Course {
   bool in_grace = false;
   bool barred = false;
   bool repairing = false;
+  bool relocating = false;
+  std::set<cluster::PodUid> moving;
+  int64_t moves = 0;
+  std::optional<cluster::Time> move_from;
+  bool cramped = false;
   std::string obstacle;
 
   // Deadlines that have come.
@@ -58,7 +72,14 @@ struct Course {
   void BreakPlan(bool beside, const Options& options, cluster::Time now);
   // It was bound in part for too long.
   void BeginRepair(Reason why, const Options& options, cluster::Time now);
-  void EndRepair() { repairing = false; }
+  // Lost members find no room; these are evicted (empty: all), to be placed with them elsewhere.
+  void BeginMove(Reason why, std::set<cluster::PodUid> pods, const Options& options,
+                 cluster::Time now);
+  void EndRepair();
+  // The repair takes this member.
+  bool Takes(const cluster::PodUid& pod) const {
+    return repairing && (moving.empty() || moving.contains(pod));
+  }
 };
 
 // A plan that is dropped sooner than this without a member bound counts as a failed start, whatever

@@ -1,5 +1,6 @@
 #include "engine/fabric_view.hpp"
 
+#include "policy/reserve.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::engine {
@@ -14,7 +15,10 @@ namespace {
 class Viewer {
  public:
   Viewer(const cluster::Snapshot& nodes, const Fabric& fabric, int64_t gpus)
-      : nodes_(nodes), fabric_(fabric), gpus_(gpus) {}
+      : nodes_(nodes),
+        fabric_(fabric),
+        kept_(policy::KeptNodes(nodes, fabric, policy::NodeFilter::kSchedulable)),
+        gpus_(gpus) {}
 
   void AddTree(size_t tree) {
     for (const DomainId id : fabric_.Outermost(tree)) Add(id, 0);
@@ -31,6 +35,7 @@ class Viewer {
 
   const cluster::Snapshot& nodes_;
   const Fabric& fabric_;
+  const std::shared_ptr<const cluster::NodeSet> kept_;
   const int64_t gpus_;
   std::vector<DomainView> views_;
 };
@@ -51,10 +56,12 @@ DomainView Viewer::ViewOf(const FabricDomain& domain) const {
     if (!node->schedulable()) continue;
     const int64_t free = nodes_.free().at(index).gpu_whole;
     view.free_gpus += free;
-    if (gpus_ > 0) view.slots += free / gpus_;
+    const bool kept = kept_ != nullptr && kept_->Contains(index);
+    if (gpus_ > 0 && !kept) view.slots += free / gpus_;
     if (gpus == 0 || free < gpus) continue;
     ++view.free_nodes;
-    if (gpus < gpus_) on_whole_nodes += gpus;
+    if (kept) ++view.kept_nodes;
+    if (gpus < gpus_ && !kept) on_whole_nodes += gpus;
   }
   if (gpus_ > 0) view.slots += on_whole_nodes / gpus_;
   return view;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "engine/rank.hpp"
+#include "policy/device_links.hpp"
 #include "policy/domain_offers.hpp"
+#include "policy/reserve.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::engine {
@@ -18,8 +20,13 @@ using topology::LevelRef;
 
 namespace {
 
-// The nodes of those that have one, in the order of rank.
-std::vector<NodeIndex> NodesByRank(const cluster::Snapshot& nodes, const GangView& gang) {
+// A member that has its node, bound or planned.
+struct Ranked {
+  const MemberView* member;
+  NodeIndex node;
+};
+
+std::vector<Ranked> ByRank(const cluster::Snapshot& nodes, const GangView& gang) {
   std::map<std::string, NodeIndex> by_name;
   for (NodeIndex index{0}; index.value < nodes.size(); ++index.value) {
     if (const cluster::Node* node = nodes.node(index)) by_name.emplace(node->name, index);
@@ -29,40 +36,84 @@ std::vector<NodeIndex> NodesByRank(const cluster::Snapshot& nodes, const GangVie
   std::stable_sort(members.begin(), members.end(), [](const MemberView* a, const MemberView* b) {
     return CompareNatural(a->pod.name, b->pod.name) < 0;
   });
-  std::vector<NodeIndex> ranked;
+  std::vector<Ranked> ranked;
   for (const MemberView* member : members) {
     const auto& name = member->bound_node.empty() ? member->planned_node : member->bound_node;
-    if (const auto node = by_name.find(name); node != by_name.end()) ranked.push_back(node->second);
+    const auto node = by_name.find(name);
+    if (node != by_name.end()) ranked.push_back({member, node->second});
   }
   return ranked;
 }
+
+// Of so many members in the order of rank. Two have one link, not one each way.
+size_t LinksOf(size_t members) { return members < 3 ? std::max<size_t>(members, 1) - 1 : members; }
 
 std::string NameOf(const Fabric& fabric, DomainId id) {
   return id == topology::kNoDomain ? std::string() : fabric.domains()[id].name;
 }
 
+bool Crosses(const Fabric& fabric, const LevelRef& level, NodeIndex a, NodeIndex b) {
+  const DomainId here = fabric.Of(level, a);
+  return here != fabric.Of(level, b) || here == topology::kNoDomain;
+}
+
+bool HasDomains(const Fabric& fabric, const LevelRef& level) {
+  const Fabric::Range range = fabric.At(level);
+  return range.first < range.last;
+}
+
 GangLevel ViewLevel(const Fabric& fabric, const LevelRef& level,
-                    const std::vector<NodeIndex>& ranked) {
+                    const std::vector<Ranked>& ranked) {
   const topology::FabricTree& tree = fabric.options().trees[level.tree];
   GangLevel view{tree.name, topology::LevelsOf(tree)[level.level].name, {}, 0};
   std::map<DomainId, int64_t> members;  // kNoDomain is the last
-  for (size_t i = 0; i < ranked.size(); ++i) {
-    const DomainId here = fabric.Of(level, ranked[i]);
-    ++members[here];
-    // Two have one link, not one each way.
-    const bool closes = i + 1 == ranked.size();
-    if (closes && ranked.size() < 3) continue;
-    const DomainId next = fabric.Of(level, ranked[closes ? 0 : i + 1]);
-    if (here != next || here == topology::kNoDomain) ++view.crossings;
+  for (const Ranked& one : ranked) ++members[fabric.Of(level, one.node)];
+  for (size_t i = 0; i < LinksOf(ranked.size()); ++i) {
+    const NodeIndex next = ranked[(i + 1) % ranked.size()].node;
+    if (Crosses(fabric, level, ranked[i].node, next)) ++view.crossings;
   }
   for (const auto& [id, count] : members) view.domains.push_back({NameOf(fabric, id), count});
   return view;
 }
 
+// Each link under the outermost level of the tree that it crosses.
+void AddCrossings(const Fabric& fabric, size_t tree, const std::vector<Ranked>& ranked,
+                  GangFabric& view) {
+  const topology::FabricTree& said = fabric.options().trees[tree];
+  const std::vector<topology::FabricLevel> levels = topology::LevelsOf(said);
+  std::vector<bool> told(LinksOf(ranked.size()), false);
+  for (LevelRef level{tree, 0}; level.level < levels.size(); ++level.level) {
+    for (size_t i = 0; i < told.size() && HasDomains(fabric, level); ++i) {
+      const Ranked& from = ranked[i];
+      const Ranked& to = ranked[(i + 1) % ranked.size()];
+      if (told[i] || !Crosses(fabric, level, from.node, to.node)) continue;
+      told[i] = true;
+      ++view.crossings;
+      if (view.crossed.size() == GangFabric::kMostCrossings) continue;
+      view.crossed.push_back({said.name, levels[level.level].name, from.member->pod.name,
+                              to.member->pod.name, NameOf(fabric, fabric.Of(level, from.node)),
+                              NameOf(fabric, fabric.Of(level, to.node))});
+    }
+  }
+}
+
+void AddRings(const cluster::Snapshot& nodes, const std::vector<Ranked>& ranked, GangFabric& view) {
+  policy::LinksMemory links;
+  for (const Ranked& one : ranked) {
+    if (one.member->gpus.size() < 2) continue;
+    const cluster::Node& node = *nodes.node(one.node);
+    const auto known = links.Of(node);
+    if (known == nullptr) continue;
+    if (const auto ring = known->RingOver(node, one.member->gpus))
+      view.rings.push_back({one.member->pod.name, node.name, *ring});
+  }
+}
+
 void AddOffers(const std::shared_ptr<const cluster::Snapshot>& nodes,
                const std::shared_ptr<const Fabric>& fabric, const policy::Options& options,
-               const policy::GangRequest& request, const cluster::TopologyTerms& said,
-               GangFabric& view) {
+               policy::GangRequest request, const cluster::TopologyTerms& said, GangFabric& view) {
+  if (!request.terms.replaces)
+    request.terms.kept = policy::KeptNodes(*nodes, *fabric, policy::NodeFilter::kSchedulable);
   const cluster::TopologyTerms terms = Heeded(options.fabric, said);
   const std::vector<int64_t> offers = policy::OffersFor(nodes, fabric, options, request);
   view.wanted = static_cast<int64_t>(request.required.size());
@@ -87,19 +138,18 @@ GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
                           const policy::Options& options, const GangView& gang,
                           const policy::GangRequest& request, const cluster::TopologyTerms& terms) {
   GangFabric view;
+  const std::vector<Ranked> ranked = ByRank(*nodes, gang);
+  AddRings(*nodes, ranked, view);
   if (options.fabric.trees.empty()) return view;
   topology::FabricMaker maker(options.fabric);
   const std::shared_ptr<const Fabric> fabric = maker.Follow(nodes->nodes());
-  const std::vector<NodeIndex> ranked = NodesByRank(*nodes, gang);
-  const auto placed = static_cast<int64_t>(ranked.size());
-  view.links = placed < 3 ? std::max<int64_t>(placed - 1, 0) : placed;
-  for (size_t tree = 0; tree < options.fabric.trees.size() && placed > 0; ++tree) {
+  view.links = static_cast<int64_t>(LinksOf(ranked.size()));
+  for (size_t tree = 0; tree < options.fabric.trees.size() && !ranked.empty(); ++tree) {
     const size_t levels = topology::LevelsOf(options.fabric.trees[tree]).size();
-    for (size_t level = 0; level < levels; ++level) {
-      const Fabric::Range range = fabric->At({tree, level});
-      if (range.first < range.last)
-        view.levels.push_back(ViewLevel(*fabric, {tree, level}, ranked));
+    for (LevelRef level{tree, 0}; level.level < levels; ++level.level) {
+      if (HasDomains(*fabric, level)) view.levels.push_back(ViewLevel(*fabric, level, ranked));
     }
+    AddCrossings(*fabric, tree, ranked, view);
   }
   if (!request.required.empty()) AddOffers(nodes, fabric, options, request, terms, view);
   return view;

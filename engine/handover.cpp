@@ -25,7 +25,8 @@ PodRef RefOf(const Member& member) { return {member.key, member.uid}; }
 bool AllMayBeEvicted(const Gang& gang, Time now) {
   return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const Member& member = entry.second;
-    const bool goes = member.ours && member.holds() && !member.leaving();
+    const bool goes =
+        member.ours && member.holds() && !member.leaving() && gang.course.Takes(entry.first);
     return goes && (member.busy() || member.writes->not_before > now);
   });
 }
@@ -34,7 +35,7 @@ bool AllMayBeEvicted(const Gang& gang, Time now) {
 void WarnOfEvictions(EngineState& state, const Gang& gang) {
   std::vector<const Pod*> pods;
   for (const auto& [uid, member] : gang.members) {
-    const bool goes = member.ours && (gang.course.repairing || state.preemptions.MustGo(uid));
+    const bool goes = member.ours && (gang.course.Takes(uid) || state.preemptions.MustGo(uid));
     if (goes && member.holds()) pods.push_back(member.pod);
   }
   const std::vector<cluster::ObjectKey> jobs = state.jobs.TakeToWarn(pods);
@@ -98,7 +99,7 @@ class HandoverStep {
 
 void HandoverStep::Bound(Member& member) {
   if (!member.ours || member.writes->evicting) return;
-  const bool repairing = gang_.course.repairing;
+  const bool repairing = gang_.course.Takes(member.uid);
   if (!(repairing ? repairs_ : state_.preemptions.MustGo(member.uid))) {
     if (carries_) Record(member);
     return;

@@ -23,6 +23,16 @@ bool RepairRefused(const Gang& gang, const Course& course) {
          });
 }
 
+// Those that a move takes are gone, or on their way.
+bool AllMoved(const Gang& gang, const Course& course) {
+  return course.repairing && !course.moving.empty() &&
+         std::none_of(course.moving.begin(), course.moving.end(), [&](const cluster::PodUid& uid) {
+           const auto member = gang.members.find(uid);
+           return member != gang.members.end() && CountsAsBound(member->second) &&
+                  !member->second.pod->ending();
+         });
+}
+
 class GangJudge {
  public:
   GangJudge(const Gang& gang, const Surroundings& around, Stage from)
@@ -193,10 +203,16 @@ Verdict GangJudge::Partial() {
   const int64_t have = tally.bound + tally.succeeded;
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
-  if (options.partial_gang == PartialGang::kHold) course().EndRepair();
+  if (options.partial_gang == PartialGang::kHold && !course().relocating) course().EndRepair();
+  if (AllMoved(gang_, course())) {
+    course().EndRepair();
+    course().partial_since = now;
+  }
+  if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
+  const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
   const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
   // While it may not be completed no time passes, and none has when that ends.
-  if (!course().repairing && (barred || course().barred)) course().partial_since = now;
+  if (!course().repairing && (barred || course().barred || waits)) course().partial_since = now;
   course().barred = barred;
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
@@ -214,7 +230,8 @@ Verdict GangJudge::Partial() {
       return Take(Stage::kRepair,
                   {Step::Kind::kGiveBack, "muster: the gang was partially bound for too long"});
     }
-    return Final(GangState::kBackoff, course().setback);
+    const bool keeps_others = course().repairing && !course().moving.empty();
+    return Final(keeps_others ? GangState::kDegraded : GangState::kBackoff, course().setback);
   }
   if (!FollowDeadlines() && At(Stage::kMembersLate))
     return Take(Stage::kMembersLate, {Step::Kind::kExpireMembers});

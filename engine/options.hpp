@@ -14,6 +14,16 @@ namespace muster::engine {
 // What happens to the bound members of a gang that stays partial.
 enum class PartialGang { kEvict, kHold };
 
+// What becomes of a gang whose lost members find no room in the domain in which they have to be
+// replaced (the gang's required level, the segment).
+//   kPartialGang  it waits for partial_timeout, then what PartialGang says
+//   kWait         it waits, however long
+//   kMoveSegment  the other members of the segment are evicted, and the segment is placed anew in
+//                 one domain, if there is one with room; else, and without segments, as kWait
+//   kMoveGang     as kMoveSegment, but where that does not help all members are evicted, and the
+//                 gang is placed anew, if there is room; else as kWait
+enum class LostMember { kPartialGang, kWait, kMoveSegment, kMoveGang };
+
 // How kube-scheduler learns of a member's node before the gate goes.
 //   kNominate  status.nominatedNodeName: keeps the room free meanwhile, and can be changed
 //   kPin       node affinity, for gated pods that have a controller: one write less, but a pod
@@ -66,6 +76,7 @@ struct Options {
   // (design: 60 s).
   cluster::Duration partial_timeout = cluster::Seconds(60);
   PartialGang partial_gang = PartialGang::kEvict;
+  LostMember lost_member = LostMember::kPartialGang;
   HandOver hand_over = HandOver::kNominate;
   Preemption preemption = Preemption::kNever;
   // How long victims may take to leave; then the gang gives up the room that it waits for.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "engine/moves.hpp"
 
 namespace muster::engine {
 namespace {
@@ -34,16 +35,19 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
 
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
   Transaction tx(job.empty);
+  policy::GangTerms terms = job.request.terms;
+  if (!terms.replaces) terms.kept = placer.KeptOf(*job.empty, policy::NodeFilter::kAll);
   std::vector<policy::Demand> demands = job.request.required;
   for (policy::Demand& demand : demands) demand.excluded.clear();
-  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll, job.request.terms);
+  return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll, terms);
 }
 
 // Whole, and without elastic members: no pod is evicted for those.
-bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
+bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms,
+             PlanResult& result) {
   policy::PreemptionAnswer answer = policy::PlaceByPreemption(
       placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.request.required,
-      job.request.terms);
+      terms);
   if (!answer.placed) return false;
   result.placed = true;
   result.required = std::move(answer.placements);
@@ -60,12 +64,16 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
 PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   PlanResult result;
   Transaction tx(job.snapshot);
+  policy::GangTerms terms = job.request.terms;
+  const auto kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
+  if (!terms.replaces) terms.kept = kept;
   if (!job.request.required.empty()) {
-    policy::PlaceAnswer answer = placer.PlaceGang(
-        tx, job.request.required, policy::NodeFilter::kSchedulable, job.request.terms);
+    policy::PlaceAnswer answer =
+        placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
     if (!answer.placed) {
       result.shortage = answer.shortage;
-      if (job.candidates.list != nullptr && Preempt(placer, job, result)) return result;
+      if (job.candidates.list != nullptr && Preempt(placer, job, terms, result)) return result;
+      result.move = FindMove(placer, job);
       if (job.empty == nullptr) return result;
       const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
       result.never_fits = !empty.placed;
@@ -75,7 +83,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
     result.required = std::move(answer.placements);
   }
   // They know where their gang is, and will be.
-  policy::GangTerms terms = job.request.terms;
+  terms.kept = kept;
   for (size_t i = 0; i < result.required.size(); ++i) {
     terms.beside.push_back(result.required[i].node);
     const policy::Demand& demand = job.request.required[i];

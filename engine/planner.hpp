@@ -5,15 +5,40 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cluster/snapshot.hpp"
+#include "cluster/topology_terms.hpp"
 #include "engine/candidates.hpp"
 #include "engine/gang.hpp"
+#include "engine/options.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
+
+// A bound member that may be evicted to be placed anew beside lost ones.
+struct Movable {
+  policy::Demand demand;    // of the pod that comes in its place
+  cluster::Placement held;  // what it holds now
+};
+
+// What may be moved where lost members find no room in the domain that they have to be in.
+struct MoveJob {
+  LostMember most = LostMember::kWait;  // kWait: nothing
+  std::vector<Movable> members;
+  std::vector<uint32_t> lost_ranks;  // of PlanJob::request.required, among all members
+  cluster::TopologyTerms topology;
+  bool by_pods = false;  // said by pods: each role says for itself whether it is in segments
+};
+
+// Those that are to leave so that the gang is whole again elsewhere.
+struct Move {
+  std::vector<cluster::PodUid> pods;  // ordered
+  bool whole = false;                 // all of the gang's
+  std::string domain;                 // in which they find room; empty: in no single one
+};
 
 struct PlanJob {
   GangId id;
@@ -28,6 +53,7 @@ struct PlanJob {
   uint64_t basis = 0;                  // EverFits::basis() then
   KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
+  MoveJob move;
 };
 
 struct PlanResult {
@@ -37,6 +63,7 @@ struct PlanResult {
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
+  std::optional<Move> move;              // unless placed
 };
 
 struct Turn {

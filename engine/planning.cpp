@@ -8,6 +8,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
+#include "engine/moves.hpp"
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
@@ -84,10 +85,12 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.basis = ever_fits.basis();
   if (preempts) job.candidates = CandidatesFor(state, gang);
+  if (!whole) job.move = MoveJobOf(state, gang, job.request, now);
   return job;
 }
 
-void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result) {
+void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
+            Time now) {
   if (job.request.required.empty()) {  // only elastic members: the gang runs
     PendingQueue::Tried(gang);
     state.work.TriedInVain(gang.id);
@@ -98,6 +101,10 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.bound_of_muster == 0;
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
+  // In the domain where they have to be.
+  gang.course.cramped = !whole && gang.past.has_run() &&
+                        (!result.shortage.limit.empty() || !result.shortage.segments.empty());
+  if (gang.course.cramped && result.move) BeginMove(state, gang, *result.move, now);
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
         job.request.key, job.basis,
@@ -142,6 +149,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   PendingQueue::Tried(gang);
   state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));
   gang.course.setback = {};
+  gang.course.cramped = false;
   ++state.progress.gangs_planned;
   for (auto& [uid, member] : gang.members) {
     if (!member.planned()) continue;
@@ -186,11 +194,11 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
   ++state.progress.gangs_tried;
   // It changed meanwhile, or somebody was faster: it has another turn.
   if (gang->work->version != job.version) return state.queue.Retry(*gang);
-  if (!result.placed) return Refuse(state, *gang, job, result);
+  if (!result.placed) return Refuse(state, *gang, job, result, now);
   if (!result.victims.empty()) {
     switch (Earmark(state, *gang, job, result, now)) {
       case Earmarked::kRefused:
-        return Refuse(state, *gang, job, result);
+        return Refuse(state, *gang, job, result, now);
       case Earmarked::kStale:
         return state.queue.Retry(*gang);
       case Earmarked::kDone:

@@ -68,6 +68,10 @@ constexpr std::array<Names, 37> kNames = {{
      "have arrived"},
     {ReasonCode::kBinding, "Binding", "members are being bound", "are"},
     {ReasonCode::kMembersLost, "MembersLost", "members were lost", "are bound"},
+    {ReasonCode::kMoving, "Moving",
+     "lost members find no room in their domain, so others are evicted to start with them "
+     "elsewhere",
+     "were bound"},
     {ReasonCode::kPreempted, "Preempted", "evicted for a gang that takes precedence", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
@@ -102,8 +106,8 @@ Reason NearestMiss(const policy::Shortage& shortage) {
   reason.have = shortage.placed_before;
   reason.need = 0;
   if (shortage.only_segments) return Because(ReasonCode::kNoWholeSegments);
-  const bool short_of_gpus = shortage.pod_gpu_milli > 0 &&
-                             shortage.free_gpu_milli < shortage.need_gpu_milli &&
+  const bool wants_gpus = shortage.pod_gpu_milli > 0;
+  const bool short_of_gpus = wants_gpus && shortage.free_gpu_milli < shortage.need_gpu_milli &&
                              shortage.unschedulable + shortage.taints + shortage.constraints +
                                      shortage.left_out + shortage.excluded <
                                  shortage.nodes;
@@ -125,9 +129,10 @@ Reason NearestMiss(const policy::Shortage& shortage) {
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
       {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
       {ReasonCode::kNotEnoughChannels, shortage.channels},
-      {ReasonCode::kNotEnoughCpu, shortage.cpu},
+      {ReasonCode::kNotEnoughCpu, shortage.cpu + (wants_gpus ? 0 : shortage.kept)},
       {ReasonCode::kNotEnoughMemory, shortage.memory},
-      {ReasonCode::kFragmented, shortage.gpus + shortage.gpu_devices},
+      {ReasonCode::kFragmented,
+       shortage.gpus + shortage.gpu_devices + (wants_gpus ? shortage.kept : 0)},
   }};
   // A node that only lacks room is a nearer miss than one that could never do: name room first when
   // there is any.
@@ -154,10 +159,11 @@ std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool ne
   const std::string nearest = shortage.domains == 1
                                   ? "the only one, "
                                   : "the nearest of " + std::to_string(shortage.domains) + ", ";
-  if (never) return "no " + level + " can ever hold " + who + ", not even " + nearest + shortage.domain;
+  if (never)
+    return "no " + level + " can ever hold " + who + ", not even " + nearest + shortage.domain;
   const bool away = code == ReasonCode::kNodesUnavailable || code == ReasonCode::kNodesLeftOut;
-  return who + " requires one " + level + "; it could fit " + nearest + shortage.domain + ", when " +
-         (away ? "all nodes there can be used again" : "others leave it");
+  return who + " requires one " + level + "; it could fit " + nearest + shortage.domain +
+         ", when " + (away ? "all nodes there can be used again" : "others leave it");
 }
 
 }  // namespace
@@ -201,6 +207,8 @@ Reason FromShortage(const policy::Shortage& shortage, bool never) {
     add("subgroup " + shortage.subgroup + " has no room");
   }
   if (!shortage.segments.empty()) add(shortage.segments);
+  if (shortage.kept > 0 && !shortage.reserve.empty())
+    add(shortage.reserve + ", free nodes that it may not use: " + std::to_string(shortage.kept));
   if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
     add("nodes left out because pods failed there at their start: " +
         std::to_string(shortage.left_out));

@@ -47,6 +47,7 @@ enum class ReasonCode {
   kBinding,         // have of need members are bound
   // Degraded
   kMembersLost,  // have of need members are bound, the others are gone
+  kMoving,       // lost members find no room in their domain; `detail` says who moves where
   // Forming, Degraded
   kPreempted,  // members are evicted for the gang in `detail`
   // Invalid

@@ -126,6 +126,7 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
   SortUnique(terms.beside);
   if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
+  terms.replaces = gang.tally.bound_of_muster > 0 && gang.past.has_run();
   return terms;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/engine_state.hpp"
+#include "engine/freeing.hpp"
 #include "engine/handover.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
@@ -151,6 +152,7 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
   std::optional<GangView> view;
   policy::GangRequest request;
   cluster::TopologyTerms terms;
+  FreeingJob freeing;
   {
     FairMutexLock lock(mu_);
     view = ViewGang(*state_, key);
@@ -159,9 +161,18 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
     snapshot = state_->cluster.TakeSnapshot();
     options = state_->options.placement;
     terms = TopologyOf(*state_, *gang);
-    if (gang->pending()) request = RequestOf(*state_, *gang, now);
+    if (gang->pending()) {
+      request = RequestOf(*state_, *gang, now);
+      if (!terms.required.empty()) freeing = FreeingJobOf(*state_, *gang);
+    }
   }
-  return ViewGangFabric(snapshot, options, *view, request, terms);
+  GangFabric fabric = ViewGangFabric(snapshot, options, *view, request, terms);
+  if (auto found = FindCheapest(snapshot, options, request, terms, freeing)) {
+    FairMutexLock lock(mu_);
+    if (found->view.blocked) AddBlockers(*state_, freeing, *found->nodes, found->view);
+    fabric.cheapest = std::move(found->view);
+  }
+  return fabric;
 }
 
 FabricView Scheduler::Fabric(int64_t gpus) const {

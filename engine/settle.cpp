@@ -140,6 +140,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.plan->deadline);
   at(gang.course.backoff_until);
   at(gang.course.replan_from);
+  at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
   at(state.announcer.due(gang));
   if (gang.course.partial_since) at(*gang.course.partial_since + state.options.partial_timeout);

@@ -81,7 +81,8 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
              const TurnedDown& question, Time now) {
   const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
   cluster::Transaction tx(snapshot);
-  const policy::GangTerms terms = TermsOf(state, question.gang, moving);
+  policy::GangTerms terms = TermsOf(state, question.gang, moving);
+  if (!terms.replaces) terms.kept = placer.KeptOf(*snapshot, policy::NodeFilter::kSchedulable);
   std::vector<policy::Demand> demands;
   for (const Member* member : moving) {
     tx.Evict(*member->plan->placement, member->pod->queue);

@@ -1,8 +1,11 @@
 #include "extender/api_json.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "extender/json_text.hpp"
 
@@ -58,7 +61,12 @@ void AddPick(JsonText& json, const policy::KubeletPick& pick) {
   json.EndObject();
 }
 
-void AddMember(JsonText& json, const engine::MemberView& member) {
+// GB/s.
+void AddRing(JsonText& json, const engine::MemberRing& ring) {
+  json.AddMilli("ringGbps", ring.megabytes);
+}
+
+void AddMember(JsonText& json, const engine::MemberView& member, const engine::MemberRing* ring) {
   json.BeginObject();
   json.Add("pod", member.pod.name);
   json.Add("uid", member.uid.text());
@@ -72,6 +80,7 @@ void AddMember(JsonText& json, const engine::MemberView& member) {
   for (const cluster::GpuIndex gpu : member.gpus) json.Number(gpu.value);
   json.EndArray();
   if (member.kubelet_pick) AddPick(json, *member.kubelet_pick);
+  if (ring != nullptr) AddRing(json, *ring);
   json.Add("bindHeld", member.bind_held);
   json.EndObject();
 }
@@ -87,6 +96,19 @@ void AddShares(JsonText& json, const char* name, const std::vector<engine::Domai
   json.EndArray();
 }
 
+void AddDomainInUse(JsonText& json, const engine::DomainInUse& domain) {
+  json.BeginObject("cheapestToFree");
+  json.Add("name", domain.name);
+  json.Add("missing", domain.missing);
+  json.Add("blocked", domain.blocked);
+  json.AddNames("gangs", domain.gangs);
+  json.Add("gangsInAll", domain.gangs_in_all);
+  json.AddMilli("gpus", domain.gpu_milli);
+  json.AddNames("pods", domain.pods);
+  json.Add("podsInAll", domain.pods_in_all);
+  json.EndObject();
+}
+
 void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
   json.BeginObject("fabric");
   json.BeginArray("levels");
@@ -100,11 +122,43 @@ void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
   }
   json.EndArray();
   json.Add("links", fabric.links);
+  json.BeginArray("crossed");
+  for (const engine::Crossing& link : fabric.crossed) {
+    json.BeginObject();
+    json.Add("tree", link.tree);
+    json.Add("level", link.level);
+    json.Add("from", link.from);
+    json.Add("to", link.to);
+    json.Add("fromDomain", link.from_domain);
+    json.Add("toDomain", link.to_domain);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Add("crossings", fabric.crossings);
   if (!fabric.offers.empty()) {
     json.Add("level", fabric.level);
     json.Add("wanted", fabric.wanted);
     json.Add("domains", fabric.domains);
     AddShares(json, "offers", fabric.offers);
+    if (fabric.cheapest) AddDomainInUse(json, *fabric.cheapest);
+  }
+  json.EndObject();
+}
+
+// The slowest ring holds the others up: it is the bottleneck of the gang.
+void AddRings(JsonText& json, const std::vector<engine::MemberRing>& rings) {
+  const auto [slowest, fastest] = std::minmax_element(
+      rings.begin(), rings.end(), [](const engine::MemberRing& a, const engine::MemberRing& b) {
+        return a.megabytes < b.megabytes;
+      });
+  json.BeginObject("rings");
+  json.Add("members", static_cast<int64_t>(rings.size()));
+  for (const auto& [name, ring] : {std::pair("slowest", slowest), std::pair("fastest", fastest)}) {
+    json.BeginObject(name);
+    json.Add("pod", ring->pod);
+    json.Add("node", ring->node);
+    AddRing(json, *ring);
+    json.EndObject();
   }
   json.EndObject();
 }
@@ -174,8 +228,14 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
   json.BeginObject();
   AddGang(json, gang, now);
   json.BeginArray("members");
-  for (const engine::MemberView& member : gang.members) AddMember(json, member);
+  std::map<std::string_view, const engine::MemberRing*> rings;  // by pod
+  for (const engine::MemberRing& ring : fabric.rings) rings.emplace(ring.pod, &ring);
+  for (const engine::MemberView& member : gang.members) {
+    const auto ring = rings.find(member.pod.name);
+    AddMember(json, member, ring == rings.end() ? nullptr : ring->second);
+  }
   json.EndArray();
+  if (!fabric.rings.empty()) AddRings(json, fabric.rings);
   if (!fabric.levels.empty() || !fabric.offers.empty()) AddGangFabric(json, fabric);
   json.EndObject();
   return json.Take();
@@ -203,6 +263,7 @@ std::string FabricJson(const engine::FabricView& fabric) {
     json.Add("depth", domain.depth);
     json.Add("nodes", domain.nodes);
     json.Add("freeNodes", domain.free_nodes);
+    json.Add("keptNodes", domain.kept_nodes);
     json.Add("gpus", domain.gpus);
     json.Add("freeGpus", domain.free_gpus);
     json.Add("slots", domain.slots);

@@ -58,6 +58,20 @@ int32_t DeviceLinks::AstrayOf(std::span<const DeviceAmount> free, size_t count) 
   return forecast.outcome == topology::PickOutcome::kDiffers ? 1 : 0;
 }
 
+std::optional<uint32_t> DeviceLinks::RingOver(const cluster::Node& node,
+                                              const std::vector<cluster::GpuIndex>& devices) const {
+  GpuMask mask = 0;
+  size_t found = 0;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const cluster::GpuIndex index = node.gpus[places_[i]].index;
+    if (std::find(devices.begin(), devices.end(), index) == devices.end()) continue;
+    mask |= GpuMask{1} << i;
+    ++found;
+  }
+  if (found != devices.size()) return std::nullopt;
+  return topology_->chooser->RingOf(mask);
+}
+
 bool DeviceLinks::Fits(std::span<const DeviceAmount> free, size_t count) const {
   return numa_.Choose(*topology_->chooser, MaskOf(free), count) != 0;
 }

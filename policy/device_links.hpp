@@ -48,6 +48,9 @@ class DeviceLinks {
   }
   // By place in the topology, the place in Node::gpus.
   const std::vector<size_t>& places() const { return places_; }
+  // The same of these devices of the node, be they free or not; nothing where one is unknown.
+  std::optional<uint32_t> RingOver(const cluster::Node& node,
+                                   const std::vector<cluster::GpuIndex>& devices) const;
   // There is a set of `count`.
   bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // How many sets of `count` can be chosen one after the other, at most `limit`.

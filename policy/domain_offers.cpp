@@ -12,9 +12,9 @@ std::vector<int64_t> OffersFor(const std::shared_ptr<const cluster::Snapshot>& n
                                const Options& options, const GangRequest& request) {
   cluster::Transaction tx(nodes);
   ShapeMemory shapes;
-  shapes.Follow(nodes->nodes());
+  shapes.Follow(nodes->nodes());  // the memory is new: nothing is known of what was kept before
   const Search search(tx, shapes.eligibility(), options.strategy, NodeFilter::kSchedulable,
-                      request.terms.queue, nullptr);
+                      request.terms, nullptr);
   std::vector<int64_t> offers;
   const std::vector<Role> roles = RolesOf(request.required, shapes);
   for (const DomainRoom& room : RoomByDomain(search, roles, fabric)) offers.push_back(room.members);

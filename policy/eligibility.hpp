@@ -26,6 +26,7 @@ struct Bar {
   static constexpr uint8_t kTaint = 8;
   static constexpr uint8_t kConstraint = 16;
   static constexpr uint8_t kLeftOut = 32;  // Node::left_out
+  static constexpr uint8_t kKept = 64;     // GangTerms::kept; Search adds it
 
   static constexpr uint8_t Counting(NodeFilter filter) {
     return filter == NodeFilter::kSchedulable ? 0xff : kNoNode | kTaint | kConstraint;

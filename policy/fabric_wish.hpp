@@ -25,8 +25,8 @@
 //    whose pods ask for them. A gang that has members and segments is tried outside of its
 //    outermost segments only, so that a lost member comes back into its segment.
 // 10. Before all of them a gang of several pods of which nobody is beside is tried on single nodes
-//     that have room for each role, kMostNodes at most: preferred ones first, then the fullest, then
-//     as 4 says of the domains around. Not so where that would be against its spread.
+//     that have room for each role, kMostNodes at most: preferred ones first, then the fullest,
+//     then as 4 says of the domains around. Not so where that would be against its spread.
 // 11. A subgroup wishes what a gang would that requires and prefers its levels.
 #pragma once
 

@@ -153,7 +153,7 @@ bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
 
 std::vector<int64_t> GangPlacement::RoomOf(const Role& role) const {
   const std::vector<int64_t>& room =
-      role.shape->slots[static_cast<size_t>(search_.filter())]
+      role.shape->slots[search_.memory()]
           .Follow(search_.Within(nullptr), *role.shape, layout_->scope.fabric)
           .sums();
   return confined_.empty() ? room : RoomWithin(layout_->scope, room, confined_);

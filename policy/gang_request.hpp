@@ -82,6 +82,9 @@ struct GangTerms {
     }
     return innermost;
   }
+  // The required ones come back to a gang that runs: what is kept for lost members is theirs too.
+  bool replaces = false;
+  std::shared_ptr<const cluster::NodeSet> kept = nullptr;  // from them (reserve.hpp); null: nothing
 };
 
 struct GangRequest {

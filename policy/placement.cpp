@@ -6,10 +6,12 @@
 
 #include "policy/fabric_wish.hpp"
 #include "policy/gang_placement.hpp"
+#include "policy/reserve.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
 #include "policy/subgroup_search.hpp"
+#include "policy/used_first.hpp"
 
 namespace muster::policy {
 
@@ -42,8 +44,8 @@ struct Placer::Call {
 
 PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
   ShapeMemory& shapes = memory_->shapes;
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
-                      call.terms.queue, domain.nodes.get());
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      domain.nodes.get());
   std::optional<GangLayout> layout;
   if (domain.tree) {
     layout.emplace(GangLayout{{memory_->fabric.Follow(call.tx.base().nodes()),
@@ -61,8 +63,8 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
 WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   ShapeMemory& shapes = memory_->shapes;
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter,
-                      call.terms.queue, nullptr);
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
   std::vector<NodeIndex> preferred;
@@ -76,16 +78,66 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                        *fabric, RoomByDomain(search, roles, fabric), std::move(single_nodes)});
 }
 
-// A pod by itself goes to the best node of all, unless that costs a node all of whose GPUs are
-// free: then its domain matters too. True when that was all.
-bool Placer::PlacedInUse(const Call& call, PlaceAnswer& answer) {
+std::vector<topology::DomainId> Placer::UsedFirstFor(const Call& call) {
+  ShapeMemory& shapes = memory_->shapes;
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
+  return UsedFirst(call.tx.base(), *fabric,
+                   RoomByDomain(search, RolesOf(call.demands, shapes), fabric));
+}
+
+// Of the nodes that are as good for the pod as `best`, CPU and name aside, the best one of the
+// domain that is in use most.
+NodeIndex Placer::LikeIn(const Call& call, NodeIndex best) {
+  const Demand& demand = call.demands.front();
+  ShapeMemory& shapes = memory_->shapes;
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
+  const Shape& shape = shapes.ShapeOf(demand.spec);
+  const std::optional<Score> wanted = search.ScoreOn(shape, best);
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  for (const topology::DomainId id : UsedFirstFor(call)) {
+    NodeChoice choice;
+    search.Within(fabric->domains()[id].nodes.get()).EachNode([&](NodeIndex node) {
+      const bool out = std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
+      const std::optional<Score> score = out ? std::nullopt : search.ScoreOn(shape, node);
+      const bool as_good = score && wanted && SameGpus(*score, *wanted);
+      if (as_good && (!choice.node.valid() || *score < choice.score)) choice = {node, *score};
+      return true;
+    });
+    if (choice.node.valid()) return choice.node;
+  }
+  return best;
+}
+
+// A pod by itself goes to the best node of all, of equal ones to that of the domain in use most;
+// unless that costs a node all of whose GPUs are free: then its domain matters more. True when that
+// was all.
+bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   const size_t before = call.tx.checkpoint();
+  const Demand& demand = call.demands.front();
   answer = PlaceWithin(call, {});
-  if (!answer.placed || call.demands.front().spec->gpus.none()) return true;
+  if (!answer.placed || demand.spec->gpus.none()) return true;
   const NodeIndex node = answer.placements.front().node;
-  const auto whole = static_cast<size_t>(call.tx.base().free().at(node).gpu_whole);
-  if (whole < call.tx.node(node)->gpus.size()) return true;
+  if (node == demand.preferred) return true;
   call.tx.RollbackTo(before);
+  const auto in = [&](std::shared_ptr<const cluster::NodeSet> nodes) {
+    answer = PlaceWithin(call, {std::move(nodes), ""});
+    return answer.placed;
+  };
+  const auto whole = static_cast<size_t>(call.tx.base().free().at(node).gpu_whole);
+  if (whole < call.tx.node(node)->gpus.size()) {
+    cluster::NodeSet one;
+    one.Add(LikeIn(call, node));
+    return in(std::make_shared<const cluster::NodeSet>(std::move(one)));
+  }
+  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
+  size_t tries = FabricWish::kMostTries;
+  for (const topology::DomainId id : UsedFirstFor(call)) {
+    if (tries-- == 0) return false;
+    if (in(fabric->domains()[id].nodes)) return true;
+  }
   return false;
 }
 
@@ -126,18 +178,36 @@ PlaceAnswer Placer::PlaceInDomains(const Call& call, const WishedDomains& wished
   return nearest;
 }
 
+const std::shared_ptr<const topology::Fabric>& Placer::FabricOf(const cluster::NodeTable& nodes) {
+  return memory_->fabric.Follow(nodes);
+}
+
+std::shared_ptr<const cluster::NodeSet> Placer::KeptOf(const cluster::Snapshot& nodes,
+                                                       NodeFilter filter) {
+  if (options_.fabric.reserve.empty()) return nullptr;
+  return KeptNodes(nodes, *FabricOf(nodes.nodes()), filter);
+}
+
 PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
                               NodeFilter filter, const GangTerms& terms) {
   memory_->shapes.Follow(tx.base().nodes());
   const Call call{tx, demands, filter, terms, !terms.subgroups.empty()};
   const Wish* wish = terms.wish.get();
+  if (terms.kept != nullptr)
+    memory_->shapes.FollowKept(Search::MemoryOf(filter, true), *terms.kept);
+  const auto told = [&](PlaceAnswer answer) {
+    if (!answer.placed && answer.shortage.kept > 0)
+      answer.shortage.reserve = TextOfReserve(options_.fabric);
+    return answer;
+  };
   PlaceAnswer nearest;
   if (wish == nullptr) {
     wish = memory_->usual_wish.get();
-    if (wish == nullptr) return PlaceWithin(call, {});  // without a fabric there are no subgroups
-    if (demands.size() == 1 && terms.beside.empty() && PlacedInUse(call, nearest)) return nearest;
+    if (wish == nullptr) return told(PlaceWithin(call, {}));  // without a fabric: no subgroups
+    if (demands.size() == 1 && terms.beside.empty() && PlacedAlone(call, nearest))
+      return told(std::move(nearest));
   }
-  return PlaceInDomains(call, DomainsFor(call, *wish));
+  return told(PlaceInDomains(call, DomainsFor(call, *wish)));
 }
 
 }  // namespace muster::policy

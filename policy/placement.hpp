@@ -16,7 +16,8 @@
 //    which they fit; below it they are divided over as few domains as can be (layout.hpp).
 // 7. With strategy binpack, and where the policy names a fabric, a gang that wishes for nothing is
 //    kept together too, in the innermost level of the first tree that holds it. A pod with GPUs by
-//    itself takes a node that is in use already, else one of the tightest domain.
+//    itself takes a node that is in use already, of equal ones one in the domain in use most; else
+//    a node of such a domain (used_first.hpp).
 // 8. Where it has a place in the fabric, members of a role get their nodes in the order of rank.
 // 9. When it does not fit, `shortage` names the first demand that failed, in the order in which
 //    demands are placed (hardest first), and counts, over all nodes, why; of several domains over
@@ -50,7 +51,7 @@ struct Options {
 
 // Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, left out, excluded, pod slots, channels, CPU, memory, GPUs.
+// selector, left out, kept, excluded, pod slots, channels, CPU, memory, GPUs.
 struct Shortage {
   cluster::PodUid pod;  // the first pod that found no node
   // Demands that had found one before. Where not even the pods like this one fit among themselves:
@@ -61,6 +62,7 @@ struct Shortage {
   int64_t constraints = 0;    // selector or affinity does not match
   int64_t taints = 0;
   int64_t left_out = 0;  // cluster::Node::left_out, and nothing said before
+  int64_t kept = 0;      // GangTerms::kept
   int64_t excluded = 0;  // kube-scheduler turned the node down for this pod
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
@@ -81,6 +83,7 @@ struct Shortage {
   // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
   std::string segments = {};
   bool only_segments = false;  // and nothing else is in the way
+  std::string reserve = {};    // what is kept, for people; where nodes are
 };
 
 struct PlaceAnswer {
@@ -109,6 +112,11 @@ class Placer {
   PlaceAnswer PlaceGang(cluster::Transaction& tx, const std::vector<Demand>& demands,
                         NodeFilter filter, const GangTerms& terms = {});
 
+  // What is kept of these nodes for lost members; null: nothing.
+  std::shared_ptr<const cluster::NodeSet> KeptOf(const cluster::Snapshot& nodes, NodeFilter filter);
+  // Their domains.
+  const std::shared_ptr<const topology::Fabric>& FabricOf(const cluster::NodeTable& nodes);
+
   const Options& options() const { return options_; }
 
  private:
@@ -118,7 +126,9 @@ class Placer {
   PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
   PlaceAnswer PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget);
   PlaceAnswer PlaceInDomains(const Call& call, const WishedDomains& wished);
-  bool PlacedInUse(const Call& call, PlaceAnswer& answer);
+  bool PlacedAlone(const Call& call, PlaceAnswer& answer);
+  cluster::NodeIndex LikeIn(const Call& call, cluster::NodeIndex best);
+  std::vector<topology::DomainId> UsedFirstFor(const Call& call);
 
   Options options_;
   std::unique_ptr<Memory> memory_;

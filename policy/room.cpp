@@ -149,6 +149,8 @@ void CountRefusals(const Search& search, const Shape& shape, const Demand& deman
       ++shortage.constraints;
     } else if ((bars & Bar::kLeftOut) != 0) {
       ++shortage.left_out;
+    } else if ((bars & Bar::kKept) != 0) {
+      ++shortage.kept;
     } else if (Excluded(demand, node)) {
       ++shortage.excluded;
     } else {

@@ -45,6 +45,12 @@ struct Score {
   auto operator<=>(const Score&) const = default;
 };
 
+// The same of their GPUs.
+inline bool SameGpus(const Score& a, const Score& b) {
+  return a.stray == b.stray && a.ring == b.ring && a.opened == b.opened &&
+         a.whole_left == b.whole_left && a.milli_left == b.milli_left;
+}
+
 inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free,
                      const NodeFacts& facts, const DeviceUse& use, Strategy strategy) {
   const bool wants_gpus = !spec.gpus.none();

@@ -43,6 +43,19 @@ void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
   }
 }
 
+void ShapeMemory::FollowKept(size_t memory, const cluster::NodeSet& kept) {
+  cluster::NodeSet& before = kept_[memory];
+  const uint32_t chunks = std::max(before.chunks(), kept.chunks());
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    if (before.Word(chunk) == kept.Word(chunk)) continue;
+    for (auto& [spec, shape] : shapes_) {
+      if (chunk < shape.chunks[memory].size()) shape.chunks[memory][chunk].token = nullptr;
+      shape.slots[memory].ForgetChunk(chunk);
+    }
+  }
+  before = kept;
+}
+
 Shape& ShapeMemory::ShapeOf(const std::shared_ptr<const PodSpec>& spec) {
   const auto [at, added] = shapes_.try_emplace(spec);
   Shape& shape = at->second;
@@ -114,7 +127,7 @@ NodeChoice Search::BestIn(const Shape& shape, uint32_t chunk, Excluded first, Ex
 }
 
 NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {
-  std::vector<ChunkBest>& whole = shape.chunks[static_cast<size_t>(filter_)];
+  std::vector<ChunkBest>& whole = shape.chunks[memory()];
   const uint32_t chunks = tx_.free().chunks();
   whole.resize(chunks);
   std::vector<ChunkBest>* partly = nullptr;
@@ -141,7 +154,7 @@ void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex nod
                    DeviceOrder order) const {
   auto devices = ChooseDevices(DevicesOn(shape, node), order);
   MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
-  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, queue_);
+  tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, terms_.queue);
 }
 
 }  // namespace muster::policy

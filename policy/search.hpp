@@ -7,6 +7,8 @@
 // chunks that lie wholly in the set; for the others it remembers as much, for itself alone, and
 // looks only at nodes of the set. So it does not matter how the nodes of a rack lie in the table.
 //
+// What is kept from some searches and not from others (GangTerms::kept) has a memory of its own.
+//
 // ShapeMemory belongs to one Placer, a Search to one PlaceGang call; neither is thread-safe.
 #pragma once
 
@@ -25,6 +27,7 @@
 #include "cluster/transaction.hpp"
 #include "policy/devices.hpp"
 #include "policy/eligibility.hpp"
+#include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 #include "policy/pod_shape.hpp"
 #include "policy/score.hpp"
@@ -48,8 +51,8 @@ struct Shape {
   const cluster::PodSpec* spec = nullptr;
   const std::vector<uint8_t>* bars = nullptr;                  // Eligibility::BarsFor
   const std::vector<cluster::DeviceAmount>* shares = nullptr;  // Eligibility::SharesFor
-  std::array<std::vector<ChunkBest>, 2> chunks;                // by NodeFilter
-  std::array<Slots, 2> slots;                                  // likewise
+  std::array<std::vector<ChunkBest>, 4> chunks;                // by Search::memory
+  std::array<Slots, 4> slots;                                  // likewise
 };
 
 class ShapeMemory {
@@ -57,32 +60,36 @@ class ShapeMemory {
   // At the start of a call: drops what is about other node records, and everything when too many
   // shapes have been seen.
   void Follow(const cluster::NodeTable& nodes);
+  // The same where other nodes are kept than at the last call with this `memory`.
+  void FollowKept(size_t memory, const cluster::NodeSet& kept);
   // Stays where it is until the next Follow.
   Shape& ShapeOf(const std::shared_ptr<const cluster::PodSpec>& spec);
   const Eligibility& eligibility() const { return eligibility_; }
 
  private:
   Eligibility eligibility_;
+  std::array<cluster::NodeSet, 4> kept_;  // by Search::memory
   // The key holds the spec, so that it lives as long as its shape.
   std::map<std::shared_ptr<const cluster::PodSpec>, Shape, ShapeLess> shapes_;
 };
 
 class Search {
  public:
-  // `within`: no other node is there for this search; null: all are.
+  // `within`: no other node is there for this search; null: all are. `terms`: of the gang, its
+  // queue and what is kept from it count.
   Search(cluster::Transaction& tx, const Eligibility& eligibility, Strategy strategy,
-         NodeFilter filter, const std::string& queue, const cluster::NodeSet* within)
+         NodeFilter filter, const GangTerms& terms, const cluster::NodeSet* within)
       : tx_(tx),
         eligibility_(eligibility),
         strategy_(strategy),
         filter_(filter),
-        queue_(queue),
+        terms_(terms),
         within_(within),
         chunks_(within == nullptr ? std::vector<uint32_t>() : within->Chunks()) {}
 
   // The same within other nodes; null: all of them.
   Search Within(const cluster::NodeSet* nodes) const {
-    return {tx_, eligibility_, strategy_, filter_, queue_, nodes};
+    return {tx_, eligibility_, strategy_, filter_, terms_, nodes};
   }
   // The score of `node` for one pod, given what is free now; nothing when it does not fit there.
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
@@ -95,7 +102,9 @@ class Search {
   // Bits of Bar that hold for the node and count here.
   uint8_t BarsOn(const Shape& shape, cluster::NodeIndex node) const {
     if (within_ != nullptr && !within_->Contains(node)) return Bar::kNoNode;
-    return (*shape.bars)[node.value] & Bar::Counting(filter_);
+    const uint8_t bars = (*shape.bars)[node.value] & Bar::Counting(filter_);
+    const bool kept = terms_.kept != nullptr && terms_.kept->Contains(node);
+    return static_cast<uint8_t>(kept ? bars | Bar::kKept : bars);
   }
   // The devices of a node that is there.
   DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
@@ -121,6 +130,11 @@ class Search {
   cluster::Transaction& tx() const { return tx_; }
   Strategy strategy() const { return strategy_; }
   NodeFilter filter() const { return filter_; }
+  // Where shapes remember what such searches found.
+  size_t memory() const { return MemoryOf(filter_, terms_.kept != nullptr); }
+  static size_t MemoryOf(NodeFilter filter, bool some_kept) {
+    return static_cast<size_t>(filter) + (some_kept ? 2U : 0U);
+  }
 
  private:
   using Excluded = std::vector<cluster::NodeIndex>::const_iterator;
@@ -132,7 +146,7 @@ class Search {
   const Eligibility& eligibility_;
   const Strategy strategy_;
   const NodeFilter filter_;
-  const std::string& queue_;
+  const GangTerms& terms_;
   const cluster::NodeSet* const within_;
   const std::vector<uint32_t> chunks_;  // of within_
   // As Shape::chunks, by place in chunks_, where only a part of the chunk is within_: for this

@@ -46,7 +46,7 @@ std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Rol
   for (size_t i = 0; i < roles.size(); ++i) {
     const Role& role = roles[i];
     const DomainSums& slots =
-        role.shape->slots[static_cast<size_t>(search.filter())].Follow(search, *role.shape, fabric);
+        role.shape->slots[search.memory()].Follow(search, *role.shape, fabric);
     for (topology::DomainId domain = 0; domain < rooms.size(); ++domain) {
       DomainRoom& room = rooms[domain];
       const int64_t spare = slots.Of(domain) - role.size();
@@ -63,9 +63,8 @@ std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>&
   std::vector<NodeRoom> nodes;
   for (size_t i = 0; i < roles.size(); ++i) {
     const Role& role = roles[i];
-    const std::vector<int64_t>& counts = role.shape->slots[static_cast<size_t>(search.filter())]
-                                             .Follow(search, *role.shape, fabric)
-                                             .counts();
+    const std::vector<int64_t>& counts =
+        role.shape->slots[search.memory()].Follow(search, *role.shape, fabric).counts();
     const auto spare = [&](NodeIndex node) {
       return (node.value < counts.size() ? counts[node.value] : 0) - role.size();
     };

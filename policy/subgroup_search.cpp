@@ -135,6 +135,8 @@ std::vector<Demand> SubgroupSearch::DemandsOf(const std::vector<size_t>& positio
 GangTerms SubgroupSearch::TermsOf(size_t group) const {
   GangTerms terms;
   terms.queue = terms_.queue;
+  terms.replaces = terms_.replaces;
+  terms.kept = terms_.kept;
   const bool is_gang = group + 1 == groups_.size();
   const auto is_in = [&](size_t subgroup) {
     while (subgroup != Subgroup::kNone && subgroup != group)

@@ -427,7 +427,10 @@ bool Auditor::Impl::Outranked(const PodRecord& pod) {
 
 // Its gang lost a member, or was never whole as far as Muster may know.
 bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
-  if (muster_->scheduler().options().partial_gang == engine::PartialGang::kHold) return false;
+  const engine::Options options = muster_->scheduler().options();
+  const bool moves = options.lost_member == engine::LostMember::kMoveSegment ||
+                     options.lost_member == engine::LostMember::kMoveGang;
+  if (options.partial_gang == engine::PartialGang::kHold && !moves) return false;
   const auto found = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
   if (pod.pod.pod_group.empty() || found == gangs_.end()) return false;
   const GangBook& gang = found->second;
@@ -447,9 +450,11 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
-  if (muster_ != nullptr &&
-      muster_->scheduler().options().partial_gang == engine::PartialGang::kHold) {
-    return;
+  if (muster_ != nullptr) {
+    const engine::Options options = muster_->scheduler().options();
+    const bool waits = options.partial_gang == engine::PartialGang::kHold ||
+                       options.lost_member != engine::LostMember::kPartialGang;
+    if (waits) return;
   }
   if (!restarted_.empty()) since = std::max(since, restarted_.back());
   if (since + options_.partial_limit + options_.slack >= until) return;

@@ -37,8 +37,16 @@ struct FabricTree {
   bool operator==(const FabricTree&) const = default;
 };
 
+// Of each domain of a level so many whole free nodes are kept for members that were lost.
+struct FabricReserve {
+  std::string level;  // as FindLevels has it; of one tree
+  int64_t nodes = 0;
+  bool operator==(const FabricReserve&) const = default;
+};
+
 struct FabricOptions {
   std::vector<FabricTree> trees;
+  std::vector<FabricReserve> reserve = {};
   bool operator==(const FabricOptions&) const = default;
 };
 

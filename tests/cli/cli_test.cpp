@@ -287,17 +287,17 @@ TEST_CASE("pages of the server become tables", "[cli]") {
 TEST_CASE("the domains of the fabric become a tree", "[cli]") {
   const auto tree = FabricTable(R"({"domains": [
       {"tree": "dc", "level": "block", "name": "a", "depth": 0, "nodes": 3, "freeNodes": 1,
-       "gpus": 12, "freeGpus": 7, "slots": 2},
+       "keptNodes": 1, "gpus": 12, "freeGpus": 7, "slots": 2},
       {"tree": "dc", "level": "rack", "name": "a/a0", "depth": 1, "nodes": 2, "freeNodes": 1,
        "gpus": 8, "freeGpus": 7, "slots": 1},
       {"tree": "dc", "level": "rack", "name": "a/a1", "depth": 1, "nodes": 1, "freeNodes": 0,
        "gpus": 4, "freeGpus": 0, "slots": 0}], "findings": ["tree dc: node x has no rack"]})");
   REQUIRE(tree.ok());
   CHECK(*tree ==
-        "DOMAIN  LEVEL     NODES  FREE  GPUS  FREE  SLOTS\n"
-        "a       dc/block      3     1    12     7      2\n"
-        "  a0    dc/rack       2     1     8     7      1\n"
-        "  a1    dc/rack       1     0     4     0      0\n"
+        "DOMAIN  LEVEL     NODES  FREE  KEPT  GPUS  FREE  SLOTS\n"
+        "a       dc/block      3     1     1    12     7      2\n"
+        "  a0    dc/rack       2     1     0     8     7      1\n"
+        "  a1    dc/rack       1     0     0     4     0      0\n"
         "\nSlots in all: dc/block 2 dc/rack 1\ntree dc: node x has no rack\n");
   CHECK_THAT(FabricTable(R"({"domains": [], "findings": []})").value(),
              Catch::StartsWith("the policy names no fabric"));

@@ -59,4 +59,54 @@ TEST_CASE("explain tells what the kubelet will hand out where that is not the pl
                                       Catch::Contains("1,3   unknown  planned\n"));
 }
 
+TEST_CASE("explain names the domain that is the cheapest to free, and who is in its way", "[cli]") {
+  const std::string gang =
+      R"({"namespace":"default","name":"late","state":"Queued","pods":2,"minMember":2,)"
+      R"("fabric":{"levels":[],"links":0,"level":"rack","wanted":2,"domains":1,)"
+      R"("offers":[{"name":"a/r1","members":1}],"cheapestToFree":{"name":"a/r1","missing":1,)";
+  CHECK_THAT(
+      GangExplained(gang + R"("blocked":false,"gangs":["default/x"],"gangsInAll":3,"gpus":12}}})")
+          .value(),
+      Catch::EndsWith(
+          "\nCheapest domain to free: a/r1, which lacks room for 1 members. In the way: "
+          "default/x and 2 more with 12 GPUs\n"));
+  CHECK_THAT(
+      GangExplained(gang +
+                    R"("blocked":true,"pods":["default/p-0","default/p-1"],"podsInAll":2}}})")
+          .value(),
+      Catch::EndsWith("\nNo domain can be freed for it; nearest is a/r1, which lacks room for 1 "
+                      "members. In the way, not to be evicted: default/p-0, default/p-1\n"));
+}
+
+TEST_CASE("explain names the links that leave a domain", "[cli]") {
+  const std::string gang =
+      R"({"namespace":"default","name":"train","state":"Running","pods":9,"minMember":9,)"
+      R"("fabric":{"levels":[{"tree":"dc","level":"rack","domains":[],"crossings":9}],"links":9,)"
+      R"("crossed":[{"tree":"dc","level":"block","from":"w-7","to":"w-8","fromDomain":"a",)"
+      R"("toDomain":"b"},{"tree":"dc","level":"rack","from":"w-8","to":"w-0","fromDomain":"",)"
+      R"("toDomain":"a/r0"}],"crossings":)";
+  const auto more = GangExplained(gang + "9}}");
+  REQUIRE(more.ok());
+  CHECK_THAT(*more, Catch::Contains("\n\nOUT OF    FROM  IN         TO   IN\n"
+                                    "dc/block  w-7   a          w-8  b\n"
+                                    "dc/rack   w-8   no domain  w-0  a/r0\n"
+                                    "and 7 more\n"));
+  CHECK_THAT(GangExplained(gang + "2}}").value(), !Catch::Contains("more"));
+  CHECK(GangExplained(gang + R"("x","crossed":7}})").ok());
+}
+
+TEST_CASE("explain shows the ring of each member's GPUs, the slowest and the fastest", "[cli]") {
+  const auto page = GangExplained(
+      R"({"namespace":"default","name":"train","state":"Running","pods":2,"minMember":2,)"
+      R"("members":[{"pod":"w-0","phase":"Running","boundNode":"n0","gpus":[0,3],"ringGbps":450},)"
+      R"({"pod":"w-1","phase":"Running","boundNode":"n1","gpus":[1]}],)"
+      R"("rings":{"members":1,"slowest":{"pod":"w-0","node":"n0","ringGbps":12.5},)"
+      R"("fastest":{"pod":"w-0","node":"n0","ringGbps":450}}})");
+  REQUIRE(page.ok());
+  CHECK_THAT(*page, Catch::Contains("Slowest ring  12.5 GB/s: w-0 on n0\n"));
+  CHECK_THAT(*page, Catch::Contains("Fastest ring  450 GB/s: w-0 on n0\n"));
+  CHECK_THAT(*page, Catch::Contains("w-0  -     Running  n0    0,3         450  bound\n"));
+  CHECK_THAT(*page, Catch::Contains("w-1  -     Running  n1    1             -  bound\n"));
+}
+
 }  // namespace muster::cli

@@ -238,5 +238,45 @@ TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
       "none");
 }
 
+TEST_CASE("what is wrong with a reserve, or said of lost members, is told", "[config][policy]") {
+  CHECK(
+      ErrorOf(std::string(kHead) + "fabric:\n"
+                                   "  lostMember: moveAll\n"
+                                   "  reserve:\n"
+                                   "  - {level: \"a b\", nodes: -1}\n"
+                                   "  - {level: rack}\n") ==
+      "p.yaml:4:15: fabric.lostMember: expected partialGang, wait, moveSegment or moveGang, found "
+      "\"moveAll\"\n"
+      "p.yaml:6:13: fabric.reserve[0].level: expected a level such as rack, TREE/rack or one of "
+      "its label keys, found the text \"a b\"\n"
+      "p.yaml:6:27: fabric.reserve[0].nodes: expected a whole number from 1 to 100000, found "
+      "\"-1\"\n"
+      "p.yaml:7:5: fabric.reserve[1].nodes: expected a whole number from 1 to 100000, found "
+      "nothing");
+}
+
+TEST_CASE("a reserve names levels that are there, each once, in one tree", "[config][policy]") {
+  CHECK(
+      ErrorOf(std::string(kHead) + "fabric:\n"
+                                   "  trees:\n"
+                                   "  - name: dc\n"
+                                   "    levels: [{name: row, labels: [row]},\n"
+                                   "             {name: rack, labels: [rack]}]\n"
+                                   "  - name: other\n"
+                                   "    levels: [{name: rack, labels: [shelf]}]\n"
+                                   "  reserve:\n"
+                                   "  - {level: host, nodes: 1}\n"
+                                   "  - {level: rack, nodes: 1}\n"
+                                   "  - {level: dc/rack, nodes: 1}\n"
+                                   "  - {level: row, nodes: 1}\n"
+                                   "  - {level: other/rack, nodes: 1}\n"
+                                   "  - {level: dc/row, nodes: 2}\n") ==
+      "p.yaml:11:13: fabric.reserve[0].level: expected a level of fabric.trees, found \"host\"\n"
+      "p.yaml:12:13: fabric.reserve[1].level: expected a level of one tree, found \"rack\", which "
+      "is in \"dc\" and \"other\": write TREE/LEVEL\n"
+      "p.yaml:16:13: fabric.reserve[5].level: expected a level that no other entry has, found "
+      "\"dc/row\" of fabric.reserve[3] again");
+}
+
 }  // namespace
 }  // namespace muster::config

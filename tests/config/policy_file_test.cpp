@@ -131,9 +131,9 @@ metrics: {address: :9090}
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
   const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
-               max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang, hand_over,
-               preemption, victim_timeout, backoff_first, backoff_max, bad_nodes, retry_interval,
-               max_members] = options;
+               max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang,
+               lost_member, hand_over, preemption, victim_timeout, backoff_first, backoff_max,
+               bad_nodes, retry_interval, max_members] = options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
   CHECK(most_percent == 10);
   CHECK(placement.strategy == policy::Strategy::kBinpack);
@@ -154,6 +154,11 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "fabric.trees[].levels[].name",
                                   "fabric.trees[].levels[].labels",
                                   "fabric.trees[].levels[].unlabelled",
+                                  "fabric.reserve",
+                                  "fabric.reserve[]",
+                                  "fabric.reserve[].level",
+                                  "fabric.reserve[].nodes",
+                                  "fabric.lostMember",
                                   "gangs",
                                   "gangs.maxMembers",
                                   "gangs.strictOrder",

@@ -3,9 +3,11 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/engine/fabric_options.hpp"
 #include "tests/engine/harness.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace muster::engine {
 namespace {
@@ -52,6 +54,82 @@ TEST_CASE("a gang's domains are told level by level, with the links that leave t
   CHECK(view.offers.empty());
 }
 
+std::vector<std::string> Text(const std::vector<Crossing>& crossed) {
+  std::vector<std::string> texts;
+  for (const Crossing& one : crossed) {
+    texts.push_back(one.tree + "/" + one.level + " " + one.from + " -> " + one.to + ": " +
+                    one.from_domain + " -> " + one.to_domain);
+  }
+  return texts;
+}
+
+TEST_CASE("neighbours in rank that are in different domains are named, the ring closed",
+          "[engine][fabric]") {
+  TwoRacks world;
+  world.AddGang("train", 4, 4, 4);
+  world.Settle();
+  const GangFabric view = world.Of("train");
+  CHECK(Text(view.crossed) == std::vector<std::string>{"dc/rack train-1 -> train-2: a/a0 -> a/a1",
+                                                       "dc/rack train-3 -> train-0: a/a1 -> a/a0"});
+  CHECK(view.crossings == 2);
+}
+
+TEST_CASE("a link out of a block is named once, before the links out of racks",
+          "[engine][fabric]") {
+  TwoRacks world;
+  world.Add(MakeNode("b0x").Gpus(4).Label("block", "b").Label("rack", "b0"));
+  world.AddGang("train", 5, 4, 5);
+  world.Settle();
+  CHECK(Text(world.Of("train").crossed) ==
+        std::vector<std::string>{"dc/block train-3 -> train-4: a -> b",
+                                 "dc/block train-4 -> train-0: b -> a",
+                                 "dc/rack train-1 -> train-2: a/a0 -> a/a1"});
+}
+
+TEST_CASE("of many links that leave a domain the first ones are named, and all are counted",
+          "[engine][fabric]") {
+  TwoRacks world;
+  for (int i = 0; i < 30; ++i)
+    world.Add(MakeNode("one" + std::to_string(i))
+                  .Gpus(8)
+                  .Label("block", "c")
+                  .Label("rack", "c" + std::to_string(i)));
+  world.AddGang("wide", 30, 8, 30);
+  world.Settle();
+  const GangFabric view = world.Of("wide");
+  CHECK(view.crossed.size() == GangFabric::kMostCrossings);
+  CHECK(view.crossings == 30);
+  CHECK(view.crossed.front().from == "wide-0");
+}
+
+TEST_CASE("the ring over each member's GPUs is told where the links of its node are known",
+          "[engine][fabric]") {
+  testing::Harness world;  // without a fabric
+  for (const std::string name : {"a", "b"}) {
+    cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
+    if (name == "a") node.topology = topology::testing::kDgx1v;
+    world.Add(node);
+  }
+  const auto bind = [&](const std::string& pod, const std::string& node,
+                        const std::vector<int>& gpus) {
+    world.Add(MakePod(pod).Gpus(static_cast<int>(gpus.size())).InGroup("ran").BoundTo(node, gpus));
+  };
+  world.Add(testing::MakePodGroup("ran").MinMember(4).Build());
+  bind("ran-0", "a", {0, 3});  // two NVLinks of 25 GB/s
+  bind("ran-1", "a", {1, 4});  // SYS
+  bind("ran-2", "a", {2});
+  bind("ran-3", "b", {0, 1});
+  world.Settle();
+  const auto view = world.engine().FabricOf({"default", "ran"}, world.now());
+  REQUIRE(view.has_value());
+  REQUIRE(view->rings.size() == 2);
+  CHECK(view->rings[0].pod == "ran-0");
+  CHECK(view->rings[0].megabytes == 50'000);
+  CHECK(view->rings[1].pod == "ran-1");
+  CHECK(view->rings[1].node == "a");
+  CHECK(view->rings[1].megabytes < 25'000);
+}
+
 TEST_CASE("two members have one link, a single one none", "[engine][fabric]") {
   TwoRacks world;
   world.AddGang("pair", 2, 4, 2);
@@ -75,6 +153,53 @@ TEST_CASE("a gang that waits is told what each domain of its level has for it",
   CHECK(view.wanted == 3);
   CHECK(view.domains == 2);
   CHECK(Text(view.offers) == "a/a1:2 a/a0:1");
+}
+
+// A gang of `priority` that has both nodes of the rack.
+void RunOn(TwoRacks& world, const std::string& name, const std::string& rack, int priority) {
+  world.Add(testing::MakePodGroup(name).MinMember(2).Build());
+  for (const std::string node : {"x", "y"}) {
+    world.Add(MakePod(name + "-" + node)
+                  .Gpus(4)
+                  .InGroup(name)
+                  .Priority(priority)
+                  .BoundTo(rack + node, {0, 1, 2, 3}));
+  }
+}
+
+TEST_CASE("a gang that requires a level is told which domain is the cheapest to free for it",
+          "[engine][fabric]") {
+  TwoRacks world;
+  RunOn(world, "dear", "a0", 5);
+  RunOn(world, "cheap", "a1", 0);
+  world.Add(testing::MakePodGroup("late").MinMember(2).Build());
+  for (const char* pod : {"late-0", "late-1"})
+    world.Add(MakePod(pod).Gpus(4).InGroup("late").Priority(5).Gated());
+  world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Settle();
+  const GangFabric view = world.Of("late");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->name == "a/a1");
+  CHECK(view.cheapest->missing == 2);
+  CHECK_FALSE(view.cheapest->blocked);
+  CHECK(view.cheapest->gangs == std::vector<std::string>{"default/cheap"});
+  CHECK(view.cheapest->gpu_milli == 8000);
+  CHECK(view.cheapest->pods.empty());
+}
+
+TEST_CASE("where nobody may be evicted the pods in the way are named", "[engine][fabric]") {
+  TwoRacks world;
+  RunOn(world, "dear", "a0", 5);
+  RunOn(world, "dear2", "a1", 5);
+  world.AddGang("late", 2, 4, 2);
+  world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Settle();
+  const GangFabric view = world.Of("late");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->blocked);
+  CHECK(view.cheapest->gangs.empty());
+  CHECK(view.cheapest->name == "a/a0");
+  CHECK(view.cheapest->pods == std::vector<std::string>{"default/dear-x", "default/dear-y"});
 }
 
 TEST_CASE("a member outside of all domains is said to be there", "[engine][fabric]") {

@@ -1,6 +1,7 @@
 // What the API's pages say, without a service.
 #include "extender/api_json.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -20,14 +21,54 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("formerCode"));
 }
 
+TEST_CASE("the page of a gang names links that leave domains, and the slowest and fastest ring",
+          "[api]") {
+  engine::GangView gang;
+  for (const char* pod : {"w-0", "w-1", "w-2"}) {
+    engine::MemberView member;
+    member.pod.name = pod;
+    gang.members.push_back(member);
+  }
+  engine::GangFabric fabric;
+  CHECK_THAT(GangJson(gang, fabric, {}), !Catch::Contains("rings"));
+  fabric.levels.push_back({"dc", "block", {}, 5});
+  fabric.crossed.push_back({"dc", "block", "w-0", "w-1", "a", "b"});
+  fabric.crossings = 5;
+  fabric.rings = {{"w-0", "n0", 450'000}, {"w-1", "n1", 12'500}};
+  std::string page = GangJson(gang, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  CHECK_THAT(page, Catch::Contains("\"crossed\":[{\"tree\":\"dc\",\"level\":\"block\",\"from\":"
+                                   "\"w-0\",\"to\":\"w-1\",\"fromDomain\":\"a\",\"toDomain\":"
+                                   "\"b\"}],\"crossings\":5"));
+  CHECK_THAT(page,
+             Catch::Contains("\"rings\":{\"members\":2,\"slowest\":{\"pod\":\"w-1\",\"node\":"
+                             "\"n1\",\"ringGbps\":12.5},\"fastest\":{\"pod\":\"w-0\",\"node\":"
+                             "\"n0\",\"ringGbps\":450"));
+  CHECK_THAT(page, Catch::Contains("\"gpus\":[],\"ringGbps\":12.5"));
+}
+
+TEST_CASE("the page of a gang that waits has the domain that is the cheapest to free", "[api]") {
+  engine::GangFabric fabric;
+  fabric.offers.push_back({"a/r1", 1});
+  CHECK_THAT(GangJson({}, fabric, {}), !Catch::Contains("cheapestToFree"));
+  fabric.cheapest = engine::DomainInUse{"a/r1", 1, true, {"x/g"}, 3, 12'500, {"x/p"}, 4};
+  std::string page = GangJson({}, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  CHECK_THAT(page,
+             Catch::Contains("\"cheapestToFree\":{\"name\":\"a/r1\",\"missing\":1,\"blocked\":"
+                             "true,\"gangs\":[\"x/g\"],\"gangsInAll\":3,\"gpus\":12.5,\"pods\":["
+                             "\"x/p\"],\"podsInAll\":4}"));
+}
+
 TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {
   engine::FabricView fabric;
-  fabric.domains.push_back({"dc", "rack", "a/a0", 1, 2, 1, 8, 5, 3});
+  fabric.domains.push_back({"dc", "rack", "a/a0", 1, 2, 1, 1, 8, 5, 3});
   fabric.findings.push_back("node x has no rack");
   const std::string page = FabricJson(fabric);
-  for (const char* part : {"\"tree\": \"dc\"", "\"level\": \"rack\"", "\"name\": \"a/a0\"",
-                           "\"depth\": 1", "\"nodes\": 2", "\"freeNodes\": 1", "\"gpus\": 8",
-                           "\"freeGpus\": 5", "\"slots\": 3", "node x has no rack"}) {
+  for (const char* part :
+       {"\"tree\": \"dc\"", "\"level\": \"rack\"", "\"name\": \"a/a0\"", "\"depth\": 1",
+        "\"nodes\": 2", "\"freeNodes\": 1", "\"gpus\": 8", "\"keptNodes\": 1", "\"freeGpus\": 5",
+        "\"slots\": 3", "node x has no rack"}) {
     CHECK_THAT(page, Catch::Contains(part));
   }
 }

@@ -111,6 +111,21 @@ void GangWithin(World& world, const std::string& level, int pods) {
   world.Settle();
 }
 
+// A gang has both nodes of one rack.
+void RunsInRack(World& world) {
+  TwoRacks(world);
+  GangWithin(world, "rack", 2);
+  world.ScheduleAll("g");
+}
+
+// It loses a member with its node, and another pod comes in its place.
+void LosesNode(World& world) {
+  world.RemoveNode(world.Pod("g-1").node_name);
+  world.RemovePod("g-1");
+  world.Add(MakePod("g-1").Uid("second").Gpus(8).InGroup("g").Gated());
+  world.Pass(Seconds(100));
+}
+
 const Story kStories[] = {
     {"schedulerNames", "schedulerNames: @", "[muster]", "[muster, other]", Nodes,
      [](World& world) {
@@ -133,6 +148,17 @@ const Story kStories[] = {
     {"fabric.trees[].levels[].unlabelled",
      "fabric: {trees: [{name: t, levels: [{name: nvl, labels: [c], unlabelled: @}]}]}", "outside",
      "alone", TwoRacks, [](World& world) { GangWithin(world, "nvl", 1); }},
+    {"fabric.reserve[].level",
+     "fabric: {trees: [{name: t, levels: [{name: row, labels: [s]}, {name: rack, labels: [r]}]}], "
+     "reserve: [{level: @, nodes: 1}]}",
+     "row", "rack", TwoRacks, [](World& world) { GangWithin(world, "row", 1); }},
+    {"fabric.reserve[].nodes",
+     "fabric: {trees: [{name: t, levels: [{name: row, labels: [s]}]}], "
+     "reserve: [{level: row, nodes: @}]}",
+     "1", "2", TwoRacks, [](World& world) { GangWithin(world, "row", 1); }},
+    {"fabric.lostMember",
+     "fabric: {trees: [{name: t, levels: [{name: rack, labels: [s]}]}], lostMember: @}",
+     "partialGang", "wait", RunsInRack, LosesNode},
     {"gangs.maxMembers", "gangs: {maxMembers: @}", "2", "1", Nodes, Gang},
     {"gangs.strictOrder", "gangs: {strictOrder: @}", "false", "true", Warm,
      [](World& world) {

@@ -45,8 +45,12 @@ Options WorldOptions(uint64_t seed) {
   }
   if (random.Chance(500)) options.muster.engine.preemption = engine::Preemption::kLowerPriority;
   if (random.Chance(100)) options.muster.engine.partial_gang = engine::PartialGang::kHold;
-  if (random.Chance(500))
-    options.muster.engine.placement.fabric = muster::testing::BlocksAndRacks();
+  if (random.Chance(500)) {
+    topology::FabricOptions& fabric = options.muster.engine.placement.fabric;
+    fabric = muster::testing::BlocksAndRacks();
+    options.muster.engine.lost_member = static_cast<engine::LostMember>(random.Below(4));
+    if (random.Chance(300)) fabric.reserve = {{random.Chance(500) ? "rack" : "block", 1}};
+  }
   return options;
 }
 

@@ -1,0 +1,241 @@
+#include "engine/moves.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "cluster/transaction.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
+#include "engine/rank.hpp"
+#include "engine/request.hpp"
+#include "policy/pod_shape.hpp"
+#include "topology/fabric.hpp"
+
+namespace muster::engine {
+
+using cluster::NodeIndex;
+using cluster::PodSpec;
+using cluster::PodUid;
+using cluster::Time;
+using topology::DomainId;
+using topology::Fabric;
+using topology::LevelRef;
+
+namespace {
+
+// Positions among MoveJob::members, rising.
+using Chosen = std::vector<size_t>;
+
+bool Alike(const PodSpec& a, const PodSpec& b) { return policy::CompareShapes(a, b) == 0; }
+
+// Of one role and one layer of segments: whose segments lack somebody, by the ranks of the lost.
+class Role {
+ public:
+  Role(const MoveJob& job, const std::vector<policy::Demand>& lost, const PodSpec& spec,
+       int64_t size) {
+    std::vector<std::pair<uint32_t, bool>> ranks;  // and whether it is lost
+    for (size_t i = 0; i < lost.size(); ++i) {
+      if (Alike(*lost[i].spec, spec)) ranks.emplace_back(job.lost_ranks[i], true);
+    }
+    for (const Movable& member : job.members) {
+      if (Alike(*member.demand.spec, spec)) ranks.emplace_back(member.demand.rank, false);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      const int64_t segment = static_cast<int64_t>(i) / size;
+      segment_of_[ranks[i].first] = segment;
+      if (ranks[i].second) lacking_.insert(segment);
+    }
+  }
+  bool Lacks(uint32_t rank) const { return lacking_.contains(segment_of_.at(rank)); }
+
+ private:
+  std::map<uint32_t, int64_t> segment_of_;  // by rank
+  std::set<int64_t> lacking_;
+};
+
+// Of every role that lost somebody the members that make up no whole segment in their domain of the
+// level. Of those of a domain the ones that have the ranks of such a segment, then the last ones.
+Chosen Partial(const Fabric& fabric, const LevelRef& level, int64_t size, const PlanJob& job) {
+  Chosen chosen;
+  std::vector<const PodSpec*> roles;
+  for (const policy::Demand& demand : job.request.required) {
+    if (job.move.by_pods && demand.spec->topology.segments.empty()) continue;
+    const bool known = std::any_of(roles.begin(), roles.end(),
+                                   [&](const PodSpec* spec) { return Alike(*spec, *demand.spec); });
+    if (!known) roles.push_back(demand.spec.get());
+  }
+  for (const PodSpec* spec : roles) {
+    const Role role(job.move, job.request.required, *spec, size);
+    std::map<DomainId, int64_t> there;
+    for (const policy::PlacedMember& member : job.request.terms.placed) {
+      if (Alike(*member.spec, *spec)) ++there[fabric.Of(level, member.node)];
+    }
+    for (const auto& [domain, count] : there) {
+      Chosen of;
+      for (size_t i = 0; i < job.move.members.size(); ++i) {
+        const Movable& member = job.move.members[i];
+        if (Alike(*member.demand.spec, *spec) && fabric.Of(level, member.held.node) == domain)
+          of.push_back(i);
+      }
+      std::sort(of.begin(), of.end(), [&](size_t a, size_t b) {
+        const uint32_t first = job.move.members[a].demand.rank;
+        const uint32_t second = job.move.members[b].demand.rank;
+        return std::tuple(!role.Lacks(first), second) < std::tuple(!role.Lacks(second), first);
+      });
+      const auto rest = static_cast<size_t>(count % size);
+      if (rest > of.size()) return {};  // some are not Muster's to move
+      chosen.insert(chosen.end(), of.begin(), of.begin() + static_cast<std::ptrdiff_t>(rest));
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+// In the order in which they are tried; none twice.
+std::vector<Chosen> ChoicesOf(const Fabric& fabric, const PlanJob& job) {
+  std::vector<Chosen> choices;
+  const auto add = [&](Chosen chosen) {
+    const bool known = std::find(choices.begin(), choices.end(), chosen) != choices.end();
+    if (!chosen.empty() && !known) choices.push_back(std::move(chosen));
+  };
+  const cluster::TopologyTerms terms = Heeded(fabric.options(), job.move.topology);
+  std::vector<cluster::TopologySegment> segments = terms.segments;
+  std::erase_if(segments,
+                [](const cluster::TopologySegment& segment) { return !segment.required; });
+  std::sort(segments.begin(), segments.end(),
+            [](const auto& a, const auto& b) { return a.size < b.size; });
+  for (const topology::LevelSpan& span : SpansOf(fabric.options(), terms)) {
+    for (const cluster::TopologySegment& segment : segments) {
+      for (const LevelRef& level : FindLevels(fabric.options(), segment.level)) {
+        if (level.tree == span.tree) add(Partial(fabric, level, segment.size, job));
+      }
+    }
+  }
+  if (job.move.most == LostMember::kMoveGang) {
+    Chosen all(job.move.members.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    add(std::move(all));
+  }
+  return choices;
+}
+
+// Those that stay where they are.
+policy::GangTerms TermsWithout(const PlanJob& job, const Chosen& chosen) {
+  policy::GangTerms terms = job.request.terms;
+  for (const size_t i : chosen) {
+    const Movable& member = job.move.members[i];
+    const auto at = std::find_if(terms.placed.begin(), terms.placed.end(), [&](const auto& one) {
+      return one.node == member.held.node && one.spec == member.demand.spec;
+    });
+    if (at != terms.placed.end()) terms.placed.erase(at);
+  }
+  terms.beside.clear();
+  for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
+  std::sort(terms.beside.begin(), terms.beside.end());
+  terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());
+  return terms;
+}
+
+// The innermost domain of the first tree in which they are all; empty: there is none.
+std::string DomainOf(const Fabric& fabric, const std::vector<cluster::Placement>& placements) {
+  if (fabric.options().trees.empty()) return {};
+  const size_t levels = topology::LevelsOf(fabric.options().trees.front()).size();
+  for (LevelRef level{0, levels}; level.level-- > 0;) {
+    const DomainId domain = fabric.Of(level, placements.front().node);
+    const bool all = std::all_of(placements.begin(), placements.end(), [&](const auto& one) {
+      return fabric.Of(level, one.node) == domain;
+    });
+    if (domain != Fabric::kNone && all) return fabric.domains()[domain].name;
+  }
+  return {};
+}
+
+bool MayGo(const EngineState& state, const Member& member) {
+  return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
+         !state.preemptions.ProtectedUntil(member.uid) &&
+         state.cluster.AllocationOf(member.uid) != nullptr;
+}
+
+}  // namespace
+
+MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::GangRequest& request,
+                  Time now) {
+  const LostMember most = state.options.lost_member;
+  MoveJob job;
+  const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
+  const bool early = gang.course.move_from && *gang.course.move_from > now;
+  if (!moves || early || gang.course.repairing || gang.tally.planned + gang.tally.leaving > 0 ||
+      request.required.empty() || !gang.past.has_run())
+    return job;
+  std::vector<const Member*> live;
+  std::map<PodUid, size_t> at;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.pod->terminal() || member.malformed()) continue;
+    at[uid] = live.size();
+    live.push_back(&member);
+  }
+  const std::vector<uint32_t> ranks = RanksOf(live);
+  for (const Member* member : live) {
+    if (!member->ours || !member->holds()) continue;
+    if (!MayGo(state, *member)) return {};  // the gang cannot be taken apart now
+    Movable movable{DemandOf(state, *member, now),
+                    state.cluster.AllocationOf(member->uid)->placement};
+    movable.demand.preferred = {};
+    movable.demand.rank = ranks[at.at(member->uid)];
+    job.members.push_back(std::move(movable));
+  }
+  job.lost_ranks.reserve(request.required.size());
+  for (const policy::Demand& demand : request.required)
+    job.lost_ranks.push_back(ranks[at.at(demand.pod)]);
+  job.topology = TopologyOf(state, gang);
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  job.by_pods = group == nullptr || group->topology.none();
+  job.most = most;
+  return job;
+}
+
+std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
+  if (job.move.most == LostMember::kWait || job.move.members.empty()) return std::nullopt;
+  const std::shared_ptr<const Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
+  for (const Chosen& chosen : ChoicesOf(*fabric, job)) {
+    cluster::Transaction tx(job.snapshot);
+    std::vector<policy::Demand> demands = job.request.required;
+    Move move;
+    for (const size_t i : chosen) {
+      const Movable& member = job.move.members[i];
+      tx.Evict(member.held, job.request.terms.queue);
+      demands.push_back(member.demand);
+      move.pods.push_back(member.demand.pod);
+    }
+    move.whole = chosen.size() == job.move.members.size();
+    policy::GangTerms terms = TermsWithout(job, chosen);
+    // Then nobody of it runs any more: it is a new gang.
+    if (move.whole) terms.kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
+    const policy::PlaceAnswer answer =
+        placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
+    if (!answer.placed) continue;
+    std::sort(move.pods.begin(), move.pods.end());
+    move.domain = DomainOf(*fabric, answer.placements);
+    return move;
+  }
+  return std::nullopt;
+}
+
+void BeginMove(EngineState& state, Gang& gang, const Move& move, Time now) {
+  std::string detail = move.whole ? "the whole gang moves" : "their segment moves";
+  if (!move.domain.empty()) detail += " to " + move.domain;
+  detail += ", pods evicted for that: " + std::to_string(move.pods.size());
+  const Reason why = Because(ReasonCode::kMoving, gang.tally.bound + gang.tally.succeeded,
+                             gang.minimum.members, std::move(detail));
+  state.announcer.Tell(gang, true, "GangMoves", Describe(why));
+  std::set<PodUid> pods;
+  if (!move.whole) pods.insert(move.pods.begin(), move.pods.end());
+  gang.course.BeginMove(why, std::move(pods), state.options, now);
+  state.work.Touch(gang);
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,28 @@
+// Moves: where lost members find no room in the domain that they have to be in, who else has to
+// leave so that the gang is whole again elsewhere (internal to engine/; Options::lost_member).
+//
+// 1. First the members of the segment that the lost ones belong to, of the innermost required
+//    segments, then of those around them; then, with kMoveGang, all of the gang. Muster's alone.
+// 2. Only where all of them, and the lost ones, find room now. That room is not kept: their
+//    controllers make new pods, which are planned as any others.
+// 3. Never while members leave or are planned, nor again before Course::move_from, nor where a
+//    member that has to go cannot be evicted (Preemptions::Protect).
+#pragma once
+
+#include <optional>
+
+#include "engine/planner.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Of a gang of which some members are bound. `request`: what it asks for.
+MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::GangRequest& request,
+                  cluster::Time now);
+// After the job's required pods found no place. Pure; runs outside the lock.
+std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job);
+// Those members are evicted.
+void BeginMove(EngineState& state, Gang& gang, const Move& move, cluster::Time now);
+
+}  // namespace muster::engine

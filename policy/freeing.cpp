@@ -1,0 +1,107 @@
+#include "policy/freeing.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "policy/domain_offers.hpp"
+
+namespace muster::policy {
+
+using topology::DomainId;
+using topology::Fabric;
+
+namespace {
+
+// What another wish wants, as far as it lies in one domain.
+class WishWithin final : public Wish {
+ public:
+  WishWithin(std::shared_ptr<const Wish> all, DomainId domain)
+      : all_(std::move(all)), domain_(domain) {}
+  std::string Key() const override { return all_->Key() + " in " + std::to_string(domain_); }
+  WishedDomains Domains(const Surroundings& around) const override {
+    WishedDomains wished = all_->Domains(around);
+    std::erase_if(wished.domains, [&](const Domain& one) {
+      DomainId at = one.id;
+      while (at != topology::kNoDomain && at != domain_) at = around.fabric.domains()[at].parent;
+      return at != domain_;
+    });
+    return wished;
+  }
+
+ private:
+  std::shared_ptr<const Wish> all_;
+  DomainId domain_;
+};
+
+// Positions of the candidates of all owners that hold something on those nodes.
+std::vector<size_t> ThoseOn(const cluster::NodeSet& nodes,
+                            const std::vector<Candidate>& candidates) {
+  std::set<uint64_t> owners;
+  for (const Candidate& candidate : candidates) {
+    const bool there = std::any_of(candidate.held.begin(), candidate.held.end(),
+                                   [&](const auto& held) { return nodes.Contains(held.node); });
+    if (there) owners.insert(candidate.owner);
+  }
+  std::vector<size_t> those;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (owners.contains(candidates[i].owner)) those.push_back(i);
+  }
+  return those;
+}
+
+DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& request,
+                  const DomainToFree& of) {
+  DomainToFree one = of;
+  const std::vector<size_t> those =
+      ThoseOn(*input.fabric->domains()[one.domain].nodes, input.candidates);
+  std::vector<Candidate> candidates;
+  candidates.reserve(those.size());
+  for (const size_t i : those) candidates.push_back(input.candidates[i]);
+  GangTerms terms = request.terms;
+  terms.wish = std::make_shared<const WishWithin>(request.terms.wish, one.domain);
+  const PreemptionAnswer answer =
+      PlaceByPreemption(placer, {input.snapshot, nullptr, candidates}, request.required, terms);
+  one.blocked = !answer.placed;
+  std::set<uint64_t> owners;
+  for (const size_t victim : answer.victims) {
+    one.victims.push_back(those[victim]);
+    owners.insert(candidates[victim].owner);
+    for (const cluster::Placement& held : candidates[victim].held) {
+      for (const cluster::GpuShare& share : held.gpus)
+        one.gpu_milli += share.taken.compute().value();
+    }
+  }
+  one.owners = static_cast<int64_t>(owners.size());
+  return one;
+}
+
+}  // namespace
+
+std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& input,
+                                        const GangRequest& request) {
+  const std::vector<int64_t> offers =
+      OffersFor(input.snapshot, input.fabric, placer.options(), request);
+  std::vector<DomainToFree> domains;
+  domains.reserve(input.domains.size());
+  for (const DomainId id : input.domains) {
+    DomainToFree one;
+    one.domain = id;
+    one.missing = std::ssize(request.required) - offers[id];
+    domains.push_back(std::move(one));
+  }
+  std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {
+    return std::tie(a.missing, a.domain) < std::tie(b.missing, b.domain);
+  });
+  if (domains.size() > kMostDomains) domains.resize(kMostDomains);
+  for (DomainToFree& one : domains) one = Free(placer, input, request, one);
+  std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {
+    return std::tie(a.blocked, a.owners, a.gpu_milli, a.domain) <
+           std::tie(b.blocked, b.owners, b.gpu_milli, b.domain);
+  });
+  return domains;
+}
+
+}  // namespace muster::policy

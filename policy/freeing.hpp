@@ -1,0 +1,50 @@
+// DomainsToFree: what would have to leave so that a gang fits one domain of the level that it
+// requires.
+//
+// Pure: no clock, no randomness, the same answer for the same input.
+//
+// 1. Each domain by itself, with the victims that PlaceByPreemption finds for it: cheapest first by
+//    the order of the candidates, none that is not in the way. Only candidates that hold something
+//    there, and what has to go before them, are asked.
+// 2. Ordered: those that can be freed first, then by the number of owners that lose something, by
+//    what these lose, then by DomainId, which is by name.
+// 3. Costs up to some thirty plans for each domain: at most kMostDomains are looked at, those that
+//    lack the fewest slots.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+#include "policy/gang_request.hpp"
+#include "policy/placement.hpp"
+#include "policy/preemption.hpp"
+#include "topology/fabric.hpp"
+
+namespace muster::policy {
+
+struct DomainToFree {
+  topology::DomainId domain = topology::kNoDomain;
+  int64_t missing = 0;          // members without room there, each role by itself
+  bool blocked = false;         // not even without all of the candidates it holds the gang
+  std::vector<size_t> victims;  // positions in the candidates, ascending; none where blocked
+  int64_t owners = 0;           // of the victims
+  int64_t gpu_milli = 0;        // that the victims lose
+};
+
+struct FreeingInput {
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  std::shared_ptr<const topology::Fabric> fabric;  // of the snapshot
+  const std::vector<Candidate>& candidates;        // who may have to leave, cheapest first
+  std::vector<topology::DomainId> domains;         // of the required level
+};
+
+inline constexpr size_t kMostDomains = 8;
+
+// `request`: with a wish that requires one of the domains. `placer`: of the same fabric.
+std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& input,
+                                        const GangRequest& request);
+
+}  // namespace muster::policy

@@ -1,0 +1,280 @@
+// Lost members that find no room in the domain in which they have to be (Options::lost_member).
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/engine/fabric_options.hpp"
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using engine::GangState;
+using engine::LostMember;
+using engine::ReasonCode;
+
+engine::Options Saying(LostMember lost_member) {
+  engine::Options options = WithFabric();
+  options.lost_member = lost_member;
+  return options;
+}
+
+// Racks a0, a1 and a2 of block a, of two nodes of four GPUs each.
+struct Racks : Harness {
+  explicit Racks(LostMember lost_member) : Racks(Saying(lost_member)) {}
+  explicit Racks(engine::Options options) : Harness(std::move(options)) {
+    for (const std::string rack : {"a0", "a1", "a2"}) {
+      for (const std::string node : {"x", "y"}) AddNode(rack + node);
+    }
+  }
+  void AddNode(const std::string& name) {
+    Add(MakeNode(name).Gpus(4).Label("block", "a").Label("rack", name.substr(0, 2)));
+  }
+  void Fill(const std::string& node) {
+    Add(MakePod("other-" + node).Gpus(4).Scheduler("other").BoundTo(node, {0, 1, 2, 3}));
+  }
+  // `count` pods of a node each.
+  void Run(int count, const cluster::TopologyTerms& terms) {
+    AddGang("train", count, 4, count);
+    ChangeGroup("train", [&](cluster::PodGroup& group) { group.topology = terms; });
+    ScheduleAll("train");
+    REQUIRE(Gang("train").state == GangState::kRunning);
+  }
+  void Again(const std::string& pod) {
+    RemovePod(pod);
+    Add(MakePod(pod).Uid(pod + "-" + std::to_string(++made_)).Gpus(4).InGroup("train").Gated());
+  }
+  // Its node is gone, and another pod comes in its place.
+  void LoseWithNode(const std::string& pod) {
+    RemoveNode(Pod(pod).node_name);
+    Again(pod);
+    Settle();
+  }
+  std::vector<std::string> Leaving(int count) const {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "train-" + std::to_string(i);
+      if (Pod(name).deleting) names.push_back(name);
+    }
+    return names;
+  }
+  std::string RackOf(const std::string& pod) const { return Pod(pod).node_name.substr(0, 2); }
+  int Told(const std::string& reason) const {
+    return static_cast<int>(std::count_if(log.begin(), log.end(), [&](const auto& action) {
+      const auto* event = std::get_if<engine::EmitEvent>(&action);
+      return event != nullptr && event->reason == reason;
+    }));
+  }
+
+ private:
+  int made_ = 0;
+};
+
+cluster::TopologyTerms OneRack() { return {"rack", ""}; }
+
+cluster::TopologyTerms SegmentsOfTwo() {
+  cluster::TopologyTerms terms{"block", ""};
+  terms.segments.push_back({"rack", 2, true});
+  return terms;
+}
+
+TEST_CASE("where the policy says nothing a gang whose rack has no room is evicted after a while",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kPartialGang);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  CHECK(world.Evictions() == 0);
+  world.Pass(cluster::Seconds(70));
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("a gang may wait for room in its rack as long as it takes", "[engine][fabric][repair]") {
+  Racks world(LostMember::kWait);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  for (int i = 0; i < 20; ++i) world.Pass(cluster::Seconds(60));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK_THAT(engine::Describe(world.Gang("train").reason),
+             Catch::Contains("it requires one domain of level rack"));
+  CHECK(world.engine().Audit(world.now()).empty());
+  const std::string another = world.RackOf("train-0") + "z";
+  world.AddNode(another);
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Pod("train-1").node_name == another);
+}
+
+TEST_CASE("a gang that waits in its rack is evicted where nobody comes for the lost member",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kWait);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(300));
+  CHECK(world.Evictions() == 0);
+  world.RemovePod("train-1");
+  world.Pass(cluster::Seconds(70));
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("a gang is moved as a whole to a rack that has room for it now",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  const std::string rack = world.RackOf("train-0");
+  world.LoseWithNode("train-1");
+  CHECK(world.Leaving(2) == std::vector<std::string>{"train-0"});
+  CHECK(world.Gang("train").reason.code == ReasonCode::kMoving);
+  CHECK(world.Told("GangMoves") == 1);
+  world.Again("train-0");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") != rack);
+  CHECK(world.RackOf("train-0") == world.RackOf("train-1"));
+  CHECK(world.Evictions() == 1);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("nobody is evicted for a move where no rack has room, until one has",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  for (const std::string node : {"a0x", "a1x", "a2x"}) {
+    if (world.Pod("train-0").node_name != node && world.Pod("train-1").node_name != node)
+      world.Fill(node);
+  }
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(600));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  world.RemovePod("other-a2x");
+  world.Settle();
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("a gang is not moved again soon, however often it loses a member",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  world.Again("train-0");
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(590));
+  CHECK(world.Evictions() == 1);
+  world.Pass(cluster::Seconds(20));  // victim_timeout is over
+  CHECK(world.Evictions() == 2);
+}
+
+TEST_CASE("where a budget protects a member the gang stays where it is",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  world.fault = KeptByBudget("train-0");
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(300));
+  CHECK(world.Leaving(2).empty());
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("only the segment that lost a member is moved", "[engine][fabric][repair]") {
+  const auto says = GENERATE(LostMember::kMoveSegment, LostMember::kMoveGang);
+  Racks world(says);
+  world.Run(4, SegmentsOfTwo());
+  const std::string stays = world.RackOf("train-0");
+  const std::string left = world.RackOf("train-2");
+  REQUIRE(stays != left);
+  world.LoseWithNode("train-3");
+  CHECK(world.Leaving(4) == std::vector<std::string>{"train-2"});
+  CHECK(world.Gang("train").state == GangState::kDegraded);
+  CHECK(world.Told("GangMoves") == 1);
+  world.Again("train-2");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 1);
+  CHECK(world.RackOf("train-0") == stays);
+  CHECK(world.RackOf("train-2") == world.RackOf("train-3"));
+  CHECK(world.RackOf("train-2") != stays);
+  CHECK(world.RackOf("train-2") != left);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("without a rack for its segment a lost member waits", "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveSegment);
+  world.Run(4, SegmentsOfTwo());
+  std::set<std::string> used;
+  for (int i = 0; i < 4; ++i) used.insert(world.RackOf("train-" + std::to_string(i)));
+  for (const std::string rack : {"a0", "a1", "a2"}) {
+    if (!used.contains(rack)) world.Fill(rack + "y");
+  }
+  world.LoseWithNode("train-3");
+  world.Pass(cluster::Seconds(1200));
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a gang without segments waits where only segments are moved",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveSegment);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(1200));
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a gang is not evicted for room that is kept from new gangs",
+          "[engine][fabric][repair][reserve]") {
+  engine::Options options = Saying(LostMember::kMoveGang);
+  options.placement.fabric.reserve = {{"rack", 1}};
+  Racks world(options);
+  for (const std::string node : {"a0z", "a1z"}) world.AddNode(node);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);  // with the spare of its rack
+  const std::string other = world.RackOf("train-0") == "a0" ? "a1" : "a0";
+  world.Fill(other + "x");
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(60));
+  CHECK(world.Evictions() == 0);  // of the two free nodes of the other rack one is kept
+  world.RemovePod("other-" + other + "x");
+  world.Settle();
+  CHECK(world.Evictions() == 1);
+  world.Again("train-0");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") == other);
+}
+
+TEST_CASE("a lost member that finds room in its rack moves nobody", "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  world.Again("train-1");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a gang is moved where the policy holds gangs that are bound in part",
+          "[engine][fabric][repair]") {
+  engine::Options options = Saying(LostMember::kMoveGang);
+  options.partial_gang = engine::PartialGang::kHold;
+  Harness world(options);
+  for (const std::string node : {"a0x", "a0y", "a1x", "a1y"})
+    world.Add(MakeNode(node).Gpus(4).Label("block", "a").Label("rack", node.substr(0, 2)));
+  world.AddGang("train", 2, 4, 2);
+  world.ChangeGroup("train", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.ScheduleAll("train");
+  world.RemoveNode(world.Pod("train-1").node_name);
+  world.RemovePod("train-1");
+  world.Add(MakePod("train-1").Uid("second").Gpus(4).InGroup("train").Gated());
+  world.Settle();
+  CHECK(world.Pod("train-0").deleting);
+}
+
+}  // namespace
+}  // namespace muster::testing
