@@ -142,6 +142,8 @@ void DumpNode(const Node& node, std::string& out) {
   line.Flag("leftout", node.left_out);
   line.List("labels", node.labels, WriteLabel).List("taints", node.taints, WriteTaint);
   if (!node.topology.empty()) line.Text("topology", node.topology);
+  if (node.topology_source != cluster::TopologySource::kFlat)
+    line.Number("topologysource", static_cast<int>(node.topology_source));
   if (node.numa_policy != cluster::NumaPolicy::kNone)
     line.Number("numapolicy", static_cast<int>(node.numa_policy));
   line.EndTo(out);

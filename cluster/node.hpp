@@ -38,6 +38,9 @@ struct Gpu {
 // GPUs of several NUMA nodes, with restricted GPUs of more NUMA nodes than so many GPUs need.
 enum class NumaPolicy : uint8_t { kNone, kBestEffort, kRestricted, kSingleNumaNode };
 
+// Where the links between a node's GPUs were read, best first.
+enum class TopologySource : uint8_t { kAnnotation, kPairScores, kResourceSlices, kProfile, kFlat };
+
 struct Node {
   NodeUid uid;
   std::string name;
@@ -47,9 +50,10 @@ struct Node {
   bool ready = true;           // condition Ready is True
   Resources allocatable;       // CPU, memory, pod slots
   std::vector<Gpu> gpus;       // ordered by index
-  // How its GPUs are connected: a matrix that topology::ParseMachine reads. Empty: nothing is
-  // known.
+  // How its GPUs are connected, as an object of the API says it: a matrix that
+  // topology::ParseMachine reads. Empty: nothing says it, and the source is kFlat.
   std::string topology;
+  TopologySource topology_source = TopologySource::kFlat;
   NumaPolicy numa_policy = NumaPolicy::kNone;
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/node_set.hpp"
@@ -54,6 +55,8 @@ struct Shape {
 
 class ShapeMemory {
  public:
+  explicit ShapeMemory(std::shared_ptr<const topology::MachineProfiles> profiles = nullptr)
+      : eligibility_(std::move(profiles)) {}
   // At the start of a call: drops what is about other node records, and everything when too many
   // shapes have been seen.
   void Follow(const cluster::NodeTable& nodes);

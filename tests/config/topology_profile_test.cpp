@@ -26,7 +26,8 @@ MachineProfiles Shipped() {
 // By GPU count: the best ring, GB/s.
 std::vector<int64_t> Rings(const MachineProfile& profile) {
   topology::TopologyCache cache;
-  const auto node = cache.Of(profile.machine, profile.speeds, topology::TopologySource::kProfile);
+  const auto node =
+      cache.Of({topology::TopologySource::kProfile, profile.machine, profile.speeds});
   std::vector<int64_t> rings;
   for (size_t count = 2; count <= profile.machine.gpus.size(); ++count) {
     const auto set = node->chooser->Choose(node->chooser->all(), count);
