@@ -5,6 +5,7 @@
 #include "kube/encode.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/node_devices.hpp"
+#include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
 
 namespace muster::kube {
@@ -34,7 +35,13 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
     AppendGpuDevices(list, node.gpus);
     json.Key(kGpuDevicesAnnotation).Text(list);
   }
-  if (!node.topology.empty()) json.Key(kGpuTopologyAnnotation).Text(node.topology);
+  if (node.topology_source == cluster::TopologySource::kPairScores) {
+    std::string scores;
+    AppendHamiScores(scores, node);
+    json.Key(kHamiScoresAnnotation).Text(scores);
+  } else if (!node.topology.empty()) {
+    json.Key(kGpuTopologyAnnotation).Text(node.topology);
+  }
   for (const NumaPolicyName& one : kNumaPolicyNames) {
     if (numa && one.policy == node.numa_policy) json.Key(kNumaPolicyAnnotation).Text(one.name);
   }
