@@ -24,7 +24,7 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
         placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
     if (answer.placed) {
       placed.push_back(std::move(answer.placements.front()));
-      terms.placed.push_back({placed.back().node, demand.spec});
+      terms.placed.push_back({placed.back().node, demand.spec, cluster::WholeGpusOf(placed.back())});
     } else if (demand.excluded.empty()) {
       full.insert(demand.spec.get());
     }

@@ -90,19 +90,23 @@ class Search {
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
   // The best of all nodes but `excluded`, which is ordered.
   NodeChoice Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
-  // Places one pod where it fits.
+  // Places one pod where it fits. `rails`: see ChooseDevices.
   void Place(const Shape& shape, const cluster::PodUid& pod, cluster::NodeIndex node,
-             DeviceOrder order) const;
+             DeviceOrder order, GangRails* rails) const;
 
   // Bits of Bar that hold for the node and count here.
   uint8_t BarsOn(const Shape& shape, cluster::NodeIndex node) const {
     if (within_ != nullptr && !within_->Contains(node)) return Bar::kNoNode;
     return (*shape.bars)[node.value] & Bar::Counting(filter_);
   }
+  // Null: not known.
+  const DeviceLinks* LinksOn(cluster::NodeIndex node) const {
+    return eligibility_.facts(node).links.get();
+  }
   // The devices of a node that is there.
   DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
     return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value],
-            eligibility_.facts(node).links.get()};
+            LinksOn(node)};
   }
   // Calls visit(node) for the nodes of this search, rising, until it gives false.
   template <typename Visit>
