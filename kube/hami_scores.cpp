@@ -28,7 +28,9 @@ constexpr int64_t kMostScore = topology::kMostBondedLinks * 100 + 60;
 
 using PlaceOfUuid = std::map<std::string_view, size_t>;
 
-Error Malformed(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
+Error Malformed(std::string message) {
+  return {Code::kInvalidArgument, std::move(message), kHamiScoresAnnotation};
+}
 
 // Among the node's whole devices.
 Result<PlaceOfUuid> PlacesOf(const std::vector<Gpu>& gpus) {
@@ -44,7 +46,7 @@ Result<PlaceOfUuid> PlacesOf(const std::vector<Gpu>& gpus) {
     return Error{Code::kExhausted,
                  "expected at most " + std::to_string(topology::kMostGpus) +
                      " devices, the node has " + std::to_string(places.size()),
-                 ""};
+                 kHamiScoresAnnotation};
   }
   return places;
 }
@@ -115,11 +117,11 @@ class ScoreTable {
 Result<Machine> ParseHamiScores(std::string_view text, const std::vector<Gpu>& gpus) {
   const Result<PlaceOfUuid> places = PlacesOf(gpus);
   if (!places.ok()) return places.error();
-  const Result<Json> json = Json::Parse(text, kMaxScoreBytes, "json");
-  if (!json.ok()) return json.error();
+  const Result<Json> json = Json::Parse(text, kMaxScoreBytes, kHamiScoresAnnotation);
+  if (!json.ok()) return json.error().At(kHamiScoresAnnotation);
   JsonProblems problems;
   ScoreTable table(*places);
-  table.Read(JsonView(json->root(), "json", problems));
+  table.Read(JsonView(json->root(), kHamiScoresAnnotation, problems));
   if (!problems.none()) return problems.first();
   if (const std::optional<Error> fault = table.Fault()) return *fault;
   const std::vector<int> scores = table.scores();

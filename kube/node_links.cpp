@@ -78,9 +78,7 @@ void ReadNodeLinks(const Labels& annotations, Node& node, std::vector<std::strin
   // Scores are of the devices that the node offers, by UUID.
   const std::string* scores = text_of(kHamiScoresAnnotation);
   if (scores == nullptr || node.gpus.empty()) return;
-  Result<Machine> machine = ParseHamiScores(*scores, node.gpus);
-  if (!machine.ok()) machine = machine.error().At(kHamiScoresAnnotation);
-  take(kHamiScoresAnnotation, machine, TopologySource::kPairScores);
+  take(kHamiScoresAnnotation, ParseHamiScores(*scores, node.gpus), TopologySource::kPairScores);
 }
 
 }  // namespace muster::kube

@@ -28,7 +28,7 @@ void ReadNodeLinks(const cluster::Labels& annotations, cluster::Node& node,
                    std::vector<std::string>& warnings);
 
 // HAMi's scores (hami_scores.cpp), for the whole devices among `gpus`, in their order. Errors name
-// the place within the text.
+// the annotation and the place in it.
 cluster::Result<topology::Machine> ParseHamiScores(std::string_view text,
                                                    const std::vector<cluster::Gpu>& gpus);
 // A text that ParseHamiScores reads as node.topology, for a node with this source.

@@ -227,7 +227,7 @@ void AddLinks(Dice& dice, Node& node) {
   size_t whole = 0;
   for (size_t i = 0; i < node.gpus.size(); ++i) {
     node.gpus[i].uuid = "GPU-" + std::to_string(i);
-    whole += node.gpus[i].partition() ? 0 : 1;
+    if (!node.gpus[i].partition()) ++whole;
   }
   if (whole == 0) return;
   const bool scores = dice.OneIn(2);
