@@ -14,6 +14,7 @@
 #include "cli/table.hpp"
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
+#include "config/shipped_profiles.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/wire_extender.hpp"
 #include "extender/json_text.hpp"
@@ -271,6 +272,7 @@ int Simulate(const Args& args, const CliStreams& streams) {
     if (!policy.ok()) return Fail(streams, policy.error().ToString());
     options->cluster.muster.engine = policy->engine;
   }
+  config::UseProfiles(&options->cluster.muster.engine.placement);
   const Result<sim::Trace> trace = ReadTrace(args);
   if (!trace.ok()) return Fail(streams, trace.error().ToString());
   if (const Status fine = CheckTrace(args, *trace); !fine.ok()) {

@@ -11,6 +11,8 @@
 #include "config/file.hpp"
 #include "http/client.hpp"
 #include "http/url.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
 #include "topology/device_graph.hpp"
 #include "topology/node_topology.hpp"
@@ -23,6 +25,10 @@ using topology::Accelerator;
 using topology::GpuChooser;
 using topology::GpuMask;
 using topology::Machine;
+using topology::TopologySource;
+
+// A matrix and some words.
+constexpr size_t kMostPageBytes = 2 * topology::kMostTopologyBytes;
 
 struct Best {
   size_t count;
@@ -33,11 +39,42 @@ struct Best {
 
 struct View {
   Machine machine;
+  std::string source;  // of a node's links, as the running Muster has it; empty: a file
+  std::string profile;
+  std::string origin;  // both in a sentence
   topology::DeviceGraph graph;
   std::vector<topology::NearNics> near;
   GpuMask free = 0;
   std::vector<Best> best;
 };
+
+struct Origin {
+  TopologySource source;
+  const char* text;
+};
+constexpr Origin kOrigins[] = {
+    {TopologySource::kAnnotation, "the node's annotation muster.dev/gpu-topology"},
+    {TopologySource::kPairScores,
+     "HAMi's scores of pairs, the node's annotation "
+     "hami.io/node-nvidia-score"},
+    {TopologySource::kResourceSlices, "the node's ResourceSlices"},
+    {TopologySource::kProfile, "what usual machines with this model and number of GPUs have"},
+    {TopologySource::kFlat, "nothing is known of the links, all GPUs count as alike"}};
+
+std::string OriginOf(const topology::MachineFacts& facts) {
+  std::string text;
+  for (const Origin& origin : kOrigins) {
+    if (origin.source == facts.source) text = origin.text;
+  }
+  if (facts.another_size) {
+    text = "the slowest link of machines with this model and another number of GPUs, between all";
+  }
+  if (!facts.profile.empty()) {
+    text += facts.source == TopologySource::kProfile ? "" : ", with the speeds of its model";
+    text += " (machine profile " + facts.profile + ")";
+  }
+  return text;
+}
 
 double Gigabytes(uint64_t megabytes) { return static_cast<double>(megabytes) / 1000; }
 
@@ -65,11 +102,11 @@ std::optional<GpuMask> MaskOf(const Machine& machine, const std::string& list) {
   return mask;
 }
 
-View Look(Machine machine, std::optional<GpuMask> free) {
+View Look(topology::MachineFacts facts, std::optional<GpuMask> free) {
   View view;
-  view.machine = std::move(machine);
+  view.machine = std::move(facts.machine);
   if (!view.machine.has_links()) return view;
-  view.graph = topology::BuildGraph(view.machine, {});
+  view.graph = topology::BuildGraph(view.machine, facts.speeds);
   view.near = topology::AllNicsNear(view.machine);
   const GpuChooser chooser(view.graph.matrix);
   view.free = free.value_or(chooser.all());
@@ -151,7 +188,10 @@ std::string Json(const View& view) {
   const Machine& machine = view.machine;
   std::string text;
   kube::JsonWriter json(text);
-  json.BeginObject().Key("gpus").BeginArray();
+  json.BeginObject();
+  if (!view.source.empty()) json.Key("source").Text(view.source);
+  if (!view.profile.empty()) json.Key("profile").Text(view.profile);
+  json.Key("gpus").BeginArray();
   for (const Accelerator& gpu : machine.gpus) WriteGpu(&json, gpu);
   json.EndArray();
   WriteNics(&json, view);
@@ -248,6 +288,7 @@ int Print(const View& view, const std::string& format, const CliStreams& streams
   } else if (format == "dot") {
     streams.out << topology::ToDot(view.graph);
   } else {
+    if (!view.origin.empty()) streams.out << "Source: " << view.origin << "\n\n";
     streams.out << GpuTable(view) << "\n"
                 << LinkTable(view.machine) << "\n"
                 << GraphTable(view.graph) << "\n"
@@ -256,28 +297,57 @@ int Print(const View& view, const std::string& format, const CliStreams& streams
   return kExitOk;
 }
 
-// What a tool said, and where that is from.
-struct Said {
-  std::string text;
-  std::string place;
-};
-
-Result<Said> ReadFrom(const std::string& name) {
+Result<topology::MachineFacts> FactsOfFile(const std::string& name) {
   const std::string file = name == "-" ? "/dev/stdin" : name;
-  Result<std::string> text = config::ReadFile(file, topology::kMostTopologyBytes);
+  const Result<std::string> text = config::ReadFile(file, topology::kMostTopologyBytes);
   if (!text.ok()) return text.error();
-  return Said{*std::move(text), file};
+  Result<Machine> machine = topology::ParseMachine(*text, file);
+  if (!machine.ok()) return machine.error();
+  return topology::MachineFacts{TopologySource::kFlat, *std::move(machine)};
+}
+
+// The page of a node's links, as extender::LinksJson writes it.
+Result<topology::MachineFacts> FactsOfPage(const std::string& page, const std::string& place) {
+  const Result<kube::Json> json = kube::Json::Parse(page, kMostPageBytes, place);
+  if (!json.ok()) return json.error();
+  kube::JsonProblems problems;
+  const kube::JsonView view(json->root(), place, problems);
+  topology::MachineFacts facts;
+  const kube::JsonView source = view.Get("source");
+  const std::string_view name = source.RequiredText();
+  const auto* known = std::find_if(std::begin(kOrigins), std::end(kOrigins), [&](const Origin& o) {
+    return name == topology::ToString(o.source);
+  });
+  if (known == std::end(kOrigins)) {
+    source.Problem("not known, this muster is older than the running one");
+  } else {
+    facts.source = known->source;
+  }
+  facts.profile = view.Get("profile").Text();
+  facts.another_size = view.Get("anotherSize").Flag(false);
+  const kube::JsonView speeds = view.Get("speeds");
+  for (const topology::SpeedName& speed : topology::kSpeedNames) {
+    topology::MegabytesPerSecond& value = facts.speeds.*speed.member;
+    value = static_cast<topology::MegabytesPerSecond>(
+        speeds.Get(speed.name).Integer(value, topology::kLeastSpeed, topology::kMostSpeed));
+  }
+  const std::string matrix(view.Get("matrix").RequiredText());
+  if (!problems.none()) return problems.first();
+  Result<Machine> machine = topology::ParseMachine(matrix, place);
+  if (!machine.ok()) return machine.error();
+  facts.machine = *std::move(machine);
+  return facts;
 }
 
 // What a running Muster knows of a node.
-Result<Said> SaidOf(const Args& args) {
+Result<topology::MachineFacts> FactsOfNode(const Args& args) {
   const std::string node = args.Text("--node");
   const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return server.error();
-  Result<std::string> text = BodyOf(
+  const Result<std::string> page = BodyOf(
       http::Client(*server).Get("/v1/nodes/" + http::PercentEncoded(node) + "/topology"), *server);
-  if (!text.ok()) return text.error();
-  return Said{*std::move(text), "node " + node};
+  if (!page.ok()) return page.error();
+  return FactsOfPage(*page, "node " + node);
 }
 
 int Topology(const Args& args, const CliStreams& streams) {
@@ -289,20 +359,26 @@ int Topology(const Args& args, const CliStreams& streams) {
     return Misused(streams, "topology",
                    "give --file FILE with the output of nvidia-smi topo -m, or --node NAME");
   }
-  const Result<Said> said = args.Has("--node") ? SaidOf(args) : ReadFrom(args.Text("--file"));
-  if (!said.ok()) return Fail(streams, said.error().ToString());
-  const Result<Machine> machine = topology::ParseMachine(said->text, said->place);
-  if (!machine.ok()) return Fail(streams, machine.error().ToString());
+  const bool of_node = args.Has("--node");
+  const Result<topology::MachineFacts> facts =
+      of_node ? FactsOfNode(args) : FactsOfFile(args.Text("--file"));
+  if (!facts.ok()) return Fail(streams, facts.error().ToString());
   std::optional<GpuMask> free;
   if (args.Has("--free")) {
-    free = MaskOf(*machine, args.Text("--free"));
+    free = MaskOf(facts->machine, args.Text("--free"));
     if (!free) {
       return Misused(streams, "topology",
                      "--free: expected indices of this machine's GPUs such as 0,2,3, found \"" +
                          args.Text("--free") + "\"");
     }
   }
-  return Print(Look(*machine, free), format, streams);
+  View view = Look(*facts, free);
+  if (of_node) {
+    view.source = topology::ToString(facts->source);
+    view.profile = facts->profile;
+    view.origin = OriginOf(*facts);
+  }
+  return Print(view, format, streams);
 }
 
 }  // namespace

@@ -25,6 +25,16 @@ struct Placement {
   auto operator<=>(const Placement&) const = default;
 };
 
+// The devices that it has whole, by index.
+inline std::vector<GpuIndex> WholeGpusOf(const Placement& placement) {
+  std::vector<GpuIndex> gpus;
+  gpus.reserve(placement.gpus.size());
+  for (const GpuShare& gpu : placement.gpus) {
+    if (gpu.taken == DeviceAmount::All()) gpus.push_back(gpu.index);
+  }
+  return gpus;
+}
+
 enum class Holding { kBound, kReserved };
 
 struct Allocation {

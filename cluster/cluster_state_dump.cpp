@@ -144,6 +144,8 @@ void DumpNode(const Node& node, std::string& out) {
   line.Flag("leftout", node.left_out);
   line.List("labels", node.labels, WriteLabel).List("taints", node.taints, WriteTaint);
   if (!node.topology.empty()) line.Text("topology", node.topology);
+  if (node.topology_source != cluster::TopologySource::kFlat)
+    line.Number("topologysource", static_cast<int>(node.topology_source));
   if (node.numa_policy != cluster::NumaPolicy::kNone)
     line.Number("numapolicy", static_cast<int>(node.numa_policy));
   line.Flag("hami", node.plugin == DevicePlugin::kHami);

@@ -42,6 +42,9 @@ enum class NumaPolicy : uint8_t { kNone, kBestEffort, kRestricted, kSingleNumaNo
 // takes those that the pod's annotations name (hami_devices.hpp).
 enum class DevicePlugin : uint8_t { kStock, kHami };
 
+// Where the links between a node's GPUs were read, best first.
+enum class TopologySource : uint8_t { kAnnotation, kPairScores, kResourceSlices, kProfile, kFlat };
+
 struct Node {
   NodeUid uid;
   std::string name;
@@ -51,9 +54,10 @@ struct Node {
   bool ready = true;           // condition Ready is True
   Resources allocatable;       // CPU, memory, pod slots
   std::vector<Gpu> gpus;       // ordered by index
-  // How its GPUs are connected: a matrix that topology::ParseMachine reads. Empty: nothing is
-  // known.
+  // How its GPUs are connected, as an object of the API says it: a matrix that
+  // topology::ParseMachine reads. Empty: nothing says it, and the source is kFlat.
   std::string topology;
+  TopologySource topology_source = TopologySource::kFlat;
   NumaPolicy numa_policy = NumaPolicy::kNone;
   DevicePlugin plugin = DevicePlugin::kStock;
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it

@@ -66,6 +66,14 @@ void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
                  "binpack: the fullest node first, so that whole nodes stay free for large gangs.\n"
                  "spread: the emptiest node first, so that members interfere least."},
                 {"binpack", "spread"}, &placement->strategy);
+    Enumeration(
+        visitor,
+        {"machineProfiles",
+         "Which links a node's GPUs have, if neither its annotation muster.dev/gpu-topology\n"
+         "nor HAMi's scores say it.\n"
+         "shipped: those of usual machines with this model and number of GPUs.\n"
+         "none: all GPUs of a node are alike."},
+        {"shipped", "none"}, &placement->profile_use);
   });
 }
 

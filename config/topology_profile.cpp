@@ -39,7 +39,7 @@ struct Speed {
 
 void VisitSpeeds(topology::LinkSpeeds* speeds, FieldVisitor* visitor) {
   using topology::LinkSpeeds;
-  constexpr WholeRange kRange{100, 10'000'000};
+  constexpr WholeRange kRange{topology::kLeastSpeed, topology::kMostSpeed};
   for (const Speed& speed : {Speed{{"nvlink", "One NVLink."}, &LinkSpeeds::nvlink},
                              Speed{{"pcie", "A GPU's PCIe slot."}, &LinkSpeeds::pcie},
                              Speed{{"sys", "The link between sockets."}, &LinkSpeeds::sys},

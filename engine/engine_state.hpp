@@ -48,7 +48,7 @@ struct EngineState {
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
-  KubeletPicks kubelet_picks{cluster, members};
+  KubeletPicks kubelet_picks{cluster, members, options};
   KnownCandidates candidates;  // the last that were asked for
   Announcer announcer{members, writes};
 

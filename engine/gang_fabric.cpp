@@ -97,14 +97,15 @@ void AddCrossings(const Fabric& fabric, size_t tree, const std::vector<Ranked>& 
   }
 }
 
-void AddRings(const cluster::Snapshot& nodes, const std::vector<Ranked>& ranked, GangFabric& view) {
-  policy::LinksMemory links;
+void AddRings(const cluster::Snapshot& nodes, const policy::Options& options,
+              const std::vector<Ranked>& ranked, GangFabric& view) {
+  policy::LinksMemory links(options.profiles);
   for (const Ranked& one : ranked) {
     if (one.member->gpus.size() < 2) continue;
     const cluster::Node& node = *nodes.node(one.node);
     const auto known = links.Of(node);
     if (known == nullptr) continue;
-    if (const auto ring = known->RingOver(node, one.member->gpus))
+    if (const auto ring = known->RingOver(one.member->gpus))
       view.rings.push_back({one.member->pod.name, node.name, *ring});
   }
 }
@@ -139,7 +140,7 @@ GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
                           const policy::GangRequest& request, const cluster::TopologyTerms& terms) {
   GangFabric view;
   const std::vector<Ranked> ranked = ByRank(*nodes, gang);
-  AddRings(*nodes, ranked, view);
+  AddRings(*nodes, options, ranked, view);
   if (options.fabric.trees.empty()) return view;
   topology::FabricMaker maker(options.fabric);
   const std::shared_ptr<const Fabric> fabric = maker.Follow(nodes->nodes());

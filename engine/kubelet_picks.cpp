@@ -44,6 +44,7 @@ std::optional<KubeletPick> KubeletPicks::Of(const Member& member, const Taken& t
   const cluster::Node* node = cluster_.node(placement.node);
   // It may have gone while the binding was under way.
   if (node == nullptr || node->name != member.plan->node) return std::nullopt;
+  forecast_.Use(options_.placement.profiles);
   return forecast_.Of(*node, *member.pod->spec, taken, Handed({}, placement.gpus));
 }
 

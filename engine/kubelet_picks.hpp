@@ -17,15 +17,17 @@
 #include "engine/gang.hpp"
 #include "engine/gang_view.hpp"
 #include "engine/membership.hpp"
+#include "engine/options.hpp"
 #include "policy/kubelet_forecast.hpp"
 
 namespace muster::engine {
 
 class KubeletPicks {
  public:
-  // Both must outlive it.
-  KubeletPicks(const cluster::ClusterState& cluster, const Membership& members)
-      : cluster_(cluster), members_(members) {}
+  // All must outlive it.
+  KubeletPicks(const cluster::ClusterState& cluster, const Membership& members,
+               const Options& options)
+      : cluster_(cluster), members_(members), options_(options) {}
 
   // Of a planned member, if it were bound now. Nothing: see policy::KubeletForecast::Concerns.
   std::optional<policy::KubeletPick> Of(const Member& member) {
@@ -47,6 +49,7 @@ class KubeletPicks {
 
   const cluster::ClusterState& cluster_;
   const Membership& members_;
+  const Options& options_;
   policy::KubeletForecast forecast_;
   std::array<int64_t, topology::kPickOutcomes> counts_{};
 };

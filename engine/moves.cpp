@@ -129,7 +129,8 @@ policy::GangTerms TermsWithout(const PlanJob& job, const Chosen& chosen) {
   for (const size_t i : chosen) {
     const Movable& member = job.move.members[i];
     const auto at = std::find_if(terms.placed.begin(), terms.placed.end(), [&](const auto& one) {
-      return one.node == member.held.node && one.spec == member.demand.spec;
+      return one.node == member.held.node && one.spec == member.demand.spec &&
+             one.subgroup == member.demand.subgroup;
     });
     if (at != terms.placed.end()) terms.placed.erase(at);
   }
@@ -182,7 +183,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   for (const Member* member : live) {
     if (!member->ours || !member->holds()) continue;
     if (!MayGo(state, *member)) return {};  // the gang cannot be taken apart now
-    Movable movable{DemandOf(state, *member, now),
+    Movable movable{DemandOf(state, request.terms, *member, now),
                     state.cluster.AllocationOf(member->uid)->placement};
     movable.demand.preferred = {};
     movable.demand.rank = ranks[at.at(member->uid)];

@@ -25,7 +25,8 @@ std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction
         placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
     if (answer.placed) {
       placed.push_back(std::move(answer.placements.front()));
-      terms.placed.push_back({placed.back().node, demand.spec, demand.subgroup});
+      terms.placed.push_back(
+          {placed.back().node, demand.spec, demand.subgroup, cluster::WholeGpusOf(placed.back())});
     } else if (demand.excluded.empty()) {
       full.emplace(demand.spec.get(), demand.subgroup);
     }

@@ -44,8 +44,11 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
     const NodeIndex node = NodeOf(state, member);
-    if (node.valid())
-      placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
+    if (!node.valid()) continue;
+    placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
+    const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+    if (held != nullptr && held->placement.node == node)
+      placed.back().gpus = cluster::WholeGpusOf(held->placement);
   }
   return placed;
 }

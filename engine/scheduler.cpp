@@ -186,6 +186,19 @@ FabricView Scheduler::Fabric(int64_t gpus) const {
   return ViewFabric(*snapshot, fabric, gpus);
 }
 
+std::shared_ptr<const topology::NodeTopology> Scheduler::LinksOf(const std::string& node) const {
+  cluster::Node record;
+  policy::Options options;
+  {
+    FairMutexLock lock(mu_);
+    const cluster::Node* found = state_->cluster.FindNode(node);
+    if (found == nullptr) return nullptr;
+    record = *found;
+    options = state_->options.placement;
+  }
+  return policy::LinksOf(record, options);
+}
+
 std::vector<NodeView> Scheduler::Nodes() const {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   {

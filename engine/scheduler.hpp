@@ -118,6 +118,8 @@ class Scheduler {
   // Nothing where the gang is unknown or has no pods.
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<NodeView> Nodes() const;  // ordered by name
+  // policy::LinksOf; null: there is no such node.
+  std::shared_ptr<const topology::NodeTopology> LinksOf(const std::string& node) const;
   // `gpus`: see ViewFabric.
   FabricView Fabric(int64_t gpus) const;
   Counts Count() const;

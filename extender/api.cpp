@@ -149,13 +149,9 @@ http::Response ApiHandlers::Links(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kNodesPrefix);
   if (parts.size() != 2 || parts[1] != "topology")
     return Failed({Code::kNotFound, "expected /v1/nodes/NAME/topology", ""});
-  for (const engine::NodeView& view : ports_.scheduler.Nodes()) {
-    if (view.node.name != parts[0]) continue;
-    if (!view.node.topology.empty()) return Text(view.node.topology);
-    return Failed({Code::kNotFound,
-                   "node " + parts[0] + " has no annotation muster.dev/gpu-topology that can be " +
-                       "read; muster discover on the node prints it",
-                   ""});
+  if (const auto links = ports_.scheduler.LinksOf(parts[0])) {
+    if (!links->facts.machine.gpus.empty()) return Json(LinksJson(links->facts));
+    return Failed({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
   }
   return Failed({Code::kNotFound, "there is no node " + parts[0], ""});
 }

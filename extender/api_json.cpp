@@ -277,6 +277,21 @@ std::string FabricJson(const engine::FabricView& fabric) {
   return json.Take();
 }
 
+std::string LinksJson(const topology::MachineFacts& facts) {
+  JsonText json;
+  json.BeginObject();
+  json.Add("source", topology::ToString(facts.source));
+  if (!facts.profile.empty()) json.Add("profile", facts.profile);
+  if (facts.another_size) json.Add("anotherSize", true);
+  json.Add("matrix", topology::WriteMachine(facts.machine));
+  json.BeginObject("speeds");
+  for (const topology::SpeedName& speed : topology::kSpeedNames)
+    json.Add(speed.name, int64_t{facts.speeds.*speed.member});
+  json.EndObject();
+  json.EndObject();
+  return json.Take();
+}
+
 std::string ErrorJson(const cluster::Error& error) {
   JsonText json;
   json.BeginObject();

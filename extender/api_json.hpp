@@ -10,6 +10,7 @@
 #include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
+#include "topology/node_topology.hpp"
 
 namespace muster::extender {
 
@@ -24,6 +25,9 @@ std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time 
 // {"domains": [{tree, level, name, depth, nodes, freeNodes, gpus, freeGpus, slots}], "findings":
 // ["…"]}; each domain is followed by those below it.
 std::string FabricJson(const engine::FabricView& fabric);
+// {"source", "profile", "anotherSize", "matrix": text that topology::ParseMachine reads, "speeds":
+// {nvlink, pcie, …} in MB/s}
+std::string LinksJson(const topology::MachineFacts& facts);
 // {"error": "…", "place": "…"}
 std::string ErrorJson(const cluster::Error& error);
 

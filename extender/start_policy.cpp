@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/policy_fields.hpp"
+#include "config/shipped_profiles.hpp"
 
 namespace muster::extender {
 namespace {
@@ -53,6 +54,7 @@ config::PolicyReading ReadStartPolicy(const std::string& file, const TlsSettings
   for (const config::Contradiction& contradiction : config::FindContradictions(read.policy)) {
     read.faults.push_back(InFlags(contradiction));
   }
+  config::UseProfiles(&read.policy.engine.placement);
   return read;
 }
 

@@ -5,6 +5,7 @@
 #include "kube/encode.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/node_devices.hpp"
+#include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
 
 namespace muster::kube {
@@ -38,7 +39,13 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
   }
   // A register that says whose the plugin is; the list above says what the devices are.
   if (hami) json.Key(kHamiRegisterAnnotation).Text(R"([{"id":"GPU-0"}])");
-  if (!node.topology.empty()) json.Key(kGpuTopologyAnnotation).Text(node.topology);
+  if (node.topology_source == cluster::TopologySource::kPairScores) {
+    std::string scores;
+    AppendHamiScores(scores, node);
+    json.Key(kHamiScoresAnnotation).Text(scores);
+  } else if (!node.topology.empty()) {
+    json.Key(kGpuTopologyAnnotation).Text(node.topology);
+  }
   for (const NumaPolicyName& one : kNumaPolicyNames) {
     if (numa && one.policy == node.numa_policy) json.Key(kNumaPolicyAnnotation).Text(one.name);
   }

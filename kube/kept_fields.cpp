@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "kube/decode.hpp"
+#include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/topology_terms.hpp"
 
@@ -164,8 +165,9 @@ constexpr Kept kPodStatus[] = {Value("phase"),
 constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Object("spec", kPodSpec),
                          Object("status", kPodStatus)};
 
-// Nodes (node_decoder.cpp, node_devices.cpp).
-constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations)};
+// Nodes (node_decoder.cpp, node_devices.cpp, node_links.cpp).
+constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations),
+                                     Value(kHamiScoresAnnotation, kAnnotations)};
 constexpr Kept kNodeMeta[] = {
     kName,    kNamespace, kUid,          kVersion,
     kCreated, kDeleted,   Map("labels"), Object("annotations", kNodeAnnotations)};

@@ -10,9 +10,9 @@
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/node_devices.hpp"
+#include "kube/node_links.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_requests.hpp"
-#include "topology/machine.hpp"
 
 namespace muster::kube {
 
@@ -93,21 +93,6 @@ Offer ReadOffer(const JsonView& status, Source source) {
   return offer;
 }
 
-// As topology::WriteMachine has it; empty: there is none, or it cannot be used.
-std::string ReadTopology(const cluster::Labels& annotations, std::vector<std::string>& warnings) {
-  const auto found = annotations.find(kGpuTopologyAnnotation);
-  if (found == annotations.end() || found->second.empty()) return "";
-  const auto machine = topology::ParseMachine(found->second, kGpuTopologyAnnotation);
-  if (!machine.ok()) {
-    warnings.push_back("the topology is ignored: " + machine.error().ToString());
-    return "";
-  }
-  if (machine->has_links()) return topology::WriteMachine(*machine);
-  warnings.push_back(std::string("the topology is ignored: ") + kGpuTopologyAnnotation +
-                     ": lists devices without their links; give the output of nvidia-smi topo -m");
-  return "";
-}
-
 cluster::NumaPolicy ReadNumaPolicy(const cluster::Labels& annotations,
                                    std::vector<std::string>& warnings) {
   const auto found = annotations.find(kNumaPolicyAnnotation);
@@ -149,7 +134,7 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
   }
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
   if (RegisteredByHami(annotations)) node.plugin = cluster::DevicePlugin::kHami;
-  node.topology = ReadTopology(annotations, decoded.warnings);
+  ReadNodeLinks(annotations, node, decoded.warnings);
   node.numa_policy = ReadNumaPolicy(annotations, decoded.warnings);
   return decoded;
 }

@@ -1,39 +1,95 @@
 #include "policy/device_links.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
+
+#include "topology/node_match.hpp"
 
 namespace muster::policy {
 
 using cluster::DeviceAmount;
 using topology::GpuMask;
+using topology::Machine;
+using topology::MachineProfile;
 using topology::NodeTopology;
+using topology::TopologySource;
+
+namespace {
+
+topology::NumaPolicy PolicyOn(const cluster::Node& node, TopologySource source) {
+  return source == TopologySource::kProfile ? topology::NumaPolicy::kNone : node.numa_policy;
+}
+
+template <typename Map>
+void DropExpired(Map& entries) {
+  std::erase_if(entries, [](const auto& entry) { return entry.second.expired(); });
+}
+
+// What a profile of one size says of a machine of another: that no link is slower than its slowest.
+topology::MachineFacts OfAnotherSize(const MachineProfile& profile, size_t gpus) {
+  topology::MachineFacts facts{TopologySource::kProfile, {}, profile.speeds, profile.name, true};
+  const topology::Cell* slowest = topology::SlowestLink(profile.machine, profile.speeds);
+  facts.machine =
+      slowest == nullptr ? topology::FlatMachine(gpus) : topology::FlatMachine(gpus, *slowest);
+  facts.machine.tool = profile.machine.tool;
+  return facts;
+}
+
+}  // namespace
 
 DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vector<size_t> places,
                          const cluster::Node& node)
     : topology_(std::move(topology)),
       places_(std::move(places)),
-      numa_(topology_->machine, node.numa_policy),
+      numa_(topology_->facts.machine, PolicyOn(node, topology_->facts.source)),
       // A device that is left out is not free here and free in the kubelet's books.
       foreseen_(topology_->picks->tabled() && ForeseesPicks(node) &&
                 std::none_of(node.gpus.begin(), node.gpus.end(),
-                             [](const cluster::Gpu& gpu) { return gpu.left_out; })) {}
+                             [](const cluster::Gpu& gpu) { return gpu.left_out; })) {
+  // Where every device of the node is a GPU of the machine, those that are free make a set.
+  const auto offered = std::count_if(places_.begin(), places_.end(),
+                                     [](size_t place) { return place != topology::kNotOffered; });
+  if (!numa_.turns_away() && static_cast<size_t>(offered) == node.gpus.size())
+    even_ring_ = topology_->even;
+}
 
 GpuMask DeviceLinks::MaskOf(std::span<const DeviceAmount> free) const {
   GpuMask mask = 0;
   for (size_t i = 0; i < places_.size(); ++i) {
-    if (free[places_[i]] == DeviceAmount::All()) mask |= GpuMask{1} << i;
+    if (places_[i] < free.size() && free[places_[i]] == DeviceAmount::All())
+      mask |= GpuMask{1} << i;
   }
   return mask;
 }
 
+GpuMask DeviceLinks::MaskOf(const std::vector<cluster::GpuIndex>& gpus) const {
+  GpuMask mask = 0;
+  const Machine& machine = topology_->facts.machine;
+  for (size_t i = 0; i < machine.gpus.size(); ++i) {
+    if (std::find(gpus.begin(), gpus.end(), cluster::GpuIndex{machine.gpus[i].index}) != gpus.end())
+      mask |= GpuMask{1} << i;
+  }
+  return mask;
+}
+
+std::vector<size_t> DeviceLinks::PlacesOf(GpuMask set) const {
+  std::vector<size_t> places = topology::PlacesOf(set);
+  for (size_t& place : places) place = places_[place];
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
 std::vector<size_t> DeviceLinks::Choose(std::span<const DeviceAmount> free, size_t count) const {
-  std::vector<size_t> chosen =
-      topology::PlacesOf(numa_.Choose(*topology_->chooser, MaskOf(free), count));
-  for (size_t& place : chosen) place = places_[place];
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
+  return PlacesOf(numa_.Choose(*topology_->chooser, MaskOf(free), count));
+}
+
+GpuMask DeviceLinks::ChooseOnRails(GpuMask free, size_t count,
+                                   const topology::RailOrder& order) const {
+  return numa_.Choose(*topology_->chooser, free, count, [&](GpuMask set) {
+    return topology::RailMerit(topology_->beside, order, set);
+  });
 }
 
 std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free) const {
@@ -44,6 +100,7 @@ std::optional<size_t> DeviceLinks::ChooseOne(std::span<const DeviceAmount> free)
 
 uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) const {
   if (count < 2) return 0;
+  if (even_ring_) return *even_ring_;
   const topology::GpuChooser& chooser = *topology_->chooser;
   return chooser.RingOf(numa_.Choose(chooser, MaskOf(free), count));
 }
@@ -58,17 +115,9 @@ int32_t DeviceLinks::AstrayOf(std::span<const DeviceAmount> free, size_t count) 
   return forecast.outcome == topology::PickOutcome::kDiffers ? 1 : 0;
 }
 
-std::optional<uint32_t> DeviceLinks::RingOver(const cluster::Node& node,
-                                              const std::vector<cluster::GpuIndex>& devices) const {
-  GpuMask mask = 0;
-  size_t found = 0;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const cluster::GpuIndex index = node.gpus[places_[i]].index;
-    if (std::find(devices.begin(), devices.end(), index) == devices.end()) continue;
-    mask |= GpuMask{1} << i;
-    ++found;
-  }
-  if (found != devices.size()) return std::nullopt;
+std::optional<uint32_t> DeviceLinks::RingOver(const std::vector<cluster::GpuIndex>& devices) const {
+  const GpuMask mask = MaskOf(devices);
+  if (static_cast<size_t>(std::popcount(mask)) != devices.size()) return std::nullopt;
   return topology_->chooser->RingOf(mask);
 }
 
@@ -80,24 +129,42 @@ int64_t DeviceLinks::Times(std::span<const DeviceAmount> free, size_t count, int
   return numa_.Times(*topology_->chooser, MaskOf(free), count, limit);
 }
 
-std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
-  if (node.topology.empty() || node.gpus.empty()) return nullptr;
-  std::weak_ptr<const NodeTopology>& known = by_text_[node.topology];
-  std::shared_ptr<const NodeTopology> topology = known.lock();
-  if (topology == nullptr) {
-    std::erase_if(by_text_, [&](const auto& entry) {
-      return entry.first != node.topology && entry.second.expired();
-    });
-    const auto machine = topology::ParseMachine(node.topology, "");
-    if (!machine.ok() || !machine->has_links()) return nullptr;
-    topology = cache_.Of(*machine, {}, topology::TopologySource::kAnnotation);
-    known = topology;
-    if (kept_.size() >= most_kept_) kept_.clear();
-    if (most_kept_ > 0) kept_.push_back(topology);
+void LinksMemory::Keep(const Topology& topology) {
+  if (most_kept_ == 0 || std::find(kept_.begin(), kept_.end(), topology) != kept_.end()) return;
+  if (kept_.size() >= most_kept_) kept_.clear();
+  kept_.push_back(topology);
+}
+
+LinksMemory::Topology LinksMemory::FromText(const cluster::Node& node,
+                                            const MachineProfile* profile) {
+  auto& texts = by_text_[{node.topology_source, profile}];
+  if (const auto known = texts.find(node.topology); known != texts.end()) {
+    if (Topology topology = known->second.lock()) return topology;
   }
-  std::optional<std::vector<size_t>> places = topology->PlacesIn(node);
-  if (!places) return nullptr;
-  return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places), node);
+  DropExpired(texts);
+  auto machine = topology::ParseMachine(node.topology, "");
+  if (!machine.ok() || !machine->has_links()) return nullptr;
+  topology::MachineFacts facts{node.topology_source, *std::move(machine)};
+  if (profile != nullptr) {
+    facts.speeds = profile->speeds;
+    facts.profile = profile->name;
+  }
+  Topology topology = cache_.Of(std::move(facts));
+  texts[node.topology] = topology;
+  return topology;
+}
+
+LinksMemory::Topology LinksMemory::FromProfile(const MachineProfile& profile, size_t gpus) {
+  std::weak_ptr<const NodeTopology>& known = by_profile_[{&profile, gpus}];
+  Topology topology = known.lock();
+  if (topology == nullptr) {
+    const bool whole = profile.machine.gpus.size() == gpus;
+    topology = cache_.Of(whole ? topology::MachineFacts{TopologySource::kProfile, profile.machine,
+                                                        profile.speeds, profile.name}
+                               : OfAnotherSize(profile, gpus));
+    known = topology;
+  }
+  return topology;
 }
 
 bool ForeseesPicks(const cluster::Node& node) {
@@ -106,6 +173,25 @@ bool ForeseesPicks(const cluster::Node& node) {
          std::all_of(node.gpus.begin(), node.gpus.end(), [](const cluster::Gpu& gpu) {
            return gpu.sharing == cluster::GpuSharing::Exclusive();
          });
+}
+
+std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
+  if (node.gpus.empty()) return nullptr;
+  const size_t gpus = topology::GpusOf(node);
+  const MachineProfile* profile =
+      profiles_ == nullptr ? nullptr : profiles_->Nearest(topology::ProductOf(node), gpus);
+  const auto on_node = [&](Topology topology) -> std::shared_ptr<const DeviceLinks> {
+    if (topology == nullptr) return nullptr;
+    Keep(topology);
+    std::optional<std::vector<size_t>> places = topology::PlacesIn(topology->facts.machine, node);
+    if (!places) return nullptr;
+    return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places), node);
+  };
+  if (!node.topology.empty()) {
+    if (auto links = on_node(FromText(node, profile))) return links;
+  }
+  if (profile == nullptr || gpus > topology::kMostGpus) return nullptr;
+  return on_node(FromProfile(*profile, gpus));
 }
 
 }  // namespace muster::policy

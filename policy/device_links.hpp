@@ -1,9 +1,13 @@
 // DeviceLinks: how the GPUs of a node are connected, by their place in Node::gpus; and the memory
-// that reads each text once (internal to policy/).
+// that finds the best source of a node and reads each text once (internal to policy/).
+//
+// Sources, best first: the matrix or the scores that the node's record has, the machine profile of
+// its model, nothing. One that is of another machine than the node is left out for the next.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,19 +18,26 @@
 
 #include "cluster/device_amount.hpp"
 #include "cluster/node.hpp"
+#include "topology/machine_profile.hpp"
 #include "topology/node_topology.hpp"
 #include "topology/numa_sets.hpp"
+#include "topology/rails.hpp"
 
 namespace muster::policy {
 
 // Constant after construction, any thread.
 class DeviceLinks {
  public:
-  // `places`: NodeTopology::PlacesIn.
+  // `places`: topology::PlacesIn. A profile does not say what the node's firmware makes a NUMA
+  // node, so sets are turned away only by what was read on the node itself.
   DeviceLinks(std::shared_ptr<const topology::NodeTopology> topology, std::vector<size_t> places,
               const cluster::Node& node);
+  const std::shared_ptr<const topology::NodeTopology>& topology() const { return topology_; }
   // The kubelet turns some sets away: Choose may be empty though enough are free.
   bool turns_away() const { return numa_.turns_away(); }
+  topology::NumaPolicy numa_policy() const { return numa_.policy(); }
+  // It is known beside which NICs the GPUs are.
+  bool has_rails() const { return !topology_->beside.empty(); }
 
   // In all of these `free` is what is free of each device, in the order of Node::gpus; only those
   // that are free as a whole are chosen from, and named by their place there.
@@ -36,7 +47,8 @@ class DeviceLinks {
   std::vector<size_t> Choose(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // The one that the others miss least, to be opened for a share; nothing when none is free.
   std::optional<size_t> ChooseOne(std::span<const cluster::DeviceAmount> free) const;
-  // The slowest link of the ring over them, MB/s; 0 for one device and for none.
+  // The slowest link of the ring over the best `count`, MB/s, of which at least so many are free; 0
+  // for one device, and where the kubelet admits no set.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // Whether NVIDIA's device plugin hands out the set that Choose gives: 0 where it does, or as good
   // a ring, or nothing is known of it; 1 where it hands out another one; 2 where that may have a
@@ -46,22 +58,29 @@ class DeviceLinks {
   topology::PickForecast ForecastOf(topology::GpuMask free, topology::GpuMask planned) const {
     return topology_->picks->Of(free, planned);
   }
-  // By place in the topology, the place in Node::gpus.
+  // By place in the topology, the place in Node::gpus; kNotOffered: not on the node.
   const std::vector<size_t>& places() const { return places_; }
   // The same of these devices of the node, be they free or not; nothing where one is unknown.
-  std::optional<uint32_t> RingOver(const cluster::Node& node,
-                                   const std::vector<cluster::GpuIndex>& devices) const;
+  std::optional<uint32_t> RingOver(const std::vector<cluster::GpuIndex>& devices) const;
   // There is a set of `count`.
   bool Fits(std::span<const cluster::DeviceAmount> free, size_t count) const;
   // How many sets of `count` can be chosen one after the other, at most `limit`.
   int64_t Times(std::span<const cluster::DeviceAmount> free, size_t count, int64_t limit) const;
 
- private:
+  // The same by place in topology()->facts.machine.
   topology::GpuMask MaskOf(std::span<const cluster::DeviceAmount> free) const;
+  topology::GpuMask MaskOf(const std::vector<cluster::GpuIndex>& gpus) const;
+  // As Choose, with topology::RailMerit by `order` after the ring.
+  topology::GpuMask ChooseOnRails(topology::GpuMask free, size_t count,
+                                  const topology::RailOrder& order) const;
+  std::vector<size_t> PlacesOf(topology::GpuMask set) const;  // rising, in Node::gpus
 
+ private:
   std::shared_ptr<const topology::NodeTopology> topology_;
-  std::vector<size_t> places_;  // by place in the topology
+  std::vector<size_t> places_;  // by place in the topology; kNotOffered: not on the node
   topology::NumaSets numa_;
+  // The ring over any set of two or more; nothing where sets differ.
+  std::optional<uint32_t> even_ring_;
   const bool foreseen_;  // NVIDIA's device plugin chooses, by a rule that can be followed here
 };
 
@@ -71,17 +90,30 @@ bool ForeseesPicks(const cluster::Node& node);
 // Owned by a Placer's memory or a KubeletForecast; not thread-safe.
 class LinksMemory {
  public:
-  // Topologies live as long as somebody holds what Of gave, and besides the last few, `kept` at
-  // most: for who asks again and holds nothing.
-  explicit LinksMemory(size_t kept = 0) : most_kept_(kept) {}
-  // Null: nothing is known of the node's links, or what is known is of another machine.
+  // `profiles`: null: none count. Topologies live as long as somebody holds what Of gave, and
+  // besides the last few, `kept` at most: for who asks again and holds nothing.
+  explicit LinksMemory(std::shared_ptr<const topology::MachineProfiles> profiles = nullptr,
+                       size_t kept = 0)
+      : profiles_(std::move(profiles)), most_kept_(kept) {}
+  // Null: nothing is known of the node's links.
   std::shared_ptr<const DeviceLinks> Of(const cluster::Node& node);
 
  private:
+  using Topology = std::shared_ptr<const topology::NodeTopology>;
+  // What a node's own text says, with the speeds of its model.
+  using TextsOf = std::pair<topology::TopologySource, const topology::MachineProfile*>;
+  using ProfileOf = std::pair<const topology::MachineProfile*, size_t>;  // and number of GPUs
+
+  void Keep(const Topology& topology);
+  Topology FromText(const cluster::Node& node, const topology::MachineProfile* profile);
+  Topology FromProfile(const topology::MachineProfile& profile, size_t gpus);
+
+  std::shared_ptr<const topology::MachineProfiles> profiles_;
   topology::TopologyCache cache_;
-  std::map<std::string, std::weak_ptr<const topology::NodeTopology>> by_text_;
+  std::map<TextsOf, std::map<std::string, std::weak_ptr<const topology::NodeTopology>>> by_text_;
+  std::map<ProfileOf, std::weak_ptr<const topology::NodeTopology>> by_profile_;
   const size_t most_kept_;
-  std::vector<std::shared_ptr<const topology::NodeTopology>> kept_;
+  std::vector<Topology> kept_;
 };
 
 }  // namespace muster::policy

@@ -55,13 +55,17 @@ int32_t AstrayOf(const DeviceView& view) {
   return view.links->AstrayOf(view.free, static_cast<size_t>(view.request.count));
 }
 
-std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, DeviceOrder order) {
+std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, DeviceOrder order,
+                                                   const RailsOnNode* rails) {
   std::vector<GpuShare> chosen;
   if (view.request.none()) return chosen;
   if (view.links != nullptr && view.share == DeviceAmount::All()) {
     const auto count = static_cast<size_t>(view.request.count);
-    for (const size_t place : view.links->Choose(view.free, count))
-      chosen.push_back({view.node.gpus[place].index, view.share});
+    const std::vector<size_t> places =
+        rails == nullptr ? view.links->Choose(view.free, count)
+                         : rails->rails.Take(rails->node, *view.links, view.free, count);
+    chosen.reserve(places.size());
+    for (const size_t place : places) chosen.push_back({view.node.gpus[place].index, view.share});
     if (!chosen.empty()) return chosen;
     if (view.links->turns_away()) return std::nullopt;
   }

@@ -11,6 +11,7 @@
 #include "cluster/node.hpp"
 #include "cluster/resources.hpp"
 #include "policy/eligibility.hpp"
+#include "policy/gang_rails.hpp"
 #include "policy/placement.hpp"
 #include "policy/score.hpp"
 
@@ -48,9 +49,11 @@ struct DeviceView {
 
 // `request.count` distinct devices, ordered by index; nothing when there are not so many. Where
 // links are known, whole devices are those with the best ring, and a device that is opened for a
-// share is the one that the others miss least.
+// share is the one that the others miss least. `rails`: whole devices go to a member of that gang;
+// null: where the gang's other members are is no matter.
 std::optional<std::vector<cluster::GpuShare>> ChooseDevices(const DeviceView& view,
-                                                            DeviceOrder order);
+                                                            DeviceOrder order,
+                                                            const RailsOnNode* rails = nullptr);
 
 // What ChooseDevices would take, without the list. `order` is not kMostTurns.
 std::optional<DeviceUse> UseOf(const DeviceView& view, DeviceOrder order);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cluster/pod.hpp"
@@ -43,6 +44,9 @@ struct NodeFacts {
 
 class Eligibility {
  public:
+  explicit Eligibility(std::shared_ptr<const topology::MachineProfiles> profiles = nullptr)
+      : links_(std::move(profiles)) {}
+
   // What a pod takes of each device of a node whose usable devices are not all alike.
   static constexpr cluster::DeviceAmount kDiffers{cluster::GpuMilli(-1)};
 

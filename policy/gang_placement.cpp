@@ -58,7 +58,7 @@ std::optional<Miss> GangPlacement::FirstTooManyAlone() const {
 bool GangPlacement::PlaceAt(const Role& role, size_t demand, NodeIndex node) {
   if (!node.valid()) return false;
   delta_of_[demand] = search_.tx().deltas().size();
-  search_.Place(*role.shape, demands_[demand].pod, node, devices_);
+  search_.Place(*role.shape, demands_[demand].pod, node, devices_, RailsOn(node));
   ++placed_;
   return true;
 }
@@ -80,6 +80,31 @@ void GangPlacement::Begin(DeviceOrder devices) {
   placed_ = 0;
   given_up_ = 0;
   devices_ = devices;
+  rails_known_ = false;
+}
+
+// Null: it does not matter beside which NICs the next member on this node is.
+GangRails* GangPlacement::RailsOn(NodeIndex node) {
+  if (demands_.size() == 1 && terms_.placed.empty()) return nullptr;
+  const DeviceLinks* links = search_.LinksOn(node);
+  if (links == nullptr || !links->has_rails()) return nullptr;
+  const auto add = [&](const PlacedMember& member) {
+    if (member.gpus.empty() || member.node.value >= search_.tx().base().size()) return false;
+    const DeviceLinks* there = search_.LinksOn(member.node);
+    if (there != nullptr) rails_.Add(member.node, *there, there->MaskOf(member.gpus));
+    return there != nullptr;
+  };
+  if (!rails_known_) {
+    rails_.Clear();
+    size_t known = 0;
+    for (size_t i = 0; i < terms_.placed.size() && known < kMostRailed; ++i)
+      known += add(terms_.placed[i]) ? size_t{1} : 0;
+    rails_known_ = true;
+  }
+  for (const PlacedMember& member : terms_.placed) {
+    if (member.node == node) add(member);
+  }
+  return &rails_;
 }
 
 std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {

@@ -10,6 +10,7 @@
 //    was placed in, it is not placed where the segments that must be kept are not.
 // 5. With a layout, members of a role that may have each other's nodes get them in the order of
 //    rank: neighbours in rank are neighbours in the fabric (rank_order.hpp).
+// 6. Members get GPUs beside the same NICs (gang_rails.hpp), whatever way they get their nodes in.
 //
 // One thread, one call.
 #pragma once
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "policy/devices.hpp"
+#include "policy/gang_rails.hpp"
 #include "policy/layout.hpp"
 #include "policy/narrowing.hpp"
 #include "policy/placement.hpp"
@@ -96,6 +98,7 @@ class GangPlacement {
   std::string LackOfSegments() const;
   std::optional<Miss> FirstTooManyAlone() const;
   void Begin(DeviceOrder devices);
+  GangRails* RailsOn(cluster::NodeIndex node);
   std::optional<Miss> Try(const Attempt& attempt);
   bool PlaceAt(const Role& role, size_t demand, cluster::NodeIndex node);
   void PlacePreferred();
@@ -108,6 +111,8 @@ class GangPlacement {
   // So many more layouts are tried at most, and so many pods placed for them.
   static constexpr size_t kMostLayouts = 16;
   static constexpr size_t kMostLaid = 1024;
+  // Of the members that had their nodes before so many say which NICs the gang uses elsewhere.
+  static constexpr size_t kMostRailed = 64;
 
   const Search& search_;
   const std::vector<Demand>& demands_;
@@ -119,6 +124,8 @@ class GangPlacement {
   std::vector<topology::DomainId> confined_;      // to which layouts are; empty: to the scope
   const cluster::NodeSet* among_ = nullptr;       // of an attempt; null: all nodes
   std::vector<size_t> delta_of_;  // by demand: position among the transaction's deltas
+  GangRails rails_;               // of members that have their nodes
+  bool rails_known_ = false;      // those that had them before are among these
   int64_t placed_ = 0;
   size_t given_up_ = 0;  // layers of preferred segments, by the layout
   Shortage shortage_;    // of the attempt that is reported

@@ -58,7 +58,8 @@ struct RequestKey {
 struct PlacedMember {
   cluster::NodeIndex node;
   std::shared_ptr<const cluster::PodSpec> spec;
-  size_t subgroup = SIZE_MAX;  // as Demand::subgroup
+  size_t subgroup = SIZE_MAX;                // as Demand::subgroup
+  std::vector<cluster::GpuIndex> gpus = {};  // that it has whole
 };
 
 // What holds for every member of a gang.
@@ -66,7 +67,7 @@ struct GangTerms {
   std::string queue;  // to which what it takes is charged
   // Where members are that are bound or planned already; ordered, distinct.
   std::vector<cluster::NodeIndex> beside;
-  // The same, one by one, of gangs with a wish; in no order.
+  // The same, one by one; in no order.
   std::vector<PlacedMember> placed = {};
   // Likewise: where members of the other gangs of its spread group are, gang by gang, each ordered
   // and distinct.

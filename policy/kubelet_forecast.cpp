@@ -20,8 +20,14 @@ constexpr size_t kMostKept = 16;
 
 }  // namespace
 
-KubeletForecast::KubeletForecast() : links_(std::make_unique<LinksMemory>(kMostKept)) {}
+KubeletForecast::KubeletForecast() : links_(std::make_unique<LinksMemory>(nullptr, kMostKept)) {}
 KubeletForecast::~KubeletForecast() = default;
+
+void KubeletForecast::Use(const std::shared_ptr<const topology::MachineProfiles>& profiles) {
+  if (profiles == profiles_) return;
+  profiles_ = profiles;
+  links_ = std::make_unique<LinksMemory>(profiles, kMostKept);
+}
 
 bool KubeletForecast::Concerns(const Node& node, const cluster::PodSpec& spec) {
   return !spec.gpus.none() && spec.gpus.whole() && !node.gpus.empty() &&
@@ -43,6 +49,7 @@ std::optional<KubeletPick> KubeletForecast::Of(const Node& node, const cluster::
   GpuMask wanted = 0;
   const std::vector<size_t>& places = links->places();
   for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] >= node.gpus.size()) continue;
     const Gpu& gpu = node.gpus[places[i]];
     if (contains(planned, gpu.index)) wanted |= GpuMask{1} << i;
     // Whether Muster leaves a device out is nothing to the kubelet.

@@ -14,6 +14,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
+#include "topology/machine_profile.hpp"
 #include "topology/pick_table.hpp"
 
 namespace muster::policy {
@@ -37,6 +38,8 @@ class KubeletForecast {
   KubeletForecast(const KubeletForecast&) = delete;
   KubeletForecast& operator=(const KubeletForecast&) = delete;
 
+  // The machine profiles that count from now on; null: none.
+  void Use(const std::shared_ptr<const topology::MachineProfiles>& profiles);
   // The pod gets whole GPUs of this node, from NVIDIA's device plugin.
   static bool Concerns(const cluster::Node& node, const cluster::PodSpec& spec);
   // `taken`: what is not free in the kubelet's books, in any order. `planned` are of `node`.
@@ -46,6 +49,7 @@ class KubeletForecast {
                                 std::span<const cluster::GpuIndex> planned);
 
  private:
+  std::shared_ptr<const topology::MachineProfiles> profiles_;
   std::unique_ptr<LinksMemory> links_;
 };
 

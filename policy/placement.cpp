@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "policy/device_links.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/gang_placement.hpp"
 #include "policy/reserve.hpp"
@@ -12,6 +13,7 @@
 #include "policy/slots.hpp"
 #include "policy/subgroup_search.hpp"
 #include "policy/used_first.hpp"
+#include "topology/node_match.hpp"
 
 namespace muster::policy {
 
@@ -20,12 +22,22 @@ using cluster::Transaction;
 
 struct Placer::Memory {
   explicit Memory(const Options& options)
-      : fabric(options.fabric),
+      : shapes(options.profiles),
+        fabric(options.fabric),
         usual_wish(options.strategy == Strategy::kBinpack ? UsualWish(options.fabric) : nullptr) {}
   ShapeMemory shapes;
   topology::FabricMaker fabric;
   std::shared_ptr<const Wish> usual_wish;  // of gangs without one; null: none
 };
+
+std::shared_ptr<const topology::NodeTopology> LinksOf(const cluster::Node& node,
+                                                      const Options& options) {
+  LinksMemory memory(options.profiles);
+  if (const auto links = memory.Of(node)) return links->topology();
+  const size_t gpus = std::min(topology::GpusOf(node), topology::kMostGpus);
+  return topology::TopologyCache().Of(
+      {topology::TopologySource::kFlat, topology::FlatMachine(gpus)});
+}
 
 Placer::Placer(Options options)
     : options_(std::move(options)), memory_(std::make_unique<Memory>(options_)) {}

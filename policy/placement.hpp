@@ -35,6 +35,8 @@
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
 #include "topology/fabric_options.hpp"
+#include "topology/machine_profile.hpp"
+#include "topology/node_topology.hpp"
 
 namespace muster::policy {
 
@@ -43,9 +45,18 @@ namespace muster::policy {
 //   kSpread   use the emptiest node first, so that members disturb each other least
 enum class Strategy { kBinpack, kSpread };
 
+// Whether what is known of a GPU's model counts where nothing is known of a node.
+//   kShipped  the machine profiles of config/topologies/
+//   kNone     none: all GPUs of such a node are alike
+enum class ProfileUse { kShipped, kNone };
+
 struct Options {
   Strategy strategy = Strategy::kBinpack;
   topology::FabricOptions fabric = {};
+  // What the policy file says; whoever reads it sets `profiles` by it (config::UseProfiles).
+  ProfileUse profile_use = ProfileUse::kShipped;
+  // Machines by model and number of GPUs, for nodes whose links nothing else tells; null: none.
+  std::shared_ptr<const topology::MachineProfiles> profiles = nullptr;
   bool operator==(const Options&) const = default;
 };
 
@@ -96,6 +107,11 @@ struct PlaceAnswer {
 // back is not unsatisfiable. With kAll, the taints by which the control plane marks such nodes
 // (node.kubernetes.io/unschedulable, not-ready, unreachable) are passed over as well.
 enum class NodeFilter { kSchedulable, kAll };
+
+// How the node's GPUs are connected as far as placement knows, from the best source that fits the
+// node; TopologySource::kFlat where there is none. Builds its tables anew: for people who ask.
+std::shared_ptr<const topology::NodeTopology> LinksOf(const cluster::Node& node,
+                                                      const Options& options);
 
 class Placer {
  public:

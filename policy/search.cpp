@@ -151,8 +151,10 @@ NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) co
 }
 
 void Search::Place(const Shape& shape, const cluster::PodUid& pod, NodeIndex node,
-                   DeviceOrder order) const {
-  auto devices = ChooseDevices(DevicesOn(shape, node), order);
+                   DeviceOrder order, GangRails* rails) const {
+  std::optional<RailsOnNode> here;
+  if (rails != nullptr) here.emplace(RailsOnNode{*rails, node});
+  auto devices = ChooseDevices(DevicesOn(shape, node), order, here ? &*here : nullptr);
   MUSTER_CHECK(devices.has_value());  // ScoreOn found enough of them
   tx_.Place({pod, node, shape.spec->requests, *std::move(devices)}, terms_.queue);
 }

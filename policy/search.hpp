@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/node_set.hpp"
@@ -57,6 +58,8 @@ struct Shape {
 
 class ShapeMemory {
  public:
+  explicit ShapeMemory(std::shared_ptr<const topology::MachineProfiles> profiles = nullptr)
+      : eligibility_(std::move(profiles)) {}
   // At the start of a call: drops what is about other node records, and everything when too many
   // shapes have been seen.
   void Follow(const cluster::NodeTable& nodes);
@@ -95,9 +98,9 @@ class Search {
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
   // The best of all nodes but `excluded`, which is ordered.
   NodeChoice Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
-  // Places one pod where it fits.
+  // Places one pod where it fits. `rails`: see ChooseDevices.
   void Place(const Shape& shape, const cluster::PodUid& pod, cluster::NodeIndex node,
-             DeviceOrder order) const;
+             DeviceOrder order, GangRails* rails) const;
 
   // Bits of Bar that hold for the node and count here.
   uint8_t BarsOn(const Shape& shape, cluster::NodeIndex node) const {
@@ -106,10 +109,14 @@ class Search {
     const bool kept = terms_.kept != nullptr && terms_.kept->Contains(node);
     return static_cast<uint8_t>(kept ? bars | Bar::kKept : bars);
   }
+  // Null: not known.
+  const DeviceLinks* LinksOn(cluster::NodeIndex node) const {
+    return eligibility_.facts(node).links.get();
+  }
   // The devices of a node that is there.
   DeviceView DevicesOn(const Shape& shape, cluster::NodeIndex node) const {
     return {*tx_.node(node), tx_.free().gpus(node), shape.spec->gpus, (*shape.shares)[node.value],
-            eligibility_.facts(node).links.get()};
+            LinksOn(node)};
   }
   // Calls visit(node) for the nodes of this search, rising, until it gives false.
   template <typename Visit>

@@ -74,6 +74,18 @@ struct LinkSpeeds {
   auto operator<=>(const LinkSpeeds&) const = default;
 };
 
+// What profiles and pages call them.
+struct SpeedName {
+  const char* name;
+  MegabytesPerSecond LinkSpeeds::*member;
+};
+inline constexpr SpeedName kSpeedNames[] = {
+    {"nvlink", &LinkSpeeds::nvlink}, {"pcie", &LinkSpeeds::pcie}, {"sys", &LinkSpeeds::sys},
+    {"xgmi", &LinkSpeeds::xgmi},     {"hccs", &LinkSpeeds::hccs}, {"icn", &LinkSpeeds::icn}};
+// 100 MB/s to 10 TB/s: what a file or a page may say.
+inline constexpr MegabytesPerSecond kLeastSpeed = 100;
+inline constexpr MegabytesPerSecond kMostSpeed = 10'000'000;
+
 // 0 for kSelf and kUnknown.
 MegabytesPerSecond BandwidthOf(Link link, const LinkSpeeds& speeds);
 

@@ -33,15 +33,23 @@ Result<MachineProfiles> MachineProfiles::Of(std::vector<MachineProfile> profiles
 }
 
 const MachineProfile* MachineProfiles::Find(std::string_view product, size_t gpus) const {
+  const MachineProfile* nearest = Nearest(product, gpus);
+  return nearest != nullptr && nearest->machine.gpus.size() == gpus ? nearest : nullptr;
+}
+
+const MachineProfile* MachineProfiles::Nearest(std::string_view product, size_t gpus) const {
   product = WholeProduct(product);
+  const MachineProfile* best = nullptr;
   for (const MachineProfile& profile : profiles_) {
-    if (profile.machine.gpus.size() == gpus &&
-        std::find(profile.products.begin(), profile.products.end(), product) !=
-            profile.products.end()) {
-      return &profile;
-    }
+    if (std::find(profile.products.begin(), profile.products.end(), product) ==
+        profile.products.end())
+      continue;
+    const size_t size = profile.machine.gpus.size();
+    const size_t known = best == nullptr ? 0 : best->machine.gpus.size();
+    const bool better = known < gpus ? size > known : size >= gpus && size < known;
+    if (best == nullptr || better) best = &profile;
   }
-  return nullptr;
+  return best;
 }
 
 }  // namespace muster::topology

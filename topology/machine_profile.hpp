@@ -29,6 +29,9 @@ class MachineProfiles {
 
   // By the node's labels gpu.product and gpu.count; null when none fits.
   const MachineProfile* Find(std::string_view product, size_t gpus) const;
+  // By the product alone: of the profiles for it the smallest with at least `gpus`, else the
+  // largest; null when there is none.
+  const MachineProfile* Nearest(std::string_view product, size_t gpus) const;
   const std::vector<MachineProfile>& all() const { return profiles_; }
 
  private:

@@ -17,17 +17,14 @@ void DropDead(Map* entries) {
   std::erase_if(*entries, [](const auto& entry) { return entry.second.expired(); });
 }
 
-Machine NumberedMachine(size_t gpus) {
-  Machine machine;
-  for (size_t i = 0; i < gpus; ++i) {
-    Accelerator gpu;
-    gpu.index = static_cast<uint16_t>(i);
-    gpu.name = "GPU" + std::to_string(i);
-    machine.gpus.push_back(std::move(gpu));
+std::optional<MegabytesPerSecond> EvenBandwidth(const GpuMatrix& matrix) {
+  if (matrix.gpus < 2) return std::nullopt;
+  for (size_t a = 0; a < matrix.gpus; ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      if (matrix.At(a, b) != matrix.At(1, 0)) return std::nullopt;
+    }
   }
-  machine.cells.assign(gpus * gpus, {Link{LinkType::kUnknown}, "NA", 0});
-  for (size_t i = 0; i < gpus; ++i) machine.cells[i * gpus + i] = {Link{LinkType::kSelf}, "X", 0};
-  return machine;
+  return matrix.At(1, 0);
 }
 
 std::string TextOf(Link link) {
@@ -50,22 +47,33 @@ std::optional<size_t> NodeTopology::ChooseOne(GpuMask free, GpuMask candidates) 
   return PlacesOf(one).front();
 }
 
-std::optional<std::vector<size_t>> NodeTopology::PlacesIn(const cluster::Node& node) const {
-  std::vector<size_t> places;
-  for (const Accelerator& gpu : machine.gpus) {
-    const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const cluster::Gpu& g) {
-      return !g.partition() && g.index.value == gpu.index;
-    });
-    if (found == node.gpus.end()) return std::nullopt;
-    places.push_back(static_cast<size_t>(found - node.gpus.begin()));
+Machine FlatMachine(size_t gpus, const Cell& link) {
+  Machine machine;
+  machine.gpus.reserve(gpus);
+  for (size_t i = 0; i < gpus; ++i) {
+    Accelerator gpu;
+    gpu.index = static_cast<uint16_t>(i);
+    gpu.name = "GPU" + std::to_string(i);
+    machine.gpus.push_back(std::move(gpu));
   }
-  const auto whole = std::count_if(node.gpus.begin(), node.gpus.end(),
-                                   [](const cluster::Gpu& gpu) { return !gpu.partition(); });
-  if (static_cast<size_t>(whole) != places.size()) return std::nullopt;
-  return places;
+  machine.cells.assign(gpus * gpus, link);
+  for (size_t i = 0; i < gpus; ++i) machine.cells[i * gpus + i] = {Link{LinkType::kSelf}, "X", 0};
+  return machine;
 }
 
-Machine FlatMachine(size_t gpus) { return NumberedMachine(gpus); }
+const Cell* SlowestLink(const Machine& machine, const LinkSpeeds& speeds) {
+  const auto bandwidth = [&](const Cell& cell) {
+    return cell.bandwidth != 0 ? cell.bandwidth : BandwidthOf(cell.link, speeds);
+  };
+  const Cell* slowest = nullptr;
+  for (size_t a = 0; a < machine.gpus.size(); ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      const Cell& cell = machine.At(a, b);
+      if (slowest == nullptr || bandwidth(cell) < bandwidth(*slowest)) slowest = &cell;
+    }
+  }
+  return slowest;
+}
 
 Result<Machine> MachineOfPairScores(const std::vector<int>& scores, size_t gpus) {
   if (gpus > kMostGpus || scores.size() != gpus * gpus) {
@@ -73,7 +81,7 @@ Result<Machine> MachineOfPairScores(const std::vector<int>& scores, size_t gpus)
                  "expected a score for each pair of at most " + std::to_string(kMostGpus) + " GPUs",
                  ""};
   }
-  Machine machine = NumberedMachine(gpus);
+  Machine machine = FlatMachine(gpus);
   for (size_t a = 0; a < gpus; ++a) {
     for (size_t b = 0; b < gpus; ++b) {
       if (a == b) continue;
@@ -99,14 +107,12 @@ Result<Machine> MachineOfPairScores(const std::vector<int>& scores, size_t gpus)
   return machine;
 }
 
-std::shared_ptr<const NodeTopology> TopologyCache::Of(const Machine& machine,
-                                                      const LinkSpeeds& speeds,
-                                                      TopologySource source) {
-  const Key key{machine, speeds, source};
-  if (const auto found = nodes_.find(key); found != nodes_.end()) {
+std::shared_ptr<const NodeTopology> TopologyCache::Of(MachineFacts facts) {
+  if (const auto found = nodes_.find(facts); found != nodes_.end()) {
     if (auto node = found->second.lock()) return node;
   }
-  GpuMatrix matrix = BuildGraph(machine, speeds).matrix;
+  GpuMatrix matrix = BuildGraph(facts.machine, facts.speeds).matrix;
+  const std::optional<MegabytesPerSecond> even = EvenBandwidth(matrix);
   std::shared_ptr<const GpuChooser> chooser;
   if (const auto found = choosers_.find(matrix); found != choosers_.end()) {
     chooser = found->second.lock();
@@ -116,11 +122,12 @@ std::shared_ptr<const NodeTopology> TopologyCache::Of(const Machine& machine,
     DropDead(&choosers_);
     choosers_[std::move(matrix)] = chooser;
   }
-  auto picks = std::make_shared<const PickTable>(machine, chooser);
+  auto picks = std::make_shared<const PickTable>(facts.machine, chooser);
+  std::vector<GpuMask> beside = GpusBeside(facts.machine);
   auto node = std::make_shared<const NodeTopology>(
-      NodeTopology{source, machine, std::move(chooser), AllNicsNear(machine), std::move(picks)});
+      NodeTopology{facts, std::move(chooser), std::move(picks), std::move(beside), even});
   DropDead(&nodes_);
-  nodes_[key] = node;
+  nodes_[std::move(facts)] = node;
   return node;
 }
 

@@ -2,19 +2,19 @@
 // builds it once for all nodes that are alike.
 //
 //   TopologyCache cache;                                   // one for each owner of nodes
-//   auto topology = cache.Of(machine, speeds, TopologySource::kAnnotation);
+//   auto topology = cache.Of({TopologySource::kAnnotation, machine, speeds});
 //   std::vector<size_t> places = topology->Choose(free, 4);
 //
-// GPUs are counted by place: the place in Machine::gpus, which is the place in cluster::Node::gpus
-// where PlacesIn() says so.
+// GPUs are counted by place: the place in Machine::gpus, which PlacesIn (node_match.hpp) maps to
+// the place in cluster::Node::gpus.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "cluster/node.hpp"
@@ -26,38 +26,42 @@
 
 namespace muster::topology {
 
-// Where a node's topology was read, best first.
-enum class TopologySource { kAnnotation, kPairScores, kResourceSlices, kProfile, kFlat };
+using cluster::TopologySource;
 std::string_view ToString(TopologySource source);
+
+// What some source says of a machine.
+struct MachineFacts {
+  TopologySource source = TopologySource::kFlat;
+  Machine machine;  // with links
+  LinkSpeeds speeds = {};
+  std::string profile = {};  // for people: of which profile machine or speeds are; empty: of none
+  // The profile is of another number of GPUs: its slowest link between all of these.
+  bool another_size = false;
+  auto operator<=>(const MachineFacts&) const = default;
+};
 
 // Constant after construction, any thread.
 struct NodeTopology {
-  TopologySource source;
-  Machine machine;
+  MachineFacts facts;
   std::shared_ptr<const GpuChooser> chooser;  // shared by all machines with this matrix
-  std::vector<NearNics> near;                 // by GPU
   std::shared_ptr<const PickTable> picks;     // what the device plugin makes of a plan
+  std::vector<GpuMask> beside;                // GpusBeside: by NIC
+  // The one bandwidth that all pairs of GPUs have; nothing where they differ, and for one GPU.
+  std::optional<MegabytesPerSecond> even;
 
   // The best set of `count` free GPUs, rising; empty when fewer are free.
   std::vector<size_t> Choose(GpuMask free, size_t count) const {
     return PlacesOf(chooser->Choose(free, count));
   }
-  // Beside the same NICs as the gang's other members (rails.hpp).
-  std::vector<size_t> ChooseOnRails(GpuMask free, size_t count,
-                                    const std::vector<size_t>& rails) const {
-    return PlacesOf(topology::ChooseOnRails(*chooser, near, free, count, rails));
-  }
   // Of single GPUs in `candidates` the one whose loss costs the free ones least: the odd one out.
   // For parts of a GPU, ask only when none is opened already: that one costs nothing.
   std::optional<size_t> ChooseOne(GpuMask free, GpuMask candidates) const;
-
-  // By place here, the place in node.gpus of the device with the same index. Nothing when a device
-  // is missing on either side (partitions aside): the topology is of another machine.
-  std::optional<std::vector<size_t>> PlacesIn(const cluster::Node& node) const;
 };
 
-// A machine of which nothing is known but how many GPUs it has: all links alike.
-Machine FlatMachine(size_t gpus);
+// A machine of which nothing is known but how many GPUs it has: all links alike, `link` each.
+Machine FlatMachine(size_t gpus, const Cell& link = {Link{LinkType::kUnknown}, "NA", 0});
+// The slowest link between two of the machine's GPUs; null for one GPU.
+const Cell* SlowestLink(const Machine& machine, const LinkSpeeds& speeds);
 // From scores of pairs (hami.io/node-nvidia-score; link.hpp), gpus × gpus, the diagonal ignored.
 // kInvalidArgument for what is no such score, or not the same both ways.
 cluster::Result<Machine> MachineOfPairScores(const std::vector<int>& scores, size_t gpus);
@@ -65,15 +69,13 @@ cluster::Result<Machine> MachineOfPairScores(const std::vector<int>& scores, siz
 // Owner: one thread. What it hands out may go to any, and lives as long as someone holds it.
 class TopologyCache {
  public:
-  // For a machine with links. Alike machines get the same object.
-  std::shared_ptr<const NodeTopology> Of(const Machine& machine, const LinkSpeeds& speeds,
-                                         TopologySource source);
+  // Alike machines get the same object.
+  std::shared_ptr<const NodeTopology> Of(MachineFacts facts);
   // Tables of choosers that somebody holds; for tests and metrics.
   size_t live_tables() const;
 
  private:
-  using Key = std::tuple<Machine, LinkSpeeds, TopologySource>;
-  std::map<Key, std::weak_ptr<const NodeTopology>> nodes_;
+  std::map<MachineFacts, std::weak_ptr<const NodeTopology>> nodes_;
   std::map<GpuMatrix, std::weak_ptr<const GpuChooser>> choosers_;
 };
 

@@ -40,28 +40,45 @@ size_t NumaSets::MostGroups(size_t count) const {
   return 0;
 }
 
-void NumaSets::Try(const GpuChooser& chooser, GpuMask free, size_t count, size_t groups,
-                   size_t next, GpuMask within, GpuMask& best) const {
+struct NumaSets::Question {
+  const GpuChooser& chooser;
+  GpuMask free;
+  size_t count;
+  const Merit& merit;
+
+  GpuMask Best(GpuMask within) const {
+    return merit ? chooser.ChooseBy(free & within, count, merit)
+                 : chooser.Choose(free & within, count);
+  }
+  bool Better(GpuMask set, GpuMask than) const {
+    const auto worth = [&](GpuMask one) {
+      return std::tuple(chooser.RingOf(one), merit ? merit(one) : 0, chooser.TotalOf(one),
+                        chooser.UsefulnessOf(free & ~one));
+    };
+    const auto a = worth(set);
+    const auto b = worth(than);
+    return a > b || (a == b && HasLowerPlaces(set, than));
+  }
+};
+
+void NumaSets::Try(const Question& question, size_t groups, size_t next, GpuMask within,
+                   GpuMask& best) const {
   if (groups > 0) {
     for (size_t i = next; i + groups <= groups_.size(); ++i)
-      Try(chooser, free, count, groups - 1, i + 1, within | groups_[i], best);
+      Try(question, groups - 1, i + 1, within | groups_[i], best);
     return;
   }
-  const GpuMask set = chooser.Choose(free & within, count);
+  const GpuMask set = question.Best(within);
   if (set == 0 || set == best) return;
-  const auto merit = [&](GpuMask one) {
-    return std::tuple(chooser.RingOf(one), chooser.TotalOf(one), chooser.UsefulnessOf(free & ~one));
-  };
-  const bool better = best == 0 || merit(set) > merit(best) ||
-                      (merit(set) == merit(best) && HasLowerPlaces(set, best));
-  if (better) best = set;
+  if (best == 0 || question.Better(set, best)) best = set;
 }
 
-GpuMask NumaSets::Choose(const GpuChooser& chooser, GpuMask free, size_t count) const {
-  if (!turns_away()) return chooser.Choose(free, count);
+GpuMask NumaSets::Choose(const GpuChooser& chooser, GpuMask free, size_t count,
+                         const Merit& merit) const {
+  const Question question{chooser, free, count, merit};
+  if (!turns_away()) return question.Best(free);
   GpuMask best = 0;
-  if (const size_t groups = MostGroups(count); groups > 0)
-    Try(chooser, free, count, groups, 0, 0, best);
+  if (const size_t groups = MostGroups(count); groups > 0) Try(question, groups, 0, 0, best);
   return best;
 }
 

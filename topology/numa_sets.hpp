@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "topology/gpu_chooser.hpp"
@@ -19,19 +20,27 @@ class NumaSets {
   NumaSets(const Machine& machine, NumaPolicy policy);
   bool turns_away() const { return !groups_.empty(); }
 
+  NumaPolicy policy() const { return policy_; }
+
+  // Larger is better: what counts between a set's ring and the rest (GpuChooser::ChooseBy).
+  using Merit = std::function<uint32_t(GpuMask)>;
+
   // Of the admitted sets of `count` free GPUs the one that `chooser`, which is of this machine,
-  // ranks best; empty: there is none.
-  GpuMask Choose(const GpuChooser& chooser, GpuMask free, size_t count) const;
+  // ranks best, by `merit` too where there is one; empty: there is none.
+  GpuMask Choose(const GpuChooser& chooser, GpuMask free, size_t count,
+                 const Merit& merit = nullptr) const;
   // How many such sets can be taken one after the other, at most `limit`.
   int64_t Times(const GpuChooser& chooser, GpuMask free, size_t count, int64_t limit) const;
 
  private:
+  struct Question;
+
   // How many NUMA nodes a set of `count` may be on; 0: no set is admitted.
   size_t MostGroups(size_t count) const;
-  // The better one of `best` and the best set of `count` on `groups` more nodes, the first of which
-  // is `next` or later, and on `within`.
-  void Try(const GpuChooser& chooser, GpuMask free, size_t count, size_t groups, size_t next,
-           GpuMask within, GpuMask& best) const;
+  // The better one of `best` and the best set on `groups` more nodes, the first of which is `next`
+  // or later, and on `within`.
+  void Try(const Question& question, size_t groups, size_t next, GpuMask within,
+           GpuMask& best) const;
 
   NumaPolicy policy_;
   std::vector<GpuMask> groups_;  // of each NUMA node, the largest first

@@ -2,6 +2,8 @@
 // ring over the same NIC of every node (its rail); so members of a gang that take a part of a node
 // each should lie beside the same NICs, and no two of their GPUs beside one. Pure functions, any
 // thread.
+//
+// NICs are counted by their place in Machine::nics.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +16,7 @@ namespace muster::topology {
 
 struct NearNics {
   LinkType type = LinkType::kUnknown;  // the best class from the GPU to any NIC
-  std::vector<size_t> nics;            // places of the NICs at that class, rising
+  std::vector<size_t> nics;            // those at that class, rising
   auto operator<=>(const NearNics&) const = default;
 };
 
@@ -22,18 +24,28 @@ struct NearNics {
 NearNics NicsNear(const Machine& machine, size_t gpu);
 // By GPU.
 std::vector<NearNics> AllNicsNear(const Machine& machine);
+// By NIC: the GPUs that have it among those nearest to them. Empty when the machine has none.
+std::vector<GpuMask> GpusBeside(const Machine& machine);
 
-// The places of NICs beside which the GPUs of `set` lie, rising.
-std::vector<size_t> RailsOf(const std::vector<NearNics>& near, GpuMask set);
-// How many GPUs of `set` can have a NIC of their own among those nearest to them.
-size_t DistinctNics(const std::vector<NearNics>& near, GpuMask set);
-// How many of them have one of `rails` (rising places of NICs) among those nearest.
-size_t OnRails(const std::vector<NearNics>& near, GpuMask set, const std::vector<size_t>& rails);
+// The NICs that GPUs may be given, in the order in which they are given to them.
+struct RailOrder {
+  std::vector<size_t> nics;
+  size_t wanted = 0;  // so many of them, the first ones, are those of other nodes
+  auto operator<=>(const RailOrder&) const = default;
+};
 
-// As chooser.Choose, but among sets with the best ring: first those with the most GPUs beside one
-// of `rails`, what the gang's other members use (empty: no matter); then those with the most NICs
-// of their own; then as usual.
-GpuMask ChooseOnRails(const GpuChooser& chooser, const std::vector<NearNics>& near, GpuMask free,
-                      size_t count, const std::vector<size_t>& rails);
+// All NICs, rising.
+RailOrder AnyRail(const std::vector<GpuMask>& beside);
+
+// Which NICs GPUs of a set have as their own, one of those beside them each: as many as can be, and
+// among these those that are first in the order.
+struct Served {
+  std::vector<size_t> nics;  // in the order
+  size_t wanted = 0;         // so many of the wanted ones
+};
+Served ServedBy(const std::vector<GpuMask>& beside, const RailOrder& order, GpuMask set);
+
+// Larger is better: first the number of wanted NICs that serve the set, then of all.
+uint32_t RailMerit(const std::vector<GpuMask>& beside, const RailOrder& order, GpuMask set);
 
 }  // namespace muster::topology

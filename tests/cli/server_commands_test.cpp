@@ -59,9 +59,13 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   CHECK(Eventually([&] {
     return run({"get", "nodes"}, kExitOk).find("linked") != std::string::npos;
   }));
-  CHECK_THAT(run({"topology", "--node", "linked"}, kExitOk), Catch::Contains("NV4"));
-  CHECK_THAT(run({"topology", "--node", "node-15"}, kExitFailed),
-             Catch::Contains("node-15 has no annotation muster.dev/gpu-topology"));
+  CHECK_THAT(run({"topology", "--node", "linked"}, kExitOk),
+             Catch::StartsWith("Source: the node's annotation muster.dev/gpu-topology\n") &&
+                 Catch::Contains("NV4"));
+  CHECK_THAT(run({"topology", "--node", "node-15"}, kExitOk),
+             Catch::Contains("(machine profile hgx-h100-8)") && Catch::Contains("8        450"));
+  CHECK_THAT(run({"topology", "--node", "node-15", "-o", "json"}, kExitOk),
+             Catch::StartsWith("{\"source\":\"profile\",\"profile\":\"hgx-h100-8\",\"gpus\":"));
   CHECK_THAT(run({"topology", "--node", "none"}, kExitFailed),
              Catch::Contains("there is no node none"));
   std::ofstream(file) << "# nothing\n";

@@ -58,7 +58,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"partialTimeout: 1m\n",
        "p.yaml:3:1: partialTimeout: unknown field, did you mean gangs.partialTimeout?"},
       {"placement:\n  colour: red\n",
-       "p.yaml:4:3: placement.colour: unknown field, expected strategy"},
+       "p.yaml:4:3: placement.colour: unknown field, expected strategy or machineProfiles"},
       {"gangs:\n  backoff:\n    third: 1s\n",
        "p.yaml:5:5: gangs.backoff.third: unknown field, expected first or max"},
       {"\"a: b\": 1\n",

@@ -144,6 +144,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "namespaces.deny",
                                   "placement",
                                   "placement.strategy",
+                                  "placement.machineProfiles",
                                   "fabric",
                                   "fabric.trees",
                                   "fabric.trees[]",

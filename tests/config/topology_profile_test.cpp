@@ -4,6 +4,7 @@
 #include <set>
 
 #include "config/file.hpp"
+#include "config/shipped_profiles.hpp"
 #include "topology/node_topology.hpp"
 
 namespace muster::config {
@@ -26,7 +27,7 @@ MachineProfiles Shipped() {
 // By GPU count: the best ring, GB/s.
 std::vector<int64_t> Rings(const MachineProfile& profile) {
   topology::TopologyCache cache;
-  const auto node = cache.Of(profile.machine, profile.speeds, topology::TopologySource::kProfile);
+  const auto node = cache.Of({topology::TopologySource::kProfile, profile.machine, profile.speeds});
   std::vector<int64_t> rings;
   for (size_t count = 2; count <= profile.machine.gpus.size(); ++count) {
     const auto set = node->chooser->Choose(node->chooser->all(), count);
@@ -74,6 +75,56 @@ TEST_CASE("profiles are found by product and number of GPUs", "[config][topology
   }
   CHECK(profiles.Find("NVIDIA-H100-80GB-HBM3", 7) == nullptr);
   CHECK(profiles.Find("Some-GPU", 8) == nullptr);
+}
+
+TEST_CASE("the binary has every profile of the folder", "[config][topology]") {
+  const auto shipped = ShippedProfiles();
+  const MachineProfiles folder = Shipped();
+  REQUIRE(shipped->all().size() == folder.all().size());
+  for (size_t i = 0; i < folder.all().size(); ++i) {
+    CHECK(shipped->all()[i].name == folder.all()[i].name);
+    CHECK(shipped->all()[i].products == folder.all()[i].products);
+    CHECK(shipped->all()[i].speeds == folder.all()[i].speeds);
+    CHECK(shipped->all()[i].machine == folder.all()[i].machine);
+  }
+}
+
+TEST_CASE("the policy says whether profiles count", "[config][topology]") {
+  policy::Options options;
+  UseProfiles(&options);
+  CHECK(options.profiles != nullptr);
+  options.profile_use = policy::ProfileUse::kNone;
+  UseProfiles(&options);
+  CHECK(options.profiles == nullptr);
+}
+
+TEST_CASE("of a model's profiles the nearest size is found", "[config][topology]") {
+  const MachineProfiles profiles = Shipped();
+  const auto nearest = [&](size_t gpus) {
+    return profiles.Nearest("NVIDIA-H100-80GB-HBM3", gpus)->name;
+  };
+  CHECK(nearest(1) == "hgx-h100-4");
+  CHECK(nearest(4) == "hgx-h100-4");
+  CHECK(nearest(5) == "hgx-h100-8");
+  CHECK(nearest(8) == "hgx-h100-8");
+  CHECK(nearest(16) == "hgx-h100-8");
+  CHECK(profiles.Nearest("Some-GPU", 8) == nullptr);
+  CHECK(profiles.Nearest("", 8) == nullptr);
+}
+
+TEST_CASE("every profile can be written as text and read again", "[config][topology]") {
+  const MachineProfiles profiles = Shipped();
+  for (const MachineProfile& profile : profiles.all()) {
+    INFO(profile.name);
+    const auto again = topology::ParseMachine(topology::WriteMachine(profile.machine), "again");
+    REQUIRE(again.ok());
+    CHECK(*again == profile.machine);
+    const topology::Cell* slowest = topology::SlowestLink(profile.machine, profile.speeds);
+    REQUIRE(slowest != nullptr);
+    topology::Machine flat = topology::FlatMachine(3, *slowest);
+    flat.tool = profile.machine.tool;
+    CHECK(topology::ParseMachine(topology::WriteMachine(flat), "flat").ok());
+  }
 }
 
 TEST_CASE("every profile that ships names itself as its file", "[config][topology]") {

@@ -1,5 +1,5 @@
 // Any bytes: nodes decode or are refused; one that decodes survives a round trip. The same bytes
-// also serve as the annotations that describe devices.
+// also serve as the annotations that describe devices and links.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +10,7 @@
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/node_devices.hpp"
+#include "kube/node_links.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;
@@ -19,6 +20,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<std::string> warnings;
     const auto gpus = kube::ReadNodeDevices({labels, {{key, std::string(text)}}, 8}, warnings);
     MUSTER_CHECK(gpus.size() == 8 || warnings.empty());
+  }
+  muster::cluster::Node bare;
+  for (const char* uuid : {"a", "GPU-1"}) {
+    muster::cluster::Gpu gpu;
+    gpu.index.value = static_cast<uint16_t>(bare.gpus.size());
+    gpu.uuid = uuid;
+    bare.gpus.push_back(gpu);
+  }
+  for (const char* key : {kube::kHamiScoresAnnotation, kube::kGpuTopologyAnnotation}) {
+    std::vector<std::string> warnings;
+    muster::cluster::Node linked = bare;
+    kube::ReadNodeLinks({{key, std::string(text)}}, linked, warnings);
+    MUSTER_CHECK(linked.topology.empty() || warnings.empty());
   }
   const auto node = kube::DecodeNode(text);
   if (!node.ok()) return 0;

@@ -9,6 +9,7 @@
 #include "kube/encode.hpp"
 #include "kube/list_stream.hpp"
 #include "kube/resource.hpp"
+#include "topology/node_topology.hpp"
 
 namespace muster::kube {
 namespace {
@@ -275,6 +276,40 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
   return gpus;
 }
 
+// As the node's record has them, read from an annotation of either kind.
+void AddLinks(Dice& dice, Node& node) {
+  size_t whole = 0;
+  for (size_t i = 0; i < node.gpus.size(); ++i) {
+    node.gpus[i].uuid = "GPU-" + std::to_string(i);
+    if (!node.gpus[i].partition()) ++whole;
+  }
+  if (whole == 0) return;
+  const bool scores = dice.OneIn(2);
+  const auto random_link = [&] {
+    return topology::LinkOfPairScore(static_cast<int>(
+        dice.OneIn(2) ? 10 * dice.From(1, 5) : 100 * dice.From(1, topology::kMostBondedLinks)));
+  };
+  topology::Machine machine = topology::FlatMachine(whole);
+  size_t place = 0;
+  for (const cluster::Gpu& gpu : node.gpus) {
+    if (gpu.partition()) continue;
+    machine.gpus[place].index = gpu.index.value;
+    machine.gpus[place++].name = "GPU" + std::to_string(gpu.index.value);
+  }
+  for (size_t a = 0; a < whole; ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      const topology::Link link = *random_link();
+      const std::string text = link.type == topology::LinkType::kNvLink
+                                   ? "NV" + std::to_string(link.count)
+                                   : std::string(topology::ToString(link.type));
+      machine.cells[a * whole + b] = machine.cells[b * whole + a] = {link, text, 0};
+    }
+  }
+  node.topology = topology::WriteMachine(machine);
+  node.topology_source =
+      scores ? cluster::TopologySource::kPairScores : cluster::TopologySource::kAnnotation;
+}
+
 Node RandomNode(Dice& dice) {
   Node node;
   node.uid = cluster::NodeUid(dice.Word());
@@ -289,6 +324,7 @@ Node RandomNode(Dice& dice) {
                       dice.From(0, 250)};
   node.gpus = RandomDevices(dice, node.labels);
   if (dice.OneIn(3)) node.plugin = cluster::DevicePlugin::kHami;
+  if (dice.OneIn(3)) AddLinks(dice, node);
   return node;
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/amounts.hpp"
 #include "config/policy_file.hpp"
+#include "config/shipped_profiles.hpp"
 #include "extender/embedded/manifests.hpp"
 
 namespace muster::testing {
@@ -74,6 +75,7 @@ Result<std::string> Script::Run() {
 sim::Cluster& Script::world() {
   if (!world_) {
     options_.audit = true;
+    config::UseProfiles(&options_.muster.engine.placement);
     world_ = std::make_unique<sim::Cluster>(options_);
   }
   return *world_;
@@ -141,8 +143,9 @@ Status Script::Unfence(const std::string& name, const std::string& node) {
 }
 
 Status Script::LoadPolicy(const std::string& file, bool reload) {
-  const Result<config::Policy> policy = config::LoadPolicyFile((folder_ / file).string());
+  Result<config::Policy> policy = config::LoadPolicyFile((folder_ / file).string());
   if (!policy.ok()) return policy.error();
+  config::UseProfiles(&policy->engine.placement);
   if (reload) {
     world().muster()->SetOptions(policy->engine);
     world().muster()->Kick();

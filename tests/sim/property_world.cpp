@@ -1,11 +1,14 @@
 #include "property_world.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "engine/scheduler.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim_support.hpp"
 #include "tests/support/fabrics.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace muster::sim::testing {
 
@@ -16,6 +19,14 @@ namespace {
 
 constexpr size_t kMostNodes = 8;
 constexpr size_t kMostPods = 60;
+
+// A mesh of links with NICs, for nodes of eight GPUs; those of fewer have its slowest link.
+std::shared_ptr<const topology::MachineProfiles> MeshProfile() {
+  topology::MachineProfile mesh{"mesh", {GpuNode(1).gpus.front().model}, {}, {}};
+  mesh.machine = *topology::ParseMachine(topology::testing::kDgx1v, "mesh");
+  return std::make_shared<const topology::MachineProfiles>(
+      *topology::MachineProfiles::Of({std::move(mesh)}));
+}
 
 Options WorldOptions(uint64_t seed) {
   Random random(seed);
@@ -51,6 +62,7 @@ Options WorldOptions(uint64_t seed) {
     options.muster.engine.lost_member = static_cast<engine::LostMember>(random.Below(4));
     if (random.Chance(300)) fabric.reserve = {{random.Chance(500) ? "rack" : "block", 1}};
   }
+  if (random.Chance(500)) options.muster.engine.placement.profiles = MeshProfile();
   return options;
 }
 
@@ -70,8 +82,10 @@ Node NewNode(const std::string& name, uint32_t gpus) {
   SetGpus(node, gpus);
   node.allocatable.cpu = cluster::MilliCpu(16'000);
   node.allocatable.pods = 20;
-  // Two blocks of two racks, and one node in nine without.
   const int number = std::stoi(name.substr(std::string("node").size()));
+  // GPUs that it does not offer are missing from a machine of eight.
+  if (number % 2 == 0) node.labels["nvidia.com/gpu.count"] = "8";
+  // Two blocks of two racks, and one node in nine without.
   if (number % 9 != 8) {
     node.labels["block"] = std::to_string(number / 2 % 2);
     node.labels["rack"] = std::to_string(number % 4);

@@ -105,17 +105,17 @@ TEST_CASE("NVLinks hide PCIe relations, and other devices tell them", "[topology
 TEST_CASE("nodes that are alike share one object, an odd one costs one entry", "[topology][node]") {
   TopologyCache cache;
   const Machine machine = Parsed(kDgx1v);
-  const auto a = cache.Of(machine, {}, TopologySource::kAnnotation);
-  const auto b = cache.Of(Parsed(kDgx1v), {}, TopologySource::kAnnotation);
+  const auto a = cache.Of({TopologySource::kAnnotation, machine});
+  const auto b = cache.Of({TopologySource::kAnnotation, Parsed(kDgx1v)});
   CHECK(a == b);
   CHECK(cache.live_tables() == 1);
-  const auto c = cache.Of(machine, {}, TopologySource::kProfile);
+  const auto c = cache.Of({TopologySource::kProfile, machine});
   CHECK(c != a);
   CHECK(c->chooser == a->chooser);
   Machine odd = machine;
   odd.cells[1] = odd.cells[odd.devices()] = {Link{LinkType::kPix}, "PIX", 0};
   {
-    const auto d = cache.Of(odd, {}, TopologySource::kAnnotation);
+    const auto d = cache.Of({TopologySource::kAnnotation, odd});
     CHECK(cache.live_tables() == 2);
   }
   CHECK(cache.live_tables() == 1);
@@ -123,7 +123,7 @@ TEST_CASE("nodes that are alike share one object, an odd one costs one entry", "
 
 TEST_CASE("a flat machine gives the lowest GPUs", "[topology][node]") {
   TopologyCache cache;
-  const auto flat = cache.Of(FlatMachine(8), {}, TopologySource::kFlat);
+  const auto flat = cache.Of({TopologySource::kFlat, FlatMachine(8)});
   CHECK(flat->Choose(0b11010110, 3) == Places{1, 2, 4});
   CHECK(flat->Choose(0b1, 2).empty());
 }
@@ -142,40 +142,24 @@ TEST_CASE("scores of pairs are a machine", "[topology][node]") {
   CHECK_THAT(MachineOfPairScores(scores, 8).error().message, Catch::Contains("contradicts 150"));
 }
 
-TEST_CASE("devices are found by their index on the node", "[topology][node]") {
+TEST_CASE("a machine knows whether all its links are alike, and its slowest one",
+          "[topology][node]") {
   TopologyCache cache;
-  const auto topology =
-      cache.Of(Parsed("GPU1 GPU2\nGPU1 X NV4\nGPU2 NV4 X\n"), {}, TopologySource::kAnnotation);
-  cluster::Node node;
-  for (const uint16_t index : {uint16_t{1}, uint16_t{2}}) {
-    cluster::Gpu gpu;
-    gpu.index = cluster::GpuIndex{index};
-    node.gpus.push_back(gpu);
-  }
-  CHECK(topology->PlacesIn(node) == Places{0, 1});
-  node.gpus[0].index = cluster::GpuIndex{0};
-  CHECK_FALSE(topology->PlacesIn(node));
-}
-
-TEST_CASE("members beside the same NICs, and each GPU beside its own", "[topology][rails]") {
-  TopologyCache cache;
-  const auto node = cache.Of(Parsed(kDgx1v), {}, TopologySource::kAnnotation);
-  CHECK(RailsOf(node->near, MaskOf({0, 4})) == Places{0, 2});
-  CHECK(DistinctNics(node->near, MaskOf({0, 1})) == 1);
-  CHECK(DistinctNics(node->near, MaskOf({0, 3})) == 2);
-  // 4 and 7 as well as 5 and 6 have two links and lie beside NICs 2 and 3.
-  const Places pair = node->ChooseOnRails(0xFF, 2, {2, 3});
-  CHECK(pair == Places{4, 7});
-  CHECK(node->ChooseOnRails(0xFF, 2, {0, 1}) == Places{0, 3});
-  CHECK(node->ChooseOnRails(MaskOf({0, 1, 2, 3, 5, 6}), 2, {2, 3}) == Places{5, 6});
-  const auto bare = cache.Of(FlatMachine(4), {}, TopologySource::kFlat);
-  CHECK(bare->ChooseOnRails(0xF, 2, {1}) == Places{0, 1});
+  CHECK_FALSE(cache.Of({TopologySource::kAnnotation, Parsed(kDgx1v)})->even);
+  CHECK(SlowestLink(Parsed(kDgx1v), {})->text == "SYS");
+  const Cell nv4{Link{LinkType::kNvLink, 4}, "NV4", 0};
+  CHECK(cache.Of({TopologySource::kProfile, FlatMachine(3, nv4)})->even == 100'000U);
+  CHECK(cache.Of({TopologySource::kProfile, FlatMachine(3, nv4), {.nvlink = 50'000}})->even ==
+        200'000U);
+  CHECK(cache.Of({TopologySource::kFlat, FlatMachine(3)})->even == 0U);
+  CHECK_FALSE(cache.Of({TopologySource::kFlat, FlatMachine(1)})->even);
+  CHECK(SlowestLink(FlatMachine(1), {}) == nullptr);
 }
 
 TEST_CASE("the kubelet's NUMA policies turn sets away", "[topology][numa]") {
   TopologyCache cache;
-  const auto node = cache.Of(Parsed(kDgx1v), {}, TopologySource::kAnnotation);
-  const Machine& machine = node->machine;
+  const auto node = cache.Of({TopologySource::kAnnotation, Parsed(kDgx1v)});
+  const Machine& machine = node->facts.machine;
   CHECK(Admits(machine, NumaPolicy::kNone, MaskOf({0, 4})));
   CHECK(Admits(machine, NumaPolicy::kBestEffort, MaskOf({0, 4})));
   CHECK_FALSE(Admits(machine, NumaPolicy::kSingleNumaNode, MaskOf({0, 4})));
@@ -194,7 +178,7 @@ TEST_CASE("the kubelet's NUMA policies turn sets away", "[topology][numa]") {
 
 TEST_CASE("one GPU: the odd one", "[topology][node]") {
   TopologyCache cache;
-  const auto node = cache.Of(Parsed(kDgx1v), {}, TopologySource::kAnnotation);
+  const auto node = cache.Of({TopologySource::kAnnotation, Parsed(kDgx1v)});
   CHECK(node->ChooseOne(MaskOf({2, 4, 5, 6, 7}), MaskOf({2, 4})) == 2U);
   CHECK(node->ChooseOne(MaskOf({4, 5}), MaskOf({5})) == 5U);
   CHECK_FALSE(node->ChooseOne(MaskOf({4, 5}), 0));

@@ -31,7 +31,7 @@ TEST_CASE("the chosen set is as good as the best of all that are admitted", "[to
   const Machine machine = GENERATE(Parsed(kDgx1v), FourNodes());
   const auto policy = GENERATE(NumaPolicy::kRestricted, NumaPolicy::kSingleNumaNode);
   TopologyCache cache;
-  const auto node = cache.Of(machine, {}, TopologySource::kAnnotation);
+  const auto node = cache.Of({TopologySource::kAnnotation, machine});
   const GpuChooser& chooser = *node->chooser;
   const NumaSets sets(machine, policy);
   REQUIRE(sets.turns_away());
@@ -52,16 +52,51 @@ TEST_CASE("the chosen set is as good as the best of all that are admitted", "[to
   }
 }
 
+TEST_CASE("a merit counts between the ring and the rest, among the sets that are admitted",
+          "[topology][numa]") {
+  const Machine machine = Parsed(kDgx1v);
+  const auto policy =
+      GENERATE(NumaPolicy::kNone, NumaPolicy::kRestricted, NumaPolicy::kSingleNumaNode);
+  TopologyCache cache;
+  const auto node = cache.Of({TopologySource::kAnnotation, machine});
+  const GpuChooser& chooser = *node->chooser;
+  const NumaSets sets(machine, policy);
+  // Odd places are worth more.
+  const auto merit = [](GpuMask set) {
+    return static_cast<uint32_t>(std::popcount(set & GpuMask{0xAA}));
+  };
+  for (GpuMask free = 0; free < 256; ++free) {
+    for (size_t count = 1; count <= 8; ++count) {
+      const GpuMask plain = sets.Choose(chooser, free, count);
+      const GpuMask got = sets.Choose(chooser, free, count, merit);
+      INFO("free " << free << ", count " << count << ", got " << got);
+      REQUIRE((got == 0) == (plain == 0));
+      if (got == 0) continue;
+      REQUIRE((got & ~free) == 0);
+      REQUIRE(Admits(machine, policy, got));
+      REQUIRE(chooser.RingOf(got) == chooser.RingOf(plain));
+      // No admitted set with this ring has more merit.
+      for (GpuMask set = free; set != 0; set = (set - 1) & free) {
+        if (static_cast<size_t>(std::popcount(set)) != count || !Admits(machine, policy, set) ||
+            chooser.RingOf(set) != chooser.RingOf(got))
+          continue;
+        REQUIRE(merit(set) <= merit(got));
+        if (merit(set) == merit(got)) REQUIRE(chooser.TotalOf(set) <= chooser.TotalOf(got));
+      }
+    }
+  }
+}
+
 TEST_CASE("so many sets are counted as can be taken one after the other", "[topology][numa]") {
   TopologyCache cache;
-  const auto node = cache.Of(FourNodes(), {}, TopologySource::kAnnotation);
+  const auto node = cache.Of({TopologySource::kAnnotation, FourNodes()});
   const GpuChooser& chooser = *node->chooser;
-  const NumaSets single(node->machine, NumaPolicy::kSingleNumaNode);
+  const NumaSets single(node->facts.machine, NumaPolicy::kSingleNumaNode);
   CHECK(single.Times(chooser, 0xFF, 2, 10) == 4);
   CHECK(single.Times(chooser, 0xFF, 2, 3) == 3);
   CHECK(single.Times(chooser, 0b01010111, 2, 10) == 1);
   CHECK(single.Times(chooser, 0xFF, 3, 10) == 0);
-  const NumaSets restricted(node->machine, NumaPolicy::kRestricted);
+  const NumaSets restricted(node->facts.machine, NumaPolicy::kRestricted);
   CHECK(restricted.Times(chooser, 0xFF, 3, 10) == 2);
   CHECK(restricted.Times(chooser, 0xFF, 4, 10) == 2);
   // One GPU is left on each of four nodes: three of them would need no more than two.
