@@ -193,10 +193,11 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
   std::ofstream(file) << head << "placement:\n  strategy: sideways\n  colour: red\n";
   const CliRun wrong = Run({"check-policy", file});
   CHECK(wrong.status == kExitFailed);
-  CHECK(wrong.err == "muster: " + file +
-                         ":4:13: placement.strategy: expected binpack or spread, found "
-                         "\"sideways\"\nmuster: " +
-                         file + ":5:3: placement.colour: unknown field, expected strategy\n");
+  CHECK(wrong.err ==
+        "muster: " + file +
+            ":4:13: placement.strategy: expected binpack or spread, found "
+            "\"sideways\"\nmuster: " +
+            file + ":5:3: placement.colour: unknown field, expected strategy or machineProfiles\n");
   CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
 }
 
