@@ -1,11 +1,14 @@
 #include "property_world.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "engine/scheduler.hpp"
 #include "sim/direct_extender.hpp"
 #include "sim_support.hpp"
 #include "tests/support/fabrics.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace muster::sim::testing {
 
@@ -16,6 +19,14 @@ namespace {
 
 constexpr size_t kMostNodes = 8;
 constexpr size_t kMostPods = 60;
+
+// A mesh of links with NICs, for nodes of eight GPUs; those of fewer have its slowest link.
+std::shared_ptr<const topology::MachineProfiles> MeshProfile() {
+  topology::MachineProfile mesh{"mesh", {GpuNode(1).gpus.front().model}, {}, {}};
+  mesh.machine = *topology::ParseMachine(topology::testing::kDgx1v, "mesh");
+  return std::make_shared<const topology::MachineProfiles>(
+      *topology::MachineProfiles::Of({std::move(mesh)}));
+}
 
 Options WorldOptions(uint64_t seed) {
   Random random(seed);
@@ -47,6 +58,7 @@ Options WorldOptions(uint64_t seed) {
   if (random.Chance(100)) options.muster.engine.partial_gang = engine::PartialGang::kHold;
   if (random.Chance(500))
     options.muster.engine.placement.fabric = muster::testing::BlocksAndRacks();
+  if (random.Chance(500)) options.muster.engine.placement.profiles = MeshProfile();
   return options;
 }
 
@@ -66,8 +78,10 @@ Node NewNode(const std::string& name, uint32_t gpus) {
   SetGpus(node, gpus);
   node.allocatable.cpu = cluster::MilliCpu(16'000);
   node.allocatable.pods = 20;
-  // Two blocks of two racks, and one node in nine without.
   const int number = std::stoi(name.substr(std::string("node").size()));
+  // GPUs that it does not offer are missing from a machine of eight.
+  if (number % 2 == 0) node.labels["nvidia.com/gpu.count"] = "8";
+  // Two blocks of two racks, and one node in nine without.
   if (number % 9 != 8) {
     node.labels["block"] = std::to_string(number / 2 % 2);
     node.labels["rack"] = std::to_string(number % 4);
