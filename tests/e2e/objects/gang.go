@@ -12,6 +12,7 @@ import (
 type Flavour struct {
 	Name     string
 	Resource schema.GroupVersionResource // empty: pods say everything themselves
+	Kind     string                      // PodGroup, if empty
 	link     func(pod *corev1.Pod, group string, minMember int)
 	spec     func(minMember int) map[string]any
 }
@@ -29,6 +30,20 @@ var (
 	KAI = Flavour{
 		Name: "scheduling.run.ai/v2alpha2", Resource: podGroups("scheduling.run.ai", "v2alpha2"),
 		link: byAnnotation("pod-group-name"), spec: minMemberSpec,
+	}
+	// Grove's gangs have PodCliques, here one.
+	Grove = Flavour{
+		Name: "scheduler.grove.io/v1alpha1", Kind: "PodGang",
+		Resource: schema.GroupVersionResource{Group: "scheduler.grove.io", Version: "v1alpha1", Resource: "podgangs"},
+		link: func(pod *corev1.Pod, group string, _ int) {
+			pod.Labels["grove.io/podgang"] = group
+			pod.Labels["grove.io/podclique"] = "workers"
+		},
+		spec: func(minMember int) map[string]any {
+			return map[string]any{"podgroups": []any{map[string]any{
+				"name": "workers", "minReplicas": int64(minMember), "podReferences": []any{},
+			}}}
+		},
 	}
 	// Label is the tutorials' label beside a PodGroup of scheduler-plugins.
 	Label = Flavour{
@@ -108,8 +123,12 @@ func (g Gang) PodGroup() *unstructured.Unstructured {
 	if g.Flavour.Resource.Resource == "" {
 		return nil
 	}
+	kind := g.Flavour.Kind
+	if kind == "" {
+		kind = "PodGroup"
+	}
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": g.Flavour.Resource.GroupVersion().String(), "kind": "PodGroup",
+		"apiVersion": g.Flavour.Resource.GroupVersion().String(), "kind": kind,
 		"metadata": map[string]any{"namespace": g.Namespace, "name": g.Name},
 		"spec":     g.Flavour.spec(g.MinMember),
 	}}

@@ -44,6 +44,8 @@ var flavours = []flavour{
 		waits: condition("conditions", "PodGroupInitiallyScheduled", "False", "Unschedulable"),
 	},
 	{Flavour: objects.PodsOnly},
+	// Its operator writes the status.
+	{Flavour: objects.Grove},
 }
 
 var (
@@ -182,7 +184,7 @@ func (e *env) defineForeignPodGroups() {
 	_, err = e.Kubectl(e.ctx, string(text), "apply", "-f", "-")
 	e.must(err)
 	_, err = e.Kubectl(e.ctx, "", "wait", "--for=condition=Established", "--timeout=30s",
-		"crd/podgroups.scheduling.volcano.sh", "crd/podgroups.scheduling.run.ai")
+		"crd/podgroups.scheduling.volcano.sh", "crd/podgroups.scheduling.run.ai", "crd/podgangs.scheduler.grove.io")
 	e.must(err)
 }
 

@@ -227,3 +227,42 @@ func TestWhatTeamsWriteForKueueKeepsAGangInOneRack(t *testing.T) {
 	e.whole(60*time.Second, train)
 	e.inOne(train, rackLabel)
 }
+
+// inRoles gives each member, in the order of their names, a role.
+func inRoles(g objects.Gang, roles ...string) objects.PodOption {
+	return func(pod *corev1.Pod) {
+		for i, role := range roles {
+			if pod.Name == fmt.Sprintf("%s-%d", g.Name, i) {
+				pod.Labels["muster.dev/role"] = role
+			}
+		}
+	}
+}
+
+func TestRolesOfAGangAreEachInOneRackOfItsBlock(t *testing.T) {
+	e := withRacks(t)
+	serve := e.gang("serve", 5, 4, objects.Annotated(requires, "block"),
+		objects.Annotated("muster.dev/topology-roles-required", "rack=prefill,rack=decode"))
+	serve.Options = append(serve.Options, inRoles(serve, "prefill", "prefill", "prefill", "decode", "decode"))
+	e.add(serve)
+	e.whole(60*time.Second, serve)
+	e.inOne(serve, blockLabel)
+	racks := e.label(serve, rackLabel)
+	if racks[0] != racks[1] || racks[1] != racks[2] || racks[3] != racks[4] {
+		t.Fatalf("racks of three and of two members: %v", racks)
+	}
+	// Another one of the same kind needs the other block: the first has no room for three beside one another.
+	more := e.gang("more", 5, 4, serve.Options...)
+	more.Options = append(more.Options, inRoles(more, "prefill", "prefill", "prefill", "decode", "decode"))
+	e.add(more)
+	e.whole(60*time.Second, more)
+	if e.inOne(more, blockLabel) == e.inOne(serve, blockLabel) {
+		t.Errorf("both are in one block")
+	}
+	e.deletePod(serve.Pod(4).Name)
+	e.addPods(serve.Pod(4))
+	e.whole(60*time.Second, serve)
+	if again := e.label(serve, rackLabel); again[4] != racks[4] {
+		t.Errorf("the lost member is in %s and was in %s", again[4], racks[4])
+	}
+}
