@@ -98,6 +98,28 @@ void World::LoseNode(const std::string& name) {
   }
 }
 
+// The pods of a subgroup that requires one domain are in one.
+std::string World::CheckSubgroups(const PodGroupPtr& group) {
+  for (const cluster::TopologySubgroup& subgroup : group->group.topology.subgroups) {
+    if (subgroup.required.empty()) continue;
+    std::set<std::string> domains;
+    for (const PodPtr& pod : cluster_->api().Pods()) {
+      const bool is_in =
+          pod->pod.pod_group == group->group.key.name &&
+          std::binary_search(subgroup.roles.begin(), subgroup.roles.end(), pod->pod.role);
+      if (!is_in || !pod->pod.bound() || pod->pod.terminal() || pod->pod.deleting) continue;
+      const NodePtr node = cluster_->api().FindNode(pod->pod.node_name);
+      if (node == nullptr) continue;
+      const auto label = node->node.labels.find(subgroup.required);
+      domains.insert(label == node->node.labels.end() ? "" : label->second);
+    }
+    if (domains.size() > 1 || domains.contains(""))
+      return "subgroup " + subgroup.name + " of gang " + group->group.key.name + " is in no one " +
+             subgroup.required;
+  }
+  return "";
+}
+
 // A gang that requires one domain, all of which is Muster's to place, is in one. Segments of a gang
 // that runs as it was created are whole.
 std::string World::CheckDomains() {
@@ -121,6 +143,7 @@ std::string World::CheckDomains() {
       ++domains[label == node->node.labels.end() ? "" : label->second];
     }
     if (!of_muster) continue;
+    if (std::string fault = CheckSubgroups(group); !fault.empty()) return fault;
     if (!terms.required.empty() && domains.size() > 1)
       return "gang " + name + " is in several domains of level " + level;
     if (!terms.required.empty() && domains.contains(""))

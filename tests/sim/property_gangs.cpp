@@ -38,6 +38,8 @@ cluster::TopologyTerms World::TermsOf(const Operation& operation, int64_t minimu
     terms.spread = operation.b % 2 == 0 ? "rack" : "block";
     terms.spread_group = "service" + std::to_string(operation.c / 12000 % 2);
   }
+  if (operation.c / 24000 % 3 == 0 && terms.segments.empty())
+    terms.subgroups = {{"even", {"even"}, "rack"}, {"odd", {"odd"}, "", "rack"}};
   return terms;
 }
 
@@ -81,7 +83,8 @@ void World::CreateGang(const Operation& operation) {
          (group.topology.none() ? "" : ", level " + group.topology.required) +
          (group.topology.balance == cluster::Balance::kPack ? ", packed" : "") +
          (group.topology.spread.empty() ? "" : ", spread over " + group.topology.spread) +
-         ", kind " + std::to_string(operation.c % 1000));
+         (group.topology.subgroups.empty() ? "" : ", even ones in a rack") + ", kind " +
+         std::to_string(operation.c % 1000));
   } else {
     Tell("pod " + name + ", kind " + std::to_string(operation.c % 1000));
   }

@@ -98,6 +98,7 @@ class World {
   void Collect(const Operation& operation);
   std::string CheckPlans();
   std::string CheckDomains();
+  std::string CheckSubgroups(const PodGroupPtr& group);
   // What runs there need not be beside its gang any more.
   void LoseNode(const std::string& name);
   void Remove(const Operation& operation);
