@@ -33,8 +33,8 @@ class NodeSet {
     }
     return chunks;
   }
-  // Beyond them there is no node of it.
-  uint32_t chunks() const { return static_cast<uint32_t>(words_.size()); }
+  // There and beyond it has no node.
+  uint32_t end_chunk() const { return static_cast<uint32_t>(words_.size()); }
   // All indices of the chunk that a table of `size` nodes has are in it.
   bool Covers(uint32_t chunk, uint32_t size) const {
     const uint32_t nodes = size - chunk * FreeTable::kChunk;

@@ -1,7 +1,6 @@
 #include "engine/freeing.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "engine/candidates.hpp"
@@ -71,17 +70,13 @@ void AddBlockers(const EngineState& state, const FreeingJob& job, const cluster:
     for (const cluster::Placement& held : candidate.held) candidates.insert(held.pod);
   }
   std::set<std::string> pods;
-  for (uint32_t chunk = 0; chunk < nodes.chunks(); ++chunk) {
-    for (uint64_t left = nodes.Word(chunk); left != 0; left &= left - 1) {
-      const NodeIndex node{chunk * cluster::FreeTable::kChunk +
-                           static_cast<uint32_t>(std::countr_zero(left))};
-      if (state.cluster.node(node) == nullptr) continue;
-      for (const PodUid& uid : state.cluster.HoldersOn(node)) {
-        const cluster::Pod* pod = state.cluster.FindPod(uid);
-        const cluster::Allocation* held = state.cluster.AllocationOf(uid);
-        const bool counts = pod != nullptr && held != nullptr && !held->placement.gpus.empty();
-        if (counts && !candidates.contains(uid)) pods.insert(pod->key.ToString());
-      }
+  for (const NodeIndex node : nodes.Nodes()) {
+    if (state.cluster.node(node) == nullptr) continue;
+    for (const PodUid& uid : state.cluster.HoldersOn(node)) {
+      const cluster::Pod* pod = state.cluster.FindPod(uid);
+      const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+      const bool counts = pod != nullptr && held != nullptr && !held->placement.gpus.empty();
+      if (counts && !candidates.contains(uid)) pods.insert(pod->key.ToString());
     }
   }
   view.pods_in_all = std::ssize(pods);

@@ -1,14 +1,12 @@
 #include "policy/reserve.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace muster::policy {
 
-using cluster::FreeTable;
 using cluster::Node;
 using cluster::NodeIndex;
 using cluster::NodeSet;
@@ -29,16 +27,12 @@ void KeepIn(const cluster::Snapshot& nodes, const NodeSet& domain, int64_t most,
             NodeSet& kept) {
   std::vector<NodeIndex> free;
   int64_t wanted = most;
-  for (uint32_t chunk = 0; chunk < nodes.free().chunks(); ++chunk) {
-    for (uint64_t left = domain.Word(chunk); left != 0; left &= left - 1) {
-      const NodeIndex node{chunk * FreeTable::kChunk +
-                           static_cast<uint32_t>(std::countr_zero(left))};
-      if (node.value >= nodes.size()) break;
-      if (kept.Contains(node)) {
-        --wanted;
-      } else if (IsWholeAndFree(nodes, node, filter)) {
-        free.push_back(node);
-      }
+  for (const NodeIndex node : domain.Nodes()) {
+    if (node.value >= nodes.size()) break;
+    if (kept.Contains(node)) {
+      --wanted;
+    } else if (IsWholeAndFree(nodes, node, filter)) {
+      free.push_back(node);
     }
   }
   const auto keep = std::clamp<int64_t>(wanted, 0, std::ssize(free));

@@ -45,7 +45,7 @@ void ShapeMemory::Follow(const cluster::NodeTable& nodes) {
 
 void ShapeMemory::FollowKept(size_t memory, const cluster::NodeSet& kept) {
   cluster::NodeSet& before = kept_[memory];
-  const uint32_t chunks = std::max(before.chunks(), kept.chunks());
+  const uint32_t chunks = std::max(before.end_chunk(), kept.end_chunk());
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     if (before.Word(chunk) == kept.Word(chunk)) continue;
     for (auto& [spec, shape] : shapes_) {

@@ -1,12 +1,11 @@
 #include "policy/used_first.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
+#include <functional>
 
 namespace muster::policy {
 
-using cluster::FreeTable;
 using cluster::NodeIndex;
 using topology::DomainId;
 using topology::Fabric;
@@ -35,17 +34,12 @@ class UseOrder {
 
  private:
   static bool Used(const cluster::Snapshot& nodes, const cluster::NodeSet& domain) {
-    for (uint32_t chunk = 0; chunk < domain.chunks(); ++chunk) {
-      for (uint64_t left = domain.Word(chunk); left != 0; left &= left - 1) {
-        const NodeIndex index{chunk * FreeTable::kChunk +
-                              static_cast<uint32_t>(std::countr_zero(left))};
-        const cluster::Node* node = index.value < nodes.size() ? nodes.node(index) : nullptr;
-        if (node == nullptr) continue;
-        const auto free = static_cast<size_t>(nodes.free().at(index).gpu_whole);
-        if (free < node->gpus.size()) return true;
-      }
-    }
-    return false;
+    const std::vector<NodeIndex> all = domain.Nodes();
+    return std::any_of(all.begin(), all.end(), [&](NodeIndex index) {
+      const cluster::Node* node = index.value < nodes.size() ? nodes.node(index) : nullptr;
+      return node != nullptr &&
+             static_cast<size_t>(nodes.free().at(index).gpu_whole) < node->gpus.size();
+    });
   }
   template <typename Of>
   int64_t Outwards(DomainId a, DomainId b, const Of& of) const {
@@ -76,7 +70,8 @@ std::vector<DomainId> UsedFirst(const cluster::Snapshot& nodes, const Fabric& fa
     for (DomainId id = range.first; id < range.last; ++id) {
       if (room[id].fits) domains.push_back(id);
     }
-    std::sort(domains.begin(), domains.end(), UseOrder(nodes, fabric, room, range));
+    const UseOrder order(nodes, fabric, room, range);
+    std::sort(domains.begin(), domains.end(), std::cref(order));
     break;
   }
   return domains;
