@@ -61,13 +61,28 @@ TEST_CASE("members reach the kubelet one after the other, and find what is left"
   world.Add(Cube());
   world.AddGang("train", 2, 4, 2);
   world.Settle();
-  CHECK(world.Shown("train") == "0123 tied 0123, 4567 agree 4567");
+  // Beside four NICs each; the second finds what the first one leaves.
+  CHECK(world.Shown("train") == "0347 differ 0123, 1256 differ 4567");
   CHECK(world.Counted() == "0/0/0/0");
   world.Start("train");
-  CHECK(world.Shown("train") == "0123 tied 0123, 4567 agree 4567");
-  CHECK(world.Counted() == "0/1/1/0");
+  CHECK(world.Shown("train") == "0347 differ 0123, 1256 differ 4567");
+  CHECK(world.Counted() == "0/0/0/2");
   world.Settle();
   world.Pass(cluster::Seconds(60));
+  CHECK(world.Counted() == "0/0/0/2");
+}
+
+TEST_CASE("gangs of one reach the kubelet one after the other, too", "[engine][kubelet]") {
+  Picks world;
+  world.Add(Cube());
+  world.AddGang("first", 1, 4, 1);
+  world.Settle();
+  CHECK(world.Shown("first") == "0123 tied 0123");
+  world.Start("first");
+  world.AddGang("second", 1, 4, 1);
+  world.Settle();
+  CHECK(world.Shown("second") == "4567 agree 4567");
+  world.Start("second");
   CHECK(world.Counted() == "0/1/1/0");
 }
 

@@ -14,6 +14,7 @@
 
 #include "config/policy_fields.hpp"
 #include "config/policy_file.hpp"
+#include "config/shipped_profiles.hpp"
 #include "tests/engine/harness.hpp"
 
 namespace muster::testing {
@@ -59,6 +60,14 @@ void Partial(World& world) {
   world.AddGang("g", 2, 1, 2);
   world.ScheduleAll("g");
   world.RemovePod("g-1");
+  world.Settle();
+}
+
+// Whose best pair depends on its links.
+void Cube(World& world) { world.Add(MakeNode("n0").Gpus(8, "Tesla-V100-SXM2-32GB", 32'768)); }
+
+void Pair(World& world) {
+  world.AddGang("g", 1, 2, 1);
   world.Settle();
 }
 
@@ -135,6 +144,7 @@ const Story kStories[] = {
     {"namespaces.allow", "namespaces: {allow: @}", "[]", "[elsewhere]", Nodes, Gang},
     {"namespaces.deny", "namespaces: {deny: @}", "[]", "[default]", Nodes, Gang},
     {"placement.strategy", "placement: {strategy: @}", "binpack", "spread", Warm, Gang},
+    {"placement.machineProfiles", "placement: {machineProfiles: @}", "none", "shipped", Cube, Pair},
     {"fabric.trees[].name", "fabric: {trees: [{name: @, levels: [{name: rack, labels: [r]}]}]}",
      "a", "b", TwoRacks, [](World& world) { GangWithin(world, "b/rack", 1); }},
     {"fabric.trees[].preset", "fabric: {trees: [{name: t, preset: @}]}", "aws", "gpuClique",
@@ -243,7 +253,9 @@ engine::Options OptionsOf(const Story& story, const std::string& value) {
   const auto policy =
       config::LoadPolicy("apiVersion: muster.dev/v1alpha1\nkind: Policy\n" + text + "\n", "p");
   REQUIRE((policy.ok() ? "" : policy.error().ToString()) == "");
-  return policy->engine;
+  engine::Options options = policy->engine;
+  config::UseProfiles(&options.placement);
+  return options;
 }
 
 // All that is known and was done after the change, from both ends of the story.
