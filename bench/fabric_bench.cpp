@@ -363,7 +363,9 @@ void Bench(bool smoke, int seeds) {
 int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   const bool smoke = words.size() == 1 && words[0] == "--smoke";
-  const int seeds = words.size() == 2 && words[0] == "--seeds" ? std::atoi(argv[2]) : smoke ? 1 : 20;
+  const int seeds = words.size() == 2 && words[0] == "--seeds" ? std::atoi(argv[2])
+                    : smoke                                    ? 1
+                                                               : 20;
   muster::bench::Bench(smoke, std::max(seeds, 1));
   return 0;
 }

@@ -56,8 +56,8 @@ class NodeSet {
     nodes.reserve(count());
     for (const uint32_t chunk : Chunks()) {
       for (uint64_t left = words_[chunk]; left != 0; left &= left - 1)
-        nodes.push_back(NodeIndex{chunk * FreeTable::kChunk +
-                                  static_cast<uint32_t>(std::countr_zero(left))});
+        nodes.push_back(
+            NodeIndex{chunk * FreeTable::kChunk + static_cast<uint32_t>(std::countr_zero(left))});
     }
     return nodes;
   }

@@ -21,8 +21,9 @@ const (
 	inSegments = "muster.dev/topology-segments-required"
 )
 
-// Two blocks of two racks of two nodes of eight GPUs each, and a policy that knows blocks and racks.
-func withRacks(t *testing.T) *env {
+// Two blocks of two racks of two nodes of eight GPUs each, and a policy that knows blocks and racks; with more lines of
+// its section fabric.
+func withRacks(t *testing.T, more ...string) *env {
 	t.Helper()
 	e := in(t, mustered(t, worldOptions{}))
 	nodes := objects.Nodes(e.ns, 8, 8)
@@ -36,7 +37,7 @@ func withRacks(t *testing.T) *env {
     levels:
     - {name: block, labels: [` + blockLabel + `]}
     - {name: rack, labels: [` + rackLabel + `]}
-`))
+` + strings.Join(more, "")))
 	t.Cleanup(func() {
 		if err := e.writePolicy(""); err != nil {
 			t.Errorf("the policy is not put back: %v", err)
@@ -264,5 +265,40 @@ func TestRolesOfAGangAreEachInOneRackOfItsBlock(t *testing.T) {
 	e.whole(60*time.Second, serve)
 	if again := e.label(serve, rackLabel); again[4] != racks[4] {
 		t.Errorf("the lost member is in %s and was in %s", again[4], racks[4])
+	}
+}
+
+func TestANodeOfEachRackIsKeptForMembersThatAreLost(t *testing.T) {
+	e := withRacks(t, "  reserve:\n  - {level: rack, nodes: 1}\n")
+	train := e.gang("train", 4, 8)
+	e.add(train)
+	e.whole(60*time.Second, train)
+	racks := map[string]bool{}
+	for _, rack := range e.label(train, rackLabel) {
+		racks[rack] = true
+	}
+	if len(racks) != 4 {
+		t.Errorf("its four members are in %d racks, each of which has one node that is kept", len(racks))
+	}
+	late := e.gang("late", 1, 8)
+	e.add(late)
+	e.eventually(30*time.Second, "a new gang is told of the nodes that are kept", func() error {
+		if why := e.why(late); !strings.Contains(why, "kept") {
+			return errorf("%s", why)
+		}
+		return nil
+	})
+	lost := train.Pod(1)
+	node := e.byNumber(train)[1].Spec.NodeName
+	_, err := e.Kubectl(e.ctx, "", "cordon", node)
+	e.must(err)
+	e.deletePod(lost.Name)
+	e.addPods(lost)
+	e.whole(60*time.Second, train)
+	if again := e.byNumber(train)[1].Spec.NodeName; again == node {
+		t.Errorf("the lost member is on %s again, which is cordoned", again)
+	}
+	if n := e.bound(late); n > 0 {
+		t.Errorf("the new gang has a node that was kept")
 	}
 }
