@@ -110,8 +110,10 @@ std::string DefectOfSubgroups(const TopologyTerms& terms, const std::string& at)
       checked = around;
       if (std::includes(around->roles.begin(), around->roles.end(), roles.begin(), roles.end()))
         continue;
-      return at + ": role \"" + role + "\" is in subgroups " + around->name + " and " +
-             subgroup.name + "; one of the two must have all roles of the other";
+      std::string defect = at;
+      defect.append(": role \"").append(role).append("\" is in subgroups ").append(around->name);
+      defect.append(" and ").append(subgroup.name);
+      return defect.append("; one of the two must have all roles of the other");
     }
   }
   return {};
