@@ -63,8 +63,8 @@ std::string World::CheckRebuild() {
     if (known->members.size() != gang.members.size() || !Settled(*known) || !Settled(gang)) {
       continue;
     }
-    // Its record went with its PodGroup.
-    if (known->reason.code == engine::ReasonCode::kPodGroupMissing) continue;
+    // Its record went with its PodGroup: which pods are of an earlier run, say.
+    if (!gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr) continue;
     const bool same = known->state == gang.state && known->bound == gang.bound &&
                       known->succeeded == gang.succeeded && known->failed == gang.failed &&
                       known->min_member == gang.min_member;
