@@ -164,20 +164,20 @@ std::vector<const Strike*> NodeHealth::Standing(const Record& record) const {
 }
 
 bool NodeHealth::Convicts(const Record& record, const BadNodes& options) const {
-  struct Tally {
+  struct Blame {
     int64_t strikes = 0;
     Time last_crash{std::numeric_limits<int64_t>::min() / 2};
   };
-  std::map<std::string, Tally> tallies;
+  std::map<std::string, Blame> blames;
   for (const Strike* strike : Standing(record)) {
     if (record.times > 0) return true;
-    Tally& tally = tallies[strike->culprit];
-    const bool same_incident = !strike->admission && strike->at - tally.last_crash <= kOneIncident;
-    if (!strike->admission) tally.last_crash = strike->at;
-    tally.strikes += same_incident ? 0 : 1;
-    if (tally.strikes >= options.pods) return true;
+    Blame& blame = blames[strike->culprit];
+    const bool same_incident = !strike->admission && strike->at - blame.last_crash <= kOneIncident;
+    if (!strike->admission) blame.last_crash = strike->at;
+    blame.strikes += same_incident ? 0 : 1;
+    if (blame.strikes >= options.pods) return true;
   }
-  return !tallies.empty() && static_cast<int64_t>(tallies.size()) >= options.gangs;
+  return !blames.empty() && static_cast<int64_t>(blames.size()) >= options.gangs;
 }
 
 std::string NodeHealth::Why(const Record& record) const {
