@@ -98,8 +98,44 @@ std::string DefectOfSpread(const TopologyTerms& terms) {
          " with one name on all gangs that are to be spread";
 }
 
+// Where a person finds what was said.
+std::string PlaceOf(const TopologyTerms& terms, const char* annotation) {
+  return terms.said_by.empty() ? Annotation(annotation) : terms.said_by;
+}
+
+struct Annotations {
+  const char* required;
+  const char* preferred;
+};
+
+// Each level must be known, and one tree must have them all.
+std::string DefectOfLevels(const FabricOptions& fabric, const TopologyTerms& terms,
+                           const Annotations& said) {
+  std::string defect;
+  std::string levels;
+  const auto check = [&](const std::string& at, const std::string& level) {
+    if (level.empty()) return;
+    levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
+    if (defect.empty() && FindLevels(fabric, level).empty())
+      defect = at + ": no level \"" + level + "\" in the policy's fabric; " + LevelNames(fabric);
+  };
+  check(PlaceOf(terms, said.preferred), terms.preferred);
+  check(PlaceOf(terms, said.required), terms.required);
+  for (const TopologySegment& segment : terms.segments) {
+    check(PlaceOf(terms, segment.required ? cluster::kSegmentsRequiredAnnotation
+                                          : cluster::kSegmentsPreferredAnnotation),
+          segment.level);
+  }
+  const std::string spread = Annotation(cluster::kTopologySpreadAnnotation);
+  check(spread, terms.spread);
+  if (!defect.empty() || levels.empty() || !SpansOf(fabric, terms).empty()) return defect;
+  return (terms.spread.empty() ? PlaceOf(terms, said.preferred) : spread) +
+         ": no tree of the policy's fabric has all of " + levels;
+}
+
 // Those of a role, the largest first, must each hold the next one.
-std::string DefectOfSubgroups(const TopologyTerms& terms, const std::string& at) {
+std::string DefectOfSubgroups(const TopologyTerms& terms) {
+  const std::string at = PlaceOf(terms, cluster::kRolesRequiredAnnotation);
   std::map<std::string_view, const cluster::TopologySubgroup*> innermost;
   for (const cluster::TopologySubgroup& subgroup : terms.subgroups) {
     const std::vector<std::string>& roles = subgroup.roles;
@@ -242,54 +278,33 @@ TopologyTerms Heeded(const FabricOptions& fabric, const TopologyTerms& terms) {
     if (unknown(subgroup.preferred)) subgroup.preferred.clear();
     std::erase_if(subgroup.segments, nobody_must);
   }
+  std::erase_if(heeded.subgroups, [](const cluster::TopologySubgroup& one) {
+    return one.required.empty() && one.preferred.empty() && one.segments.empty();
+  });
   std::erase_if(heeded.segments, nobody_must);
   return heeded;
 }
 
+TopologyTerms TermsOf(const cluster::TopologySubgroup& subgroup, const std::string& said_by) {
+  TopologyTerms terms{subgroup.required, subgroup.preferred, subgroup.segments};
+  terms.said_by = said_by;
+  return terms;
+}
+
 std::string DefectOf(const FabricOptions& fabric, const TopologyTerms& said) {
   const TopologyTerms terms = Heeded(fabric, said);
-  const auto place = [&](const char* annotation) {
-    return terms.said_by.empty() ? Annotation(annotation) : terms.said_by;
-  };
-  const auto unknown = [&](const std::string& at, const std::string& level) -> std::string {
-    if (level.empty() || !FindLevels(fabric, level).empty()) return {};
-    return at + ": no level \"" + level + "\" in the policy's fabric; " + LevelNames(fabric);
-  };
   std::string defect = DefectOfSpread(terms);
   if (defect.empty())
-    defect = unknown(Annotation(cluster::kTopologySpreadAnnotation), terms.spread);
-  if (defect.empty()) defect = unknown(place(cluster::kTopologyRequiredAnnotation), terms.required);
-  if (defect.empty())
-    defect = unknown(place(cluster::kTopologyPreferredAnnotation), terms.preferred);
-  for (const TopologySegment& segment : terms.segments) {
-    if (!defect.empty()) return defect;
-    defect = unknown(place(segment.required ? cluster::kSegmentsRequiredAnnotation
-                                            : cluster::kSegmentsPreferredAnnotation),
-                     segment.level);
-  }
+    defect = DefectOfLevels(
+        fabric, terms,
+        {cluster::kTopologyRequiredAnnotation, cluster::kTopologyPreferredAnnotation});
   for (const cluster::TopologySubgroup& subgroup : terms.subgroups) {
     if (defect.empty())
-      defect = unknown(place(cluster::kRolesRequiredAnnotation), subgroup.required);
-    if (defect.empty())
-      defect = unknown(place(cluster::kRolesPreferredAnnotation), subgroup.preferred);
-    for (const TopologySegment& segment : subgroup.segments) {
-      if (defect.empty())
-        defect = unknown(place(cluster::kSegmentsRequiredAnnotation), segment.level);
-    }
+      defect =
+          DefectOfLevels(fabric, TermsOf(subgroup, terms.said_by),
+                         {cluster::kRolesRequiredAnnotation, cluster::kRolesPreferredAnnotation});
   }
-  if (defect.empty()) defect = DefectOfSubgroups(terms, place(cluster::kRolesRequiredAnnotation));
-  if (!defect.empty() || !terms.names_levels() || !SpansOf(fabric, terms).empty()) return defect;
-  std::string levels;
-  const auto add = [&](const std::string& level) {
-    if (!level.empty()) levels += (levels.empty() ? "\"" : ", \"") + level + "\"";
-  };
-  add(terms.preferred);
-  add(terms.required);
-  for (const TopologySegment& segment : terms.segments) add(segment.level);
-  add(terms.spread);
-  const std::string at = terms.spread.empty() ? place(cluster::kTopologyPreferredAnnotation)
-                                              : Annotation(cluster::kTopologySpreadAnnotation);
-  return at + ": no tree of the policy's fabric has all of " + levels;
+  return defect.empty() ? DefectOfSubgroups(terms) : defect;
 }
 
 }  // namespace muster::topology

@@ -70,6 +70,10 @@ struct LevelRef {
 // is its N-th one from the inside, 1 the innermost, as Volcano counts.
 std::vector<LevelRef> FindLevels(const FabricOptions& fabric, std::string_view name);
 
+// What a subgroup of a gang asks for, as a gang would; the gang's terms are said by `said_by`.
+cluster::TopologyTerms TermsOf(const cluster::TopologySubgroup& subgroup,
+                               const std::string& said_by);
+
 // What is wrong with a gang's terms, and what to do about it; empty: nothing.
 std::string DefectOf(const FabricOptions& fabric, const cluster::TopologyTerms& terms);
 

@@ -46,6 +46,11 @@ std::vector<size_t> PlacesOf(GpuMask mask) {
   return places;
 }
 
+bool HasLowerPlaces(GpuMask a, GpuMask b) {
+  const GpuMask differ = a ^ b;
+  return (a & differ & (~differ + 1)) != 0;
+}
+
 GpuChooser::GpuChooser(GpuMatrix matrix) : matrix_(std::move(matrix)) {
   MUSTER_CHECK(matrix_.gpus <= kMostGpus);
   MUSTER_CHECK(matrix_.bandwidth.size() == matrix_.gpus * matrix_.gpus);

@@ -32,6 +32,8 @@ namespace muster::topology {
 using GpuMask = uint64_t;
 
 std::vector<size_t> PlacesOf(GpuMask mask);
+// The one with the lower place at the first difference; equal sets have none.
+bool HasLowerPlaces(GpuMask a, GpuMask b);
 
 class GpuChooser {
  public:

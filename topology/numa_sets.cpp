@@ -6,15 +6,6 @@
 #include <tuple>
 
 namespace muster::topology {
-namespace {
-
-// Equal sets never meet.
-bool HasLowerPlaces(GpuMask a, GpuMask b) {
-  const GpuMask differ = a ^ b;
-  return (a & differ & (~differ + 1)) != 0;
-}
-
-}  // namespace
 
 NumaSets::NumaSets(const Machine& machine, NumaPolicy policy) : policy_(policy) {
   if (policy == NumaPolicy::kNone || policy == NumaPolicy::kBestEffort) return;

@@ -107,12 +107,6 @@ class Divisions {
   bool odd_ = false;  // a short set may be picked
 };
 
-// As sets are compared elsewhere: the one with the lower place at the first difference.
-bool LowerPlaces(GpuMask a, GpuMask b) {
-  const GpuMask differ = a ^ b;
-  return (a & differ & (~differ + 1)) != 0;
-}
-
 constexpr uint32_t kFound = 1;
 
 // Outcome, choices (at most 70 of 8 GPUs) and pick (8 bits) of a machine that keeps its answers.
@@ -173,7 +167,7 @@ PickForecast PickTable::Find(GpuMask free, GpuMask planned) const {
   const MegabytesPerSecond ring = chooser_->RingOf(planned);
   for (const GpuMask pick : picks) {
     forecast.slower = forecast.slower || chooser_->RingOf(pick) < ring;
-    if (LowerPlaces(pick, forecast.pick)) forecast.pick = pick;
+    if (HasLowerPlaces(pick, forecast.pick)) forecast.pick = pick;
   }
   if (std::find(picks.begin(), picks.end(), planned) == picks.end()) return forecast;
   forecast.outcome = picks.size() == 1 ? PickOutcome::kAgrees : PickOutcome::kTied;

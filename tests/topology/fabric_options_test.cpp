@@ -185,5 +185,28 @@ TEST_CASE("preferred segments are given up one after the other, the innermost fi
   CHECK(MultiplesOf(fabric, {"rack", ""}, 0) == std::vector<Multiples>{{1, 1, 1}});
 }
 
+TEST_CASE("what is wrong with a subgroup's levels is said as of a gang's", "[topology][fabric]") {
+  const FabricOptions fabric = TwoTrees();
+  const auto defect = [&](std::vector<cluster::TopologySubgroup> subgroups,
+                          const std::string& said_by = "") {
+    cluster::TopologyTerms terms;
+    terms.subgroups = std::move(subgroups);
+    terms.said_by = said_by;
+    return DefectOf(fabric, terms);
+  };
+  CHECK(defect({{"a", {"a"}, "zone", "rack"}}).empty());
+  CHECK(defect({{"a", {"a"}, "region", "nvl"}}) ==
+        "annotation muster.dev/topology-roles-preferred: no tree of the policy's fabric has all of "
+        "\"nvl\", \"region\"");
+  CHECK_THAT(defect({{"a", {"a"}, "row"}}),
+             Catch::StartsWith("annotation muster.dev/topology-roles-required: no level \"row\""));
+  cluster::TopologySubgroup segments{"a", {"a"}, "region"};
+  segments.segments = {{"nvl", 4, true}};
+  CHECK_THAT(defect({segments}, "spec.subGroupPolicy"),
+             Catch::StartsWith("spec.subGroupPolicy: no tree"));
+  CHECK_THAT(defect({{"a+b", {"a", "b"}, "zone"}, {"b+c", {"b", "c"}, "zone"}}),
+             Catch::Contains("role \"b\" is in subgroups a+b and b+c"));
+}
+
 }  // namespace
 }  // namespace muster::topology
