@@ -47,7 +47,7 @@ struct Score {
 
 // The same of their GPUs.
 inline bool SameGpus(const Score& a, const Score& b) {
-  return a.stray == b.stray && a.ring == b.ring && a.opened == b.opened &&
+  return a.stray == b.stray && a.ring == b.ring && a.astray == b.astray && a.opened == b.opened &&
          a.whole_left == b.whole_left && a.milli_left == b.milli_left;
 }
 

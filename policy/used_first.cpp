@@ -18,7 +18,7 @@ class UseOrder {
            const std::vector<DomainRoom>& room, const Fabric::Range& level)
       : fabric_(fabric), room_(room), used_(fabric.domains().size(), false) {
     for (DomainId id = level.first; id < level.last; ++id) {
-      if (!room[id].fits || !Used(nodes, *fabric.domains()[id].nodes)) continue;
+      if (!Used(nodes, *fabric.domains()[id].nodes)) continue;
       for (DomainId at = id; at != topology::kNoDomain && !used_[at];
            at = fabric.domains()[at].parent)
         used_[at] = true;
@@ -53,7 +53,7 @@ class UseOrder {
 
   const Fabric& fabric_;
   const std::vector<DomainRoom>& room_;
-  std::vector<bool> used_;  // by DomainId, as far as there is room
+  std::vector<bool> used_;  // by DomainId
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "policy/score.hpp"
 #include "tests/policy/racks.hpp"
 #include "tests/policy/random_world.hpp"
 
@@ -42,6 +43,23 @@ TEST_CASE("a pod that needs a free node takes one in a rack in use, though a fre
   world.Occupy("a0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
   CHECK(world.In(world.Put(world.Ranked(1, 1)), 2) == "a0");
   CHECK(world.In(world.Put(world.Ranked(1, 4)), 2) == "a0");
+}
+
+TEST_CASE("a block whose racks in use are full is in use all the same", "[policy][fabric][alone]") {
+  Racks world(1, 5, 1);
+  for (const std::string rack : {"b0", "b1"})
+    world.Add(MakeNode(rack + "x").Gpus(4).Label("block", "b").Label("rack", rack));
+  world.Occupy("a0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  CHECK(world.In(world.Put(world.Ranked(1, 4)), 1) == "a");
+}
+
+TEST_CASE("nodes whose device plugin does otherwise are not alike", "[policy][alone]") {
+  Score a;
+  Score b;
+  b.cpu_left = 7;
+  CHECK(SameGpus(a, b));
+  b.astray = 2;
+  CHECK_FALSE(SameGpus(a, b));
 }
 
 TEST_CASE("single pods open no free rack while one in use has room", "[policy][fabric][alone]") {
