@@ -77,7 +77,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
       result.move = FindMove(placer, job);
       if (job.empty == nullptr) return result;
       const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
-      result.never_fits = !empty.placed;
+      result.never_fits = !empty.placed && !empty.shortage.gave_up;
       if (result.never_fits) result.shortage = empty.shortage;
       return result;
     }
@@ -88,7 +88,8 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   for (size_t i = 0; i < result.required.size(); ++i) {
     terms.beside.push_back(result.required[i].node);
     const policy::Demand& demand = job.request.required[i];
-    terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup});
+    terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup,
+                            cluster::WholeGpusOf(result.required[i])});
   }
   std::sort(terms.beside.begin(), terms.beside.end());
   terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());

@@ -124,7 +124,8 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   policy::GangTerms terms;
   terms.queue = QueueOf(gang);
   terms.wish = state.rules.wishes->Of(state.members.GroupOf(gang), Speaker(gang));
-  if (terms.wish != nullptr) terms.subgroups = terms.wish->Subgroups();
+  if (terms.wish != nullptr)
+    terms.subgroups = terms.wish->Subgroups(state.options.placement.fabric);
   terms.placed = PlacedOf(state, gang, terms, moving);
   for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
   SortUnique(terms.beside);

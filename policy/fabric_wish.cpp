@@ -27,8 +27,11 @@ struct DomainCandidate {
 };
 
 // Which of two has less room left over, itself or else the domains around it: below 0, 0, above 0.
+// Where those are equal as far as they go, the one with more domains around it comes first.
 int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
-  while (a != b && a != topology::kNoDomain && b != topology::kNoDomain) {
+  while (a != b) {
+    if (a == topology::kNoDomain || b == topology::kNoDomain)
+      return a == topology::kNoDomain ? 1 : -1;
     const int64_t one = around.room[a].spare;
     const int64_t other = around.room[b].spare;
     if (one != other) return one < other ? -1 : 1;
@@ -220,10 +223,14 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
              around.fabric.Of({one.tree, one.outermost}, room.node) != Fabric::kNone;
     });
     if (span == spans.end()) continue;
-    candidates.push_back({room,
-                          std::find(around.preferred.begin(), around.preferred.end(), room.node) !=
-                              around.preferred.end(),
-                          span->tree, around.fabric.Innermost(span->tree, room.node)});
+    Candidate one{room};
+    one.preferred = std::find(around.preferred.begin(), around.preferred.end(), room.node) !=
+                    around.preferred.end();
+    one.tree = span->tree;
+    one.id = around.fabric.Innermost(span->tree, room.node);
+    const bool innermost =
+        one.id != Fabric::kNone && around.fabric.domains()[one.id].children.empty();
+    if (innermost || terms.segments.empty()) candidates.push_back(one);
   }
   const auto before = [&](const Candidate& a, const Candidate& b) {
     if (a.preferred != b.preferred) return a.preferred;
@@ -241,7 +248,8 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
   for (const Candidate& one : candidates) {
     auto nodes = std::make_shared<cluster::NodeSet>();
     nodes->Add(one.room.node);
-    domains.push_back({std::move(nodes), around.nodes.node(one.room.node)->name, one.tree, one.id});
+    domains.push_back(
+        {std::move(nodes), around.nodes.node(one.room.node)->name, one.tree, one.id, false});
   }
   return domains;
 }
@@ -333,19 +341,21 @@ WishedDomains FabricWish::Domains(const Surroundings& around) const {
   return wished;
 }
 
-std::vector<Subgroup> FabricWish::Subgroups() const {
+std::vector<Subgroup> FabricWish::Subgroups(const topology::FabricOptions& fabric) const {
+  const cluster::TopologyTerms heeded = Heeded(fabric, terms_);
   std::vector<Subgroup> wished;
-  wished.reserve(terms_.subgroups.size());
-  for (const cluster::TopologySubgroup& subgroup : terms_.subgroups) {
-    cluster::TopologyTerms terms{subgroup.required, subgroup.preferred, subgroup.segments};
-    terms.said_by = terms_.said_by;
+  wished.reserve(heeded.subgroups.size());
+  for (const cluster::TopologySubgroup& subgroup : heeded.subgroups) {
+    cluster::TopologyTerms terms = topology::TermsOf(subgroup, heeded.said_by);
     Subgroup one{subgroup.name, subgroup.roles, Subgroup::kNone,
-                 std::make_shared<const FabricWish>(std::move(terms), said_by_)};
+                 std::make_shared<const FabricWish>(std::move(terms))};
     for (size_t i = 0; i < wished.size(); ++i) {
       if (std::includes(wished[i].roles.begin(), wished[i].roles.end(), one.roles.begin(),
                         one.roles.end()))
         one.parent = i;  // the last one is the innermost
     }
+    for (const LevelRef& level : FindLevels(fabric, subgroup.required))
+      one.level = std::max(one.level, static_cast<int64_t>(level.level));
     wished.push_back(std::move(one));
   }
   return wished;

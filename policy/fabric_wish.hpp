@@ -49,7 +49,7 @@ class FabricWish final : public Wish {
   static constexpr size_t kMostNodes = 4;
   std::string Key() const override;
   WishedDomains Domains(const Surroundings& around) const override;
-  std::vector<Subgroup> Subgroups() const override;
+  std::vector<Subgroup> Subgroups(const topology::FabricOptions& fabric) const override;
 
  private:
   cluster::TopologyTerms terms_;

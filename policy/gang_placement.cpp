@@ -1,6 +1,7 @@
 #include "policy/gang_placement.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "policy/pod_shape.hpp"
@@ -85,7 +86,7 @@ void GangPlacement::Begin(DeviceOrder devices) {
 
 // Null: it does not matter beside which NICs the next member on this node is.
 GangRails* GangPlacement::RailsOn(NodeIndex node) {
-  if (demands_.size() == 1 && terms_.placed.empty()) return nullptr;
+  if (demands_.size() == 1 && terms_.placed.empty() && terms_.elsewhere.empty()) return nullptr;
   const DeviceLinks* links = search_.LinksOn(node);
   if (links == nullptr || !links->has_rails()) return nullptr;
   const auto add = [&](const PlacedMember& member) {
@@ -97,12 +98,16 @@ GangRails* GangPlacement::RailsOn(NodeIndex node) {
   if (!rails_known_) {
     rails_.Clear();
     size_t known = 0;
-    for (size_t i = 0; i < terms_.placed.size() && known < kMostRailed; ++i)
-      known += add(terms_.placed[i]) ? size_t{1} : 0;
+    for (const std::vector<PlacedMember>* members : {&terms_.placed, &terms_.elsewhere}) {
+      for (size_t i = 0; i < members->size() && known < kMostRailed; ++i)
+        known += add((*members)[i]) ? size_t{1} : 0;
+    }
     rails_known_ = true;
   }
-  for (const PlacedMember& member : terms_.placed) {
-    if (member.node == node) add(member);
+  for (const std::vector<PlacedMember>* members : {&terms_.placed, &terms_.elsewhere}) {
+    for (const PlacedMember& member : *members) {
+      if (member.node == node) add(member);
+    }
   }
   return &rails_;
 }
@@ -248,8 +253,9 @@ std::string GangPlacement::LackOfSegments() const {
   return {};
 }
 
-// So many pods that are alike, on as few nodes as can be: each one is filled, the one with the most
-// room first; the last one has the least room that is enough. Nodes with the fastest ring first.
+// So many pods that are alike, on as few nodes as can be of those that suit their devices best (no
+// GPUs for pods that want none, the ring, what the kubelet will do): each one is filled, the one
+// with the most room first; the last one has the least room that is enough.
 // Gives how many find a node; fewer where pods share devices in a way that leaves some unused.
 std::vector<NodeIndex> GangPlacement::FewestNodes(const Search& search, const Role& role,
                                                   int64_t count) const {
@@ -265,15 +271,18 @@ std::vector<NodeIndex> GangPlacement::FewestNodes(const Search& search, const Ro
     if (score) candidates.push_back({node, room, *score});
     return true;
   });
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.score.ring != b.score.ring) return a.score.ring < b.score.ring;
+  const auto suits = [](const Candidate& one) {
+    return std::tie(one.score.stray, one.score.ring, one.score.astray);
+  };
+  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+    if (suits(a) != suits(b)) return suits(a) < suits(b);
     return a.room != b.room ? a.room > b.room : a.score < b.score;
   });
   std::vector<NodeIndex> nodes;
   for (auto first = candidates.begin(); count > 0 && first != candidates.end();) {
     auto best = first;
     for (auto next = std::next(first); next != candidates.end(); ++next) {
-      if (next->score.ring != first->score.ring || next->room < count) break;
+      if (suits(*next) != suits(*first) || next->room < count) break;
       if (next->room < best->room) best = next;
     }
     const int64_t here = std::min(best->room, count);
@@ -382,8 +391,10 @@ void GangPlacement::Narrow(std::vector<RoleRoom> rooms,
   if (!laid || last != best) again(best);
 }
 
+bool GangPlacement::Divides() const { return layout_ != nullptr && layout_->divided; }
+
 bool GangPlacement::MayNarrow() const {
-  return layout_ != nullptr && demands_.size() > 1 && terms_.beside.empty();
+  return Divides() && demands_.size() > 1 && terms_.beside.empty();
 }
 
 // Of a gang of one role the counts of its parts say all that its nodes would, so it is placed once.
@@ -420,7 +431,7 @@ bool GangPlacement::NarrowedByCount(const std::vector<RoleRoom>& rooms) {
 }
 
 bool GangPlacement::PlacedByLayout() {
-  if (layout_ == nullptr) return false;
+  if (!Divides()) return false;
   if (!MayNarrow()) return Laid();
   std::vector<RoleRoom> rooms = Rooms();
   if (NarrowedByCount(rooms)) return true;
@@ -455,7 +466,7 @@ bool GangPlacement::PlacedAmong(const std::vector<Spot>& spots) {
 // Where the domains below do not hold it, nodes that are in none of them count as well.
 bool GangPlacement::PlacedAnywhere() {
   if (!PlacedIn({{false, RoleOrder::kMostGpus, DeviceOrderOf(search_.strategy())}})) return false;
-  if (!MayNarrow()) return true;
+  if (!MayNarrow() || demands_.size() > kMostLaid) return true;
   search_.tx().RollbackTo(before_);
   std::vector<RoleRoom> rooms = Rooms();
   const topology::Fabric& fabric = *layout_->scope.fabric;

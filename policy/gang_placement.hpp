@@ -50,6 +50,7 @@ struct Miss {
 struct GangLayout {
   LayoutScope scope;  // without multiples
   const Segments& segments;
+  bool divided = true;  // false: only members' order by rank follows the tree
 };
 
 class GangPlacement {
@@ -78,6 +79,7 @@ class GangPlacement {
   bool LaidWithin(const std::vector<Spot>& spots);
   bool PlacedAmong(const std::vector<Spot>& spots);
   bool PlacedAnywhere();
+  bool Divides() const;
   bool MayNarrow() const;
   std::vector<RoleRoom> Rooms() const;
   std::vector<cluster::NodeIndex> NodesOfParts();

@@ -39,6 +39,8 @@ struct Subgroup {
   std::vector<std::string> roles;    // of its pods; rising
   size_t parent = kNone;             // position of the one around it, before this one
   std::shared_ptr<const Wish> wish;  // not null
+  // Of the level that it requires, 0 the outermost; -1: of none. The narrower ones go first.
+  int64_t level = -1;
 };
 
 // Roles by interned PodSpec id, and how many pods of each; ordered by id.
@@ -72,6 +74,8 @@ struct GangTerms {
   // Likewise: where members of the other gangs of its spread group are, gang by gang, each ordered
   // and distinct.
   std::vector<std::vector<cluster::NodeIndex>> others = {};
+  // Members that have their nodes and are of other subgroups: they count for rails alone.
+  std::vector<PlacedMember> elsewhere = {};
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
   std::vector<Subgroup> subgroups = {};        // the wish's
   // The innermost in which pods of that role are; kNone: in none.
@@ -133,9 +137,11 @@ struct Segments {
 struct Domain {
   std::shared_ptr<const cluster::NodeSet> nodes;  // null: all nodes
   std::string name;                               // for people, may be empty
-  // The tree of the fabric over whose domains below this one the gang is divided; nothing: none.
+  // The tree of the fabric over whose domains below this one the gang is divided, and in whose
+  // order its members are by rank; nothing: none.
   std::optional<size_t> tree = std::nullopt;
   topology::DomainId id = topology::kNoDomain;  // in that tree; kNoDomain: all of it
+  bool divided = true;                          // false: only the order counts
   Segments segments = {};
   bool packed = false;  // each domain below is filled as far as it goes; else equal shares
 };
@@ -155,7 +161,9 @@ class Wish {
   virtual std::string Key() const = 0;
   virtual WishedDomains Domains(const Surroundings& around) const = 0;
   // Those within another one come after it.
-  virtual std::vector<Subgroup> Subgroups() const { return {}; }
+  virtual std::vector<Subgroup> Subgroups(const topology::FabricOptions& /*fabric*/) const {
+    return {};
+  }
 };
 
 // What gangs wish for, by their PodGroup and one of their pods.

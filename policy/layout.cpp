@@ -306,6 +306,11 @@ std::vector<Part> Divide(const LayoutScope& scope, const std::vector<int64_t>& r
                          int64_t count) {
   std::vector<Part> parts;
   if (count < 1) return parts;
+  if (scope.domain != topology::kNoDomain && DomainsBelow(scope).empty()) {
+    if (room[scope.domain] >= count && MultipleBelow(scope, scope.domain) <= 1)
+      parts.push_back({scope.domain, count});
+    return parts;
+  }
   const std::vector<int64_t> whole =
       scope.multiples.empty() ? std::vector<int64_t>() : RoomForWhole(scope, room);
   const Divider divider(scope, scope.multiples.empty() ? room : whole);

@@ -42,7 +42,8 @@ struct LayoutScope {
 
 // `room`: by DomainId, how many of the pods fit there; that of a domain is the sum of those of its
 // children, or more: nodes that are in none of them. In the order of the fabric. Empty when the
-// domains below do not hold `count`; then nodes outside of them are needed.
+// domains below do not hold `count`; then nodes outside of them are needed. A domain with none
+// below it is one part.
 std::vector<Part> Divide(const LayoutScope& scope, const std::vector<int64_t>& room, int64_t count);
 
 // The same, but as many as have room there go into the innermost domains that `nodes` are in, and

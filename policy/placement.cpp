@@ -65,7 +65,8 @@ PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
                                domain.id,
                                {},
                                domain.packed},
-                              domain.segments});
+                              domain.segments,
+                              domain.divided});
   }
   return GangPlacement(search, call.demands, RolesOf(call.demands, shapes),
                        layout ? &*layout : nullptr, call.terms)
@@ -169,6 +170,7 @@ PlaceAnswer Placer::PlaceSubgroups(const Call& call, const Domain& domain, int64
 PlaceAnswer Placer::PlaceInDomains(const Call& call, const WishedDomains& wished) {
   PlaceAnswer nearest;
   bool any = false;
+  bool gave_up = false;
   int64_t budget = SubgroupSearch::kMostRetries;
   const auto try_in = [&](const Domain& domain) {
     PlaceAnswer answer = PlaceSubgroups(call, domain, budget);
@@ -180,12 +182,14 @@ PlaceAnswer Placer::PlaceInDomains(const Call& call, const WishedDomains& wished
       answer.shortage.domains = wished.of;
     }
     const bool placed = answer.placed;
+    gave_up = gave_up || answer.shortage.gave_up;
     if (placed || nearer) nearest = std::move(answer);
     return placed;
   };
   for (const Domain& domain : wished.domains) {
     if (try_in(domain)) return nearest;
   }
+  nearest.shortage.gave_up = gave_up;
   if (!any) try_in({std::make_shared<const cluster::NodeSet>(), ""});  // it may be nowhere
   return nearest;
 }

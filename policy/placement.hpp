@@ -91,6 +91,7 @@ struct Shortage {
   int64_t domains = 0;
   std::string domain = {};
   std::string subgroup = {};  // of which they are; empty: of the gang
+  bool gave_up = false;       // not all ways to choose its subgroups' domains were tried
   // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
   std::string segments = {};
   bool only_segments = false;  // and nothing else is in the way

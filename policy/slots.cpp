@@ -60,6 +60,8 @@ std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Rol
 
 std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>& roles,
                                   const std::shared_ptr<const Fabric>& fabric) {
+  const bool want_gpus = std::any_of(roles.begin(), roles.end(),
+                                     [](const Role& role) { return !role.spec().gpus.none(); });
   std::vector<NodeRoom> nodes;
   for (size_t i = 0; i < roles.size(); ++i) {
     const Role& role = roles[i];
@@ -73,7 +75,9 @@ std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>&
       continue;
     }
     for (NodeIndex node{0}; node.value < counts.size(); ++node.value) {
-      if (spare(node) >= 0) nodes.push_back({node, spare(node)});
+      if (spare(node) < 0) continue;
+      const bool strays = !want_gpus && !search.tx().node(node)->gpus.empty();
+      if (!strays) nodes.push_back({node, spare(node)});
     }
   }
   return nodes;

@@ -6,7 +6,7 @@
 // of those that changed, and a sum up for each count that did. The answer never depends on what is
 // kept.
 //
-// One belongs to a shape and a NodeFilter; not thread-safe.
+// One belongs to a shape and a Search::memory; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Rol
 
 struct NodeRoom;
 
-// The nodes that have room for each of the roles, taken by itself; rising.
+// The nodes that have room for each of the roles, taken by itself; rising. None with GPUs where no
+// role wants any.
 std::vector<NodeRoom> SingleNodes(const Search& search, const std::vector<Role>& roles,
                                   const std::shared_ptr<const topology::Fabric>& fabric);
 

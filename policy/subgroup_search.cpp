@@ -23,11 +23,11 @@ std::shared_ptr<const NodeSet> InBoth(const NodeSet& a, const NodeSet& b) {
   return both;
 }
 
-// What `inner` is within `outer`; without nodes: nothing. Its segments are its own, or else those
-// of the one around it.
-Domain Within(const Domain& outer, Domain inner) {
+// What `inner` is within `outer`. Its segments are its own, or else those of the one around it; no
+// nodes where it loses segments that are required.
+Domain Within(const Domain& outer, const Domain& inner) {
   Domain domain = inner;
-  if (inner.nodes == nullptr) {
+  if (outer.nodes != nullptr && inner.nodes == nullptr) {
     domain = outer;
   } else if (outer.nodes != nullptr) {
     std::shared_ptr<const NodeSet> both = InBoth(*outer.nodes, *inner.nodes);
@@ -38,11 +38,11 @@ Domain Within(const Domain& outer, Domain inner) {
       domain = {std::move(both), inner.name};
     }
   }
-  if (domain.tree == inner.tree && !inner.segments.choices.empty()) {
-    domain.segments = std::move(inner.segments);
-  } else if (domain.tree == outer.tree) {
-    domain.segments = outer.segments;
-  }
+  const Segments& segments = inner.segments.choices.empty() ? outer.segments : inner.segments;
+  const bool kept =
+      domain.tree && domain.tree == (inner.segments.choices.empty() ? outer : inner).tree;
+  if (!kept && !segments.text.empty()) return {std::make_shared<const NodeSet>(), inner.name};
+  domain.segments = kept ? segments : Segments();
   domain.packed = outer.packed;
   return domain;
 }
@@ -78,8 +78,8 @@ SubgroupSearch::SubgroupSearch(cluster::Transaction& tx, const std::vector<Deman
     groups_[std::min(terms.subgroups[i].parent, gang)].inner.push_back(i);
   for (Group& group : groups_) {
     std::stable_sort(group.inner.begin(), group.inner.end(), [&](size_t a, size_t b) {
-      return std::tuple(groups_[a].gpu_milli, groups_[a].all.size()) >
-             std::tuple(groups_[b].gpu_milli, groups_[b].all.size());
+      return std::tuple(terms.subgroups[a].level, groups_[a].gpu_milli, groups_[a].all.size()) >
+             std::tuple(terms.subgroups[b].level, groups_[b].gpu_milli, groups_[b].all.size());
     });
   }
   AddSteps(gang);
@@ -99,15 +99,17 @@ void SubgroupSearch::AddSteps(size_t group) {
 
 SubgroupSearch::State SubgroupSearch::StateAt(size_t step) const {
   using Place = std::tuple<size_t, topology::DomainId, uint32_t, uint32_t>;
-  const auto place_of = [](const Domain& domain) {
+  const auto place_of = [](const Group& group) {
+    const Domain& domain = group.domain;
+    const Domain& named = group.named;
     if (domain.nodes == nullptr) return Place{0, topology::kNoDomain, 0, 0};
-    return Place{domain.tree ? *domain.tree + 1 : 0, domain.id, domain.nodes->first().value,
+    return Place{named.tree ? *named.tree + 1 : 0, named.id, domain.nodes->first().value,
                  domain.nodes->count()};
   };
   std::map<std::pair<Place, int64_t>, int64_t> pods;  // below 0: no pods, but a domain chosen
   for (size_t done = 0; done < step; ++done) {
     const size_t group = steps_[done].group;
-    const Place place = place_of(groups_[group].domain);
+    const Place place = place_of(groups_[group]);
     if (steps_[done].chooses && groups_[group].end > step)
       pods[{place, -1 - static_cast<int64_t>(group)}] = 1;
     if (steps_[done].chooses) continue;
@@ -144,12 +146,19 @@ GangTerms SubgroupSearch::TermsOf(size_t group) const {
     return is_gang || subgroup == group;
   };
   for (const PlacedMember& member : terms_.placed) {
-    if (!is_in(member.subgroup)) continue;
+    if (!is_in(member.subgroup)) {
+      terms.elsewhere.push_back(member);
+      continue;
+    }
     terms.placed.push_back(member);
     terms.beside.push_back(member.node);
   }
-  for (const size_t i : groups_[group].all) {
-    if (placements_[i].node.valid()) terms.beside.push_back(placements_[i].node);
+  for (size_t i = 0; i < placements_.size(); ++i) {
+    const cluster::Placement& one = placements_[i];
+    if (!one.node.valid()) continue;
+    if (is_in(demands_[i].subgroup)) terms.beside.push_back(one.node);
+    terms.elsewhere.push_back(
+        {one.node, demands_[i].spec, demands_[i].subgroup, cluster::WholeGpusOf(one)});
   }
   SortUnique(terms.beside);
   if (!is_gang) terms.wish = terms_.subgroups[group].wish;
@@ -185,6 +194,7 @@ bool SubgroupSearch::Chosen(size_t step) {
     if (domain.nodes != nullptr && domain.nodes->count() == 0) continue;
     any = true;
     groups_[group].domain = std::move(domain);
+    groups_[group].named = named;
     wished_[group] = wished;
     if (From(step + 1)) return true;
     if (left_ <= 0) return false;
@@ -232,6 +242,7 @@ PlaceAnswer SubgroupSearch::Run(const Domain& domain, int64_t& budget) {
     answer.placements = std::move(placements_);
     return answer;
   }
+  nearest_.shortage.gave_up = left_ <= 0;
   budget = std::min(budget, std::max<int64_t>(left_, 0));
   return std::move(nearest_);
 }

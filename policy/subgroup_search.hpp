@@ -1,17 +1,19 @@
 // SubgroupSearch: a gang some of whose pods are to be in a domain of their own (Subgroup), placed
 // within one domain, or not at all (internal to policy/).
 //
-// 1. Subgroups are placed one after the other, those with most GPUs first, then those with most
-//    pods: each in a domain that its wish names, in the order in which it names them, and within
-//    the domain of the subgroup around it; there the subgroups within it first, then its other
-//    pods. What is in no subgroup comes last, and near the others.
+// 1. Subgroups are placed one after the other, those that require the innermost levels first, then
+//    those with most GPUs, then those with most pods: each in a domain that its wish names, in the
+//    order in which it names them, and within the domain of the subgroup around it; there the
+//    subgroups within it first, then its other pods. What is in no subgroup comes last, and near
+//    the others.
 // 2. Where one has no room the one before it is tried in its next domain, and so on backwards. So a
 //    placement is found wherever choosing domains differently leads to one, within the budget: so
 //    many placings are tried beyond those that placing everybody once takes. The number of ways
 //    grows exponentially with the subgroups, as in bin packing (NP-hard). What has failed is not
 //    tried again where as many alike pods lie in each domain, whichever subgroups they are of.
 // 3. A domain that a wish names and that is wider than the one around, or lies across it, counts as
-//    what the two have in common.
+//    what the two have in common; but not where the wish requires segments in it and what is left
+//    has not its tree.
 //
 // One call, one thread.
 #pragma once
@@ -55,6 +57,7 @@ class SubgroupSearch {
     std::vector<size_t> inner = {};
     size_t end = 0;      // the step after its last one
     Domain domain = {};  // chosen for it
+    Domain named = {};   // as its wish names that
   };
   // Choosing the domain of a group, or placing its own pods.
   struct Step {

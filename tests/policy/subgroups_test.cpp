@@ -11,6 +11,7 @@ namespace {
 
 using cluster::TopologySubgroup;
 using cluster::TopologyTerms;
+using testing::MakeNode;
 using testing::MakePod;
 using testing::Racks;
 
@@ -34,7 +35,7 @@ struct Roles : Racks {
                   const std::map<std::string, std::string>& beside = {}) {
     GangTerms gang;
     gang.wish = std::make_shared<const FabricWish>(terms);
-    gang.subgroups = gang.wish->Subgroups();
+    gang.subgroups = gang.wish->Subgroups(placer.options().fabric);
     demands.clear();
     for (const Pods& one : roles) {
       for (Demand& demand : Ask(one.count, MakePod("p").Gpus(one.gpus))) {
@@ -206,6 +207,56 @@ TEST_CASE("many subgroups in many racks, in whatever order they come", "[policy]
     answers.insert(all);
   }
   CHECK(answers.size() == 1);
+}
+
+TEST_CASE("segments of a subgroup are kept in the tree that has them", "[policy][subgroups]") {
+  // Racks of eight GPUs in the first tree, cliques of four in the second.
+  topology::FabricOptions fabric = testing::BlocksAndRacks();
+  fabric.trees.push_back({"nvlink",
+                          topology::FabricPreset::kNone,
+                          {{"clique", {"clique"}, topology::Unlabelled::kOutside}}});
+  Roles world(0, 0, 0);
+  world.placer = Placer(Options{Strategy::kBinpack, fabric});
+  for (const std::string name : {"a0x", "a0y", "a1x", "a1y"}) {
+    world.Add(MakeNode(name)
+                  .Gpus(4)
+                  .Label("block", "a")
+                  .Label("rack", name.substr(0, 2))
+                  .Label("clique", name));
+  }
+  world.Occupy("a0x", MakePod("other").Gpus(1), {0});
+  world.Occupy("a1x", MakePod("other").Gpus(1), {0});
+  TopologySubgroup subgroup{"worker", {"worker"}};
+  subgroup.segments = {{"clique", 4, true}};
+  const PlaceAnswer answer = world.Put({{"worker", 8, 1}}, Of({subgroup}));
+  REQUIRE(answer.placed);
+  std::map<std::string, int> cliques;
+  for (const cluster::Placement& one : answer.placements)
+    ++cliques[world.state.node(one.node)->name];
+  CHECK(cliques == std::map<std::string, int>{{"a0y", 4}, {"a1y", 4}});
+  CHECK_FALSE(world.Put({{"worker", 4, 1}}, Of({subgroup})).placed);
+}
+
+TEST_CASE("a subgroup that needs a rack goes before one that needs a block",
+          "[policy][subgroups]") {
+  Roles world(1, 3, 1);  // of the racks of four two have two GPUs free
+  for (const std::string node : {"a1x", "a2x"})
+    world.Occupy(node, MakePod("other").Gpus(2), {0, 1});
+  const TopologyTerms terms = Of({{"wide", {"wide"}, "block"}, {"tight", {"tight"}, "rack"}});
+  CHECK(world.In(world.Put({{"wide", 4, 1}, {"tight", 4, 1}}, terms), 2) ==
+        "a1 a1 a2 a2 a0 a0 a0 a0");
+}
+
+TEST_CASE("subgroups are what the policy's fabric makes of what other systems say",
+          "[policy][subgroups]") {
+  TopologyTerms terms = Of({{"a", {"a"}, "", "example.com/unknown"}, {"b", {"b"}, "rack"}});
+  CHECK(FabricWish(terms).Subgroups(testing::BlocksAndRacks()).size() == 2);
+  terms.said_by = "spec.subGroups[].topologyConstraint";
+  const std::vector<Subgroup> heeded = FabricWish(terms).Subgroups(testing::BlocksAndRacks());
+  REQUIRE(heeded.size() == 1);
+  CHECK(heeded.front().name == "b");
+  CHECK(heeded.front().level == 1);
+  CHECK(FabricWish(terms).Subgroups({}).empty());
 }
 
 // Whether pods of one GPU each fit, by trying every rack for every subgroup: `free` by block and
