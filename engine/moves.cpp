@@ -169,13 +169,13 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   MoveJob job;
   const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
   const bool early = gang.course.move_from && *gang.course.move_from > now;
-  if (!moves || early || gang.course.repairing || gang.tally.planned + gang.tally.leaving > 0 ||
+  if (!moves || early || gang.course.repairing || gang.tally.planned + gang.tally.going > 0 ||
       request.required.empty() || !gang.past.has_run())
     return job;
   std::vector<const Member*> live;
   std::map<PodUid, size_t> at;
   for (const auto& [uid, member] : gang.members) {
-    if (member.pod->terminal() || member.malformed()) continue;
+    if (member.pod->terminal() || member.leaving() || member.malformed()) continue;
     at[uid] = live.size();
     live.push_back(&member);
   }
@@ -209,6 +209,7 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
     for (const size_t i : chosen) {
       const Movable& member = job.move.members[i];
       tx.Evict(member.held, job.request.terms.queue);
+      move.leave.push_back(member.held);
       demands.push_back(member.demand);
       move.pods.push_back(member.demand.pod);
     }
@@ -221,9 +222,27 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
     if (!answer.placed) continue;
     std::sort(move.pods.begin(), move.pods.end());
     move.domain = DomainOf(*fabric, answer.placements);
+    move.take = answer.placements;
     return move;
   }
   return std::nullopt;
+}
+
+bool StillHolds(EngineState& state, const PlanJob& job, const Move& move) {
+  const std::shared_ptr<const cluster::Snapshot> now = state.cluster.TakeSnapshot();
+  if (now->layout() != job.snapshot->layout()) return false;
+  if (now->generation() == job.snapshot->generation()) return true;
+  cluster::Transaction tx(now);
+  for (const cluster::Placement& held : move.leave) {
+    const cluster::Allocation* holds = state.cluster.AllocationOf(held.pod);
+    if (holds == nullptr || !(holds->placement == held)) return false;
+    tx.Evict(held, job.request.terms.queue);
+  }
+  for (const cluster::Placement& one : move.take) {
+    if (!tx.free().Fits(*tx.node(one.node), one)) return false;
+    tx.Place(one, job.request.terms.queue);
+  }
+  return true;
 }
 
 void BeginMove(EngineState& state, Gang& gang, const Move& move, Time now) {

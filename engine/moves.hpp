@@ -5,8 +5,10 @@
 //    segments, then of those around them; then, with kMoveGang, all of the gang. Muster's alone.
 // 2. Only where all of them, and the lost ones, find room now. That room is not kept: their
 //    controllers make new pods, which are planned as any others.
-// 3. Never while members leave or are planned, nor again before Course::move_from, nor where a
-//    member that has to go cannot be evicted (Preemptions::Protect).
+// 3. Never while members are planned, or leave nodes that work, nor again before Course::move_from,
+//    nor while any member of the gang, be it one that would stay, cannot be evicted
+//    (Preemptions::Protect).
+// 4. Begun only where the room that was found is still there.
 #pragma once
 
 #include <optional>
@@ -22,6 +24,8 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
                   cluster::Time now);
 // After the job's required pods found no place. Pure; runs outside the lock.
 std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job);
+// What FindMove found on the job's snapshot is there still.
+bool StillHolds(EngineState& state, const PlanJob& job, const Move& move);
 // Those members are evicted.
 void BeginMove(EngineState& state, Gang& gang, const Move& move, cluster::Time now);
 

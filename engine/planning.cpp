@@ -194,6 +194,8 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
   ++state.progress.gangs_tried;
   // It changed meanwhile, or somebody was faster: it has another turn.
   if (gang->work->version != job.version) return state.queue.Retry(*gang);
+  if (!result.placed && result.move && !StillHolds(state, job, *result.move))
+    return state.queue.Retry(*gang);
   if (!result.placed) return Refuse(state, *gang, job, result, now);
   if (!result.victims.empty()) {
     switch (Earmark(state, *gang, job, result, now)) {

@@ -37,13 +37,14 @@ NodeIndex NodeOf(const EngineState& state, const Member& member) {
   return member.planned() ? member.plan->placement->node : NodeIndex();
 }
 
+// Without those that leave: others come in their place.
 std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang& gang,
                                            const policy::GangTerms& terms,
                                            const std::vector<Member*>& but) {
   std::vector<policy::PlacedMember> placed;
   for (const auto& [uid, member] : gang.members) {
     if (std::find(but.begin(), but.end(), &member) != but.end()) continue;
-    const NodeIndex node = NodeOf(state, member);
+    const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
     if (!node.valid()) continue;
     placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
     const cluster::Allocation* held = state.cluster.AllocationOf(uid);

@@ -15,7 +15,9 @@ void CountLeaving(const EngineState& state, const Member& member, Tally& tally) 
   if (!pod.bound()) return;
   tally.leaving += member.ours ? 1 : 0;
   const cluster::Node* node = state.cluster.FindNode(pod.node_name);
-  if (node != nullptr && node->ready) tally.leave_by = std::max(tally.leave_by, pod.leaves_by);
+  if (node == nullptr || !node->ready) return;
+  tally.going += member.ours ? 1 : 0;
+  tally.leave_by = std::max(tally.leave_by, pod.leaves_by);
 }
 
 // Of a member that neither is bound nor has ended nor leaves.

@@ -23,6 +23,7 @@ struct Tally {
   int64_t pausing = 0;    // as pending, but for their pause
   int64_t planned = 0;    // pending ones with a plan
   int64_t leaving = 0;    // Muster's, bound and being deleted or evicted
+  int64_t going = 0;      // of these, on nodes that work: they will be gone
   int64_t victims = 0;    // victims of another gang
   int64_t staying = 0;    // bound, Muster's and nobody's victim
   // Of bound ones that leave and whose node works, whose ever: when the last one's grace is over.

@@ -53,6 +53,14 @@ struct Racks : Harness {
     Again(pod);
     Settle();
   }
+  // Its node stops working, so that it stays for ever once it is told to go, and another pod comes.
+  void LoseOnDeadNode(const std::string& pod) {
+    const std::string node = Pod(pod).node_name;
+    Add(MakeNode(node).Gpus(4).Label("block", "a").Label("rack", node.substr(0, 2)).NotReady());
+    Change(pod, [](cluster::Pod& lost) { lost.deleting = true; });
+    Add(MakePod(pod + "b").Gpus(4).InGroup("train").Gated());
+    Settle();
+  }
   std::vector<std::string> Leaving(int count) const {
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
@@ -254,6 +262,66 @@ TEST_CASE("a lost member that finds room in its rack moves nobody", "[engine][fa
   Racks world(LostMember::kMoveGang);
   world.Run(2, OneRack());
   world.Again("train-1");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a pod that a dead node keeps is none of its segment: a spare of the rack is used",
+          "[engine][fabric][repair]") {
+  const auto says = GENERATE(LostMember::kWait, LostMember::kMoveSegment);
+  Racks world(says);
+  world.Run(4, SegmentsOfTwo());
+  const std::string spare = world.RackOf("train-2") + "z";
+  world.AddNode(spare);
+  world.LoseOnDeadNode("train-3");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Pod("train-3b").node_name == spare);
+  CHECK(world.Evictions() == 0);
+}
+
+TEST_CASE("a gang is moved where a dead node keeps the lost member", "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  const std::string rack = world.RackOf("train-0");
+  world.LoseOnDeadNode("train-1");
+  CHECK(world.Pod("train-0").deleting);
+  CHECK(world.Gang("train").reason.code == ReasonCode::kMoving);
+  world.Again("train-0");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") != rack);
+  CHECK(world.RackOf("train-0") == world.RackOf("train-1b"));
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("a segment is moved where a dead node keeps the lost member",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveSegment);
+  world.Run(4, SegmentsOfTwo());
+  const std::string left = world.RackOf("train-2");
+  world.LoseOnDeadNode("train-3");
+  CHECK(world.Pod("train-2").deleting);
+  CHECK_FALSE(world.Pod("train-0").deleting);
+  CHECK_FALSE(world.Pod("train-1").deleting);
+  world.Again("train-2");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-2") == world.RackOf("train-3b"));
+  CHECK(world.RackOf("train-2") != left);
+  CHECK(world.Evictions() == 1);
+}
+
+TEST_CASE("nobody is moved while a member of the gang leaves a node that works",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  world.Change("train-1", [](cluster::Pod& pod) { pod.deleting = true; });
+  world.Add(MakePod("train-1b").Gpus(4).InGroup("train").Gated());
+  world.Settle();
+  CHECK(world.Evictions() == 0);  // its node is about to be free
+  world.RemovePod("train-1");
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
   CHECK(world.Evictions() == 0);
