@@ -11,7 +11,10 @@
 //   broken_plans   plans beside bound members that     each one         one more is bound
 //                  broke at once, in a row
 //   replan_from    when the next such plan may come    with the above   when it has come
-//   partial_since  since when it is bound in part      see partial.hpp  it is whole, or unbound
+//   partial_since  since when it is bound in part      see partial.hpp  it is whole, or unbound, or
+//                                                                       waits for room as
+//                                                                       LostMember says: no time
+//                                                                       passes then
 //   in_grace       then: a leaving member has a grace
 //   barred         then: it may not be completed now
 //   repairing      its bound members are evicted       partialTimeout   they are gone, or one of
@@ -26,7 +29,8 @@
 //   obstacle       why one of them was not evicted     handover         the next repair; it runs
 //
 // Another PodGroup under its name clears all of it. After a restart all of it begins empty, but for
-// partial_since, which the gang's record and its pods' times tell.
+// partial_since, which the gang's record and its pods' times tell. So a move that was under way
+// ends there: who was evicted is gone, the others stay; and the next one need not wait.
 #pragma once
 
 #include <cstdint>

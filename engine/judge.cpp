@@ -212,7 +212,8 @@ Verdict GangJudge::Partial() {
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
   const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
   // While it may not be completed no time passes, and none has when that ends.
-  if (!course().repairing && (barred || course().barred || waits)) course().partial_since = now;
+  if (!course().repairing && (barred || course().barred)) course().partial_since = now;
+  if (!course().repairing && waits) course().partial_since.reset();
   course().barred = barred;
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
@@ -221,7 +222,8 @@ Verdict GangJudge::Partial() {
     course().backoff_until.reset();
     course().partial_since = now + BackoffAfter(course().attempts, options);
   }
-  const bool overdue = *course().partial_since + options.partial_timeout <= now;
+  const bool overdue =
+      course().partial_since && *course().partial_since + options.partial_timeout <= now;
   if (course().repairing || (overdue && options.partial_gang == PartialGang::kEvict)) {
     // Its bound members go, so that they do not hold what they cannot use.
     if (!course().repairing)

@@ -116,6 +116,22 @@ TEST_CASE("a gang may wait for room in its rack as long as it takes", "[engine][
   CHECK(world.Pod("train-1").node_name == another);
 }
 
+TEST_CASE("a gang that waits for room in its rack has no deadline and writes nothing",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kWait);
+  world.Run(2, OneRack());
+  world.LoseWithNode("train-1");
+  world.Pass(cluster::Seconds(120));
+  CHECK_FALSE(world.Gang("train").deadline);
+  const int writes = world.writes;
+  for (int i = 0; i < 20; ++i) world.Pass(cluster::Seconds(60));
+  CHECK(world.writes == writes);
+  world.Restart();
+  world.Pass(cluster::Seconds(120));
+  CHECK_FALSE(world.Gang("train").deadline);
+  CHECK(world.Evictions() == 0);
+}
+
 TEST_CASE("a gang that waits in its rack is evicted where nobody comes for the lost member",
           "[engine][fabric][repair]") {
   Racks world(LostMember::kWait);
