@@ -30,16 +30,22 @@ bool MinimumKnown(const EngineState& state, const Gang& gang) {
   return group != nullptr && DefectOf(gang, group, state.options).code == ReasonCode::kNone;
 }
 
+bool AnyRequired(const std::vector<cluster::TopologySegment>& segments) {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const cluster::TopologySegment& segment) { return segment.required; });
+}
+
 // Some of its pods need others in their domain: none of them can go alone.
 bool IsInSegments(const EngineState& state, const Gang& gang) {
   const topology::FabricOptions& fabric = state.options.placement.fabric;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const cluster::TopologyTerms& said = policy::TermsOf(group, *entry.second.pod);
-    if (said.segments.empty()) return false;
+    if (said.segments.empty() && said.subgroups.empty()) return false;
     const cluster::TopologyTerms terms = Heeded(fabric, said);
-    return std::any_of(terms.segments.begin(), terms.segments.end(),
-                       [](const cluster::TopologySegment& segment) { return segment.required; });
+    return AnyRequired(terms.segments) ||
+           std::any_of(terms.subgroups.begin(), terms.subgroups.end(),
+                       [](const auto& subgroup) { return AnyRequired(subgroup.segments); });
   });
 }
 

@@ -192,6 +192,20 @@ TEST_CASE("a gang with required segments goes whole, also when it has pods beyon
   CHECK(world.Evicted().size() == (required ? 4 : 1));
 }
 
+TEST_CASE("a gang whose subgroup has required segments goes whole", "[engine][preemption]") {
+  FullWorld world(WithFabric(Preempting()));
+  const bool required = GENERATE(true, false);
+  cluster::PodGroup group = MakePodGroup("old").MinMember(2).CreatedAt(1);
+  cluster::TopologySubgroup workers{"workers", {""}, "block"};
+  workers.segments = {{"rack", 2, required}};
+  group.topology.subgroups = {workers};
+  world.Add(group);
+  world.Settle();
+  world.Submit("urgent", 1, 4, 100);
+  world.Settle();
+  CHECK(world.Evicted().size() == (required ? 4 : 1));
+}
+
 TEST_CASE("a gang part of which is on a node that is gone goes whole or not at all",
           "[engine][preemption]") {
   // Other pods of the victim's gang run on a node that is gone: never deleted as far as Muster
