@@ -13,15 +13,64 @@ using cluster::PodUid;
 using topology::Fabric;
 using topology::LevelRef;
 
-FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang) {
-  FreeingJob job;
-  job.candidates = CandidatesOf(state, gang);
-  job.gangs.reserve(job.candidates.size());
-  for (const policy::Candidate& candidate : job.candidates) {
-    const Gang* of = state.members.GangOf(candidate.held.front().pod);
-    job.gangs.push_back(of == nullptr ? std::string() : of->id.key.ToString());
+namespace {
+
+void AddNames(const std::set<std::string>& from, std::vector<std::string>& names, int64_t& in_all) {
+  in_all = std::ssize(from);
+  for (const std::string& name : from) {
+    if (names.size() < DomainInUse::kMostNames) names.push_back(name);
   }
-  return job;
+}
+
+void NameGangs(const EngineState& state, const FoundDomain& found, DomainInUse& view) {
+  std::set<std::string> gangs;
+  for (const PodUid& victim : found.victims) {
+    const Gang* of = state.members.GangOf(victim);
+    if (of != nullptr) gangs.insert(of->id.key.ToString());  // else it is gone
+  }
+  AddNames(gangs, view.gangs, view.gangs_in_all);
+}
+
+void NameBlockers(const EngineState& state, const GangId& gang, const FreeingJob& job,
+                  const FoundDomain& found, DomainInUse& view) {
+  std::set<PodUid> candidates;
+  for (const policy::Candidate& candidate : job.candidates) {
+    for (const cluster::Placement& held : candidate.held) candidates.insert(held.pod);
+  }
+  std::set<std::string> pods;
+  for (const NodeIndex node : found.nodes->Nodes()) {
+    if (state.cluster.node(node) == nullptr) continue;
+    for (const PodUid& uid : state.cluster.HoldersOn(node)) {
+      const cluster::Pod* pod = state.cluster.FindPod(uid);
+      const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+      const bool counts = pod != nullptr && held != nullptr && !held->placement.gpus.empty();
+      const Gang* of = state.members.GangOf(uid);
+      const bool own = of != nullptr && of->id == gang;
+      if (counts && !own && !candidates.contains(uid)) pods.insert(pod->key.ToString());
+    }
+  }
+  AddNames(pods, view.pods, view.pods_in_all);
+}
+
+// The domains of the level that the gang requires; those that its members are in, where it has any.
+std::vector<topology::DomainId> DomainsFor(const Fabric& fabric, const topology::LevelSpan& span,
+                                           const std::vector<NodeIndex>& beside) {
+  const LevelRef level{span.tree, span.outermost};
+  const Fabric::Range range = fabric.At(level);
+  std::vector<topology::DomainId> domains;
+  domains.reserve(range.last - range.first);
+  for (topology::DomainId id = range.first; id < range.last; ++id) {
+    const bool joins = std::any_of(beside.begin(), beside.end(),
+                                   [&](NodeIndex node) { return fabric.Of(level, node) == id; });
+    if (beside.empty() || joins) domains.push_back(id);
+  }
+  return domains;
+}
+
+}  // namespace
+
+FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang) {
+  return {CandidatesOf(state, gang)};
 }
 
 std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Snapshot>& nodes,
@@ -41,8 +90,8 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
     return std::nullopt;
   policy::FreeingInput input{nodes, placer.FabricOf(nodes->nodes()), job.candidates, {}};
   for (const topology::LevelSpan& span : SpansOf(options.fabric, heeded)) {
-    const Fabric::Range range = input.fabric->At({span.tree, span.outermost});
-    for (topology::DomainId id = range.first; id < range.last; ++id) input.domains.push_back(id);
+    for (const topology::DomainId id : DomainsFor(*input.fabric, span, asked.terms.beside))
+      input.domains.push_back(id);
   }
   const std::vector<policy::DomainToFree> domains = DomainsToFree(placer, input, asked);
   if (domains.empty()) return std::nullopt;
@@ -54,35 +103,18 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
   found.view.missing = best.missing;
   found.view.blocked = best.blocked;
   found.view.gpu_milli = best.gpu_milli;
-  std::set<std::string> gangs;
-  for (const size_t victim : best.victims) gangs.insert(job.gangs[victim]);
-  found.view.gangs_in_all = std::ssize(gangs);
-  for (const std::string& gang : gangs) {
-    if (found.view.gangs.size() < DomainInUse::kMostNames) found.view.gangs.push_back(gang);
-  }
+  found.victims.reserve(best.victims.size());
+  for (const size_t victim : best.victims)
+    found.victims.push_back(job.candidates[victim].held.front().pod);
   return found;
 }
 
-void AddBlockers(const EngineState& state, const FreeingJob& job, const cluster::NodeSet& nodes,
-                 DomainInUse& view) {
-  std::set<PodUid> candidates;
-  for (const policy::Candidate& candidate : job.candidates) {
-    for (const cluster::Placement& held : candidate.held) candidates.insert(held.pod);
-  }
-  std::set<std::string> pods;
-  for (const NodeIndex node : nodes.Nodes()) {
-    if (state.cluster.node(node) == nullptr) continue;
-    for (const PodUid& uid : state.cluster.HoldersOn(node)) {
-      const cluster::Pod* pod = state.cluster.FindPod(uid);
-      const cluster::Allocation* held = state.cluster.AllocationOf(uid);
-      const bool counts = pod != nullptr && held != nullptr && !held->placement.gpus.empty();
-      if (counts && !candidates.contains(uid)) pods.insert(pod->key.ToString());
-    }
-  }
-  view.pods_in_all = std::ssize(pods);
-  for (const std::string& pod : pods) {
-    if (view.pods.size() < DomainInUse::kMostNames) view.pods.push_back(pod);
-  }
+DomainInUse Named(const EngineState& state, const GangId& gang, const FreeingJob& job,
+                  FoundDomain found) {
+  DomainInUse view = std::move(found.view);
+  NameGangs(state, found, view);
+  if (view.blocked) NameBlockers(state, gang, job, found, view);
+  return view;
 }
 
 }  // namespace muster::engine

@@ -18,23 +18,25 @@ struct EngineState;
 // What is to be found out for a gang that waits. Taken under the lock.
 struct FreeingJob {
   std::vector<policy::Candidate> candidates;
-  std::vector<std::string> gangs;  // by candidate
 };
 FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang);
 
-// The cheapest one, without `pods`; nothing: the gang requires no level, or a domain has room.
-// Pure, without the lock.
+// The cheapest one, without names of gangs and pods; nothing: the gang requires no level, or a
+// domain has room. A gang that has members there needs that domain and no other. Pure, without the
+// lock.
 struct FoundDomain {
   DomainInUse view;
   std::shared_ptr<const cluster::NodeSet> nodes;
+  std::vector<cluster::PodUid> victims;  // one of each candidate that would have to leave
 };
 std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Snapshot>& nodes,
                                         const policy::Options& options,
                                         const policy::GangRequest& request,
                                         const cluster::TopologyTerms& terms, const FreeingJob& job);
 
-// Adds who is on those nodes now and no candidate. Under the lock again.
-void AddBlockers(const EngineState& state, const FreeingJob& job, const cluster::NodeSet& nodes,
-                 DomainInUse& view);
+// Adds the gangs that would lose something or, where it is blocked, who is there and is neither a
+// candidate nor of that gang. Under the lock again.
+DomainInUse Named(const EngineState& state, const GangId& gang, const FreeingJob& job,
+                  FoundDomain found);
 
 }  // namespace muster::engine

@@ -169,8 +169,7 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
   GangFabric fabric = ViewGangFabric(snapshot, options, *view, request, terms);
   if (auto found = FindCheapest(snapshot, options, request, terms, freeing)) {
     FairMutexLock lock(mu_);
-    if (found->view.blocked) AddBlockers(*state_, freeing, *found->nodes, found->view);
-    fabric.cheapest = std::move(found->view);
+    fabric.cheapest = Named(*state_, view->id, freeing, std::move(*found));
   }
   return fabric;
 }

@@ -98,8 +98,8 @@ std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& inpu
   if (domains.size() > kMostDomains) domains.resize(kMostDomains);
   for (DomainToFree& one : domains) one = Free(placer, input, request, one);
   std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {
-    return std::tie(a.blocked, a.owners, a.gpu_milli, a.domain) <
-           std::tie(b.blocked, b.owners, b.gpu_milli, b.domain);
+    return std::tie(a.blocked, a.owners, a.gpu_milli, a.missing, a.domain) <
+           std::tie(b.blocked, b.owners, b.gpu_milli, b.missing, b.domain);
   });
   return domains;
 }

@@ -7,7 +7,7 @@
 //    the order of the candidates, none that is not in the way. Only candidates that hold something
 //    there, and what has to go before them, are asked.
 // 2. Ordered: those that can be freed first, then by the number of owners that lose something, by
-//    what these lose, then by DomainId, which is by name.
+//    what these lose, by the members without room, then by DomainId, which is by name.
 // 3. Costs up to some thirty plans for each domain: at most kMostDomains are looked at, those that
 //    lack the fewest slots.
 #pragma once

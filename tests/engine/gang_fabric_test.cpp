@@ -202,6 +202,39 @@ TEST_CASE("where nobody may be evicted the pods in the way are named", "[engine]
   CHECK(view.cheapest->pods == std::vector<std::string>{"default/dear-x", "default/dear-y"});
 }
 
+TEST_CASE("of blocked domains the one with the most room is named", "[engine][fabric]") {
+  TwoRacks world;
+  RunOn(world, "dear", "a0", 5);
+  world.Add(MakePod("other").Gpus(4).Scheduler("other").Priority(5).BoundTo("a1x", {0, 1, 2, 3}));
+  world.AddGang("late", 2, 4, 2);
+  world.ChangeGroup("late", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Settle();
+  const GangFabric view = world.Of("late");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->name == "a/a1");
+  CHECK(view.cheapest->missing == 1);
+  CHECK(view.cheapest->pods == std::vector<std::string>{"default/other"});
+}
+
+TEST_CASE("a gang that lost a member is told of its own domain, and who else is there",
+          "[engine][fabric]") {
+  TwoRacks world;
+  world.AddGang("train", 2, 4, 2);
+  world.ChangeGroup("train", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.ScheduleAll("train");
+  const std::string node = world.Pod("train-1").node_name;
+  const std::string rack = node.substr(0, 2);
+  world.RemovePod("train-1");
+  world.Add(MakePod("other").Gpus(4).Scheduler("other").BoundTo(node, {0, 1, 2, 3}));
+  world.Add(MakePod("train-1").Uid("again").Gpus(4).InGroup("train").Gated());
+  world.Settle();
+  const GangFabric view = world.Of("train");
+  REQUIRE(view.cheapest.has_value());
+  CHECK(view.cheapest->name == "a/" + rack);  // though the other rack is free
+  CHECK(view.cheapest->blocked);
+  CHECK(view.cheapest->pods == std::vector<std::string>{"default/other"});
+}
+
 TEST_CASE("a member outside of all domains is said to be there", "[engine][fabric]") {
   TwoRacks world;
   world.Add(MakeNode("outside").Gpus(8).Label("block", "a"));
