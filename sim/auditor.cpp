@@ -9,6 +9,7 @@
 #include "cluster/allocation.hpp"
 #include "cluster/hami_devices.hpp"
 #include "cluster/node_ledger.hpp"
+#include "policy/fabric_wish.hpp"
 #include "sim/scheduler_cache.hpp"
 #include "sim/watch.hpp"
 
@@ -91,6 +92,7 @@ class Auditor::Impl {
   static void SetWhole(GangBook& gang, int64_t need, int64_t most, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
   void CheckEviction(const PodRecord& pod);
+  bool MustBeNear(const ObjectKey& key);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckHami(const PodRecord& pod, const cluster::Node& node);
@@ -449,12 +451,25 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
 }
 
+// It has run, and lost members of it may find no room where they have to be.
+bool Auditor::Impl::MustBeNear(const ObjectKey& key) {
+  const auto gang = gangs_.find(key);
+  if (gang == gangs_.end() || !gang->second.started) return false;
+  const PodGroupPtr group = api_.FindPodGroup(key);
+  return std::any_of(gang->second.bound.begin(), gang->second.bound.end(), [&](const PodUid& uid) {
+    const PodPtr pod = api_.FindPod(uid);
+    if (pod == nullptr) return false;
+    const cluster::TopologyTerms& terms =
+        policy::TermsOf(group == nullptr ? nullptr : &group->group, pod->pod);
+    return !terms.required.empty() || !terms.segments.empty() || !terms.subgroups.empty();
+  });
+}
+
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
   if (muster_ != nullptr) {
     const engine::Options options = muster_->scheduler().options();
-    const bool waits = options.partial_gang == engine::PartialGang::kHold ||
-                       options.lost_member != engine::LostMember::kPartialGang;
-    if (waits) return;
+    const bool waits = options.lost_member != engine::LostMember::kPartialGang && MustBeNear(gang);
+    if (waits || options.partial_gang == engine::PartialGang::kHold) return;
   }
   if (!restarted_.empty()) since = std::max(since, restarted_.back());
   if (since + options_.partial_limit + options_.slack >= until) return;

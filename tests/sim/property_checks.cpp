@@ -63,11 +63,13 @@ std::string World::CheckRebuild() {
     if (known->members.size() != gang.members.size() || !Settled(*known) || !Settled(gang)) {
       continue;
     }
-    // Its record went with its PodGroup: which pods are of an earlier run, say.
-    if (!gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr) continue;
-    const bool same = known->state == gang.state && known->bound == gang.bound &&
-                      known->succeeded == gang.succeeded && known->failed == gang.failed &&
-                      known->min_member == gang.min_member;
+    // Its record went with its PodGroup: which pods are of an earlier run, say. Who is bound is
+    // seen.
+    const bool unrecorded = !gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr;
+    const bool same =
+        known->bound == gang.bound &&
+        (unrecorded || (known->state == gang.state && known->succeeded == gang.succeeded &&
+                        known->failed == gang.failed && known->min_member == gang.min_member));
     if (!same) {
       return "rebuilt from scratch the engine judges " + gang.id.key.name +
              " otherwise: " + Brief(*known) + ", then " + Brief(gang);
