@@ -211,12 +211,14 @@ struct Before {
     ended = known->phase == cluster::PodPhase::kSucceeded;
     role = known->role;
     node = state.cluster.IndexOf(known->node_name);
+    held = state.cluster.AllocationOf(known->uid) != nullptr;
     stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
   }
   cluster::ObjectKey group;
   bool ended = false;
   std::string role;
   cluster::NodeIndex node;
+  bool held = false;  // devices, bound or planned
   bool stayed = false;
 };
 
@@ -303,8 +305,13 @@ void ApplyPod(EngineState& state, Pod pod) {
     state.members.AddUnmanaged(*now_known);
   }
   NoteStart(state, *now_known);
-  // A pod that another scheduler bound may have taken what was reserved.
-  if (now_known->bound()) TouchUnsound(state, node);
+  if (!now_known->bound()) return;
+  // A pod that another scheduler bound may have taken what was reserved,
+  TouchUnsound(state, node);
+  // or a part of a node that was kept: the rest is anybody's then.
+  if (!before.held && !now_known->spec->gpus.none() &&
+      !state.options.placement.fabric.reserve.empty())
+    state.queue.AnythingMayFit();
 }
 
 // `given` may be a reference into what goes.

@@ -58,7 +58,9 @@ class Role {
 };
 
 // Of every role that lost somebody the members that make up no whole segment in their domain of the
-// level. Of those of a domain the ones that have the ranks of such a segment, then the last ones.
+// level: those of partial segments of elastic members too, which could not stay partial beside
+// them. Of those of a domain the ones that have the ranks of a segment that lost one, then the last
+// ones.
 Chosen Partial(const Fabric& fabric, const LevelRef& level, int64_t size, const PlanJob& job) {
   Chosen chosen;
   std::vector<const PodSpec*> roles;
@@ -130,14 +132,12 @@ policy::GangTerms TermsWithout(const PlanJob& job, const Chosen& chosen) {
     const Movable& member = job.move.members[i];
     const auto at = std::find_if(terms.placed.begin(), terms.placed.end(), [&](const auto& one) {
       return one.node == member.held.node && one.spec == member.demand.spec &&
-             one.subgroup == member.demand.subgroup;
+             one.subgroup == member.demand.subgroup &&
+             one.gpus == cluster::WholeGpusOf(member.held);
     });
     if (at != terms.placed.end()) terms.placed.erase(at);
   }
-  terms.beside.clear();
-  for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
-  std::sort(terms.beside.begin(), terms.beside.end());
-  terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());
+  terms.beside = policy::NodesOf(terms.placed);
   return terms;
 }
 
@@ -205,6 +205,7 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
   for (const Chosen& chosen : ChoicesOf(*fabric, job)) {
     cluster::Transaction tx(job.snapshot);
     std::vector<policy::Demand> demands = job.request.required;
+    for (size_t i = 0; i < demands.size(); ++i) demands[i].rank = job.move.lost_ranks[i];
     Move move;
     for (const size_t i : chosen) {
       const Movable& member = job.move.members[i];

@@ -86,13 +86,11 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   // They know where their gang is, and will be.
   terms.kept = kept;
   for (size_t i = 0; i < result.required.size(); ++i) {
-    terms.beside.push_back(result.required[i].node);
     const policy::Demand& demand = job.request.required[i];
     terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup,
                             cluster::WholeGpusOf(result.required[i])});
   }
-  std::sort(terms.beside.begin(), terms.beside.end());
-  terms.beside.erase(std::unique(terms.beside.begin(), terms.beside.end()), terms.beside.end());
+  terms.beside = policy::NodesOf(terms.placed);
   result.elastic = PlaceElastic(placer, tx, job.request.elastic, std::move(terms));
   result.placed = !result.required.empty() || !result.elastic.empty();
   return result;

@@ -35,9 +35,9 @@ struct MoveJob {
 
 // Those that are to leave so that the gang is whole again elsewhere.
 struct Move {
-  std::vector<cluster::PodUid> pods;  // ordered
-  bool whole = false;                 // all of the gang's
-  std::string domain;                 // in which they find room; empty: in no single one
+  std::vector<cluster::PodUid> pods;      // ordered
+  bool whole = false;                     // all of the gang's
+  std::string domain;                     // in which they find room; empty: in no single one
   std::vector<cluster::Placement> leave;  // what `pods` hold
   std::vector<cluster::Placement> take;   // what they and the lost ones get: room that was free
 };

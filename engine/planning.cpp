@@ -147,6 +147,9 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   SetRanks(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
+  // What is left of a node that was kept is anybody's now.
+  if (Replaces(gang) && !state.options.placement.fabric.reserve.empty())
+    state.queue.AnythingMayFit();
   state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));
   gang.course.setback = {};
   gang.course.cramped = false;

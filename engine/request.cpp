@@ -128,12 +128,13 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   if (terms.wish != nullptr)
     terms.subgroups = terms.wish->Subgroups(state.options.placement.fabric);
   terms.placed = PlacedOf(state, gang, terms, moving);
-  for (const policy::PlacedMember& member : terms.placed) terms.beside.push_back(member.node);
-  SortUnique(terms.beside);
+  terms.beside = policy::NodesOf(terms.placed);
   if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
-  terms.replaces = gang.tally.bound_of_muster > 0 && gang.past.has_run();
+  terms.replaces = Replaces(gang);
   return terms;
 }
+
+bool Replaces(const Gang& gang) { return gang.tally.bound_of_muster > 0 && gang.past.has_run(); }
 
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang) {
   return policy::TermsOf(state.members.GroupOf(gang), Speaker(gang));

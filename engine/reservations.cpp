@@ -65,6 +65,7 @@ void Reservations::GiveBackMember(Member& member, const std::string& why) {
   plan.required = false;
   plan.nominated = false;
   plan.bind_seen = false;
+  plan.kubelet_pick.reset();
 }
 
 void Reservations::Settle(Member& member) {
@@ -82,7 +83,10 @@ void Reservations::Settle(Member& member) {
     }
     writes_.Answer(member, why);
   }
-  if (member.planned()) cluster_.Release(member.uid);
+  if (member.planned()) {
+    cluster_.Release(member.uid);
+    if (pod.node_name != plan.node) plan.kubelet_pick.reset();
+  }
   plan.placement.reset();
   plan.node.clear();
   plan.excluded.clear();

@@ -64,6 +64,9 @@ struct PlacedMember {
   std::vector<cluster::GpuIndex> gpus = {};  // that it has whole
 };
 
+// Ordered and distinct.
+std::vector<cluster::NodeIndex> NodesOf(const std::vector<PlacedMember>& members);
+
 // What holds for every member of a gang.
 struct GangTerms {
   std::string queue;  // to which what it takes is charged

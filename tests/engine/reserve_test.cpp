@@ -63,6 +63,39 @@ TEST_CASE("a lost member comes back on a node that is kept", "[engine][fabric][r
   CHECK(world.BoundIn("train") == 2);
 }
 
+// Members of three GPUs each on nodes without another free GPU, and pod "one" that waits for a GPU.
+void RunBesideOne(KeptNodes& world) {
+  for (const std::string node : {"a0x", "a1x"})
+    world.Add(MakePod("other-" + node).Gpus(1).Scheduler("other").BoundTo(node, {3}));
+  world.AddGang("train", 2, 3, 2);
+  world.ScheduleAll("train");
+  world.Add(MakePod("one").Gpus(1).Gated());
+  world.Settle();
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  REQUIRE(world.Gang("one").state == GangState::kQueued);
+}
+
+TEST_CASE("what a lost member leaves of a kept node is anybody's", "[engine][fabric][reserve]") {
+  KeptNodes world;
+  RunBesideOne(world);
+  world.RemoveNode(world.Pod("train-1").node_name);
+  world.RemovePod("train-1");
+  world.Add(MakePod("train-1").Uid("second").Gpus(3).InGroup("train").Gated());
+  world.Settle();
+  CHECK(world.Gang("one").state != GangState::kQueued);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("what another scheduler's pod leaves of a kept node is anybody's",
+          "[engine][fabric][reserve]") {
+  KeptNodes world;
+  RunBesideOne(world);
+  const std::string kept = world.Pod("train-0").node_name == "a0y" ? "a1y" : "a0y";
+  world.Add(MakePod("foreign").Gpus(3).Scheduler("other").BoundTo(kept, {0, 1, 2}));
+  world.Settle();
+  CHECK(world.Gang("one").state != GangState::kQueued);
+}
+
 TEST_CASE("a gang that could only run on what is kept never fits", "[engine][fabric][reserve]") {
   KeptNodes world;
   world.AddGang("train", 3, 4, 3);
