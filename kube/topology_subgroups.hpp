@@ -10,6 +10,8 @@
 namespace muster::kube {
 
 inline constexpr size_t kMaxSubgroups = 256;  // of one gang; more are a problem
+// What the roles of nested subgroups take in all; each has the roles of those inside it again.
+inline constexpr size_t kMaxSubgroupBytes = size_t{4} << 20;
 
 // Muster: annotations muster.dev/topology-roles-required and -preferred, a list
 // LEVEL=ROLE+ROLE,LEVEL=ROLE. What both say of the same roles is of one subgroup.

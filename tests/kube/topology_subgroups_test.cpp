@@ -1,6 +1,8 @@
 // Which roles of a gang are to be in a domain of their own, by what each system writes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "kube/decode.hpp"
 
@@ -70,6 +72,53 @@ TEST_CASE("KAI's subgroups have the constraints of their own and those of their 
         std::vector<TopologySubgroup>{{"model", {"decode", "prefill"}, "block", ""},
                                       {"decode", {"decode"}, "rack", "host"}});
   CHECK(group.min_member == 8);
+}
+
+// The text of KAI's subgroups c0, c1 in c0, c2 in c1, …; those before `levelled` have a level, and
+// in the last one are `leaves` more.
+std::string KaiChain(int length, int levelled, int leaves = 0) {
+  std::string text = R"("subGroups":[)";
+  for (int i = 0; i < length + leaves; ++i) {
+    text += (i == 0 ? R"({"name":"c)" : R"(,{"name":"c)") + std::to_string(i);
+    if (i > 0) text += R"(","parent":"c)" + std::to_string(std::min(i, length) - 1);
+    text += i < levelled ? R"(","topologyConstraint":{"requiredTopologyLevel":"rack"}})" : "\"}";
+  }
+  return text + "]";
+}
+
+TEST_CASE("a long chain of KAI's subgroups takes room for those with a level only",
+          "[kube][subgroups]") {
+  const std::string api = "scheduling.run.ai/v2alpha2";
+  const PodGroup deep = Decode(api, "", KaiChain(4'000, 2));
+  CHECK(deep.defect.empty());
+  CHECK(deep.topology.subgroups ==
+        std::vector<TopologySubgroup>{{"c0", {"c3999"}, "rack", ""}, {"c1", {"c3999"}, "rack"}});
+  CHECK(Decode(api, "", KaiChain(256, 256)).topology.subgroups.size() == 256);
+  CHECK(Decode(api, "", KaiChain(4'000, 257)).defect ==
+        "PodGroup.spec.subGroups: more than 256 subgroups with a level");
+}
+
+TEST_CASE("the roles of KAI's nested subgroups are bounded together", "[kube][subgroups]") {
+  const std::string api = "scheduling.run.ai/v2alpha2";
+  const PodGroup fits = Decode(api, "", KaiChain(100, 100, 900));
+  CHECK(fits.defect.empty());
+  REQUIRE(fits.topology.subgroups.size() == 100);
+  CHECK(fits.topology.subgroups.back().roles.size() == 900);
+  const PodGroup beyond = Decode(api, "", KaiChain(256, 256, 900));
+  CHECK(beyond.defect ==
+        "PodGroup.spec.subGroups: nested too deep: the names of all roles of those with a level "
+        "take more than 4096 KiB");
+  CHECK(beyond.topology.subgroups.empty());
+}
+
+TEST_CASE("KAI's subgroups around one another are refused and end", "[kube][subgroups]") {
+  const PodGroup group = Decode(
+      "scheduling.run.ai/v2alpha2", "",
+      R"("subGroups":[{"name":"a","parent":"b","topologyConstraint":{"requiredTopologyLevel":"r"}},)"
+      R"({"name":"b","parent":"a","topologyConstraint":{"requiredTopologyLevel":"r"}},)"
+      R"({"name":"c","parent":"a","minMember":1}])");
+  CHECK(group.defect ==
+        "PodGroup.spec.subGroups[0].parent: does not lead to a subgroup without parent");
 }
 
 TEST_CASE("subgroups of a PodGroup whose annotations say where the gang is to be",
