@@ -47,6 +47,13 @@ std::string_view Next(std::string_view& rest, char separator) {
   return item;
 }
 
+// The same whatever the order in which they are written.
+std::string NameOf(const std::vector<std::string>& roles) {
+  std::string name;
+  for (const std::string& role : roles) name += (name.empty() ? "" : "+") + role;
+  return name;
+}
+
 using ByRoles = std::map<std::vector<std::string>, TopologySubgroup>;
 
 // `level`: the field that this annotation fills.
@@ -67,8 +74,9 @@ void ReadRoleList(const JsonView& annotation, std::string TopologySubgroup::*lev
                          std::string(item.substr(0, 80)) + "\"");
       return;
     }
-    TopologySubgroup& one =
-        subgroups.try_emplace(roles, TopologySubgroup{name, roles}).first->second;
+    TopologySubgroup& one = subgroups[roles];
+    one.name = NameOf(roles);
+    one.roles = std::move(roles);
     if (!(one.*level).empty()) {
       annotation.Problem("names a level of " + name + " twice");
       return;

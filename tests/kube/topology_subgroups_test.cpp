@@ -38,6 +38,8 @@ TEST_CASE("roles are named beside their level, those with more roles first", "[k
                                       {"prefill", {"prefill"}, "rack", "nvl"}});
   CHECK(group.topology.required.empty());
   CHECK(group.topology.said_by.empty());
+  // Their order does not matter.
+  CHECK(OfRoles("block=prefill+decode,rack=prefill", "nvl=prefill") == group);
   // Roles that are named twice count once.
   CHECK(OfRoles("rack=a+b+a").topology.subgroups.front().roles ==
         std::vector<std::string>{"a", "b"});
