@@ -48,7 +48,7 @@ std::string_view Next(std::string_view& rest, char separator) {
 }
 
 // The same whatever the order in which they are written.
-std::string NameOf(const std::vector<std::string>& roles) {
+std::string RolesTogether(const std::vector<std::string>& roles) {
   std::string name;
   for (const std::string& role : roles) name += (name.empty() ? "" : "+") + role;
   return name;
@@ -75,7 +75,7 @@ void ReadRoleList(const JsonView& annotation, std::string TopologySubgroup::*lev
       return;
     }
     TopologySubgroup& one = subgroups[roles];
-    one.name = NameOf(roles);
+    one.name = RolesTogether(roles);
     one.roles = std::move(roles);
     if (!(one.*level).empty()) {
       annotation.Problem("names a level of " + name + " twice");
@@ -208,24 +208,32 @@ std::vector<TopologySubgroup> ReadVolcanoSubgroups(const JsonView& spec) {
   list.Items([&](const JsonView& policy) {
     const JsonView topology = policy.Get("networkTopology");
     if (!topology.present()) return;
-    const JsonView selector = policy.Get("labelSelector");
-    const JsonView labels = selector.Get("matchLabels");
-    const JsonView keys = policy.Get("matchLabelKeys");
-    const JsonView size = policy.Get("subGroupSize");
-    const std::string task(labels.Get("volcano.sh/task-spec").Text());
     VolcanoTier tier = ReadVolcanoTier(topology);
+    const auto ignore = [&](const JsonView& field, const char* why) {
+      if (tier.hard) field.Problem(why);
+    };
     TopologySubgroup one;
     one.name = policy.Get("name").Text();
-    one.roles = {task.empty() ? one.name : task};
+    const JsonView selector = policy.Get("labelSelector");
+    const JsonView labels = selector.Get("matchLabels");
+    one.roles = {selector.present() ? std::string(labels.Get("volcano.sh/task-spec").Text())
+                                    : one.name};
+    if (one.roles.front().empty()) {
+      return ignore(selector, R"(expected matchLabels["volcano.sh/task-spec"]: Muster knows the )"
+                              "pods of a policy with networkTopology by their task");
+    }
+    const JsonView keys = policy.Get("matchLabelKeys");
+    const JsonView size = policy.Get("subGroupSize");
     bool pieces = false;
     keys.Items([&](const JsonView& /*key*/) { pieces = true; });
-    if (pieces) {
-      if (size.present())
-        one.segments.push_back({std::move(tier.level), size.Integer(1, 1, kMaxSegment), tier.hard});
-    } else {
+    if (!pieces) {
       (tier.hard ? one.required : one.preferred) = std::move(tier.level);
+    } else if (size.present()) {
+      one.segments.push_back({std::move(tier.level), size.Integer(1, 1, kMaxSegment), tier.hard});
+    } else {
+      return ignore(size, "is missing: with matchLabelKeys, Muster places pieces of this size");
     }
-    if (!one.roles.front().empty()) subgroups.push_back(std::move(one));
+    subgroups.push_back(std::move(one));
   });
   return Arranged(list, std::move(subgroups));
 }

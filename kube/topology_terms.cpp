@@ -301,12 +301,11 @@ TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) 
   const JsonView annotations = metadata.Get("annotations");
   TopologyTerms terms =
       FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano, ReadKoordinator);
-  TopologyTerms said = ReadSpec(spec);
   if (!SayWhere(terms)) {
-    terms = std::move(said);
+    terms = ReadSpec(spec);
   } else if (!terms.said_by.empty()) {
     // Of other systems one may say where the gang is to be, and its spec where its subgroups are.
-    terms.subgroups = std::move(said.subgroups);
+    terms.subgroups = ReadSpec(spec).subgroups;
   }
   if (!SayWhere(terms)) terms = FirstOf(annotations, ReadComputeDomain);
   ReadBesideLevels(metadata, terms);

@@ -155,6 +155,37 @@ TEST_CASE("Volcano's policies of subgroups: a task in one domain, or in partitio
                                       {"task1", {"task1"}, "", "leaf"}});
 }
 
+TEST_CASE(
+    "a policy of Volcano's whose pods Muster cannot know is refused, or ignored where it is soft",
+    "[kube][subgroups]") {
+  struct Case {
+    std::string fields;
+    std::string problem;
+  };
+  const std::string task = R"(expected matchLabels["volcano.sh/task-spec"]: Muster knows the pods )"
+                           "of a policy with networkTopology by their task";
+  const Case one = GENERATE_COPY(
+      Case{R"("name":"p","labelSelector":{"matchLabels":{"app":"x"}})", ".labelSelector: " + task},
+      Case{R"("name":"p","labelSelector":{"matchExpressions":[{"key":"a","operator":"Exists"}]})",
+           ".labelSelector: " + task},
+      Case{R"("name":"p","labelSelector":{})", ".labelSelector: " + task},
+      Case{R"("matchLabelKeys":["role"],"subGroupSize":2)", ".labelSelector: " + task},
+      Case{R"("name":"p","matchLabelKeys":["volcano.sh/partition-id"])",
+           ".subGroupSize: is missing: with matchLabelKeys, Muster places pieces of this size"});
+  const auto decode = [&](const std::string& mode, const std::string& annotations = "") {
+    return Decode("scheduling.volcano.sh/v1beta1", annotations,
+                  R"("minMember":2,"subGroupPolicy":[{)" + one.fields +
+                      R"(,"networkTopology":{"mode":")" + mode + R"(","highestTierAllowed":1}}])");
+  };
+  const PodGroup hard = decode("hard");
+  CHECK(hard.defect == "PodGroup.spec.subGroupPolicy[0]" + one.problem);
+  CHECK(hard.topology.subgroups.empty());
+  CHECK(decode("soft").defect.empty());
+  CHECK(decode("soft").topology.none());
+  // Muster's own annotations count alone.
+  CHECK(decode("hard", R"("muster.dev/topology-required":"block")").defect.empty());
+}
+
 TEST_CASE("Grove's PodGangs: a constraint of the gang, of groups of cliques, and of cliques",
           "[kube][subgroups]") {
   const PodGroup group = Decode(
