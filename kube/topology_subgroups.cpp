@@ -40,13 +40,6 @@ std::vector<TopologySubgroup> Arranged(const JsonView& place,
   return subgroups;
 }
 
-// The part before the separator, which is taken off the rest.
-std::string_view Next(std::string_view& rest, char separator) {
-  const std::string_view item = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-  return item;
-}
-
 // The same whatever the order in which they are written.
 std::string RolesTogether(const std::vector<std::string>& roles) {
   std::string name;
@@ -61,13 +54,13 @@ void ReadRoleList(const JsonView& annotation, std::string TopologySubgroup::*lev
                   ByRoles& subgroups) {
   std::string_view rest = annotation.Text();
   while (!rest.empty()) {
-    const std::string_view item = Next(rest, ',');
+    const std::string_view item = TakeItem(rest, ',');
     const size_t equals = item.find('=');
     std::string_view names = equals == std::string_view::npos ? "" : item.substr(equals + 1);
     const std::string name(names);
     std::vector<std::string> roles;
     const bool cut_off = name.ends_with('+') || (rest.empty() && annotation.Text().ends_with(','));
-    while (!names.empty()) roles.emplace_back(Next(names, '+'));
+    while (!names.empty()) roles.emplace_back(TakeItem(names, '+'));
     roles = Sorted(std::move(roles));
     if (equals == 0 || roles.empty() || roles.front().empty() || cut_off) {
       annotation.Problem("expected LEVEL=ROLE or LEVEL=ROLE+ROLE, separated by commas, got \"" +
