@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cluster/split.hpp"
+
 namespace muster::cluster {
 namespace {
 
@@ -60,16 +62,6 @@ std::optional<int64_t> Number(std::string_view text) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline constexpr const char* kTopologyPreferredAnnotation = "muster.dev/topology
 inline constexpr const char* kSegmentsRequiredAnnotation = "muster.dev/topology-segments-required";
 inline constexpr const char* kSegmentsPreferredAnnotation =
     "muster.dev/topology-segments-preferred";
-// Likewise, of PodGroups: a list of LEVEL=ROLE+ROLE+….
+// Likewise: a list of LEVEL=ROLE+ROLE+….
 inline constexpr const char* kRolesRequiredAnnotation = "muster.dev/topology-roles-required";
 inline constexpr const char* kRolesPreferredAnnotation = "muster.dev/topology-roles-preferred";
 // Likewise: "even" or "pack".

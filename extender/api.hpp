@@ -1,7 +1,8 @@
 // ApiHandlers: the second port. Health, metrics, and what people ask: why does my gang wait?
 //
 //   GET  /healthz /readyz /metrics
-//   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/policy
+//   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/nodes/{name}/topology
+//   GET  /v1/topology[?slots=GPUS]  /v1/policy
 //   on an embedded cluster also
 //   POST   /v1/manifests[?name=FILE]           create objects, all of a request or none
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events

@@ -14,16 +14,28 @@
 
 namespace muster::extender {
 
-// {"gangs": [{namespace, name, state, reason{code, message, …}, bound, …}]}, without members.
+// {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
+// priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
+// deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
+// else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
-// One gang with its members and plan; where the policy names a fabric also "fabric": {levels[{tree,
-// level, domains[{name, members}], crossings}], links, level, wanted, offers[{name, members}]}.
+// One gang as above, with its plan:
+//   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
+//     kubelet{outcome, predicted[index], choices}, ringGbps (GB/s), bindHeld}]
+//   "rings", where the links of nodes are known: {members, slowest{pod, node, ringGbps},
+//   fastest{…}} "fabric", where the policy names one: {levels[{tree, level, domains[{name,
+//   members}],
+//     crossings}], links, crossed[{tree, level, from, to, fromDomain, toDomain}], crossings}; where
+//     the gang waits for a domain also level, wanted, domains, offers[{name, members}],
+//     cheapestToFree{name, missing, blocked, gangs[], gangsInAll, gpus, pods[], podsInAll}
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric,
                      cluster::Time now);
-// {"nodes": [{name, ready, gpus[{index, model, free}], cpuMilliFree, …}]}
+// {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
+// gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
+// gpus[{index, model, uuid, healthy, free}]}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
-// {"domains": [{tree, level, name, depth, nodes, freeNodes, gpus, freeGpus, slots}], "findings":
-// ["…"]}; each domain is followed by those below it.
+// {"domains": [{tree, level, name, depth, nodes, freeNodes, keptNodes, gpus, freeGpus, slots}],
+// "findings": ["…"]}; each domain is followed by those below it.
 std::string FabricJson(const engine::FabricView& fabric);
 // {"source", "profile", "anotherSize", "matrix": text that topology::ParseMachine reads, "speeds":
 // {nvlink, pcie, …} in MB/s}

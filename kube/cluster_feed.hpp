@@ -9,8 +9,9 @@
 // having: where they may not be read, or are slow, nothing waits for them and no WatchStale is
 // reported.
 //
-//   discover ──▶ podgroups.* ─┐
-//           nodes, pods, …   ─┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
+//   discover ──▶ podgroups.*,
+//                 podgangs    ─┐
+//           nodes, pods, …   ──┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
 //
 // Start and Stop by one thread; the rest from any.
 #pragma once

@@ -118,7 +118,8 @@ struct Objects {
   std::string continue_token;    // not empty: there is another page
 };
 
-// A Node, Pod, PodGroup or Job (told apart by `kind`), a List of them, or a NodeList, PodList, …
+// A Node, Pod, PodGroup, PodGang or Job (told apart by `kind`), a List of them, or a NodeList,
+// PodList, …
 cluster::Result<Objects> DecodeObjects(std::string_view json, const DecodeOptions& options = {});
 
 }  // namespace muster::kube

@@ -98,6 +98,19 @@ std::string BalanceText(cluster::Balance balance) {
   return {};
 }
 
+// LEVEL=ROLE+ROLE,… of the level that `level` is. A pod's subgroups have no segments.
+std::string RolesText(const std::vector<cluster::TopologySubgroup>& subgroups,
+                      std::string cluster::TopologySubgroup::*level) {
+  std::string text;
+  for (const cluster::TopologySubgroup& subgroup : subgroups) {
+    if ((subgroup.*level).empty()) continue;
+    text += (text.empty() ? "" : ",") + subgroup.*level;
+    for (const std::string& role : subgroup.roles)
+      text += (&role == subgroup.roles.data() ? '=' : '+') + role;
+  }
+  return text;
+}
+
 void WriteTopology(const cluster::TopologyTerms& said, JsonWriter& json) {
   cluster::TopologyTerms topology = said;
   if (said.said_by == kComputeDomainAnnotation) topology.preferred.clear();
@@ -114,6 +127,11 @@ void WriteTopology(const cluster::TopologyTerms& said, JsonWriter& json) {
   write(cluster::kTopologyPreferredAnnotation, topology.preferred);
   write(cluster::kSegmentsRequiredAnnotation, required);
   write(cluster::kSegmentsPreferredAnnotation, preferred);
+  using cluster::TopologySubgroup;
+  write(cluster::kRolesRequiredAnnotation,
+        RolesText(topology.subgroups, &TopologySubgroup::required));
+  write(cluster::kRolesPreferredAnnotation,
+        RolesText(topology.subgroups, &TopologySubgroup::preferred));
   write(cluster::kTopologyBalanceAnnotation, BalanceText(topology.balance));
   write(cluster::kTopologySpreadAnnotation, topology.spread);
   write(cluster::kSpreadGroupAnnotation, topology.spread_group);

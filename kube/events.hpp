@@ -1,5 +1,5 @@
-// EventRecorder: what happens to gangs and nodes, as Events of events.k8s.io/v1 on PodGroups, pods
-// and nodes.
+// EventRecorder: what happens to gangs and nodes, as Events of events.k8s.io/v1 on PodGroups
+// (and Grove's PodGangs), pods and nodes.
 //
 //   Record ──▶ one entry per (object, reason) ──▶ Step: POST, at once
 //                        │  the same note again ──▶ PATCH series, 30 s after the last write

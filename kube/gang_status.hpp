@@ -17,6 +17,8 @@
 // Volcano's job controller creates pods once a PodGroup is Inqueue, so a gang that waits for its
 // members is, and one that cannot start is not.
 //
+// Grove's PodGangs get nothing: Grove's operator writes their status from the pods' conditions.
+//
 // Native PodGroups have a second writer: kube-scheduler, which sets the same condition in every
 // cycle of the group, but sees no gated pods. What it says stands. Muster says False only where
 // nobody has spoken or it was itself (its messages begin with "muster: "), and True only where it
@@ -48,7 +50,7 @@ struct StatusPatch {
   bool only_message = false;
 };
 
-// "/apis/…/namespaces/team-a/podgroups/train"
+// "/apis/…/namespaces/team-a/podgroups/train"; of Grove: "…/podgangs/train"
 std::string PodGroupPath(const ServedPodGroups& as, const cluster::ObjectKey& key);
 
 // `object`: the PodGroup, whole. `now`: milliseconds since 1970. Nothing: it says so already, or it

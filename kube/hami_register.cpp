@@ -1,17 +1,14 @@
 // HAMi's annotation hami.io/node-nvidia-register, as its device plugin writes it:
 //   [{"id":"GPU-…","index":0,"devmem":81920,"type":"NVIDIA-…","health":true, …}, …]      today
-//   GPU-…,10,81920,100,NVIDIA-…,0,true,0,hami-core:GPU-…                                  before;
-//   the last two fields
-//                                                                                         of a
-//                                                                                         device
-//                                                                                         may be
-//                                                                                         missing
+//   GPU-…,10,81920,100,NVIDIA-…,0,true,0,hami-core:GPU-…                                  before
+// In the older form the last two fields of a device may be missing.
 // Go leaves out fields with zero values, so a missing "health" is false and a missing "index" 0.
 #include <algorithm>
 #include <charconv>
 #include <limits>
 #include <utility>
 
+#include "cluster/split.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/node_devices.hpp"
@@ -24,20 +21,11 @@ using cluster::Gpu;
 using cluster::GpuSharing;
 using cluster::MiB;
 using cluster::Result;
+using cluster::Split;
 
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
 
 GpuSharing SharingOfMode(std::string_view mode) {
   return mode == "mig" ? GpuSharing::Mig() : GpuSharing::Fractional();

@@ -34,7 +34,7 @@ Result<Object> DecodeOne(const JsonNode& json, const ItemType& type, const Decod
   if (type.kind == "Job") return ToObject(DecodeJob(json, options));
   if (type.kind == "PodGroup" || type.kind == "PodGang")
     return ToObject(DecodePodGroup(json, type.api_version, options));
-  return Error{Code::kInvalidArgument, "expected a Node, Pod, PodGroup or Job", "kind"};
+  return Error{Code::kInvalidArgument, "expected a Node, Pod, PodGroup, PodGang or Job", "kind"};
 }
 
 ItemType TypeOf(const JsonView& object, const ItemType& otherwise) {

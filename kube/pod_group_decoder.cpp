@@ -167,7 +167,8 @@ void ReadKai(const JsonView& spec, PodGroup& record) {
 }
 
 // Every PodClique of a PodGang has its minimum: PodGroup in scheduler/api/core/v1alpha1/podgang.go
-// of ai-dynamo/grove. It lists its pods, too; they are known by their labels.
+// of ai-dynamo/grove. It lists its pods, too; they are known by their labels. Grove guarantees
+// minReplicas and does the rest as far as there is room, so with 0 the pods start one by one.
 void ReadGrove(const JsonView& spec, PodGroup& record) {
   const JsonView list = spec.Get("podgroups");
   list.Items([&](const JsonView& group) {

@@ -212,9 +212,7 @@ std::optional<Outcome> PodWriter::Attempt(const Job& job, milliseconds& wait) {
   WriteContext context;
   context.resource_version = ports_.versions.Find(PodOf(job.write).uid);
   context.epoch = ports_.epoch();
-  context.now = std::chrono::duration_cast<std::chrono::seconds>(
-                    std::chrono::system_clock::now().time_since_epoch())
-                    .count();
+  context.now = ports_.clock().wall.milliseconds() / 1000;
   {
     const MutexLock lock(mu_);
     context.nonce = ++nonce_;

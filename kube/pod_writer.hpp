@@ -33,6 +33,7 @@
 #include "kube/api_caller.hpp"
 #include "kube/fair_line.hpp"
 #include "kube/pod_writes.hpp"
+#include "kube/step_thread.hpp"
 
 namespace muster::kube {
 
@@ -73,6 +74,8 @@ class PodWriter final : public engine::ActionPort {
     std::function<void(const engine::PatchGang&)> gang_status;
     std::function<void(const engine::EmitEvent&)> event;
     std::function<void(const std::string&)> warn;
+    // Of which `wall` goes into Bindings; from the workers.
+    std::function<Clocks()> clock = ReadClocks;
   };
 
   PodWriter(Ports ports, PodWriterOptions options, uint64_t seed);

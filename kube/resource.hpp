@@ -24,7 +24,7 @@ struct Observed {
 };
 
 struct Resource {
-  std::string name;              // for people: "pods", "podgroups.scheduling.x-k8s.io"
+  std::string name;              // for people: "pods", "podgangs.scheduler.grove.io"
   std::string path;              // "/api/v1/pods"
   std::string_view kind;         // of one object, for errors
   std::span<const Kept> fields;  // what of an object is used

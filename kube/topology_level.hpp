@@ -1,7 +1,9 @@
-// The name of a level of the fabric, as the decoders of kube/ read it.
+// The names of levels of the fabric, and lists of them, as the decoders of kube/ read them.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "cluster/topology_terms.hpp"
 #include "kube/json_view.hpp"
@@ -14,6 +16,13 @@ inline constexpr int64_t kMaxSegment = 1'000'000;  // pods
 
 inline std::string ReadLevel(const JsonView& name) {
   return std::string(name.Text().substr(0, kMaxLevelName));
+}
+
+// The item of a list before the first separator; the list is shortened by both.
+inline std::string_view TakeItem(std::string_view& list, char separator) {
+  const std::string_view item = list.substr(0, list.find(separator));
+  list.remove_prefix(std::min(list.size(), item.size() + 1));
+  return item;
 }
 
 // Volcano's networkTopology{mode, highestTierAllowed, highestTierName}: the level that is required

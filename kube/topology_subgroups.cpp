@@ -1,6 +1,7 @@
 #include "kube/topology_subgroups.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,11 +40,11 @@ std::vector<TopologySubgroup> Arranged(const JsonView& place,
   return subgroups;
 }
 
-// The part before the separator, which is taken off the rest.
-std::string_view Next(std::string_view& rest, char separator) {
-  const std::string_view item = rest.substr(0, rest.find(separator));
-  rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-  return item;
+// The same whatever the order in which they are written.
+std::string RolesTogether(const std::vector<std::string>& roles) {
+  std::string name;
+  for (const std::string& role : roles) name += (name.empty() ? "" : "+") + role;
+  return name;
 }
 
 using ByRoles = std::map<std::vector<std::string>, TopologySubgroup>;
@@ -53,21 +54,22 @@ void ReadRoleList(const JsonView& annotation, std::string TopologySubgroup::*lev
                   ByRoles& subgroups) {
   std::string_view rest = annotation.Text();
   while (!rest.empty()) {
-    const std::string_view item = Next(rest, ',');
+    const std::string_view item = TakeItem(rest, ',');
     const size_t equals = item.find('=');
     std::string_view names = equals == std::string_view::npos ? "" : item.substr(equals + 1);
     const std::string name(names);
     std::vector<std::string> roles;
     const bool cut_off = name.ends_with('+') || (rest.empty() && annotation.Text().ends_with(','));
-    while (!names.empty()) roles.emplace_back(Next(names, '+'));
+    while (!names.empty()) roles.emplace_back(TakeItem(names, '+'));
     roles = Sorted(std::move(roles));
     if (equals == 0 || roles.empty() || roles.front().empty() || cut_off) {
       annotation.Problem("expected LEVEL=ROLE or LEVEL=ROLE+ROLE, separated by commas, got \"" +
                          std::string(item.substr(0, 80)) + "\"");
       return;
     }
-    TopologySubgroup& one =
-        subgroups.try_emplace(roles, TopologySubgroup{name, roles}).first->second;
+    TopologySubgroup& one = subgroups[roles];
+    one.name = RolesTogether(roles);
+    one.roles = std::move(roles);
     if (!(one.*level).empty()) {
       annotation.Problem("names a level of " + name + " twice");
       return;
@@ -76,13 +78,83 @@ void ReadRoleList(const JsonView& annotation, std::string TopologySubgroup::*lev
   }
 }
 
-// Of KAI's: by name, in the order of the list.
+constexpr size_t kNone = std::numeric_limits<size_t>::max();
+
+// Of KAI's.
 struct KaiSubgroup {
-  std::string name;
   std::string parent;
   TopologySubgroup said;
+  size_t around = kNone;  // the next one around it that says something
   bool has_children = false;
+  bool climbed = false;  // `around` is known
+
+  bool says() const { return !said.required.empty() || !said.preferred.empty(); }
 };
+
+struct KaiSubgroups {
+  std::vector<KaiSubgroup> all;
+  std::map<std::string, size_t> by_name;
+
+  size_t ParentOf(size_t index) const {
+    const auto found = by_name.find(all[index].parent);
+    return found == by_name.end() ? kNone : found->second;
+  }
+};
+
+KaiSubgroups ListKai(const JsonView& list) {
+  KaiSubgroups groups;
+  list.Items([&](const JsonView& group) {
+    const JsonView constraint = group.Get("topologyConstraint");
+    KaiSubgroup one;
+    one.parent = group.Get("parent").Text();
+    one.said.name = group.Get("name").Text();
+    one.said.required = ReadLevel(constraint.Get("requiredTopologyLevel"));
+    one.said.preferred = ReadLevel(constraint.Get("preferredTopologyLevel"));
+    if (groups.by_name.try_emplace(one.said.name, groups.all.size()).second)
+      groups.all.push_back(std::move(one));
+  });
+  return groups;
+}
+
+// Links each one to the next one around it that says something, in as many steps as there are
+// subgroups. Nothing is around one that it is around itself.
+void Climb(KaiSubgroups& groups) {
+  std::vector<size_t> path;
+  std::vector<bool> seen(groups.all.size());
+  for (size_t first = 0; first < groups.all.size(); ++first) {
+    size_t at = first;
+    while (at != kNone && !seen[at]) {
+      seen[at] = true;
+      path.push_back(at);
+      at = groups.ParentOf(at);
+      if (at != kNone) groups.all[at].has_children = true;
+    }
+    size_t around = kNone;
+    if (at != kNone && groups.all[at].climbed)
+      around = groups.all[at].says() ? at : groups.all[at].around;
+    for (; !path.empty(); path.pop_back()) {
+      KaiSubgroup& one = groups.all[path.back()];
+      one.around = around;
+      one.climbed = true;
+      if (one.says()) around = path.back();
+    }
+  }
+}
+
+// Adds each one without children to those around it that say something. False: beyond the limit.
+bool FillRoles(KaiSubgroups& groups) {
+  size_t bytes = 0;
+  for (const auto& [name, index] : groups.by_name) {
+    if (groups.all[index].has_children) continue;
+    size_t at = groups.all[index].says() ? index : groups.all[index].around;
+    for (; at != kNone; at = groups.all[at].around) {
+      bytes += sizeof(std::string) + name.size();
+      if (bytes > kMaxSubgroupBytes) return false;
+      groups.all[at].said.roles.push_back(name);
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -109,35 +181,17 @@ std::vector<TopologySubgroup> ReadRoles(const JsonView& annotations) {
 // A parent that is missing, or is around itself, is a defect that pod_group_decoder.cpp tells of.
 std::vector<TopologySubgroup> ReadKaiSubgroups(const JsonView& spec) {
   const JsonView list = spec.Get("subGroups");
-  std::map<std::string, KaiSubgroup> by_name;
-  list.Items([&](const JsonView& group) {
-    const JsonView constraint = group.Get("topologyConstraint");
-    KaiSubgroup one;
-    one.name = group.Get("name").Text();
-    one.parent = group.Get("parent").Text();
-    one.said.name = one.name;
-    one.said.required = ReadLevel(constraint.Get("requiredTopologyLevel"));
-    one.said.preferred = ReadLevel(constraint.Get("preferredTopologyLevel"));
-    by_name.try_emplace(one.name, std::move(one));
-  });
-  for (const auto& [name, one] : by_name) {
-    if (const auto parent = by_name.find(one.parent); parent != by_name.end())
-      parent->second.has_children = true;
-  }
-  for (const auto& [name, one] : by_name) {
-    if (one.has_children) continue;
-    auto around = by_name.find(name);
-    for (size_t depth = 0; around != by_name.end() && depth < by_name.size(); ++depth) {
-      around->second.said.roles.push_back(name);
-      around = by_name.find(around->second.parent);
-    }
+  KaiSubgroups groups = ListKai(list);
+  Climb(groups);
+  if (!FillRoles(groups)) {
+    list.Problem("nested too deep: the names of all roles of those with a level take more than " +
+                 std::to_string(kMaxSubgroupBytes >> 10) + " KiB");
+    return {};
   }
   std::vector<TopologySubgroup> subgroups;
-  subgroups.reserve(by_name.size());
-  for (auto& [name, one] : by_name) {
-    one.said.roles = Sorted(std::move(one.said.roles));
-    subgroups.push_back(std::move(one.said));
-  }
+  subgroups.reserve(groups.all.size());
+  for (const auto& [name, index] : groups.by_name)
+    subgroups.push_back(std::move(groups.all[index].said));
   return Arranged(list, std::move(subgroups));
 }
 
@@ -147,24 +201,32 @@ std::vector<TopologySubgroup> ReadVolcanoSubgroups(const JsonView& spec) {
   list.Items([&](const JsonView& policy) {
     const JsonView topology = policy.Get("networkTopology");
     if (!topology.present()) return;
-    const JsonView selector = policy.Get("labelSelector");
-    const JsonView labels = selector.Get("matchLabels");
-    const JsonView keys = policy.Get("matchLabelKeys");
-    const JsonView size = policy.Get("subGroupSize");
-    const std::string task(labels.Get("volcano.sh/task-spec").Text());
     VolcanoTier tier = ReadVolcanoTier(topology);
+    const auto ignore = [&](const JsonView& field, const char* why) {
+      if (tier.hard) field.Problem(why);
+    };
     TopologySubgroup one;
     one.name = policy.Get("name").Text();
-    one.roles = {task.empty() ? one.name : task};
+    const JsonView selector = policy.Get("labelSelector");
+    const JsonView labels = selector.Get("matchLabels");
+    one.roles = {selector.present() ? std::string(labels.Get("volcano.sh/task-spec").Text())
+                                    : one.name};
+    if (one.roles.front().empty()) {
+      return ignore(selector, R"(expected matchLabels["volcano.sh/task-spec"]: Muster knows the )"
+                              "pods of a policy with networkTopology by their task");
+    }
+    const JsonView keys = policy.Get("matchLabelKeys");
+    const JsonView size = policy.Get("subGroupSize");
     bool pieces = false;
     keys.Items([&](const JsonView& /*key*/) { pieces = true; });
-    if (pieces) {
-      if (size.present())
-        one.segments.push_back({std::move(tier.level), size.Integer(1, 1, kMaxSegment), tier.hard});
-    } else {
+    if (!pieces) {
       (tier.hard ? one.required : one.preferred) = std::move(tier.level);
+    } else if (size.present()) {
+      one.segments.push_back({std::move(tier.level), size.Integer(1, 1, kMaxSegment), tier.hard});
+    } else {
+      return ignore(size, "is missing: with matchLabelKeys, Muster places pieces of this size");
     }
-    if (!one.roles.front().empty()) subgroups.push_back(std::move(one));
+    subgroups.push_back(std::move(one));
   });
   return Arranged(list, std::move(subgroups));
 }

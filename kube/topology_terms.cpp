@@ -43,8 +43,7 @@ std::optional<int64_t> ReadSize(const JsonView& annotation) {
 void ReadList(const JsonView& annotation, bool required, std::vector<TopologySegment>& segments) {
   std::string_view rest = annotation.Text();
   while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::string_view item = TakeItem(rest, ',');
     const size_t equals = item.find('=');
     const std::optional<int64_t> size =
         equals == std::string_view::npos ? std::nullopt : ParseSize(item.substr(equals + 1));
@@ -301,12 +300,11 @@ TopologyTerms ReadTopologyTerms(const JsonView& metadata, const JsonView& spec) 
   const JsonView annotations = metadata.Get("annotations");
   TopologyTerms terms =
       FirstOf(annotations, ReadMuster, ReadKueue, ReadKai, ReadVolcano, ReadKoordinator);
-  TopologyTerms said = ReadSpec(spec);
   if (!SayWhere(terms)) {
-    terms = std::move(said);
+    terms = ReadSpec(spec);
   } else if (!terms.said_by.empty()) {
     // Of other systems one may say where the gang is to be, and its spec where its subgroups are.
-    terms.subgroups = std::move(said.subgroups);
+    terms.subgroups = ReadSpec(spec).subgroups;
   }
   if (!SayWhere(terms)) terms = FirstOf(annotations, ReadComputeDomain);
   ReadBesideLevels(metadata, terms);

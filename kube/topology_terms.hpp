@@ -1,7 +1,8 @@
 // Where in the fabric a gang wants to be, as its PodGroup or pods say: Muster's annotations
-// muster.dev/topology-…, else what teams write for Kueue, KAI, Volcano or kube-scheduler itself. Of
-// these systems the first that names levels counts, whole. How a gang is divided, and over what it
-// is spread, is for Muster's annotations alone to say. For the decoders of kube/ only.
+// muster.dev/topology-…, else what teams write for Kueue, KAI, Volcano, Koordinator, Grove or
+// kube-scheduler itself. Of these systems the first that names levels counts, whole. How a gang is
+// divided, and over what it is spread, is for Muster's annotations alone to say. For the decoders
+// of kube/ only.
 //
 // What is malformed is a problem that names the place. Whether the policy has such levels is for
 // the engine to say.

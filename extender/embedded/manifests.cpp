@@ -144,7 +144,8 @@ Result<ManifestObject> ReadOne(const Source& source) {
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
   return Error{Code::kInvalidArgument,
-               "expected a Node, NodePool, PodGroup, Pod or Job, found \"" + kind + "\"", "kind"};
+               "expected a Node, NodePool, PodGroup, PodGang, Pod or Job, found \"" + kind + "\"",
+               "kind"};
 }
 
 // As the API server does.

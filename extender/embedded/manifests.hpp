@@ -1,7 +1,8 @@
 // Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
 //
-// Nodes, PodGroups of every flavour, Pods and Jobs, and Lists of them. Beside what Muster itself
-// reads, annotations and terminationGracePeriodSeconds are kept, and the annotation
+// Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods and Jobs, and Lists of them.
+// Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are kept, and the
+// annotation
 //   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds
 // Pure functions but for ReadManifestFile and CreateObjects.
 #pragma once

@@ -4,19 +4,14 @@
 
 #include "cluster/hami_devices.hpp"
 #include "tests/engine/harness.hpp"
-#include "tests/topology/machines.hpp"
+#include "tests/support/machines.hpp"
 
 namespace muster::engine {
 namespace {
 
+using testing::Dgx1v;
 using testing::MakeNode;
 using testing::MakePod;
-
-cluster::Node Cube() {
-  cluster::Node node = MakeNode("n").Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
-  node.topology = topology::testing::kDgx1v;
-  return node;
-}
 
 std::string ListOf(const std::vector<cluster::GpuIndex>& gpus) {
   std::string text;
@@ -58,7 +53,7 @@ struct Picks : testing::Harness {
 TEST_CASE("members reach the kubelet one after the other, and find what is left",
           "[engine][kubelet]") {
   Picks world;
-  world.Add(Cube());
+  world.Add(Dgx1v("n"));
   world.AddGang("train", 2, 4, 2);
   world.Settle();
   // Beside four NICs each; the second finds what the first one leaves.
@@ -74,7 +69,7 @@ TEST_CASE("members reach the kubelet one after the other, and find what is left"
 
 TEST_CASE("gangs of one reach the kubelet one after the other, too", "[engine][kubelet]") {
   Picks world;
-  world.Add(Cube());
+  world.Add(Dgx1v("n"));
   world.AddGang("first", 1, 4, 1);
   world.Settle();
   CHECK(world.Shown("first") == "0123 tied 0123");
@@ -88,7 +83,7 @@ TEST_CASE("gangs of one reach the kubelet one after the other, too", "[engine][k
 
 TEST_CASE("who comes after a pod that got other GPUs finds these taken", "[engine][kubelet]") {
   Picks world;
-  world.Add(Cube());
+  world.Add(Dgx1v("n"));
   world.Occupy("x", {0, 6});
   world.AddGang("four", 1, 4, 1);
   world.Settle();
@@ -112,7 +107,7 @@ TEST_CASE("who comes after a pod that got other GPUs finds these taken", "[engin
 
 TEST_CASE("a reservation holds nothing in the kubelet's books", "[engine][kubelet]") {
   Picks world;
-  world.Add(Cube());
+  world.Add(Dgx1v("n"));
   world.AddGang("first", 1, 4, 1);
   world.Settle();
   world.AddGang("second", 1, 4, 1);
@@ -125,7 +120,7 @@ TEST_CASE("a reservation holds nothing in the kubelet's books", "[engine][kubele
 
 TEST_CASE("after a restart what was expected of bound pods is not known", "[engine][kubelet]") {
   Picks world;
-  world.Add(Cube());
+  world.Add(Dgx1v("n"));
   world.AddGang("train", 1, 8, 1);
   world.Settle();
   world.Start("train");

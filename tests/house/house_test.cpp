@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/house/document_rules.hpp"
+#include "tests/house/guard_rules.hpp"
 #include "tests/house/include_rules.hpp"
 #include "tests/house/source_rules.hpp"
 #include "tests/house/source_tree.hpp"
@@ -48,6 +49,12 @@ TEST_CASE("sizes, names and habits of the code follow the rules", "[house]") {
 
 TEST_CASE("every folder introduces itself and no document promises what is not there", "[house]") {
   const auto findings = CheckDocuments(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
+TEST_CASE("the guard allows what people may write on pods, and nothing else", "[house]") {
+  const auto findings = CheckGuard(ReadRepository());
   INFO(Join(findings));
   CHECK(findings.empty());
 }

@@ -77,6 +77,9 @@ struct Play {
       : recorder({.api = api,
                   .find = [](const PodGroupUid& uid) -> std::optional<ServedPodGroups> {
                     if (uid.text() == "labels") return std::nullopt;
+                    if (uid.text() == "grove")
+                      return ServedPodGroups{PodGroupFlavour::kGrove, "scheduler.grove.io",
+                                             "v1alpha1", true};
                     return ServedPodGroups{PodGroupFlavour::kVolcano, "scheduling.volcano.sh",
                                            "v1beta1", true};
                   },
@@ -181,6 +184,16 @@ TEST_CASE("another note is a new event, since notes never change", "[kube][event
   play.recorder.Record(Event("x", "GangBackoff"), play.now);
   play.recorder.Record(Event("x", "GangQueued", "u-2"), play.now);
   CHECK(play.Pass(Seconds(0)) == 2);
+}
+
+TEST_CASE("an event on a gang of Grove's names the PodGang", "[kube][events]") {
+  Play play;
+  play.recorder.Record(Event("x", "GangQueued", "grove"), play.now);
+  CHECK(play.Pass(Seconds(1)) == 1);
+  CHECK(play.last().body.find(R"("regarding":{"kind":"PodGang","namespace":"team",)"
+                              R"("name":"train","uid":"grove",)"
+                              R"("apiVersion":"scheduler.grove.io/v1alpha1"}})") !=
+        std::string::npos);
 }
 
 TEST_CASE("what repeated before the first write is a series from the start", "[kube][events]") {

@@ -67,7 +67,7 @@ TEST_CASE("a kind that Muster has no use for is refused, the others are read", "
   CHECK(std::holds_alternative<Job>(objects->items[1]));
   REQUIRE(objects->refused.size() == 2);
   CHECK(objects->refused[0].ToString() ==
-        "List.items[0].kind: expected a Node, Pod, PodGroup or Job");
+        "List.items[0].kind: expected a Node, Pod, PodGroup, PodGang or Job");
 }
 
 TEST_CASE("one object is a list of one", "[kube][list]") {

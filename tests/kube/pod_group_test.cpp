@@ -67,6 +67,17 @@ TEST_CASE("every flavour of PodGroup", "[kube][podgroup]") {
        5,
        {{"prefill", 2}, {"decode", 3}},
        0},
+      {"scheduler.grove.io/v1alpha1",
+       R"({"podgroups":[{"name":"prefill","minReplicas":2},{"name":"decode","minReplicas":0}]})",
+       2,
+       {{"prefill", 2}},
+       0},
+      {"scheduler.grove.io/v1alpha1",
+       R"({"podgroups":[{"name":"decode","minReplicas":0,"topologyConstraint":null}]})",
+       1,
+       {},
+       0},
+      {"scheduler.grove.io/v1alpha1", R"({"podgroups":[]})", 1, {}, 0},
   }));
   CAPTURE(c.api_version, c.spec);
   const PodGroup group = Decode(c.api_version, c.spec);

@@ -70,7 +70,11 @@ class Desk {
                      .epoch = [] { return "7 me"; },
                      .gang_status = [](const engine::PatchGang&) {},
                      .event = [](const engine::EmitEvent&) {},
-                     .warn = [](const std::string&) {}},
+                     .warn = [](const std::string&) {},
+                     .clock =
+                         [] {
+                           return Clocks{{}, cluster::Time(1'800'000'000'999)};
+                         }},
                     {.workers = 4,
                      .attempts = 3,
                      .backoff_first = std::chrono::milliseconds(1),
@@ -98,6 +102,17 @@ TEST_CASE("a pod's writes are made in order, and what they answer is remembered"
   CHECK(desk.api.lines() == Lines{std::string("PATCH ") + kStatus, std::string("PATCH ") + kPath,
                                   std::string("POST ") + kBinding});
   CHECK_THAT(desk.api.requests().back().body, Catch::Contains(R"("resourceVersion":"11")"));
+}
+
+TEST_CASE("a Binding for HAMi's plugin has the time that the writer is given", "[kube][writer]") {
+  Desk desk;
+  desk.api.On(Method::kPost, kBinding, Reply(201));
+  engine::BindPod bind{{1}, Ref(), "node-7", {}};
+  bind.hami_devices = "GPU-0,NVIDIA,3000,30:;;";
+  CHECK(desk.DoOne(bind) == OutcomeKind::kDone);
+  CHECK_THAT(desk.api.requests().back().body,
+             Catch::Contains(R"("hami.io/vgpu-time":"1800000000")") &&
+                 Catch::Contains(R"("hami.io/bind-time":"1800000000")"));
 }
 
 TEST_CASE("what a write answers after its pod's end is not remembered", "[kube][writer]") {

@@ -168,6 +168,18 @@ void AddContainers(Dice& dice, PodSpec& spec) {
   if (spec.gpus.whole()) spec.gpus.each = cluster::kWholeGpu;
 }
 
+// As annotations of pods can say them: one in the other, and one beside both.
+std::vector<cluster::TopologySubgroup> RandomSubgroups(Dice& dice) {
+  std::vector<cluster::TopologySubgroup> subgroups = {
+      {"decode+prefill", {"decode", "prefill"}}, {"prefill", {"prefill"}}, {"router", {"router"}}};
+  for (cluster::TopologySubgroup& one : subgroups) {
+    one.required = dice.OneIn(2) ? "tree/block" : "";
+    if (one.required.empty() || dice.OneIn(2)) one.preferred = "example.com/rack";
+  }
+  subgroups.resize(static_cast<size_t>(dice.From(1, 3)), {"", {}});
+  return subgroups;
+}
+
 Pod RandomPod(Dice& dice) {
   auto spec = std::make_shared<PodSpec>();
   spec->requests = {MilliCpu(dice.From(0, 200'000)), MiB(dice.From(0, 4'000'000)), 1};
@@ -181,6 +193,7 @@ Pod RandomPod(Dice& dice) {
   spec->scheduler_name = dice.WordOrNothing();
   if (dice.OneIn(4)) spec->topology = {dice.WordOrNothing(), dice.WordOrNothing()};
   if (dice.OneIn(4)) spec->topology.segments = {{"block", 8, true}, {"rack", 4, dice.OneIn(2)}};
+  if (dice.OneIn(4)) spec->topology.subgroups = RandomSubgroups(dice);
   using cluster::Balance;
   if (dice.OneIn(4)) spec->topology.balance = dice.Pick({Balance::kEven, Balance::kPack});
   if (dice.OneIn(4)) spec->topology.spread = dice.Word();
@@ -235,6 +248,23 @@ TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]
     CAPTURE(EncodePod(*back));
     REQUIRE(Same(pod, *back));
   }
+}
+
+TEST_CASE("a pod's subgroups are written as the annotations that they came from",
+          "[kube][roundtrip]") {
+  const std::string annotations =
+      R"("muster.dev/topology-roles-required":"block=decode+prefill,rack=router",)"
+      R"("muster.dev/topology-roles-preferred":"rack=decode+prefill,host=prefill")";
+  const cluster::Result<Pod> pod =
+      DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u","annotations":{)" +
+                annotations + R"(}},"spec":{"containers":[]}})");
+  REQUIRE(pod.ok());
+  REQUIRE(pod->spec->topology.subgroups.size() == 3);
+  const std::string text = EncodePod(*pod);
+  CHECK(text.find(annotations) != std::string::npos);
+  const cluster::Result<Pod> back = DecodePod(text);
+  REQUIRE(back.ok());
+  CHECK(back->spec->topology == pod->spec->topology);
 }
 
 TEST_CASE("a pod of a manifest, without UID, is the same too", "[kube][roundtrip]") {

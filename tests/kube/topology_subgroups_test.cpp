@@ -1,6 +1,8 @@
 // Which roles of a gang are to be in a domain of their own, by what each system writes.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "kube/decode.hpp"
 
@@ -36,6 +38,8 @@ TEST_CASE("roles are named beside their level, those with more roles first", "[k
                                       {"prefill", {"prefill"}, "rack", "nvl"}});
   CHECK(group.topology.required.empty());
   CHECK(group.topology.said_by.empty());
+  // Their order does not matter.
+  CHECK(OfRoles("block=prefill+decode,rack=prefill", "nvl=prefill") == group);
   // Roles that are named twice count once.
   CHECK(OfRoles("rack=a+b+a").topology.subgroups.front().roles ==
         std::vector<std::string>{"a", "b"});
@@ -72,6 +76,53 @@ TEST_CASE("KAI's subgroups have the constraints of their own and those of their 
   CHECK(group.min_member == 8);
 }
 
+// The text of KAI's subgroups c0, c1 in c0, c2 in c1, …; those before `levelled` have a level, and
+// in the last one are `leaves` more.
+std::string KaiChain(int length, int levelled, int leaves = 0) {
+  std::string text = R"("subGroups":[)";
+  for (int i = 0; i < length + leaves; ++i) {
+    text += (i == 0 ? R"({"name":"c)" : R"(,{"name":"c)") + std::to_string(i);
+    if (i > 0) text += R"(","parent":"c)" + std::to_string(std::min(i, length) - 1);
+    text += i < levelled ? R"(","topologyConstraint":{"requiredTopologyLevel":"rack"}})" : "\"}";
+  }
+  return text + "]";
+}
+
+TEST_CASE("a long chain of KAI's subgroups takes room for those with a level only",
+          "[kube][subgroups]") {
+  const std::string api = "scheduling.run.ai/v2alpha2";
+  const PodGroup deep = Decode(api, "", KaiChain(4'000, 2));
+  CHECK(deep.defect.empty());
+  CHECK(deep.topology.subgroups ==
+        std::vector<TopologySubgroup>{{"c0", {"c3999"}, "rack", ""}, {"c1", {"c3999"}, "rack"}});
+  CHECK(Decode(api, "", KaiChain(256, 256)).topology.subgroups.size() == 256);
+  CHECK(Decode(api, "", KaiChain(4'000, 257)).defect ==
+        "PodGroup.spec.subGroups: more than 256 subgroups with a level");
+}
+
+TEST_CASE("the roles of KAI's nested subgroups are bounded together", "[kube][subgroups]") {
+  const std::string api = "scheduling.run.ai/v2alpha2";
+  const PodGroup fits = Decode(api, "", KaiChain(100, 100, 900));
+  CHECK(fits.defect.empty());
+  REQUIRE(fits.topology.subgroups.size() == 100);
+  CHECK(fits.topology.subgroups.back().roles.size() == 900);
+  const PodGroup beyond = Decode(api, "", KaiChain(256, 256, 900));
+  CHECK(beyond.defect ==
+        "PodGroup.spec.subGroups: nested too deep: the names of all roles of those with a level "
+        "take more than 4096 KiB");
+  CHECK(beyond.topology.subgroups.empty());
+}
+
+TEST_CASE("KAI's subgroups around one another are refused and end", "[kube][subgroups]") {
+  const PodGroup group = Decode(
+      "scheduling.run.ai/v2alpha2", "",
+      R"("subGroups":[{"name":"a","parent":"b","topologyConstraint":{"requiredTopologyLevel":"r"}},)"
+      R"({"name":"b","parent":"a","topologyConstraint":{"requiredTopologyLevel":"r"}},)"
+      R"({"name":"c","parent":"a","minMember":1}])");
+  CHECK(group.defect ==
+        "PodGroup.spec.subGroups[0].parent: does not lead to a subgroup without parent");
+}
+
 TEST_CASE("subgroups of a PodGroup whose annotations say where the gang is to be",
           "[kube][subgroups]") {
   const std::string spec = R"("minMember":2,"subGroups":[{"name":"a","minMember":2,)"
@@ -102,6 +153,37 @@ TEST_CASE("Volcano's policies of subgroups: a task in one domain, or in partitio
   CHECK(group.topology.subgroups ==
         std::vector<TopologySubgroup>{{"t0", {"task0"}, "", "", {{"tier-1", 4, true}}},
                                       {"task1", {"task1"}, "", "leaf"}});
+}
+
+TEST_CASE(
+    "a policy of Volcano's whose pods Muster cannot know is refused, or ignored where it is soft",
+    "[kube][subgroups]") {
+  struct Case {
+    std::string fields;
+    std::string problem;
+  };
+  const std::string task = R"(expected matchLabels["volcano.sh/task-spec"]: Muster knows the pods )"
+                           "of a policy with networkTopology by their task";
+  const Case one = GENERATE_COPY(
+      Case{R"("name":"p","labelSelector":{"matchLabels":{"app":"x"}})", ".labelSelector: " + task},
+      Case{R"("name":"p","labelSelector":{"matchExpressions":[{"key":"a","operator":"Exists"}]})",
+           ".labelSelector: " + task},
+      Case{R"("name":"p","labelSelector":{})", ".labelSelector: " + task},
+      Case{R"("matchLabelKeys":["role"],"subGroupSize":2)", ".labelSelector: " + task},
+      Case{R"("name":"p","matchLabelKeys":["volcano.sh/partition-id"])",
+           ".subGroupSize: is missing: with matchLabelKeys, Muster places pieces of this size"});
+  const auto decode = [&](const std::string& mode, const std::string& annotations = "") {
+    return Decode("scheduling.volcano.sh/v1beta1", annotations,
+                  R"("minMember":2,"subGroupPolicy":[{)" + one.fields +
+                      R"(,"networkTopology":{"mode":")" + mode + R"(","highestTierAllowed":1}}])");
+  };
+  const PodGroup hard = decode("hard");
+  CHECK(hard.defect == "PodGroup.spec.subGroupPolicy[0]" + one.problem);
+  CHECK(hard.topology.subgroups.empty());
+  CHECK(decode("soft").defect.empty());
+  CHECK(decode("soft").topology.none());
+  // Muster's own annotations count alone.
+  CHECK(decode("hard", R"("muster.dev/topology-required":"block")").defect.empty());
 }
 
 TEST_CASE("Grove's PodGangs: a constraint of the gang, of groups of cliques, and of cliques",

@@ -6,23 +6,17 @@
 #include <vector>
 
 #include "tests/policy/world.hpp"
-#include "tests/topology/machines.hpp"
+#include "tests/support/machines.hpp"
 
 namespace muster::policy {
 namespace {
 
 using cluster::GpuIndex;
 using cluster::GpuSharing;
-using testing::MakeNode;
+using testing::Dgx1v;
 using testing::MakePod;
 using testing::World;
 using topology::PickOutcome;
-
-cluster::Node Cube(const std::string& name) {
-  cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
-  node.topology = topology::testing::kDgx1v;
-  return node;
-}
 
 std::vector<GpuIndex> Indices(const std::vector<int>& numbers) {
   std::vector<GpuIndex> indices;
@@ -46,17 +40,17 @@ std::string Foreseen(const cluster::Node& node, const std::vector<int>& taken,
 
 TEST_CASE("a plan is told apart from what the device plugin hands out", "[policy][kubelet]") {
   // Both boards have 1,120 of 4 GPUs each, which no other division has.
-  CHECK(Foreseen(Cube("n"), {}, {0, 1, 2, 3}) == "tied 0 1 2 3 of 2");
-  CHECK(Foreseen(Cube("n"), {0, 1, 2, 3}, {4, 5, 6, 7}) == "agree 4 5 6 7 of 1");
-  CHECK(Foreseen(Cube("n"), {}, {0, 1, 2, 3, 4, 5, 6, 7}) == "agree 0 1 2 3 4 5 6 7 of 1");
+  CHECK(Foreseen(Dgx1v("n"), {}, {0, 1, 2, 3}) == "tied 0 1 2 3 of 2");
+  CHECK(Foreseen(Dgx1v("n"), {0, 1, 2, 3}, {4, 5, 6, 7}) == "agree 4 5 6 7 of 1");
+  CHECK(Foreseen(Dgx1v("n"), {}, {0, 1, 2, 3, 4, 5, 6, 7}) == "agree 0 1 2 3 4 5 6 7 of 1");
   // Of 0, 1, 4, 5: 04 and 15 with 420 beat 01 and 45 with 300.
-  CHECK(Foreseen(Cube("n"), {2, 3, 6, 7}, {0, 4}) == "tied 0 4 of 2");
-  CHECK(Foreseen(Cube("n"), {2, 3, 6, 7}, {0, 1}) == "differ 0 4 of 2");
-  CHECK(Foreseen(Cube("n"), {}, {5}) == "tied 5 of 8");
+  CHECK(Foreseen(Dgx1v("n"), {2, 3, 6, 7}, {0, 4}) == "tied 0 4 of 2");
+  CHECK(Foreseen(Dgx1v("n"), {2, 3, 6, 7}, {0, 1}) == "differ 0 4 of 2");
+  CHECK(Foreseen(Dgx1v("n"), {}, {5}) == "tied 5 of 8");
 }
 
 TEST_CASE("what is free counts in the kubelet's books, not in Muster's", "[policy][kubelet]") {
-  cluster::Node node = Cube("n");
+  cluster::Node node = Dgx1v("n");
   SECTION("a broken GPU is free in neither") {
     node.gpus[2].healthy = node.gpus[3].healthy = node.gpus[6].healthy = false;
     node.gpus[7].healthy = false;
@@ -77,7 +71,7 @@ TEST_CASE("what is free counts in the kubelet's books, not in Muster's", "[polic
 }
 
 TEST_CASE("nothing is foretold where the rule cannot be followed", "[policy][kubelet]") {
-  cluster::Node node = Cube("n");
+  cluster::Node node = Dgx1v("n");
   SECTION("no links are known") { node.topology.clear(); }
   SECTION("the topology manager has a say") { node.numa_policy = cluster::NumaPolicy::kBestEffort; }
   SECTION("devices are handed out in turns") {
@@ -92,14 +86,14 @@ TEST_CASE("each container of a pod is handed its own, which is not foretold", "[
     cluster::PodSpec spec;
     spec.gpus.count = 2;
     spec.gpu_containers = std::move(containers);
-    return Text(forecast.Of(Cube("n"), spec, {}, Indices({0, 3})));
+    return Text(forecast.Of(Dgx1v("n"), spec, {}, Indices({0, 3})));
   };
   CHECK(foreseen({{.count = 1}, {.count = 1}}) == "unknown of 0");
   CHECK(foreseen({{}, {.count = 2}}) != "unknown of 0");
 }
 
 TEST_CASE("a pod that is not NVIDIA's plugin's has no forecast", "[policy][kubelet]") {
-  cluster::Node node = Cube("n");
+  cluster::Node node = Dgx1v("n");
   KubeletForecast forecast;
   const auto concerns = [&](const testing::PodBuilder& pod) {
     return KubeletForecast::Concerns(node, *pod.Build().spec);
@@ -122,25 +116,25 @@ std::string PlaceFour(World& world, Strategy strategy) {
 TEST_CASE("of nodes with as fast a ring the one whose plugin hands it out is preferred",
           "[policy][kubelet]") {
   World world;
-  cluster::Node used = Cube("a");
+  cluster::Node used = Dgx1v("a");
   const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);
   SECTION("NVIDIA's plugin would pick another set on the fuller node") {
     world.Add(used);
-    world.Add(Cube("b"));
+    world.Add(Dgx1v("b"));
     world.Occupy("a", MakePod("x").Gpus(2), {0, 6});
     CHECK(PlaceFour(world, strategy) == "b:0,1,2,3");
   }
   SECTION("HAMi's takes what is planned, and the strategy decides") {
     used.plugin = cluster::DevicePlugin::kHami;
     world.Add(used);
-    world.Add(Cube("b"));
+    world.Add(Dgx1v("b"));
     world.Occupy("a", MakePod("x").Gpus(2), {0, 6});
     CHECK(PlaceFour(world, strategy) ==
           (strategy == Strategy::kBinpack ? "a:1,3,5,7" : "b:0,1,2,3"));
   }
   SECTION("a faster ring comes first, whatever the plugin does") {
     world.Add(used);
-    world.Add(Cube("b"));
+    world.Add(Dgx1v("b"));
     world.Occupy("a", MakePod("x").Gpus(2), {0, 6});
     // What is left of b, a ring of four has no NVLink.
     world.Occupy("b", MakePod("y").Gpus(4), {0, 2, 5, 7});

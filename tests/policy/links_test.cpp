@@ -4,21 +4,17 @@
 #include <utility>
 
 #include "tests/policy/world.hpp"
+#include "tests/support/machines.hpp"
 #include "tests/topology/machines.hpp"
 
 namespace muster::policy {
 namespace {
 
 using cluster::GpuSharing;
+using testing::Dgx1v;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::World;
-
-cluster::Node Dgx1v(const std::string& name) {
-  cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
-  node.topology = topology::testing::kDgx1v;
-  return node;
-}
 
 std::string PlaceOne(World& world, const testing::PodBuilder& pod) {
   const auto strategy = GENERATE(Strategy::kBinpack, Strategy::kSpread);

@@ -10,24 +10,18 @@
 
 #include "policy/gang_rails.hpp"
 #include "tests/policy/world.hpp"
+#include "tests/support/machines.hpp"
 #include "tests/topology/machines.hpp"
 
 namespace muster::policy {
 namespace {
 
 using cluster::NodeIndex;
+using testing::Dgx1v;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::World;
 using topology::GpuMask;
-
-// NIC 0 is beside GPUs 0 and 1, NIC 1 beside 2 and 3, …
-cluster::Node Dgx1v(const std::string& name) {
-  cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB");
-  node.topology = topology::testing::kDgx1v;
-  node.topology_source = cluster::TopologySource::kAnnotation;
-  return node;
-}
 
 std::vector<std::string> PlaceGang(World& world, int pods, int gpus, const GangTerms& terms = {}) {
   Placer placer(Options{});

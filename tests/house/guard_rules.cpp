@@ -1,0 +1,81 @@
+#include "tests/house/guard_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace muster::house {
+namespace {
+
+constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
+constexpr std::string_view kPrefix = "muster.dev/";
+constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+
+constexpr std::array<std::string_view, 16> kNotForPeopleOnPods = {
+    // Muster writes them, on pods and PodGroups.
+    "muster.dev/bound-by", "muster.dev/epoch", "muster.dev/gang-record", "muster.dev/gpus",
+    "muster.dev/rank", "muster.dev/topology-path", "muster.dev/wake",
+    // On nodes.
+    "muster.dev/gpu-devices", "muster.dev/gpu-sharing", "muster.dev/gpu-topology",
+    "muster.dev/topology-manager-policy",
+    // On PodGroups, and the name of the scheduling gate.
+    "muster.dev/gang",
+    // Labels, which the guard does not look at.
+    "muster.dev/leader", "muster.dev/role",
+    // In the records of the simulation only.
+    "muster.dev/defect",
+    // Of Events, not of objects.
+    "muster.dev/muster"};
+
+using Places = std::map<std::string, Finding, std::less<>>;  // the first place of each name
+
+// Names between two of these quotes.
+void Collect(const SourceFile& file, char quote, Places& names) {
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    const std::string_view line = file.lines[i];
+    for (std::size_t at = line.find(kPrefix); at != std::string_view::npos;
+         at = line.find(kPrefix, at + 1)) {
+      const std::size_t end = line.find_first_not_of(kNameChars, at + kPrefix.size());
+      if (at == 0 || line[at - 1] != quote || end == at + kPrefix.size() ||
+          end == std::string_view::npos || line[end] != quote)
+        continue;
+      std::string name(line.substr(at, end - at));
+      names.try_emplace(name, Finding{file.path, i + 1, name});
+    }
+  }
+}
+
+bool NotForPeopleOnPods(std::string_view name) {
+  return std::find(kNotForPeopleOnPods.begin(), kNotForPeopleOnPods.end(), name) !=
+         kNotForPeopleOnPods.end();
+}
+
+}  // namespace
+
+std::vector<Finding> CheckGuard(const SourceTree& tree) {
+  Places known;
+  Places allowed;
+  for (const SourceFile& file : tree.files) {
+    const std::string_view room = RoomOf(file.path);
+    if (IsCode(file.path) && (room == "cluster" || room == "kube")) Collect(file, '"', known);
+    if (file.path == kGuard) Collect(file, '\'', allowed);
+  }
+  std::vector<Finding> findings;
+  for (const auto& [name, place] : known) {
+    if (allowed.contains(name) || NotForPeopleOnPods(name)) continue;
+    findings.push_back(place);
+    findings.back().what = name + " is neither allowed in " + std::string(kGuard) +
+                           " nor listed in guard_rules.cpp as one that people do not write on pods";
+  }
+  for (const auto& [name, place] : allowed) {
+    if (known.contains(name) && !NotForPeopleOnPods(name)) continue;
+    findings.push_back(place);
+    findings.back().what = name + " is not for people to write on pods";
+  }
+  return findings;
+}
+
+}  // namespace muster::house

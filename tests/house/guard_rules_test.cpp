@@ -1,0 +1,41 @@
+// Planted names: one that nobody decided about, one that the guard should not allow.
+#include "tests/house/guard_rules.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace muster::house {
+namespace {
+
+const std::string kGuard = "manifests/admission/guard/guard.yaml";
+
+std::vector<Finding> Check(const std::string& header, const std::string& guard) {
+  return CheckGuard(
+      MakeTree({MakeFile("kube/decode.hpp", header), MakeFile(kGuard, guard),
+                MakeFile("sim/other.hpp", "const char* kOther = \"muster.dev/other\";\n")}));
+}
+
+TEST_CASE("every annotation that people may write on pods is allowed by the guard",
+          "[house][guard]") {
+  const std::string gpus = "constexpr const char* kGpus =\n    \"muster.dev/gpus\";\n";
+  const std::string size = "constexpr const char* kSize = \"muster.dev/min-member\";\n";
+  CHECK(Check(gpus + size, "['muster.dev/min-member']\n").empty());
+  CHECK(
+      Check("// muster.dev/gpu…\nkOwn = \"muster.dev/*\";\n", "startsWith('muster.dev/')").empty());
+  const auto findings = Check(gpus + size, "['muster.dev/something']\n");
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[0].path == "kube/decode.hpp");
+  CHECK(findings[0].line == 3);
+  CHECK_THAT(findings[0].what, Catch::StartsWith("muster.dev/min-member is neither allowed in"));
+  CHECK(findings[1] ==
+        Finding{kGuard, 1, "muster.dev/something is not for people to write on pods"});
+}
+
+TEST_CASE("the guard allows nothing that Muster alone writes", "[house][guard]") {
+  CHECK(Check("constexpr const char* kGpus = \"muster.dev/gpus\";\n", "\n['muster.dev/gpus']\n") ==
+        std::vector<Finding>{{kGuard, 2, "muster.dev/gpus is not for people to write on pods"}});
+}
+
+}  // namespace
+}  // namespace muster::house
