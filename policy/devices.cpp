@@ -43,6 +43,14 @@ std::optional<DeviceUse> UseOfChosen(const DeviceView& view, DeviceOrder order) 
   return use;
 }
 
+// Then there is nothing to choose.
+bool TakesAll(const DeviceView& view) {
+  return view.share == DeviceAmount::All() &&
+         static_cast<size_t>(view.request.count) == view.free.size() &&
+         std::all_of(view.free.begin(), view.free.end(),
+                     [](const DeviceAmount& free) { return free == DeviceAmount::All(); });
+}
+
 }  // namespace
 
 uint32_t RingOf(const DeviceView& view) {
@@ -68,6 +76,12 @@ std::optional<std::vector<GpuShare>> ChooseDevices(const DeviceView& view, Devic
     for (const size_t place : places) chosen.push_back({view.node.gpus[place].index, view.share});
     if (!chosen.empty()) return chosen;
     if (view.links->turns_away()) return std::nullopt;
+  }
+  if (TakesAll(view)) {
+    chosen.reserve(view.free.size());
+    for (const cluster::Gpu& gpu : view.node.gpus) chosen.push_back({gpu.index, view.share});
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
   }
   std::vector<Fit> fits;
   fits.reserve(view.free.size());

@@ -298,11 +298,11 @@ std::vector<NodeIndex> GangPlacement::FewestNodes(const Search& search, const Ro
 bool GangPlacement::PlaceParts(const Role& role, const std::vector<size_t>& members,
                                const std::vector<Part>& parts) {
   auto member = members.begin();
+  const bool alike = std::all_of(members.begin(), members.end(),
+                                 [&](size_t i) { return demands_[i].excluded.empty(); });
   for (const Part& part : parts) {
     const auto& nodes = layout_->scope.fabric->domains()[part.domain].nodes;
     const Search search = search_.Within(nodes.get());
-    const bool alike = std::all_of(members.begin(), members.end(),
-                                   [&](size_t i) { return demands_[i].excluded.empty(); });
     const std::vector<NodeIndex> fewest =
         alike ? FewestNodes(search, role, part.count) : std::vector<NodeIndex>();
     for (int64_t i = 0; i < part.count; ++i, ++member) {
