@@ -335,26 +335,35 @@ void BenchTimes(const Site& site, const Story& story, const PairedTimes& mixed, 
   PrintGoal("p99 for 1,024 members, ms, at most 5", worst_p99, worst_p99 - kGoalMilliseconds);
 }
 
-void Bench(bool smoke, int seeds) {
-  const Site site(smoke ? std::array<int, kLevels>{2, 2, 5, 5, 4}
-                        : std::array<int, kLevels>{5, 5, 10, 5, 4});
+struct Choice {
+  bool smoke = false;
+  bool times_only = false;
+  int seeds = 20;
+};
+
+void Bench(const Choice& choice) {
+  const Site site(choice.smoke ? std::array<int, kLevels>{2, 2, 5, 5, 4}
+                               : std::array<int, kLevels>{5, 5, 10, 5, 4});
   Load load;
-  if (smoke) load.steps = 50;
+  if (choice.smoke) load.steps = 50;
   std::printf(
       "%d gangs on %d nodes of %d GPUs, %d seeds; %d zones, %d blocks, %d racks, %d NVLink "
       "domains\n\n",
-      load.steps, site.nodes(), kGpusPerNode, seeds, site.DomainsAt(Level::kZone),
+      load.steps, site.nodes(), kGpusPerNode, choice.seeds, site.DomainsAt(Level::kZone),
       site.DomainsAt(Level::kBlock), site.DomainsAt(Level::kRack), site.DomainsAt(Level::kNvlink));
   PairedTimes times;
   std::vector<Contender> contenders = Contenders(&times);
-  for (int seed = 1; seed <= seeds; ++seed) {
+  if (choice.times_only) contenders.resize(1);
+  for (int seed = 1; seed <= choice.seeds; ++seed) {
     const Story story = Tell(site, load, static_cast<uint64_t>(seed));
     for (Contender& one : contenders)
       one.tallies.push_back(Drive(site, story, one.make, static_cast<uint64_t>(seed)).Run());
   }
-  PrintQuality(contenders);
-  PrintQualityGoals(contenders);
-  BenchTimes(site, Tell(site, load, 1), times, smoke);
+  if (!choice.times_only) {
+    PrintQuality(contenders);
+    PrintQualityGoals(contenders);
+  }
+  BenchTimes(site, Tell(site, load, 1), times, choice.smoke);
 }
 
 }  // namespace
@@ -362,10 +371,19 @@ void Bench(bool smoke, int seeds) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const bool smoke = words.size() == 1 && words[0] == "--smoke";
-  const int seeds = words.size() == 2 && words[0] == "--seeds" ? std::atoi(argv[2])
-                    : smoke                                    ? 1
-                                                               : 20;
-  muster::bench::Bench(smoke, std::max(seeds, 1));
+  muster::bench::Choice choice;
+  const bool seeds = words.size() == 2 && words[0] == "--seeds";
+  choice.smoke = words.size() == 1 && words[0] == "--smoke";
+  choice.times_only = words.size() == 1 && words[0] == "--times";
+  if (seeds) choice.seeds = std::atoi(argv[2]);
+  if (choice.smoke || choice.times_only) choice.seeds = 1;
+  if (choice.seeds < 1 || (!words.empty() && !seeds && !choice.smoke && !choice.times_only)) {
+    std::fprintf(stderr,
+                 "usage: bench_fabric [--seeds N | --smoke | --times]\n"
+                 "--seeds N: N seeds (20 where nothing is said), some 25 s each; --smoke: one on a "
+                 "small cluster; --times: planning times alone\n");
+    return 2;
+  }
+  muster::bench::Bench(choice);
   return 0;
 }
