@@ -17,6 +17,7 @@ std::span<const Kept> NamespaceFields();
 std::span<const Kept> PriorityClassFields();
 std::span<const Kept> DisruptionBudgetFields();
 std::span<const Kept> BatchJobFields();
+std::span<const Kept> NodeTopologyFields();
 
 // Who an object is, of whatever kind.
 std::span<const Kept> IdentityFields();
