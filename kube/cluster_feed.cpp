@@ -24,6 +24,8 @@ bool TellsWhatIsFree(const std::string& path) {
 
 Resource ResourceOf(const ServedKind& served) {
   switch (served.kind) {
+    case OptionalKind::kComputeDomains:
+      return ComputeDomainResource(served.api_version);
     case OptionalKind::kNodeResourceTopologies:
       break;
   }
@@ -32,6 +34,7 @@ Resource ResourceOf(const ServedKind& served) {
 
 // The pod that the news are of, or null.
 const cluster::Pod* PodOf(const News& news) {
+  if (const auto* claiming = std::get_if<PodOfClaims>(&news)) return &claiming->pod;
   const auto* fact = std::get_if<engine::Fact>(&news);
   return fact == nullptr ? nullptr : std::get_if<cluster::Pod>(fact);
 }
@@ -310,26 +313,43 @@ void ClusterFeed::Apply(const News& news) {
 }
 
 std::vector<engine::Fact> ClusterFeed::Join(const News& news) {
+  if (const auto* fact = std::get_if<engine::Fact>(&news)) return JoinFact(*fact);
+  std::vector<engine::Fact> facts;
   std::optional<cluster::Node> node;
   if (const auto* own = std::get_if<NodeOfOwnPolicy>(&news)) {
     numa_policies_.Forget(own->node.uid);
     node = own->node;
   } else if (const auto* topology = std::get_if<NodeTopology>(&news)) {
     node = numa_policies_.Observe(*topology);
-  } else if (const auto* removed = std::get_if<NodeTopologyRemoved>(&news)) {
-    node = numa_policies_.Observe(*removed);
-  } else {
-    const auto& fact = std::get<engine::Fact>(news);
-    const auto* plain = std::get_if<cluster::Node>(&fact);
-    if (plain == nullptr) {
-      if (const auto* gone = std::get_if<engine::NodeRemoved>(&fact))
-        numa_policies_.Forget(gone->uid);
-      return {fact};
-    }
-    node = numa_policies_.Join(*plain);
+  } else if (const auto* unsaid = std::get_if<NodeTopologyRemoved>(&news)) {
+    node = numa_policies_.Observe(*unsaid);
+  } else if (const auto* claiming = std::get_if<PodOfClaims>(&news)) {
+    ChannelClaims::Joined joined = channel_claims_.Join(*claiming);
+    facts.emplace_back(joined.pod);
+    // A Filter call may have told the engine this version.
+    if (joined.corrects) AddCorrection(std::move(joined.pod), facts);
+  } else if (const auto* domain = std::get_if<ComputeDomain>(&news)) {
+    for (cluster::Pod& pod : channel_claims_.Observe(*domain)) AddCorrection(std::move(pod), facts);
+  } else if (const auto* gone = std::get_if<ComputeDomainRemoved>(&news)) {
+    channel_claims_.Observe(*gone);
   }
-  if (!node) return {};
-  return {engine::Fact(*std::move(node))};
+  if (node) facts.emplace_back(*std::move(node));
+  return facts;
+}
+
+std::vector<engine::Fact> ClusterFeed::JoinFact(const engine::Fact& fact) {
+  if (const auto* node = std::get_if<cluster::Node>(&fact)) return {numa_policies_.Join(*node)};
+  if (const auto* left = std::get_if<engine::NodeRemoved>(&fact)) numa_policies_.Forget(left->uid);
+  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) channel_claims_.Forget(pod->uid);
+  if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) channel_claims_.Forget(gone->uid);
+  return {fact};
+}
+
+// The engine takes two records of one version for the same, and one without a version for news.
+void ClusterFeed::AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const {
+  if (ports_.versions.Find(pod.uid) > pod.resource_version) return;
+  pod.resource_version = 0;
+  facts.emplace_back(std::move(pod));
 }
 
 bool ClusterFeed::Tell(const engine::Fact& fact) {

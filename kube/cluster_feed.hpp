@@ -30,6 +30,7 @@
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/channel_claims.hpp"
 #include "kube/declared_gangs.hpp"
 #include "kube/discovery.hpp"
 #include "kube/numa_policies.hpp"
@@ -124,6 +125,10 @@ class ClusterFeed {
   void Apply(const News& news);
   // The facts that it makes.
   std::vector<engine::Fact> Join(const News& news) MUSTER_REQUIRES(facts_mu_);
+  std::vector<engine::Fact> JoinFact(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
+  // To the record of the same version that the engine may have. Nothing where a write of Muster's
+  // has made it an older one, which the next event does as well.
+  void AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const;
   // True: it is a PodGroup that is withheld.
   bool Tell(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
@@ -141,6 +146,7 @@ class ClusterFeed {
   std::thread discovery_;
 
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  ChannelClaims channel_claims_ MUSTER_GUARDED_BY(facts_mu_);
   NumaPolicies numa_policies_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);

@@ -111,6 +111,14 @@ struct DecodedNodeTopology {
   std::vector<std::string> warnings;  // what was ignored, each with its place
 };
 cluster::Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json);
+struct DecodedComputeDomain {
+  cluster::ObjectKey key;
+  ComputeDomain domain;  // of a template without a name where it has no channel
+};
+cluster::Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json);
+// The names of the ResourceClaimTemplates of a pod's claims; none where the annotation
+// muster.dev/compute-domain is there.
+std::vector<std::string> ReadClaimTemplates(const JsonNode& pod);
 // A budget whose selector is left out is one of all pods.
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
     const JsonNode& json, const DecodeOptions& options = {});

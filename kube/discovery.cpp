@@ -50,12 +50,17 @@ struct KnownKind {
   std::array<std::string_view, 2> versions;  // best first
 };
 
-constexpr std::array<KnownKind, 1> kKnownKinds = {{
+constexpr std::array<KnownKind, 2> kKnownKinds = {{
     {OptionalKind::kNodeResourceTopologies,
      "noderesourcetopologies.topology.node.k8s.io",
      "topology.node.k8s.io",
      "noderesourcetopologies",
      {"v1alpha2", "v1alpha1"}},
+    {OptionalKind::kComputeDomains,
+     "computedomains.resource.nvidia.com",
+     "resource.nvidia.com",
+     "computedomains",
+     {"v1beta1", ""}},
 }};
 
 Result<Json> Read(ApiCaller& api, const std::string& path) {

@@ -45,7 +45,16 @@ Result<Observed> ClusterWide(Result<Record> record, std::vector<std::string> war
 }
 
 Result<Observed> ObservePod(const KeptObject& object) {
-  return Namespaced(DecodePod(object.node(), object.With({})));
+  Result<cluster::Pod> pod = DecodePod(object.node(), object.With({}));
+  if (!pod.ok()) return pod.error();
+  Observed observed{pod->uid.text(), pod->key.ToString(), {}, {}};
+  std::vector<std::string> templates = ReadClaimTemplates(object.node());
+  if (templates.empty()) {
+    observed.news = engine::Fact(*std::move(pod));
+  } else {
+    observed.news = PodOfClaims{*std::move(pod), std::move(templates)};
+  }
+  return observed;
 }
 
 template <typename Removed, typename Uid>
@@ -152,6 +161,22 @@ Resource NodeTopologyResource(const std::string& api_version) {
             warnings.insert(warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
             return Observed{decoded->topology.uid, decoded->topology.node, decoded->topology,
                             std::move(warnings)};
+          },
+          removed,
+          removed};
+}
+
+Resource ComputeDomainResource(const std::string& api_version) {
+  const auto removed = [](const std::string& uid) { return ComputeDomainRemoved{uid}; };
+  return {"computedomains.resource.nvidia.com",
+          "/apis/" + api_version + "/computedomains",
+          "ComputeDomain",
+          ComputeDomainFields(),
+          [](const KeptObject& object) -> Result<Observed> {
+            const Result<DecodedComputeDomain> decoded = DecodeComputeDomain(object.node());
+            if (!decoded.ok()) return decoded.error();
+            return Observed{decoded->domain.uid, decoded->key.ToString(), decoded->domain,
+                            LeftOut(object)};
           },
           removed,
           removed};

@@ -48,5 +48,6 @@ Resource BatchJobResource();  // a Job that has ended is as good as gone
 Resource PodGroupResource(const std::string& api_version);
 // "topology.node.k8s.io/v1alpha2" or v1alpha1.
 Resource NodeTopologyResource(const std::string& api_version);
+Resource ComputeDomainResource(const std::string& api_version);  // "resource.nvidia.com/v1beta1"
 
 }  // namespace muster::kube

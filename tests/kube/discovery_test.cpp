@@ -124,6 +124,11 @@ TEST_CASE("kinds that are worth having are found where they are served, in their
   CHECK(found->unknown[0].what == "noderesourcetopologies.topology.node.k8s.io");
   api.On(Method::kGet, "/apis", Reply(200, Groups({})));
   CHECK(DiscoverKinds(api)->others.empty());
+  api.On(Method::kGet, "/apis", Reply(200, Groups({{"resource.nvidia.com", "v1beta1"}})));
+  Serve(api, "resource.nvidia.com/v1beta1", {"computedomaincliques", "computedomains"});
+  const std::vector<ServedKind> domains = {
+      {OptionalKind::kComputeDomains, "resource.nvidia.com/v1beta1"}};
+  CHECK(DiscoverKinds(api)->others == domains);
 }
 
 TEST_CASE("a native version counts only when it has PodGroups", "[kube][discovery]") {

@@ -209,7 +209,11 @@ void FeedWorld::Note(const engine::Fact& fact) {
     line = "budget " + budget->key.ToString();
   }
   if (const auto* job = std::get_if<cluster::BatchJob>(&fact)) line = "job " + job->key.ToString();
-  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) line = "pod " + pod->key.ToString();
+  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
+    line = "pod " + pod->key.ToString();
+    if (pod->spec->requests.channels > 0) line += " with a channel";
+    if (pod->resource_version == 0) line += ", corrected";
+  }
   if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
     line = std::string(group->declared ? "declared gang " : "podgroup ") + group->key.ToString() +
            " of " + std::to_string(group->min_member);

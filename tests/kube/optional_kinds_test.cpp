@@ -1,4 +1,4 @@
-// Kinds that a ClusterFeed reads where they are served: NodeResourceTopologies.
+// Kinds that a ClusterFeed reads where they are served: NodeResourceTopologies, ComputeDomains.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -118,6 +118,84 @@ TEST_CASE("NodeResourceTopologies that may not be read hold up nothing, and that
   // The right is given later.
   world.api.On(Method::kGet, kTopologiesList, Reply(200, ListOf("List", Topology("restricted"))));
   CHECK(Eventually([&] { return world.LastTold("node n") == "node n restricted"; }));
+}
+
+const char* const kDomains = "/apis/resource.nvidia.com/v1beta1/computedomains";
+const char* const kDomainsList = "/apis/resource.nvidia.com/v1beta1/computedomains?limit=500";
+const char* const kPods = "/api/v1/pods";
+const char* const kDomain =
+    R"({"metadata":{"name":"d","namespace":"team","uid":"d-uid","resourceVersion":"7"},)"
+    R"("spec":{"numNodes":0,"channel":{"resourceClaimTemplate":{"name":"channel"}}}})";
+
+std::string Claiming(const std::string& version, const std::string& name = "c") {
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"team","uid":")" + name +
+         R"(-uid","resourceVersion":")" + version +
+         R"("},"spec":{"containers":[{"name":"main"}],)" +
+         R"("resourceClaims":[{"name":"x","resourceClaimTemplateName":"channel"}]}})";
+}
+
+TEST_CASE("a pod with a claim of a ComputeDomain's template has a channel",
+          "[kube][feed][channel]") {
+  FeedWorld world;
+  world.Serve("resource.nvidia.com/v1beta1", "computedomains", kDomain);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  world.Send(kPods, "ADDED", Claiming("12"));
+  // A Filter call may have told the engine of this version, without the channel.
+  REQUIRE(Eventually([&] { return world.Told("pod team/c with a channel, corrected"); }));
+  CHECK(world.Told("pod team/c with a channel"));
+  CHECK_FALSE(world.Told("pod team/c"));
+  CHECK(world.versions.Find(cluster::PodUid("c-uid")) == 12);
+  world.Send(kDomains, "DELETED", kDomain);
+  world.Send(kPods, "MODIFIED", Claiming("13"));
+  REQUIRE(Eventually([&] { return world.versions.Find(cluster::PodUid("c-uid")) == 13; }));
+  REQUIRE(Eventually([&] { return world.LastTold("pod team/c") == "pod team/c with a channel"; }));
+}
+
+TEST_CASE("a pod that is there before its ComputeDomain is corrected when that comes",
+          "[kube][feed][channel]") {
+  FeedWorld world;
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  world.Send(kPods, "ADDED", Claiming("12"));
+  REQUIRE(Eventually([&] { return world.Told("pod team/c"); }));
+  SECTION("the CRD comes, too") {
+    world.Serve("resource.nvidia.com/v1beta1", "computedomains", kDomain);
+    REQUIRE(Eventually([&] { return world.Told("pod team/c with a channel, corrected"); }));
+    CHECK_FALSE(world.Told("pod team/c, corrected"));
+  }
+  SECTION("a write of Muster's is under way: the next event tells it") {
+    world.versions.Renew(cluster::PodUid("c-uid"), 13);
+    world.Serve("resource.nvidia.com/v1beta1", "computedomains", "");
+    REQUIRE(Eventually([&] {
+      const auto health = world.feed->Health();
+      return std::any_of(health.begin(), health.end(), [](const FeedHealth& one) {
+        return one.resource == "computedomains.resource.nvidia.com" && one.synced;
+      });
+    }));
+    world.Send(kPods, "ADDED", Claiming("12", "later"));
+    REQUIRE(Eventually([&] { return world.Told("pod team/later"); }));
+    world.Send(kDomains, "ADDED", kDomain);
+    REQUIRE(Eventually([&] { return world.Told("pod team/later with a channel, corrected"); }));
+    CHECK(world.LastTold("pod team/c") == "pod team/c");
+    world.Send(kPods, "MODIFIED", Claiming("13"));
+    CHECK(Eventually([&] { return world.Told("pod team/c with a channel"); }));
+  }
+}
+
+TEST_CASE("ComputeDomains that may not be read hold up nothing, and that is said once",
+          "[kube][feed][channel]") {
+  FeedWorld world;
+  world.Serve("resource.nvidia.com/v1beta1", "computedomains", "");
+  world.api.On(Method::kGet, kDomainsList, Refusal(403, "computedomains is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  world.Send(kPods, "ADDED", Claiming("12"));
+  REQUIRE(Eventually([&] { return world.Told("pod team/c"); }));
+  CHECK(Warned(world, "computedomains.resource.nvidia.com: list failed") == 1);
+  // The right is given later.
+  world.api.On(Method::kGet, kDomainsList, Reply(200, ListOf("List", kDomain)));
+  CHECK(Eventually([&] { return world.Told("pod team/c with a channel, corrected"); }));
 }
 
 }  // namespace
