@@ -181,8 +181,8 @@ Reading ReadCluster(int port, Weight weight, Size size) {
       kube::PodResource(),
       {.api = **client,
        .apply =
-           [&](const engine::Fact& fact) {
-             const auto* pod = std::get_if<cluster::Pod>(&fact);
+           [&](const kube::News& news) {
+             const auto* pod = std::get_if<cluster::Pod>(&std::get<engine::Fact>(news));
              MUSTER_CHECK(pod != nullptr);
              if (told < size.pods) defects += pod->defect.empty() ? 0 : 1;
              static_cast<void>(state.Upsert(*pod));

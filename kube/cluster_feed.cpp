@@ -22,6 +22,23 @@ bool TellsWhatIsFree(const std::string& path) {
   return path == NodeResource().path || path == PodResource().path;
 }
 
+Resource ResourceOf(const ServedKind& served) {
+  switch (served.kind) {
+    case OptionalKind::kComputeDomains:
+      return ComputeDomainResource(served.api_version);
+    case OptionalKind::kNodeResourceTopologies:
+      break;
+  }
+  return NodeTopologyResource(served.api_version);
+}
+
+// The pod that the news are of, or null.
+const cluster::Pod* PodOf(const News& news) {
+  if (const auto* claiming = std::get_if<PodOfClaims>(&news)) return &claiming->pod;
+  const auto* fact = std::get_if<engine::Fact>(&news);
+  return fact == nullptr ? nullptr : std::get_if<cluster::Pod>(fact);
+}
+
 }  // namespace
 
 ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
@@ -32,9 +49,9 @@ ClusterFeed::~ClusterFeed() { Stop(); }
 void ClusterFeed::Start() {
   {
     const MutexLock lock(mu_);
-    const auto apply = [this](const engine::Fact& fact) { Apply(fact); };
+    const auto apply = [this](const News& news) { Apply(news); };
     for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr, ports_.warn);
-    ReadIfAllowed(BatchJobResource(), apply);
+    ReadIfAllowed(BatchJobResource(), nullptr);
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });
@@ -75,16 +92,17 @@ std::vector<FeedHealth> ClusterFeed::Health() const {
 void ClusterFeed::Discover() {
   milliseconds pause = options_.discover_again;
   do {
-    const Result<PodGroupDiscovery> found = DiscoverPodGroups(ports_.api);
+    const Result<Discovery> found = DiscoverKinds(ports_.api);
     if (!found.ok()) {
       ports_.warn("PodGroups cannot be discovered, it is tried again: " + found.error().ToString());
       continue;
     }
-    for (const PodGroupDiscovery::Unknown& unknown : found->unknown) {
-      ports_.warn(std::string("not known whether PodGroups of ") + ToString(unknown.flavour) +
-                  " are served: " + unknown.why.ToString());
+    for (const Discovery::Unknown& unknown : found->unknown) {
+      ports_.warn("not known whether " + unknown.what + " are served: " + unknown.why.ToString());
     }
-    for (const ServedPodGroups& served : found->served) ReadPodGroups(served);
+    for (const ServedPodGroups& served : found->podgroups) ReadPodGroups(served);
+    for (const ServedKind& served : found->others) ReadOptional(served);
+    RestNumaPolicies();
     {
       const MutexLock lock(mu_);
       discovered_ = true;
@@ -106,8 +124,8 @@ bool ClusterFeed::Sleep(milliseconds time) {
   return false;
 }
 
-void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&)> apply,
-                       Reflector* before, std::function<void(const std::string&)> warn) {
+void ClusterFeed::Read(Resource resource, std::function<void(const News&)> apply, Reflector* before,
+                       std::function<void(const std::string&)> warn) {
   std::string path = resource.path;
   Reader reader;
   reader.reflector = std::make_shared<Reflector>(std::move(resource),
@@ -123,13 +141,25 @@ void ClusterFeed::Read(Resource resource, std::function<void(const engine::Fact&
 }
 
 // Tried for ever, for rights are given later, too; but said once.
-void ClusterFeed::ReadIfAllowed(Resource resource, std::function<void(const engine::Fact&)> apply) {
+void ClusterFeed::ReadIfAllowed(Resource resource, Reflector* before) {
   const std::string path = resource.path;
   const auto last = std::make_shared<std::string>();  // of the reflector's thread
-  Read(std::move(resource), std::move(apply), nullptr, [this, last](const std::string& what) {
-    if (std::exchange(*last, what) != what) ports_.warn(what);
-  });
+  Read(
+      std::move(resource), [this](const News& news) { Apply(news); }, before,
+      [this, path, last](const std::string& what) {
+        if (std::exchange(*last, what) != what) ports_.warn(what);
+        NotAwaited(path);
+      });
   readers_.at(path).needed = false;
+}
+
+void ClusterFeed::NotAwaited(const std::string& path) {
+  {
+    const MutexLock lock(mu_);
+    const auto reader = readers_.find(path);
+    if (reader == readers_.end() || !std::exchange(reader->second.awaited, false)) return;
+  }
+  OneSynced();
 }
 
 // Two versions of one kind show the same objects: the one that is served now is read alone, and
@@ -141,22 +171,59 @@ void ClusterFeed::ReadPodGroups(const ServedPodGroups& served) {
     const MutexLock lock(facts_mu_);
     served_.insert_or_assign(served.flavour, served);
   }
-  std::optional<Reader> other = GiveUpOther(served.flavour, path);
+  std::optional<Reader> other = GiveUpOther(resource);
   if (other) other->thread.join();
   const MutexLock lock(mu_);
   if (stopping_ || readers_.contains(path)) return;
   Read(
       std::move(resource),
-      [this, flavour = served.flavour](const engine::Fact& fact) { ApplyPodGroup(flavour, fact); },
+      [this, flavour = served.flavour](const News& news) {
+        ApplyPodGroup(flavour, std::get<engine::Fact>(news));
+      },
       other ? other->reflector.get() : nullptr, ports_.warn);
   readers_.at(path).flavour = served.flavour;
 }
 
-std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(PodGroupFlavour flavour,
-                                                            const std::string& path) {
+void ClusterFeed::ReadOptional(const ServedKind& served) {
+  Resource resource = ResourceOf(served);
+  const std::string path = resource.path;
+  std::optional<Reader> other = GiveUpOther(resource);
+  if (other) other->thread.join();
+  if (served.kind == OptionalKind::kNodeResourceTopologies) WakeNumaPolicies();
+  const MutexLock lock(mu_);
+  if (stopping_ || readers_.contains(path)) return;
+  ReadIfAllowed(std::move(resource), other ? other->reflector.get() : nullptr);
+  readers_.at(path).awaited = !said_synced_;
+}
+
+// Nodes that were told before are told again: nothing is kept of them.
+void ClusterFeed::WakeNumaPolicies() {
+  {
+    const MutexLock lock(facts_mu_);
+    if (!numa_policies_.Wake()) return;
+  }
+  const MutexLock lock(mu_);
+  const auto nodes = readers_.find(NodeResource().path);
+  if (nodes != readers_.end()) nodes->second.reflector->Refresh();
+}
+
+void ClusterFeed::RestNumaPolicies() {
+  {
+    const MutexLock lock(mu_);
+    const std::string name = ToString(OptionalKind::kNodeResourceTopologies);
+    for (const auto& [path, reader] : readers_) {
+      if (reader.reflector->resource().name == name) return;  // it may have something to take back
+    }
+  }
+  const MutexLock lock(facts_mu_);
+  numa_policies_.Rest();
+}
+
+std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(const Resource& resource) {
   const MutexLock lock(mu_);
   const auto other = std::find_if(readers_.begin(), readers_.end(), [&](const auto& reader) {
-    return reader.first != path && reader.second.flavour == flavour;
+    return reader.first != resource.path &&
+           reader.second.reflector->resource().name == resource.name;
   });
   if (other == readers_.end() || stopping_) return std::nullopt;
   discovered_ = false;  // until the new one is there, nothing is whole
@@ -226,27 +293,72 @@ std::optional<ServedPodGroups> ClusterFeed::FindServed(const cluster::PodGroupUi
   return served_.at(found->second);
 }
 
-void ClusterFeed::Apply(const engine::Fact& fact) {
-  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
+void ClusterFeed::Apply(const News& news) {
+  const auto* fact = std::get_if<engine::Fact>(&news);
+  if (const cluster::Pod* pod = PodOf(news)) {
     ports_.versions.Note(pod->uid, pod->resource_version);
-  } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
+  } else if (const auto* gone = fact ? std::get_if<engine::PodRemoved>(fact) : nullptr) {
     ports_.versions.Forget(gone->uid);
   }
   bool withheld = false;
   {
     const MutexLock lock(facts_mu_);
-    const PodGroupChoice::Told told = choice_.Observe(fact);
-    withheld = told.withheld;
-    for (const engine::Fact& one : told.facts) {
-      for (const engine::Fact& follows : declared_.Observe(one)) ports_.apply(follows);
-      ports_.apply(one);
-    }
+    for (const engine::Fact& one : Join(news)) withheld = Tell(one) || withheld;
   }
   if (withheld) {
     ports_.warn(
-        "PodGroup " + std::get<cluster::PodGroup>(fact).key.ToString() +
+        "PodGroup " + std::get<cluster::PodGroup>(*fact).key.ToString() +
         " exists in more than one kind: the oldest object counts, the others are left alone");
   }
+}
+
+std::vector<engine::Fact> ClusterFeed::Join(const News& news) {
+  if (const auto* fact = std::get_if<engine::Fact>(&news)) return JoinFact(*fact);
+  std::vector<engine::Fact> facts;
+  std::optional<cluster::Node> node;
+  if (const auto* own = std::get_if<NodeOfOwnPolicy>(&news)) {
+    numa_policies_.Forget(own->node.uid);
+    node = own->node;
+  } else if (const auto* topology = std::get_if<NodeTopology>(&news)) {
+    node = numa_policies_.Observe(*topology);
+  } else if (const auto* unsaid = std::get_if<NodeTopologyRemoved>(&news)) {
+    node = numa_policies_.Observe(*unsaid);
+  } else if (const auto* claiming = std::get_if<PodOfClaims>(&news)) {
+    ChannelClaims::Joined joined = channel_claims_.Join(*claiming);
+    facts.emplace_back(joined.pod);
+    // A Filter call may have told the engine this version.
+    if (joined.corrects) AddCorrection(std::move(joined.pod), facts);
+  } else if (const auto* domain = std::get_if<ComputeDomain>(&news)) {
+    for (cluster::Pod& pod : channel_claims_.Observe(*domain)) AddCorrection(std::move(pod), facts);
+  } else if (const auto* gone = std::get_if<ComputeDomainRemoved>(&news)) {
+    channel_claims_.Observe(*gone);
+  }
+  if (node) facts.emplace_back(*std::move(node));
+  return facts;
+}
+
+std::vector<engine::Fact> ClusterFeed::JoinFact(const engine::Fact& fact) {
+  if (const auto* node = std::get_if<cluster::Node>(&fact)) return {numa_policies_.Join(*node)};
+  if (const auto* left = std::get_if<engine::NodeRemoved>(&fact)) numa_policies_.Forget(left->uid);
+  if (const auto* pod = std::get_if<cluster::Pod>(&fact)) channel_claims_.Forget(pod->uid);
+  if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) channel_claims_.Forget(gone->uid);
+  return {fact};
+}
+
+// The engine takes two records of one version for the same, and one without a version for news.
+void ClusterFeed::AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const {
+  if (ports_.versions.Find(pod.uid) > pod.resource_version) return;
+  pod.resource_version = 0;
+  facts.emplace_back(std::move(pod));
+}
+
+bool ClusterFeed::Tell(const engine::Fact& fact) {
+  const PodGroupChoice::Told told = choice_.Observe(fact);
+  for (const engine::Fact& one : told.facts) {
+    for (const engine::Fact& follows : declared_.Observe(one)) ports_.apply(follows);
+    ports_.apply(one);
+  }
+  return told.withheld;
 }
 
 cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
@@ -269,7 +381,7 @@ cluster::Time ClusterFeed::LookAtAges(const Clocks& now) {
 void ClusterFeed::TellSilence() {
   const MutexLock told(silence_mu_);
   const std::string silent = Silent();
-  if (silent != silent_) Apply(engine::WatchStale{silent});
+  if (silent != silent_) Apply(engine::Fact(engine::WatchStale{silent}));
   silent_ = silent;
 }
 
@@ -291,8 +403,8 @@ void ClusterFeed::OneSynced(bool patient) {
     const MutexLock lock(mu_);
     if (said_synced_ || stopping_ || !discovered_) return;
     for (const auto& [path, reader] : readers_) {
-      if (reader.reflector->synced() || !reader.needed) continue;
-      if (patient || !reader.flavour) return;
+      if (reader.reflector->synced() || !(reader.needed || reader.awaited)) continue;
+      if (patient || !(reader.flavour || reader.awaited)) return;
       missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
     }
     said_synced_ = true;

@@ -1,17 +1,18 @@
 // ClusterFeed: everything that muster reads of a cluster, as facts: nodes, pods, namespaces,
-// PriorityClasses, PodDisruptionBudgets, Jobs, and the PodGroups of every flavour that the API
-// server serves. One Reflector and one thread for each resource; a flavour whose CRD appears later
-// is found within `rediscover` and read from then on.
+// PriorityClasses, PodDisruptionBudgets, Jobs, the PodGroups of every flavour that the API server
+// serves, and what it serves of OptionalKind. One Reflector and one thread for each resource; what
+// a CRD that appears later brings is found within `rediscover` and read from then on.
 //
 // Once all are listed, WatchStale facts name the resources of which nothing was heard for
 // `stale_after`, or that were not listed when a new leader asked for it. A kind of PodGroups that
-// cannot be listed holds up its own gangs, and the start for `patience` at most. Jobs are worth
-// having: where they may not be read, or are slow, nothing waits for them and no WatchStale is
-// reported.
+// cannot be listed holds up its own gangs, and the start for `patience` at most. Jobs and optional
+// kinds are worth having: no WatchStale is reported of them. Jobs are not waited for; of optional
+// kinds that are found before the start the first list is, until it fails, for `patience` at most.
 //
 //   discover ──▶ podgroups.*,
-//                 podgangs    ─┐
-//           nodes, pods, …   ──┼─▶ Reflectors ──▶ apply(fact)   …all listed once ──▶ synced()
+//                podgangs     ─┐
+//           nodes, pods, …    ─┼─▶ Reflectors ──▶ join ──▶ apply(fact)
+//           optional kinds    ─┘                                   …all listed once ──▶ synced()
 //
 // Start and Stop by one thread; the rest from any.
 #pragma once
@@ -30,8 +31,10 @@
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/channel_claims.hpp"
 #include "kube/declared_gangs.hpp"
 #include "kube/discovery.hpp"
+#include "kube/numa_policies.hpp"
 #include "kube/pod_group_choice.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
@@ -100,22 +103,35 @@ class ClusterFeed {
     std::thread thread;
     std::optional<PodGroupFlavour> flavour;  // of PodGroups
     bool needed = true;
-    uint64_t late = 0;  // the refresh that Refresh did not wait for any longer
+    bool awaited = false;  // it is not needed, and the start waits for its first list
+    uint64_t late = 0;     // the refresh that Refresh did not wait for any longer
   };
 
   void Discover();
   bool Sleep(std::chrono::milliseconds time);
   // `before`: the reader whose place it takes, or null.
-  void Read(Resource resource, std::function<void(const engine::Fact&)> apply, Reflector* before,
+  void Read(Resource resource, std::function<void(const News&)> apply, Reflector* before,
             std::function<void(const std::string&)> warn) MUSTER_REQUIRES(mu_);
   // The same for what is only worth having.
-  void ReadIfAllowed(Resource resource, std::function<void(const engine::Fact&)> apply)
-      MUSTER_REQUIRES(mu_);
+  void ReadIfAllowed(Resource resource, Reflector* before) MUSTER_REQUIRES(mu_);
+  void NotAwaited(const std::string& path);
   void ReadPodGroups(const ServedPodGroups& served);
-  // The reader of another version of the same PodGroups, told to stop; null: there is none.
-  std::optional<Reader> GiveUpOther(PodGroupFlavour flavour, const std::string& path);
+  void ReadOptional(const ServedKind& served);
+  // Nodes are joined to NodeResourceTopologies, or not while none is read.
+  void WakeNumaPolicies();
+  void RestNumaPolicies();
+  // The reader of another version of the same resource, told to stop; null: there is none.
+  std::optional<Reader> GiveUpOther(const Resource& resource);
   void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
-  void Apply(const engine::Fact& fact);
+  void Apply(const News& news);
+  // The facts that it makes.
+  std::vector<engine::Fact> Join(const News& news) MUSTER_REQUIRES(facts_mu_);
+  std::vector<engine::Fact> JoinFact(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
+  // To the record of the same version that the engine may have. Nothing where a write of Muster's
+  // has made it an older one, which the next event does as well.
+  void AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const;
+  // True: it is a PodGroup that is withheld.
+  bool Tell(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
   // What is left in `awaited` was not waited for any longer; false: it should have come.
   bool Await(Awaited& awaited, const std::function<bool()>& go_on) MUSTER_REQUIRES(mu_);
@@ -131,6 +147,8 @@ class ClusterFeed {
   std::thread discovery_;
 
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  ChannelClaims channel_claims_ MUSTER_GUARDED_BY(facts_mu_);
+  NumaPolicies numa_policies_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
   std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_

@@ -24,6 +24,7 @@
 #include "cluster/priority_class.hpp"
 #include "cluster/result.hpp"
 #include "kube/json.hpp"
+#include "kube/news.hpp"
 
 namespace muster::kube {
 
@@ -67,6 +68,7 @@ struct DecodeOptions {
 
 struct DecodedNode {
   cluster::Node node;
+  bool says_numa_policy = false;      // by its annotation, and it can be read
   std::vector<std::string> warnings;  // what was ignored, each with its place
 };
 
@@ -103,6 +105,20 @@ struct DecodedBatchJob {
   bool ended = false;  // Complete or Failed
 };
 cluster::Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json);
+// A policy that is not known counts as none.
+struct DecodedNodeTopology {
+  NodeTopology topology;
+  std::vector<std::string> warnings;  // what was ignored, each with its place
+};
+cluster::Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json);
+struct DecodedComputeDomain {
+  cluster::ObjectKey key;
+  ComputeDomain domain;  // of a template without a name where it has no channel
+};
+cluster::Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json);
+// The names of the ResourceClaimTemplates of a pod's claims; none where the annotation
+// muster.dev/compute-domain is there.
+std::vector<std::string> ReadClaimTemplates(const JsonNode& pod);
 // A budget whose selector is left out is one of all pods.
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
     const JsonNode& json, const DecodeOptions& options = {});

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,27 @@ constexpr std::array<Known, 5> kKnown = {{
     {PodGroupFlavour::kGrove, "grove", kGroveGroup, {"v1alpha1", "", ""}},
 }};
 
+struct KnownKind {
+  OptionalKind kind;
+  std::string_view name;
+  std::string_view group;
+  std::string_view resource;
+  std::array<std::string_view, 2> versions;  // best first
+};
+
+constexpr std::array<KnownKind, 2> kKnownKinds = {{
+    {OptionalKind::kNodeResourceTopologies,
+     "noderesourcetopologies.topology.node.k8s.io",
+     "topology.node.k8s.io",
+     "noderesourcetopologies",
+     {"v1alpha2", "v1alpha1"}},
+    {OptionalKind::kComputeDomains,
+     "computedomains.resource.nvidia.com",
+     "resource.nvidia.com",
+     "computedomains",
+     {"v1beta1", ""}},
+}};
+
 Result<Json> Read(ApiCaller& api, const std::string& path) {
   ApiRequest request;
   request.lane = Lane::kList;
@@ -73,43 +95,51 @@ Result<std::set<std::string>> ReadGroupVersions(ApiCaller& api) {
   return found;
 }
 
-// Nothing: this version has no PodGroups.
-Result<std::optional<ServedPodGroups>> ReadVersion(ApiCaller& api, const Known& known,
-                                                   std::string_view version) {
-  ServedPodGroups served{known.flavour, std::string(known.group), std::string(version), false};
-  const Result<Json> json = Read(api, served.path());
+// One resource in one version of its group.
+struct Served {
+  std::string version;
+  bool has_status = false;
+};
+
+// Nothing: this version does not have the resource.
+Result<std::optional<Served>> ReadVersion(ApiCaller& api, const std::string& group_version,
+                                          const std::string& wanted) {
+  const std::string path = "/apis/" + group_version;
+  const Result<Json> json = Read(api, path);
   if (!json.ok()) {
     // Gone since /apis was read.
-    if (json.error().code == Code::kNotFound) return std::optional<ServedPodGroups>();
+    if (json.error().code == Code::kNotFound) return std::optional<Served>();
     return json.error();
   }
   JsonProblems problems;
-  const JsonView list(json->root(), served.path(), problems);
+  const JsonView list(json->root(), path, problems);
   const JsonView resources = list.Get("resources");
   bool found = false;
+  Served served{group_version.substr(group_version.find('/') + 1), false};
   resources.Items([&](const JsonView& resource) {
     const JsonView name = resource.Get("name");
-    const std::string wanted(served.resource());
     found = found || name.Text() == wanted;
     served.has_status = served.has_status || name.Text() == wanted + "/status";
   });
   if (!list.ExpectObject() || !problems.none()) {
     return Error{Code::kInternal, problems.first().message, problems.first().place};
   }
-  return found ? std::optional<ServedPodGroups>(std::move(served)) : std::nullopt;
+  return found ? std::optional<Served>(std::move(served)) : std::nullopt;
 }
 
-// A failure of the best version is not answered with the next one: its objects would be read as
+// The best version. Its failure is not answered with the next one: its objects would be read as
 // another version's for as long as that lasts.
-Result<std::optional<ServedPodGroups>> ReadFlavour(ApiCaller& api, const Known& known,
-                                                   const std::set<std::string>& group_versions) {
-  for (const std::string_view version : known.versions) {
-    const std::string group_version = std::string(known.group) + "/" + std::string(version);
+Result<std::optional<Served>> ReadBest(ApiCaller& api, std::string_view group,
+                                       std::string_view resource,
+                                       std::span<const std::string_view> versions,
+                                       const std::set<std::string>& group_versions) {
+  for (const std::string_view version : versions) {
+    const std::string group_version = std::string(group) + "/" + std::string(version);
     if (version.empty() || group_versions.count(group_version) == 0) continue;
-    Result<std::optional<ServedPodGroups>> served = ReadVersion(api, known, version);
+    Result<std::optional<Served>> served = ReadVersion(api, group_version, std::string(resource));
     if (!served.ok() || served->has_value()) return served;
   }
-  return std::optional<ServedPodGroups>();
+  return std::optional<Served>();
 }
 
 // "34+" is 34.
@@ -126,6 +156,12 @@ const char* ToString(PodGroupFlavour flavour) {
   const auto* found = std::find_if(kKnown.begin(), kKnown.end(),
                                    [&](const Known& known) { return known.flavour == flavour; });
   return found == kKnown.end() ? "" : found->name.data();
+}
+
+const char* ToString(OptionalKind kind) {
+  const auto* found = std::find_if(kKnownKinds.begin(), kKnownKinds.end(),
+                                   [&](const KnownKind& known) { return known.kind == kind; });
+  return found == kKnownKinds.end() ? "" : found->name.data();
 }
 
 std::string_view ResourceOfPodGroups(std::string_view group) {
@@ -149,16 +185,27 @@ Result<ServerVersion> DiscoverVersion(ApiCaller& api) {
   return ServerVersion{*major, *minor};
 }
 
-Result<PodGroupDiscovery> DiscoverPodGroups(ApiCaller& api) {
+Result<Discovery> DiscoverKinds(ApiCaller& api) {
   const Result<std::set<std::string>> group_versions = ReadGroupVersions(api);
   if (!group_versions.ok()) return group_versions.error();
-  PodGroupDiscovery discovery;
+  Discovery discovery;
   for (const Known& known : kKnown) {
-    Result<std::optional<ServedPodGroups>> served = ReadFlavour(api, known, *group_versions);
+    const Result<std::optional<Served>> served = ReadBest(
+        api, known.group, ResourceOfPodGroups(known.group), known.versions, *group_versions);
     if (!served.ok()) {
-      discovery.unknown.push_back({known.flavour, served.error()});
+      discovery.unknown.push_back({"PodGroups of " + std::string(known.name), served.error()});
     } else if (served->has_value()) {
-      discovery.served.push_back(std::move(**served));
+      discovery.podgroups.push_back(
+          {known.flavour, std::string(known.group), (*served)->version, (*served)->has_status});
+    }
+  }
+  for (const KnownKind& known : kKnownKinds) {
+    const Result<std::optional<Served>> served =
+        ReadBest(api, known.group, known.resource, known.versions, *group_versions);
+    if (!served.ok()) {
+      discovery.unknown.push_back({std::string(known.name), served.error()});
+    } else if (served->has_value()) {
+      discovery.others.push_back({known.kind, std::string(known.group) + "/" + (*served)->version});
     }
   }
   return discovery;

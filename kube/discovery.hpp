@@ -1,5 +1,6 @@
-// Discovery: which version an API server has and which flavours of PodGroup it serves. A caller
-// polls, for CRDs come and go while Muster runs. Reads only, in Lane::kList; any thread.
+// Discovery: which version an API server has, which flavours of PodGroup it serves, and which kinds
+// beside them that Muster reads where they are served. A caller polls, for CRDs come and go while
+// Muster runs. Reads only, in Lane::kList; any thread.
 #pragma once
 
 #include <compare>
@@ -45,19 +46,35 @@ struct ServedPodGroups {
   auto operator<=>(const ServedPodGroups&) const = default;
 };
 
-struct PodGroupDiscovery {
-  // A flavour of which the server would not say whether it serves it (its group is served by an
-  // API server behind this one, which is down): nothing changes for who knew it before.
+// Kinds that are worth having, and that many clusters lack.
+enum class OptionalKind {
+  kNodeResourceTopologies,  // topology.node.k8s.io v1alpha2, v1alpha1
+  kComputeDomains,          // resource.nvidia.com v1beta1
+};
+
+// "noderesourcetopologies.topology.node.k8s.io", as kubectl names it.
+const char* ToString(OptionalKind kind);
+
+struct ServedKind {
+  OptionalKind kind = OptionalKind::kNodeResourceTopologies;
+  std::string api_version;
+  auto operator<=>(const ServedKind&) const = default;
+};
+
+struct Discovery {
+  // What the server would not say whether it serves it (its group is served by an API server behind
+  // this one, which is down): nothing changes for who knew it before.
   struct Unknown {
-    PodGroupFlavour flavour = PodGroupFlavour::kNative;
+    std::string what;  // "PodGroups of volcano", "noderesourcetopologies.topology.node.k8s.io"
     cluster::Error why;
   };
-  std::vector<ServedPodGroups> served;  // at most one of a flavour, in their order
+  std::vector<ServedPodGroups> podgroups;  // at most one of a flavour, in their order
+  std::vector<ServedKind> others;          // likewise
   std::vector<Unknown> unknown;
 };
 
 // Errors are those of ApiCaller and of ErrorOf (refusal.hpp); kInternal: the answer makes no sense.
 cluster::Result<ServerVersion> DiscoverVersion(ApiCaller& api);
-cluster::Result<PodGroupDiscovery> DiscoverPodGroups(ApiCaller& api);
+cluster::Result<Discovery> DiscoverKinds(ApiCaller& api);
 
 }  // namespace muster::kube

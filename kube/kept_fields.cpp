@@ -130,7 +130,7 @@ constexpr Kept kResources[] = {Map("requests"), Map("limits")};
 constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy")};
 constexpr Kept kGroup[] = {Value("podGroupName")};
 constexpr Kept kGate[] = {kName};
-constexpr Kept kClaim[] = {kName};
+constexpr Kept kClaim[] = {kName, Value("resourceClaimTemplateName")};
 constexpr Kept kPodSpec[] = {
     List("containers", kContainer),
     List("initContainers", kContainer),
@@ -253,6 +253,18 @@ constexpr Kept kJobStatus[] = {List("conditions", kCondition)};
 constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                               Object("spec", kJobSpec), Object("status", kJobStatus)};
 
+// NodeResourceTopologies (node_topology_decoder.cpp).
+constexpr Kept kAttribute[] = {kName, Value("value")};
+constexpr Kept kNodeTopology[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                                  List("attributes", kAttribute), Values("topologyPolicies")};
+
+// ComputeDomains (compute_domain_decoder.cpp).
+constexpr Kept kClaimTemplate[] = {kName};
+constexpr Kept kChannel[] = {Object("resourceClaimTemplate", kClaimTemplate)};
+constexpr Kept kComputeDomainSpec[] = {Object("channel", kChannel)};
+constexpr Kept kComputeDomain[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                                   Object("spec", kComputeDomainSpec)};
+
 // What a message says more than this is of no use in a log.
 constexpr size_t kMessage = size_t{64} << 10;
 constexpr Kept kStatus[] = {Value("code"), Value("message", kMessage)};
@@ -266,6 +278,8 @@ std::span<const Kept> NamespaceFields() { return kNamespaceObject; }
 std::span<const Kept> PriorityClassFields() { return kPriorityClass; }
 std::span<const Kept> DisruptionBudgetFields() { return kBudget; }
 std::span<const Kept> BatchJobFields() { return kBatchJob; }
+std::span<const Kept> NodeTopologyFields() { return kNodeTopology; }
+std::span<const Kept> ComputeDomainFields() { return kComputeDomain; }
 std::span<const Kept> IdentityFields() { return kIdentity; }
 std::span<const Kept> StatusFields() { return kStatus; }
 

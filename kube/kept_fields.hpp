@@ -17,6 +17,8 @@ std::span<const Kept> NamespaceFields();
 std::span<const Kept> PriorityClassFields();
 std::span<const Kept> DisruptionBudgetFields();
 std::span<const Kept> BatchJobFields();
+std::span<const Kept> NodeTopologyFields();
+std::span<const Kept> ComputeDomainFields();
 
 // Who an object is, of whatever kind.
 std::span<const Kept> IdentityFields();

@@ -93,17 +93,19 @@ Offer ReadOffer(const JsonView& status, Source source) {
   return offer;
 }
 
-cluster::NumaPolicy ReadNumaPolicy(const cluster::Labels& annotations,
-                                   std::vector<std::string>& warnings) {
+void ReadNumaPolicy(const cluster::Labels& annotations, DecodedNode& decoded) {
   const auto found = annotations.find(kNumaPolicyAnnotation);
-  if (found == annotations.end()) return cluster::NumaPolicy::kNone;
+  if (found == annotations.end()) return;
   for (const NumaPolicyName& one : kNumaPolicyNames) {
-    if (found->second == one.name) return one.policy;
+    if (found->second != one.name) continue;
+    decoded.node.numa_policy = one.policy;
+    decoded.says_numa_policy = true;
+    return;
   }
-  warnings.push_back(std::string("the NUMA policy is ignored: ") + kNumaPolicyAnnotation +
-                     ": expected none, best-effort, restricted or single-numa-node, found \"" +
-                     found->second + "\"");
-  return cluster::NumaPolicy::kNone;
+  decoded.warnings.push_back(
+      std::string("the NUMA policy is ignored: ") + kNumaPolicyAnnotation +
+      ": expected none, best-effort, restricted or single-numa-node, found \"" + found->second +
+      "\"");
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
   if (RegisteredByHami(annotations)) node.plugin = cluster::DevicePlugin::kHami;
   ReadNodeLinks(annotations, node, decoded.warnings);
-  node.numa_policy = ReadNumaPolicy(annotations, decoded.warnings);
+  ReadNumaPolicy(annotations, decoded);
   return decoded;
 }
 

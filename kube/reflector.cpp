@@ -205,7 +205,7 @@ void Reflector::ForgetUnseen(const std::unordered_set<std::string>& seen) {
   }
 }
 
-engine::Fact Reflector::Missing(const std::string& uid) const {
+News Reflector::Missing(const std::string& uid) const {
   return resource_.missing ? resource_.missing(uid) : resource_.removed(uid);
 }
 
@@ -232,7 +232,7 @@ void Reflector::Upsert(const KeptObject& object, std::unordered_set<std::string>
   uid = observed->uid;
   if (seen != nullptr) seen->insert(observed->name);
   TellIgnored(*observed);
-  ports_.apply(observed->fact);
+  ports_.apply(observed->news);
 }
 
 // Once, and again when it is something else: nodes report every few seconds.

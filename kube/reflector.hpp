@@ -67,7 +67,7 @@ class Reflector {
   struct Ports {
     ApiCaller& api;
     // Called on the thread of Run, in order.
-    std::function<void(const engine::Fact&)> apply;
+    std::function<void(const News&)> apply;
     // Said when the picture is whole for the first time.
     std::function<void()> synced;
     // One line for the log: what went wrong and what is done about it.
@@ -108,7 +108,7 @@ class Reflector {
   cluster::Result<std::string> ListPage(const std::string& query,
                                         std::unordered_set<std::string>& seen, PageFault& fault);
   void ForgetUnseen(const std::unordered_set<std::string>& seen);
-  engine::Fact Missing(const std::string& uid) const;
+  News Missing(const std::string& uid) const;
   bool Unserved() const;
   void ForgetUnserved();
   void Upsert(const KeptObject& object, std::unordered_set<std::string>* seen);

@@ -15,8 +15,13 @@ namespace {
 Result<Observed> ObserveNode(const KeptObject& object) {
   Result<DecodedNode> node = DecodeNode(object.node(), object.With({}));
   if (!node.ok()) return node.error();
-  return Observed{node->node.uid.text(), node->node.name, std::move(node->node),
-                  std::move(node->warnings)};
+  Observed observed{node->node.uid.text(), node->node.name, {}, std::move(node->warnings)};
+  if (node->says_numa_policy) {
+    observed.news = NodeOfOwnPolicy{std::move(node->node)};
+  } else {
+    observed.news = engine::Fact(std::move(node->node));
+  }
+  return observed;
 }
 
 // Of kinds whose records have no word for it.
@@ -28,23 +33,33 @@ std::vector<std::string> LeftOut(const KeptObject& object) {
 template <typename Record>
 Result<Observed> Namespaced(Result<Record> record, std::vector<std::string> warnings = {}) {
   if (!record.ok()) return record.error();
-  return Observed{record->uid.text(), record->key.ToString(), *std::move(record),
+  return Observed{record->uid.text(), record->key.ToString(), engine::Fact(*std::move(record)),
                   std::move(warnings)};
 }
 
 template <typename Record>
 Result<Observed> ClusterWide(Result<Record> record, std::vector<std::string> warnings) {
   if (!record.ok()) return record.error();
-  return Observed{record->uid.text(), record->key.name, *std::move(record), std::move(warnings)};
+  return Observed{record->uid.text(), record->key.name, engine::Fact(*std::move(record)),
+                  std::move(warnings)};
 }
 
 Result<Observed> ObservePod(const KeptObject& object) {
-  return Namespaced(DecodePod(object.node(), object.With({})));
+  Result<cluster::Pod> pod = DecodePod(object.node(), object.With({}));
+  if (!pod.ok()) return pod.error();
+  Observed observed{pod->uid.text(), pod->key.ToString(), {}, {}};
+  std::vector<std::string> templates = ReadClaimTemplates(object.node());
+  if (templates.empty()) {
+    observed.news = engine::Fact(*std::move(pod));
+  } else {
+    observed.news = PodOfClaims{*std::move(pod), std::move(templates)};
+  }
+  return observed;
 }
 
 template <typename Removed, typename Uid>
-engine::Fact Removal(const std::string& uid) {
-  return Removed{Uid(uid)};
+News Removal(const std::string& uid) {
+  return engine::Fact(Removed{Uid(uid)});
 }
 
 }  // namespace
@@ -63,7 +78,8 @@ Resource PodResource() {
           Removal<engine::PodRemoved, cluster::PodUid>,
           nullptr,
           [](const std::string& uid) {
-            return engine::PodRemoved{cluster::PodUid(uid), true}; }};
+            return engine::Fact(engine::PodRemoved{cluster::PodUid(uid), true});
+          }};
 }
 
 Resource NamespaceResource() {
@@ -101,20 +117,20 @@ Resource DisruptionBudgetResource() {
 }
 
 Resource BatchJobResource() {
-  return {
-      "jobs",
-      "/apis/batch/v1/jobs",
-      "Job",
-      BatchJobFields(),
-      [](const KeptObject& object) -> Result<Observed> {
-        const Result<DecodedBatchJob> job = DecodeBatchJob(object.node());
-        if (!job.ok()) return job.error();
-        Observed observed{job->job.uid.text(), job->job.key.ToString(), job->job, LeftOut(object)};
-        if (job->ended) observed.fact = engine::BatchJobRemoved{job->job.uid};
-        return observed;
-      },
-      Removal<engine::BatchJobRemoved, cluster::JobUid>,
-      Removal<engine::BatchJobRemoved, cluster::JobUid>};
+  return {"jobs",
+          "/apis/batch/v1/jobs",
+          "Job",
+          BatchJobFields(),
+          [](const KeptObject& object) -> Result<Observed> {
+            const Result<DecodedBatchJob> job = DecodeBatchJob(object.node());
+            if (!job.ok()) return job.error();
+            Observed observed{job->job.uid.text(), job->job.key.ToString(), engine::Fact(job->job),
+                              LeftOut(object)};
+            if (job->ended) observed.news = engine::Fact(engine::BatchJobRemoved{job->job.uid});
+            return observed;
+          },
+          Removal<engine::BatchJobRemoved, cluster::JobUid>,
+          Removal<engine::BatchJobRemoved, cluster::JobUid>};
 }
 
 Resource PodGroupResource(const std::string& api_version) {
@@ -130,6 +146,40 @@ Resource PodGroupResource(const std::string& api_version) {
           Removal<engine::PodGroupRemoved, cluster::PodGroupUid>,
           Removal<engine::PodGroupUnserved, cluster::PodGroupUid>,
           Removal<engine::PodGroupUnserved, cluster::PodGroupUid>};
+}
+
+Resource NodeTopologyResource(const std::string& api_version) {
+  const auto removed = [](const std::string& uid) { return NodeTopologyRemoved{uid}; };
+  return {"noderesourcetopologies.topology.node.k8s.io",
+          "/apis/" + api_version + "/noderesourcetopologies",
+          "NodeResourceTopology",
+          NodeTopologyFields(),
+          [](const KeptObject& object) -> Result<Observed> {
+            Result<DecodedNodeTopology> decoded = DecodeNodeTopology(object.node());
+            if (!decoded.ok()) return decoded.error();
+            std::vector<std::string> warnings = LeftOut(object);
+            warnings.insert(warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+            return Observed{decoded->topology.uid, decoded->topology.node, decoded->topology,
+                            std::move(warnings)};
+          },
+          removed,
+          removed};
+}
+
+Resource ComputeDomainResource(const std::string& api_version) {
+  const auto removed = [](const std::string& uid) { return ComputeDomainRemoved{uid}; };
+  return {"computedomains.resource.nvidia.com",
+          "/apis/" + api_version + "/computedomains",
+          "ComputeDomain",
+          ComputeDomainFields(),
+          [](const KeptObject& object) -> Result<Observed> {
+            const Result<DecodedComputeDomain> decoded = DecodeComputeDomain(object.node());
+            if (!decoded.ok()) return decoded.error();
+            return Observed{decoded->domain.uid, decoded->key.ToString(), decoded->domain,
+                            LeftOut(object)};
+          },
+          removed,
+          removed};
 }
 
 }  // namespace muster::kube

@@ -1,4 +1,4 @@
-// Resource: one kind of object as the API server serves it, and how its objects become facts.
+// Resource: one kind of object as the API server serves it, and how its objects become news.
 // Plain values; the functions are pure.
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cluster/result.hpp"
-#include "engine/facts.hpp"
 #include "kube/json_sieve.hpp"
 #include "kube/kept_object.hpp"
+#include "kube/news.hpp"
 
 namespace muster::kube {
 
@@ -19,7 +19,7 @@ namespace muster::kube {
 struct Observed {
   std::string uid;
   std::string name;  // "namespace/name", or "name" where there are no namespaces
-  engine::Fact fact;
+  News news;
   std::vector<std::string> warnings;  // what of it was ignored, each with its place
 };
 
@@ -30,12 +30,12 @@ struct Resource {
   std::span<const Kept> fields;  // what of an object is used
   // An error: the object cannot be identified, or is none of this kind.
   std::function<cluster::Result<Observed>(const KeptObject& object)> decode;
-  std::function<engine::Fact(const std::string& uid)> removed;
+  std::function<News(const std::string& uid)> removed;
   // The resource is not served any more; the object may come back. Null: every API server serves
   // it, and who says otherwise is none.
-  std::function<engine::Fact(const std::string& uid)> unserved = nullptr;
+  std::function<News(const std::string& uid)> unserved = nullptr;
   // It is missing from a list, and nobody saw it go; null: `removed` says it.
-  std::function<engine::Fact(const std::string& uid)> missing = nullptr;
+  std::function<News(const std::string& uid)> missing = nullptr;
 };
 
 Resource NodeResource();
@@ -46,5 +46,8 @@ Resource DisruptionBudgetResource();
 Resource BatchJobResource();  // a Job that has ended is as good as gone
 // `api_version` as in "scheduling.x-k8s.io/v1alpha1".
 Resource PodGroupResource(const std::string& api_version);
+// "topology.node.k8s.io/v1alpha2" or v1alpha1.
+Resource NodeTopologyResource(const std::string& api_version);
+Resource ComputeDomainResource(const std::string& api_version);  // "resource.nvidia.com/v1beta1"
 
 }  // namespace muster::kube

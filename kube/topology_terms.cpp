@@ -241,12 +241,9 @@ TopologyTerms ReadGroveSpec(const JsonView& spec) {
 // They say where the gang, or a part of it, is to be.
 bool SayWhere(const TopologyTerms& terms) { return terms.within() || !terms.subgroups.empty(); }
 
-// Channels reach as far as NVLink does.
 TopologyTerms ReadComputeDomain(const JsonView& annotations) {
   TopologyTerms terms;
-  if (annotations.Get(kComputeDomainAnnotation).Text() != "true") return terms;
-  terms.preferred = "nvidia.com/gpu.clique";
-  terms.said_by = kComputeDomainAnnotation;
+  if (annotations.Get(kComputeDomainAnnotation).Text() == "true") WishForClique(terms);
   return terms;
 }
 
@@ -288,6 +285,13 @@ void ReadBesideLevels(const JsonView& metadata, TopologyTerms& terms) {
 }
 
 }  // namespace
+
+// Channels reach as far as NVLink does.
+void WishForClique(TopologyTerms& terms) {
+  if (SayWhere(terms)) return;
+  terms.preferred = "nvidia.com/gpu.clique";
+  terms.said_by = kComputeDomainAnnotation;
+}
 
 TopologyTerms ReadTopologyTerms(const JsonView& metadata) {
   TopologyTerms terms = FirstOf(metadata.Get("annotations"), ReadMuster, ReadKueue, ReadKai,

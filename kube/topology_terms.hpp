@@ -32,6 +32,10 @@ inline constexpr const char* kKoordinatorTopologyAnnotation =
 //   Koordinator  gang.scheduling.koordinator.sh/network-topology-spec
 cluster::TopologyTerms ReadTopologyTerms(const JsonView& metadata);
 
+// The wish of a pod that has a channel of a ComputeDomain, where `terms` say nothing of where the
+// gang is to be.
+void WishForClique(cluster::TopologyTerms& terms);
+
 // Of a PodGroup; where its annotations name no levels, its spec may: spec.networkTopology and
 // subGroupPolicy (Volcano), spec.topologyConstraint and subGroups (KAI), packConstraint (Grove),
 // spec.schedulingConstraints.topology (kube-scheduler).

@@ -87,7 +87,7 @@ TEST_CASE("every flavour that is served is found, in the best version of its own
   Serve(api, "scheduling.volcano.sh/v1beta1", {"queues", "podgroups", "podgroups/status"});
   Serve(api, "scheduling.run.ai/v2alpha2", {"podgroups"});
   Serve(api, "scheduler.grove.io/v1alpha1", {"podgangs", "podgangs/status"});
-  const auto found = DiscoverPodGroups(api);
+  const auto found = DiscoverKinds(api);
   REQUIRE(found.ok());
   CHECK(found->unknown.empty());
   const std::vector<ServedPodGroups> want = {
@@ -96,12 +96,39 @@ TEST_CASE("every flavour that is served is found, in the best version of its own
       {PodGroupFlavour::kVolcano, "scheduling.volcano.sh", "v1beta1", true},
       {PodGroupFlavour::kKai, "scheduling.run.ai", "v2alpha2", false},
       {PodGroupFlavour::kGrove, "scheduler.grove.io", "v1alpha1", true}};
-  CHECK(found->served == want);
-  CHECK(found->served.front().resource() == "podgroups");
-  CHECK(found->served.back().resource() == "podgangs");
-  CHECK(found->served.front().path() == "/apis/scheduling.k8s.io/v1beta1");
-  CHECK(found->served.front().api_version() == "scheduling.k8s.io/v1beta1");
+  CHECK(found->podgroups == want);
+  CHECK(found->podgroups.front().resource() == "podgroups");
+  CHECK(found->podgroups.back().resource() == "podgangs");
+  CHECK(found->podgroups.front().path() == "/apis/scheduling.k8s.io/v1beta1");
+  CHECK(found->podgroups.front().api_version() == "scheduling.k8s.io/v1beta1");
   CHECK(std::string(ToString(PodGroupFlavour::kVolcano)) == "volcano");
+}
+
+TEST_CASE("kinds that are worth having are found where they are served, in their best version",
+          "[kube][discovery]") {
+  FakeApi api;
+  const std::string group = "topology.node.k8s.io";
+  api.On(Method::kGet, "/apis",
+         Reply(200, Groups({{group, "v1alpha1"}, {group, "v1alpha2"}, {group, "v1"}})));
+  Serve(api, group + "/v1alpha1", {"noderesourcetopologies"});
+  Serve(api, group + "/v1alpha2", {"noderesourcetopologies"});
+  const std::vector<ServedKind> want = {
+      {OptionalKind::kNodeResourceTopologies, group + "/v1alpha2"}};
+  CHECK(DiscoverKinds(api)->others == want);
+  Serve(api, group + "/v1alpha2", {"other"});
+  CHECK(DiscoverKinds(api)->others.front().api_version == group + "/v1alpha1");
+  api.On(Method::kGet, "/apis/" + group + "/v1alpha1", Refusal(503, "is away"));
+  const auto found = DiscoverKinds(api);
+  CHECK(found->others.empty());
+  REQUIRE(found->unknown.size() == 1);
+  CHECK(found->unknown[0].what == "noderesourcetopologies.topology.node.k8s.io");
+  api.On(Method::kGet, "/apis", Reply(200, Groups({})));
+  CHECK(DiscoverKinds(api)->others.empty());
+  api.On(Method::kGet, "/apis", Reply(200, Groups({{"resource.nvidia.com", "v1beta1"}})));
+  Serve(api, "resource.nvidia.com/v1beta1", {"computedomaincliques", "computedomains"});
+  const std::vector<ServedKind> domains = {
+      {OptionalKind::kComputeDomains, "resource.nvidia.com/v1beta1"}};
+  CHECK(DiscoverKinds(api)->others == domains);
 }
 
 TEST_CASE("a native version counts only when it has PodGroups", "[kube][discovery]") {
@@ -111,16 +138,16 @@ TEST_CASE("a native version counts only when it has PodGroups", "[kube][discover
   Serve(api, "scheduling.k8s.io/v1beta1", {"priorityclasses"});
   SECTION("the older one has them") {
     Serve(api, "scheduling.k8s.io/v1alpha2", kPodGroups);
-    const auto found = DiscoverPodGroups(api);
+    const auto found = DiscoverKinds(api);
     REQUIRE(found.ok());
-    REQUIRE(found->served.size() == 1);
-    CHECK(found->served.front().version == "v1alpha2");
+    REQUIRE(found->podgroups.size() == 1);
+    CHECK(found->podgroups.front().version == "v1alpha2");
   }
   SECTION("none has") {
     Serve(api, "scheduling.k8s.io/v1alpha2", {"workloads"});
-    const auto found = DiscoverPodGroups(api);
+    const auto found = DiscoverKinds(api);
     REQUIRE(found.ok());
-    CHECK(found->served.empty());
+    CHECK(found->podgroups.empty());
     CHECK(found->unknown.empty());
   }
 }
@@ -128,16 +155,16 @@ TEST_CASE("a native version counts only when it has PodGroups", "[kube][discover
 TEST_CASE("CRDs that come and go are seen when asked again", "[kube][discovery]") {
   FakeApi api;
   api.On(Method::kGet, "/apis", Reply(200, Groups({{"apps", "v1"}})));
-  REQUIRE(DiscoverPodGroups(api).ok());
-  CHECK(DiscoverPodGroups(api)->served.empty());
+  REQUIRE(DiscoverKinds(api).ok());
+  CHECK(DiscoverKinds(api)->podgroups.empty());
   CHECK(api.lines() == std::vector<std::string>{"GET /apis", "GET /apis"});
   api.On(Method::kGet, "/apis", Reply(200, Groups({{"scheduling.x-k8s.io", "v1alpha1"}})));
   Serve(api, "scheduling.x-k8s.io/v1alpha1", kPodGroups);
-  CHECK(DiscoverPodGroups(api)->served.size() == 1);
+  CHECK(DiscoverKinds(api)->podgroups.size() == 1);
   // Deleted between the two looks.
   api.On(Method::kGet, "/apis/scheduling.x-k8s.io/v1alpha1", Refusal(404, "not found"));
-  CHECK(DiscoverPodGroups(api)->served.empty());
-  CHECK(DiscoverPodGroups(api)->unknown.empty());
+  CHECK(DiscoverKinds(api)->podgroups.empty());
+  CHECK(DiscoverKinds(api)->unknown.empty());
 }
 
 TEST_CASE("a group that is down hides no other and is told", "[kube][discovery]") {
@@ -152,13 +179,13 @@ TEST_CASE("a group that is down hides no other and is told", "[kube][discovery]"
   Serve(api, "scheduling.k8s.io/v1alpha3", kPodGroups);
   api.On(Method::kGet, "/apis/scheduling.volcano.sh/v1beta1", Refusal(503, "service unavailable"));
   Serve(api, "scheduling.x-k8s.io/v1alpha1", kPodGroups);
-  const auto found = DiscoverPodGroups(api);
+  const auto found = DiscoverKinds(api);
   REQUIRE(found.ok());
-  REQUIRE(found->served.size() == 1);
-  CHECK(found->served.front().flavour == PodGroupFlavour::kSchedulerPlugins);
+  REQUIRE(found->podgroups.size() == 1);
+  CHECK(found->podgroups.front().flavour == PodGroupFlavour::kSchedulerPlugins);
   REQUIRE(found->unknown.size() == 2);
-  CHECK(found->unknown[0].flavour == PodGroupFlavour::kNative);
-  CHECK(found->unknown[1].flavour == PodGroupFlavour::kVolcano);
+  CHECK(found->unknown[0].what == "PodGroups of native");
+  CHECK(found->unknown[1].what == "PodGroups of volcano");
   CHECK(found->unknown[1].why.ToString() ==
         "/apis/scheduling.volcano.sh/v1beta1: HTTP 503: service unavailable");
 }
@@ -166,11 +193,11 @@ TEST_CASE("a group that is down hides no other and is told", "[kube][discovery]"
 TEST_CASE("without a list of groups nothing is known", "[kube][discovery]") {
   FakeApi api;
   api.On(Method::kGet, "/apis", Refusal(403, "no"));
-  CHECK(DiscoverPodGroups(api).error().code == Code::kForbidden);
+  CHECK(DiscoverKinds(api).error().code == Code::kForbidden);
   for (const char* body : {"[]", R"({"groups":[1]})", R"({"groups":{}})", "nonsense"}) {
     api.On(Method::kGet, "/apis", Reply(200, body));
     INFO(body);
-    CHECK(DiscoverPodGroups(api).error().code == Code::kInternal);
+    CHECK(DiscoverKinds(api).error().code == Code::kInternal);
   }
 }
 

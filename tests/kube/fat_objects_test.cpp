@@ -67,7 +67,7 @@ class Cluster {
   void Read() {
     Reflector reflector(PodResource(),
                         {.api = api,
-                         .apply = [this](const engine::Fact& fact) { Told(fact); },
+                         .apply = [this](const News& news) { Told(std::get<engine::Fact>(news)); },
                          .synced = [] {},
                          .warn = [this](const std::string& line) { warned.push_back(line); }},
                         {.page = 4,

@@ -113,7 +113,7 @@ TEST_CASE("a budget or a namespace of which something is left out is told of, an
     REQUIRE(observed.ok());
     REQUIRE(observed->warnings.size() == 1);
     CHECK_THAT(observed->warnings[0], Catch::Contains("it is not read"));
-    return std::move(observed->fact);
+    return std::get<engine::Fact>(std::move(observed->news));
   };
   const engine::Fact budget = observe(
       DisruptionBudgetResource(),

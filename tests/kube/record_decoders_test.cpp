@@ -103,7 +103,8 @@ TEST_CASE("each resource makes facts of its objects, and of their end", "[kube][
     CHECK(observed->uid == "u");
     CHECK(observed->name == c.name);
     // A variant holds the record, then its removal.
-    CHECK(c.resource.removed("u").index() == observed->fact.index() + 1);
+    const auto& fact = std::get<engine::Fact>(observed->news);
+    CHECK(std::get<engine::Fact>(c.resource.removed("u")).index() == fact.index() + 1);
   }
 }
 
@@ -162,7 +163,8 @@ TEST_CASE("a Job waits for the end of a pod that goes where only failed ones are
         R"({"metadata":{"name":"j","namespace":"team","uid":"u"},"spec":)" + spec + "}",
         BatchJobFields(), "Job", {});
     REQUIRE(object.ok());
-    return std::get<cluster::BatchJob>(BatchJobResource().decode(*object)->fact).waits_for_the_end;
+    const Result<Observed> observed = BatchJobResource().decode(*object);
+    return std::get<cluster::BatchJob>(std::get<engine::Fact>(observed->news)).waits_for_the_end;
   };
   CHECK(waits(R"({"podReplacementPolicy":"Failed"})"));
   CHECK_FALSE(waits(R"({"podReplacementPolicy":"TerminatingOrFailed"})"));
@@ -178,12 +180,14 @@ TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
                              condition + R"(","status":")" + status + R"("}]}})",
                          BatchJobFields(), "Job", {});
     REQUIRE(object.ok());
-    return BatchJobResource().decode(*object);
+    const Result<Observed> observed = BatchJobResource().decode(*object);
+    REQUIRE(observed.ok());
+    return std::get<engine::Fact>(observed->news);
   };
-  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Complete", "True")->fact));
-  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Failed", "True")->fact));
-  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Failed", "False")->fact));
-  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Suspended", "True")->fact));
+  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Complete", "True")));
+  CHECK(std::holds_alternative<engine::BatchJobRemoved>(observe("Failed", "True")));
+  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Failed", "False")));
+  CHECK(std::holds_alternative<cluster::BatchJob>(observe("Suspended", "True")));
   const auto nameless = Decoded(R"({"metadata":{"name":"j","namespace":"team"}})",
                                 [](const JsonNode& json) { return DecodeBatchJob(json); });
   CHECK_FALSE(nameless.ok());

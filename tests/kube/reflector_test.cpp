@@ -64,7 +64,7 @@ class Server {
   void Play() {
     Reflector reflector(resource,
                         {.api = api,
-                         .apply = [this](const engine::Fact& fact) { Told(fact); },
+                         .apply = [this](const News& news) { Told(std::get<engine::Fact>(news)); },
                          .synced = [this] { ++synced; },
                          .warn = [this](const std::string& line) { warned.push_back(line); }},
                         {.page = 2,
