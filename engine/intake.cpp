@@ -31,6 +31,13 @@ void TouchReservations(EngineState& state, cluster::NodeIndex node) {
   for (const PodUid& waiting : state.cluster.EarmarksOn(node)) touch(waiting);
 }
 
+// It asks for something else now: what is planned for it may not be that.
+void TouchPlan(EngineState& state, const PodUid& uid) {
+  const PlacedMember at = state.members.Find(uid);
+  if (at.member != nullptr && at.member->planned())
+    state.reservations.MarkForRecheck(*at.gang, true);
+}
+
 void ApplyWatchStale(EngineState& state, const WatchStale& stale) {
   if (state.stale_resources == stale.resources) return;
   state.stale_resources = stale.resources;
@@ -210,6 +217,7 @@ struct Before {
     if (known == nullptr) return;
     ended = known->phase == cluster::PodPhase::kSucceeded;
     role = known->role;
+    spec = known->spec;
     node = state.cluster.IndexOf(known->node_name);
     held = state.cluster.AllocationOf(known->uid) != nullptr;
     stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
@@ -217,6 +225,7 @@ struct Before {
   cluster::ObjectKey group;
   bool ended = false;
   std::string role;
+  std::shared_ptr<const cluster::PodSpec> spec;
   cluster::NodeIndex node;
   bool held = false;  // devices, bound or planned
   bool stayed = false;
@@ -299,6 +308,7 @@ void ApplyPod(EngineState& state, Pod pod) {
   if (now_known->bound() || now_known->terminal()) LetGo(state, uid);
   if (managed) {
     Join(state, *now_known);
+    if (before.spec != now_known->spec) TouchPlan(state, uid);
   } else {
     const Gang* gang = state.members.GangOf(uid);
     if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Disown(state, *now_known);

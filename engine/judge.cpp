@@ -158,7 +158,7 @@ Verdict GangJudge::Judge() {
   }
   if (At(Stage::kPlan) && !around_.plan_holds) {
     course().setback = Because(ReasonCode::kPlanBroken);
-    return Drop(Stage::kPlan, "a planned node changed, the gang is planned again");
+    return Drop(Stage::kPlan, "a planned node or pod changed, the gang is planned again");
   }
   if (At(Stage::kFence) && tally.planned > 0 && Is(around_.fence_bar)) {
     return Take(Stage::kFence, {Step::Kind::kGiveBack, "muster: " + Describe(around_.fence_bar)});

@@ -136,7 +136,12 @@ bool Reservations::Holds(const Gang& gang, bool by_earmarks) const {
     const std::string& name = member.plan->node;
     const cluster::Node* node = cluster_.FindNode(name);
     if (node == nullptr || cluster_.IndexOf(name) != member.plan->placement->node) return false;
-    const cluster::NodeConstraints& wants = member.pod->spec->constraints;
+    const cluster::PodSpec& spec = *member.pod->spec;
+    const cluster::Placement& placement = *member.plan->placement;
+    if (placement.requests != spec.requests ||
+        std::ssize(placement.gpus) != int64_t{spec.gpus.count})
+      return false;
+    const cluster::NodeConstraints& wants = spec.constraints;
     if (!node->schedulable()) return false;
     if (!cluster::MatchesNode(wants, node->name, node->labels)) return false;
     if (!cluster::ToleratesAll(wants.tolerations, node->taints)) return false;

@@ -42,5 +42,43 @@ TEST_CASE("a record without a version corrects a pod, and takes nothing back tha
   CHECK(world.Pod("b").nominated_node.empty());
 }
 
+TEST_CASE("pods that turn out to need a channel each are planned on different nodes",
+          "[engine][channel]") {
+  Harness world;
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
+  for (const char* name : {"a", "b"}) world.Add(MakePod(name).Gpus(1).Gated());
+  world.Settle();
+  REQUIRE(world.Pod("a").nominated_node == world.Pod("b").nominated_node);
+  for (const char* name : {"a", "b"}) {
+    world.Change(name, [](cluster::Pod& pod) {
+      auto spec = std::make_shared<cluster::PodSpec>(*pod.spec);
+      spec->requests.channels = 1;
+      pod.spec = spec;
+    });
+  }
+  world.Pass(cluster::Seconds(30));
+  CHECK(world.Pod("a").nominated_node != world.Pod("b").nominated_node);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("a pod that was planned and then asks for another node is planned again",
+          "[engine][replan]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8).Label("zone", "a"));
+  world.Add(MakeNode("n1").Gpus(8).Label("zone", "b"));
+  world.AddGang("train", 2, 1, 2);
+  world.Settle();
+  const bool first = world.Gang("train").members[0].planned_node == "n0";
+  world.Change("train-1", [&](cluster::Pod& pod) {
+    const cluster::Pod narrowed =
+        MakePod("train-1").Gpus(1).InGroup("train").Select("zone", first ? "b" : "a");
+    pod.spec = narrowed.spec;
+  });
+  world.Pass(cluster::Seconds(30));
+  CHECK(world.Gang("train").members[1].planned_node == (first ? "n1" : "n0"));
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == engine::GangState::kRunning);
+}
+
 }  // namespace
 }  // namespace muster::testing
