@@ -306,6 +306,12 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
                                        [&](const auto& entry) { return Unseen(entry.second); });
   const int64_t wanted = gang.started ? std::min(need, gang.whole) : need;
   const bool partial = !malformed && !gang.ours.empty() && bound + succeeded + unseen < wanted;
+  // Where Muster has not heard of the last ones that went, it may see the gang whole when others
+  // have come for those before, and partial anew after that.
+  const int64_t unheard = std::count_if(gang.gone.begin(), gang.gone.end(), [&](const auto& entry) {
+    return InDoubt(entry.second, at) && !Unseen(entry.second);
+  });
+  if (bound + succeeded + unseen + unheard >= wanted) SetPartial(key, gang, false, at);
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
