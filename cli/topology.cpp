@@ -57,7 +57,7 @@ constexpr Origin kOrigins[] = {
     {TopologySource::kPairScores,
      "HAMi's scores of pairs, the node's annotation "
      "hami.io/node-nvidia-score"},
-    {TopologySource::kResourceSlices, "the node's ResourceSlices"},
+    {TopologySource::kResourceSlices, "the node's ResourceSlices, which show no NVLinks"},
     {TopologySource::kProfile, "what usual machines with this model and number of GPUs have"},
     {TopologySource::kFlat, "nothing is known of the links, all GPUs count as alike"}};
 

@@ -26,6 +26,8 @@ Resource ResourceOf(const ServedKind& served) {
   switch (served.kind) {
     case OptionalKind::kComputeDomains:
       return ComputeDomainResource(served.api_version);
+    case OptionalKind::kResourceSlices:
+      return ResourceSliceResource(served.api_version);
     case OptionalKind::kNodeResourceTopologies:
       break;
   }
@@ -102,11 +104,13 @@ void ClusterFeed::Discover() {
     }
     for (const ServedPodGroups& served : found->podgroups) ReadPodGroups(served);
     for (const ServedKind& served : found->others) ReadOptional(served);
-    RestNumaPolicies();
+    bool started = false;
     {
       const MutexLock lock(mu_);
       discovered_ = true;
+      started = said_synced_;
     }
+    if (started) SettleParts();
     pause = options_.rediscover;
     OneSynced();
   } while (Sleep(pause));
@@ -189,34 +193,21 @@ void ClusterFeed::ReadOptional(const ServedKind& served) {
   const std::string path = resource.path;
   std::optional<Reader> other = GiveUpOther(resource);
   if (other) other->thread.join();
-  if (served.kind == OptionalKind::kNodeResourceTopologies) WakeNumaPolicies();
   const MutexLock lock(mu_);
   if (stopping_ || readers_.contains(path)) return;
   ReadIfAllowed(std::move(resource), other ? other->reflector.get() : nullptr);
   readers_.at(path).awaited = !said_synced_;
 }
 
-// Nodes that were told before are told again: nothing is kept of them.
-void ClusterFeed::WakeNumaPolicies() {
-  {
-    const MutexLock lock(facts_mu_);
-    if (!numa_policies_.Wake()) return;
-  }
+void ClusterFeed::SettleParts() {
+  const MutexLock lock(facts_mu_);
+  node_parts_.Settle();
+}
+
+void ClusterFeed::ReadNodesAgain() {
   const MutexLock lock(mu_);
   const auto nodes = readers_.find(NodeResource().path);
   if (nodes != readers_.end()) nodes->second.reflector->Refresh();
-}
-
-void ClusterFeed::RestNumaPolicies() {
-  {
-    const MutexLock lock(mu_);
-    const std::string name = ToString(OptionalKind::kNodeResourceTopologies);
-    for (const auto& [path, reader] : readers_) {
-      if (reader.reflector->resource().name == name) return;  // it may have something to take back
-    }
-  }
-  const MutexLock lock(facts_mu_);
-  numa_policies_.Rest();
 }
 
 std::optional<ClusterFeed::Reader> ClusterFeed::GiveUpOther(const Resource& resource) {
@@ -301,10 +292,14 @@ void ClusterFeed::Apply(const News& news) {
     ports_.versions.Forget(gone->uid);
   }
   bool withheld = false;
+  Joined joined;
   {
     const MutexLock lock(facts_mu_);
-    for (const engine::Fact& one : Join(news)) withheld = Tell(one) || withheld;
+    joined = Join(news);
+    for (const engine::Fact& one : joined.facts) withheld = Tell(one) || withheld;
   }
+  if (joined.read_nodes) ReadNodesAgain();
+  for (const std::string& warning : joined.warnings) ports_.warn(warning);
   if (withheld) {
     ports_.warn(
         "PodGroup " + std::get<cluster::PodGroup>(*fact).key.ToString() +
@@ -312,37 +307,50 @@ void ClusterFeed::Apply(const News& news) {
   }
 }
 
-std::vector<engine::Fact> ClusterFeed::Join(const News& news) {
+void ClusterFeed::Joined::Add(NodeParts::Told told) {
+  for (cluster::Node& node : told.nodes) facts.emplace_back(std::move(node));
+  warnings = std::move(told.warnings);
+  read_nodes = told.read_nodes;
+}
+
+ClusterFeed::Joined ClusterFeed::Join(const News& news) {
   if (const auto* fact = std::get_if<engine::Fact>(&news)) return JoinFact(*fact);
-  std::vector<engine::Fact> facts;
-  std::optional<cluster::Node> node;
+  Joined joined;
   if (const auto* own = std::get_if<NodeOfOwnPolicy>(&news)) {
-    numa_policies_.Forget(own->node.uid);
-    node = own->node;
+    joined.Add(node_parts_.Join(own->node, true));
   } else if (const auto* topology = std::get_if<NodeTopology>(&news)) {
-    node = numa_policies_.Observe(*topology);
+    joined.Add(node_parts_.Observe(*topology));
   } else if (const auto* unsaid = std::get_if<NodeTopologyRemoved>(&news)) {
-    node = numa_policies_.Observe(*unsaid);
+    joined.Add(node_parts_.Observe(*unsaid));
+  } else if (const auto* slice = std::get_if<ResourceSlice>(&news)) {
+    joined.Add(node_parts_.Observe(*slice));
+  } else if (const auto* dropped = std::get_if<ResourceSliceRemoved>(&news)) {
+    joined.Add(node_parts_.Observe(*dropped));
   } else if (const auto* claiming = std::get_if<PodOfClaims>(&news)) {
-    ChannelClaims::Joined joined = channel_claims_.Join(*claiming);
-    facts.emplace_back(joined.pod);
+    ChannelClaims::Joined pod = channel_claims_.Join(*claiming);
+    joined.facts.emplace_back(pod.pod);
     // A Filter call may have told the engine this version.
-    if (joined.corrects) AddCorrection(std::move(joined.pod), facts);
+    if (pod.corrects) AddCorrection(std::move(pod.pod), joined.facts);
   } else if (const auto* domain = std::get_if<ComputeDomain>(&news)) {
-    for (cluster::Pod& pod : channel_claims_.Observe(*domain)) AddCorrection(std::move(pod), facts);
+    for (cluster::Pod& pod : channel_claims_.Observe(*domain))
+      AddCorrection(std::move(pod), joined.facts);
   } else if (const auto* gone = std::get_if<ComputeDomainRemoved>(&news)) {
     channel_claims_.Observe(*gone);
   }
-  if (node) facts.emplace_back(*std::move(node));
-  return facts;
+  return joined;
 }
 
-std::vector<engine::Fact> ClusterFeed::JoinFact(const engine::Fact& fact) {
-  if (const auto* node = std::get_if<cluster::Node>(&fact)) return {numa_policies_.Join(*node)};
-  if (const auto* left = std::get_if<engine::NodeRemoved>(&fact)) numa_policies_.Forget(left->uid);
+ClusterFeed::Joined ClusterFeed::JoinFact(const engine::Fact& fact) {
+  Joined joined;
+  if (const auto* node = std::get_if<cluster::Node>(&fact)) {
+    joined.Add(node_parts_.Join(*node, false));
+    return joined;
+  }
+  if (const auto* left = std::get_if<engine::NodeRemoved>(&fact)) node_parts_.Forget(left->uid);
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) channel_claims_.Forget(pod->uid);
   if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) channel_claims_.Forget(gone->uid);
-  return {fact};
+  joined.facts.push_back(fact);
+  return joined;
 }
 
 // The engine takes two records of one version for the same, and one without a version for news.
@@ -410,6 +418,7 @@ void ClusterFeed::OneSynced(bool patient) {
     said_synced_ = true;
   }
   if (!missing.empty()) ports_.warn("not waited for any longer: " + missing);
+  SettleParts();
   ports_.synced();
 }
 

@@ -34,7 +34,7 @@
 #include "kube/channel_claims.hpp"
 #include "kube/declared_gangs.hpp"
 #include "kube/discovery.hpp"
-#include "kube/numa_policies.hpp"
+#include "kube/node_parts.hpp"
 #include "kube/pod_group_choice.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
@@ -117,16 +117,24 @@ class ClusterFeed {
   void NotAwaited(const std::string& path);
   void ReadPodGroups(const ServedPodGroups& served);
   void ReadOptional(const ServedKind& served);
-  // Nodes are joined to NodeResourceTopologies, or not while none is read.
-  void WakeNumaPolicies();
-  void RestNumaPolicies();
+  // What there is of optional kinds has been read, or cannot be for now.
+  void SettleParts();
+  // Nodes that were told before are told again: nothing was kept of them.
+  void ReadNodesAgain();
   // The reader of another version of the same resource, told to stop; null: there is none.
   std::optional<Reader> GiveUpOther(const Resource& resource);
   void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
   void Apply(const News& news);
-  // The facts that it makes.
-  std::vector<engine::Fact> Join(const News& news) MUSTER_REQUIRES(facts_mu_);
-  std::vector<engine::Fact> JoinFact(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
+  // What news make.
+  struct Joined {
+    std::vector<engine::Fact> facts;
+    std::vector<std::string> warnings;
+    bool read_nodes = false;
+
+    void Add(NodeParts::Told told);
+  };
+  Joined Join(const News& news) MUSTER_REQUIRES(facts_mu_);
+  Joined JoinFact(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
   // To the record of the same version that the engine may have. Nothing where a write of Muster's
   // has made it an older one, which the next event does as well.
   void AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const;
@@ -148,7 +156,7 @@ class ClusterFeed {
 
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
   ChannelClaims channel_claims_ MUSTER_GUARDED_BY(facts_mu_);
-  NumaPolicies numa_policies_ MUSTER_GUARDED_BY(facts_mu_);
+  NodeParts node_parts_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
   std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_

@@ -111,6 +111,13 @@ struct DecodedNodeTopology {
   std::vector<std::string> warnings;  // what was ignored, each with its place
 };
 cluster::Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json);
+// Of other drivers than gpu.nvidia.com, and of no single node, only who it is.
+struct DecodedResourceSlice {
+  std::string name;
+  ResourceSlice slice;
+  std::vector<std::string> warnings;  // what was ignored, each with its place
+};
+cluster::Result<DecodedResourceSlice> DecodeResourceSlice(const JsonNode& json);
 struct DecodedComputeDomain {
   cluster::ObjectKey key;
   ComputeDomain domain;  // of a template without a name where it has no channel

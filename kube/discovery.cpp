@@ -47,20 +47,25 @@ struct KnownKind {
   std::string_view name;
   std::string_view group;
   std::string_view resource;
-  std::array<std::string_view, 2> versions;  // best first
+  std::array<std::string_view, 3> versions;  // best first
 };
 
-constexpr std::array<KnownKind, 2> kKnownKinds = {{
+constexpr std::array<KnownKind, 3> kKnownKinds = {{
     {OptionalKind::kNodeResourceTopologies,
      "noderesourcetopologies.topology.node.k8s.io",
      "topology.node.k8s.io",
      "noderesourcetopologies",
-     {"v1alpha2", "v1alpha1"}},
+     {"v1alpha2", "v1alpha1", ""}},
+    {OptionalKind::kResourceSlices,
+     "resourceslices.resource.k8s.io",
+     "resource.k8s.io",
+     "resourceslices",
+     {"v1", "v1beta2", "v1beta1"}},
     {OptionalKind::kComputeDomains,
      "computedomains.resource.nvidia.com",
      "resource.nvidia.com",
      "computedomains",
-     {"v1beta1", ""}},
+     {"v1beta1", "", ""}},
 }};
 
 Result<Json> Read(ApiCaller& api, const std::string& path) {

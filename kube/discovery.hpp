@@ -49,6 +49,7 @@ struct ServedPodGroups {
 // Kinds that are worth having, and that many clusters lack.
 enum class OptionalKind {
   kNodeResourceTopologies,  // topology.node.k8s.io v1alpha2, v1alpha1
+  kResourceSlices,          // resource.k8s.io v1, v1beta2, v1beta1
   kComputeDomains,          // resource.nvidia.com v1beta1
 };
 

@@ -265,6 +265,29 @@ constexpr Kept kComputeDomainSpec[] = {Object("channel", kChannel)};
 constexpr Kept kComputeDomain[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                                    Object("spec", kComputeDomainSpec)};
 
+// ResourceSlices (resource_slice_decoder.cpp).
+constexpr Kept kText[] = {Value("string")};
+constexpr Kept kNumber[] = {Value("int"), Values("ints")};
+constexpr Kept kSliceAttributes[] = {Object("type", kText),
+                                     Object("gpu.nvidia.com/type", kText),
+                                     Object("uuid", kText),
+                                     Object("gpu.nvidia.com/uuid", kText),
+                                     Object("resource.kubernetes.io/pcieRoot", kText),
+                                     Object("resource.kubernetes.io/pciBusID", kText),
+                                     Object("pciBusID", kText),
+                                     Object("gpu.nvidia.com/pciBusID", kText),
+                                     Object("pcieBusID", kText),
+                                     Object("gpu.nvidia.com/pcieBusID", kText),
+                                     Object("resource.kubernetes.io/numaNode", kNumber)};
+constexpr Kept kBasicDevice[] = {Object("attributes", kSliceAttributes)};
+constexpr Kept kSliceDevice[] = {Object("attributes", kSliceAttributes),
+                                 Object("basic", kBasicDevice)};
+constexpr Kept kSlicePool[] = {kName, Value("generation"), Value("resourceSliceCount")};
+constexpr Kept kSliceSpec[] = {Value("driver"), Object("pool", kSlicePool), Value("nodeName"),
+                               List("devices", kSliceDevice)};
+constexpr Kept kResourceSlice[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                                   Object("spec", kSliceSpec)};
+
 // What a message says more than this is of no use in a log.
 constexpr size_t kMessage = size_t{64} << 10;
 constexpr Kept kStatus[] = {Value("code"), Value("message", kMessage)};
@@ -279,6 +302,7 @@ std::span<const Kept> PriorityClassFields() { return kPriorityClass; }
 std::span<const Kept> DisruptionBudgetFields() { return kBudget; }
 std::span<const Kept> BatchJobFields() { return kBatchJob; }
 std::span<const Kept> NodeTopologyFields() { return kNodeTopology; }
+std::span<const Kept> ResourceSliceFields() { return kResourceSlice; }
 std::span<const Kept> ComputeDomainFields() { return kComputeDomain; }
 std::span<const Kept> IdentityFields() { return kIdentity; }
 std::span<const Kept> StatusFields() { return kStatus; }

@@ -18,6 +18,7 @@ std::span<const Kept> PriorityClassFields();
 std::span<const Kept> DisruptionBudgetFields();
 std::span<const Kept> BatchJobFields();
 std::span<const Kept> NodeTopologyFields();
+std::span<const Kept> ResourceSliceFields();
 std::span<const Kept> ComputeDomainFields();
 
 // Who an object is, of whatever kind.

@@ -31,6 +31,11 @@ Error Refused(const ApiReply& reply) {
           "HTTP " + std::to_string(reply.status) + ": " + reply.body.substr(0, kShown), ""};
 }
 
+// The last part of a query.
+std::string Selected(const Resource& resource) {
+  return resource.selector.empty() ? "" : "&" + resource.selector;
+}
+
 }  // namespace
 
 Reflector::Reflector(Resource resource, Ports ports, ReflectorOptions options, uint64_t seed)
@@ -158,7 +163,7 @@ Result<std::string> Reflector::ListPage(const std::string& query,
   const Result<ApiReply> reply =
       ports_.api.Call({.method = Method::kGet,
                        .lane = Lane::kList,
-                       .path = resource_.path + query,
+                       .path = resource_.path + query + Selected(resource_),
                        .timeout = kListTimeout,
                        .fresh = not_found_since_.has_value(),
                        .take = [&](std::string_view bytes) { return page.Feed(bytes); }});
@@ -275,8 +280,9 @@ Reflector::Next Reflector::Watch() {
                      [&](const WatchEvent& event) { return TakeEvent(event, watched); });
   const auto began = Clock::now();
   const Result<ApiReply> end = stream->Run(
-      resource_.path + "?watch=1&allowWatchBookmarks=true&resourceVersion=" +
-          http::PercentEncoded(version_) + "&timeoutSeconds=" + std::to_string(wanted),
+      resource_.path +
+          "?watch=1&allowWatchBookmarks=true&resourceVersion=" + http::PercentEncoded(version_) +
+          "&timeoutSeconds=" + std::to_string(wanted) + Selected(resource_),
       [&](std::string_view bytes) { return events.Feed(bytes); }, options_.silence);
   {
     const MutexLock lock(mu_);

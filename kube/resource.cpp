@@ -166,6 +166,26 @@ Resource NodeTopologyResource(const std::string& api_version) {
           removed};
 }
 
+Resource ResourceSliceResource(const std::string& api_version) {
+  const auto removed = [](const std::string& uid) { return ResourceSliceRemoved{uid}; };
+  return {"resourceslices.resource.k8s.io",
+          "/apis/" + api_version + "/resourceslices",
+          "ResourceSlice",
+          ResourceSliceFields(),
+          [](const KeptObject& object) -> Result<Observed> {
+            Result<DecodedResourceSlice> decoded = DecodeResourceSlice(object.node());
+            if (!decoded.ok()) return decoded.error();
+            std::vector<std::string> warnings = LeftOut(object);
+            decoded->slice.whole = warnings.empty();
+            warnings.insert(warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+            return Observed{decoded->slice.uid, decoded->name, decoded->slice, std::move(warnings)};
+          },
+          removed,
+          removed,
+          nullptr,
+          "fieldSelector=spec.driver%3Dgpu.nvidia.com"};
+}
+
 Resource ComputeDomainResource(const std::string& api_version) {
   const auto removed = [](const std::string& uid) { return ComputeDomainRemoved{uid}; };
   return {"computedomains.resource.nvidia.com",

@@ -36,6 +36,9 @@ struct Resource {
   std::function<News(const std::string& uid)> unserved = nullptr;
   // It is missing from a list, and nobody saw it go; null: `removed` says it.
   std::function<News(const std::string& uid)> missing = nullptr;
+  // Which objects are listed and watched, as a parameter of the query: "fieldSelector=…". Empty:
+  // all.
+  std::string selector = "";
 };
 
 Resource NodeResource();
@@ -48,6 +51,8 @@ Resource BatchJobResource();  // a Job that has ended is as good as gone
 Resource PodGroupResource(const std::string& api_version);
 // "topology.node.k8s.io/v1alpha2" or v1alpha1.
 Resource NodeTopologyResource(const std::string& api_version);
+// "resource.k8s.io/v1", v1beta2 or v1beta1: those of driver gpu.nvidia.com.
+Resource ResourceSliceResource(const std::string& api_version);
 Resource ComputeDomainResource(const std::string& api_version);  // "resource.nvidia.com/v1beta1"
 
 }  // namespace muster::kube

@@ -37,6 +37,17 @@ topology::MachineFacts OfAnotherSize(const MachineProfile& profile, size_t gpus)
   return facts;
 }
 
+// Two of its GPUs have a link that is not PCIe.
+bool HasFabric(const Machine& machine) {
+  const size_t gpus = machine.gpus.size();
+  for (size_t a = 0; a < gpus; ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      if (machine.At(a, b).link.fabric()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vector<size_t> places,
@@ -45,7 +56,9 @@ DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vect
       places_(std::move(places)),
       numa_(topology_->facts.machine, PolicyOn(node, topology_->facts.source)),
       // A device that is left out is not free here and free in the kubelet's books.
+      // ResourceSlices do not show all that the rule looks at.
       foreseen_(topology_->picks->tabled() && ForeseesPicks(node) &&
+                topology_->facts.source != TopologySource::kResourceSlices &&
                 std::none_of(node.gpus.begin(), node.gpus.end(),
                              [](const cluster::Gpu& gpu) { return gpu.left_out; })) {
   // Where every device of the node is a GPU of the machine, those that are free make a set.
@@ -187,11 +200,19 @@ std::shared_ptr<const DeviceLinks> LinksMemory::Of(const cluster::Node& node) {
     if (!places) return nullptr;
     return std::make_shared<const DeviceLinks>(std::move(topology), *std::move(places), node);
   };
+  // ResourceSlices show no NVLinks, which a profile knows. Who shares a host bridge they know, and
+  // a profile of PCIe alone guesses it.
+  const bool profiled = profile != nullptr && gpus <= topology::kMostGpus;
+  if (profiled && node.topology_source == TopologySource::kResourceSlices) {
+    Topology usual = FromProfile(*profile, gpus);
+    if (HasFabric(usual->facts.machine)) {
+      if (auto links = on_node(std::move(usual))) return links;
+    }
+  }
   if (!node.topology.empty()) {
     if (auto links = on_node(FromText(node, profile))) return links;
   }
-  if (profile == nullptr || gpus > topology::kMostGpus) return nullptr;
-  return on_node(FromProfile(*profile, gpus));
+  return profiled ? on_node(FromProfile(*profile, gpus)) : nullptr;
 }
 
 }  // namespace muster::policy

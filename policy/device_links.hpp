@@ -1,8 +1,8 @@
 // DeviceLinks: how the GPUs of a node are connected, by their place in Node::gpus; and the memory
 // that finds the best source of a node and reads each text once (internal to policy/).
 //
-// Sources, best first: the matrix or the scores that the node's record has, the machine profile of
-// its model, nothing. One that is of another machine than the node is left out for the next.
+// Sources, best first: what the node's record has (ResourceSlices only before profiles of PCIe
+// alone), the profile of its model, nothing. One of another machine is left out for the next.
 #pragma once
 
 #include <cstddef>

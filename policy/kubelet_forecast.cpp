@@ -41,7 +41,10 @@ std::optional<KubeletPick> KubeletForecast::Of(const Node& node, const cluster::
   KubeletPick pick;
   if (planned.empty() || !spec.one_gpu_container() || !ForeseesPicks(node)) return pick;
   const std::shared_ptr<const DeviceLinks> links = links_->Of(node);
-  if (links == nullptr) return pick;
+  // ResourceSlices show neither PCIe switches nor NVLinks, which the rule looks at.
+  if (links == nullptr ||
+      links->topology()->facts.source == cluster::TopologySource::kResourceSlices)
+    return pick;
   const auto contains = [](std::span<const GpuIndex> list, GpuIndex index) {
     return std::find(list.begin(), list.end(), index) != list.end();
   };

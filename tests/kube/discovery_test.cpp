@@ -129,6 +129,16 @@ TEST_CASE("kinds that are worth having are found where they are served, in their
   const std::vector<ServedKind> domains = {
       {OptionalKind::kComputeDomains, "resource.nvidia.com/v1beta1"}};
   CHECK(DiscoverKinds(api)->others == domains);
+  const std::string resource = "resource.k8s.io";
+  api.On(Method::kGet, "/apis",
+         Reply(200, Groups({{resource, "v1beta1"}, {resource, "v1beta2"}, {resource, "v1"}})));
+  for (const char* version : {"v1beta1", "v1beta2", "v1"}) {
+    Serve(api, resource + "/" + version, {"resourceclaims", "resourceslices"});
+  }
+  const std::vector<ServedKind> slices = {{OptionalKind::kResourceSlices, resource + "/v1"}};
+  CHECK(DiscoverKinds(api)->others == slices);
+  api.On(Method::kGet, "/apis", Reply(200, Groups({{resource, "v1beta1"}})));
+  CHECK(DiscoverKinds(api)->others.front().api_version == resource + "/v1beta1");
 }
 
 TEST_CASE("a native version counts only when it has PodGroups", "[kube][discovery]") {

@@ -143,11 +143,12 @@ void FeedWorld::ServePodGroups(bool has_status) {
 }
 
 void FeedWorld::Serve(const std::string& api_version, const std::string& resource,
-                      const std::string& items) {
+                      const std::string& items, const std::string& selector) {
   const std::string path = "/apis/" + api_version;
   api.On(Method::kGet, path,
          Reply(200, R"({"kind":"APIResourceList","resources":[{"name":")" + resource + "\"}]}"));
-  api.On(Method::kGet, path + "/" + resource + "?limit=500", Reply(200, ListOf("List", items)));
+  api.On(Method::kGet, path + "/" + resource + "?limit=500" + selector,
+         Reply(200, ListOf("List", items)));
   const size_t slash = api_version.find('/');
   api.On(Method::kGet, "/apis",
          Reply(200, Groups(api_version.substr(0, slash), api_version.substr(slash + 1))));
@@ -200,6 +201,8 @@ void FeedWorld::Note(const engine::Fact& fact) {
       const bool any = one.policy != cluster::NumaPolicy::kNone;
       if (any && one.policy == node->numa_policy) line += std::string(" ") + one.name;
     }
+    const std::string& links = node->topology;
+    if (!links.empty()) line += links.find("PHB") != links.npos ? " with PHB" : " with SYS";
   }
   if (const auto* ns = std::get_if<cluster::Namespace>(&fact)) line = "namespace " + ns->key.name;
   if (const auto* high = std::get_if<cluster::PriorityClass>(&fact)) {

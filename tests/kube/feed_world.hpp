@@ -40,7 +40,9 @@ class FeedWorld {
   // From now on PodGroups of scheduler-plugins are served.
   void ServePodGroups(bool has_status = false);
   // From now on this resource alone is served beside what always is: "group/version", "things".
-  void Serve(const std::string& api_version, const std::string& resource, const std::string& items);
+  // `selector`: what its list is asked for, as it ends the query: "&fieldSelector=…".
+  void Serve(const std::string& api_version, const std::string& resource, const std::string& items,
+             const std::string& selector = "");
   // Brings a bookmark on every watch that is open.
   void Bookmark();
   // Brings an event on the watch of `path`, now or when there is one.

@@ -1,5 +1,4 @@
-#include "kube/numa_policies.hpp"
-
+// NUMA policies of NodeResourceTopologies: decoded, and joined to nodes.
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "kube/decode.hpp"
 #include "kube/kept_object.hpp"
+#include "kube/node_parts.hpp"
 #include "kube/resource.hpp"
 
 namespace muster::kube {
@@ -124,69 +124,103 @@ NodeTopology Topology(const std::string& uid, const std::string& node, NumaPolic
   return {uid, node, policy};
 }
 
+// The only node that is told, or nothing.
+std::optional<cluster::Node> One(NodeParts::Told told) {
+  CHECK(told.warnings.empty());
+  CHECK(told.nodes.size() <= 1);
+  if (told.nodes.empty()) return std::nullopt;
+  return std::move(told.nodes.front());
+}
+
+NumaPolicy Joined(NodeParts& parts, const std::string& name, const std::string& uid) {
+  return One(parts.Join(NodeOf(name, uid), false))->numa_policy;
+}
+
 TEST_CASE("a node has the policy of its NodeResourceTopology, whichever comes first",
           "[kube][numa]") {
-  NumaPolicies policies;
-  CHECK_FALSE(policies.Observe(Topology("t", "n", NumaPolicy::kRestricted)));
-  CHECK(policies.Join(NodeOf("n", "1")).numa_policy == NumaPolicy::kRestricted);
-  CHECK(policies.Join(NodeOf("m", "2")).numa_policy == NumaPolicy::kNone);
-  const auto changed = policies.Observe(Topology("t2", "m", NumaPolicy::kSingleNumaNode));
+  NodeParts parts;
+  CHECK_FALSE(One(parts.Observe(Topology("t", "n", NumaPolicy::kRestricted))));
+  CHECK(Joined(parts, "n", "1") == NumaPolicy::kRestricted);
+  CHECK(Joined(parts, "m", "2") == NumaPolicy::kNone);
+  const auto changed = One(parts.Observe(Topology("t2", "m", NumaPolicy::kSingleNumaNode)));
   REQUIRE(changed);
   CHECK(changed->uid == cluster::NodeUid("2"));
   CHECK(changed->numa_policy == NumaPolicy::kSingleNumaNode);
   // The exporter writes every minute, for other reasons.
-  CHECK_FALSE(policies.Observe(Topology("t2", "m", NumaPolicy::kSingleNumaNode)));
-  CHECK(policies.Join(NodeOf("m", "2")).numa_policy == NumaPolicy::kSingleNumaNode);
+  CHECK_FALSE(One(parts.Observe(Topology("t2", "m", NumaPolicy::kSingleNumaNode))));
+  CHECK(Joined(parts, "m", "2") == NumaPolicy::kSingleNumaNode);
+}
+
+TEST_CASE("a node whose annotation says its policy keeps that, until the annotation goes",
+          "[kube][numa]") {
+  NodeParts parts;
+  parts.Observe(Topology("t", "n", NumaPolicy::kRestricted));
+  cluster::Node node = NodeOf("n", "1");
+  node.numa_policy = NumaPolicy::kBestEffort;
+  CHECK(One(parts.Join(node, true))->numa_policy == NumaPolicy::kBestEffort);
+  CHECK(parts.copies() == 0);
+  CHECK_FALSE(One(parts.Observe(Topology("t", "n", NumaPolicy::kSingleNumaNode))));
+  CHECK(Joined(parts, "n", "1") == NumaPolicy::kSingleNumaNode);
+  CHECK(parts.copies() == 1);
+  parts.Join(node, true);
+  CHECK(parts.copies() == 0);
 }
 
 TEST_CASE("a policy goes with its NodeResourceTopology, and a node's with the node",
           "[kube][numa]") {
-  NumaPolicies policies;
-  policies.Join(NodeOf("n", "1"));
-  REQUIRE(policies.Observe(Topology("t", "n", NumaPolicy::kRestricted)));
-  CHECK_FALSE(policies.Observe(NodeTopologyRemoved{"another"}));
-  const auto back = policies.Observe(NodeTopologyRemoved{"t"});
+  NodeParts parts;
+  Joined(parts, "n", "1");
+  REQUIRE(One(parts.Observe(Topology("t", "n", NumaPolicy::kRestricted))));
+  CHECK_FALSE(One(parts.Observe(NodeTopologyRemoved{"another"})));
+  const auto back = One(parts.Observe(NodeTopologyRemoved{"t"}));
   REQUIRE(back);
   CHECK(back->numa_policy == NumaPolicy::kNone);
-  CHECK_FALSE(policies.Observe(NodeTopologyRemoved{"t"}));
+  CHECK_FALSE(One(parts.Observe(NodeTopologyRemoved{"t"})));
 
-  REQUIRE(policies.Observe(Topology("t", "n", NumaPolicy::kRestricted)));
-  policies.Forget(cluster::NodeUid("1"));
-  CHECK_FALSE(policies.Observe(Topology("t", "n", NumaPolicy::kNone)));
-  CHECK_FALSE(policies.Observe(Topology("t", "n", NumaPolicy::kBestEffort)));
+  REQUIRE(One(parts.Observe(Topology("t", "n", NumaPolicy::kRestricted))));
+  parts.Forget(cluster::NodeUid("1"));
+  CHECK_FALSE(One(parts.Observe(Topology("t", "n", NumaPolicy::kNone))));
+  CHECK_FALSE(One(parts.Observe(Topology("t", "n", NumaPolicy::kBestEffort))));
   // A machine of the same name.
-  CHECK(policies.Join(NodeOf("n", "2")).numa_policy == NumaPolicy::kBestEffort);
-  policies.Forget(cluster::NodeUid("1"));
-  CHECK(policies.Observe(NodeTopologyRemoved{"t"}));
+  CHECK(Joined(parts, "n", "2") == NumaPolicy::kBestEffort);
+  parts.Forget(cluster::NodeUid("1"));
+  CHECK(One(parts.Observe(NodeTopologyRemoved{"t"})));
 }
 
 TEST_CASE("objects that are made again under their names take the place of the old ones",
           "[kube][numa]") {
-  NumaPolicies policies;
-  policies.Join(NodeOf("n", "1"));
-  CHECK(policies.Observe(Topology("old", "n", NumaPolicy::kRestricted)));
-  CHECK(policies.Observe(Topology("new", "n", NumaPolicy::kBestEffort)));
-  CHECK_FALSE(policies.Observe(NodeTopologyRemoved{"old"}));  // late
-  CHECK(policies.Join(NodeOf("n", "2")).numa_policy == NumaPolicy::kBestEffort);
-  policies.Forget(cluster::NodeUid("1"));  // late, too
-  const auto back = policies.Observe(NodeTopologyRemoved{"new"});
+  NodeParts parts;
+  Joined(parts, "n", "1");
+  CHECK(One(parts.Observe(Topology("old", "n", NumaPolicy::kRestricted))));
+  CHECK(One(parts.Observe(Topology("new", "n", NumaPolicy::kBestEffort))));
+  CHECK_FALSE(One(parts.Observe(NodeTopologyRemoved{"old"})));  // late
+  CHECK(Joined(parts, "n", "2") == NumaPolicy::kBestEffort);
+  parts.Forget(cluster::NodeUid("1"));  // late, too
+  const auto back = One(parts.Observe(NodeTopologyRemoved{"new"}));
   REQUIRE(back);
   CHECK(back->uid == cluster::NodeUid("2"));
 }
 
-TEST_CASE(
-    "while no NodeResourceTopologies are served no node is kept, and then all are wanted again",
-    "[kube][numa]") {
-  NumaPolicies policies;
-  CHECK_FALSE(policies.Wake());  // it has not rested
-  policies.Join(NodeOf("n", "1"));
-  policies.Rest();
-  CHECK_FALSE(policies.Observe(Topology("t", "n", NumaPolicy::kRestricted)));
-  policies.Join(NodeOf("n", "1"));
-  CHECK(policies.Wake());
-  CHECK_FALSE(policies.Wake());
-  CHECK_FALSE(policies.Observe(Topology("t", "n", NumaPolicy::kBestEffort)));
-  CHECK(policies.Join(NodeOf("n", "1")).numa_policy == NumaPolicy::kBestEffort);
+TEST_CASE("while there are no NodeResourceTopologies no node is kept, and then all are wanted",
+          "[kube][numa]") {
+  NodeParts parts;
+  Joined(parts, "n", "1");
+  CHECK(parts.copies() == 1);  // one may come with the first list
+  parts.Settle();
+  CHECK(parts.copies() == 0);
+  Joined(parts, "n", "1");
+  CHECK(parts.copies() == 0);
+  const auto first = parts.Observe(Topology("t", "n", NumaPolicy::kRestricted));
+  CHECK(first.read_nodes);
+  CHECK(first.nodes.empty());
+  CHECK_FALSE(parts.Observe(Topology("u", "m", NumaPolicy::kRestricted)).read_nodes);
+  parts.Settle();
+  CHECK(Joined(parts, "n", "1") == NumaPolicy::kRestricted);
+  CHECK(parts.copies() == 1);
+  parts.Observe(NodeTopologyRemoved{"u"});
+  CHECK(One(parts.Observe(NodeTopologyRemoved{"t"})));
+  parts.Settle();
+  CHECK(parts.copies() == 0);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Kinds that a ClusterFeed reads where they are served: NodeResourceTopologies, ComputeDomains.
+// Kinds that a ClusterFeed reads where they are served: NodeResourceTopologies, ResourceSlices,
+// ComputeDomains.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -118,6 +119,100 @@ TEST_CASE("NodeResourceTopologies that may not be read hold up nothing, and that
   // The right is given later.
   world.api.On(Method::kGet, kTopologiesList, Reply(200, ListOf("List", Topology("restricted"))));
   CHECK(Eventually([&] { return world.LastTold("node n") == "node n restricted"; }));
+}
+
+const char* const kSlices = "/apis/resource.k8s.io/v1/resourceslices";
+const char* const kOfGpus = "&fieldSelector=spec.driver%3Dgpu.nvidia.com";
+
+// Node n with two GPUs.
+std::string GpuNode(const std::string& version) {
+  return R"({"metadata":{"name":"n","uid":"n-uid","resourceVersion":")" + version +
+         R"("},"status":{"allocatable":{"nvidia.com/gpu":"2"}}})";
+}
+
+std::string SliceGpuAt(const std::string& bus, const std::string& root, bool basic) {
+  const std::string attributes =
+      R"("attributes":{"type":{"string":"gpu"},"pciBusID":{"string":"0000:)" + bus +
+      R"(:00.0"},"resource.kubernetes.io/pcieRoot":{"string":")" + root + R"("}})";
+  const std::string head = R"({"name":"gpu-)" + bus + R"(",)";
+  return head + (basic ? R"("basic":{)" + attributes + "}" : attributes) + "}";
+}
+
+// Of node n; both GPUs under one root, or each under its own.
+std::string SliceObject(int generation, bool one_root, bool basic = false) {
+  return R"({"metadata":{"name":"s","uid":"s-uid","resourceVersion":"7"},"spec":{)"
+         R"("driver":"gpu.nvidia.com","nodeName":"n","pool":{"name":"n","generation":)" +
+         std::to_string(generation) + R"(,"resourceSliceCount":1},"devices":[)" +
+         SliceGpuAt("17", "pci0000:16", basic) + "," +
+         SliceGpuAt("2a", one_root ? "pci0000:16" : "pci0000:29", basic) + "]}}";
+}
+
+void ServeGpuNode(FeedWorld& world) {
+  world.api.On(Method::kGet, "/api/v1/nodes?limit=500",
+               Reply(200, ListOf("NodeList", GpuNode("3"))));
+}
+
+TEST_CASE("a node has the links of its ResourceSlices before anything starts, and follows them",
+          "[kube][feed][slices]") {
+  FeedWorld world;
+  ServeGpuNode(world);
+  world.Serve("resource.k8s.io/v1", "resourceslices", SliceObject(1, true), kOfGpus);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.LastTold("node n") == "node n with PHB");
+  world.Send(kSlices, "MODIFIED", SliceObject(2, false));
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n with SYS"; }));
+  world.Send(kNodes, "MODIFIED",
+             R"({"metadata":{"name":"n","uid":"n-uid","resourceVersion":"8"},)"
+             R"("status":{"allocatable":{"nvidia.com/gpu":"3"}}})");
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n"; }));
+  CHECK(Eventually([&] {
+    return Warned(world,
+                  "the ResourceSlices of node n say nothing of its links: they have 2 GPUs, the "
+                  "node has 3") == 1;
+  }));
+  world.Send(kNodes, "MODIFIED", GpuNode("9"));
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n with SYS"; }));
+  world.Send(kSlices, "DELETED", SliceObject(2, false));
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n"; }));
+}
+
+TEST_CASE("ResourceSlices of GPUs that come later are joined to the nodes that are there",
+          "[kube][feed][slices]") {
+  FeedWorld world;
+  ServeGpuNode(world);
+  const std::string path = GENERATE(as<std::string>(), "v1beta1", "v1beta2");
+  world.Serve("resource.k8s.io/" + path, "resourceslices", "", kOfGpus);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  world.Send("/apis/resource.k8s.io/" + path + "/resourceslices", "ADDED",
+             SliceObject(1, true, path == "v1beta1"));
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n with PHB"; }));
+  // The cluster is brought up to date.
+  world.Serve("resource.k8s.io/v1", "resourceslices", SliceObject(2, false), kOfGpus);
+  REQUIRE(Eventually([&] { return world.LastTold("node n") == "node n with SYS"; }));
+}
+
+TEST_CASE("ResourceSlices that may not be read hold up nothing, and that is said once",
+          "[kube][feed][slices]") {
+  FeedWorld world;
+  ServeGpuNode(world);
+  const std::string list = std::string(kSlices) + "?limit=500" + kOfGpus;
+  world.Serve("resource.k8s.io/v1", "resourceslices", "", kOfGpus);
+  world.api.On(Method::kGet, list, Refusal(403, "resourceslices is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.LastTold("node n") == "node n");
+  REQUIRE(Eventually([&] {
+    const auto health = world.feed->Health();
+    return std::any_of(health.begin(), health.end(), [](const FeedHealth& one) {
+      return one.resource == "resourceslices.resource.k8s.io" && !one.needed && !one.synced;
+    });
+  }));
+  // The right is given later.
+  world.api.On(Method::kGet, list, Reply(200, ListOf("List", SliceObject(1, true))));
+  CHECK(Eventually([&] { return world.LastTold("node n") == "node n with PHB"; }));
+  CHECK(Warned(world, "resourceslices.resource.k8s.io: list failed") == 1);
 }
 
 const char* const kDomains = "/apis/resource.nvidia.com/v1beta1/computedomains";

@@ -73,6 +73,9 @@ TEST_CASE("what is free counts in the kubelet's books, not in Muster's", "[polic
 TEST_CASE("nothing is foretold where the rule cannot be followed", "[policy][kubelet]") {
   cluster::Node node = Dgx1v("n");
   SECTION("no links are known") { node.topology.clear(); }
+  SECTION("only PCIe roots and NUMA nodes are known") {
+    node.topology_source = cluster::TopologySource::kResourceSlices;
+  }
   SECTION("the topology manager has a say") { node.numa_policy = cluster::NumaPolicy::kBestEffort; }
   SECTION("devices are handed out in turns") {
     for (cluster::Gpu& gpu : node.gpus) gpu.sharing = GpuSharing::TimeSliced();

@@ -96,6 +96,67 @@ TEST_CASE("what the node itself says beats the profile, if it is of this machine
   CHECK(PlaceOne(world, 2) == "n:0,3");
 }
 
+// Two GPUs under each host bridge.
+const std::string kBridges =
+    "GPU0 GPU1 GPU2 GPU3\n"
+    "GPU0 X SYS PHB SYS\nGPU1 SYS X SYS PHB\nGPU2 PHB SYS X SYS\nGPU3 SYS PHB SYS X\n";
+
+cluster::Node WithSlices(cluster::Node node) {
+  node.topology_source = TopologySource::kResourceSlices;
+  node.topology = kBridges;
+  return node;
+}
+
+TEST_CASE("ResourceSlices count where no profile is for the node", "[policy][profiles][slices]") {
+  World world;
+  const cluster::Node node = WithSlices(MakeNode("n").Gpus(4, "Some-GPU"));
+  world.Add(node);
+  CHECK(LinksOf(node, WithProfiles())->facts.source == TopologySource::kResourceSlices);
+  CHECK(PlaceOne(world, 2) == "n:0,2");
+}
+
+TEST_CASE("a profile that knows links beside PCIe comes before ResourceSlices",
+          "[policy][profiles][slices]") {
+  World world;
+  const bool own_size = GENERATE(true, false);
+  MachineProfile bridged{"bridged", {"Bridged"}, {}, {}};
+  bridged.machine = own_size ? *topology::ParseMachine(
+                                   "GPU0 GPU1 GPU2 GPU3\nGPU0 X SYS SYS NV4\nGPU1 SYS X NV4 SYS\n"
+                                   "GPU2 SYS NV4 X SYS\nGPU3 NV4 SYS SYS X\n",
+                                   "bridged")
+                             : topology::FlatMachine(8, kNv18);
+  Options options{Strategy::kBinpack};
+  options.profiles =
+      std::make_shared<const MachineProfiles>(*MachineProfiles::Of({std::move(bridged)}));
+  const cluster::Node node = WithSlices(MakeNode("n").Gpus(4, "Bridged"));
+  world.Add(node);
+  const auto links = LinksOf(node, options);
+  CHECK(links->facts.source == TopologySource::kProfile);
+  CHECK(links->facts.another_size == !own_size);
+  CHECK(PlaceOne(world, 2, options) == (own_size ? "n:0,3" : "n:0,1"));
+  CHECK(LinksOf(node, Options{})->facts.source == TopologySource::kResourceSlices);
+}
+
+TEST_CASE("a profile of PCIe alone gives its speeds, and ResourceSlices the links",
+          "[policy][profiles][slices]") {
+  World world;
+  MachineProfile box{"box", {"Box"}, {.pcie = 24'000}, {}};
+  box.machine = topology::FlatMachine(4, {{topology::LinkType::kNode}, "NODE", 0});
+  Options options{Strategy::kBinpack};
+  options.profiles =
+      std::make_shared<const MachineProfiles>(*MachineProfiles::Of({std::move(box)}));
+  cluster::Node node = WithSlices(MakeNode("n").Gpus(4, "Box"));
+  world.Add(node);
+  const auto links = LinksOf(node, options);
+  CHECK(links->facts.source == TopologySource::kResourceSlices);
+  CHECK(links->facts.profile == "box");
+  CHECK(links->facts.speeds.pcie == 24'000);
+  CHECK(PlaceOne(world, 2, options) == "n:0,2");
+  // Of another machine than the node is.
+  node.topology = kNv18Pair;
+  CHECK(LinksOf(node, options)->facts.source == TopologySource::kProfile);
+}
+
 TEST_CASE("a GPU that is not offered breaks no match where gpu.count has it",
           "[policy][profiles]") {
   World world;
