@@ -37,6 +37,15 @@ func (e *env) deletePod(name string) {
 	e.must(e.Client.CoreV1().Pods(e.ns).Delete(e.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 }
 
+// replacePod deletes the pod and adds it anew a while later. kwok deletes a bound pod that is to go by its name, without
+// a UID, a moment after it is gone: that must not hit the next one.
+func (e *env) replacePod(pod *corev1.Pod) {
+	e.t.Helper()
+	e.deletePod(pod.Name)
+	time.Sleep(time.Second)
+	e.addPods(pod)
+}
+
 func TestAGangThatLosesAMemberWhileReservedHoldsNothingUntilItIsCompleteAgain(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(4)

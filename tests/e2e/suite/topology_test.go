@@ -42,6 +42,14 @@ func withRacks(t *testing.T, more ...string) *env {
 		if err := e.writePolicy(""); err != nil {
 			t.Errorf("the policy is not put back: %v", err)
 		}
+		// The next test waits for its own, which has the same labels.
+		e.eventually(15*time.Second, "the policy is put back", func() error {
+			policy, err := e.muster.Policy()
+			if err == nil && strings.Contains(policy, rackLabel) {
+				err = errorf("it is\n%s", policy)
+			}
+			return err
+		})
 	})
 	e.eventually(15*time.Second, "the policy is loaded", func() error {
 		policy, err := e.muster.Policy()
@@ -183,8 +191,7 @@ func TestALostMemberIsReplacedInTheRackOfTheOthers(t *testing.T) {
 	e.add(train)
 	e.whole(60*time.Second, train)
 	rack := e.inOne(train, rackLabel)
-	e.deletePod(train.Pod(1).Name)
-	e.addPods(train.Pod(1))
+	e.replacePod(train.Pod(1))
 	e.whole(60*time.Second, train)
 	if got := e.inOne(train, rackLabel); got != rack {
 		t.Errorf("it is in %s and was in %s", got, rack)
@@ -213,8 +220,7 @@ func TestSegmentsAreEachInOneRackAndALostMemberComesBackIntoItsOwn(t *testing.T)
 		}
 		return nil
 	})
-	e.deletePod(wide.Pod(3).Name)
-	e.addPods(wide.Pod(3))
+	e.replacePod(wide.Pod(3))
 	e.whole(60*time.Second, wide)
 	if again := e.label(wide, rackLabel); again[3] != racks[3] {
 		t.Errorf("it is in %s and was in %s", again[3], racks[3])
@@ -260,8 +266,7 @@ func TestRolesOfAGangAreEachInOneRackOfItsBlock(t *testing.T) {
 	if e.inOne(more, blockLabel) == e.inOne(serve, blockLabel) {
 		t.Errorf("both are in one block")
 	}
-	e.deletePod(serve.Pod(4).Name)
-	e.addPods(serve.Pod(4))
+	e.replacePod(serve.Pod(4))
 	e.whole(60*time.Second, serve)
 	if again := e.label(serve, rackLabel); again[4] != racks[4] {
 		t.Errorf("the lost member is in %s and was in %s", again[4], racks[4])
@@ -292,8 +297,7 @@ func TestANodeOfEachRackIsKeptForMembersThatAreLost(t *testing.T) {
 	node := e.byNumber(train)[1].Spec.NodeName
 	_, err := e.Kubectl(e.ctx, "", "cordon", node)
 	e.must(err)
-	e.deletePod(lost.Name)
-	e.addPods(lost)
+	e.replacePod(lost)
 	e.whole(60*time.Second, train)
 	if again := e.byNumber(train)[1].Spec.NodeName; again == node {
 		t.Errorf("the lost member is on %s again, which is cordoned", again)
