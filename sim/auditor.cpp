@@ -63,6 +63,7 @@ class Auditor::Impl {
     bool forgotten = false;  // Muster was restarted before it may have written that down
     Time empty_since = Time::Never();
     Time partial_since = Time::Never();
+    Time joined;  // when one was bound last
   };
 
   // What a PodGroup asks for, and asked for before, until when: Muster may not have heard yet.
@@ -196,6 +197,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   GangBook& gang = gangs_[key];
   const bool was_bound = gang.bound.erase(uid) > 0;
   if (counts) gang.bound.insert(uid);
+  if (counts && !was_bound) gang.joined = at;
   gang.leaving.erase(uid);
   if (live && pod->pod.deleting) gang.leaving[uid] = pod->pod.leaves_by;
   gang.ours.erase(uid);
@@ -306,12 +308,13 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
                                        [&](const auto& entry) { return Unseen(entry.second); });
   const int64_t wanted = gang.started ? std::min(need, gang.whole) : need;
   const bool partial = !malformed && !gang.ours.empty() && bound + succeeded + unseen < wanted;
-  // Where Muster has not heard of the last ones that went, it may see the gang whole when others
-  // have come for those before, and partial anew after that.
+  // Where Muster has not heard of the last ones that went, it may see the gang whole when another
+  // is bound for those before, and partial anew after that.
   const int64_t unheard = std::count_if(gang.gone.begin(), gang.gone.end(), [&](const auto& entry) {
     return InDoubt(entry.second, at) && !Unseen(entry.second);
   });
-  if (bound + succeeded + unseen + unheard >= wanted) SetPartial(key, gang, false, at);
+  if (gang.joined == at && bound + succeeded + unseen + unheard >= wanted)
+    SetPartial(key, gang, false, at);
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
     if (!partial || leaves_by <= gang.partial_since) continue;
