@@ -61,6 +61,20 @@ TEST_CASE("pods that turn out to need a channel each are planned on different no
   CHECK(world.engine().Audit(world.now()).empty());
 }
 
+TEST_CASE("pods with a channel stay on nodes of their own when Muster restarts",
+          "[engine][channel]") {
+  Harness world;
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
+  world.Add(MakePod("a").Gpus(1).Channel().BoundTo("n0", {0}));
+  world.Add(MakePod("b").Gpus(1).Channel().Gated());
+  world.Settle();
+  REQUIRE(world.Pod("b").nominated_node == "n1");
+  world.Restart();
+  world.Settle();
+  CHECK(world.Pod("b").nominated_node == "n1");
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 TEST_CASE("a pod that was planned and then asks for another node is planned again",
           "[engine][replan]") {
   Harness world;

@@ -162,6 +162,42 @@ TEST_CASE("a gang is moved as a whole to a rack that has room for it now",
   CHECK(world.engine().Audit(world.now()).empty());
 }
 
+TEST_CASE("a gang that is being moved when Muster restarts is whole elsewhere all the same",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveGang);
+  world.Run(2, OneRack());
+  const std::string rack = world.RackOf("train-0");
+  world.LoseWithNode("train-1");
+  REQUIRE(world.Leaving(2) == std::vector<std::string>{"train-0"});
+  world.Restart();
+  world.Settle();
+  world.Again("train-0");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") != rack);
+  CHECK(world.RackOf("train-0") == world.RackOf("train-1"));
+  CHECK(world.Evictions() == 1);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("a segment that is being moved when Muster restarts leaves the others where they are",
+          "[engine][fabric][repair]") {
+  Racks world(LostMember::kMoveSegment);
+  world.Run(4, SegmentsOfTwo());
+  const std::string stays = world.RackOf("train-0");
+  world.LoseWithNode("train-3");
+  REQUIRE(world.Leaving(4) == std::vector<std::string>{"train-2"});
+  world.Restart();
+  world.Settle();
+  world.Again("train-2");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.RackOf("train-0") == stays);
+  CHECK(world.RackOf("train-1") == stays);
+  CHECK(world.RackOf("train-2") == world.RackOf("train-3"));
+  CHECK(world.Evictions() == 1);
+}
+
 TEST_CASE("nobody is evicted for a move where no rack has room, until one has",
           "[engine][fabric][repair]") {
   Racks world(LostMember::kMoveGang);
