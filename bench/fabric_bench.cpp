@@ -285,19 +285,26 @@ void PrintTimes(const std::string& what, const PairedTimes& times) {
               p99 / at(times.without, 99));
 }
 
+struct Repeated {
+  Job gang;
+  int rounds = 0;
+  int passing = 0;  // so many pods come and go between two plans
+};
+
 // A gang of this size again and again on the cluster as it is at the start, while pods come and go.
 PairedTimes TimeGang(const Site& site, const Story& story, const policy::Options& options,
-                     const Job& gang, int rounds) {
+                     const Repeated& repeated) {
+  const Job& gang = repeated.gang;
   Ledger ledger(site);
   PairedTimes times;
+  times.singles = true;
   const auto rule = MakeMuster({ledger, story.by_name, 1}, options, &times);
   for (const Settled& one : story.settled) rule->Settle(one.job, one.node);
   std::mt19937_64 random(7);
-  for (int round = 0; round < rounds; ++round) {
-    constexpr int kPassing = 100;
+  for (int round = 0; round < repeated.rounds; ++round) {
     std::vector<const Settled*> passing;
-    passing.reserve(kPassing);
-    for (int i = 0; i < kPassing; ++i)
+    passing.reserve(static_cast<size_t>(repeated.passing));
+    for (int i = 0; i < repeated.passing; ++i)
       passing.push_back(&story.settled[random() % story.settled.size()]);
     std::sort(passing.begin(), passing.end());
     passing.erase(std::unique(passing.begin(), passing.end()), passing.end());
@@ -315,11 +322,17 @@ void BenchTimes(const Site& site, const Story& story, const PairedTimes& mixed, 
   PrintTimes("all gangs above", mixed);
   double worst_ratio = Percentile(mixed.with.cpu, 50) / Percentile(mixed.without.cpu, 50);
   double worst_p99 = 0;
+  const int rounds = smoke ? 5 : 201;
+  for (const int gpus : {1, 8}) {
+    const Job pod{story.jobs, 1, gpus, 0};
+    PrintTimes("1 x " + std::to_string(gpus) + " GPU, one pod between two plans",
+               TimeGang(site, story, FabricOf(false), {pod, 10 * rounds, 1}));
+  }
   for (const bool host : {false, true}) {
-    for (const int members : {8, 64, 256, 1024}) {
+    for (const int members : {1, 8, 64, 256, 1024}) {
       for (const int gpus : {1, 8}) {
         const Job gang{story.jobs, members, gpus, 0};
-        const PairedTimes times = TimeGang(site, story, FabricOf(host), gang, smoke ? 5 : 201);
+        const PairedTimes times = TimeGang(site, story, FabricOf(host), {gang, rounds, 100});
         PrintTimes(std::to_string(members) + " x " + std::to_string(gpus) + " GPU" +
                        (host ? ", level of hosts" : ""),
                    times);

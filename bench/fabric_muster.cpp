@@ -35,7 +35,7 @@ class MusterRule final : public Rule {
   Places Place(const Job& job) override {
     const std::vector<Demand> demands = Ask(job);
     const auto snapshot = state_.TakeSnapshot();
-    const bool timed = times_ != nullptr && job.members > 1;
+    const bool timed = times_ != nullptr && (job.members > 1 || times_->singles);
     const auto plan = [&](Placer& placer, Times& times) {
       const Stopwatch watch;
       cluster::Transaction tx(snapshot);

@@ -33,8 +33,9 @@ struct Setting {
 
 // How long plans of one and the same gang take, in turns.
 struct PairedTimes {
-  Times with;     // by the rule
-  Times without;  // by the same without fabric, and thrown away
+  bool singles = false;  // those of pods by themselves count, too
+  Times with;            // by the rule
+  Times without;         // by the same without fabric, and thrown away
 };
 
 // Its fabric's levels: zone, block, rack, nvlink, and `host` where nodes are to be one.

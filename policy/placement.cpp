@@ -19,6 +19,7 @@ namespace muster::policy {
 
 using cluster::NodeIndex;
 using cluster::Transaction;
+using topology::Fabric;
 
 struct Placer::Memory {
   explicit Memory(const Options& options)
@@ -27,6 +28,7 @@ struct Placer::Memory {
         usual_wish(options.strategy == Strategy::kBinpack ? UsualWish(options.fabric) : nullptr) {}
   ShapeMemory shapes;
   topology::FabricMaker fabric;
+  DomainUse use;
   std::shared_ptr<const Wish> usual_wish;  // of gangs without one; null: none
 };
 
@@ -52,6 +54,16 @@ struct Placer::Call {
   NodeFilter filter;
   const GangTerms& terms;
   bool subgroup = false;  // not the whole gang, or it is placed in subgroups
+};
+
+// What the search for a pod by itself has in common.
+struct Placer::Alone {
+  const Call& call;
+  const Search& search;  // among all nodes
+  Shape& shape;
+  const std::shared_ptr<const Fabric>& fabric;
+  const topology::DomainSums& slots;  // for such pods
+  UsedFirst order;                    // of its domains
 };
 
 PlaceAnswer Placer::PlaceWithin(const Call& call, const Domain& domain) {
@@ -91,67 +103,79 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                        *fabric, RoomByDomain(search, roles, fabric), std::move(single_nodes)});
 }
 
-std::vector<topology::DomainId> Placer::UsedFirstFor(const Call& call) {
-  ShapeMemory& shapes = memory_->shapes;
-  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
-                      nullptr);
-  return UsedFirst(call.tx.base(), *fabric,
-                   RoomByDomain(search, RolesOf(call.demands, shapes), fabric));
+// Of the nodes whose GPUs are as good for the pod as those of `best`, the best one of the domain in
+// use most.
+NodeIndex Placer::LikeIn(const Alone& alone, const NodeChoice& best) {
+  const Call& call = alone.call;
+  const Fabric& fabric = *alone.fabric;
+  const topology::LevelRef level{0, fabric.InnermostLevel(0)};
+  NodeChoice like;
+  topology::DomainId domain = Fabric::kNone;
+  alone.search.EachAlike(alone.shape, call.demands.front().excluded, best, [&](NodeIndex node) {
+    const topology::DomainId in = fabric.Of(level, node);
+    if (in == Fabric::kNone) return;
+    const bool sooner = !like.node.valid() || alone.order(in, domain);
+    if (!sooner && in != domain) return;
+    const std::optional<Score> score = alone.search.ScoreOn(alone.shape, node);
+    if (!sooner && !(*score < like.score)) return;
+    like = {node, *score};
+    domain = in;
+  });
+  return like.node.valid() ? like.node : best.node;
 }
 
-// Of the nodes that are as good for the pod as `best`, CPU and name aside, the best one of the
-// domain that is in use most.
-NodeIndex Placer::LikeIn(const Call& call, NodeIndex best) {
-  const Demand& demand = call.demands.front();
-  ShapeMemory& shapes = memory_->shapes;
-  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
-                      nullptr);
-  const Shape& shape = shapes.ShapeOf(demand.spec);
-  const std::optional<Score> wanted = search.ScoreOn(shape, best);
-  const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  for (const topology::DomainId id : UsedFirstFor(call)) {
-    NodeChoice choice;
-    search.Within(fabric->domains()[id].nodes.get()).EachNode([&](NodeIndex node) {
-      const bool out = std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
-      const std::optional<Score> score = out ? std::nullopt : search.ScoreOn(shape, node);
-      const bool as_good = score && wanted && SameGpus(*score, *wanted);
-      if (as_good && (!choice.node.valid() || *score < choice.score)) choice = {node, *score};
-      return true;
-    });
-    if (choice.node.valid()) return choice.node;
+// In the first of the domains with room that has a node for it; the one in use most comes first.
+bool Placer::PlacedInUse(const Alone& alone, PlaceAnswer& answer) {
+  const Fabric& fabric = *alone.fabric;
+  const topology::DomainSums& slots = alone.slots;
+  const Fabric::Range range = fabric.At({0, fabric.InnermostLevel(0)});
+  std::vector<topology::DomainId> domains;
+  for (topology::DomainId id = range.first; id < range.last; ++id) {
+    if (slots.Of(id) > 0) domains.push_back(id);
   }
-  return best;
+  const auto later = [&](topology::DomainId a, topology::DomainId b) { return alone.order(b, a); };
+  std::make_heap(domains.begin(), domains.end(), later);
+  for (size_t tries = FabricWish::kMostTries; tries > 0 && !domains.empty(); --tries) {
+    std::pop_heap(domains.begin(), domains.end(), later);
+    answer = PlaceWithin(alone.call, {fabric.domains()[domains.back()].nodes, ""});
+    if (answer.placed) return true;
+    domains.pop_back();
+  }
+  return false;
 }
 
 // A pod by itself goes to the best node of all, of equal ones to that of the domain in use most;
 // unless that costs a node all of whose GPUs are free: then its domain matters more. True when that
 // was all.
 bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
-  const size_t before = call.tx.checkpoint();
   const Demand& demand = call.demands.front();
-  answer = PlaceWithin(call, {});
-  if (!answer.placed || demand.spec->gpus.none()) return true;
-  const NodeIndex node = answer.placements.front().node;
-  if (node == demand.preferred) return true;
-  call.tx.RollbackTo(before);
-  const auto in = [&](std::shared_ptr<const cluster::NodeSet> nodes) {
-    answer = PlaceWithin(call, {std::move(nodes), ""});
-    return answer.placed;
-  };
-  const auto whole = static_cast<size_t>(call.tx.base().free().at(node).gpu_whole);
-  if (whole < call.tx.node(node)->gpus.size()) {
-    cluster::NodeSet one;
-    one.Add(LikeIn(call, node));
-    return in(std::make_shared<const cluster::NodeSet>(std::move(one)));
+  if (demand.spec->gpus.none() || demand.preferred.valid()) {
+    const size_t before = call.tx.checkpoint();
+    answer = PlaceWithin(call, {});
+    if (!answer.placed || demand.spec->gpus.none()) return true;
+    if (answer.placements.front().node == demand.preferred) return true;
+    call.tx.RollbackTo(before);
   }
+  ShapeMemory& shapes = memory_->shapes;
+  const Search search(call.tx, shapes.eligibility(), options_.strategy, call.filter, call.terms,
+                      nullptr);
+  Shape& shape = shapes.ShapeOf(demand.spec);
+  const NodeChoice best = search.Find(shape, demand.excluded);
+  if (!best.node.valid()) {
+    answer = PlaceWithin(call, {});  // why not
+    return true;
+  }
+  const cluster::FreeTable& free = call.tx.base().free();
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
-  size_t tries = FabricWish::kMostTries;
-  for (const topology::DomainId id : UsedFirstFor(call)) {
-    if (tries-- == 0) return false;
-    if (in(fabric->domains()[id].nodes)) return true;
-  }
-  return false;
+  memory_->use.Follow(free, fabric);
+  const topology::DomainSums& slots = shape.slots[search.memory()].Follow(search, shape, fabric);
+  const Alone alone{call, search, shape, fabric, slots, UsedFirst(*fabric, memory_->use, slots)};
+  const auto whole = static_cast<size_t>(free.at(best.node).gpu_whole);
+  if (whole == free.gpus(best.node).size()) return PlacedInUse(alone, answer);
+  cluster::NodeSet one;
+  one.Add(LikeIn(alone, best));
+  answer = PlaceWithin(call, {std::make_shared<const cluster::NodeSet>(std::move(one)), ""});
+  return answer.placed;
 }
 
 PlaceAnswer Placer::PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget) {

@@ -40,6 +40,8 @@
 
 namespace muster::policy {
 
+struct NodeChoice;
+
 // How pods are laid out over nodes (and shares over devices).
 //   kBinpack  fill the fullest node first, so that whole nodes stay free for gangs that need them
 //   kSpread   use the emptiest node first, so that members disturb each other least
@@ -139,13 +141,14 @@ class Placer {
  private:
   struct Memory;
   struct Call;
+  struct Alone;
   WishedDomains DomainsFor(const Call& call, const Wish& wish);
   PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
   PlaceAnswer PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget);
   PlaceAnswer PlaceInDomains(const Call& call, const WishedDomains& wished);
   bool PlacedAlone(const Call& call, PlaceAnswer& answer);
-  cluster::NodeIndex LikeIn(const Call& call, cluster::NodeIndex best);
-  std::vector<topology::DomainId> UsedFirstFor(const Call& call);
+  static cluster::NodeIndex LikeIn(const Alone& alone, const NodeChoice& best);
+  bool PlacedInUse(const Alone& alone, PlaceAnswer& answer);
 
   Options options_;
   std::unique_ptr<Memory> memory_;

@@ -98,8 +98,9 @@ std::optional<Score> Search::ScoreOn(const Shape& shape, NodeIndex node) const {
   return ScoreOf(spec, free, eligibility_.facts(node), use, strategy_);
 }
 
-NodeChoice Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
-  NodeChoice best;
+ChunkBest Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const {
+  ChunkBest found;
+  NodeChoice& best = found.best;
   const uint32_t begin = chunk * FreeTable::kChunk;
   const uint32_t size = tx_.base().size();
   uint64_t left = within_ == nullptr ? ~uint64_t{0} : within_->Word(chunk);
@@ -109,21 +110,41 @@ NodeChoice Search::FindIn(const Shape& shape, uint32_t chunk, Excluded first, Ex
     while (first != last && *first < node) ++first;
     if (first != last && *first == node) continue;
     const std::optional<Score> score = ScoreOn(shape, node);
-    if (score && (!best.node.valid() || *score < best.score)) best = {node, *score};
+    if (!score) continue;
+    const bool better = !best.node.valid() || *score < best.score;
+    if (best.node.valid() && SameGpus(*score, best.score)) {
+      found.alike |= left & -left;
+    } else if (better) {
+      found.alike = left & -left;
+    }
+    if (better) best = {node, *score};
   }
-  return best;
+  return found;
 }
 
 // `first` to `last`: the excluded nodes of the chunk.
 NodeChoice Search::BestIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last,
                           ChunkBest& known) const {
-  if (first != last) return FindIn(shape, chunk, first, last);
+  if (first != last) return FindIn(shape, chunk, first, last).best;
   const FreeTable::Token& token = tx_.free().token(chunk);
   if (known.token != token) {
-    known.best = FindIn(shape, chunk, first, last);
+    known = FindIn(shape, chunk, first, last);
     known.token = token;
   }
   return known.best;
+}
+
+uint64_t Search::AlikeIn(Shape& shape, uint32_t chunk, const std::vector<NodeIndex>& excluded,
+                         const NodeChoice& best) const {
+  const NodeIndex begin{chunk * FreeTable::kChunk};
+  const auto first = std::lower_bound(excluded.begin(), excluded.end(), begin);
+  const auto last =
+      std::lower_bound(first, excluded.end(), NodeIndex{begin.value + FreeTable::kChunk});
+  // Find has looked at it.
+  const ChunkBest found =
+      first == last ? shape.chunks[memory()][chunk] : FindIn(shape, chunk, first, last);
+  const bool alike = found.best.node.valid() && SameGpus(found.best.score, best.score);
+  return alike ? found.alike : 0;
 }
 
 NodeChoice Search::Find(Shape& shape, const std::vector<NodeIndex>& excluded) const {

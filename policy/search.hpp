@@ -45,6 +45,7 @@ struct NodeChoice {
 struct ChunkBest {
   cluster::FreeTable::Token token;
   NodeChoice best;
+  uint64_t alike = 0;  // as NodeSet::Word: those whose GPUs are as good (SameGpus), itself too
 };
 
 // What is remembered of pods that are alike for placement (ShapeLess).
@@ -98,6 +99,17 @@ class Search {
   std::optional<Score> ScoreOn(const Shape& shape, cluster::NodeIndex node) const;
   // The best of all nodes but `excluded`, which is ordered.
   NodeChoice Find(Shape& shape, const std::vector<cluster::NodeIndex>& excluded) const;
+  // Calls visit(node) for the nodes whose GPUs are as good for the pod as those of the best one of
+  // all, rising. For a search that is not within a set of nodes; `best`: what Find gave.
+  template <typename Visit>
+  void EachAlike(Shape& shape, const std::vector<cluster::NodeIndex>& excluded,
+                 const NodeChoice& best, const Visit& visit) const {
+    for (uint32_t chunk = 0; chunk < tx_.free().chunks(); ++chunk) {
+      for (uint64_t left = AlikeIn(shape, chunk, excluded, best); left != 0; left &= left - 1)
+        visit(cluster::NodeIndex{chunk * cluster::FreeTable::kChunk +
+                                 static_cast<uint32_t>(std::countr_zero(left))});
+    }
+  }
   // Places one pod where it fits. `rails`: see ChooseDevices.
   void Place(const Shape& shape, const cluster::PodUid& pod, cluster::NodeIndex node,
              DeviceOrder order, GangRails* rails) const;
@@ -145,9 +157,12 @@ class Search {
 
  private:
   using Excluded = std::vector<cluster::NodeIndex>::const_iterator;
-  NodeChoice FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
+  // Its token is null.
+  ChunkBest FindIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last) const;
   NodeChoice BestIn(const Shape& shape, uint32_t chunk, Excluded first, Excluded last,
                     ChunkBest& known) const;
+  uint64_t AlikeIn(Shape& shape, uint32_t chunk, const std::vector<cluster::NodeIndex>& excluded,
+                   const NodeChoice& best) const;
 
   cluster::Transaction& tx_;
   const Eligibility& eligibility_;

@@ -9,7 +9,6 @@
 
 namespace muster::policy {
 
-using cluster::FreeTable;
 using cluster::NodeIndex;
 using topology::DomainSums;
 using topology::Fabric;
@@ -23,20 +22,8 @@ constexpr int64_t kMostPods = int64_t{1} << 30U;
 
 const DomainSums& Slots::Follow(const Search& search, const Shape& shape,
                                 const std::shared_ptr<const Fabric>& fabric) {
-  if (sums_ == nullptr || sums_->fabric() != fabric) {
-    sums_ = std::make_unique<DomainSums>(fabric);
-    tokens_.clear();
-  }
-  const FreeTable& free = search.tx().free();
-  tokens_.resize(free.chunks());
-  for (uint32_t chunk = 0; chunk < free.chunks(); ++chunk) {
-    if (tokens_[chunk] == free.token(chunk)) continue;
-    tokens_[chunk] = free.token(chunk);
-    const uint32_t end = std::min((chunk + 1) * FreeTable::kChunk, free.size());
-    for (NodeIndex node{chunk * FreeTable::kChunk}; node.value < end; ++node.value)
-      sums_->Set(node, PodsOn(search, shape, node, kMostPods));
-  }
-  return *sums_;
+  return sums_.Follow(search.tx().free(), fabric,
+                      [&](NodeIndex node) { return PodsOn(search, shape, node, kMostPods); });
 }
 
 std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Role>& roles,

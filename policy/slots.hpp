@@ -1,10 +1,8 @@
 // Slots: how many pods of a shape there is room for, in every domain of a fabric (internal to
 // policy/).
 //
-// Counted node by node and kept while the free numbers of a chunk of 64 nodes (its token), the node
-// records and the fabric stay. So asking again costs one comparison per chunk, a count of the nodes
-// of those that changed, and a sum up for each count that did. The answer never depends on what is
-// kept.
+// Counted node by node and kept (followed_sums.hpp), as long as the node records stay too. The
+// answer never depends on what is kept.
 //
 // One belongs to a shape and a Search::memory; not thread-safe.
 #pragma once
@@ -13,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "cluster/snapshot.hpp"
+#include "policy/followed_sums.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {
@@ -24,17 +22,13 @@ class Search;
 
 class Slots {
  public:
-  // What is kept of that chunk says nothing any more.
-  void ForgetChunk(uint32_t chunk) {
-    if (chunk < tokens_.size()) tokens_[chunk] = nullptr;
-  }
+  void ForgetChunk(uint32_t chunk) { sums_.ForgetChunk(chunk); }
   // For `search`, which is not within a set of nodes.
   const topology::DomainSums& Follow(const Search& search, const Shape& shape,
                                      const std::shared_ptr<const topology::Fabric>& fabric);
 
  private:
-  std::vector<cluster::FreeTable::Token> tokens_;  // of what is counted, by chunk
-  std::unique_ptr<topology::DomainSums> sums_;
+  FollowedSums sums_;
 };
 
 struct DomainRoom;
