@@ -67,4 +67,7 @@ struct Node {
   bool schedulable() const { return ready && !unschedulable && !left_out; }
 };
 
+// The UUIDs of those of its GPUs, comma-separated; empty where one of them is not known.
+std::string UuidsOf(const Node& node, const std::vector<GpuIndex>& gpus);
+
 }  // namespace muster::cluster

@@ -21,6 +21,9 @@ namespace muster::cluster {
 inline constexpr const char* kGangGate = "muster.dev/gang";
 // Annotation written with the Binding: comma-separated GPU indices, e.g. "0,3".
 inline constexpr const char* kGpusAnnotation = "muster.dev/gpus";
+// The same GPUs by UUID, in the same order, where the UUIDs of all of them are known. For people
+// and containers; Muster does not read it.
+inline constexpr const char* kGpuUuidsAnnotation = "muster.dev/gpu-uuids";
 // Annotations written with the Binding, for people and frameworks: the pod's rank among its gang's
 // pods, from 0 (gangs of several pods); where its node is in the fabric, "block/rack/node" (where
 // the policy names one). Muster does not read them.

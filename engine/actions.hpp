@@ -62,8 +62,9 @@ struct RecordPod {
   PodRef pod;
   cluster::GangRecord record;
 };
-// Binding subresource: node and annotations (cluster::kGpusAnnotation, kRankAnnotation,
-// kTopologyPathAnnotation, those of hami_devices.hpp) in one write, with the UID as precondition.
+// Binding subresource: node and annotations (cluster::kGpusAnnotation, kGpuUuidsAnnotation,
+// kRankAnnotation, kTopologyPathAnnotation, those of hami_devices.hpp) in one write, with the UID
+// as precondition.
 struct BindPod {
   ActionId id;
   PodRef pod;
@@ -71,6 +72,7 @@ struct BindPod {
   std::vector<cluster::GpuIndex> gpus;
   std::optional<uint32_t> rank = std::nullopt;  // nothing: of a gang of one
   std::string topology_path = {};               // empty: the node is in no tree
+  std::string gpu_uuids = {};                   // comma-separated; empty: not all of them are known
   std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
 };
 // Eviction subresource, with the UID as precondition.

@@ -168,6 +168,7 @@ void HandoverStep::Bind(Member& member) {
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
   if (const cluster::Node* at = state_.cluster.FindNode(node)) {
     bind.topology_path = topology::PathOf(state_.options.placement.fabric, *at);
+    bind.gpu_uuids = UuidsOf(*at, bind.gpus);
     bind.hami_devices = HamiDevices(member, bind, *at);
   }
   state_.writes.Ask(std::move(bind));

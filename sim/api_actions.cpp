@@ -54,6 +54,8 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   Binding binding{
       action.pod, action.node, {{cluster::kBoundByAnnotation, cluster::kBoundByMuster}}};
   if (!action.gpus.empty()) binding.annotations[cluster::kGpusAnnotation] = GpuList(action.gpus);
+  if (!action.gpu_uuids.empty())
+    binding.annotations[cluster::kGpuUuidsAnnotation] = action.gpu_uuids;
   if (action.rank) binding.annotations[cluster::kRankAnnotation] = std::to_string(*action.rank);
   if (!action.topology_path.empty())
     binding.annotations[cluster::kTopologyPathAnnotation] = action.topology_path;

@@ -157,6 +157,31 @@ cluster::Node HamiNode() {
   return node;
 }
 
+std::string UuidsBound(const testing::Harness& world) {
+  std::string text = "no Binding";
+  for (const Action& action : world.log) {
+    if (const auto* bind = std::get_if<BindPod>(&action)) text = bind->gpu_uuids;
+  }
+  return text;
+}
+
+TEST_CASE("the Binding names the planned GPUs by UUID where all of them are known",
+          "[engine][kubelet]") {
+  Picks world;
+  cluster::Node node = MakeNode("n").Gpus(4);
+  for (cluster::Gpu& gpu : node.gpus) gpu.uuid = "GPU-" + std::to_string(gpu.index.value);
+  node.gpus[3].uuid.clear();
+  world.Add(node);
+  world.AddGang("known", 1, 2, 1);
+  world.Settle();
+  world.Start("known");
+  CHECK(UuidsBound(world) == "GPU-0,GPU-1");
+  world.AddGang("unknown", 1, 2, 1);
+  world.Settle();
+  world.Start("unknown");
+  CHECK(UuidsBound(world).empty());
+}
+
 TEST_CASE("the Binding tells HAMi's plugin which devices were planned", "[engine][hami]") {
   Picks world;
   world.Add(HamiNode());

@@ -85,6 +85,11 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
       Catch::Contains(R"("annotations":{"muster.dev/bound-by":"muster",)"
                       R"("muster.dev/rank":"3","muster.dev/topology-path":"b1/r1/node-7"}})"));
 
+  auto known = std::get<engine::BindPod>(kBind);
+  known.gpu_uuids = "GPU-0,GPU-3";
+  CHECK_THAT(RequestOf(known, {}).body,
+             Catch::Contains(R"("muster.dev/gpus":"0,3","muster.dev/gpu-uuids":"GPU-0,GPU-3"}})"));
+
   auto hami = std::get<engine::BindPod>(kBind);
   hami.hami_devices = "GPU-0,NVIDIA,3000,30:;;";
   CHECK_THAT(RequestOf(hami, {.now = 1'800'000'000}).body,
