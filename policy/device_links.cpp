@@ -118,6 +118,22 @@ uint32_t DeviceLinks::RingOf(std::span<const DeviceAmount> free, size_t count) c
   return chooser.RingOf(numa_.Choose(chooser, MaskOf(free), count));
 }
 
+std::vector<uint32_t> DeviceLinks::RingsOf(std::span<const DeviceAmount> free, size_t count,
+                                           size_t sets) const {
+  const topology::GpuChooser& chooser = *topology_->chooser;
+  if (count < 2 || even_ring_ || sets < 2 || !chooser.exact())
+    return std::vector<uint32_t>(sets, RingOf(free, count));
+  std::vector<uint32_t> rings;
+  rings.reserve(sets);
+  GpuMask left = MaskOf(free);
+  while (rings.size() < sets) {
+    const GpuMask set = numa_.Choose(chooser, left, count);
+    rings.push_back(set == 0 ? 0 : chooser.RingOf(set));
+    left &= ~set;
+  }
+  return rings;
+}
+
 int32_t DeviceLinks::AstrayOf(std::span<const DeviceAmount> free, size_t count) const {
   if (!foreseen_ || count < 2) return 0;
   const GpuMask mask = MaskOf(free);

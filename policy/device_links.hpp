@@ -50,6 +50,10 @@ class DeviceLinks {
   // The slowest link of the ring over the best `count`, MB/s, of which at least so many are free; 0
   // for one device, and where the kubelet admits no set.
   uint32_t RingOf(std::span<const cluster::DeviceAmount> free, size_t count) const;
+  // The same of so many sets of `count` that are chosen one after the other. On machines of more
+  // than GpuChooser::kMostExact GPUs the later ones count as the first.
+  std::vector<uint32_t> RingsOf(std::span<const cluster::DeviceAmount> free, size_t count,
+                                size_t sets) const;
   // Whether NVIDIA's device plugin hands out the set that Choose gives: 0 where it does, or as good
   // a ring, or nothing is known of it; 1 where it hands out another one; 2 where that may have a
   // slower ring.

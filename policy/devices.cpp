@@ -58,6 +58,13 @@ uint32_t RingOf(const DeviceView& view) {
   return view.links->RingOf(view.free, static_cast<size_t>(view.request.count));
 }
 
+std::vector<uint32_t> RingsOf(const DeviceView& view, int64_t pods) {
+  const auto count = static_cast<size_t>(pods);
+  if (view.links == nullptr || view.share != DeviceAmount::All())
+    return std::vector<uint32_t>(count, 0);
+  return view.links->RingsOf(view.free, static_cast<size_t>(view.request.count), count);
+}
+
 int32_t AstrayOf(const DeviceView& view) {
   if (view.links == nullptr || view.share != DeviceAmount::All()) return 0;
   return view.links->AstrayOf(view.free, static_cast<size_t>(view.request.count));

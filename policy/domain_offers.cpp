@@ -1,6 +1,7 @@
 #include "policy/domain_offers.hpp"
 
 #include "cluster/transaction.hpp"
+#include "policy/fragmentation.hpp"
 #include "policy/roles.hpp"
 #include "policy/search.hpp"
 #include "policy/slots.hpp"
@@ -17,7 +18,10 @@ std::vector<int64_t> OffersFor(const std::shared_ptr<const cluster::Snapshot>& n
                       request.terms, nullptr);
   std::vector<int64_t> offers;
   const std::vector<Role> roles = RolesOf(request.required, shapes);
-  for (const DomainRoom& room : RoomByDomain(search, roles, fabric)) offers.push_back(room.members);
+  DomainUse use;
+  use.Follow(nodes->free(), fabric);
+  for (const DomainRoom& room : RoomByDomain(search, roles, fabric, use))
+    offers.push_back(room.members);
   return offers;
 }
 

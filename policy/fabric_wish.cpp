@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "policy/fragmentation.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::policy {
@@ -41,10 +42,15 @@ int CompareSpare(const Surroundings& around, DomainId a, DomainId b) {
   return 0;
 }
 
+// Where members are already; where they are nominated; where the fewest gangs of the spread group
+// are; where the rings are fastest; what others lose least by; where the least room is left.
 bool Before(const Surroundings& around, const DomainCandidate& a, const DomainCandidate& b) {
   if (a.beside != b.beside) return a.beside > b.beside;
   if (a.preferred != b.preferred) return a.preferred > b.preferred;
   if (a.others != b.others) return a.others < b.others;
+  if (a.room->ring != b.room->ring) return a.room->ring > b.room->ring;
+  const int losses = around.losses.Compare({a.id, a.room->opens}, {b.id, b.room->opens});
+  if (losses != 0) return losses < 0;
   const int spare = CompareSpare(around, a.id, b.id);
   return spare != 0 ? spare < 0 : a.id < b.id;
 }
@@ -215,8 +221,10 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
     bool preferred = false;
     size_t tree = 0;
     DomainId id = topology::kNoDomain;
+    int64_t opens = 0;  // 1: all of its GPUs are free
   };
   std::vector<Candidate> candidates;
+  const cluster::FreeTable& free = around.nodes.free();
   for (const NodeRoom& room : around.single_nodes) {
     const auto span = std::find_if(spans.begin(), spans.end(), [&](const topology::LevelSpan& one) {
       return terms.required.empty() ||
@@ -228,15 +236,19 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
                     around.preferred.end();
     one.tree = span->tree;
     one.id = around.fabric.Innermost(span->tree, room.node);
+    const size_t gpus = free.gpus(room.node).size();
+    one.opens = gpus > 0 && static_cast<size_t>(free.at(room.node).gpu_whole) == gpus ? 1 : 0;
     const bool innermost =
         one.id != Fabric::kNone && around.fabric.domains()[one.id].children.empty();
     if (innermost || terms.segments.empty()) candidates.push_back(one);
   }
   const auto before = [&](const Candidate& a, const Candidate& b) {
     if (a.preferred != b.preferred) return a.preferred;
+    if (a.room.ring != b.room.ring) return a.room.ring > b.room.ring;
     if (a.room.spare != b.room.spare) return a.room.spare < b.room.spare;
-    const int spare = CompareSpare(around, a.id, b.id);
-    if (spare != 0) return spare < 0;
+    if (const int losses = around.losses.Compare({a.id, a.opens}, {b.id, b.opens}); losses != 0)
+      return losses < 0;
+    if (const int spare = CompareSpare(around, a.id, b.id); spare != 0) return spare < 0;
     return a.tree != b.tree ? a.tree < b.tree
                             : around.fabric.Compare(a.tree, a.room.node, b.room.node) < 0;
   };

@@ -22,6 +22,7 @@ class FollowedSums {
   void ForgetChunk(uint32_t chunk) {
     if (chunk < tokens_.size()) tokens_[chunk] = nullptr;
   }
+  void ForgetAll() { tokens_.clear(); }
   // `count`: the number of a node.
   template <typename Count>
   const topology::DomainSums& Follow(const cluster::FreeTable& free,
@@ -42,8 +43,11 @@ class FollowedSums {
     }
     return *sums_;
   }
-  // After Follow.
-  const topology::DomainSums& sums() const { return *sums_; }
+  const topology::DomainSums& sums() const { return *sums_; }  // after Follow
+  // Of what Follow would keep nothing.
+  bool IsOf(const std::shared_ptr<const topology::Fabric>& fabric) const {
+    return sums_ != nullptr && sums_->fabric() == fabric;
+  }
 
  private:
   std::vector<cluster::FreeTable::Token> tokens_;  // of what is counted, by chunk

@@ -109,13 +109,20 @@ struct DomainRoom {
   bool fits = true;     // there is room for each role, taken by itself
   int64_t spare = 0;    // of the hardest role so many more than there are; below 0: too few
   int64_t members = 0;  // Σ over roles of those that find room
+  // Where it fits: the slowest ring of a member, MB/s (0: not known, or no matter), and how many
+  // free nodes it takes there, about.
+  uint32_t ring = 0;
+  int64_t opens = 0;
 };
 
 // The same of a node that has room for each role; `spare` is 0 at least.
 struct NodeRoom {
   cluster::NodeIndex node;
   int64_t spare = 0;
+  uint32_t ring = 0;
 };
+
+class Losses;
 
 // What a wish may go by.
 struct Surroundings {
@@ -125,6 +132,7 @@ struct Surroundings {
   std::vector<cluster::NodeIndex> preferred;  // Demand::preferred of all that have one
   const topology::Fabric& fabric;             // of the nodes
   const std::vector<DomainRoom>& room;        // by topology::DomainId
+  const Losses& losses;                       // in the fabric
   // Of gangs of several pods of which nobody is beside, and without subgroups; rising.
   std::vector<NodeRoom> single_nodes = {};
 };

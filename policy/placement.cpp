@@ -1,6 +1,7 @@
 #include "policy/placement.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -92,6 +93,7 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
                       nullptr);
   std::vector<Role> roles = RolesOf(call.demands, shapes);
   Sort(roles, RoleOrder::kMostGpus, search);
+  memory_->use.Follow(call.tx.base().free(), fabric);
   std::vector<NodeIndex> preferred;
   for (const Demand& demand : call.demands) {
     if (demand.preferred.valid()) preferred.push_back(demand.preferred);
@@ -99,8 +101,10 @@ WishedDomains Placer::DomainsFor(const Call& call, const Wish& wish) {
   std::vector<NodeRoom> single_nodes;
   if (!call.subgroup && call.demands.size() > 1 && call.terms.beside.empty())
     single_nodes = SingleNodes(search, roles, fabric);
+  const DomainUse& use = memory_->use;
   return wish.Domains({call.tx.base(), call.terms.beside, call.terms.others, std::move(preferred),
-                       *fabric, RoomByDomain(search, roles, fabric), std::move(single_nodes)});
+                       *fabric, RoomByDomain(search, roles, fabric, use), Losses(*fabric, use),
+                       std::move(single_nodes)});
 }
 
 // Of the nodes whose GPUs are as good for the pod as those of `best`, the best one of the domain in
@@ -124,18 +128,26 @@ NodeIndex Placer::LikeIn(const Alone& alone, const NodeChoice& best) {
   return like.node.valid() ? like.node : best.node;
 }
 
-// In the first of the domains with room that has a node for it; the one in use most comes first.
-bool Placer::PlacedInUse(const Alone& alone, PlaceAnswer& answer) {
+// In the first of the domains with room, and a ring as fast as on the best node, that has a node
+// for it; the one that loses least comes first.
+bool Placer::PlacedInUse(const Alone& alone, const NodeChoice& best, PlaceAnswer& answer) {
   const Fabric& fabric = *alone.fabric;
-  const topology::DomainSums& slots = alone.slots;
+  const Slots& slots = alone.shape.slots[alone.search.memory()];
   const Fabric::Range range = fabric.At({0, fabric.InnermostLevel(0)});
   std::vector<topology::DomainId> domains;
   for (topology::DomainId id = range.first; id < range.last; ++id) {
-    if (slots.Of(id) > 0) domains.push_back(id);
+    if (alone.slots.Of(id) > 0 && -int64_t{slots.RingIn(id, 1)} <= best.score.ring)
+      domains.push_back(id);
   }
+  // Nearly always the first one has a node for it.
+  const auto first = std::min_element(domains.begin(), domains.end(), std::cref(alone.order));
+  if (first == domains.end()) return false;
+  answer = PlaceWithin(alone.call, {fabric.domains()[*first].nodes, ""});
+  if (answer.placed) return true;
+  domains.erase(first);
   const auto later = [&](topology::DomainId a, topology::DomainId b) { return alone.order(b, a); };
   std::make_heap(domains.begin(), domains.end(), later);
-  for (size_t tries = FabricWish::kMostTries; tries > 0 && !domains.empty(); --tries) {
+  for (size_t tries = FabricWish::kMostTries - 1; tries > 0 && !domains.empty(); --tries) {
     std::pop_heap(domains.begin(), domains.end(), later);
     answer = PlaceWithin(alone.call, {fabric.domains()[domains.back()].nodes, ""});
     if (answer.placed) return true;
@@ -169,9 +181,11 @@ bool Placer::PlacedAlone(const Call& call, PlaceAnswer& answer) {
   const auto& fabric = memory_->fabric.Follow(call.tx.base().nodes());
   memory_->use.Follow(free, fabric);
   const topology::DomainSums& slots = shape.slots[search.memory()].Follow(search, shape, fabric);
-  const Alone alone{call, search, shape, fabric, slots, UsedFirst(*fabric, memory_->use, slots)};
   const auto whole = static_cast<size_t>(free.at(best.node).gpu_whole);
-  if (whole == free.gpus(best.node).size()) return PlacedInUse(alone, answer);
+  const bool opens = whole == free.gpus(best.node).size();
+  const Alone alone{call,   search, shape,
+                    fabric, slots,  UsedFirst(*fabric, memory_->use, slots, opens ? 1 : 0)};
+  if (opens) return PlacedInUse(alone, best, answer);
   cluster::NodeSet one;
   one.Add(LikeIn(alone, best));
   answer = PlaceWithin(call, {std::make_shared<const cluster::NodeSet>(std::move(one)), ""});

@@ -148,7 +148,7 @@ class Placer {
   PlaceAnswer PlaceInDomains(const Call& call, const WishedDomains& wished);
   bool PlacedAlone(const Call& call, PlaceAnswer& answer);
   static cluster::NodeIndex LikeIn(const Alone& alone, const NodeChoice& best);
-  bool PlacedInUse(const Alone& alone, PlaceAnswer& answer);
+  bool PlacedInUse(const Alone& alone, const NodeChoice& best, PlaceAnswer& answer);
 
   Options options_;
   std::unique_ptr<Memory> memory_;

@@ -16,7 +16,13 @@ namespace {
 
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
-int64_t Times(int64_t free, int64_t request) { return request <= 0 ? kNoLimit : free / request; }
+// So many of `pods` as that is enough for. Mostly it is enough for all: a multiplication costs a
+// tenth of a division.
+int64_t AtMost(int64_t pods, int64_t free, int64_t request) {
+  if (request <= 0 || pods <= 0) return pods;
+  if (cluster::SaturatingMultiply(request, pods) <= free) return pods;
+  return free / request;
+}
 
 bool Excluded(const Demand& demand, NodeIndex node) {
   return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
@@ -86,13 +92,16 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   if (search.BarsOn(shape, node) != 0) return 0;
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);
-  int64_t pods = std::min(limit, Times(free.resources.cpu.value(), spec.requests.cpu.value()));
-  pods = std::min(pods, Times(free.resources.memory.value(), spec.requests.memory.value()));
-  pods = std::min(pods, Times(free.resources.pods, spec.requests.pods));
-  pods = std::min(pods, Times(free.resources.channels, spec.requests.channels));
+  int64_t pods = limit;
+  const bool whole =
+      !spec.gpus.none() && (*shape.shares)[node.value] == cluster::DeviceAmount::All();
+  if (whole) pods = std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
+  pods = AtMost(pods, free.resources.cpu.value(), spec.requests.cpu.value());
+  pods = AtMost(pods, free.resources.memory.value(), spec.requests.memory.value());
+  pods = AtMost(pods, free.resources.pods, spec.requests.pods);
+  pods = AtMost(pods, free.resources.channels, spec.requests.channels);
   if (spec.gpus.none() || pods == 0) return pods;
-  if ((*shape.shares)[node.value] == cluster::DeviceAmount::All()) {
-    pods = std::min<int64_t>(pods, free.gpu_whole / spec.gpus.count);
+  if (whole) {
     const DeviceView view = search.DevicesOn(shape, node);
     if (view.links == nullptr || !view.links->turns_away()) return pods;
     return view.links->Times(view.free, static_cast<size_t>(spec.gpus.count), pods);

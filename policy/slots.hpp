@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "policy/followed_sums.hpp"
@@ -26,16 +29,30 @@ class Slots {
   // For `search`, which is not within a set of nodes.
   const topology::DomainSums& Follow(const Search& search, const Shape& shape,
                                      const std::shared_ptr<const topology::Fabric>& fabric);
+  // After Follow: so many pods have a ring of at least so much in the domain, on the node, if they
+  // get the fastest ones; MB/s. 0: rings are not known, or do not matter.
+  uint32_t RingIn(topology::DomainId domain, int64_t pods) const;
+  uint32_t RingOn(cluster::NodeIndex node, int64_t pods) const;
 
  private:
+  void Note(const Search& search, const Shape& shape, cluster::NodeIndex node, int64_t pods);
+
   FollowedSums sums_;
+  // Of all slots seen on this fabric; nothing: none, or several.
+  std::optional<uint32_t> ring_;
+  bool several_rings_ = false;
+  // Where there are several: the slots that have it, the fastest ring first.
+  std::map<uint32_t, topology::DomainSums, std::greater<>> by_ring_;
 };
 
 struct DomainRoom;
 
-// By DomainId: how the roles, the hardest first, fit there.
+class DomainUse;
+
+// By DomainId: how the roles, the hardest first, fit there. `use`: of the same fabric.
 std::vector<DomainRoom> RoomByDomain(const Search& search, const std::vector<Role>& roles,
-                                     const std::shared_ptr<const topology::Fabric>& fabric);
+                                     const std::shared_ptr<const topology::Fabric>& fabric,
+                                     const DomainUse& use);
 
 struct NodeRoom;
 

@@ -4,15 +4,7 @@
 
 namespace muster::policy {
 
-using cluster::NodeIndex;
 using topology::DomainId;
-
-void DomainUse::Follow(const cluster::FreeTable& free,
-                       const std::shared_ptr<const topology::Fabric>& fabric) {
-  taken_.Follow(free, fabric, [&](NodeIndex node) {
-    return static_cast<size_t>(free.at(node).gpu_whole) < free.gpus(node).size() ? 1 : 0;
-  });
-}
 
 // Below 0: a comes first; 0: they are equal as far as they go.
 template <typename Of>
@@ -29,7 +21,9 @@ int UsedFirst::Outwards(DomainId a, DomainId b, const Of& of) const {
 
 bool UsedFirst::operator()(DomainId a, DomainId b) const {
   if (a == b) return false;
-  const auto unused = [&](DomainId id) { return use_.At(id) ? 0 : 1; };
+  const int losses = Losses(fabric_, use_).Compare({a, opens_}, {b, opens_});
+  if (losses != 0) return losses < 0;
+  const auto unused = [&](DomainId id) { return use_.TakenIn(id) > 0 ? 0 : 1; };
   const auto room = [&](DomainId id) { return slots_.Of(id); };
   if (const int order = Outwards(a, b, unused); order != 0) return order < 0;
   if (const int order = Outwards(a, b, room); order != 0) return order < 0;

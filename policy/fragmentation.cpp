@@ -1,0 +1,60 @@
+#include "policy/fragmentation.hpp"
+
+#include <algorithm>
+
+namespace muster::policy {
+
+using cluster::NodeIndex;
+using topology::DomainId;
+
+void DomainUse::Follow(const cluster::FreeTable& free,
+                       const std::shared_ptr<const topology::Fabric>& fabric) {
+  nodes_.Follow(free, fabric, [&](NodeIndex node) -> int64_t {
+    const size_t gpus = free.gpus(node).size();
+    if (gpus == 0) return 0;
+    return static_cast<size_t>(free.at(node).gpu_whole) < gpus ? kTaken : 1;
+  });
+}
+
+int64_t Losses::LargestLost(const Opening& opening) const {
+  int64_t lost = 0;
+  if (opening.nodes == 0) return lost;
+  for (DomainId id = opening.domain; id != topology::kNoDomain && use_.TakenIn(id) == 0;
+       id = fabric_.domains()[id].parent)
+    lost = use_.FreeIn(id);
+  return lost;
+}
+
+int Losses::CompareSlots(const Opening& a, const Opening& b) const {
+  const int64_t free_a = use_.FreeIn(a.domain);
+  const int64_t free_b = use_.FreeIn(b.domain);
+  const int64_t left_a = std::max<int64_t>(free_a - a.nodes, 0);
+  const int64_t left_b = std::max<int64_t>(free_b - b.nodes, 0);
+  const int64_t most = std::max(free_a, free_b);
+  for (unsigned slot = 0; most >> slot > 0; ++slot) {  // of 2^slot nodes
+    const int64_t one = (free_a >> slot) - (left_a >> slot);
+    const int64_t other = (free_b >> slot) - (left_b >> slot);
+    if (one != other) return one < other ? -1 : 1;
+  }
+  return 0;
+}
+
+int Losses::Compare(const Opening& a, const Opening& b) const {
+  const bool same = a.domain == b.domain && a.nodes == b.nodes;
+  if (same || (a.nodes == 0 && b.nodes == 0)) return 0;
+  const int64_t one = LargestLost(a);
+  const int64_t other = LargestLost(b);
+  if (one != other) return one < other ? -1 : 1;
+  Opening left = a;
+  Opening right = b;
+  while (left.domain != right.domain) {
+    if (left.domain == topology::kNoDomain) return 1;
+    if (right.domain == topology::kNoDomain) return -1;
+    if (const int order = CompareSlots(left, right); order != 0) return order;
+    left.domain = fabric_.domains()[left.domain].parent;
+    right.domain = fabric_.domains()[right.domain].parent;
+  }
+  return 0;
+}
+
+}  // namespace muster::policy

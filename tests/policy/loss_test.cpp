@@ -1,0 +1,117 @@
+// Of several domains with room: where rings are fast, and what others lose least by.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "policy/fragmentation.hpp"
+#include "tests/policy/racks.hpp"
+#include "tests/topology/machines.hpp"
+
+namespace muster::policy {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using testing::Racks;
+
+// Four GPUs, each pair linked like that.
+std::string Mesh(const std::string& link) {
+  std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\n";
+  for (int row = 0; row < 4; ++row) {
+    text += "GPU" + std::to_string(row);
+    for (int column = 0; column < 4; ++column) text += "\t" + (row == column ? "X" : link);
+    text += "\n";
+  }
+  return text;
+}
+
+// Racks whose nodes have the links that their letter stands for.
+struct LinkedRacks : Racks {
+  LinkedRacks() : Racks(0, 0, 0) {}
+  void AddRack(const std::string& rack, int nodes, const std::string& link) {
+    for (int i = 0; i < nodes; ++i) {
+      cluster::Node node = MakeNode(rack + static_cast<char>('x' + i))
+                               .Gpus(4)
+                               .Label("block", rack.substr(0, 1))
+                               .Label("rack", rack);
+      node.topology = Mesh(link);
+      node.topology_source = cluster::TopologySource::kAnnotation;
+      Add(node);
+    }
+  }
+};
+
+TEST_CASE(
+    "of racks with room a gang takes the one with the faster rings, though another is tighter",
+    "[policy][fabric][links]") {
+  const auto terms = GENERATE(cluster::TopologyTerms{}, cluster::TopologyTerms{"rack", ""},
+                              cluster::TopologyTerms{"", "rack"});
+  const int gpus = GENERATE(2, 4);
+  LinkedRacks world;
+  world.AddRack("a0", 2, "SYS");
+  world.AddRack("b0", 3, "NV4");
+  CHECK(world.In(world.Put(world.Ranked(2, gpus), terms), 2) == "b0 b0");
+}
+
+TEST_CASE("a domain's ring is that of the slowest member it would have",
+          "[policy][fabric][links]") {
+  LinkedRacks world;
+  world.AddRack("a0", 3, "NV4");
+  cluster::Node slow = *world.state.node(world.Index("a0z"));
+  slow.topology = Mesh("SYS");
+  world.Add(slow);
+  world.AddRack("b0", 4, "NV1");
+  const int members = GENERATE(2, 3);
+  const std::string in = world.In(world.Put(world.Ranked(members, 4), {"rack", ""}), 2);
+  CHECK(in == (members == 2 ? "a0 a0" : "b0 b0 b0"));
+}
+
+TEST_CASE("a pod by itself takes the domain with the faster ring", "[policy][fabric][links]") {
+  LinkedRacks world;
+  world.AddRack("a0", 2, "SYS");
+  world.AddRack("b0", 3, "NV4");
+  world.Occupy("a0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  CHECK(world.In(world.Put(world.Ranked(1, 4)), 2) == "b0");
+  // A single GPU has no ring: two free nodes of b0 stay together.
+  CHECK(world.In(world.Put(world.Ranked(1, 1)), 2) == "a0");
+}
+
+TEST_CASE("two free nodes stay together where a third can be taken", "[policy][fabric][loss]") {
+  Racks world(2, 1, 3);
+  world.Occupy("a0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  world.Add(MakeNode("b0w").Gpus(4).Label("block", "b").Label("rack", "b0"));
+  world.Occupy("b0x", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  // Two nodes are free in a0, three in b0.
+  SECTION("by a pod by itself") { CHECK(world.In(world.Put(world.Ranked(1, 4)), 2) == "b0"); }
+  SECTION("by a gang on one node") { CHECK(world.In(world.Put(world.Ranked(2, 2)), 2) == "b0 b0"); }
+}
+
+TEST_CASE("a gang leaves a rack that is free as a whole", "[policy][fabric][loss]") {
+  Racks world(1, 1, 2);
+  for (const std::string node : {"b0u", "b0v", "b0w", "b0x", "b0y"})
+    world.Add(MakeNode(node).Gpus(4).Label("block", "b").Label("rack", "b0"));
+  world.Occupy("b0u", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  // Two nodes of two are free in a0, four of five in b0.
+  CHECK(world.In(world.Put(world.Ranked(2, 4), {"rack", ""}), 2) == "b0 b0");
+}
+
+TEST_CASE("losses are compared by the largest whole domain, then by slots", "[policy][loss]") {
+  Racks world(2, 2, 3);  // a0, a1, b0, b1
+  world.Occupy("a0x", MakePod("x").Gpus(1));
+  const auto snapshot = world.state.TakeSnapshot();
+  const auto& fabric = world.placer.FabricOf(snapshot->nodes());
+  DomainUse use;
+  use.Follow(snapshot->free(), fabric);
+  const auto rack = [&](const char* node) { return fabric->Of({0, 1}, world.Index(node)); };
+  CHECK(use.FreeIn(rack("a0x")) == 2);
+  CHECK(use.TakenIn(rack("a0x")) == 1);
+  const Losses losses(*fabric, use);
+  // a0 is in use; a1 is free in a block in use; all of b is free.
+  CHECK(losses.Compare({rack("a0x"), 1}, {rack("a1x"), 1}) < 0);
+  CHECK(losses.Compare({rack("a1x"), 1}, {rack("b0x"), 1}) < 0);
+  CHECK(losses.Compare({rack("b0x"), 1}, {rack("b1x"), 1}) == 0);
+  CHECK(losses.Compare({rack("b0x"), 0}, {rack("a0x"), 1}) < 0);
+}
+
+}  // namespace
+}  // namespace muster::policy
