@@ -217,6 +217,9 @@ func TestThePodsOfMusterTopologyMayDoNothingElse(t *testing.T) {
 		{"a label", ofPod, own, `{"metadata":{"labels":{"a":"b"}}}`, nil, thisOnly},
 		{"a removed label", ofPod, own, `{"metadata":{"labels":{"nvidia.com/gpu.present":null}}}`, nil, thisOnly},
 		{"a finalizer", ofPod, own, `{"metadata":{"finalizers":["a.b/c"]}}`, nil, thisOnly},
+		// The garbage collector deletes a node whose owner is gone.
+		{"an owner", ofPod, own,
+			`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"gone","uid":"0-0-0-0"}]}}`, nil, thisOnly},
 		{"a cordon", ofPod, own, `{"spec":{"unschedulable":true}}`, nil, thisOnly},
 		{"a taint", ofPod, own, `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}`, nil, thisOnly},
 		{"the status", ofPod, own, `{"status":{"allocatable":{"nvidia.com/gpu":"0"}}}`, []string{"status"}, noRight},
