@@ -63,7 +63,8 @@ int Submit(const Args& args, const CliStreams& streams) {
 Command SubmitCommand() {
   return {"submit",
           "-f FILE",
-          "create Nodes, PodGroups, Pods and Jobs on the embedded cluster",
+          "create objects on the embedded cluster: Nodes, PodGroups, Pods, Jobs, "
+          "NodeResourceTopologies, ComputeDomains, ResourceSlices",
           {{"--file", "FILE", "manifests in YAML or JSON, - for standard input; may be repeated",
             "-f", true},
            ServerFlag()},

@@ -31,10 +31,9 @@
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
-#include "kube/channel_claims.hpp"
 #include "kube/declared_gangs.hpp"
 #include "kube/discovery.hpp"
-#include "kube/node_parts.hpp"
+#include "kube/news_joiner.hpp"
 #include "kube/pod_group_choice.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/reflector.hpp"
@@ -125,19 +124,6 @@ class ClusterFeed {
   std::optional<Reader> GiveUpOther(const Resource& resource);
   void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
   void Apply(const News& news);
-  // What news make.
-  struct Joined {
-    std::vector<engine::Fact> facts;
-    std::vector<std::string> warnings;
-    bool read_nodes = false;
-
-    void Add(NodeParts::Told told);
-  };
-  Joined Join(const News& news) MUSTER_REQUIRES(facts_mu_);
-  Joined JoinFact(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
-  // To the record of the same version that the engine may have. Nothing where a write of Muster's
-  // has made it an older one, which the next event does as well.
-  void AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const;
   // True: it is a PodGroup that is withheld.
   bool Tell(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
@@ -155,8 +141,7 @@ class ClusterFeed {
   std::thread discovery_;
 
   mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
-  ChannelClaims channel_claims_ MUSTER_GUARDED_BY(facts_mu_);
-  NodeParts node_parts_ MUSTER_GUARDED_BY(facts_mu_);
+  NewsJoiner joiner_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
   std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_

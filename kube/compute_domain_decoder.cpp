@@ -6,6 +6,8 @@
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
+#include "kube/kept_fields.hpp"
+#include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_requests.hpp"
 
@@ -13,11 +15,12 @@ namespace muster::kube {
 
 using cluster::Result;
 
-Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json) {
+Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json,
+                                                 const DecodeOptions& options) {
   JsonProblems problems;
   const JsonView object(json, "ComputeDomain", problems);
   const ObjectMeta meta =
-      ReadObjectMeta(object, "ComputeDomain", Scope::kNamespace, Source::kApiServer);
+      ReadObjectMeta(object, "ComputeDomain", Scope::kNamespace, options.source);
   const JsonView spec = object.Get("spec");
   const JsonView channel = spec.Get("channel");
   const JsonView made = channel.Get("resourceClaimTemplate");
@@ -43,6 +46,12 @@ std::vector<std::string> ReadClaimTemplates(const JsonNode& pod) {
     if (!name.Text().empty()) templates.emplace_back(name.Text());
   });
   return templates;
+}
+
+std::vector<std::string> ReadClaimTemplates(std::string_view pod) {
+  const Result<KeptObject> kept = KeptObject::Read(pod, PodFields(), "Pod", {});
+  if (!kept.ok()) return {};
+  return ReadClaimTemplates(kept->node());
 }
 
 }  // namespace muster::kube

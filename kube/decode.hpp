@@ -108,24 +108,28 @@ cluster::Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json);
 // A policy that is not known counts as none.
 struct DecodedNodeTopology {
   NodeTopology topology;
-  std::vector<std::string> warnings;  // what was ignored, each with its place
+  std::vector<cluster::Error> ignored;
 };
-cluster::Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json);
+cluster::Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json,
+                                                        const DecodeOptions& options = {});
 // Of other drivers than gpu.nvidia.com, and of no single node, only who it is.
 struct DecodedResourceSlice {
   std::string name;
   ResourceSlice slice;
-  std::vector<std::string> warnings;  // what was ignored, each with its place
+  std::vector<cluster::Error> ignored;
 };
-cluster::Result<DecodedResourceSlice> DecodeResourceSlice(const JsonNode& json);
+cluster::Result<DecodedResourceSlice> DecodeResourceSlice(const JsonNode& json,
+                                                          const DecodeOptions& options = {});
 struct DecodedComputeDomain {
   cluster::ObjectKey key;
   ComputeDomain domain;  // of a template without a name where it has no channel
 };
-cluster::Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json);
+cluster::Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json,
+                                                          const DecodeOptions& options = {});
 // The names of the ResourceClaimTemplates of a pod's claims; none where the annotation
 // muster.dev/compute-domain is there.
 std::vector<std::string> ReadClaimTemplates(const JsonNode& pod);
+std::vector<std::string> ReadClaimTemplates(std::string_view pod);  // none where it is no JSON
 // A budget whose selector is left out is one of all pods.
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
     const JsonNode& json, const DecodeOptions& options = {});

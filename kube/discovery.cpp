@@ -42,32 +42,6 @@ constexpr std::array<Known, 5> kKnown = {{
     {PodGroupFlavour::kGrove, "grove", kGroveGroup, {"v1alpha1", "", ""}},
 }};
 
-struct KnownKind {
-  OptionalKind kind;
-  std::string_view name;
-  std::string_view group;
-  std::string_view resource;
-  std::array<std::string_view, 3> versions;  // best first
-};
-
-constexpr std::array<KnownKind, 3> kKnownKinds = {{
-    {OptionalKind::kNodeResourceTopologies,
-     "noderesourcetopologies.topology.node.k8s.io",
-     "topology.node.k8s.io",
-     "noderesourcetopologies",
-     {"v1alpha2", "v1alpha1", ""}},
-    {OptionalKind::kResourceSlices,
-     "resourceslices.resource.k8s.io",
-     "resource.k8s.io",
-     "resourceslices",
-     {"v1", "v1beta2", "v1beta1"}},
-    {OptionalKind::kComputeDomains,
-     "computedomains.resource.nvidia.com",
-     "resource.nvidia.com",
-     "computedomains",
-     {"v1beta1", "", ""}},
-}};
-
 Result<Json> Read(ApiCaller& api, const std::string& path) {
   ApiRequest request;
   request.lane = Lane::kList;
@@ -163,12 +137,6 @@ const char* ToString(PodGroupFlavour flavour) {
   return found == kKnown.end() ? "" : found->name.data();
 }
 
-const char* ToString(OptionalKind kind) {
-  const auto* found = std::find_if(kKnownKinds.begin(), kKnownKinds.end(),
-                                   [&](const KnownKind& known) { return known.kind == kind; });
-  return found == kKnownKinds.end() ? "" : found->name.data();
-}
-
 std::string_view ResourceOfPodGroups(std::string_view group) {
   return group == kGroveGroup ? "podgangs" : "podgroups";
 }
@@ -204,7 +172,7 @@ Result<Discovery> DiscoverKinds(ApiCaller& api) {
           {known.flavour, std::string(known.group), (*served)->version, (*served)->has_status});
     }
   }
-  for (const KnownKind& known : kKnownKinds) {
+  for (const OptionalKindNames& known : OptionalKinds()) {
     const Result<std::optional<Served>> served =
         ReadBest(api, known.group, known.resource, known.versions, *group_versions);
     if (!served.ok()) {

@@ -10,6 +10,7 @@
 
 #include "cluster/result.hpp"
 #include "kube/api_caller.hpp"
+#include "kube/optional_kinds.hpp"
 
 namespace muster::kube {
 
@@ -45,16 +46,6 @@ struct ServedPodGroups {
   std::string_view resource() const { return ResourceOfPodGroups(group); }
   auto operator<=>(const ServedPodGroups&) const = default;
 };
-
-// Kinds that are worth having, and that many clusters lack.
-enum class OptionalKind {
-  kNodeResourceTopologies,  // topology.node.k8s.io v1alpha2, v1alpha1
-  kResourceSlices,          // resource.k8s.io v1, v1beta2, v1beta1
-  kComputeDomains,          // resource.nvidia.com v1beta1
-};
-
-// "noderesourcetopologies.topology.node.k8s.io", as kubectl names it.
-const char* ToString(OptionalKind kind);
 
 struct ServedKind {
   OptionalKind kind = OptionalKind::kNodeResourceTopologies;

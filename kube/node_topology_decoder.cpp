@@ -17,6 +17,8 @@
 
 namespace muster::kube {
 
+using cluster::Code;
+using cluster::Error;
 using cluster::NumaPolicy;
 using cluster::Result;
 
@@ -38,23 +40,24 @@ constexpr NumaPolicyName kTopologyPolicyNames[] = {
 
 template <size_t kCount>
 NumaPolicy Find(const NumaPolicyName (&names)[kCount], const JsonView& value,
-                std::string_view expected, std::vector<std::string>& warnings) {
+                std::string_view expected, std::vector<Error>& ignored) {
   for (const NumaPolicyName& one : names) {
     if (value.Text() == one.name) return one.policy;
   }
-  warnings.push_back("the NUMA policy is not known and counts as none: " + value.Place() +
-                     ": expected " + std::string(expected) + ", found \"" +
-                     std::string(value.Text().substr(0, kShown)) + "\"");
+  ignored.push_back({Code::kInvalidArgument,
+                     "expected " + std::string(expected) + ", found \"" +
+                         std::string(value.Text().substr(0, kShown)) + "\"",
+                     value.Place()});
   return NumaPolicy::kNone;
 }
 
 }  // namespace
 
-Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json) {
+Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json, const DecodeOptions& options) {
   JsonProblems problems;
   const JsonView object(json, "NodeResourceTopology", problems);
   const ObjectMeta meta =
-      ReadObjectMeta(object, "NodeResourceTopology", Scope::kCluster, Source::kApiServer);
+      ReadObjectMeta(object, "NodeResourceTopology", Scope::kCluster, options.source);
   DecodedNodeTopology decoded;
   decoded.topology.uid = meta.uid;
   decoded.topology.node = meta.key.name;
@@ -65,7 +68,7 @@ Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json) {
     if (said || attribute.Get("name").Text() != kPolicyAttribute) return;
     said = true;
     policy = Find(kNumaPolicyNames, attribute.Get("value"),
-                  "none, best-effort, restricted or single-numa-node", decoded.warnings);
+                  "none, best-effort, restricted or single-numa-node", decoded.ignored);
   });
   const JsonView policies = object.Get("topologyPolicies");
   policies.Items([&](const JsonView& one) {
@@ -73,7 +76,7 @@ Result<DecodedNodeTopology> DecodeNodeTopology(const JsonNode& json) {
     policy =
         Find(kTopologyPolicyNames, one,
              "None, or BestEffort, Restricted or SingleNUMANode with ContainerLevel or PodLevel",
-             decoded.warnings);
+             decoded.ignored);
   });
   if (!problems.none()) return problems.first();
   return decoded;

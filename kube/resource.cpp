@@ -158,7 +158,10 @@ Resource NodeTopologyResource(const std::string& api_version) {
             Result<DecodedNodeTopology> decoded = DecodeNodeTopology(object.node());
             if (!decoded.ok()) return decoded.error();
             std::vector<std::string> warnings = LeftOut(object);
-            warnings.insert(warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+            for (const cluster::Error& unknown : decoded->ignored) {
+              warnings.push_back("the NUMA policy is not known and counts as none: " +
+                                 unknown.ToString());
+            }
             return Observed{decoded->topology.uid, decoded->topology.node, decoded->topology,
                             std::move(warnings)};
           },
@@ -177,7 +180,9 @@ Resource ResourceSliceResource(const std::string& api_version) {
             if (!decoded.ok()) return decoded.error();
             std::vector<std::string> warnings = LeftOut(object);
             decoded->slice.whole = warnings.empty();
-            warnings.insert(warnings.end(), decoded->warnings.begin(), decoded->warnings.end());
+            for (const cluster::Error& odd : decoded->ignored) {
+              warnings.push_back("the PCI address is ignored: " + odd.ToString());
+            }
             return Observed{decoded->slice.uid, decoded->name, decoded->slice, std::move(warnings)};
           },
           removed,

@@ -90,20 +90,21 @@ void ReadGpu(const JsonView& device, const JsonView& attributes, DecodedResource
                           "gpu.nvidia.com/pcieBusID", "pcieBusID"});
   gpu.pci_address = ReadPciAddress(address);
   if (!address.empty() && !gpu.pci_address) {
-    decoded.warnings.push_back("the PCI address of " + device.Place() +
-                               " is ignored: expected one like 0000:17:00.0, found \"" +
-                               std::string(address.substr(0, kShownAddress)) + "\"");
+    decoded.ignored.push_back({cluster::Code::kInvalidArgument,
+                               "expected a PCI address like 0000:17:00.0, found \"" +
+                                   std::string(address.substr(0, kShownAddress)) + "\"",
+                               device.Place()});
   }
   decoded.slice.gpus.push_back(std::move(gpu));
 }
 
 }  // namespace
 
-Result<DecodedResourceSlice> DecodeResourceSlice(const JsonNode& json) {
+Result<DecodedResourceSlice> DecodeResourceSlice(const JsonNode& json,
+                                                 const DecodeOptions& options) {
   JsonProblems problems;
   const JsonView object(json, "ResourceSlice", problems);
-  const ObjectMeta meta =
-      ReadObjectMeta(object, "ResourceSlice", Scope::kCluster, Source::kApiServer);
+  const ObjectMeta meta = ReadObjectMeta(object, "ResourceSlice", Scope::kCluster, options.source);
   DecodedResourceSlice decoded;
   decoded.name = meta.key.name;
   ResourceSlice& slice = decoded.slice;

@@ -51,13 +51,13 @@ ApiServer::ApiServer(EventLoop& loop, ApiServerOptions options)
     : impl_(std::make_unique<Impl>(loop, std::move(options))) {}
 ApiServer::~ApiServer() = default;
 
-Result<NodePtr> ApiServer::CreateNode(Actor actor, cluster::Node node) {
+Result<NodePtr> ApiServer::CreateNode(Actor actor, cluster::Node node, bool own_numa_policy) {
   if (node.name.empty()) return Invalid("a node needs a name");
   ApiStore& store = impl_->store;
   if (store.nodes.contains(node.name)) return Taken("node", node.name);
   node.uid = cluster::NodeUid(store.NewUid());
-  const auto record =
-      std::make_shared<const NodeRecord>(NodeRecord{std::move(node), store.NextVersion()});
+  const auto record = std::make_shared<const NodeRecord>(
+      NodeRecord{std::move(node), own_numa_policy, store.NextVersion()});
   store.nodes[record->node.name] = record;
   impl_->Count(actor, Verb::kCreate);
   store.Log(Change::kAdded, record);
@@ -100,6 +100,20 @@ Result<JobPtr> ApiServer::CreateJob(Actor actor, JobRecord job) {
   return JobPtr(record);
 }
 
+Result<OtherPtr> ApiServer::CreateOther(Actor actor, OtherRecord other) {
+  ApiStore& store = impl_->store;
+  if (other.kind.empty() || other.key.name.empty()) return Invalid("it needs a kind and a name");
+  const std::pair slot(other.kind, other.key);
+  if (store.others.contains(slot)) return Taken(other.kind.c_str(), other.key.ToString());
+  other.uid = store.NewUid();
+  other.resource_version = store.NextVersion();
+  const auto record = std::make_shared<const OtherRecord>(std::move(other));
+  store.others.emplace(slot, record);
+  impl_->Count(actor, Verb::kCreate);
+  store.Log(Change::kAdded, record);
+  return OtherPtr(record);
+}
+
 Status ApiServer::UpdateNode(Actor actor, cluster::Node node) {
   ApiStore& store = impl_->store;
   const auto found = store.nodes.find(node.name);
@@ -107,8 +121,8 @@ Status ApiServer::UpdateNode(Actor actor, cluster::Node node) {
   impl_->Count(actor, Verb::kUpdate);
   node.uid = found->second->node.uid;
   if (node == found->second->node) return Ok{};
-  found->second =
-      std::make_shared<const NodeRecord>(NodeRecord{std::move(node), store.NextVersion()});
+  found->second = std::make_shared<const NodeRecord>(
+      NodeRecord{std::move(node), found->second->own_numa_policy, store.NextVersion()});
   store.Log(Change::kModified, found->second);
   return Ok{};
 }
@@ -174,6 +188,18 @@ Status ApiServer::DeleteJob(Actor actor, const ObjectKey& key) {
   if (found == store.jobs.end()) return NotFound("job", key.ToString());
   const JobPtr last = found->second;
   store.jobs.erase(found);
+  store.NextVersion();
+  impl_->Count(actor, Verb::kDelete);
+  store.Log(Change::kDeleted, last);
+  return Ok{};
+}
+
+Status ApiServer::DeleteOther(Actor actor, const std::string& kind, const ObjectKey& key) {
+  ApiStore& store = impl_->store;
+  const auto found = store.others.find({kind, key});
+  if (found == store.others.end()) return NotFound(kind.c_str(), key.ToString());
+  const OtherPtr last = found->second;
+  store.others.erase(found);
   store.NextVersion();
   impl_->Count(actor, Verb::kDelete);
   store.Log(Change::kDeleted, last);

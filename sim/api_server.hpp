@@ -1,6 +1,7 @@
-// ApiServer: the simulated API server. Holds nodes, pods, PodGroups, Jobs and Events; numbers every
-// write; tells its watchers. What it refuses, a real one refuses too, with the same meaning:
-// kConflict is 409, kNotFound 404, kInvalidArgument 422.
+// ApiServer: the simulated API server. Holds nodes, pods, PodGroups, Jobs, Events and, without
+// reading them, objects of other kinds; numbers every write; tells its watchers. What it refuses, a
+// real one refuses too, with the same meaning: kConflict is 409, kNotFound 404, kInvalidArgument
+// 422.
 //
 // Owned by sim::Cluster. One thread at a time. Records returned as pointers stay as they are (see
 // records.hpp).
@@ -65,10 +66,13 @@ class ApiServer {
   ApiServer& operator=(const ApiServer&) = delete;
 
   // Create: sets uid, creation time and version. kConflict when the name is taken.
-  cluster::Result<NodePtr> CreateNode(Actor actor, cluster::Node node);
+  // `own_numa_policy` as in NodeRecord.
+  cluster::Result<NodePtr> CreateNode(Actor actor, cluster::Node node,
+                                      bool own_numa_policy = false);
   cluster::Result<PodPtr> CreatePod(Actor actor, PodRecord pod);
   cluster::Result<PodGroupPtr> CreatePodGroup(Actor actor, cluster::PodGroup group);
   cluster::Result<JobPtr> CreateJob(Actor actor, JobRecord job);
+  cluster::Result<OtherPtr> CreateOther(Actor actor, OtherRecord other);
   // Update by name; identity and creation time stay. A write that changes nothing makes no new
   // version.
   cluster::Status UpdateNode(Actor actor, cluster::Node node);
@@ -79,6 +83,7 @@ class ApiServer {
   cluster::Status DeleteNode(Actor actor, const std::string& name);
   cluster::Status DeletePodGroup(Actor actor, const cluster::ObjectKey& key);
   cluster::Status DeleteJob(Actor actor, const cluster::ObjectKey& key);
+  cluster::Status DeleteOther(Actor actor, const std::string& kind, const cluster::ObjectKey& key);
   // A bound pod that has not ended gets a deletionTimestamp and goes when its kubelet says so;
   // others go at once, and so does any with a grace of zero.
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
@@ -107,18 +112,21 @@ class ApiServer {
   PodPtr FindPod(const cluster::PodUid& uid) const;
   PodGroupPtr FindPodGroup(const cluster::ObjectKey& key) const;
   JobPtr FindJob(const cluster::ObjectKey& key) const;
+  OtherPtr FindOther(const std::string& kind, const cluster::ObjectKey& key) const;
   // Ordered by name.
   std::vector<NodePtr> Nodes() const;
   std::vector<PodPtr> Pods() const;
   std::vector<PodGroupPtr> PodGroups() const;
   std::vector<JobPtr> Jobs() const;
+  std::vector<OtherPtr> Others() const;  // by kind first
   const std::deque<EventRecord>& Events() const;
   size_t node_count() const;
   size_t pod_count() const;
 
   // Events from now on; `on_event` may be empty.
   std::unique_ptr<Watch> OpenWatch(Kinds kinds, std::function<void()> on_event);
-  // Everything of these kinds as kAdded: nodes, PodGroups, Jobs, pods, each ordered by name.
+  // Everything of these kinds as kAdded: others, nodes, PodGroups, Jobs, pods, each ordered by
+  // name.
   std::vector<WatchEvent> List(Kinds kinds) const;
 
   int64_t resource_version() const;

@@ -1,6 +1,7 @@
 // Reading the ApiServer: objects, lists, watches, counters, Events.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "sim/api_server_impl.hpp"
 
@@ -45,12 +46,17 @@ PodGroupPtr ApiServer::FindPodGroup(const ObjectKey& key) const {
 }
 JobPtr ApiServer::FindJob(const ObjectKey& key) const { return FindIn(impl_->store.jobs, key); }
 
+OtherPtr ApiServer::FindOther(const std::string& kind, const ObjectKey& key) const {
+  return FindIn(impl_->store.others, std::pair(kind, key));
+}
+
 std::vector<NodePtr> ApiServer::Nodes() const { return SortedValues(impl_->store.nodes); }
 std::vector<PodPtr> ApiServer::Pods() const { return SortedValues(impl_->store.pods); }
 std::vector<PodGroupPtr> ApiServer::PodGroups() const {
   return SortedValues(impl_->store.pod_groups);
 }
 std::vector<JobPtr> ApiServer::Jobs() const { return SortedValues(impl_->store.jobs); }
+std::vector<OtherPtr> ApiServer::Others() const { return SortedValues(impl_->store.others); }
 
 size_t ApiServer::node_count() const { return impl_->store.nodes.size(); }
 size_t ApiServer::pod_count() const { return impl_->store.pods.size(); }
@@ -66,6 +72,7 @@ std::vector<WatchEvent> ApiServer::List(Kinds kinds) const {
       list.push_back({Change::kAdded, object, resource_version(), impl_->loop.now()});
     }
   };
+  if (kinds.others) add(Others());
   if (kinds.nodes) add(Nodes());
   if (kinds.pod_groups) add(PodGroups());
   if (kinds.jobs) add(Jobs());

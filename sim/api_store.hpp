@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sim/api_server.hpp"
@@ -46,6 +48,7 @@ class ApiStore {
   std::unordered_map<cluster::PodUid, PodPtr*> pods_by_uid;  // into `pods`
   ByKey<PodGroupPtr> pod_groups;
   ByKey<JobPtr> jobs;
+  std::map<std::pair<std::string, cluster::ObjectKey>, OtherPtr> others;  // by kind and key
 
  private:
   friend class Watch;

@@ -5,8 +5,6 @@ namespace muster::sim {
 using cluster::Time;
 using engine::Fact;
 
-namespace {
-
 Fact FactOf(const WatchEvent& event) {
   const bool gone = event.change == Change::kDeleted;
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
@@ -19,8 +17,6 @@ Fact FactOf(const WatchEvent& event) {
   const PodGroupPtr& group = std::get<PodGroupPtr>(event.object);
   return gone ? Fact(engine::PodGroupRemoved{group->group.uid}) : Fact(group->group);
 }
-
-}  // namespace
 
 class MusterLink::Impl {
  public:
@@ -37,11 +33,12 @@ class MusterLink::Impl {
 
   void Start() {
     scheduler_ = std::make_unique<engine::Scheduler>(options_.engine);
+    reader_ = options_.make_reader ? options_.make_reader() : MusterLinkOptions::Reader();
     informer_ = std::make_unique<Informer>(
-        loop_, api_, Kinds{.nodes = true, .pods = true, .pod_groups = true}, options_.watch,
-        options_.seed + static_cast<uint64_t>(stats_.restarts),
-        [this](const WatchEvent& event) { scheduler_->Apply(FactOf(event), loop_.now()); },
-        [this] { OnNews(); });
+        loop_, api_,
+        Kinds{.nodes = true, .pods = true, .pod_groups = true, .others = reader_ != nullptr},
+        options_.watch, options_.seed + static_cast<uint64_t>(stats_.restarts),
+        [this](const WatchEvent& event) { Tell(event); }, [this] { OnNews(); });
     started_ = true;
     Kick();
   }
@@ -79,6 +76,10 @@ class MusterLink::Impl {
 
  private:
   void Advance();
+  void Tell(const WatchEvent& event) {
+    if (!reader_) return scheduler_->Apply(FactOf(event), loop_.now());
+    for (const Fact& fact : reader_(event)) scheduler_->Apply(fact, loop_.now());
+  }
   // At once, so that what follows from an event is written before kube-scheduler hears of the
   // event.
   void OnNews() {
@@ -88,6 +89,7 @@ class MusterLink::Impl {
   bool started_ = false;
   bool advance_posted_ = false;
   Timer wake_;
+  MusterLinkOptions::Reader reader_;  // of this process
   std::unique_ptr<Informer> informer_;
 };
 

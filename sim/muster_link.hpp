@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/facts.hpp"
 #include "engine/options.hpp"
 #include "engine/scheduler.hpp"
 #include "sim/api_actions.hpp"
@@ -20,11 +21,18 @@
 
 namespace muster::sim {
 
+// What a watch event of a node, pod or PodGroup tells.
+engine::Fact FactOf(const WatchEvent& event);
+
 struct MusterLinkOptions {
   engine::Options engine{};
   WatchFaults watch{};
   WriteFaults writes{};
   uint64_t seed = 1;
+  // Makes the reader of a process, which makes facts out of the events of all kinds but Jobs. Null:
+  // FactOf, and other kinds tell nothing.
+  using Reader = std::function<std::vector<engine::Fact>(const WatchEvent&)>;
+  std::function<Reader()> make_reader = nullptr;
 };
 
 struct MusterLinkStats {

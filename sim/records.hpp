@@ -17,6 +17,7 @@ namespace muster::sim {
 
 struct NodeRecord {
   cluster::Node node;
+  bool own_numa_policy = false;  // the node itself says it, so that no other object does
   int64_t resource_version = 0;
 };
 
@@ -24,7 +25,9 @@ struct PodRecord {
   cluster::Pod pod;  // uid, created and resource_version are set by the API server
   cluster::Labels annotations;
   std::optional<cluster::Duration>
-      runs_for;         // simulated run time once Running; absent: until it is deleted
+      runs_for;  // simulated run time once Running; absent: until it is deleted
+  // Names of the ResourceClaimTemplates of its claims, where no annotation says what they are for.
+  std::vector<std::string> claim_templates;
   std::string job_uid;  // the Job that made it; empty: none
   int64_t job_index = 0;
   cluster::Duration grace = cluster::Seconds(30);  // terminationGracePeriodSeconds
@@ -59,13 +62,22 @@ struct JobRecord {
   int64_t parallelism = 1;
   int64_t completions = 1;
   int64_t backoff_limit = 6;  // failed or lost pods that are replaced before the Job fails
-  PodRecord pod;              // template: spec, pod_group, role, annotations, runs_for, grace
+  PodRecord pod;  // template: spec, pod_group, role, annotations, claims, runs_for, grace
   // Status, written by the JobController.
   int64_t active = 0;
   int64_t succeeded = 0;
   int64_t failed = 0;
   bool complete = false;
   bool gave_up = false;
+};
+
+// An object of a kind of which the simulation knows nothing: who watches it can read it.
+struct OtherRecord {
+  std::string kind;  // "NodeResourceTopology"
+  cluster::ObjectKey key;
+  std::string json;  // as it was submitted: without uid
+  std::string uid;
+  int64_t resource_version = 0;
 };
 
 // An Event object, aggregated over equal (object, reason, message).
@@ -86,6 +98,7 @@ using NodePtr = std::shared_ptr<const NodeRecord>;
 using PodPtr = std::shared_ptr<const PodRecord>;
 using PodGroupPtr = std::shared_ptr<const PodGroupRecord>;
 using JobPtr = std::shared_ptr<const JobRecord>;
-using Object = std::variant<NodePtr, PodPtr, PodGroupPtr, JobPtr>;
+using OtherPtr = std::shared_ptr<const OtherRecord>;
+using Object = std::variant<NodePtr, PodPtr, PodGroupPtr, JobPtr, OtherPtr>;
 
 }  // namespace muster::sim

@@ -15,8 +15,10 @@ bool Kinds::Wants(const Object& object) const {
       return pods;
     case 2:
       return pod_groups;
-    default:
+    case 3:
       return jobs;
+    default:
+      return others;
   }
 }
 
@@ -50,7 +52,10 @@ struct Informer::Shared {
 
 namespace {
 
-bool IsNode(const WatchEvent& event) { return std::holds_alternative<NodePtr>(event.object); }
+bool HasVersion(const WatchEvent& event) {
+  return !std::holds_alternative<NodePtr>(event.object) &&
+         !std::holds_alternative<OtherPtr>(event.object);
+}
 
 }  // namespace
 
@@ -106,7 +111,7 @@ bool Informer::Pass(const std::shared_ptr<Shared>& shared, const WatchEvent& eve
   }
   const auto late = [&] { return Duration(shared->random.Between(0, faults.jitter.value())); };
   Time arrival = shared->loop.now() + late();
-  if (!faults.reorder || IsNode(event)) {
+  if (!faults.reorder || !HasVersion(event)) {
     arrival = std::max(arrival, shared->last_arrival);
     shared->last_arrival = arrival;
   }
@@ -118,7 +123,8 @@ bool Informer::Pass(const std::shared_ptr<Shared>& shared, const WatchEvent& eve
     });
   };
   post(arrival);
-  if (!IsNode(event) && shared->random.Chance(faults.duplicate_per_mille)) post(arrival + late());
+  if (HasVersion(event) && shared->random.Chance(faults.duplicate_per_mille))
+    post(arrival + late());
   return false;
 }
 

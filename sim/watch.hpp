@@ -33,6 +33,7 @@ struct Kinds {
   bool pods = false;
   bool pod_groups = false;
   bool jobs = false;
+  bool others = false;
   bool Wants(const Object& object) const;
 };
 
@@ -61,7 +62,7 @@ class Watch {
 };
 
 // What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes
-// always do, because a node record carries no version by which its reader could tell old from new.
+// and others always do, because they carry no version by which a reader could tell old from new.
 struct WatchFaults {
   cluster::Duration latency{};      // every event is that late
   cluster::Duration jitter{};       // plus up to this, seeded

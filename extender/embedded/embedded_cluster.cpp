@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
-#include <variant>
 
 namespace muster::extender {
 namespace {
@@ -16,26 +14,7 @@ using cluster::Time;
 constexpr int64_t kEventsInARow = 256;
 constexpr int64_t kLongestSleepMs = 1000;
 
-constexpr sim::Kinds kWatched{.nodes = true, .pods = true, .pod_groups = true};
-
 }  // namespace
-
-std::optional<engine::Fact> FactOf(const sim::WatchEvent& event) {
-  const bool gone = event.change == sim::Change::kDeleted;
-  if (const auto* node = std::get_if<sim::NodePtr>(&event.object)) {
-    if (gone) return engine::NodeRemoved{(*node)->node.uid};
-    return (*node)->node;
-  }
-  if (const auto* pod = std::get_if<sim::PodPtr>(&event.object)) {
-    if (gone) return engine::PodRemoved{(*pod)->pod.uid};
-    return (*pod)->pod;
-  }
-  if (const auto* group = std::get_if<sim::PodGroupPtr>(&event.object)) {
-    if (gone) return engine::PodGroupRemoved{(*group)->group.uid};
-    return (*group)->group;
-  }
-  return std::nullopt;
-}
 
 EmbeddedCluster::EmbeddedCluster(Options options)
     : options_(std::move(options)), loop_(options_.now()), api_(loop_, options_.api) {
@@ -43,12 +22,12 @@ EmbeddedCluster::EmbeddedCluster(Options options)
   actions_ = std::make_unique<sim::ApiActions>(loop_, api_, sim::WriteFaults(), options_.api.seed,
                                                options_.report);
   informer_ = std::make_unique<sim::Informer>(
-      loop_, api_, kWatched, sim::WatchFaults(), options_.api.seed,
+      loop_, api_, FactReader::kWatched, sim::WatchFaults(), options_.api.seed,
       [this](const sim::WatchEvent& event) {
-        const std::optional<engine::Fact> fact = FactOf(event);
-        if (!fact) return;
-        for (const engine::Fact& follows : declared_.Observe(*fact)) options_.apply(follows);
-        options_.apply(*fact);
+        for (const engine::Fact& fact : facts_.Read(event)) {
+          for (const engine::Fact& follows : declared_.Observe(fact)) options_.apply(follows);
+          options_.apply(fact);
+        }
       },
       [] {});
   extender_ = options_.extender([this](Task task) { Post(std::move(task)); });

@@ -10,7 +10,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "cluster/units.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
+#include "extender/embedded/fact_reader.hpp"
 #include "kube/declared_gangs.hpp"
 #include "sim/api_actions.hpp"
 #include "sim/api_server.hpp"
@@ -88,11 +88,9 @@ class EmbeddedCluster final : public engine::ActionPort {
   std::unique_ptr<sim::Kubelet> kubelet_;
   std::unique_ptr<sim::JobController> jobs_;
   std::unique_ptr<sim::ApiActions> actions_;
+  FactReader facts_;
   kube::DeclaredGangs declared_;
   std::unique_ptr<sim::Informer> informer_;
 };
-
-// The fact that a watch event of a node, pod or PodGroup brings; nothing for other kinds.
-std::optional<engine::Fact> FactOf(const sim::WatchEvent& event);
 
 }  // namespace muster::extender

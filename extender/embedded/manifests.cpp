@@ -14,6 +14,7 @@
 #include "config/yaml_json.hpp"
 #include "config/yaml_text.hpp"
 #include "kube/decode.hpp"
+#include "kube/optional_kinds.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::extender {
@@ -58,6 +59,10 @@ Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
   if (const YamlNode* spec = pod.Find("spec"); spec != nullptr) {
     const auto grace = config::ParseWhole(TextAt(*spec, "terminationGracePeriodSeconds"));
     if (grace) record.grace = cluster::Seconds(*grace);
+    if (spec->Find("resourceClaims") != nullptr) {
+      const Result<std::string> json = config::ToJson(pod, "");
+      if (json.ok()) record.claim_templates = kube::ReadClaimTemplates(*json);
+    }
   }
   return Ok{};
 }
@@ -133,18 +138,46 @@ Result<ManifestObject> ReadJob(const Source& source) {
   return ManifestObject(std::move(record));
 }
 
+// What the API server refuses, or what would count as not said.
+Status CheckOptional(const kube::DecodedOptional& object) {
+  if (!object.ignored.empty()) return object.ignored.front();
+  const auto* domain = std::get_if<kube::ComputeDomain>(&object.news);
+  if (domain == nullptr || !domain->claim_template.name.empty()) return Ok{};
+  return Error{Code::kInvalidArgument, "expected the name of a ResourceClaimTemplate",
+               "spec.channel.resourceClaimTemplate.name"};
+}
+
+Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& source) {
+  const Result<kube::DecodedOptional> object = kube::DecodeOptional(kind, source.json, kManifest);
+  if (!object.ok()) return object.error();
+  if (source.malformed == Malformed::kRefused) {
+    if (Status fine = CheckOptional(*object); !fine.ok()) return fine.error();
+  }
+  sim::OtherRecord record;
+  record.kind = kube::NamesOf(kind).object;
+  record.key = object->key;
+  record.json = source.json;
+  return ManifestObject(std::move(record));
+}
+
 Result<ManifestObject> ReadOne(const Source& source) {
   const std::string kind = TextAt(source.tree, "kind");
   if (kind == "Node") {
     Result<kube::DecodedNode> node = kube::DecodeNode(source.json, kManifest);
     if (!node.ok()) return node.error();
-    return ManifestObject(std::move(node->node));
+    sim::NodeRecord record;
+    record.node = std::move(node->node);
+    record.own_numa_policy = node->says_numa_policy;
+    return ManifestObject(std::move(record));
   }
   if (kind == "PodGroup" || kind == "PodGang") return ReadPodGroup(source);
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
+  if (const auto* names = kube::FindOptionalKind(kind)) return ReadOptional(names->kind, source);
   return Error{Code::kInvalidArgument,
-               "expected a Node, NodePool, PodGroup, PodGang, Pod or Job, found \"" + kind + "\"",
+               "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, NodeResourceTopology, "
+               "ComputeDomain or ResourceSlice, found \"" +
+                   kind + "\"",
                "kind"};
 }
 
@@ -222,8 +255,10 @@ bool Exists(const sim::ApiServer& api, const ManifestObject& object) {
   return std::visit(
       [&](const auto& one) {
         using T = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<T, cluster::Node>) {
+        if constexpr (std::is_same_v<T, sim::NodeRecord>) {
           return api.FindNode(key.name) != nullptr;
+        } else if constexpr (std::is_same_v<T, sim::OtherRecord>) {
+          return api.FindOther(one.kind, key) != nullptr;
         } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
           return api.FindPodGroup(key) != nullptr;
         } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
@@ -244,8 +279,10 @@ Status CreateOne(sim::ApiServer& api, const ManifestObject& object) {
   return std::visit(
       [&](const auto& one) {
         using T = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<T, cluster::Node>) {
-          return status(api.CreateNode(user, one));
+        if constexpr (std::is_same_v<T, sim::NodeRecord>) {
+          return status(api.CreateNode(user, one.node, one.own_numa_policy));
+        } else if constexpr (std::is_same_v<T, sim::OtherRecord>) {
+          return status(api.CreateOther(user, one));
         } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
           return status(api.CreatePodGroup(user, one));
         } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
@@ -264,8 +301,10 @@ void DeleteOne(sim::ApiServer& api, const ManifestObject& object) {
   const Status deleted = std::visit(
       [&](const auto& one) {
         using T = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<T, cluster::Node>) {
+        if constexpr (std::is_same_v<T, sim::NodeRecord>) {
           return api.DeleteNode(user, key.name);
+        } else if constexpr (std::is_same_v<T, sim::OtherRecord>) {
+          return api.DeleteOther(user, one.kind, key);
         } else if constexpr (std::is_same_v<T, cluster::PodGroup>) {
           return api.DeletePodGroup(user, key);
         } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
@@ -280,14 +319,15 @@ void DeleteOne(sim::ApiServer& api, const ManifestObject& object) {
 
 std::string Named(const ManifestObject& object) {
   const ObjectKey key = KeyOf(object);
-  return std::string(KindOf(object)) + " " + (key.ns.empty() ? key.name : key.ToString());
+  return KindOf(object) + " " + (key.ns.empty() ? key.name : key.ToString());
 }
 
 }  // namespace
 
-const char* KindOf(const ManifestObject& object) {
+std::string KindOf(const ManifestObject& object) {
   constexpr const char* kKinds[] = {"Node", "PodGroup", "Pod", "Job"};
-  static_assert(std::variant_size_v<ManifestObject> == std::size(kKinds));
+  static_assert(std::variant_size_v<ManifestObject> == std::size(kKinds) + 1);
+  if (const auto* other = std::get_if<sim::OtherRecord>(&object)) return other->kind;
   return kKinds[object.index()];
 }
 
@@ -295,8 +335,8 @@ ObjectKey KeyOf(const ManifestObject& object) {
   return std::visit(
       [](const auto& one) {
         using T = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<T, cluster::Node>) {
-          return ObjectKey{"", one.name};
+        if constexpr (std::is_same_v<T, sim::NodeRecord>) {
+          return ObjectKey{"", one.node.name};
         } else if constexpr (std::is_same_v<T, sim::PodRecord>) {
           return one.pod.key;
         } else {
@@ -321,15 +361,15 @@ std::vector<ManifestObject> DefaultCluster() {
   for (int i = 0; i < kDefaultNodes; ++i) {
     cluster::Node node = sim::GpuNode(kDefaultGpus);
     node.name = (i < 10 ? "node-0" : "node-") + std::to_string(i);
-    nodes.emplace_back(std::move(node));
+    nodes.emplace_back(sim::NodeRecord{.node = std::move(node)});
   }
   return nodes;
 }
 
 Status CreateObjects(sim::ApiServer& api, const std::vector<ManifestObject>& objects) {
-  std::set<std::pair<std::size_t, ObjectKey>> named;
+  std::set<std::pair<std::string, ObjectKey>> named;
   for (const ManifestObject& object : objects) {
-    if (!named.emplace(object.index(), KeyOf(object)).second) {
+    if (!named.emplace(KindOf(object), KeyOf(object)).second) {
       return Error{Code::kConflict, Named(object) + " is in the request twice", ""};
     }
     if (Exists(api, object)) return Error{Code::kConflict, Named(object) + " exists already", ""};

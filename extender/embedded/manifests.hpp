@@ -1,6 +1,7 @@
 // Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
 //
-// Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods and Jobs, and Lists of them.
+// Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods and Jobs, the optional kinds of
+// kube/optional_kinds.hpp, and Lists of them.
 // Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are kept, and the
 // annotation
 //   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds
@@ -22,12 +23,12 @@ namespace muster::extender {
 
 inline constexpr const char* kRunsForAnnotation = "sim.muster.dev/runs-for";
 
-using ManifestObject =
-    std::variant<cluster::Node, cluster::PodGroup, sim::PodRecord, sim::JobRecord>;
+using ManifestObject = std::variant<sim::NodeRecord, cluster::PodGroup, sim::PodRecord,
+                                    sim::JobRecord, sim::OtherRecord>;
 
 // "Pod", "Node", …
-const char* KindOf(const ManifestObject& object);
-// Namespace (empty for a node) and name.
+std::string KindOf(const ManifestObject& object);
+// Namespace (empty for a kind without) and name.
 cluster::ObjectKey KeyOf(const ManifestObject& object);
 
 // What to do with an object that can be told apart and is malformed otherwise. On a cluster it

@@ -132,7 +132,7 @@ TEST_CASE("a PCI address that cannot be read is ignored, with its place", "[kube
                R"("pciBusID":{"string":")" + address + R"("}}}])");
   REQUIRE(observed.ok());
   const std::vector<std::string> want = {
-      "the PCI address of ResourceSlice.spec.devices[0] is ignored: expected one like "
+      "the PCI address is ignored: ResourceSlice.spec.devices[0]: expected a PCI address like "
       "0000:17:00.0, found \"" +
       address + "\""};
   CHECK(observed->warnings == want);

@@ -9,7 +9,9 @@
 #include "config/amounts.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
+#include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
+#include "kube/optional_kinds.hpp"
 
 namespace muster::testing {
 
@@ -76,6 +78,10 @@ sim::Cluster& Script::world() {
   if (!world_) {
     options_.audit = true;
     config::UseProfiles(&options_.muster.engine.placement);
+    options_.muster.make_reader = [] {
+      const auto facts = std::make_shared<extender::FactReader>();
+      return [facts](const sim::WatchEvent& event) { return facts->Read(event); };
+    };
     world_ = std::make_unique<sim::Cluster>(options_);
   }
   return *world_;
@@ -192,6 +198,11 @@ Status Script::Delete(const std::string& kind, const std::string& name) {
   if (kind == "node") return api.DeleteNode(sim::Actor::kUser, name);
   if (kind == "podgroup") return api.DeletePodGroup(sim::Actor::kUser, key);
   if (kind == "job") return api.DeleteJob(sim::Actor::kUser, key);
+  if (const auto* names = kube::FindOptionalKind(kind)) {
+    const bool namespaced = names->kind == kube::OptionalKind::kComputeDomains;
+    return api.DeleteOther(sim::Actor::kUser, kind,
+                           namespaced ? key : cluster::ObjectKey{"", name});
+  }
   const sim::PodPtr pod = api.FindPod(key);
   if (kind != "pod" || !pod) return Wrong("there is no " + kind + " " + name);
   return api.DeletePod(sim::Actor::kUser, {key, pod->pod.uid});

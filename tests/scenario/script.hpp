@@ -10,6 +10,7 @@
 //   apply FILE                     creates the objects
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
+//   delete NodeResourceTopology|ComputeDomain|ResourceSlice NAME
 //   cordon NODE | uncordon NODE | unready NODE | ready NODE
 //   turn-down NODE | admit NODE    its kubelet admits no pod, or pods again
 //   replace-policy FILE            hot reload

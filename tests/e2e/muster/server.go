@@ -205,3 +205,18 @@ func (s *Server) Gang(namespace, name string) (Gang, error) {
 	}
 	return gang, json.Unmarshal([]byte(text), &gang)
 }
+
+// Links are what Muster knows of the links between a node's GPUs.
+type Links struct {
+	Source string `json:"source"`
+}
+
+// NodeLinks asks where the links of a node come from.
+func (s *Server) NodeLinks(node string) (Links, error) {
+	var links Links
+	text, err := s.get("/v1/nodes/" + node + "/topology")
+	if err != nil {
+		return links, err
+	}
+	return links, json.Unmarshal([]byte(text), &links)
+}

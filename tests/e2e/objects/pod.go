@@ -132,6 +132,16 @@ func WithResourceClaim(claim string) PodOption {
 	}
 }
 
+// WithClaimOf has a ResourceClaim made of the template for the pod.
+func WithClaimOf(template string) PodOption {
+	return func(pod *corev1.Pod) {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims,
+			corev1.PodResourceClaim{Name: template, ResourceClaimTemplateName: &template})
+		resources := &pod.Spec.Containers[0].Resources
+		resources.Claims = append(resources.Claims, corev1.ResourceClaim{Name: template})
+	}
+}
+
 // Lingering pods stay deleted-but-there until the label is taken away, as if they took long to end.
 func Lingering(pod *corev1.Pod) {
 	grace := int64(300)

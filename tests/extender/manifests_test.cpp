@@ -1,0 +1,104 @@
+#include "extender/embedded/manifests.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace muster::extender {
+namespace {
+
+std::string Topology(const std::string& rest, const std::string& version = "v1alpha2") {
+  return "apiVersion: topology.node.k8s.io/" + version +
+         "\nkind: NodeResourceTopology\nmetadata: {name: n0}\n" + rest;
+}
+
+std::string Domain(const std::string& spec) {
+  return "apiVersion: resource.nvidia.com/v1beta1\nkind: ComputeDomain\nmetadata: {name: d}\n"
+         "spec: " +
+         spec;
+}
+
+TEST_CASE("objects of optional kinds are manifests", "[manifests]") {
+  const auto read = ReadManifests(
+      Topology("attributes: [{name: topologyManagerPolicy, value: restricted}]\n") + "---\n" +
+          Domain("{numNodes: 0, channel: {resourceClaimTemplate: {name: c}}}\n") +
+          "---\napiVersion: resource.k8s.io/v1beta1\nkind: ResourceSlice\nmetadata: {name: s}\n"
+          "spec: {driver: gpu.nvidia.com, nodeName: n0, pool: {name: n0}}\n",
+      "x.yaml", Malformed::kRefused);
+  REQUIRE(read.ok());
+  std::vector<std::string> named;
+  for (const ManifestObject& object : *read)
+    named.push_back(KindOf(object) + " " + KeyOf(object).ToString());
+  CHECK(named == std::vector<std::string>{"NodeResourceTopology /n0", "ComputeDomain default/d",
+                                          "ResourceSlice /s"});
+}
+
+TEST_CASE("what an object of an optional kind says wrong is refused with file, line and field",
+          "[manifests]") {
+  struct Case {
+    std::string yaml;
+    std::string want;
+  };
+  const auto [yaml, want] = GENERATE_COPY(values<Case>({
+      {Topology("attributes:\n- {name: topologyManagerPolicy, value: strict}\n"),
+       "x.yaml:5:40: attributes[0].value: expected none, best-effort, restricted or "
+       "single-numa-node, found \"strict\""},
+      {Topology("topologyPolicies:\n- SingleNUMA\n"),
+       "x.yaml:5:3: topologyPolicies[0]: expected None, or BestEffort, Restricted or "
+       "SingleNUMANode with ContainerLevel or PodLevel, found \"SingleNUMA\""},
+      {Topology("attributes: none\n"), "x.yaml:4:13: attributes: expected"},
+      {Topology("zones: []\n", "v1"),
+       "x.yaml:1:13: apiVersion: expected topology.node.k8s.io/v1alpha2 or v1alpha1"},
+      {Domain("{numNodes: 2}\n"),
+       "x.yaml:4:7: spec.channel.resourceClaimTemplate.name: expected the name of a "
+       "ResourceClaimTemplate"},
+      {Domain("{channel: {resourceClaimTemplate: {name: 7}}}\n"),
+       "x.yaml:4:48: spec.channel.resourceClaimTemplate.name: expected"},
+      {"apiVersion: resource.nvidia.com/v1\nkind: ComputeDomain\nmetadata: {name: d}\n",
+       "x.yaml:1:13: apiVersion: expected resource.nvidia.com/v1beta1"},
+      {"apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\nspec:\n"
+       "  driver: gpu.nvidia.com\n  nodeName: n0\n  pool: {name: n0}\n  devices:\n"
+       "  - {name: gpu-0, attributes: {type: {string: gpu}, pciBusID: {string: seven}}}\n",
+       "x.yaml:9:5: spec.devices[0]: expected a PCI address like 0000:17:00.0, found \"seven\""},
+      {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: topology.node.k8s.io/v1alpha2\n"
+       "  kind: NodeResourceTopology\n  metadata: {name: n0}\n  topologyPolicies: [Odd]\n",
+       "x.yaml:7:22: items[0].topologyPolicies[0]: expected None"},
+  }));
+  CAPTURE(yaml);
+  const auto read = ReadManifests(yaml, "x.yaml", Malformed::kRefused);
+  REQUIRE_FALSE(read.ok());
+  CHECK_THAT(read.error().ToString(), Catch::StartsWith(want));
+}
+
+TEST_CASE("an object that exists on a cluster whatever it says is kept", "[manifests]") {
+  for (const std::string& yaml : {Topology("topologyPolicies: [Odd]\n"), Domain("{numNodes: 2}\n")})
+    CHECK(ReadManifests(yaml, "x.yaml", Malformed::kKept).ok());
+}
+
+TEST_CASE("pods name the templates of their claims, unless an annotation says what they are for",
+          "[manifests]") {
+  const std::string claims =
+      "resourceClaims: [{name: a, resourceClaimTemplateName: t}, {name: b, resourceClaimName: c}]";
+  const auto pod = [&](const std::string& metadata) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: p" + metadata + "}\nspec:\n  " + claims +
+           "\n  containers: [{name: main}]\n";
+  };
+  const auto job = ReadManifests(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n    spec:\n"
+      "      containers: [{name: main}]\n      " +
+          claims + "\n",
+      "x.yaml", Malformed::kRefused);
+  REQUIRE(job.ok());
+  const std::vector<std::string> want = {"t"};
+  CHECK(std::get<sim::JobRecord>(job->front()).pod.claim_templates == want);
+  const auto read = ReadManifests(
+      pod("") + "---\n" + pod(", annotations: {muster.dev/compute-domain: \"false\"}"), "x.yaml",
+      Malformed::kRefused);
+  REQUIRE(read.ok());
+  CHECK(std::get<sim::PodRecord>(read->front()).claim_templates == want);
+  CHECK(std::get<sim::PodRecord>(read->back()).claim_templates.empty());
+}
+
+}  // namespace
+}  // namespace muster::extender
