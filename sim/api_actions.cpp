@@ -72,6 +72,9 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   if (pod != nullptr && pod->pod.node_name == action.node) return cluster::Ok{};
   return status;
 }
+Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
+  return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
+}
 Status Write(ApiServer& api, const engine::EvictPod& action) {
   return api.EvictPod(Actor::kMuster, action.pod);
 }

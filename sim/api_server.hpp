@@ -94,6 +94,7 @@ class ApiServer {
                              const std::string& pin = {}, const cluster::Labels& annotations = {});
   cluster::Status Annotate(Actor actor, const engine::PodRef& pod,
                            const cluster::Labels& annotations);
+  cluster::Status Unannotate(Actor actor, const engine::PodRef& pod, const std::string& annotation);
   cluster::Status RecordPod(Actor actor, const engine::PodRef& pod,
                             const cluster::GangRecord& record);
   cluster::Status PatchPodStatus(Actor actor, const engine::PodRef& pod,

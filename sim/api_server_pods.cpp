@@ -243,6 +243,18 @@ Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod,
   return Ok{};
 }
 
+Status ApiServer::Unannotate(Actor actor, const engine::PodRef& pod,
+                             const std::string& annotation) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kPatch);
+  if (!(**slot)->annotations.contains(annotation)) return Ok{};
+  auto next = std::make_shared<PodRecord>(***slot);
+  next->annotations.erase(annotation);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
 Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
                                  const PodStatusPatch& patch) {
   const Result<PodPtr*> slot = impl_->Find(pod);
