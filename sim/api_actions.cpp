@@ -62,6 +62,7 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   if (!action.hami_devices.empty()) {
     binding.annotations[cluster::kHamiNodeAnnotation] = action.node;
     binding.annotations[cluster::kHamiPhaseAnnotation] = cluster::kHamiAllocating;
+    binding.annotations[cluster::kHamiBindTimeAnnotation] = "0";  // nobody reads what it says
     binding.annotations[cluster::kHamiToAllocateAnnotation] = action.hami_devices;
     binding.annotations[cluster::kHamiAllocatedAnnotation] = action.hami_devices;
   }

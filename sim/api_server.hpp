@@ -54,6 +54,8 @@ struct PodStatusPatch {
   std::optional<cluster::PodPhase> phase;
   std::optional<std::string> reason;
   std::optional<std::string> message;
+  // It was admitted where HAMi's plugin hands out devices, with these; see PodRecord.
+  std::optional<std::vector<cluster::HamiDevice>> admitted_with = {};
   cluster::Labels annotations = {};  // merged into the pod's in the same write
 };
 
