@@ -85,6 +85,11 @@ struct StartFailure {
   auto operator<=>(const StartFailure&) const = default;
 };
 
+// What HAMi's device plugin makes of a pod of its node, as long as that is pending
+// (hami_devices.hpp): it hands out the pod's devices to whoever the kubelet asks about next, or it
+// has handed them out and may still take the pod for the next one.
+enum class HamiTurn : uint8_t { kNone, kAllocating, kServed };
+
 struct Pod {
   PodUid uid;
   ObjectKey key;
@@ -119,6 +124,7 @@ struct Pod {
   // 0: they do not, or it is not known.
   Time running_since;
   bool handed_over = false;  // kEpochAnnotation is there
+  HamiTurn hami_turn = HamiTurn::kNone;
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
