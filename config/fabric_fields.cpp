@@ -39,11 +39,14 @@ constexpr TextRule kLabelKey{"a node label's key such as example.com/rack", IsLa
 void VisitLevel(FabricLevel* level, FieldVisitor* visitor) {
   visitor->Text({"name", "What PodGroups call it: muster.dev/topology-required: NAME."}, kName,
                 &level->name);
-  visitor->TextList({"labels",
-                     "Keys of node labels that can say it, the newest first. One of them counts:\n"
-                     "the one that most nodes have. Its domains are the sets of nodes with equal\n"
-                     "values of this label and of those of all levels above."},
-                    kLabelKey, &level->labels);
+  visitor->TextList(
+      {"labels",
+       "Keys of node labels that can say it, the newest first. One of them counts:\n"
+       "the one that most nodes have. If all levels of the tree list as many, the\n"
+       "first ones belong together, the second ones, and so on, and those count that\n"
+       "most nodes have. Domains are the sets of nodes with equal values of this\n"
+       "label and of those of all levels above."},
+      kLabelKey, &level->labels);
   Enumeration(visitor,
               {"unlabelled",
                "What a node without that label is. outside: in no domain of this level, nor of\n"
@@ -54,14 +57,14 @@ void VisitLevel(FabricLevel* level, FieldVisitor* visitor) {
 void VisitTree(FabricTree* tree, FieldVisitor* visitor) {
   visitor->Text({"name", "Of the tree, for messages and for levels named TREE/LEVEL."}, kName,
                 &tree->name);
-  Enumeration(
-      visitor,
-      {"preset",
-       "Levels by usual labels, instead of levels:\n"
-       "kubernetes (region, zone, host), topograph (core, spine, leaf, accelerator; labels\n"
-       "of 1.x and of 0.x), aws (zone, layer-1 to layer-4, layer-1 the outermost), gcp\n"
-       "(block, subblock, host), gpuClique (clique, by nvidia.com/gpu.clique)."},
-      {"none", "kubernetes", "topograph", "aws", "gcp", "gpuClique"}, &tree->preset);
+  Enumeration(visitor,
+              {"preset",
+               "Levels by usual labels, instead of levels:\n"
+               "kubernetes (region, zone, host), topograph (core-5 to core-3, core, spine, leaf,\n"
+               "accelerator; labels of 1.x or of 0.x), aws (zone, layer-1 to layer-4, layer-1 the "
+               "outermost), gcp\n"
+               "(block, subblock, host), gpuClique (clique, by nvidia.com/gpu.clique)."},
+              {"none", "kubernetes", "topograph", "aws", "gcp", "gpuClique"}, &tree->preset);
   SectionList(visitor, {"levels", "The outermost first."}, &tree->levels, VisitLevel);
 }
 

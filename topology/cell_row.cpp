@@ -197,11 +197,22 @@ std::vector<int> ParseNumbers(std::string_view list, size_t most) {
   }
 }
 
+bool MayBeTwoLists(std::string_view list) {
+  const auto digit = [&](size_t at) { return list[at] >= '0' && list[at] <= '9'; };
+  for (size_t at = 1; at < list.size(); ++at) {
+    if (digit(at - 1) && digit(at) && !ParseNumbers(list.substr(0, at), kMostNumbers).empty() &&
+        !ParseNumbers(list.substr(at), kMostNumbers).empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<RowCells> ReadRow(const Stream& stream, size_t cells, size_t values, const Piece& label,
                          const std::string& source) {
-  // As many values as the header has columns, before fewer; blanks where they belong, before glued.
-  for (size_t fewer = 0; fewer <= values; ++fewer) {
-    for (const auto blanks : {Cutter::Blanks::kNeeded, Cutter::Blanks::kGlued}) {
+  // Blanks where they belong, before glued; as many values as the header has columns, before fewer.
+  for (const auto blanks : {Cutter::Blanks::kNeeded, Cutter::Blanks::kGlued}) {
+    for (size_t fewer = 0; fewer <= values; ++fewer) {
       Cutter cutter(stream, cells, values - fewer, blanks);
       const int ways = cutter.Ways();
       if (ways == 1) return cutter.Cut();

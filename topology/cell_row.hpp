@@ -52,5 +52,8 @@ cluster::Result<RowCells> ReadRow(const Stream& stream, size_t cells, size_t val
 // "0-23,48-71": numbers and ranges, each not falling. The numbers; empty for anything else or when
 // there are more than `most`.
 std::vector<int> ParseNumbers(std::string_view list, size_t most);
+// Whether such a list could be two whose blank was lost: "0-150" of "0-15" and "0". "0-7" could
+// not.
+bool MayBeTwoLists(std::string_view list);
 
 }  // namespace muster::topology

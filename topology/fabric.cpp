@@ -38,7 +38,8 @@ int Fabric::Compare(size_t tree, NodeIndex a, NodeIndex b) const {
 // Builds one Fabric from what FabricMaker knows of the nodes.
 class FabricBuilder {
  public:
-  using Labelled = FabricMaker::Labelled;
+  using Labelled = LabelledNode;
+  using Column = FabricColumn;
 
   FabricBuilder(const FabricOptions& options, const std::vector<Labelled>& nodes)
       : nodes_(nodes), by_name_(nodes.size()) {
@@ -58,13 +59,6 @@ class FabricBuilder {
     bool alone = false;
     auto operator<=>(const Step&) const = default;
   };
-  struct Column {
-    LevelRef ref;
-    FabricLevel level;
-    size_t first_key = 0;  // of its keys among all
-    size_t key = 0;        // the one that counts
-    bool there = false;    // it has domains
-  };
   struct Place {
     std::vector<Step> path;  // as far down as the node is in domains
     size_t column = 0;
@@ -76,17 +70,18 @@ class FabricBuilder {
   };
 
   void ListColumns();
-  void ChooseKey(Column& column);
   void PlaceNodes(size_t tree);
   void Number(size_t tree, const std::vector<std::map<Path, Members>>& domains);
   void LinkToParents(size_t tree);
   // What the node is called there; nothing where it is outside.
-  static bool StepOf(const Column& column, const Labelled& node, Step* step);
+  bool StepOf(const Column& column, const Labelled& node, Step* step) const;
   const std::string& ValueAt(const Column& column, const Labelled& node) const {
-    return node.values[column.first_key + column.key];
+    return column.key ? node.values[column.first_key + *column.key] : no_value_;
   }
   void Find(std::string what) { found_.push_back(std::move(what)); }
   void FindOtherKeys(const Column& column, const Labelled& node);
+  // Whether that was found.
+  bool FindOtherGeneration(size_t tree, const Labelled& node);
   void FindHalfLabelled(size_t tree, const Labelled& node);
   void FindTwoParents(size_t tree);
   void FindCycles(size_t tree);
@@ -96,6 +91,7 @@ class FabricBuilder {
   std::vector<const Column*> ColumnsOf(size_t tree) const;
 
   const std::vector<Labelled>& nodes_;
+  const std::string no_value_;
   std::vector<size_t> by_name_;
   std::vector<Column> columns_;
   std::vector<std::string> found_;  // of one tree
@@ -103,33 +99,14 @@ class FabricBuilder {
 };
 
 void FabricBuilder::ListColumns() {
-  size_t key = 0;
-  for (size_t tree = 0; tree < fabric_.options_.trees.size(); ++tree) {
-    fabric_.first_column_.push_back(columns_.size());
-    const std::vector<FabricLevel> levels = LevelsOf(fabric_.options_.trees[tree]);
-    for (size_t i = 0; i < levels.size(); ++i) {
-      columns_.push_back({{tree, i}, levels[i], key, 0, false});
-      key += levels[i].labels.size();
-      ChooseKey(columns_.back());
-    }
+  columns_ = ChooseColumns(fabric_.options_, nodes_);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    while (fabric_.first_column_.size() <= columns_[i].ref.tree) fabric_.first_column_.push_back(i);
   }
+  while (fabric_.first_column_.size() < fabric_.options_.trees.size())
+    fabric_.first_column_.push_back(columns_.size());
   fabric_.ranges_.resize(columns_.size());
   fabric_.cells_.assign(nodes_.size() * columns_.size(), Fabric::kNone);
-}
-
-void FabricBuilder::ChooseKey(Column& column) {
-  size_t most = 0;
-  for (size_t key = 0; key < column.level.labels.size(); ++key) {
-    const auto have =
-        static_cast<size_t>(std::count_if(nodes_.begin(), nodes_.end(), [&](const Labelled& node) {
-          return !node.name.empty() && !node.values[column.first_key + key].empty();
-        }));
-    if (have > most) {
-      most = have;
-      column.key = key;
-    }
-  }
-  column.there = most > 0 || column.level.unlabelled == Unlabelled::kAlone;
 }
 
 std::vector<const FabricBuilder::Column*> FabricBuilder::ColumnsOf(size_t tree) const {
@@ -140,8 +117,8 @@ std::vector<const FabricBuilder::Column*> FabricBuilder::ColumnsOf(size_t tree) 
   return columns;
 }
 
-bool FabricBuilder::StepOf(const Column& column, const Labelled& node, Step* step) {
-  const std::string& value = node.values[column.first_key + column.key];
+bool FabricBuilder::StepOf(const Column& column, const Labelled& node, Step* step) const {
+  const std::string& value = ValueAt(column, node);
   if (value.empty() && column.level.unlabelled == Unlabelled::kOutside) return false;
   *step = value.empty() ? Step{node.name, true} : Step{value, false};
   return true;
@@ -149,13 +126,36 @@ bool FabricBuilder::StepOf(const Column& column, const Labelled& node, Step* ste
 
 void FabricBuilder::FindOtherKeys(const Column& column, const Labelled& node) {
   if (!ValueAt(column, node).empty()) return;
-  for (size_t key = 0; key < column.level.labels.size(); ++key) {
+  for (const size_t key : column.keys) {
     if (node.values[column.first_key + key].empty()) continue;
     Find("node " + node.name + " has " + column.level.labels[key] + " for level " +
-         column.level.name + ", but most nodes have " + column.level.labels[column.key] +
+         column.level.name + ", but most nodes have " + column.level.labels[*column.key] +
          ", so only that counts");
     return;
   }
+}
+
+// Once for a node: at a level that the tree has, or at any where none of its labels counts.
+bool FabricBuilder::FindOtherGeneration(size_t tree, const Labelled& node) {
+  const std::vector<const Column*> there = ColumnsOf(tree);
+  const bool none_counts = std::all_of(there.begin(), there.end(), [&](const Column* column) {
+    return ValueAt(*column, node).empty();
+  });
+  for (size_t at = fabric_.first_column_[tree]; at < fabric_.EndOf(tree); ++at) {
+    const Column& column = columns_[at];
+    if (!ValueAt(column, node).empty() || !(column.there || none_counts)) continue;
+    for (size_t key = 0; key < column.level.labels.size(); ++key) {
+      const bool counts = std::count(column.keys.begin(), column.keys.end(), key) > 0;
+      if (counts || node.values[column.first_key + key].empty()) continue;
+      // Of this level, or else of the outermost one.
+      const Column& named = column.nodes > 0 ? column : *there.front();
+      Find("node " + node.name + " has " + column.level.labels[key] + " for level " +
+           column.level.name + ", but most nodes have " + named.level.labels[*named.key] +
+           " and others of its generation, so only those count");
+      return true;
+    }
+  }
+  return false;
 }
 
 void FabricBuilder::FindHalfLabelled(size_t tree, const Labelled& node) {
@@ -165,8 +165,8 @@ void FabricBuilder::FindHalfLabelled(size_t tree, const Labelled& node) {
     if (!has && missing == nullptr && column->level.unlabelled == Unlabelled::kOutside)
       missing = column;
     if (!has || missing == nullptr) continue;
-    Find("node " + node.name + " has " + column->level.labels[column->key] + "=" +
-         ValueAt(*column, node) + " but no " + missing->level.labels[missing->key] +
+    Find("node " + node.name + " has " + column->level.labels[*column->key] + "=" +
+         ValueAt(*column, node) + " but no " + missing->level.labels[*missing->key] +
          ": it is in no " + missing->level.name + ", nor in a domain below");
     return;
   }
@@ -279,7 +279,7 @@ void FabricBuilder::PlaceNodes(size_t tree) {
     for (const Column& column : columns_) {
       if (column.ref.tree == tree) FindOtherKeys(column, node);
     }
-    FindHalfLabelled(tree, node);
+    if (!FindOtherGeneration(tree, node)) FindHalfLabelled(tree, node);
     Path path;
     for (size_t i = 0; i < columns.size(); ++i) {
       Step step;
@@ -358,8 +358,8 @@ FabricMaker::FabricMaker(FabricOptions options) : options_(std::move(options)) {
   fabric_ = std::make_shared<const Fabric>(FabricBuilder(options_, labelled_).Build());
 }
 
-FabricMaker::Labelled FabricMaker::Read(const cluster::Node* node) const {
-  Labelled read;
+LabelledNode FabricMaker::Read(const cluster::Node* node) const {
+  LabelledNode read;
   if (node == nullptr) return read;
   read.name = node->name;
   for (const std::string& key : keys_) {
@@ -377,7 +377,7 @@ const std::shared_ptr<const Fabric>& FabricMaker::Follow(const cluster::NodeTabl
     if (nodes.SameChunk(nodes_, chunk)) continue;
     const uint32_t end = std::min((chunk + 1) * cluster::NodeTable::kChunk, nodes.size());
     for (uint32_t i = chunk * cluster::NodeTable::kChunk; i < end; ++i) {
-      Labelled now = Read(nodes[i].get());
+      LabelledNode now = Read(nodes[i].get());
       if (now == labelled_[i]) continue;
       labelled_[i] = std::move(now);
       changed = true;

@@ -6,7 +6,10 @@
 // 2. A level whose label no node has is not there: it has no domains, and its tree goes on below
 //    it. (Not so where a node without label is alone.)
 // 3. An empty value is no label.
-// 4. Domains and findings depend on names and labels of the nodes, not on their indices.
+// 4. Of the generations of a tree's labels the one counts that most nodes have, the newest of
+// several
+//    (GenerationsOf). Nodes with labels of another one alone are a finding.
+// 5. Domains and findings depend on names and labels of the nodes, not on their indices.
 //
 // A Fabric is immutable, any thread may read it. FabricMaker and DomainSums: one thread at a time.
 #pragma once
@@ -19,6 +22,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/node_set.hpp"
 #include "cluster/snapshot.hpp"
+#include "topology/fabric_columns.hpp"
 #include "topology/fabric_options.hpp"
 
 namespace muster::topology {
@@ -100,19 +104,12 @@ class FabricMaker {
   const std::shared_ptr<const Fabric>& Follow(const cluster::NodeTable& nodes);
 
  private:
-  // What of a node counts here; an empty name: there is none.
-  struct Labelled {
-    std::string name;
-    std::vector<std::string> values;  // by key
-    bool operator==(const Labelled&) const = default;
-  };
-  friend class FabricBuilder;
-  Labelled Read(const cluster::Node* node) const;
+  LabelledNode Read(const cluster::Node* node) const;
 
   FabricOptions options_;
-  std::vector<std::string> keys_;  // all label keys of all levels, in order, with repetitions
+  std::vector<std::string> keys_;  // as LabelledNode::values has them
   cluster::NodeTable nodes_;
-  std::vector<Labelled> labelled_;  // by node index
+  std::vector<LabelledNode> labelled_;  // by node index
   std::shared_ptr<const Fabric> fabric_;
 };
 

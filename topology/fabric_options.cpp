@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -28,17 +29,48 @@ std::vector<FabricLevel> Kubernetes() {
 }
 
 // NVIDIA Topograph: 1.x counts tiers from the leaf upwards, ≤ 0.5 names them, 0.1 named them
-// otherwise. It leaves the accelerator out where nvidia.com/gpu.clique is there.
+// otherwise. It leaves the accelerator out where nvidia.com/gpu.clique is there. Names of levels
+// are not tier-N: that would be the N-th one from the inside.
 std::vector<FabricLevel> Topograph() {
   const std::string named = "network.topology.nvidia.com/";
   const std::string tier = "fabric.topograph.run/tier-";
   return {
+      Level("core-5", {tier + "5"}),
+      Level("core-4", {tier + "4"}),
+      Level("core-3", {tier + "3"}),
       Level("core", {tier + "2", named + "core", named + "datacenter"}),
       Level("spine", {tier + "1", named + "spine"}),
       Level("leaf", {tier + "0", named + "leaf", named + "block"}),
       Level("accelerator",
             {"accelerator.topograph.run/domain", named + "accelerator", "nvidia.com/gpu.clique"},
             Unlabelled::kAlone)};
+}
+
+std::vector<Generation> TopographGenerations() {
+  return {{{0}, {0}, {0}, {0}, {0}, {0}, {0, 2}},  // 1.x
+          {{}, {}, {}, {1}, {1}, {1}, {1, 2}},     // ≤ 0.5
+          {{}, {}, {}, {2}, {1}, {2}, {1, 2}}};    // 0.1
+}
+
+// All labels of all levels.
+Generation OnlyGeneration(const std::vector<FabricLevel>& levels) {
+  Generation all;
+  for (const FabricLevel& level : levels) {
+    all.emplace_back(level.labels.size());
+    std::iota(all.back().begin(), all.back().end(), size_t{0});
+  }
+  return all;
+}
+
+// The node's own name is no value.
+const std::string* ValueFor(const cluster::Node& node, const FabricLevel& level,
+                            const std::vector<size_t>& places) {
+  for (const size_t place : places) {
+    const auto found = node.labels.find(level.labels[place]);
+    if (found != node.labels.end() && !found->second.empty() && found->second != node.name)
+      return &found->second;
+  }
+  return nullptr;
 }
 
 // EC2 instance topology: layer 1 is the outermost; layer 4 is there for some instance types only.
@@ -182,17 +214,37 @@ std::vector<FabricLevel> LevelsOf(const FabricTree& tree) {
   return {};
 }
 
+std::vector<Generation> GenerationsOf(const FabricTree& tree) {
+  if (tree.preset == FabricPreset::kTopograph) return TopographGenerations();
+  const std::vector<FabricLevel> levels = LevelsOf(tree);
+  const size_t count = levels.empty() ? 0 : levels.front().labels.size();
+  const bool alike = std::all_of(levels.begin(), levels.end(), [count](const FabricLevel& level) {
+    return level.labels.size() == count;
+  });
+  if (count < 2 || !alike) return {OnlyGeneration(levels)};
+  std::vector<Generation> generations;
+  for (size_t place = 0; place < count; ++place)
+    generations.emplace_back(levels.size(), std::vector<size_t>{place});
+  return generations;
+}
+
 std::string PathOf(const FabricOptions& fabric, const cluster::Node& node) {
   for (const FabricTree& tree : fabric.trees) {
+    const std::vector<FabricLevel> levels = LevelsOf(tree);
     std::string path;
-    for (const FabricLevel& level : LevelsOf(tree)) {
-      const auto value =
-          std::find_if(level.labels.begin(), level.labels.end(), [&](const std::string& label) {
-            const auto found = node.labels.find(label);
-            return found != node.labels.end() && !found->second.empty() &&
-                   found->second != node.name;
-          });
-      if (value != level.labels.end()) path += node.labels.at(*value) + "/";
+    size_t most = 0;
+    for (const Generation& generation : GenerationsOf(tree)) {
+      std::string by_these;
+      size_t has = 0;
+      for (size_t level = 0; level < levels.size(); ++level) {
+        const std::string* value = ValueFor(node, levels[level], generation[level]);
+        if (value == nullptr) continue;
+        by_these.append(*value).append("/");
+        ++has;
+      }
+      if (has <= most) continue;
+      most = has;
+      path = std::move(by_these);
     }
     if (!path.empty()) return path + node.name;
   }

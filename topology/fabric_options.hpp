@@ -20,8 +20,9 @@ enum class Unlabelled { kOutside, kAlone };
 
 struct FabricLevel {
   std::string name;
-  // Label keys that can say it, the newest first. One of them counts for all nodes: the one that
-  // most nodes have, the first of several. So two generations of labels never make two trees.
+  // Label keys that can say it, the newest first. One of them counts for all nodes: of those of the
+  // tree's generation that counts (GenerationsOf) the one that most nodes have, the first of
+  // several.
   std::vector<std::string> labels;
   Unlabelled unlabelled = Unlabelled::kOutside;
   bool operator==(const FabricLevel&) const = default;
@@ -53,9 +54,19 @@ struct FabricOptions {
 // Those of the tree's preset, or else its own.
 std::vector<FabricLevel> LevelsOf(const FabricTree& tree);
 
+// Labels that say a tree's levels together, by level: their places in FabricLevel::labels. A label
+// may be of several generations, and a generation may have none at a level.
+using Generation = std::vector<std::vector<size_t>>;
+
+// The newest first, at least one. Where all levels of a tree have as many labels, the first ones
+// are a generation, the second ones another, …; else there is one, which has all labels. So two
+// generations of labels never make two trees, nor one mixed tree.
+std::vector<Generation> GenerationsOf(const FabricTree& tree);
+
 // Where a node is, for people: its label values in the first tree in which it has one, from the
-// outermost level to the innermost, then its name, '/' in between. Of a level's labels the first
-// one counts that the node has; levels without one are passed over. Empty: it is in no tree.
+// outermost level to the innermost, then its name, '/' in between. Of the generation of which the
+// node has labels at the most levels, a level's first one counts that the node has; levels without
+// one are passed over. Empty: it is in no tree.
 std::string PathOf(const FabricOptions& fabric, const cluster::Node& node);
 
 // A level of a tree, by position.

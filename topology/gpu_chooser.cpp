@@ -143,9 +143,10 @@ void GpuChooser::RankRests() {
       sockets[set] = sockets[set] * kMostExact + std::min<uint64_t>(count, kMostExact - 1);
     }
   }
+  const auto all = [&](size_t set) { return worth_[set] >> 40U; };
   rest_ = RankBy(sets, [&](size_t a, size_t b) {
-    return std::tuple(best[0][a], best[1][a], best[2][a], sockets[a]) <
-           std::tuple(best[0][b], best[1][b], best[2][b], sockets[b]);
+    return std::tuple(best[0][a], best[1][a], best[2][a], all(a), sockets[a]) <
+           std::tuple(best[0][b], best[1][b], best[2][b], all(b), sockets[b]);
   });
 }
 
@@ -180,6 +181,7 @@ GpuMask GpuChooser::ChooseWithin(GpuMask free, size_t count, GpuMask within) con
   within &= free;
   if (count == 0 || count > Count(within)) return 0;
   if (within == free && exact()) return Choose(free, count);
+  if (!exact() && count == 1) return OddOne(free, within);
   if (!exact()) {
     GpuMask set = 0;
     for (const size_t place : GrowRing(within, count).places) set |= Bit(place);
@@ -237,6 +239,19 @@ uint64_t GpuChooser::TotalOf(GpuMask set) const {
 }
 
 uint32_t GpuChooser::UsefulnessOf(GpuMask free) const { return exact() ? rest_[free & all()] : 0; }
+
+GpuMask GpuChooser::OddOne(GpuMask free, GpuMask within) const {
+  GpuMask odd = 0;
+  uint64_t least = UINT64_MAX;
+  for (const size_t place : PlacesOf(within)) {
+    uint64_t total = 0;
+    for (const size_t other : PlacesOf(free & ~Bit(place))) total += matrix_.At(place, other);
+    if (total >= least) continue;
+    least = total;
+    odd = Bit(place);
+  }
+  return odd;
+}
 
 // Adds to a ring of one place until it has `count` places, with no link below its bandwidth.
 bool GpuChooser::GrowFrom(size_t start, GpuMask free, size_t count, Ring* ring) const {

@@ -4,8 +4,9 @@
 //   1. the best ring: the largest b such that a ring over the set has no link below b (two GPUs:
 //      their link; one: no matter),
 //   2. the largest sum of the bandwidths between its GPUs,
-//   3. the most useful rest: the best set of 8, then of 4, then of 2 left by 1 and 2; then the most
-//      GPUs left on one socket, on the next, …
+//   3. the most useful rest: by 1 and 2 the best set of 8 that is left, then of 4, then of 2, then
+//      all that is left, so that a single GPU is the odd one; then the most GPUs left on one
+//      socket, on the next, …
 //   4. the lowest places.
 //
 // Exact for at most kMostExact GPUs: every set's ring and rank are in tables, built once for a
@@ -13,7 +14,8 @@
 // free GPUs are found when it is first asked about, in 2^free steps, and then read in nanoseconds.
 // Above, rings are grown: from each GPU, by the GPU with the most bandwidth to the ring that can be
 // put between two neighbours without a link below b, for the largest b with which that reaches k.
-// That may miss a better ring, and leaves 3 out.
+// That may miss a better ring, and leaves 3 out. A single GPU is the one with the least bandwidth
+// to the other free ones.
 //
 // Any thread. Answers that are found later are the same whoever finds them.
 #pragma once
@@ -78,6 +80,7 @@ class GpuChooser {
   uint64_t Key(GpuMask free, GpuMask set) const {
     return worth_[set] | uint64_t{rest_[free ^ set]} << 16U;
   }
+  GpuMask OddOne(GpuMask free, GpuMask within) const;
   Ring GrowRing(GpuMask free, size_t count) const;
   bool GrowFrom(size_t start, GpuMask free, size_t count, Ring* ring) const;
 

@@ -307,15 +307,19 @@ Status MatrixReader::ReadValues(size_t row, const std::vector<Piece>& values) {
   }
   values_before_ = values.size();
   if (values.size() < headings_.size()) {
-    // With a column left blank nobody knows which: no matter as long as the rest says nothing, or
-    // only which CPUs are near.
+    // With a column left blank, or glued to the next one, nobody knows which: no matter as long as
+    // the rest says nothing, or is one list that can only be of CPUs, or of so many NUMA nodes that
+    // the GPU is at none of them.
     const bool cpus_only = !values.empty() && headings_.front() == Heading::kCpu &&
-                           std::none_of(values.begin() + 1, values.end(), told);
+                           std::none_of(values.begin() + 1, values.end(), told) &&
+                           values.front().text.find_first_of(",-") != std::string::npos &&
+                           !MayBeTwoLists(values.front().text);
     if (!cpus_only && std::any_of(values.begin(), values.end(), told)) {
-      return Refuse(values.front().place, "row " + names_[row] + " has " +
-                                              std::to_string(values.size()) + " values for the " +
-                                              std::to_string(headings_.size()) +
-                                              " columns behind the devices");
+      return Refuse(values.front().place,
+                    "row " + names_[row] + " has " + std::to_string(values.size()) +
+                        " values for the " + std::to_string(headings_.size()) +
+                        " columns behind the devices: put blanks between them, and N/A for a "
+                        "column without a value");
     }
     if (cpus_only && row < machine_.gpus.size() && told(values.front())) {
       machine_.gpus[row].cpus = values.front().text;

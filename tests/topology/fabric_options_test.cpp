@@ -57,6 +57,19 @@ TEST_CASE("a node's path is its labels in the first tree that it is in", "[topol
   CHECK(PathOf({}, cluster::Node()).empty());
 }
 
+TEST_CASE("a node's path is by one generation of labels", "[topology][fabric]") {
+  const FabricOptions fabric{{Preset("t", FabricPreset::kTopograph)}};
+  const std::string named = "network.topology.nvidia.com/";
+  cluster::Node node;
+  node.name = "node";
+  node.labels = {{named + "core", "c"},
+                 {named + "spine", "s"},
+                 {named + "leaf", "old"},
+                 {"fabric.topograph.run/tier-0", "new"},
+                 {"nvidia.com/gpu.clique", "q"}};
+  CHECK(PathOf(fabric, node) == "c/s/old/q/node");
+}
+
 TEST_CASE("a level's name is looked up in each tree", "[topology][fabric]") {
   const FabricOptions fabric = TwoTrees();
   CHECK(Text(FindLevels(fabric, "rack")) == "0.1 1.1 ");
@@ -77,6 +90,11 @@ TEST_CASE("tiers are counted from the leaf by Topograph, layers from the top by 
         FindLevels(fabric, "fabric.topograph.run/tier-1"));
   CHECK(FindLevels(fabric, "topology.k8s.aws/network-node-layer-1") <
         FindLevels(fabric, "topology.k8s.aws/network-node-layer-3"));
+  // The outer tiers are levels, too, and Volcano's third tier is still the third from the inside.
+  CHECK(FindLevels(fabric, "fabric.topograph.run/tier-3") <
+        FindLevels(fabric, "fabric.topograph.run/tier-2"));
+  CHECK(FindLevels(fabric, "t/tier-3").empty());
+  CHECK(FindLevels(fabric, "tier-3").front() == FindLevels(fabric, "spine").front());
 }
 
 TEST_CASE("terms are tried from the preferred level up to the required one", "[topology][fabric]") {

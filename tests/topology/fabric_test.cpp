@@ -133,9 +133,86 @@ TEST_CASE("two generations of labels do not make two trees", "[topology][fabric]
   REQUIRE(nodes.Now()->findings().size() == 1);
   CHECK(nodes.Now()->findings().front() ==
         "tree t: node n0 has network.topology.nvidia.com/leaf for level leaf, but most nodes have "
-        "fabric.topograph.run/tier-0, so only that counts");
+        "fabric.topograph.run/tier-0 and others of its generation, so only those count");
   nodes.Add("n3", {{leaf, "old2"}});
   CHECK(nodes.Domains() == "old1(2) old2(1) old1/n0(1) old1/n1(1) old2/n3(1)");
+}
+
+Labels Tiers(const std::string& spine, const std::string& leaf) {
+  const std::string tier = "fabric.topograph.run/tier-";
+  return {{tier + "1", spine}, {tier + "0", leaf}, {"nvidia.com/gpu.clique", "c" + leaf}};
+}
+
+Labels Named(const std::string& core, const std::string& spine, const std::string& leaf) {
+  const std::string named = "network.topology.nvidia.com/";
+  return {{named + "core", core}, {named + "spine", spine}, {named + "leaf", leaf}};
+}
+
+TEST_CASE("one generation of Topograph's labels makes the whole tree", "[topology][fabric]") {
+  Nodes nodes({{{"t", FabricPreset::kTopograph, {}}}});
+  for (int i = 0; i < 6; ++i)
+    nodes.Add("new" + std::to_string(i), Tiers("s", "l" + std::to_string(i / 3)));
+  for (int i = 0; i < 4; ++i) nodes.Add("old" + std::to_string(i), Named("c", "s", "l0"));
+  // Only the old ones name a core: it is no part of this tree.
+  CHECK(nodes.Domains() == "s(6) s/l0(3) s/l1(3) s/l0/cl0(3) s/l1/cl1(3)");
+  const std::vector<std::string>& found = nodes.Now()->findings();
+  REQUIRE(found.size() == 4);
+  CHECK(found[0] ==
+        "tree t: node old0 has network.topology.nvidia.com/core for level core, but most nodes "
+        "have fabric.topograph.run/tier-1 and others of its generation, so only those count");
+  // A node with both is of both.
+  Labels both = Tiers("s", "l0");
+  both.merge(Named("c", "s", "l0"));
+  for (int i = 0; i < 3; ++i) nodes.Add("old" + std::to_string(i), both);
+  CHECK(nodes.Domains() == "s(9) s/l0(6) s/l1(3) s/l0/cl0(6) s/l1/cl1(3)");
+  CHECK(nodes.Now()->findings().size() == 1);
+}
+
+TEST_CASE("Topograph's first labels share one with those after it", "[topology][fabric]") {
+  Nodes nodes({{{"t", FabricPreset::kTopograph, {}}}});
+  const std::string named = "network.topology.nvidia.com/";
+  for (int i = 0; i < 3; ++i) {
+    nodes.Add("first" + std::to_string(i),
+              {{named + "datacenter", "d"}, {named + "spine", "s"}, {named + "block", "b"}});
+  }
+  nodes.Add("later0", Named("d", "s", "b"));
+  nodes.Add("later1", Named("d", "s", "b"));
+  CHECK(nodes.Domains() == "d(3) d/s(3) d/s/b(3) d/s/b/first0(1) d/s/b/first1(1) d/s/b/first2(1)");
+  CHECK(nodes.Now()->findings().size() == 2);
+}
+
+TEST_CASE("further tiers of Topograph are domains of their own", "[topology][fabric]") {
+  Nodes nodes({{{"t", FabricPreset::kTopograph, {}}}});
+  const std::string tier = "fabric.topograph.run/tier-";
+  nodes.Add("n0", {{tier + "4", "x"}, {tier + "3", "a"}, {tier + "2", "c"}, {tier + "0", "l"}});
+  nodes.Add("n1", {{tier + "4", "x"}, {tier + "3", "b"}, {tier + "2", "c"}, {tier + "0", "l"}});
+  CHECK(nodes.Domains() ==
+        "x(2) x/a(1) x/b(1) x/a/c(1) x/b/c(1) x/a/c/l(1) x/b/c/l(1) x/a/c/l/n0(1) x/b/c/l/n1(1)");
+}
+
+TEST_CASE("levels that list as many labels each have generations of them", "[topology][fabric]") {
+  const auto tree = [](std::vector<std::string> rack) {
+    return FabricOptions{{{"dc",
+                           FabricPreset::kNone,
+                           {{"block", {"block", "old-block"}, Unlabelled::kOutside},
+                            {"rack", std::move(rack), Unlabelled::kOutside}}}}};
+  };
+  const auto add = [](Nodes& nodes) {
+    nodes.Add("n0", {{"rack", "r"}});
+    nodes.Add("n1", {{"rack", "r"}});
+    nodes.Add("n2", {{"old-block", "b"}});
+  };
+  Nodes generations(tree({"rack", "old-rack"}));
+  add(generations);
+  CHECK(generations.Domains() == "r(2)");
+  REQUIRE(generations.Now()->findings().size() == 1);
+  CHECK(generations.Now()->findings().front() ==
+        "tree dc: node n2 has old-block for level block, but most nodes have rack and others of "
+        "its generation, so only those count");
+  // Otherwise each level has the label that most nodes have.
+  Nodes alone(tree({"rack"}));
+  add(alone);
+  CHECK(alone.Domains() == "b(1)");
 }
 
 TEST_CASE("a fabric stays the same object until a label that counts changes",

@@ -39,8 +39,8 @@ Worth BruteWorth(const GpuMatrix& matrix, GpuMask set) {
   return {BruteRing(matrix, places), total};
 }
 
-// What is left, as the header says it: worth of the best 8, 4 and 2, then sockets.
-using Rest = std::pair<std::array<Worth, 3>, std::vector<int>>;
+// What is left, as the header says it: worth of the best 8, 4 and 2, then of all, then sockets.
+using Rest = std::pair<std::array<Worth, 4>, std::vector<int>>;
 
 class Brute {
  public:
@@ -76,6 +76,7 @@ class Brute {
         if (PlacesOf(set).size() == sizes[i]) rest.first[i] = std::max(rest.first[i], worths_[set]);
       }
     }
+    rest.first[3] = worths_[free];
     std::vector<int> sockets(16, 0);
     for (const size_t gpu : PlacesOf(free)) ++sockets[matrix_.socket[gpu]];
     std::sort(sockets.rbegin(), sockets.rend());
@@ -136,6 +137,25 @@ TEST_CASE("DGX-1V by hand", "[topology][choose]") {
   const GpuMask pair = chooser.Choose(0xFF, 2);
   CHECK(chooser.RingOf(pair) == 50'000);
   CHECK(chooser.RingOf(chooser.Choose(0xFF ^ pair, 4)) == 25'000);
+}
+
+TEST_CASE("a single GPU is the odd one, whatever is left", "[topology][choose]") {
+  for (const size_t gpus : {3U, 4U, 5U, 6U, 7U, 8U, 11U, 16U, 20U}) {
+    for (size_t odd = 0; odd < gpus; odd += 1 + gpus / 10) {
+      // Links between all, but for one GPU off the fabric. Sockets take turns.
+      GpuMatrix matrix;
+      matrix.gpus = gpus;
+      for (size_t a = 0; a < gpus; ++a) {
+        matrix.socket.push_back(static_cast<uint8_t>(a % 2));
+        for (size_t b = 0; b < gpus; ++b) {
+          matrix.bandwidth.push_back(a == b ? 0U : a == odd || b == odd ? 6'000U : 100'000U);
+        }
+      }
+      const GpuChooser chooser(matrix);
+      INFO(gpus << " GPUs, the odd one is " << odd);
+      CHECK(chooser.Choose(chooser.all(), 1) == MaskOf({odd}));
+    }
+  }
 }
 
 TEST_CASE("every set and mask of machines of up to eight GPUs is as brute force has it",

@@ -173,6 +173,13 @@ TEST_CASE("headers and rows of every driver generation", "[topology][copies]") {
     CHECK(machine.gpus[0].cpus.empty());
     CHECK(machine.gpus[0].numa.empty());
   }
+  SECTION("affinity left blank beside bridged GPUs") {
+    const Machine machine = Parsed(
+        "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+        "GPU0\t X \tNV12\t\t\t\tN/A\nGPU1\tNV12\t X \t\t\t\tN/A\n");
+    CHECK(machine.At(0, 1).link.count == 12);
+    CHECK(machine.gpus[0].cpus.empty());
+  }
   SECTION("NUMA column left blank") {
     const Machine machine =
         Parsed("\tGPU0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \t0-7\t\tN/A\n");
@@ -246,8 +253,15 @@ TEST_CASE("what cannot be understood with certainty is refused with its place",
       {"range that falls", Replaced(full, "24-47", "47-24"), "expected the row's end or a list"},
       {"two values for three columns", Replaced(full, "\t\tN/A", ""),
        "row GPU0 has 2 values for the 3 columns behind the devices"},
+      {"all glued", "GPU0GPU1CPU AffinityNUMA Affinity\nGPU0XNV40-150\nGPU1NV4X0-150\n",
+       "t:2:9: row GPU0 has 1 values for the 2 columns"},
+      {"a number that may be a CPU or a NUMA node", "GPU0 CPU Affinity NUMA Affinity\nGPU0 X 3\n",
+       "t:2:8: row GPU0 has 1 values for the 2"},
       {"two lists that touch", Replaced(full, "48-71\t0\t\tN/A", "48-710\tN/A"),
-       "t:4:27: row GPU2 has 3 values, and the row before it 2"},
+       "t:2:27: row GPU0 has 2 values for the 3 columns behind the devices: put blanks between "
+       "them, and N/A for a column without a value"},
+      {"rows with values and without", Replaced(full, "24-47,72-95\t1\t\tN/A", ""),
+       "t:4:23: row GPU2 has 0 values, and the row before it 3"},
       {"no header", kMatrix.substr(kMatrix.find('\n') + 1), "t:1:1: a row without a header"},
       {"overview", "| NVIDIA-SMI 535.54.03   Driver Version: 535.54.03   CUDA Version: 12.2 |\n",
        "this is the overview of nvidia-smi; give the output of `nvidia-smi topo -m`"},
