@@ -192,6 +192,12 @@ PodBuilder& PodBuilder::Owner(const std::string& owner_uid) {
   return *this;
 }
 
+PodBuilder& PodBuilder::Index(int32_t index, int32_t job_index) {
+  pod_.index = index;
+  pod_.job_index = job_index;
+  return *this;
+}
+
 PodBuilder& PodBuilder::Daemon() {
   pod_.daemon = true;
   return *this;

@@ -81,6 +81,8 @@ class PodBuilder {
   PodBuilder& Queue(const std::string& queue);
   PodBuilder& Role(const std::string& role);
   PodBuilder& Owner(const std::string& owner_uid);
+  // Its number among its owner's pods, and of its Job in the JobSet.
+  PodBuilder& Index(int32_t index, int32_t job_index = cluster::Pod::kNoIndex);
   PodBuilder& Daemon();
   // Behind Muster's gate, or behind the one named.
   PodBuilder& Gated(const std::string& gate = cluster::kGangGate);
