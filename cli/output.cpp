@@ -335,6 +335,16 @@ Result<std::string> NodesTable(std::string_view json) {
                "\n";
     }
     if (Truth(node, "overcommitted")) status += ",Overcommitted";
+    const auto note_gpus = [&](const char* flag, bool when, const char* what) {
+      std::string which;
+      for (const Value& gpu : gpus->GetArray()) {
+        if (Find(gpu, flag) == nullptr || Truth(gpu, flag) != when) continue;
+        which += (which.empty() ? "" : ",") + std::to_string(Integer(gpu, "index"));
+      }
+      if (!which.empty()) notes += Printable(Text(node, "name") + what + which) + "\n";
+    };
+    note_gpus("healthy", false, ": unhealthy GPUs: ");
+    note_gpus("cordoned", true, ": cordoned GPUs: ");
     table.Add({Text(node, "name"), status, std::to_string(gpus->Size()), Number(free),
                gpus->Empty() ? "-" : OrDash(Text((*gpus)[0], "model")),
                Number(static_cast<double>(Integer(node, "cpuMilliFree")) / 1000),

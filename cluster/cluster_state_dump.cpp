@@ -157,7 +157,10 @@ void DumpNode(const Node& node, std::string& out) {
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
     device.Text("sharing", gpu.sharing->name()).Number("replicas", gpu.replicas);
     if (gpu.partition()) device.Number("parent", gpu.parent.value);
-    device.Flag("unhealthy", !gpu.healthy).Flag("leftout", gpu.left_out).EndTo(out);
+    device.Flag("unhealthy", !gpu.healthy)
+        .Flag("cordoned", gpu.cordoned)
+        .Flag("leftout", gpu.left_out)
+        .EndTo(out);
   }
 }
 

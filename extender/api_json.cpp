@@ -172,6 +172,7 @@ void AddGpus(JsonText& json, const engine::NodeView& view) {
     if (!gpu.model.empty()) json.Add("model", gpu.model);
     if (!gpu.uuid.empty()) json.Add("uuid", gpu.uuid);
     json.Add("healthy", gpu.healthy);
+    json.Add("cordoned", gpu.cordoned);
     json.AddMilli("free", i < view.gpu_free.size() ? view.gpu_free[i] : 0);
     json.EndObject();
   }

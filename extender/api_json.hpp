@@ -32,7 +32,7 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
                      cluster::Time now);
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
-// gpus[{index, model, uuid, healthy, free}]}]}
+// gpus[{index, model, uuid, healthy, cordoned, free}]}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
 // {"domains": [{tree, level, name, depth, nodes, freeNodes, keptNodes, gpus, freeGpus, slots}],
 // "findings": ["…"]}; each domain is followed by those below it.

@@ -180,6 +180,7 @@ constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Objec
 
 // Nodes (node_decoder.cpp, node_devices.cpp, node_links.cpp).
 constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations),
+                                     Value("hami.io/device-cordon", kAnnotations),
                                      Value(kHamiScoresAnnotation, kAnnotations),
                                      Value(cluster::kHamiLockAnnotation)};
 constexpr Kept kNodeMeta[] = {

@@ -300,6 +300,7 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
       gpu.model = dice.WordOrNothing();
       gpu.memory = MiB(dice.From(0, 200'000));
       gpu.healthy = !dice.OneIn(4);
+      gpu.cordoned = dice.OneIn(4);
       gpu.sharing = dice.Pick({GpuSharing::Exclusive(), GpuSharing::TimeSliced(), GpuSharing::Mps(),
                                GpuSharing::Fractional(), GpuSharing::Mig()});
       gpu.replicas = static_cast<int32_t>(dice.From(1, 10));

@@ -69,6 +69,13 @@ NodeBuilder& NodeBuilder::Unhealthy(int gpu) {
   return *this;
 }
 
+NodeBuilder& NodeBuilder::CordonedGpu(int gpu) {
+  for (cluster::Gpu& device : node_.gpus) {
+    if (device.index == Gpu(gpu)) device.cordoned = true;
+  }
+  return *this;
+}
+
 NodeBuilder& NodeBuilder::Label(const std::string& key, const std::string& value) {
   node_.labels[key] = value;
   return *this;

@@ -38,6 +38,7 @@ class NodeBuilder {
   // How all devices it has by now are shared.
   NodeBuilder& Sharing(cluster::GpuSharing sharing, int32_t replicas = 1);
   NodeBuilder& Unhealthy(int gpu);
+  NodeBuilder& CordonedGpu(int gpu);
   NodeBuilder& Label(const std::string& key, const std::string& value);
   NodeBuilder& Taint(const std::string& key, const std::string& value, cluster::TaintEffect effect);
   NodeBuilder& Cordoned();
