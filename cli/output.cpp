@@ -422,6 +422,7 @@ Result<std::string> GangExplained(std::string_view json) {
   facts.Add({"Members", std::to_string(Integer(gang, "pods")) + " exist, at least " +
                             std::to_string(Integer(gang, "minMember")) + " start together, " +
                             std::to_string(Integer(gang, "bound")) + " bound"});
+  if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
   if (Integer(gang, "attempts") > 0) {
     facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});

@@ -66,6 +66,7 @@ struct GangView {
   GangId id;
   GangState state = GangState::kForming;
   Reason reason;
+  std::string remainder;  // of elastic members, see RemainderOf; empty: none
   int32_t priority = 0;
   int64_t min_member = 1;
   int64_t bound = 0;  // live and bound

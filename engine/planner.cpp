@@ -1,7 +1,6 @@
 #include "engine/planner.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "cluster/transaction.hpp"
@@ -11,28 +10,6 @@ namespace muster::engine {
 namespace {
 
 using cluster::Transaction;
-
-// Elastic members take what is left, one by one. Once a spec found no room, equal ones will not
-// either.
-std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
-                                             const std::vector<policy::Demand>& demands,
-                                             policy::GangTerms terms) {
-  std::vector<cluster::Placement> placed;
-  std::set<std::pair<const cluster::PodSpec*, size_t>> full;  // with the subgroup
-  for (const policy::Demand& demand : demands) {
-    if (demand.excluded.empty() && full.contains({demand.spec.get(), demand.subgroup})) continue;
-    policy::PlaceAnswer answer =
-        placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
-    if (answer.placed) {
-      placed.push_back(std::move(answer.placements.front()));
-      terms.placed.push_back(
-          {placed.back().node, demand.spec, demand.subgroup, cluster::WholeGpusOf(placed.back())});
-    } else if (demand.excluded.empty()) {
-      full.emplace(demand.spec.get(), demand.subgroup);
-    }
-  }
-  return placed;
-}
 
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
   Transaction tx(job.empty);
@@ -135,7 +112,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
                             cluster::WholeGpusOf(result.required[i])});
   }
   terms.beside = policy::NodesOf(terms.placed);
-  result.elastic = PlaceElastic(placer, tx, job.request.elastic, std::move(terms));
+  result.elastic = PlaceElastic(placer, tx, job.request.elastic, job.segments, std::move(terms));
   result.placed = !result.required.empty() || !result.elastic.empty();
   return result;
 }

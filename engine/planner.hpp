@@ -12,6 +12,7 @@
 #include "cluster/topology_terms.hpp"
 #include "engine/candidates.hpp"
 #include "engine/down.hpp"
+#include "engine/elastic.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 #include "policy/gang_request.hpp"
@@ -49,6 +50,7 @@ struct PlanJob {
   queues::OrderKey order;
   std::shared_ptr<const cluster::Snapshot> snapshot;
   policy::GangRequest request;
+  std::vector<SegmentRule> segments;  // for its elastic members
   bool plain = false;  // no exclusions: a failure holds for every gang that asks for this
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.

@@ -66,6 +66,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.version = gang.work->version;
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
+  if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
   const bool preempts =
       whole && ever_fits.Never(job.request.key) == nullptr && MayPreempt(state, gang);

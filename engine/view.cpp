@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/rank.hpp"
 #include "engine/settle.hpp"
@@ -20,6 +21,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.id = gang.id;
   view.state = gang.state;
   view.reason = PendingQueue::ReasonOf(gang);
+  view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;
   view.succeeded = gang.tally.succeeded;

@@ -33,6 +33,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("kind", gang.id.solo ? "Pod" : "PodGroup");
   json.Add("state", engine::ToString(gang.state));
   AddReason(json, gang.reason);
+  if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
   json.Add("priority", gang.priority);
   json.Add("minMember", gang.min_member);
   json.Add("pods", static_cast<int64_t>(gang.members.size()));

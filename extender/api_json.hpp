@@ -15,7 +15,7 @@
 namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
-// priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
+// remainder (of elastic members that wait for a whole segment, a sentence), priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
 // deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
 // else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
