@@ -465,4 +465,17 @@ Result<std::string> SubmittedLines(std::string_view json) {
   return out;
 }
 
+std::string SubmittedWarnings(std::string_view json) {
+  rapidjson::Document document;
+  const Value* warnings = ParseList(document, json, "warnings");
+  std::string out;
+  if (warnings == nullptr) return out;
+  for (const Value& warning : warnings->GetArray()) {
+    if (warning.IsString())
+      out += "muster: warning: " +
+             Printable(std::string(warning.GetString(), warning.GetStringLength())) + "\n";
+  }
+  return out;
+}
+
 }  // namespace muster::cli
