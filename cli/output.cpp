@@ -335,6 +335,16 @@ Result<std::string> NodesTable(std::string_view json) {
                "\n";
     }
     if (Truth(node, "overcommitted")) status += ",Overcommitted";
+    const auto note_gpus = [&](const char* flag, bool when, const char* what) {
+      std::string which;
+      for (const Value& gpu : gpus->GetArray()) {
+        if (Find(gpu, flag) == nullptr || Truth(gpu, flag) != when) continue;
+        which += (which.empty() ? "" : ",") + std::to_string(Integer(gpu, "index"));
+      }
+      if (!which.empty()) notes += Printable(Text(node, "name") + what + which) + "\n";
+    };
+    note_gpus("healthy", false, ": unhealthy GPUs: ");
+    note_gpus("cordoned", true, ": cordoned GPUs: ");
     table.Add({Text(node, "name"), status, std::to_string(gpus->Size()), Number(free),
                gpus->Empty() ? "-" : OrDash(Text((*gpus)[0], "model")),
                Number(static_cast<double>(Integer(node, "cpuMilliFree")) / 1000),
@@ -412,6 +422,7 @@ Result<std::string> GangExplained(std::string_view json) {
   facts.Add({"Members", std::to_string(Integer(gang, "pods")) + " exist, at least " +
                             std::to_string(Integer(gang, "minMember")) + " start together, " +
                             std::to_string(Integer(gang, "bound")) + " bound"});
+  if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
   if (Integer(gang, "attempts") > 0) {
     facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});
@@ -450,6 +461,19 @@ Result<std::string> SubmittedLines(std::string_view json) {
     out += Printable(Text(object, "kind") + " " + (ns.empty() ? "" : ns + "/") +
                      Text(object, "name") + " created") +
            "\n";
+  }
+  return out;
+}
+
+std::string SubmittedWarnings(std::string_view json) {
+  rapidjson::Document document;
+  const Value* warnings = ParseList(document, json, "warnings");
+  std::string out;
+  if (warnings == nullptr) return out;
+  for (const Value& warning : warnings->GetArray()) {
+    if (warning.IsString())
+      out += "muster: warning: " +
+             Printable(std::string(warning.GetString(), warning.GetStringLength())) + "\n";
   }
   return out;
 }

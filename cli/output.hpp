@@ -21,6 +21,8 @@ cluster::Result<std::string> GangExplained(std::string_view json);
 std::string ServerMessage(std::string_view json);
 // One line per object that a submission created.
 cluster::Result<std::string> SubmittedLines(std::string_view json);
+// One line for each thing that was ignored of them; empty: nothing was.
+std::string SubmittedWarnings(std::string_view json);
 
 // "850ms", "12.3s", "4m10s", "3h05m", "2d4h".
 std::string Elapsed(double seconds);

@@ -54,6 +54,7 @@ int Submit(const Args& args, const CliStreams& streams) {
     const Result<std::string> lines = SubmittedLines(*body);
     if (!lines.ok()) return Fail(streams, lines.error().message);
     streams.out << *lines;
+    streams.err << SubmittedWarnings(*body);
   }
   return kExitOk;
 }

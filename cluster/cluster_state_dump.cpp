@@ -157,7 +157,10 @@ void DumpNode(const Node& node, std::string& out) {
     device.Text("model", gpu.model).Number("memory", gpu.memory.value());
     device.Text("sharing", gpu.sharing->name()).Number("replicas", gpu.replicas);
     if (gpu.partition()) device.Number("parent", gpu.parent.value);
-    device.Flag("unhealthy", !gpu.healthy).Flag("leftout", gpu.left_out).EndTo(out);
+    device.Flag("unhealthy", !gpu.healthy)
+        .Flag("cordoned", gpu.cordoned)
+        .Flag("leftout", gpu.left_out)
+        .EndTo(out);
   }
 }
 
@@ -250,14 +253,16 @@ void DumpRecord(const GangRecord& record, Line& line) {
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
-  const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, daemon,
-               phase, deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
-               bound_by_muster, created, bound_at, resource_version, defect, gang_record,
-               start_failure, running_since, handed_over, hami_turn] = pod;
+  const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
+               job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
+               bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
+               gang_record, start_failure, running_since, handed_over, hami_turn] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
   line.Text("group", pod_group).Text("role", role).Text("owner", owner_uid);
+  if (index != Pod::kNoIndex) line.Number("index", index);
+  if (job_index != Pod::kNoIndex) line.Number("jobindex", job_index);
   if (!queue.empty()) line.Text("queue", queue);
   if (declared_min_member != 0) line.Number("declared", declared_min_member);
   line.Flag("daemon", daemon).Number("phase", static_cast<int>(phase));

@@ -22,6 +22,7 @@ struct Gpu {
   GpuSharing sharing = GpuSharing::Exclusive();
   int32_t replicas = 1;
   bool healthy = true;
+  bool cordoned = false;  // given to no new pod: an administrator says so
   bool left_out = false;  // given to no new pod for now: pods failed on it at their start
   // Of which device it is a partition (MIG); that one is given out only as its partitions, and is
   // none of Node::gpus.
@@ -31,7 +32,7 @@ struct Gpu {
   static constexpr GpuIndex kNoParent{UINT16_MAX};
   bool partition() const { return parent != kNoParent; }
   // True when new pods may be planned on it at all.
-  bool usable() const { return healthy && !left_out; }
+  bool usable() const { return healthy && !cordoned && !left_out; }
 };
 
 // What the kubelet's topology manager turns away (topologyManagerPolicy): with single-numa-node

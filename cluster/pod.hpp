@@ -101,6 +101,10 @@ struct Pod {
   std::string queue;      // to which what it holds is charged; empty: the only one
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
+  // Its number among its owner's pods, as their controller counts them (a Job's completion index),
+  // and that of its Job in its JobSet; from 0, kNoIndex: nothing says it.
+  int32_t index = kNoIndex;
+  int32_t job_index = kNoIndex;
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated
   PodPhase phase = PodPhase::kPending;
   bool deleting = false;  // deletionTimestamp is set
@@ -125,6 +129,8 @@ struct Pod {
   Time running_since;
   bool handed_over = false;  // kEpochAnnotation is there
   HamiTurn hami_turn = HamiTurn::kNone;
+
+  static constexpr int32_t kNoIndex = -1;
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

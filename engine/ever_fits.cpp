@@ -22,13 +22,17 @@ bool ToleratesEverything(const Pod& pod) {
   });
 }
 
-bool HasLeftOutGpu(const cluster::Node& node) {
+bool HasGpuOutOfUse(const cluster::Node& node) {
   return std::any_of(node.gpus.begin(), node.gpus.end(),
-                     [](const cluster::Gpu& gpu) { return gpu.left_out; });
+                     [](const cluster::Gpu& gpu) { return !gpu.usable(); });
 }
 
 std::shared_ptr<const cluster::Node> Unmarked(cluster::Node node) {
-  for (cluster::Gpu& gpu : node.gpus) gpu.left_out = false;
+  for (cluster::Gpu& gpu : node.gpus) {
+    gpu.healthy = true;
+    gpu.cordoned = false;
+    gpu.left_out = false;
+  }
   return std::make_shared<const cluster::Node>(std::move(node));
 }
 
@@ -62,10 +66,9 @@ bool EverFits::Recount(const ClusterState& state, const std::vector<std::string>
   std::vector<DeviceAmount> gpus;
   unmarked_.erase(index.value);
   if (const cluster::Node* node = state.node(index)) {
-    if (HasLeftOutGpu(*node)) unmarked_[index.value] = Unmarked(*node);
+    if (HasGpuOutOfUse(*node)) unmarked_[index.value] = Unmarked(*node);
     left = cluster::OfferOf(*node);
-    for (const cluster::Gpu& gpu : node->gpus)
-      gpus.push_back(gpu.healthy ? DeviceAmount::All() : DeviceAmount());
+    gpus.assign(node->gpus.size(), DeviceAmount::All());
     for (const cluster::PodUid& uid : state.HoldersOn(index)) {
       if (!PermanentlyBound(*state.FindPod(uid), scheduler_names)) continue;
       const cluster::Placement& held = state.AllocationOf(uid)->placement;
@@ -114,18 +117,23 @@ std::shared_ptr<const cluster::Snapshot> EverFits::Room(const cluster::Snapshot&
 
 const Reason* EverFits::Never(const policy::RequestKey& request) const {
   const auto found = verdicts_.find(request);
-  const bool never = found != verdicts_.end() && found->second.code != ReasonCode::kNone;
-  return never ? &found->second : nullptr;
+  const bool never = found != verdicts_.end() && found->second.why.code != ReasonCode::kNone;
+  return never ? &found->second.why : nullptr;
+}
+
+std::string EverFits::FitsIn(const policy::RequestKey& request) const {
+  const auto found = verdicts_.find(request);
+  return found == verdicts_.end() ? std::string() : found->second.fits_in;
 }
 
 bool EverFits::Asked(const policy::RequestKey& request) const {
   return verdicts_.contains(request);
 }
 
-void EverFits::Learn(const policy::RequestKey& request, uint64_t basis, Reason why) {
+void EverFits::Learn(const policy::RequestKey& request, uint64_t basis, Verdict verdict) {
   if (basis != basis_) return;
   if (verdicts_.size() >= kMostVerdicts) verdicts_.clear();
-  verdicts_[request] = std::move(why);
+  verdicts_[request] = std::move(verdict);
 }
 
 void EverFits::Forget() {

@@ -1,6 +1,6 @@
 // EverFits: which gangs can never start here, however long they wait (internal to engine/). A gang
-// can when it fits a cluster on which only that runs which Muster may never move and which does not
-// end by itself:
+// can when it fits a cluster that is whole (nodes ready and not cordoned, all GPUs healthy and in
+// use) and on which only that runs which Muster may never move and which does not end by itself:
 //
 //   bound pods of a DaemonSet and mirror pods of static ones, by any scheduler
 //   bound pods of another scheduler that tolerate every taint: they are the node's own, a drain
@@ -66,8 +66,14 @@ class EverFits {
   // Gangs that ask for this never fit; null: they do, or nobody has asked.
   const Reason* Never(const policy::RequestKey& request) const;
   bool Asked(const policy::RequestKey& request) const;
-  // `why` empty (kNone): they do. `basis` is that of the time when it was asked.
-  void Learn(const policy::RequestKey& request, uint64_t basis, Reason why);
+  // In which domain of the level that they require they would fit; empty: not known, or any.
+  std::string FitsIn(const policy::RequestKey& request) const;
+  struct Verdict {
+    Reason why;           // kNone: they fit
+    std::string fits_in;  // see FitsIn
+  };
+  // `basis` is that of the time when it was asked.
+  void Learn(const policy::RequestKey& request, uint64_t basis, Verdict verdict);
   void Forget();
 
  private:
@@ -76,13 +82,13 @@ class EverFits {
                cluster::NodeIndex node);
 
   cluster::FreeTable room_;  // by node index; where nodes are touched, as it was before
-  // Nodes with devices that are left out, as if they were not: they come back.
+  // Nodes with devices that are not in use (left out, cordoned, unhealthy), as if they were.
   std::map<uint32_t, std::shared_ptr<const cluster::Node>> unmarked_;
-  std::map<uint32_t, bool> touched_;               // by node index; true: the record
-  bool refused_ = false;                           // Room was asked for while Behind
-  bool records_changed_ = false;                   // since verdicts were forgotten: a node's record
-  bool pods_changed_ = false;                      // since then: what is left on a node
-  std::map<policy::RequestKey, Reason> verdicts_;  // found on `basis_`; kNone: it fits
+  std::map<uint32_t, bool> touched_;  // by node index; true: the record
+  bool refused_ = false;              // Room was asked for while Behind
+  bool records_changed_ = false;      // since verdicts were forgotten: a node's record
+  bool pods_changed_ = false;         // since then: what is left on a node
+  std::map<policy::RequestKey, Verdict> verdicts_;  // found on `basis_`
   uint64_t basis_ = 1;
   cluster::Time forgotten_at_{INT64_MIN / 2};
 };

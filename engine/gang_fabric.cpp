@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/rank.hpp"
 #include "policy/device_links.hpp"
 #include "policy/domain_offers.hpp"
 #include "policy/reserve.hpp"
@@ -33,9 +32,8 @@ std::vector<Ranked> ByRank(const cluster::Snapshot& nodes, const GangView& gang)
   }
   std::vector<const MemberView*> members;
   for (const MemberView& member : gang.members) members.push_back(&member);
-  std::stable_sort(members.begin(), members.end(), [](const MemberView* a, const MemberView* b) {
-    return CompareNatural(a->pod.name, b->pod.name) < 0;
-  });
+  std::stable_sort(members.begin(), members.end(),
+                   [](const MemberView* a, const MemberView* b) { return a->rank < b->rank; });
   std::vector<Ranked> ranked;
   for (const MemberView* member : members) {
     const auto& name = member->bound_node.empty() ? member->planned_node : member->bound_node;

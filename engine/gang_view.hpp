@@ -52,6 +52,7 @@ struct MemberView {
   bool ours = true;  // Muster's to place and to evict; false: another scheduler's
   bool gated = false;
   bool required = false;                // part of the all-or-nothing set of the present plan
+  uint32_t rank = 0;                    // among all of these, see RanksOf
   std::string planned_node;             // empty: not planned
   std::string bound_node;               // empty: not bound
   std::vector<cluster::GpuIndex> gpus;  // of the plan, or held when bound
@@ -65,6 +66,7 @@ struct GangView {
   GangId id;
   GangState state = GangState::kForming;
   Reason reason;
+  std::string remainder;  // of elastic members, see RemainderOf; empty: none
   int32_t priority = 0;
   int64_t min_member = 1;
   int64_t bound = 0;  // live and bound

@@ -29,7 +29,7 @@ struct MemberPlan {
   bool nominated = false;  // its node was nominated for it, or is named by its affinity
   bool bind_seen = false;  // a Bind call came for this plan
   cluster::Time made_at;   // wherever it was moved since
-  uint32_t rank = 0;       // among the gang's pods, by their names, when it was planned
+  uint32_t rank = 0;       // among the gang's pods, see RanksOf, when it was planned
   // What the kubelet was expected to do when the pod was bound; nothing: this process did not bind
   // it, or it asks for no whole GPUs of NVIDIA's device plugin.
   std::optional<policy::KubeletPick> kubelet_pick;

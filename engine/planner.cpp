@@ -1,7 +1,6 @@
 #include "engine/planner.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "cluster/transaction.hpp"
@@ -12,28 +11,6 @@ namespace {
 
 using cluster::Transaction;
 
-// Elastic members take what is left, one by one. Once a spec found no room, equal ones will not
-// either.
-std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
-                                             const std::vector<policy::Demand>& demands,
-                                             policy::GangTerms terms) {
-  std::vector<cluster::Placement> placed;
-  std::set<std::pair<const cluster::PodSpec*, size_t>> full;  // with the subgroup
-  for (const policy::Demand& demand : demands) {
-    if (demand.excluded.empty() && full.contains({demand.spec.get(), demand.subgroup})) continue;
-    policy::PlaceAnswer answer =
-        placer.PlaceGang(tx, {demand}, policy::NodeFilter::kSchedulable, terms);
-    if (answer.placed) {
-      placed.push_back(std::move(answer.placements.front()));
-      terms.placed.push_back(
-          {placed.back().node, demand.spec, demand.subgroup, cluster::WholeGpusOf(placed.back())});
-    } else if (demand.excluded.empty()) {
-      full.emplace(demand.spec.get(), demand.subgroup);
-    }
-  }
-  return placed;
-}
-
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
   Transaction tx(job.empty);
   policy::GangTerms terms = job.request.terms;
@@ -41,6 +18,45 @@ policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& j
   std::vector<policy::Demand> demands = job.request.required;
   for (policy::Demand& demand : demands) demand.excluded.clear();
   return placer.PlaceGang(tx, demands, policy::NodeFilter::kAll, terms);
+}
+
+// The domain of that level in which all of them are; empty: there is none.
+std::string DomainOf(const topology::Fabric& fabric, const std::string& level,
+                     const std::vector<cluster::Placement>& placements) {
+  for (const topology::LevelRef& at : topology::FindLevels(fabric.options(), level)) {
+    const topology::DomainId id = fabric.Of(at, placements.front().node);
+    const bool all =
+        std::all_of(placements.begin(), placements.end(),
+                    [&](const cluster::Placement& one) { return fabric.Of(at, one.node) == id; });
+    if (all && id != topology::kNoDomain) return fabric.domains()[id].name;
+  }
+  return {};
+}
+
+// What is down there, for people. The domain where most members found room may be one that is too
+// small: there nobody has to leave, and nothing is down.
+void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
+  policy::Shortage& shortage = result.shortage;
+  const auto demand =
+      std::find_if(job.request.required.begin(), job.request.required.end(),
+                   [&](const policy::Demand& one) { return one.pod == shortage.pod; });
+  if (demand == job.request.required.end()) return;
+  if (shortage.limit.empty()) {
+    result.down = DownAmong(*job.snapshot, nullptr, *demand->spec);
+    const auto missing = std::ssize(job.request.required) - shortage.placed_before;
+    if (result.down.pods_more < missing) result.down = {};
+    return;
+  }
+  const std::shared_ptr<const topology::Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
+  const auto look_in = [&](const std::string& domain) {
+    const auto nodes = NodesOfDomain(*fabric, shortage.limit, domain);
+    return nodes == nullptr ? Down{} : DownAmong(*job.snapshot, nodes.get(), *demand->spec);
+  };
+  result.down = look_in(shortage.domain);
+  const std::string& fits_in = result.fits_in.empty() ? job.fits_in : result.fits_in;
+  if (!result.down.what.empty() || result.down.others || fits_in.empty()) return;
+  shortage.domain = fits_in;
+  result.down = look_in(fits_in);
 }
 
 // Whole, and without elastic members: no pod is evicted for those.
@@ -75,10 +91,15 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
       result.shortage = answer.shortage;
       if (job.candidates.list != nullptr && Preempt(placer, job, terms, result)) return result;
       result.move = FindMove(placer, job);
-      if (job.empty == nullptr) return result;
-      const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
-      result.never_fits = !empty.placed && !empty.shortage.gave_up;
-      if (result.never_fits) result.shortage = empty.shortage;
+      if (job.empty != nullptr) {
+        const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);
+        result.never_fits = !empty.placed && !empty.shortage.gave_up;
+        if (result.never_fits) result.shortage = empty.shortage;
+        if (empty.placed && !answer.shortage.limit.empty())
+          result.fits_in = DomainOf(*placer.FabricOf(job.empty->nodes()), answer.shortage.limit,
+                                    empty.placements);
+      }
+      if (!result.never_fits) TellWhatIsDown(placer, job, result);
       return result;
     }
     result.required = std::move(answer.placements);
@@ -91,7 +112,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
                             cluster::WholeGpusOf(result.required[i])});
   }
   terms.beside = policy::NodesOf(terms.placed);
-  result.elastic = PlaceElastic(placer, tx, job.request.elastic, std::move(terms));
+  result.elastic = PlaceElastic(placer, tx, job.request.elastic, job.segments, std::move(terms));
   result.placed = !result.required.empty() || !result.elastic.empty();
   return result;
 }

@@ -11,6 +11,8 @@
 #include "cluster/snapshot.hpp"
 #include "cluster/topology_terms.hpp"
 #include "engine/candidates.hpp"
+#include "engine/down.hpp"
+#include "engine/elastic.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
 #include "policy/gang_request.hpp"
@@ -48,11 +50,13 @@ struct PlanJob {
   queues::OrderKey order;
   std::shared_ptr<const cluster::Snapshot> snapshot;
   policy::GangRequest request;
+  std::vector<SegmentRule> segments;  // for its elastic members
   bool plain = false;  // no exclusions: a failure holds for every gang that asks for this
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
   uint64_t basis = 0;                  // EverFits::basis() then
+  std::string fits_in;                 // EverFits::FitsIn, where that is known already
   KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
@@ -64,6 +68,10 @@ struct PlanResult {
   std::vector<cluster::Placement> elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
+  // Of PlanJob::empty: the domain of the level that it requires in which it would fit; empty: in
+  // none, it requires none, or nobody asked.
+  std::string fits_in;
+  Down down;  // unless placed: where `shortage` says, or, if that is nowhere, what would be enough
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
   std::optional<Move> move;              // unless placed
 };

@@ -66,6 +66,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.version = gang.work->version;
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
+  if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
   const bool preempts =
       whole && ever_fits.Never(job.request.key) == nullptr && MayPreempt(state, gang);
@@ -84,6 +85,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
     state.queue.AnythingMayFit();
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.basis = ever_fits.basis();
+  job.fits_in = ever_fits.FitsIn(job.request.key);
   if (preempts) job.candidates = CandidatesFor(state, gang);
   if (!whole) job.move = MoveJobOf(state, gang, job.request, now);
   return job;
@@ -96,7 +98,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
-  Reason reason = FromShortage(result.shortage, result.never_fits);
+  Reason reason = FromShortage(result.shortage, result.never_fits, result.down);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.bound_of_muster == 0;
@@ -108,7 +110,8 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
         job.request.key, job.basis,
-        result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{});
+        {result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{},
+         result.fits_in});
   }
   const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
   const bool never = impossible != nullptr;

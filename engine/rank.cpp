@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace muster::engine {
 
@@ -19,6 +22,54 @@ std::string_view TakeNumber(std::string_view& text) {
   text.remove_prefix(end);
   while (number.size() > 1 && number.front() == '0') number.remove_prefix(1);
   return number;
+}
+
+// Among these the controllers' numbers say who is who.
+struct Series {
+  std::string_view role;
+  std::string_view owner;  // empty in a JobSet
+  bool in_job_set = false;
+  auto operator<=>(const Series&) const = default;
+};
+
+Series SeriesOf(const Member& member) {
+  const cluster::Pod& pod = *member.pod;
+  const bool in_job_set = pod.job_index != cluster::Pod::kNoIndex;
+  return {pod.role, in_job_set ? std::string_view() : pod.owner_uid, in_job_set};
+}
+
+std::pair<int32_t, int32_t> IndexOf(const Member& member) {
+  return {member.pod->job_index, member.pod->index};
+}
+
+// A pod and its replacement have the same index.
+bool Numbered(const std::vector<const Member*>& members, const std::vector<uint32_t>& series) {
+  std::set<std::pair<int32_t, int32_t>> taken;
+  return std::all_of(series.begin(), series.end(), [&](uint32_t i) {
+    const Member& member = *members[i];
+    if (member.pod->index == cluster::Pod::kNoIndex) return false;
+    return member.pod->terminal() || member.leaving() || taken.insert(IndexOf(member)).second;
+  });
+}
+
+// `order` is by name. In each numbered series the lowest index gets the first of its places.
+void OrderByIndex(const std::vector<const Member*>& members, std::vector<uint32_t>& order) {
+  const bool any = std::any_of(members.begin(), members.end(), [](const Member* member) {
+    return member->pod->index != cluster::Pod::kNoIndex;
+  });
+  if (!any) return;
+  std::map<Series, std::vector<size_t>> places;  // in `order`, rising
+  for (size_t place = 0; place < order.size(); ++place)
+    places[SeriesOf(*members[order[place]])].push_back(place);
+  for (const auto& [series, its] : places) {
+    std::vector<uint32_t> pods;
+    for (const size_t place : its) pods.push_back(order[place]);
+    if (!Numbered(members, pods)) continue;
+    std::stable_sort(pods.begin(), pods.end(), [&](uint32_t a, uint32_t b) {
+      return IndexOf(*members[a]) < IndexOf(*members[b]);
+    });
+    for (size_t i = 0; i < its.size(); ++i) order[its[i]] = pods[i];
+  }
 }
 
 }  // namespace
@@ -49,6 +100,7 @@ std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members) {
     const int names = CompareNatural(members[a]->key.name, members[b]->key.name);
     return names != 0 ? names < 0 : members[a]->uid < members[b]->uid;
   });
+  OrderByIndex(members, order);
   std::vector<uint32_t> ranks(members.size());
   for (uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
   return ranks;

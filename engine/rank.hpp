@@ -1,4 +1,5 @@
-// Rank: the order of a gang's pods among themselves, as frameworks number them. Pure functions.
+// Rank: the order of a gang's pods among themselves, as their controllers number them. Pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,10 @@ namespace muster::engine {
 // the Job in a JobSet, into the names of pods in that way.
 int CompareNatural(std::string_view a, std::string_view b);
 
-// By position among `members`: its rank, from 0.
+// By position among `members`: its rank, from 0. By name; the pods of one role and one owner divide
+// the places of their names by their index (cluster::Pod::index), if each of them has one and no
+// two that stay have the same. In a JobSet, where the index begins anew in each Job, all Jobs are
+// one owner, and the Job's index comes first.
 std::vector<uint32_t> RanksOf(const std::vector<const Member*>& members);
 
 }  // namespace muster::engine

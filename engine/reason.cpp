@@ -152,7 +152,8 @@ Reason NearestMiss(const policy::Shortage& shortage) {
 }
 
 // A gang that must be within one domain: what that has to do with it.
-std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool never) {
+std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool never,
+                      const Down& down) {
   const std::string level = "domain of level " + shortage.limit;
   const std::string who = shortage.subgroup.empty() ? "it" : "subgroup " + shortage.subgroup;
   if (shortage.domains == 0) return "no node is in a " + level + ", and " + who + " requires one";
@@ -162,8 +163,13 @@ std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool ne
   if (never)
     return "no " + level + " can ever hold " + who + ", not even " + nearest + shortage.domain;
   const bool away = code == ReasonCode::kNodesUnavailable || code == ReasonCode::kNodesLeftOut;
+  std::string when = away ? "all nodes there can be used again" : "others leave it";
+  if (!down.what.empty()) {
+    when = std::string(down.others ? "others leave it and " : "") +
+           "what is down there is back: " + down.what;
+  }
   return who + " requires one " + level + "; it could fit " + nearest + shortage.domain +
-         ", when " + (away ? "all nodes there can be used again" : "others leave it");
+         ", when " + when;
 }
 
 }  // namespace
@@ -195,16 +201,18 @@ std::string Describe(const Reason& reason) {
   return text;
 }
 
-Reason FromShortage(const policy::Shortage& shortage, bool never) {
+Reason FromShortage(const policy::Shortage& shortage, bool never, const Down& down) {
   Reason reason = NearestMiss(shortage);
   const auto add = [&](const std::string& text) {
     if (!reason.detail.empty()) reason.detail += "; ";
     reason.detail += text;
   };
   if (!shortage.limit.empty()) {
-    add(OfDomains(shortage, reason.code, never));
+    add(OfDomains(shortage, reason.code, never, down));
   } else if (!shortage.subgroup.empty()) {
     add("subgroup " + shortage.subgroup + " has no room");
+  } else if (!never && !down.what.empty()) {
+    add("it could fit when what is down is back: " + down.what);
   }
   if (!shortage.segments.empty()) add(shortage.segments);
   if (shortage.kept > 0 && !shortage.reserve.empty())

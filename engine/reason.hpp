@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/down.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
@@ -80,7 +81,8 @@ Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string 
 std::string Describe(const Reason& reason);
 
 // The reason for a gang that did not fit, from where its nodes were lost. `never`: it would not
-// either if only that ran which stays.
-Reason FromShortage(const policy::Shortage& shortage, bool never = false);
+// either if only that ran which stays and all were in use. `down`: in the domain that it names,
+// where it names none among all nodes; what would be enough for it.
+Reason FromShortage(const policy::Shortage& shortage, bool never = false, const Down& down = {});
 
 }  // namespace muster::engine

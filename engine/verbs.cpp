@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
@@ -24,8 +25,11 @@ constexpr cluster::Duration kConfirmWithin = cluster::Seconds(600);
 
 // kube-scheduler writes refusals into the pod's condition and events, so they carry no numbers: a
 // text that stays the same costs no write. The numbers are in the explain API.
-std::string RefusalOf(const Gang& gang) {
+std::string RefusalOf(const EngineState& state, const Gang& gang) {
   if (gang.state == GangState::kRunning || gang.state == GangState::kFinished) {
+    const Remainder remainder = RemainderOf(state, gang);
+    if (!remainder.none() && remainder.all)
+      return "muster: waiting for more members, which make up a whole segment together";
     return "muster: waiting for room for another elastic member";
   }
   Reason plain;
@@ -184,7 +188,7 @@ FilterAnswer Filter(EngineState& state, policy::Placer& placer, const NodesQuest
     answer.refusal = "muster: the gang is planned on other nodes";
     if (Contains(question.nodes, member.plan->node)) answer.node = member.plan->node;
   } else {  // it has no plan, or one without room yet
-    answer.refusal = RefusalOf(*at.gang);
+    answer.refusal = RefusalOf(state, *at.gang);
   }
   if (answer.node.empty()) state.writes.MarkNeedsWake(member);
   return answer;
@@ -211,7 +215,7 @@ Scheduler::BindReceipt Bind(EngineState& state, const BindCall& call, uint64_t t
   }
   if (pod.ending()) return refuse("has ended or is being deleted");
   if (!member.planned() || state.preemptions.VictimsOf(at.gang->id) != nullptr)
-    return refuse("has no reservation: " + RefusalOf(*at.gang));
+    return refuse("has no reservation: " + RefusalOf(state, *at.gang));
   if (member.plan->node != call.node) return refuse("is planned on node " + member.plan->node);
   state.last_call = now;
   state.writes.Hold(member, ticket, now + state.options.bind_hold_timeout);

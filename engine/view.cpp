@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/rank.hpp"
 #include "engine/settle.hpp"
 
 namespace muster::engine {
@@ -19,6 +21,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.id = gang.id;
   view.state = gang.state;
   view.reason = PendingQueue::ReasonOf(gang);
+  view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;
   view.succeeded = gang.tally.succeeded;
@@ -33,11 +36,16 @@ GangView View(const EngineState& state, const Gang& gang) {
     view.deadline = *gang.course.partial_since + state.options.partial_timeout;
   const int32_t priority = PriorityOf(gang);
   view.priority = priority == INT32_MAX ? 0 : priority;
-  for (const auto& [uid, member] : gang.members) {
+  std::vector<const Member*> members;
+  for (const auto& [uid, member] : gang.members) members.push_back(&member);
+  const std::vector<uint32_t> ranks = RanksOf(members);
+  for (size_t i = 0; i < members.size(); ++i) {
+    const Member& member = *members[i];
     const Pod& pod = *member.pod;
     MemberView one;
+    one.rank = ranks[i];
     one.pod = member.key;
-    one.uid = uid;
+    one.uid = member.uid;
     one.role = pod.role;
     one.ours = member.ours;
     one.phase = pod.phase;
@@ -46,7 +54,7 @@ GangView View(const EngineState& state, const Gang& gang) {
     one.planned_node = member.plan->node;
     one.bound_node = pod.node_name;
     one.bind_held = !member.writes->held.empty();
-    if (const cluster::Allocation* held = state.cluster.AllocationOf(uid)) {
+    if (const cluster::Allocation* held = state.cluster.AllocationOf(member.uid)) {
       for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
     }
     view.members.push_back(std::move(one));

@@ -174,16 +174,16 @@ http::Response ApiHandlers::Create(const http::Request& request) const {
   const auto name = request.query.find("name");
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
-  const Result<std::vector<ManifestObject>> objects =
-      ReadManifests(request.body, file, Malformed::kRefused);
-  if (!objects.ok()) return Failed(objects.error());
-  if (objects->empty()) {
+  const Result<Manifests> manifests = ReadManifests(request.body, file, Malformed::kRefused);
+  if (!manifests.ok()) return Failed(manifests.error());
+  if (manifests->objects.empty()) {
     return Failed({Code::kInvalidArgument, "expected at least one object, found none", file});
   }
   Status created = Stopped();
-  ports_.cluster->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });
+  ports_.cluster->Do(
+      [&](sim::ApiServer& api) { created = CreateObjects(api, manifests->objects); });
   if (!created.ok()) return Failed(created.error());
-  return Json(CreatedJson(*objects));
+  return Json(CreatedJson(*manifests));
 }
 
 http::Response ApiHandlers::List(const http::Request& request) const {

@@ -33,6 +33,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("kind", gang.id.solo ? "Pod" : "PodGroup");
   json.Add("state", engine::ToString(gang.state));
   AddReason(json, gang.reason);
+  if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
   json.Add("priority", gang.priority);
   json.Add("minMember", gang.min_member);
   json.Add("pods", static_cast<int64_t>(gang.members.size()));
@@ -172,6 +173,7 @@ void AddGpus(JsonText& json, const engine::NodeView& view) {
     if (!gpu.model.empty()) json.Add("model", gpu.model);
     if (!gpu.uuid.empty()) json.Add("uuid", gpu.uuid);
     json.Add("healthy", gpu.healthy);
+    json.Add("cordoned", gpu.cordoned);
     json.AddMilli("free", i < view.gpu_free.size() ? view.gpu_free[i] : 0);
     json.EndObject();
   }

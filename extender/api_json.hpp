@@ -15,7 +15,7 @@
 namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
-// priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
+// remainder (of elastic members that wait for a whole segment, a sentence), priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
 // deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
 // else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
@@ -32,7 +32,7 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
                      cluster::Time now);
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
-// gpus[{index, model, uuid, healthy, free}]}]}
+// gpus[{index, model, uuid, healthy, cordoned, free}]}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
 // {"domains": [{tree, level, name, depth, nodes, freeNodes, keptNodes, gpus, freeGpus, slots}],
 // "findings": ["…"]}; each domain is followed by those below it.

@@ -333,10 +333,12 @@ void Service::Impl::MakeLoop(engine::ActionPort& port) {
 Status Service::Impl::StartEmbeddedCluster() {
   const Result<http::ClientOptions> client = SchedulerClient();
   if (!client.ok()) return client.error();
-  const Result<std::vector<ManifestObject>> objects =
+  const Result<Manifests> manifests =
       options_.cluster_file.empty() ? DefaultCluster()
                                     : ReadManifestFile(options_.cluster_file, Malformed::kRefused);
-  if (!objects.ok()) return objects.error();
+  if (!manifests.ok()) return manifests.error();
+  for (const std::string& warning : manifests->warnings)
+    log_.Info("cluster file", {{"warning", warning}});
 
   EmbeddedCluster::Options options;
   options.api.seed = options_.seed;
@@ -349,6 +351,9 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.now = [this] { return Now(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
+  options.warn = [this](const std::string& what) {
+    log_.Info("embedded cluster", {{"warning", what}});
+  };
   options.extender = [&client](std::function<void(EmbeddedCluster::Task)> post) {
     return std::make_unique<HttpExtender>(*client, std::move(post));
   };
@@ -357,7 +362,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   cluster_->Start();
   loop_->Start();
   Status created = Ok{};
-  cluster_->Do([&](sim::ApiServer& api) { created = CreateObjects(api, *objects); });
+  cluster_->Do([&](sim::ApiServer& api) { created = CreateObjects(api, manifests->objects); });
   return created;
 }
 

@@ -32,6 +32,9 @@ namespace muster::kube {
 inline constexpr const char* kRoleLabel = "muster.dev/role";
 // On a pod: how many members its gang needs to start, where no PodGroup object says so.
 inline constexpr const char* kMinMemberAnnotation = "muster.dev/min-member";
+// A pod's number in its Job, and its Job's in the JobSet, as their controllers write them.
+inline constexpr const char* kCompletionIndex = "batch.kubernetes.io/job-completion-index";
+inline constexpr const char* kJobIndex = "jobset.sigs.k8s.io/job-global-index";
 // On a node, label or annotation: "fractional" or "exclusive".
 inline constexpr const char* kGpuSharing = "muster.dev/gpu-sharing";
 // On a node: its devices as a JSON list, see node_devices.hpp.

@@ -202,8 +202,11 @@ void AppendMetadata(JsonWriter& json, const Pod& pod) {
     json.Text(FormatTimestamp(pod.created));
   }
   if (pod.deleting) json.Key("deletionTimestamp").Text(FormatTimestamp(pod.leaves_by));
-  if (!pod.pod_group.empty() || !pod.role.empty()) {
+  const bool indexed = pod.index != Pod::kNoIndex || pod.job_index != Pod::kNoIndex;
+  if (!pod.pod_group.empty() || !pod.role.empty() || indexed) {
     json.Key("labels").BeginObject();
+    if (pod.index != Pod::kNoIndex) json.Key(kCompletionIndex).Text(NumberText(pod.index));
+    if (pod.job_index != Pod::kNoIndex) json.Key(kJobIndex).Text(NumberText(pod.job_index));
     if (!pod.role.empty()) json.Key(kRoleLabel).Text(pod.role);
     if (!pod.pod_group.empty()) json.Key("scheduling.x-k8s.io/pod-group").Text(pod.pod_group);
     json.EndObject();

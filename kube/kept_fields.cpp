@@ -100,6 +100,13 @@ constexpr Kept kPodLabels[] = {
     Value("grove.io/podgang"),
     Value("grove.io/podclique"),
     Value(kLeaderWorkerSetLabel),
+    Value(kCompletionIndex),
+    Value(kJobIndex),
+    Value("leaderworkerset.sigs.k8s.io/worker-index"),
+    Value("grove.io/podclique-pod-index"),
+    Value("training.kubeflow.org/replica-index"),
+    Value("kueue.x-k8s.io/pod-group-pod-index"),
+    Value("apps.kubernetes.io/pod-index"),
 };
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
@@ -108,6 +115,8 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("scheduling.volcano.sh/group-name"),
     Value("scheduling.volcano.sh/group-min-member"),
     Value("volcano.sh/task-spec"),
+    Value(kCompletionIndex),
+    Value(kJobIndex),
     Value("pod-group-name"),
     Value("gang.scheduling.koordinator.sh/name"),
     Value("gang.scheduling.koordinator.sh/min-available"),
@@ -171,6 +180,7 @@ constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Objec
 
 // Nodes (node_decoder.cpp, node_devices.cpp, node_links.cpp).
 constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations),
+                                     Value("hami.io/device-cordon", kAnnotations),
                                      Value(kHamiScoresAnnotation, kAnnotations),
                                      Value(cluster::kHamiLockAnnotation)};
 constexpr Kept kNodeMeta[] = {

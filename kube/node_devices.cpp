@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
 
 #include "cluster/quantity.hpp"
+#include "cluster/split.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -73,8 +75,8 @@ std::optional<GpuSharing> OperatorsWord(const DeviceSources& sources,
   return std::nullopt;
 }
 
-// Leaves out the devices that are given out as partitions; these are as healthy as they are. In
-// order of index.
+// Leaves out the devices that are given out as partitions; these are as healthy, and cordoned, as
+// they are. In order of index.
 Result<std::vector<Gpu>> ResolveParents(std::vector<Gpu> gpus) {
   std::set<GpuIndex> parents;
   for (Gpu& gpu : gpus) {
@@ -91,12 +93,54 @@ Result<std::vector<Gpu>> ResolveParents(std::vector<Gpu> gpus) {
                    kGpuDevicesAnnotation};
     }
     gpu.healthy = gpu.healthy && parent->healthy;
+    gpu.cordoned = gpu.cordoned || parent->cordoned;
   }
   std::erase_if(gpus, [&](const Gpu& gpu) { return parents.contains(gpu.index); });
   return gpus;
 }
 
-Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// The devices that HAMi's users cordoned, by UUID.
+class Cordon {
+ public:
+  explicit Cordon(const Labels& annotations) {
+    for (const std::string_view part :
+         cluster::Split(Find(annotations, kHamiCordonAnnotation), ',')) {
+      const std::string_view uuid = Trimmed(part);
+      if (!uuid.empty()) found_.try_emplace(std::string(uuid), false);
+    }
+  }
+
+  void Mark(std::vector<Gpu>& gpus) {
+    for (Gpu& gpu : gpus) {
+      const auto at = found_.find(gpu.uuid);
+      if (at == found_.end()) continue;
+      at->second = true;
+      gpu.cordoned = true;
+    }
+  }
+
+  void WarnOfOthers(std::vector<std::string>& warnings) const {
+    for (const auto& [uuid, found] : found_) {
+      if (found) continue;
+      warnings.push_back("annotation " + std::string(kHamiCordonAnnotation) +
+                         " names devices that the node does not have, \"" + uuid +
+                         "\" for example");
+      return;
+    }
+  }
+
+ private:
+  std::map<std::string, bool> found_;  // by UUID: a device of the node has it
+};
+
+Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text, Cordon& cordon) {
   const Result<Json> json = Json::Parse(text, kMaxAnnotationBytes, kGpuDevicesAnnotation);
   if (!json.ok()) return json.error();
   JsonProblems problems;
@@ -111,6 +155,7 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpu.model = item.Get("model").Text();
     gpu.memory = MiB(item.Get("memory").Integer(0, 0, std::numeric_limits<int64_t>::max()));
     gpu.healthy = item.Get("healthy").Flag(true);
+    gpu.cordoned = item.Get("cordoned").Flag(false);
     const JsonView sharing = item.Get("sharing");
     const std::optional<GpuSharing> known =
         sharing.present() ? cluster::FindSharing(sharing.Text()) : GpuSharing::Exclusive();
@@ -126,6 +171,7 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text) {
     gpus.push_back(std::move(gpu));
   });
   if (!problems.none()) return problems.first();
+  cordon.Mark(gpus);
   Result<std::vector<Gpu>> ordered = OrderByIndex(std::move(gpus));
   return ordered.ok() ? ResolveParents(std::move(*ordered)) : ordered;
 }
@@ -181,6 +227,25 @@ std::vector<Gpu> CompleteHami(std::vector<Gpu> gpus, const DeviceSources& source
   return gpus;
 }
 
+std::vector<Gpu> FromBestSource(const DeviceSources& sources, Cordon& cordon,
+                                std::vector<std::string>& warnings) {
+  const std::string_view own = Find(sources.annotations, kGpuDevicesAnnotation);
+  if (!own.empty()) {
+    Result<std::vector<Gpu>> gpus = ParseGpuDevices(own, cordon);
+    if (gpus.ok()) return std::move(*gpus);
+    warnings.push_back("annotation ignored: " + gpus.error().ToString());
+  }
+  const std::string_view hami = Find(sources.annotations, kHamiRegisterAnnotation);
+  if (!hami.empty()) {
+    Result<std::vector<Gpu>> gpus = ParseHamiRegister(hami);
+    if (gpus.ok()) cordon.Mark(*gpus);
+    if (gpus.ok()) return CompleteHami(std::move(*gpus), sources, warnings);
+    warnings.push_back("annotation ignored: " +
+                       gpus.error().At(kHamiRegisterAnnotation).ToString());
+  }
+  return DevicesFromLabels(sources, warnings);
+}
+
 }  // namespace
 
 Result<std::vector<Gpu>> OrderByIndex(std::vector<Gpu> gpus) {
@@ -195,20 +260,10 @@ Result<std::vector<Gpu>> OrderByIndex(std::vector<Gpu> gpus) {
 }
 
 std::vector<Gpu> ReadNodeDevices(const DeviceSources& sources, std::vector<std::string>& warnings) {
-  const std::string_view own = Find(sources.annotations, kGpuDevicesAnnotation);
-  if (!own.empty()) {
-    Result<std::vector<Gpu>> gpus = ParseGpuDevices(own);
-    if (gpus.ok()) return std::move(*gpus);
-    warnings.push_back("annotation ignored: " + gpus.error().ToString());
-  }
-  const std::string_view hami = Find(sources.annotations, kHamiRegisterAnnotation);
-  if (!hami.empty()) {
-    Result<std::vector<Gpu>> gpus = ParseHamiRegister(hami);
-    if (gpus.ok()) return CompleteHami(std::move(*gpus), sources, warnings);
-    warnings.push_back("annotation ignored: " +
-                       gpus.error().At(kHamiRegisterAnnotation).ToString());
-  }
-  return DevicesFromLabels(sources, warnings);
+  Cordon cordon(sources.annotations);
+  std::vector<Gpu> gpus = FromBestSource(sources, cordon, warnings);
+  cordon.WarnOfOthers(warnings);
+  return gpus;
 }
 
 bool RegisteredByHami(const Labels& annotations) {
@@ -227,6 +282,7 @@ void AppendGpuDevices(std::string& out, const std::vector<Gpu>& gpus) {
     if (!gpu.model.empty()) json.Key("model").Text(gpu.model);
     if (gpu.memory.value() != 0) json.Key("memory").Integer(gpu.memory.value());
     if (!gpu.healthy) json.Key("healthy").Flag(false);
+    if (gpu.cordoned) json.Key("cordoned").Flag(true);
     if (gpu.sharing != GpuSharing::Exclusive()) json.Key("sharing").Text(gpu.sharing->name());
     if (gpu.replicas != 1) json.Key("replicas").Integer(gpu.replicas);
     if (gpu.partition()) json.Key("parent").Integer(gpu.parent.value);

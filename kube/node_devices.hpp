@@ -3,10 +3,11 @@
 //   1. annotation muster.dev/gpu-devices: a JSON list, one object a device; index is required, the
 //   rest has these
 //      defaults:  {"index": 0, "uuid": "", "model": "", "memory": 0 (MiB), "healthy": true,
+//                  "cordoned": false,
 //                  "sharing": "exclusive" | "time-slicing" | "mps" | "fractional" | "mig",
 //                  "replicas": 1}
 //      "parent": the index of the device of which it is a partition. Where that one is listed too,
-//      it says whether its partitions are healthy, and is not given out itself.
+//      it says whether its partitions are healthy and cordoned, and is not given out itself.
 //   2. annotation hami.io/node-nvidia-register: HAMi's device list, JSON or the older colon form;
 //   "fractional".
 //   3. allocatable nvidia.com/gpu with the labels of GPU feature discovery: gpu.product,
@@ -15,7 +16,8 @@
 //      / replicas devices.
 // A source that is malformed is left out, with a warning, for the next one.
 // Label or annotation muster.dev/gpu-sharing ("fractional", "exclusive") decides for 2 and 3,
-// sliced devices apart.
+// sliced devices apart. Annotation hami.io/device-cordon, UUIDs with commas in between, cordons
+// devices of 1 and 2.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,7 @@ namespace muster::kube {
 inline constexpr int64_t kMaxGpusPerNode = 1024;
 
 inline constexpr const char* kHamiRegisterAnnotation = "hami.io/node-nvidia-register";
+inline constexpr const char* kHamiCordonAnnotation = "hami.io/device-cordon";
 
 struct DeviceSources {
   const cluster::Labels& labels;

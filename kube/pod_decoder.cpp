@@ -95,6 +95,29 @@ std::string ReadRole(const JsonView& labels, const JsonView& annotations) {
   return role;
 }
 
+// A whole number that a controller wrote; kNoIndex where it is missing or none.
+int32_t IndexIn(const JsonView& texts, const char* key) {
+  const std::string_view text = texts.Get(key).Text();
+  int32_t index = Pod::kNoIndex;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), index);
+  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return whole && index >= 0 ? index : Pod::kNoIndex;
+}
+
+void ReadIndices(const JsonView& labels, const JsonView& annotations, Pod& record) {
+  for (const auto& [texts, key] :
+       {std::pair(&labels, kCompletionIndex), std::pair(&annotations, kCompletionIndex),
+        std::pair(&labels, "leaderworkerset.sigs.k8s.io/worker-index"),
+        std::pair(&labels, "grove.io/podclique-pod-index"),
+        std::pair(&labels, "training.kubeflow.org/replica-index"),
+        std::pair(&labels, "kueue.x-k8s.io/pod-group-pod-index"),
+        std::pair(&labels, "apps.kubernetes.io/pod-index")}) {
+    if (record.index == Pod::kNoIndex) record.index = IndexIn(*texts, key);
+  }
+  record.job_index = IndexIn(labels, kJobIndex);
+  if (record.job_index == Pod::kNoIndex) record.job_index = IndexIn(annotations, kJobIndex);
+}
+
 void ReadOwner(const JsonView& metadata, const JsonView& annotations, Pod& record) {
   const JsonView owners = metadata.Get("ownerReferences");
   owners.Items([&](const JsonView& owner) {
@@ -218,6 +241,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   }
   record.role = ReadRole(labels, annotations);
   ReadOwner(metadata, annotations, record);
+  ReadIndices(labels, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());
   ReadStart(status, record);
   const JsonView gates = spec.Get("schedulingGates");

@@ -21,6 +21,12 @@ namespace muster::kube {
 //   role      label muster.dev/role, annotation or label volcano.sh/task-spec (getTaskRole in
 //             pkg/scheduler/api/job_info.go of Volcano), labels kai.scheduler/subgroup-name,
 //             grove.io/podclique
+//   index     label or annotation batch.kubernetes.io/job-completion-index, labels
+//             leaderworkerset.sigs.k8s.io/worker-index (before apps.kubernetes.io/pod-index, which
+//             such pods have too, and which counts the groups there), grove.io/podclique-pod-index,
+//             training.kubeflow.org/replica-index, kueue.x-k8s.io/pod-group-pod-index,
+//             apps.kubernetes.io/pod-index; what is no whole number is passed over
+//   job_index label or annotation jobset.sigs.k8s.io/job-global-index
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 
 // "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.

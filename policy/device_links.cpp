@@ -55,12 +55,12 @@ DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vect
     : topology_(std::move(topology)),
       places_(std::move(places)),
       numa_(topology_->facts.machine, PolicyOn(node, topology_->facts.source)),
-      // A device that is left out is not free here and free in the kubelet's books.
+      // A device that is left out or cordoned is not free here and free in the kubelet's books.
       // ResourceSlices do not show all that the rule looks at.
       foreseen_(topology_->picks->tabled() && ForeseesPicks(node) &&
                 topology_->facts.source != TopologySource::kResourceSlices &&
                 std::none_of(node.gpus.begin(), node.gpus.end(),
-                             [](const cluster::Gpu& gpu) { return gpu.left_out; })) {
+                             [](const cluster::Gpu& gpu) { return gpu.left_out || gpu.cordoned; })) {
   // Where every device of the node is a GPU of the machine, those that are free make a set.
   const auto offered = std::count_if(places_.begin(), places_.end(),
                                      [](size_t place) { return place != topology::kNotOffered; });

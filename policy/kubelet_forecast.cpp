@@ -55,7 +55,7 @@ std::optional<KubeletPick> KubeletForecast::Of(const Node& node, const cluster::
     if (places[i] >= node.gpus.size()) continue;
     const Gpu& gpu = node.gpus[places[i]];
     if (contains(planned, gpu.index)) wanted |= GpuMask{1} << i;
-    // Whether Muster leaves a device out is nothing to the kubelet.
+    // Whether Muster leaves a device out, or HAMi's users cordon it, is nothing to the kubelet.
     if (gpu.healthy && !contains(taken, gpu.index)) free |= GpuMask{1} << i;
   }
   const auto count = static_cast<size_t>(std::popcount(wanted));

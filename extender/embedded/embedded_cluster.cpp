@@ -17,7 +17,10 @@ constexpr int64_t kLongestSleepMs = 1000;
 }  // namespace
 
 EmbeddedCluster::EmbeddedCluster(Options options)
-    : options_(std::move(options)), loop_(options_.now()), api_(loop_, options_.api) {
+    : options_(std::move(options)),
+      loop_(options_.now()),
+      api_(loop_, options_.api),
+      facts_(options_.warn) {
   // Muster hears of an event before kube-scheduler does: what watches first is told first.
   actions_ = std::make_unique<sim::ApiActions>(loop_, api_, sim::WriteFaults(), options_.api.seed,
                                                options_.report);

@@ -43,6 +43,8 @@ class EmbeddedCluster final : public engine::ActionPort {
     // Called on the cluster's thread.
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
+    // Of what is ignored of objects beside each other; empty: nobody is told.
+    std::function<void(const std::string&)> warn = {};
     // Makes the way to the extender; `post` runs a task on the cluster's thread, from any thread.
     std::function<std::unique_ptr<sim::ExtenderPort>(std::function<void(Task)> post)> extender;
   };

@@ -56,7 +56,11 @@ kube::News NewsOf(const sim::WatchEvent& event) {
 }  // namespace
 
 std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
-  return joiner_.Join(NewsOf(event)).facts;
+  kube::NewsJoiner::Joined joined = joiner_.Join(NewsOf(event));
+  if (warn_) {
+    for (const std::string& warning : joined.warnings) warn_(warning);
+  }
+  return std::move(joined.facts);
 }
 
 }  // namespace muster::extender

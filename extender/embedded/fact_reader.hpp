@@ -3,6 +3,9 @@
 // remembers what it has read. One thread at a time.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/facts.hpp"
@@ -18,7 +21,9 @@ class FactReader {
   static constexpr sim::Kinds kWatched{
       .nodes = true, .pods = true, .pod_groups = true, .others = true};
 
-  FactReader() : joiner_(versions_) {}
+  // `warn`: of what is ignored, as it is read.
+  explicit FactReader(std::function<void(const std::string&)> warn = {})
+      : warn_(std::move(warn)), joiner_(versions_) {}
   ~FactReader() = default;
   FactReader(const FactReader&) = delete;
   FactReader& operator=(const FactReader&) = delete;
@@ -26,6 +31,7 @@ class FactReader {
   std::vector<engine::Fact> Read(const sim::WatchEvent& event);
 
  private:
+  const std::function<void(const std::string&)> warn_;
   // No write overtakes an event here, so nothing is noted.
   const kube::PodVersions versions_;
   kube::NewsJoiner joiner_;

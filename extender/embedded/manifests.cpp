@@ -13,6 +13,7 @@
 #include "config/node_pool.hpp"
 #include "config/yaml_json.hpp"
 #include "config/yaml_text.hpp"
+#include "extender/embedded/manifest_warnings.hpp"
 #include "kube/decode.hpp"
 #include "kube/optional_kinds.hpp"
 #include "sim/cluster.hpp"
@@ -147,12 +148,14 @@ Status CheckOptional(const kube::DecodedOptional& object) {
                "spec.channel.resourceClaimTemplate.name"};
 }
 
-Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& source) {
+Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& source,
+                                    std::vector<std::string>& warnings) {
   const Result<kube::DecodedOptional> object = kube::DecodeOptional(kind, source.json, kManifest);
   if (!object.ok()) return object.error();
   if (source.malformed == Malformed::kRefused) {
     if (Status fine = CheckOptional(*object); !fine.ok()) return fine.error();
   }
+  for (const Error& ignored : object->ignored) warnings.push_back(ignored.ToString());
   sim::OtherRecord record;
   record.kind = kube::NamesOf(kind).object;
   record.key = object->key;
@@ -160,7 +163,7 @@ Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& sourc
   return ManifestObject(std::move(record));
 }
 
-Result<ManifestObject> ReadOne(const Source& source) {
+Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& warnings) {
   const std::string kind = TextAt(source.tree, "kind");
   if (kind == "Node") {
     Result<kube::DecodedNode> node = kube::DecodeNode(source.json, kManifest);
@@ -168,12 +171,14 @@ Result<ManifestObject> ReadOne(const Source& source) {
     sim::NodeRecord record;
     record.node = std::move(node->node);
     record.own_numa_policy = node->says_numa_policy;
+    warnings = std::move(node->warnings);
     return ManifestObject(std::move(record));
   }
   if (kind == "PodGroup" || kind == "PodGang") return ReadPodGroup(source);
   if (kind == "Pod") return ReadPod(source);
   if (kind == "Job") return ReadJob(source);
-  if (const auto* names = kube::FindOptionalKind(kind)) return ReadOptional(names->kind, source);
+  if (const auto* names = kube::FindOptionalKind(kind))
+    return ReadOptional(names->kind, source, warnings);
   return Error{Code::kInvalidArgument,
                "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, NodeResourceTopology, "
                "ComputeDomain or ResourceSlice, found \"" +
@@ -210,18 +215,20 @@ Error WithoutKind(Error error, const std::string& kind) {
   return error;
 }
 
-Status ReadDocument(const config::ManifestDocument& document, Malformed malformed,
-                    std::vector<ManifestObject>& out) {
+Status ReadDocument(const config::ManifestDocument& document, Malformed malformed, Manifests& out) {
   const auto read = [&](const Source& source, const std::string& path) -> Status {
     // There are no Namespaces to be made here, and files for real clusters have them.
     if (TextAt(source.tree, "kind") == "Namespace") return Ok{};
     const auto located = [&](const Error& error) {
       return document.Locate(path.empty() ? error : error.At(path));
     };
-    Result<ManifestObject> object = ReadOne(source);
+    std::vector<std::string> warnings;
+    Result<ManifestObject> object = ReadOne(source, warnings);
     if (!object.ok()) return located(WithoutKind(object.error(), TextAt(source.tree, "kind")));
     if (Status named = CheckName(*object); !named.ok()) return located(named.error());
-    out.push_back(*std::move(object));
+    for (const std::string& warning : warnings)
+      out.warnings.push_back(LocatedWarning(document, source.tree, path, warning));
+    out.objects.push_back(*std::move(object));
     return Ok{};
   };
   const YamlNode& root = document.source();
@@ -237,17 +244,18 @@ Status ReadDocument(const config::ManifestDocument& document, Malformed malforme
   return Ok{};
 }
 
-Result<std::vector<ManifestObject>> ReadDocuments(
-    Result<std::vector<config::ManifestDocument>> parsed, Malformed malformed) {
+Result<Manifests> ReadDocuments(Result<std::vector<config::ManifestDocument>> parsed,
+                                Malformed malformed) {
   if (!parsed.ok()) return parsed.error();
   const Result<std::vector<config::ManifestDocument>> documents =
       config::ExpandNodePools(*std::move(parsed));
   if (!documents.ok()) return documents.error();
-  std::vector<ManifestObject> objects;
+  Manifests manifests;
   for (const config::ManifestDocument& document : *documents) {
-    if (Status read = ReadDocument(document, malformed, objects); !read.ok()) return read.error();
+    if (Status read = ReadDocument(document, malformed, manifests); !read.ok()) return read.error();
   }
-  return objects;
+  CutWarnings(manifests.warnings);
+  return manifests;
 }
 
 bool Exists(const sim::ApiServer& api, const ManifestObject& object) {
@@ -346,24 +354,23 @@ ObjectKey KeyOf(const ManifestObject& object) {
       object);
 }
 
-Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
-                                                  const std::string& file_name,
-                                                  Malformed malformed) {
+Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
+                                Malformed malformed) {
   return ReadDocuments(config::ParseManifests(text, file_name), malformed);
 }
 
-Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path, Malformed malformed) {
+Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed) {
   return ReadDocuments(config::ParseManifestFile(path), malformed);
 }
 
-std::vector<ManifestObject> DefaultCluster() {
+Manifests DefaultCluster() {
   std::vector<ManifestObject> nodes;
   for (int i = 0; i < kDefaultNodes; ++i) {
     cluster::Node node = sim::GpuNode(kDefaultGpus);
     node.name = (i < 10 ? "node-0" : "node-") + std::to_string(i);
     nodes.emplace_back(sim::NodeRecord{.node = std::move(node)});
   }
-  return nodes;
+  return {std::move(nodes)};
 }
 
 Status CreateObjects(sim::ApiServer& api, const std::vector<ManifestObject>& objects) {

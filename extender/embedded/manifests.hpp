@@ -31,19 +31,23 @@ std::string KindOf(const ManifestObject& object);
 // Namespace (empty for a kind without) and name.
 cluster::ObjectKey KeyOf(const ManifestObject& object);
 
+struct Manifests {
+  std::vector<ManifestObject> objects;
+  // What was ignored of them, each with file, line, column and field (manifest_warnings.hpp).
+  std::vector<std::string> warnings = {};
+};
+
 // What to do with an object that can be told apart and is malformed otherwise. On a cluster it
 // exists, waits and says why (kept); what a user hands in here need not come to exist (refused).
 enum class Malformed { kKept, kRefused };
 
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
 // line, column and field.
-cluster::Result<std::vector<ManifestObject>> ReadManifests(std::string_view text,
-                                                           const std::string& file_name,
-                                                           Malformed malformed);
-cluster::Result<std::vector<ManifestObject>> ReadManifestFile(const std::string& path,
-                                                              Malformed malformed);
+cluster::Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
+                                         Malformed malformed);
+cluster::Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed);
 // 16 nodes of 8 GPUs.
-std::vector<ManifestObject> DefaultCluster();
+Manifests DefaultCluster();
 
 // All of them or none: kConflict, naming the object, when one exists already or twice.
 cluster::Status CreateObjects(sim::ApiServer& api, const std::vector<ManifestObject>& objects);

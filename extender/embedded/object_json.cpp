@@ -95,17 +95,18 @@ std::optional<std::string> ObjectsJson(const sim::ApiServer& api, std::string_vi
   return json.Take();
 }
 
-std::string CreatedJson(const std::vector<ManifestObject>& objects) {
+std::string CreatedJson(const Manifests& manifests) {
   JsonText json;
   json.BeginObject();
   json.BeginArray("created");
-  for (const ManifestObject& object : objects) {
+  for (const ManifestObject& object : manifests.objects) {
     json.BeginObject();
     json.Add("kind", KindOf(object));
     AddKey(json, KeyOf(object));
     json.EndObject();
   }
   json.EndArray();
+  json.AddNames("warnings", manifests.warnings);
   json.EndObject();
   return json.Take();
 }

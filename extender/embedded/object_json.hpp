@@ -15,7 +15,7 @@ namespace muster::extender {
 // {"<kind>": [{namespace, name, …}]} for nodes, pods, podgroups, jobs or events; nothing for
 // another kind.
 std::optional<std::string> ObjectsJson(const sim::ApiServer& api, std::string_view kind);
-// {"created": [{kind, namespace, name}]}
-std::string CreatedJson(const std::vector<ManifestObject>& objects);
+// {"created": [{kind, namespace, name}], "warnings": ["…"]}
+std::string CreatedJson(const Manifests& manifests);
 
 }  // namespace muster::extender

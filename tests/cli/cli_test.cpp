@@ -276,11 +276,16 @@ TEST_CASE("pages of the server become tables", "[cli]") {
   const auto nodes = NodesTable(R"({"nodes": [
       {"name": "n0", "ready": true, "schedulable": false, "cordoned": false, "gpus": [],
        "leftOut": {"endsInSeconds": 250, "why": "the node: 3 pods failed", "gpus": []}},
-      {"name": "n1", "ready": true, "schedulable": false, "cordoned": true, "gpus": []}]})");
+      {"name": "n1", "ready": true, "schedulable": false, "cordoned": true, "gpus": []},
+      {"name": "n2", "ready": true, "schedulable": true, "cordoned": false, "gpus": [
+       {"index": 0, "healthy": true, "cordoned": true, "free": 0},
+       {"index": 1, "healthy": false, "cordoned": false, "free": 0},
+       {"index": 3, "healthy": true, "cordoned": true, "free": 0}]}]})");
   REQUIRE(nodes.ok());
   CHECK_THAT(*nodes, Catch::Contains("n0    Ready,LeftOut "));
   CHECK_THAT(*nodes, Catch::Contains("n1    Ready,Cordoned "));
-  CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"));
+  CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"
+                                     "n2: unhealthy GPUs: 1\nn2: cordoned GPUs: 0,3\n"));
   CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
   CHECK(ServerMessage("plain") == "plain");
 }

@@ -95,6 +95,16 @@ TEST_CASE("explain names the links that leave a domain", "[cli]") {
   CHECK(GangExplained(gang + R"("x","crossed":7}})").ok());
 }
 
+TEST_CASE("explain shows which members wait for a whole segment", "[cli]") {
+  const std::string rest = "1 of its pods waits until there are whole segments: 5 = 2 × 2 + 1";
+  const auto page = GangExplained(
+      R"({"namespace":"default","name":"train","state":"Running","pods":5,"minMember":4,)"
+      R"("remainder":")" +
+      rest + R"("})");
+  REQUIRE(page.ok());
+  CHECK_THAT(*page, Catch::Contains("Remainder  " + rest + "\n"));
+}
+
 TEST_CASE("explain shows the ring of each member's GPUs, the slowest and the fastest", "[cli]") {
   const auto page = GangExplained(
       R"({"namespace":"default","name":"train","state":"Running","pods":2,"minMember":2,)"

@@ -67,7 +67,7 @@ TEST_CASE("verdicts are forgotten at once for a node, seldom for pods, never for
   const cluster::Pod agent = MakePod("agent").Daemon().BoundTo("n0");
   REQUIRE(world.Follow(0));
   const auto learn = [&] {
-    world.fits.Learn(kShape, world.fits.basis(), engine::Because(ReasonCode::kNeverFits));
+    world.fits.Learn(kShape, world.fits.basis(), {engine::Because(ReasonCode::kNeverFits), ""});
     return world.fits.Never(kShape) != nullptr;
   };
   REQUIRE(learn());
@@ -92,23 +92,25 @@ TEST_CASE("a verdict found on another basis is not learnt", "[engine][stays]") {
   world.Follow(0);
   const uint64_t then = world.fits.basis();
   world.fits.Forget();
-  world.fits.Learn(kShape, then, engine::Because(ReasonCode::kNeverFits));
+  world.fits.Learn(kShape, then, {engine::Because(ReasonCode::kNeverFits), ""});
   CHECK_FALSE(world.fits.Asked(kShape));
-  world.fits.Learn(kShape, world.fits.basis(), {});
+  world.fits.Learn(kShape, world.fits.basis(), {{}, "r1"});
   CHECK(world.fits.Asked(kShape));
+  CHECK(world.fits.FitsIn(kShape) == "r1");
   CHECK(world.fits.Never(kShape) == nullptr);
 }
 
-TEST_CASE("a device that is left out is hoped for, one that is broken is not", "[engine][stays]") {
+TEST_CASE("devices that are left out, cordoned or broken are hoped for", "[engine][stays]") {
   World world(2);
-  cluster::Node node = MakeNode("n0").Gpus(2).Unhealthy(1);
+  cluster::Node node = MakeNode("n0").Gpus(3).Unhealthy(1);
   node.gpus[0].left_out = true;
+  node.gpus[2].cordoned = true;
   world.state.Upsert(node);
   world.fits.TouchRecord(world.state.IndexOf("n0"));
   world.Follow(0);
-  CHECK(world.Left("n0").gpu_whole == 1);
+  CHECK(world.Left("n0").gpu_whole == 3);
   const auto room = world.fits.Room(*world.state.TakeSnapshot());
-  CHECK(room->node(world.state.IndexOf("n0"))->gpus[0].usable());
+  for (const cluster::Gpu& gpu : room->node(world.state.IndexOf("n0"))->gpus) CHECK(gpu.usable());
 }
 
 }  // namespace

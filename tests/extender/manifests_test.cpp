@@ -28,7 +28,8 @@ TEST_CASE("objects of optional kinds are manifests", "[manifests]") {
       "x.yaml", Malformed::kRefused);
   REQUIRE(read.ok());
   std::vector<std::string> named;
-  for (const ManifestObject& object : *read)
+  CHECK(read->warnings.empty());
+  for (const ManifestObject& object : read->objects)
     named.push_back(KindOf(object) + " " + KeyOf(object).ToString());
   CHECK(named == std::vector<std::string>{"NodeResourceTopology /n0", "ComputeDomain default/d",
                                           "ResourceSlice /s"});
@@ -74,6 +75,41 @@ TEST_CASE("what an object of an optional kind says wrong is refused with file, l
 TEST_CASE("an object that exists on a cluster whatever it says is kept", "[manifests]") {
   for (const std::string& yaml : {Topology("topologyPolicies: [Odd]\n"), Domain("{numNodes: 2}\n")})
     CHECK(ReadManifests(yaml, "x.yaml", Malformed::kKept).ok());
+  const auto read =
+      ReadManifests(Topology("topologyPolicies: [Odd]\n"), "x.yaml", Malformed::kKept);
+  REQUIRE(read.ok());
+  REQUIRE(read->warnings.size() == 1);
+  CHECK_THAT(read->warnings.front(),
+             Catch::StartsWith("x.yaml:4:20: topologyPolicies[0]: NodeResourceTopology n0: "));
+}
+
+TEST_CASE("what is ignored of a node is told with file, line and field", "[manifests]") {
+  struct Case {
+    std::string metadata;  // from the fifth line on
+    std::string want;
+  };
+  const auto [metadata, want] = GENERATE_COPY(values<Case>({
+      {"  annotations:\n    muster.dev/gpu-topology: |\n      GPU0 GPU1\n      GPU0 X\n",
+       "x.yaml:6:5: metadata.annotations[\"muster.dev/gpu-topology\"]: Node n0: the topology is "
+       "ignored: "},
+      {"  annotations: {muster.dev/gpu-devices: \"[\"}\n",
+       "x.yaml:5:43: metadata.annotations[\"muster.dev/gpu-devices\"]: Node n0: annotation "
+       "ignored: "},
+      {"  annotations: {hami.io/device-cordon: GPU-x}\n",
+       "x.yaml:5:40: metadata.annotations[\"hami.io/device-cordon\"]: Node n0: "},
+      {"  labels: {nvidia.com/gpu.memory: many}\n",
+       "x.yaml:5:35: metadata.labels[\"nvidia.com/gpu.memory\"]: Node n0: label "},
+      {"spec: {taints: [{key: a, effect: Never}]}\n",
+       "x.yaml:5:34: spec.taints[0].effect: Node n0: not known, taken as NoSchedule"},
+  }));
+  const auto read = ReadManifests("apiVersion: v1\nkind: Node\nmetadata:\n  name: n0\n" + metadata +
+                                      "status: {allocatable: {nvidia.com/gpu: 2}}\n",
+                                  "x.yaml", Malformed::kRefused);
+  CAPTURE(metadata);
+  REQUIRE(read.ok());
+  CHECK(read->objects.size() == 1);
+  REQUIRE(read->warnings.size() == 1);
+  CHECK_THAT(read->warnings.front(), Catch::StartsWith(want));
 }
 
 TEST_CASE("pods name the templates of their claims, unless an annotation says what they are for",
@@ -91,13 +127,13 @@ TEST_CASE("pods name the templates of their claims, unless an annotation says wh
       "x.yaml", Malformed::kRefused);
   REQUIRE(job.ok());
   const std::vector<std::string> want = {"t"};
-  CHECK(std::get<sim::JobRecord>(job->front()).pod.claim_templates == want);
+  CHECK(std::get<sim::JobRecord>(job->objects.front()).pod.claim_templates == want);
   const auto read = ReadManifests(
       pod("") + "---\n" + pod(", annotations: {muster.dev/compute-domain: \"false\"}"), "x.yaml",
       Malformed::kRefused);
   REQUIRE(read.ok());
-  CHECK(std::get<sim::PodRecord>(read->front()).claim_templates == want);
-  CHECK(std::get<sim::PodRecord>(read->back()).claim_templates.empty());
+  CHECK(std::get<sim::PodRecord>(read->objects.front()).claim_templates == want);
+  CHECK(std::get<sim::PodRecord>(read->objects.back()).claim_templates.empty());
 }
 
 }  // namespace

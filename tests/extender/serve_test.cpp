@@ -260,6 +260,54 @@ TEST_CASE("contradictory labels of nodes are in the log once, and counted", "[se
   CHECK_THAT(page, Catch::Contains("muster_fabric_findings "));
 }
 
+TEST_CASE("what is ignored of a cluster file is logged with its place", "[service]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.cluster_file = folder.File("cluster.yaml");
+  const std::string items =
+      "apiVersion: v1\nkind: List\nitems:\n"
+      "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: a\n"
+      "    annotations: {muster.dev/gpu-devices: \"{\", muster.dev/gpu-sharing: most}\n"
+      "  spec: {taints: [{key: a, effect: Never}]}\n"
+      "  status: {allocatable: {nvidia.com/gpu: 8}}\n";
+  std::ofstream(options.cluster_file) << items;
+  const TestService test(options);
+  INFO(test.lines.Text());
+  CHECK(test.lines.Has("cluster.yaml:8:43: items[0].metadata.annotations["));
+  CHECK(test.lines.Has("Node a: annotation ignored: "));
+  CHECK(test.lines.Has("Node a: muster.dev/gpu-sharing ignored: expected fractional or exclusive"));
+  CHECK(test.lines.Has("cluster.yaml:9:37: items[0].spec.taints[0].effect: Node a: not known"));
+}
+
+TEST_CASE("what is ignored when objects are joined is logged, too", "[service]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.cluster_file = folder.File("cluster.yaml");
+  std::ofstream(options.cluster_file)
+      << "apiVersion: v1\nkind: Node\nmetadata: {name: n0}\n"
+         "status: {allocatable: {nvidia.com/gpu: 3}}\n---\n"
+         "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: n0-a}\nspec:\n"
+         "  driver: gpu.nvidia.com\n  nodeName: n0\n"
+         "  pool: {name: n0, generation: 1, resourceSliceCount: 1}\n"
+         "  devices:\n  - name: gpu-0\n    attributes:\n      type: {string: gpu}\n"
+         "      resource.kubernetes.io/pciBusID: {string: \"0000:17:00.0\"}\n"
+         "      resource.kubernetes.io/pcieRoot: {string: \"pci0000:10\"}\n";
+  const TestService test(options);
+  CHECK(Eventually([&] { return test.lines.Has("msg=\"embedded cluster\" warning="); }));
+}
+
+TEST_CASE("one fault of all nodes of a pool is told some times", "[service]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.cluster_file = folder.File("cluster.yaml");
+  std::ofstream(options.cluster_file)
+      << NodesYaml("gpu", 30, 1) << "    metadata: {labels: {muster.dev/gpu-sharing: most}}\n";
+  const TestService test(options);
+  INFO(test.lines.Text());
+  CHECK(test.lines.Count("muster.dev/gpu-sharing ignored") == 20);
+  CHECK(test.lines.Has("and 10 more"));
+}
+
 TEST_CASE("a service does not start on a policy, cluster or port that is no good", "[serve]") {
   const TempFolder folder;
   const Logger quiet({.level = -1});

@@ -198,6 +198,37 @@ TEST_CASE("partitions know their device, which is given out only as these", "[ku
   }
 }
 
+TEST_CASE("devices that HAMi's users cordon are given to no new pod", "[kube][node]") {
+  const std::string hami =
+      R"([{"id":"a","health":true},{"id":"b","index":1,"health":true},{"id":"c","index":2}])";
+  std::vector<Gpu> gpus = ReadCleanly(
+      kNone, {{"hami.io/node-nvidia-register", hami}, {"hami.io/device-cordon", " b, c,"}}, 30);
+  REQUIRE(gpus.size() == 3);
+  CHECK(gpus[0].usable());
+  CHECK((gpus[1].cordoned && gpus[1].healthy && !gpus[1].usable()));
+  CHECK((gpus[2].cordoned && !gpus[2].healthy));
+  // By UUID, wherever it comes from; a partition is cordoned with its device.
+  gpus = ReadCleanly(kNone,
+                     {{"muster.dev/gpu-devices",
+                       R"([{"index":0,"uuid":"a"},{"index":1,"uuid":"b","cordoned":true},
+                           {"index":2,"uuid":"c"},{"index":3,"parent":0,"sharing":"mig"}])"},
+                      {"hami.io/device-cordon", "a"}},
+                     0);
+  REQUIRE(gpus.size() == 3);
+  CHECK(gpus[0].cordoned);
+  CHECK_FALSE(gpus[1].cordoned);
+  CHECK((gpus[2].cordoned && gpus[2].partition()));
+}
+
+TEST_CASE("a cordoned device that the node does not have is told", "[kube][node]") {
+  std::vector<std::string> warnings;
+  const Labels annotations = {{"hami.io/device-cordon", "GPU-b,GPU-a"}};
+  CHECK(ReadNodeDevices({kNone, annotations, 2}, warnings).size() == 2);
+  CHECK(warnings == std::vector<std::string>{
+                        "annotation hami.io/device-cordon names devices that the node does not "
+                        "have, \"GPU-a\" for example"});
+}
+
 TEST_CASE("a source that is malformed is left out with a warning", "[kube][node]") {
   struct Case {
     Labels labels;

@@ -252,6 +252,41 @@ TEST_CASE("tolerations", "[kube][pod]") {
         Toleration{"e", Toleration::Op::kExists, "", false, TaintEffect::kPreferNoSchedule});
 }
 
+TEST_CASE("a pod's index is what its controller writes", "[kube][pod]") {
+  struct Case {
+    std::string labels;
+    std::string annotations;
+    int32_t index;
+    int32_t job_index = Pod::kNoIndex;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"", "", Pod::kNoIndex},
+      {R"("batch.kubernetes.io/job-completion-index":"3")", "", 3},
+      {"", R"("batch.kubernetes.io/job-completion-index":"2147483647")", INT32_MAX},
+      {R"("batch.kubernetes.io/job-completion-index":"1","jobset.sigs.k8s.io/job-global-index":"5")",
+       "", 1, 5},
+      {"", R"("jobset.sigs.k8s.io/job-global-index":"6")", Pod::kNoIndex, 6},
+      // A leader is pod 7 of its StatefulSet and the first of its group.
+      {R"("leaderworkerset.sigs.k8s.io/worker-index":"0","apps.kubernetes.io/pod-index":"7")", "",
+       0},
+      {R"("grove.io/podclique-pod-index":"4")", "", 4},
+      {R"("training.kubeflow.org/replica-index":"5")", "", 5},
+      {R"("kueue.x-k8s.io/pod-group-pod-index":"6")", "", 6},
+      {R"("apps.kubernetes.io/pod-index":"7")", "", 7},
+      {R"("apps.kubernetes.io/pod-index":"-7")", "", Pod::kNoIndex},
+      {R"("apps.kubernetes.io/pod-index":"2147483648")", "", Pod::kNoIndex},
+      {R"("apps.kubernetes.io/pod-index":"first")", "", Pod::kNoIndex},
+      {R"("batch.kubernetes.io/job-completion-index":"","apps.kubernetes.io/pod-index":"8")", "",
+       8},
+  }));
+  CAPTURE(c.labels, c.annotations);
+  const Pod pod =
+      Decode(PodText(R"(,"labels":{)" + c.labels + R"(},"annotations":{)" + c.annotations + "}"));
+  CHECK(pod.index == c.index);
+  CHECK(pod.job_index == c.job_index);
+  CHECK(pod.defect.empty());
+}
+
 TEST_CASE("a pod that can be identified but not scheduled is kept with its defect", "[kube][pod]") {
   struct Case {
     std::string metadata;

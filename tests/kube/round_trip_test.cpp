@@ -206,6 +206,8 @@ Pod RandomPod(Dice& dice) {
   if (!pod.pod_group.empty() && dice.OneIn(3)) pod.declared_min_member = dice.From(1, 20'000);
   pod.role = dice.WordOrNothing();
   pod.owner_uid = dice.WordOrNothing();
+  pod.index = static_cast<int32_t>(dice.From(-1, 9));
+  pod.job_index = static_cast<int32_t>(dice.From(-1, 3));
   pod.daemon = dice.OneIn(4);
   using Phase = cluster::PodPhase;
   pod.phase = dice.Pick(
@@ -231,9 +233,10 @@ Pod RandomPod(Dice& dice) {
 bool Same(const Pod& a, const Pod& b) {
   return a.uid == b.uid && a.key == b.key && *a.spec == *b.spec && a.pod_group == b.pod_group &&
          a.declared_min_member == b.declared_min_member && a.role == b.role &&
-         a.owner_uid == b.owner_uid && a.daemon == b.daemon && a.phase == b.phase &&
-         a.deleting == b.deleting && a.gates == b.gates && a.nominated_node == b.nominated_node &&
-         a.node_name == b.node_name && a.bound_gpus == b.bound_gpus && a.created == b.created &&
+         a.owner_uid == b.owner_uid && a.index == b.index && a.job_index == b.job_index &&
+         a.daemon == b.daemon && a.phase == b.phase && a.deleting == b.deleting &&
+         a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
+         a.bound_gpus == b.bound_gpus && a.created == b.created &&
          a.resource_version == b.resource_version && a.defect == b.defect &&
          a.handed_over == b.handed_over && a.hami_turn == b.hami_turn;
 }
@@ -297,6 +300,7 @@ std::vector<cluster::Gpu> RandomDevices(Dice& dice, cluster::Labels& labels) {
       gpu.model = dice.WordOrNothing();
       gpu.memory = MiB(dice.From(0, 200'000));
       gpu.healthy = !dice.OneIn(4);
+      gpu.cordoned = dice.OneIn(4);
       gpu.sharing = dice.Pick({GpuSharing::Exclusive(), GpuSharing::TimeSliced(), GpuSharing::Mps(),
                                GpuSharing::Fractional(), GpuSharing::Mig()});
       gpu.replicas = static_cast<int32_t>(dice.From(1, 10));

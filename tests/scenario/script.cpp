@@ -186,10 +186,10 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
 void Script::SetFaults() { world().muster()->SetFaults(faults_); }
 
 Status Script::Apply(const std::string& file) {
-  const auto objects =
+  const auto manifests =
       extender::ReadManifestFile((folder_ / file).string(), extender::Malformed::kKept);
-  if (!objects.ok()) return objects.error();
-  return extender::CreateObjects(world().api(), *objects);
+  if (!manifests.ok()) return manifests.error();
+  return extender::CreateObjects(world().api(), manifests->objects);
 }
 
 Status Script::Delete(const std::string& kind, const std::string& name) {

@@ -205,6 +205,7 @@ std::string World::Finish() {
     Node node = old->node;
     node.ready = true;
     node.unschedulable = false;
+    for (cluster::Gpu& gpu : node.gpus) gpu.healthy = true;  // what needs all of them waits for it
     static_cast<void>(api.UpdateNode(Actor::kUser, std::move(node)));
   }
   Run(Seconds(2000));

@@ -69,6 +69,13 @@ NodeBuilder& NodeBuilder::Unhealthy(int gpu) {
   return *this;
 }
 
+NodeBuilder& NodeBuilder::CordonedGpu(int gpu) {
+  for (cluster::Gpu& device : node_.gpus) {
+    if (device.index == Gpu(gpu)) device.cordoned = true;
+  }
+  return *this;
+}
+
 NodeBuilder& NodeBuilder::Label(const std::string& key, const std::string& value) {
   node_.labels[key] = value;
   return *this;
@@ -189,6 +196,12 @@ PodBuilder& PodBuilder::Role(const std::string& role) {
 
 PodBuilder& PodBuilder::Owner(const std::string& owner_uid) {
   pod_.owner_uid = owner_uid;
+  return *this;
+}
+
+PodBuilder& PodBuilder::Index(int32_t index, int32_t job_index) {
+  pod_.index = index;
+  pod_.job_index = job_index;
   return *this;
 }
 

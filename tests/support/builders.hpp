@@ -38,6 +38,7 @@ class NodeBuilder {
   // How all devices it has by now are shared.
   NodeBuilder& Sharing(cluster::GpuSharing sharing, int32_t replicas = 1);
   NodeBuilder& Unhealthy(int gpu);
+  NodeBuilder& CordonedGpu(int gpu);
   NodeBuilder& Label(const std::string& key, const std::string& value);
   NodeBuilder& Taint(const std::string& key, const std::string& value, cluster::TaintEffect effect);
   NodeBuilder& Cordoned();
@@ -81,6 +82,8 @@ class PodBuilder {
   PodBuilder& Queue(const std::string& queue);
   PodBuilder& Role(const std::string& role);
   PodBuilder& Owner(const std::string& owner_uid);
+  // Its number among its owner's pods, and of its Job in the JobSet.
+  PodBuilder& Index(int32_t index, int32_t job_index = cluster::Pod::kNoIndex);
   PodBuilder& Daemon();
   // Behind Muster's gate, or behind the one named.
   PodBuilder& Gated(const std::string& gate = cluster::kGangGate);

@@ -1,0 +1,36 @@
+// Down: what is out of use where a gang could be, and comes back or is mended: nodes that are not
+// ready or cordoned, GPUs that are unhealthy or cordoned (internal to engine/). What Muster leaves
+// out by itself is told elsewhere (Node::left_out). Pure functions of a snapshot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cluster/node_set.hpp"
+#include "cluster/pod.hpp"
+#include "cluster/snapshot.hpp"
+#include "topology/fabric.hpp"
+
+namespace muster::engine {
+
+struct Down {
+  // At most so many nodes are named.
+  static constexpr size_t kMostNamed = 4;
+
+  std::string what;       // "n1 (1 GPU unhealthy), n2 (not ready)", by name; empty: nothing
+  bool others = false;    // pods hold some of what the pod asks for on the nodes that are in use
+  int64_t pods_more = 0;  // like this one that would find room if all that is down came back now
+};
+
+// On these nodes, as far as they match the pod's selector and affinity. `among` null: all nodes.
+Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among,
+               const cluster::PodSpec& pod);
+
+// The nodes of that domain of that level; null: there is none of that name.
+std::shared_ptr<const cluster::NodeSet> NodesOfDomain(const topology::Fabric& fabric,
+                                                      const std::string& level,
+                                                      const std::string& name);
+
+}  // namespace muster::engine

@@ -1,0 +1,47 @@
+// Elastic members: those beyond a gang's minimum (internal to engine/).
+//
+// 1. Each starts by itself, when there is room, and evicts nobody.
+// 2. Where they are to be in segments, and must be, only so many start as make whole segments of
+//    the largest size together; what is left over waits for others.
+// 3. One that makes up for a lost member starts by itself: it makes a segment whole.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/transaction.hpp"
+#include "policy/gang_request.hpp"
+#include "policy/placement.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+struct Gang;
+
+// The largest segments that members of a subgroup, or those of none, must be in.
+struct SegmentRule {
+  size_t subgroup = policy::Subgroup::kNone;  // as Demand::subgroup
+  std::string level;
+  int64_t size = 1;      // more than 1
+  bool by_pods = false;  // of those only whose pods say so themselves
+};
+
+std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang);
+
+// In `tx`, on which `terms` has those of the gang that have their nodes. Pure.
+std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, cluster::Transaction& tx,
+                                             const std::vector<policy::Demand>& demands,
+                                             const std::vector<SegmentRule>& rules,
+                                             policy::GangTerms terms);
+
+// Of a gang that runs: those that wait for others, not for room.
+struct Remainder {
+  bool none() const { return text.empty(); }
+  std::string text;  // "1 of its pods waits until there are whole segments: 5 = 2 × 2 + 1"
+  bool all = false;  // nobody waits for room
+};
+Remainder RemainderOf(const EngineState& state, const Gang& gang);
+
+}  // namespace muster::engine
