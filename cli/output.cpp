@@ -231,6 +231,22 @@ std::string CheapestText(const Value& fabric) {
          "\n";
 }
 
+// What domains have for the gang, and why it is not there; empty: there are none.
+std::string OffersTable(const Value& object) {
+  const Value* offers = List(object, "offers");
+  if (offers == nullptr || offers->Empty()) return {};
+  const std::string wanted = std::to_string(Integer(object, "wanted"));
+  Table table({{"DOMAIN"}, {"ROOM FOR MEMBERS", true}, {"WHY NOT THERE"}});
+  for (const Value& offer : offers->GetArray()) {
+    table.Add({Text(offer, "name"), std::to_string(Integer(offer, "members")) + " of " + wanted,
+               Text(offer, "why")});
+  }
+  const int64_t others = Integer(object, "domains") - static_cast<int64_t>(offers->Size());
+  return table.ToString() + (others > 0
+                                 ? "and " + std::to_string(others) + " more with no more room\n"
+                                 : std::string());
+}
+
 // Where in the fabric the gang lies, and what the domains have for one that waits.
 std::string FabricText(const Value& gang) {
   const Value* fabric = Find(gang, "fabric");
@@ -247,17 +263,19 @@ std::string FabricText(const Value& gang) {
     }
     text += table.ToString() + CrossedText(*fabric);
   }
-  const Value* offers = List(*fabric, "offers");
-  if (offers == nullptr || offers->Empty()) return text;
-  if (!text.empty()) text += "\n";
-  const std::string wanted = std::to_string(Integer(*fabric, "wanted"));
-  Table table({{"DOMAIN"}, {"ROOM FOR MEMBERS", true}});
-  for (const Value& offer : offers->GetArray()) {
-    table.Add({Text(offer, "name"), std::to_string(Integer(offer, "members")) + " of " + wanted});
+  if (const Value* others = Find(*fabric, "others"); others != nullptr) {
+    const std::string table = OffersTable(*others);
+    if (!table.empty()) {
+      text += "\n" +
+              Printable("Other domains of level " + Text(*others, "level") +
+                        " as they are now, not as when it was planned:") +
+              "\n" + table;
+    }
   }
-  text += table.ToString();
-  const int64_t others = Integer(*fabric, "domains") - static_cast<int64_t>(offers->Size());
-  if (others > 0) text += "and " + std::to_string(others) + " more with no more room\n";
+  const std::string offers = OffersTable(*fabric);
+  if (offers.empty()) return text;
+  if (!text.empty()) text += "\n";
+  text += offers;
   return text + CheapestText(*fabric);
 }
 

@@ -11,13 +11,14 @@
 #include <utility>
 
 #include "cli/cli.hpp"
+#include "cli/simulation_report.hpp"
 #include "cli/table.hpp"
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
+#include "extender/embedded/node_list.hpp"
 #include "extender/embedded/wire_extender.hpp"
-#include "extender/json_text.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 
@@ -29,32 +30,37 @@ using cluster::Error;
 using cluster::Result;
 using cluster::Status;
 
-struct Run {
-  sim::ReplayReport report;
-  double wall_s = 0;
-  double decisions_per_s = 0;
-};
-
 // Of --gpu-shares.
 constexpr const char* kStock = "stock";
 constexpr const char* kHami = "hami";
 
 constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 30U;
 
+// "180x8" or "180x8@…".
 bool IsNodeCount(const std::string& text) {
-  return text.find_first_not_of("0123456789x") == std::string::npos;
+  return text.substr(0, text.find('@')).find_first_not_of("0123456789x") == std::string::npos;
 }
 
-Result<std::vector<cluster::Node>> ReadNodes(const std::string& nodes) {
+bool IsManifest(const std::string& file) {
+  return file.ends_with(".yaml") || file.ends_with(".yml") || file.ends_with(".json");
+}
+
+Result<std::vector<cluster::Node>> ReadNodes(const std::string& nodes, std::ostream& err) {
   if (IsNodeCount(nodes)) return sim::ParseNodeCount(nodes);
   const Result<std::string> text = config::ReadFile(nodes, kMaxTraceBytes);
   if (!text.ok()) return text.error();
-  return sim::ReadOpenbNodes(*text, nodes);
+  if (!IsManifest(nodes)) return sim::ReadOpenbNodes(*text, nodes);
+  Result<extender::NodeList> list = extender::ReadNodeList(*text, nodes);
+  if (!list.ok()) return list.error();
+  for (const std::string& warning : list->warnings)
+    err << "muster simulate: ignored: " << Printable(warning) << "\n";
+  return std::move(list->nodes);
 }
 
-Result<sim::Trace> ReadTrace(const Args& args) {
+Result<sim::Trace> ReadTrace(const Args& args, const topology::FabricOptions& fabric,
+                             std::ostream& err) {
   sim::Trace trace;
-  Result<std::vector<cluster::Node>> nodes = ReadNodes(args.Text("--nodes"));
+  Result<std::vector<cluster::Node>> nodes = ReadNodes(args.Text("--nodes"), err);
   if (!nodes.ok()) return nodes.error();
   trace.nodes = *std::move(nodes);
   const bool gangs = args.Has("--jobs");
@@ -62,7 +68,7 @@ Result<sim::Trace> ReadTrace(const Args& args) {
   const Result<std::string> text = config::ReadFile(file, kMaxTraceBytes);
   if (!text.ok()) return text.error();
   Result<std::vector<sim::TraceJob>> jobs =
-      gangs ? sim::ReadGangJobs(*text, file) : sim::ReadOpenbPods(*text, file);
+      gangs ? sim::ReadGangJobs(*text, file, fabric) : sim::ReadOpenbPods(*text, file);
   if (!jobs.ok()) return jobs.error();
   trace.jobs = *std::move(jobs);
   return trace;
@@ -98,8 +104,8 @@ class ProgressBar {
   std::chrono::steady_clock::time_point last_;
 };
 
-Run Replay(const sim::Trace& trace, sim::ReplayOptions options, std::ostream& err) {
-  Run run;
+SimulationRun Replay(const sim::Trace& trace, sim::ReplayOptions options, std::ostream& err) {
+  SimulationRun run;
   const auto begin = std::chrono::steady_clock::now();
   {
     ProgressBar bar(err);
@@ -111,85 +117,6 @@ Run Replay(const sim::Trace& trace, sim::ReplayOptions options, std::ostream& er
   run.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.decisions_per_s = run.wall_s > 0 ? static_cast<double>(run.report.decisions) / run.wall_s : 0;
   return run;
-}
-
-// null when there are no samples: zeros would be read as times.
-void Add(extender::JsonText& json, const char* name, const sim::Distribution& d) {
-  if (d.samples == 0) return json.AddNull(name);
-  json.BeginObject(name);
-  json.Add("samples", d.samples);
-  json.AddDecimal("mean", d.mean);
-  json.AddDecimal("p50", d.p50);
-  json.AddDecimal("p95", d.p95);
-  json.AddDecimal("p99", d.p99);
-  json.AddDecimal("max", d.max);
-  json.EndObject();
-}
-
-std::string ToJson(const Run& run) {
-  const sim::ReplayReport& report = run.report;
-  extender::JsonText json;
-  json.BeginObject();
-  json.Add("nodes", report.nodes);
-  json.Add("gpus", report.gpus);
-  json.Add("pods_total", report.pods_total);
-  json.Add("pods_placed", report.pods_placed);
-  json.Add("pods_unplaced", report.pods_unplaced);
-  json.Add("gpu_allocated_milli", report.gpu_allocated_milli);
-  json.Add("gpu_capacity_milli", report.gpu_capacity_milli);
-  json.AddDecimal("allocation_ratio", report.allocation_ratio);
-  json.Add("gangs_total", report.gangs_total);
-  json.Add("gangs_started", report.gangs_started);
-  json.Add("partial_gangs", report.partial_gangs);
-  Add(json, "wait_s", report.wait_s);
-  Add(json, "jct_s", report.jct_s);
-  json.AddDecimal("utilization_mean", report.utilization_mean);
-  json.AddDecimal("makespan_s", report.makespan_s);
-  json.Add("decision_hash", report.decision_hash);
-  json.Add("decisions", report.decisions);
-  json.Add("audit_findings", report.audit_findings);
-  json.AddDecimal("wall_s", run.wall_s);
-  json.AddDecimal("decisions_per_s", run.decisions_per_s);
-  json.EndObject();
-  return json.Take();
-}
-
-std::string Decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string Describe(const sim::Distribution& d) {
-  if (d.samples == 0) return "-";
-  return "mean " + Decimal(d.mean, 1) + ", p50 " + Decimal(d.p50, 1) + ", p95 " +
-         Decimal(d.p95, 1) + ", p99 " + Decimal(d.p99, 1) + ", max " + Decimal(d.max, 1);
-}
-
-std::string ToTable(const Run& run) {
-  const sim::ReplayReport& report = run.report;
-  Table table({{"MEASURE"}, {"VALUE"}});
-  table.Add({"nodes", std::to_string(report.nodes)});
-  table.Add({"gpus", std::to_string(report.gpus)});
-  table.Add({"pods placed", std::to_string(report.pods_placed) + " of " +
-                                std::to_string(report.pods_total) + ", " +
-                                std::to_string(report.pods_unplaced) + " not"});
-  table.Add({"gangs started", std::to_string(report.gangs_started) + " of " +
-                                  std::to_string(report.gangs_total) + ", " +
-                                  std::to_string(report.partial_gangs) + " partial at the end"});
-  table.Add({"gpus allocated at most",
-             Decimal(static_cast<double>(report.gpu_allocated_milli) / 1000, 3) + " of " +
-                 Decimal(static_cast<double>(report.gpu_capacity_milli) / 1000, 3) + " (" +
-                 Decimal(report.allocation_ratio * 100, 2) + " %)"});
-  table.Add({"utilization, mean", Decimal(report.utilization_mean * 100, 2) + " %"});
-  table.Add({"wait, s", Describe(report.wait_s)});
-  table.Add({"completion, s", Describe(report.jct_s)});
-  table.Add({"makespan, s", Decimal(report.makespan_s, 1)});
-  table.Add({"decisions", std::to_string(report.decisions)});
-  table.Add({"decision hash", report.decision_hash});
-  table.Add({"wall time, s", Decimal(run.wall_s, 2)});
-  table.Add({"decisions per s", Decimal(run.decisions_per_s, 0)});
-  return table.ToString();
 }
 
 Result<sim::ReplayOptions> ReplayOptionsFrom(const Args& args) {
@@ -216,7 +143,7 @@ Result<sim::ReplayOptions> ReplayOptionsFrom(const Args& args) {
 Status CheckUse(const Args& args) {
   const auto wrong = [](const char* message) { return Error{Code::kInvalidArgument, message, ""}; };
   if (!args.positionals().empty()) return wrong("it takes flags only");
-  if (!args.Has("--nodes")) return wrong("--nodes is needed: a CSV file, or for example 180x8");
+  if (!args.Has("--nodes")) return wrong("--nodes is needed: a file, or for example 180x8");
   if (args.Has("--pods") == args.Has("--jobs")) return wrong("give one of --pods and --jobs");
   if (args.Has("--timeline") && args.Has("--fill")) {
     return wrong("--timeline and --fill exclude each other");
@@ -273,7 +200,8 @@ int Simulate(const Args& args, const CliStreams& streams) {
     options->cluster.muster.engine = policy->engine;
   }
   config::UseProfiles(&options->cluster.muster.engine.placement);
-  const Result<sim::Trace> trace = ReadTrace(args);
+  const Result<sim::Trace> trace =
+      ReadTrace(args, options->cluster.muster.engine.placement.fabric, streams.err);
   if (!trace.ok()) return Fail(streams, trace.error().ToString());
   if (const Status fine = CheckTrace(args, *trace); !fine.ok()) {
     return Misused(streams, "simulate", fine.error().message);
@@ -283,7 +211,7 @@ int Simulate(const Args& args, const CliStreams& streams) {
   std::ofstream file;
   if (to_file) file.open(args.Text("--json"), std::ios::binary);
   if (!file) return Fail(streams, args.Text("--json") + ": cannot be written");
-  const Run run = Replay(*trace, *options, streams.err);
+  const SimulationRun run = Replay(*trace, *options, streams.err);
   if (args.Has("--json") && !to_file) {
     streams.out << ToJson(run);
   } else {
@@ -303,14 +231,22 @@ int Simulate(const Args& args, const CliStreams& streams) {
 
 Command SimulateCommand() {
   return {"simulate",
-          "--nodes FILE|NxG (--pods FILE | --jobs FILE)",
+          "--nodes FILE|NxG[@LABEL=N] (--pods FILE | --jobs FILE)",
           "replay a trace on the embedded cluster in virtual time",
-          {{"--nodes", "FILE|NxG", "nodes: an openb CSV file, or N nodes of G GPUs"},
+          {{"--nodes", "FILE|NxG[@LABEL=N]",
+            "nodes: Kubernetes Nodes or NodePools (.yaml, .yml, .json), an openb CSV file, or N "
+            "nodes of G GPUs; 180x8@rack=10,block=60 labels each 10 of them rack=rack-00 and so "
+            "on, each 60 block=block-0"},
            {"--pods", "FILE", "single pods: an openb CSV file"},
-           {"--jobs", "FILE", "gangs: a CSV file with job_id, submit_s, gpus, duration_s"},
+           {"--jobs", "FILE",
+            "gangs: a CSV file with job_id, submit_s, gpus, duration_s; also gpus_per_pod (8), "
+            "topology_required, topology_preferred (a level of the policy's fabric), "
+            "segments_required, segments_preferred (LEVEL=PODS, several with ';' in between)"},
            {"--timeline", "", "delete pods at the times in the trace"},
            {"--fill", "", "never delete pods (default)"},
-           {"--policy", "FILE", "policy YAML (default: the defaults of every field)"},
+           {"--policy", "FILE",
+            "policy YAML (default: the defaults of every field); the result tells how gangs lie "
+            "in its fabric"},
            {"--seed", "N", "random seed (default 1)"},
            {"--http", "", "connect kube-scheduler and Muster by real sockets"},
            {"--without-muster", "", "kube-scheduler alone, pod by pod"},

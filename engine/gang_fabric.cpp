@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "policy/device_links.hpp"
-#include "policy/domain_offers.hpp"
-#include "policy/reserve.hpp"
 #include "topology/fabric.hpp"
 
 namespace muster::engine {
@@ -108,34 +106,19 @@ void AddRings(const cluster::Snapshot& nodes, const policy::Options& options,
   }
 }
 
-void AddOffers(const std::shared_ptr<const cluster::Snapshot>& nodes,
-               const std::shared_ptr<const Fabric>& fabric, const policy::Options& options,
-               policy::GangRequest request, const cluster::TopologyTerms& said, GangFabric& view) {
-  if (!request.terms.replaces)
-    request.terms.kept = policy::KeptNodes(*nodes, *fabric, policy::NodeFilter::kSchedulable);
-  const cluster::TopologyTerms terms = Heeded(options.fabric, said);
-  const std::vector<int64_t> offers = policy::OffersFor(nodes, fabric, options, request);
-  view.wanted = static_cast<int64_t>(request.required.size());
-  for (const topology::LevelSpan& span : SpansOf(options.fabric, terms)) {
-    const LevelRef level{span.tree, terms.required.empty() ? span.innermost : span.outermost};
-    const topology::FabricTree& tree = options.fabric.trees[level.tree];
-    if (view.level.empty()) view.level = topology::LevelsOf(tree)[level.level].name;
-    const Fabric::Range range = fabric->At(level);
-    for (DomainId id = range.first; id < range.last; ++id)
-      view.offers.push_back({NameOf(*fabric, id), offers[id]});
-  }
-  view.domains = static_cast<int64_t>(view.offers.size());
-  std::stable_sort(
-      view.offers.begin(), view.offers.end(),
-      [](const DomainShare& a, const DomainShare& b) { return a.members > b.members; });
-  if (view.offers.size() > GangFabric::kMostOffers) view.offers.resize(GangFabric::kMostOffers);
+LyingGang Lying(const std::vector<Ranked>& ranked, const std::vector<MemberRing>& rings) {
+  LyingGang gang;
+  for (const Ranked& one : ranked) gang.nodes.push_back(one.node);
+  for (const MemberRing& ring : rings)
+    gang.slowest_ring = std::min(ring.megabytes, gang.slowest_ring.value_or(ring.megabytes));
+  return gang;
 }
 
 }  // namespace
 
 GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
                           const policy::Options& options, const GangView& gang,
-                          const policy::GangRequest& request, const cluster::TopologyTerms& terms) {
+                          const AskedOfFabric& asked) {
   GangFabric view;
   const std::vector<Ranked> ranked = ByRank(*nodes, gang);
   AddRings(*nodes, options, ranked, view);
@@ -150,7 +133,13 @@ GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
     }
     AddCrossings(*fabric, tree, ranked, view);
   }
-  if (!request.required.empty()) AddOffers(nodes, fabric, options, request, terms, view);
+  if (asked.request.required.empty()) return view;
+  policy::DomainOffers offers(nodes, options, asked.request, asked.held);
+  if (asked.waits) {
+    view.offers = OffersTo(offers, asked.terms);
+  } else if (!ranked.empty()) {
+    view.others = OthersThan(Lying(ranked, view.rings), offers, options, asked.terms);
+  }
   return view;
 }
 

@@ -10,13 +10,14 @@
 
 #include "cluster/snapshot.hpp"
 #include "cluster/topology_terms.hpp"
+#include "engine/domain_causes.hpp"
 #include "engine/gang_view.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
 
-// So many members are in one domain, or there is room for so many.
+// So many members are in one domain.
 struct DomainShare {
   std::string name;  // as DomainView has it; empty: outside of all domains of the level
   int64_t members = 0;
@@ -73,20 +74,23 @@ struct GangFabric {
   static constexpr size_t kMostCrossings = 20;
   // Of members with two GPUs or more on nodes whose links are known, by rank.
   std::vector<MemberRing> rings;
-  // Of a gang that waits: the level it asks for, and what the domains there offer to its `wanted`
-  // members without a node; the most first, kMostOffers at most.
-  std::string level;
-  int64_t wanted = 0;
-  std::vector<DomainShare> offers;
-  int64_t domains = 0;  // in all
-  // Where it requires that level, and none of the domains holds it.
+  OfferedDomains offers;  // of a gang that waits: none of them is its own
+  OfferedDomains others;  // of one that has its nodes: those that it is not in
+  // Where a gang that waits requires a level, and none of the domains holds it.
   std::optional<DomainInUse> cheapest;
-  static constexpr size_t kMostOffers = 20;
 };
 
-// `request`: of a gang that waits, else with nothing required. `terms`: what it asks of the fabric.
+// What a gang asks of placement and of the fabric.
+struct AskedOfFabric {
+  // Of one that waits for members without a node, else as if it had no nodes.
+  policy::GangRequest request;
+  std::vector<cluster::Placement> held;  // what it would not have then
+  bool waits = false;
+  cluster::TopologyTerms terms;
+};
+
 GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
                           const policy::Options& options, const GangView& gang,
-                          const policy::GangRequest& request, const cluster::TopologyTerms& terms);
+                          const AskedOfFabric& asked);
 
 }  // namespace muster::engine

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 38> kNames = {{
+constexpr std::array<Names, 39> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -31,6 +31,9 @@ constexpr std::array<Names, 38> kNames = {{
      "GPUs were free on nodes it may use at its last try"},
     {ReasonCode::kFragmented, "Fragmented",
      "enough free GPUs, but no combination of nodes has enough of them",
+     "members found a node at its last try"},
+    {ReasonCode::kNumaPolicy, "NumaPolicy",
+     "enough free GPUs, but the kubelets' topologyManagerPolicy admits no set of them",
      "members found a node at its last try"},
     {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU",
      "members found a node at its last try"},
@@ -123,7 +126,7 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     ReasonCode code;
     int64_t nodes;
   };
-  const std::array<Loss, 8> losses = {{
+  const std::array<Loss, 9> losses = {{
       {ReasonCode::kNodesUnavailable, shortage.unschedulable},
       {ReasonCode::kNodesLeftOut, shortage.left_out},
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
@@ -133,6 +136,7 @@ Reason NearestMiss(const policy::Shortage& shortage) {
       {ReasonCode::kNotEnoughMemory, shortage.memory},
       {ReasonCode::kFragmented,
        shortage.gpus + shortage.gpu_devices + (wants_gpus ? shortage.kept : 0)},
+      {ReasonCode::kNumaPolicy, shortage.numa},
   }};
   // A node that only lacks room is a nearer miss than one that could never do: name room first when
   // there is any.
@@ -149,6 +153,26 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     reason.detail = "the next one wants " + Gpus(shortage.pod_gpu_milli) + " GPUs on one node";
   }
   return reason;
+}
+
+std::string Nodes(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+// Nodes with enough free GPUs, of which the kubelet admits no set.
+std::string OfNumaNodes(const policy::Shortage& shortage) {
+  const std::string gpus = Gpus(shortage.pod_gpu_milli);
+  std::string text;
+  if (shortage.numa_single > 0) {
+    text = "on " + Nodes(shortage.numa_single) + " " + gpus +
+           " free GPUs are on no one NUMA node (topologyManagerPolicy single-numa-node)";
+  }
+  const int64_t restricted = shortage.numa - shortage.numa_single;
+  if (restricted == 0) return text;
+  const bool first = text.empty();
+  return text + (first ? "on " : ", on ") + Nodes(restricted) + (first ? " free GPUs are" : "") +
+         " on more NUMA nodes than " + gpus + " GPUs need (" +
+         (first ? "topologyManagerPolicy " : "") + "restricted)";
 }
 
 // A gang that must be within one domain: what that has to do with it.
@@ -207,6 +231,7 @@ Reason FromShortage(const policy::Shortage& shortage, bool never, const Down& do
     if (!reason.detail.empty()) reason.detail += "; ";
     reason.detail += text;
   };
+  if (shortage.numa > 0) add(OfNumaNodes(shortage));
   if (!shortage.limit.empty()) {
     add(OfDomains(shortage, reason.code, never, down));
   } else if (!shortage.subgroup.empty()) {

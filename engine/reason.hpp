@@ -23,6 +23,7 @@ enum class ReasonCode {
   kPodNotFenced,   // an earlier leader may still bind the pod in `detail`, which cannot be written
   kNotEnoughGpus,  // the nodes that it may use have too few free GPUs in total
   kFragmented,     // enough free GPUs in total, but no combination of nodes has enough of them
+  kNumaPolicy,     // enough of them on a node, but in no set that the kubelet admits
   kNotEnoughCpu,
   kNotEnoughMemory,
   kNotEnoughPodSlots,

@@ -180,6 +180,29 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   return request;
 }
 
+policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang) {
+  std::vector<const Member*> there;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.leaving() && NodeOf(state, member).valid()) there.push_back(&member);
+  }
+  const std::vector<uint32_t> ranks = RanksOf(there);
+  policy::GangRequest request;
+  request.terms = TermsOf(state, gang, {});
+  request.terms.placed.clear();
+  request.terms.beside.clear();
+  request.terms.replaces = false;
+  for (size_t i = 0; i < there.size(); ++i) {
+    const Pod& pod = *there[i]->pod;
+    policy::Demand demand;
+    demand.pod = there[i]->uid;
+    demand.spec = pod.spec;
+    demand.rank = ranks[i];
+    demand.subgroup = request.terms.SubgroupOf(pod.role);
+    request.required.push_back(std::move(demand));
+  }
+  return request;
+}
+
 // Nodes that are withheld from all gangs make none of them another case.
 bool Plain(const EngineState& state, const policy::GangRequest& request) {
   const auto& withheld = state.unfenced.nodes();

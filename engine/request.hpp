@@ -19,6 +19,8 @@ bool Replaces(const Gang& gang);
 // What its PodGroup, or else one of its pods says of the fabric.
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
+// Of all members that have their nodes, bound or planned, as if they had none: for people.
+policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang);
 // With the nodes that the member may not have now.
 policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,
                         const Member& member, cluster::Time now);

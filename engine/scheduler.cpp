@@ -150,8 +150,7 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
   std::shared_ptr<const cluster::Snapshot> snapshot;
   policy::Options options;
   std::optional<GangView> view;
-  policy::GangRequest request;
-  cluster::TopologyTerms terms;
+  AskedOfFabric asked;
   FreeingJob freeing;
   {
     FairMutexLock lock(mu_);
@@ -160,14 +159,23 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
     if (gang == nullptr || gang->members.empty()) return std::nullopt;
     snapshot = state_->cluster.TakeSnapshot();
     options = state_->options.placement;
-    terms = TopologyOf(*state_, *gang);
+    asked.terms = TopologyOf(*state_, *gang);
     if (gang->pending()) {
-      request = RequestOf(*state_, *gang, now);
-      if (!terms.required.empty()) freeing = FreeingJobOf(*state_, *gang);
+      asked.request = RequestOf(*state_, *gang, now);
+      if (!asked.terms.required.empty()) freeing = FreeingJobOf(*state_, *gang);
+    }
+    asked.waits = !asked.request.required.empty();
+    if (!asked.waits) {
+      asked.request = AsIfWithoutNodes(*state_, *gang);
+      for (const policy::Demand& demand : asked.request.required) {
+        const cluster::Allocation* held = state_->cluster.AllocationOf(demand.pod);
+        if (held != nullptr) asked.held.push_back(held->placement);
+      }
     }
   }
-  GangFabric fabric = ViewGangFabric(snapshot, options, *view, request, terms);
-  if (auto found = FindCheapest(snapshot, options, request, terms, freeing)) {
+  GangFabric fabric = ViewGangFabric(snapshot, options, *view, asked);
+  if (!asked.waits) return fabric;
+  if (auto found = FindCheapest(snapshot, options, asked.request, asked.terms, freeing)) {
     FairMutexLock lock(mu_);
     fabric.cheapest = Named(*state_, view->id, freeing, std::move(*found));
   }

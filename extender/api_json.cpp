@@ -97,6 +97,21 @@ void AddShares(JsonText& json, const char* name, const std::vector<engine::Domai
   json.EndArray();
 }
 
+void AddOffers(JsonText& json, const engine::OfferedDomains& offered) {
+  json.Add("level", offered.level);
+  json.Add("wanted", offered.wanted);
+  json.Add("domains", offered.domains);
+  json.BeginArray("offers");
+  for (const engine::DomainOffer& offer : offered.offers) {
+    json.BeginObject();
+    json.Add("name", offer.name);
+    json.Add("members", offer.members);
+    json.Add("why", offer.why);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void AddDomainInUse(JsonText& json, const engine::DomainInUse& domain) {
   json.BeginObject("cheapestToFree");
   json.Add("name", domain.name);
@@ -136,13 +151,13 @@ void AddGangFabric(JsonText& json, const engine::GangFabric& fabric) {
   }
   json.EndArray();
   json.Add("crossings", fabric.crossings);
-  if (!fabric.offers.empty()) {
-    json.Add("level", fabric.level);
-    json.Add("wanted", fabric.wanted);
-    json.Add("domains", fabric.domains);
-    AddShares(json, "offers", fabric.offers);
-    if (fabric.cheapest) AddDomainInUse(json, *fabric.cheapest);
+  if (!fabric.offers.offers.empty()) AddOffers(json, fabric.offers);
+  if (!fabric.others.offers.empty()) {
+    json.BeginObject("others");
+    AddOffers(json, fabric.others);
+    json.EndObject();
   }
+  if (fabric.cheapest) AddDomainInUse(json, *fabric.cheapest);
   json.EndObject();
 }
 
@@ -238,7 +253,7 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
   }
   json.EndArray();
   if (!fabric.rings.empty()) AddRings(json, fabric.rings);
-  if (!fabric.levels.empty() || !fabric.offers.empty()) AddGangFabric(json, fabric);
+  if (!fabric.levels.empty() || !fabric.offers.offers.empty()) AddGangFabric(json, fabric);
   json.EndObject();
   return json.Take();
 }

@@ -1,28 +1,65 @@
 #include "policy/domain_offers.hpp"
 
-#include "cluster/transaction.hpp"
-#include "policy/fragmentation.hpp"
-#include "policy/roles.hpp"
-#include "policy/search.hpp"
+#include <utility>
+
+#include "policy/fabric_wish.hpp"
+#include "policy/room.hpp"
 #include "policy/slots.hpp"
+#include "policy/wish_within.hpp"
 
 namespace muster::policy {
 
-std::vector<int64_t> OffersFor(const std::shared_ptr<const cluster::Snapshot>& nodes,
-                               const std::shared_ptr<const topology::Fabric>& fabric,
-                               const Options& options, const GangRequest& request) {
-  cluster::Transaction tx(nodes);
-  ShapeMemory shapes;
-  shapes.Follow(nodes->nodes());  // the memory is new: nothing is known of what was kept before
-  const Search search(tx, shapes.eligibility(), options.strategy, NodeFilter::kSchedulable,
-                      request.terms, nullptr);
-  std::vector<int64_t> offers;
-  const std::vector<Role> roles = RolesOf(request.required, shapes);
-  DomainUse use;
-  use.Follow(nodes->free(), fabric);
-  for (const DomainRoom& room : RoomByDomain(search, roles, fabric, use))
-    offers.push_back(room.members);
-  return offers;
+using topology::DomainId;
+
+DomainOffers::DomainOffers(std::shared_ptr<const cluster::Snapshot> nodes, const Options& options,
+                           GangRequest request, const std::vector<cluster::Placement>& held)
+    : placer_(options), shapes_(options.profiles), request_(std::move(request)), tx_(nodes) {
+  for (const cluster::Placement& one : held) tx_.Evict(one, request_.terms.queue);
+  if (!request_.terms.replaces)
+    request_.terms.kept = placer_.KeptOf(*nodes, NodeFilter::kSchedulable);
+  fabric_ = placer_.FabricOf(nodes->nodes());
+  wish_ = request_.terms.wish != nullptr ? request_.terms.wish : UsualWish(options.fabric);
+  // The memory is new: nothing is known of what was kept before.
+  shapes_.Follow(nodes->nodes());
+  const Search search = SearchIn(nullptr);
+  roles_ = RolesOf(request_.required, shapes_);
+  Sort(roles_, RoleOrder::kMostGpus, search);
+  use_.Follow(tx_.free(), fabric_);
+  rooms_ = RoomByDomain(search, roles_, fabric_, use_);
+}
+
+Search DomainOffers::SearchIn(const cluster::NodeSet* within) {
+  return {tx_,
+          shapes_.eligibility(),
+          placer_.options().strategy,
+          NodeFilter::kSchedulable,
+          request_.terms,
+          within};
+}
+
+int DomainOffers::CompareLosses(DomainId a, DomainId b) const {
+  return Losses(*fabric_, use_).Compare({a, rooms_[a].opens}, {b, rooms_[b].opens});
+}
+
+PlaceAnswer DomainOffers::In(DomainId domain) {
+  if (!rooms_[domain].fits || wish_ == nullptr) return CountIn(domain);
+  GangTerms terms = request_.terms;
+  terms.wish = std::make_shared<const WishWithin>(wish_, domain);
+  const size_t before = tx_.checkpoint();
+  PlaceAnswer answer = placer_.PlaceGang(tx_, request_.required, NodeFilter::kSchedulable, terms);
+  tx_.RollbackTo(before);
+  return answer;
+}
+
+PlaceAnswer DomainOffers::CountIn(DomainId domain) {
+  const Search search = SearchIn(fabric_->domains()[domain].nodes.get());
+  PlaceAnswer answer;
+  for (const Role& role : roles_) {
+    if (RoomFor(search, role) >= role.size()) continue;
+    CountRefusals(search, *role.shape, request_.required[role.members.front()], answer.shortage);
+    break;
+  }
+  return answer;
 }
 
 }  // namespace muster::policy

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/domain_offers.hpp"
+#include "policy/wish_within.hpp"
 
 namespace muster::policy {
 
@@ -14,27 +15,6 @@ using topology::DomainId;
 using topology::Fabric;
 
 namespace {
-
-// What another wish wants, as far as it lies in one domain.
-class WishWithin final : public Wish {
- public:
-  WishWithin(std::shared_ptr<const Wish> all, DomainId domain)
-      : all_(std::move(all)), domain_(domain) {}
-  std::string Key() const override { return all_->Key() + " in " + std::to_string(domain_); }
-  WishedDomains Domains(const Surroundings& around) const override {
-    WishedDomains wished = all_->Domains(around);
-    std::erase_if(wished.domains, [&](const Domain& one) {
-      DomainId at = one.id;
-      while (at != topology::kNoDomain && at != domain_) at = around.fabric.domains()[at].parent;
-      return at != domain_;
-    });
-    return wished;
-  }
-
- private:
-  std::shared_ptr<const Wish> all_;
-  DomainId domain_;
-};
 
 // Positions of the candidates of all owners that hold something on those nodes.
 std::vector<size_t> ThoseOn(const cluster::NodeSet& nodes,
@@ -82,14 +62,13 @@ DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& 
 
 std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& input,
                                         const GangRequest& request) {
-  const std::vector<int64_t> offers =
-      OffersFor(input.snapshot, input.fabric, placer.options(), request);
+  const DomainOffers offers(input.snapshot, placer.options(), request);
   std::vector<DomainToFree> domains;
   domains.reserve(input.domains.size());
   for (const DomainId id : input.domains) {
     DomainToFree one;
     one.domain = id;
-    one.missing = std::ssize(request.required) - offers[id];
+    one.missing = std::ssize(request.required) - offers.rooms()[id].members;
     domains.push_back(std::move(one));
   }
   std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {

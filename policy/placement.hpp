@@ -64,7 +64,7 @@ struct Options {
 
 // Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
 // counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, left out, kept, excluded, pod slots, channels, CPU, memory, GPUs.
+// selector, left out, kept, excluded, pod slots, channels, CPU, memory, GPUs, NUMA nodes.
 struct Shortage {
   cluster::PodUid pod;  // the first pod that found no node
   // Demands that had found one before. Where not even the pods like this one fit among themselves:
@@ -83,6 +83,8 @@ struct Shortage {
   int64_t channels = 0;     // another pod has the node's channel of a ComputeDomain
   int64_t gpus = 0;         // too few free GPUs on the node, in total
   int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
+  int64_t numa = 0;         // enough as devices, but the kubelet admits no set of them
+  int64_t numa_single = 0;  // of these, by single-numa-node; the others by restricted
   // Of compute or of memory, of which there is less beside what is needed. Σ over the nodes that
   // are neither barred nor excluded, before any demand is placed.
   int64_t free_gpu_milli = 0;

@@ -55,6 +55,14 @@ GpuMilliSum LeastAnywhere(const Shape& shape) {
   return Sum(least.value_or(request.each), request.count);
 }
 
+// With `pods` on the node, one more would find its GPUs there if the kubelet admitted any set.
+bool TurnedAway(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
+  const DeviceLinks* links = search.LinksOn(node);
+  if (links == nullptr || !links->turns_away()) return false;
+  if ((*shape.shares)[node.value] != cluster::DeviceAmount::All()) return false;
+  return search.tx().free().at(node).gpu_whole >= (pods + 1) * shape.spec->gpus.count;
+}
+
 void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortage& shortage) {
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);
@@ -77,6 +85,13 @@ void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortag
     const bool too_few =
         free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
         free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
+    if (!too_few && TurnedAway(search, shape, node, pods)) {
+      ++shortage.numa;
+      const bool single =
+          search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
+      shortage.numa_single += single ? 1 : 0;
+      return;
+    }
     ++(too_few ? shortage.gpus : shortage.gpu_devices);
   }
 }

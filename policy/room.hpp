@@ -37,7 +37,8 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
 
 // Counts, over all nodes, why `demand` finds no room once as many pods of its shape are on the
 // nodes as fit. Each node counts once, under the first check that fails in kube-scheduler's usual
-// order: cordoned, taints, selector and affinity, excluded, pod slots, CPU, memory, GPUs.
+// order: cordoned, taints, selector and affinity, excluded, pod slots, CPU, memory, GPUs; last what
+// the kubelet's NUMA policy turns away.
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
                    Shortage& shortage);
 

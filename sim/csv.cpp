@@ -25,10 +25,12 @@ std::vector<std::string_view> Split(std::string_view line) {
 }  // namespace
 
 Result<CsvFile> CsvFile::Parse(std::string_view text, std::string file_name,
-                               const std::vector<std::string>& columns) {
+                               const std::vector<std::string>& columns,
+                               const std::vector<std::string>& optional) {
   CsvFile csv;
   csv.file_name_ = std::move(file_name);
   csv.columns_ = columns;
+  csv.columns_.insert(csv.columns_.end(), optional.begin(), optional.end());
   const auto fail = [&](size_t line, const std::string& message) {
     return Error{Code::kInvalidArgument, message, csv.file_name_ + ":" + std::to_string(line)};
   };
@@ -44,11 +46,12 @@ Result<CsvFile> CsvFile::Parse(std::string_view text, std::string file_name,
     std::vector<std::string_view> cells = Split(line);
     if (header.empty()) {
       header = cells;
-      for (const std::string& column : columns) {
-        const auto found = std::find(header.begin(), header.end(), column);
-        if (found == header.end())
-          return fail(line_number, "column " + column + " is missing from the header");
-        csv.index_.push_back(static_cast<size_t>(found - header.begin()));
+      for (size_t i = 0; i < csv.columns_.size(); ++i) {
+        const auto found = std::find(header.begin(), header.end(), csv.columns_[i]);
+        const bool missing = found == header.end();
+        if (missing && i < columns.size())
+          return fail(line_number, "column " + csv.columns_[i] + " is missing from the header");
+        csv.index_.push_back(missing ? kMissing : static_cast<size_t>(found - header.begin()));
       }
       continue;
     }

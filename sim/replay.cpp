@@ -25,16 +25,19 @@ struct JobFate {
   int64_t bound = 0;
   int64_t ended = 0;
   bool started = false;
-  bool deleted = false;  // by the trace, at its time
+  bool deleted = false;                   // by the trace, at its time
+  std::vector<GangPlaces::Place> places;  // of its pods, in their order, until it starts
 };
 
 // Follows pods from their watch events. GPU time is integrated between events.
 class Recorder {
  public:
-  explicit Recorder(int64_t capacity_milli) : capacity_(capacity_milli) {}
+  Recorder(int64_t capacity_milli, GangPlaces places)
+      : capacity_(capacity_milli), places_(std::move(places)) {}
 
-  void Submitted(const PodRecord& pod, size_t job) {
-    pods_[pod.pod.uid] = {job, pod.pod.spec->gpus.total().value()};
+  // `position`: among the pods of the job.
+  void Submitted(const PodRecord& pod, size_t job, size_t position) {
+    pods_[pod.pod.uid] = {job, position, pod.pod.spec->gpus.total().value()};
   }
   void Handle(const WatchEvent& event, std::vector<JobFate>& jobs) {
     const PodRecord& record = *std::get<PodPtr>(event.object);
@@ -46,9 +49,12 @@ class Recorder {
       pod.bound = true;
       Allocate(pod.gpu_milli, event.at);
       ++placed_;
+      if (!job.started) job.places[pod.position] = {record.pod.node_name, record.pod.bound_gpus};
       if (++job.bound == job.pods && !job.started) {
         job.started = true;
         waits_.push_back(event.at - job.submitted);
+        places_.Started(job.places);
+        job.places = {};
       }
     }
     const bool over = record.pod.terminal() || event.change == Change::kDeleted;
@@ -74,12 +80,14 @@ class Recorder {
     const double span =
         static_cast<double>((last - first).value()) * static_cast<double>(capacity_);
     report.utilization_mean = span > 0 ? busy_ / span : 0;
+    report.places = places_.Report();
   }
   Time last_event() const { return last_change_; }
 
  private:
   struct Followed {
     size_t job = 0;
+    size_t position = 0;
     int64_t gpu_milli = 0;
     bool bound = false;
     bool over = false;
@@ -93,6 +101,7 @@ class Recorder {
   }
 
   int64_t capacity_;
+  GangPlaces places_;
   std::unordered_map<PodUid, Followed> pods_;
   std::vector<Duration> waits_;
   std::vector<Duration> completions_;
@@ -106,7 +115,11 @@ class Recorder {
 class Run {
  public:
   Run(const Trace& trace, const ReplayOptions& options)
-      : trace_(trace), options_(options), cluster_(options.cluster), recorder_(Capacity(trace)) {
+      : trace_(trace),
+        options_(options),
+        cluster_(options.cluster),
+        recorder_(Capacity(trace),
+                  GangPlaces(trace.nodes, options.cluster.muster.engine.placement)) {
     watch_ = cluster_.api().OpenWatch({.pods = true}, {});
     for (const cluster::Node& node : trace.nodes)
       MUSTER_CHECK(cluster_.api().CreateNode(Actor::kUser, node).ok());
@@ -156,21 +169,23 @@ class Run {
     JobFate& fate = fates_[index];
     fate.submitted = job.submitted;
     fate.pods = static_cast<int64_t>(job.pods.size());
+    fate.places.resize(job.pods.size());
     pods_total_ += fate.pods;
     if (job.pods.size() > 1) {
       cluster::PodGroup group;
       group.key = {"default", job.name};
       group.min_member = fate.pods;
+      group.topology = job.topology;
       MUSTER_CHECK(cluster_.api().CreatePodGroup(Actor::kUser, std::move(group)).ok());
     }
-    for (const PodRecord& pod : job.pods) {
-      PodRecord record = pod;
+    for (size_t position = 0; position < job.pods.size(); ++position) {
+      PodRecord record = job.pods[position];
       record.runs_for = job.runs_for;
       if (job.pods.size() > 1) record.pod.pod_group = job.name;
       const cluster::Result<PodPtr> created =
           cluster_.api().CreatePod(Actor::kUser, std::move(record));
       MUSTER_CHECK(created.ok());
-      recorder_.Submitted(**created, index);
+      recorder_.Submitted(**created, index, position);
     }
     if (options_.timeline && job.deleted)
       deletions_.emplace(std::max(*job.deleted, job.submitted), index);

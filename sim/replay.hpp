@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cluster.hpp"
+#include "sim/gang_places.hpp"
 #include "sim/trace.hpp"
 
 namespace muster::sim {
@@ -60,6 +61,7 @@ struct ReplayReport {
   double utilization_mean =
       0;  // allocated / capacity, mean over time from first submission to last event
   double makespan_s = 0;
+  PlacesReport places;  // by the fabric of Options::muster, with or without Muster
   std::string decision_hash;
   int64_t decisions = 0;       // Bindings
   int64_t audit_findings = 0;  // broken invariants, when audited

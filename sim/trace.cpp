@@ -1,13 +1,12 @@
 #include "sim/trace.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <set>
 #include <utility>
 
-#include "sim/cluster.hpp"
 #include "sim/csv.hpp"
+#include "sim/trace_parts.hpp"
 
 namespace muster::sim {
 
@@ -18,46 +17,9 @@ using cluster::Result;
 namespace {
 
 constexpr int64_t kMostMilli = 1'000'000'000;
-constexpr int64_t kMostSeconds = 10'000'000'000;
-constexpr int64_t kGpusPerMember = 8;
-// What a member of a gang job takes beside its GPUs; the Philly list does not say, and it is meant
-// to be bound by GPUs.
-constexpr int64_t kMilliCpuPerGpu = 4000;
-constexpr int64_t kMiBPerGpu = 32 * 1024;
 // The published openb protocol lets a node run at most 1001 pods.
 constexpr int64_t kOpenbPodSlots = 1001;
 constexpr const char* kModelLabel = "nvidia.com/gpu.product";
-
-std::optional<std::pair<int64_t, int64_t>> SplitCount(std::string_view text) {
-  const size_t cross = text.find('x');
-  if (cross == std::string_view::npos) return std::nullopt;
-  int64_t nodes = 0;
-  int64_t gpus = 0;
-  const char* middle = text.data() + cross;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), middle, nodes);
-  const auto second = std::from_chars(middle + 1, end, gpus);
-  if (first.ec != std::errc() || first.ptr != middle || second.ec != std::errc() ||
-      second.ptr != end) {
-    return std::nullopt;
-  }
-  return std::pair{nodes, gpus};
-}
-
-void SortBySubmission(std::vector<TraceJob>& jobs) {
-  std::stable_sort(jobs.begin(), jobs.end(),
-                   [](const TraceJob& a, const TraceJob& b) { return a.submitted < b.submitted; });
-}
-
-PodRecord Pod(const std::string& name, cluster::PodSpec spec) {
-  spec.scheduler_name = "muster";
-  spec.requests.pods = 1;
-  PodRecord record;
-  record.pod.key = {"default", name};
-  record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
-  record.grace = cluster::Duration(0);
-  return record;
-}
 
 // "A|B" → affinity to nodes of one of these models.
 void AllowModels(std::string_view models, cluster::PodSpec& spec) {
@@ -74,25 +36,19 @@ void AllowModels(std::string_view models, cluster::PodSpec& spec) {
 
 }  // namespace
 
-Result<std::vector<cluster::Node>> ParseNodeCount(std::string_view text) {
-  const auto counts = SplitCount(text);
-  if (!counts || counts->first < 1 || counts->first > 100'000 || counts->second < 0 ||
-      counts->second > 128) {
-    return Error{
-        Code::kInvalidArgument,
-        "expected NODESxGPUS such as 180x8 (1 to 100000 nodes, 0 to 128 GPUs each), found \"" +
-            std::string(text) + "\"",
-        ""};
-  }
-  const size_t digits = std::to_string(counts->first - 1).size();
-  std::vector<cluster::Node> nodes;
-  for (int64_t i = 0; i < counts->first; ++i) {
-    cluster::Node node = GpuNode(static_cast<int>(counts->second));
-    std::string number = std::to_string(i);
-    node.name = "node-" + std::string(digits - number.size(), '0') + number;
-    nodes.push_back(std::move(node));
-  }
-  return nodes;
+void SortBySubmission(std::vector<TraceJob>& jobs) {
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const TraceJob& a, const TraceJob& b) { return a.submitted < b.submitted; });
+}
+
+PodRecord PodOfTrace(const std::string& name, cluster::PodSpec spec) {
+  spec.scheduler_name = "muster";
+  spec.requests.pods = 1;
+  PodRecord record;
+  record.pod.key = {"default", name};
+  record.pod.spec = std::make_shared<const cluster::PodSpec>(std::move(spec));
+  record.grace = cluster::Duration(0);
+  return record;
 }
 
 Result<std::vector<cluster::Node>> ReadOpenbNodes(std::string_view text,
@@ -146,7 +102,7 @@ Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text, const std::st
       if (column == kModels) continue;
       const int64_t most = column == kGpus      ? 128
                            : column == kMilli   ? 1000
-                           : column >= kCreated ? kMostSeconds
+                           : column >= kCreated ? kMostTraceSeconds
                                                 : kMostMilli;
       const Result<int64_t> number = csv->Integer(row, column, 0, most);
       if (!number.ok()) return number.error();
@@ -169,43 +125,7 @@ Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text, const std::st
     if (full) AllowModels(csv->Text(row, kModels), spec);
     job.submitted = cluster::Time() + cluster::Seconds(numbers[kCreated]);
     if (numbers[kDeleted] > 0) job.deleted = cluster::Time() + cluster::Seconds(numbers[kDeleted]);
-    job.pods.push_back(Pod(job.name, std::move(spec)));
-    jobs.push_back(std::move(job));
-  }
-  SortBySubmission(jobs);
-  return jobs;
-}
-
-Result<std::vector<TraceJob>> ReadGangJobs(std::string_view text, const std::string& file_name) {
-  enum Column { kId, kSubmitted, kGpus, kDuration };
-  const Result<CsvFile> csv =
-      CsvFile::Parse(text, file_name, {"job_id", "submit_s", "gpus", "duration_s"});
-  if (!csv.ok()) return csv.error();
-  std::vector<TraceJob> jobs;
-  std::set<std::string> names;
-  for (size_t row = 0; row < csv->rows(); ++row) {
-    const Result<int64_t> submitted = csv->Integer(row, kSubmitted, 0, kMostSeconds);
-    if (!submitted.ok()) return submitted.error();
-    const Result<int64_t> gpus = csv->Integer(row, kGpus, 1, 16384 * kGpusPerMember);
-    if (!gpus.ok()) return gpus.error();
-    const Result<int64_t> duration = csv->Integer(row, kDuration, 0, kMostSeconds);
-    if (!duration.ok()) return duration.error();
-    TraceJob job;
-    job.name = "job-" + std::string(csv->Text(row, kId));
-    if (!names.insert(job.name).second)
-      return csv->ErrorAt(row, kId, "expected an id of its own, found it twice");
-    job.submitted = cluster::Time() + cluster::Seconds(*submitted);
-    job.runs_for = cluster::Seconds(*duration);
-    const int64_t members = (*gpus + kGpusPerMember - 1) / kGpusPerMember;
-    const int64_t each = *gpus % members == 0 ? *gpus / members : kGpusPerMember;
-    for (int64_t left = *gpus; left > 0; left -= each) {
-      cluster::PodSpec spec;
-      spec.gpus.count = static_cast<int32_t>(std::min(left, each));
-      spec.requests.cpu = cluster::MilliCpu(kMilliCpuPerGpu) * spec.gpus.count;
-      spec.requests.memory = cluster::MiB(kMiBPerGpu) * spec.gpus.count;
-      const std::string number = std::to_string(job.pods.size());
-      job.pods.push_back(Pod(members == 1 ? job.name : job.name + "-" + number, std::move(spec)));
-    }
+    job.pods.push_back(PodOfTrace(job.name, std::move(spec)));
     jobs.push_back(std::move(job));
   }
   SortBySubmission(jobs);

@@ -5,8 +5,11 @@
 //   openb pods   name, cpu_milli, memory_mib, num_gpu, gpu_milli; optional gpu_spec ("A|B": allowed
 //   models),
 //                creation_time, deletion_time (s). Weng et al., USENIX ATC 2023
-//   gang jobs    job_id, submit_s, gpus, duration_s; optional vc. Jeon et al., USENIX ATC 2019
-//   (Philly)
+//   gang jobs    job_id, submit_s, gpus, duration_s. Jeon et al., USENIX ATC 2019 (Philly).
+//                Optional, empty cells say nothing:
+//                gpus_per_pod  GPUs of a member at most (8)
+//                topology_required, topology_preferred  a level of the policy's fabric
+//                segments_required, segments_preferred  LEVEL=PODS, several with ';' in between
 #pragma once
 
 #include <cstdint>
@@ -17,8 +20,10 @@
 
 #include "cluster/node.hpp"
 #include "cluster/result.hpp"
+#include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
 #include "sim/records.hpp"
+#include "topology/fabric_options.hpp"
 
 namespace muster::sim {
 
@@ -29,6 +34,7 @@ struct TraceJob {
   std::optional<cluster::Time> deleted;       // its pods are deleted then, whatever they do
   std::optional<cluster::Duration> runs_for;  // of each pod, once it runs
   std::vector<PodRecord> pods;
+  cluster::TopologyTerms topology = {};  // of the PodGroup; a single pod has them itself
 };
 
 struct Trace {
@@ -36,15 +42,18 @@ struct Trace {
   std::vector<TraceJob> jobs;  // ordered by submission, then as in the file
 };
 
-// "180x8": so many nodes of so many GPUs, named node-000 and so on.
+// "180x8": so many nodes of so many GPUs, named node-000 and so on. "180x8@rack=10,block=60": each
+// 10 nodes that follow each other have the label rack=rack-00 and so on, each 60 block=block-0. Of
+// a key with a prefix the value begins with what comes after its last '/'.
 cluster::Result<std::vector<cluster::Node>> ParseNodeCount(std::string_view text);
 cluster::Result<std::vector<cluster::Node>> ReadOpenbNodes(std::string_view text,
                                                            const std::string& file_name);
 cluster::Result<std::vector<TraceJob>> ReadOpenbPods(std::string_view text,
                                                      const std::string& file_name);
-// A job of g GPUs has ceil(g / 8) members: equal ones where that divides g, else members of 8 and
-// one of the rest.
+// A job of g GPUs has ceil(g / p) members, p of gpus_per_pod: equal ones where that divides g, else
+// members of p and one of the rest. `fabric`: where each level that a job names has to be.
 cluster::Result<std::vector<TraceJob>> ReadGangJobs(std::string_view text,
-                                                    const std::string& file_name);
+                                                    const std::string& file_name,
+                                                    const topology::FabricOptions& fabric = {});
 
 }  // namespace muster::sim

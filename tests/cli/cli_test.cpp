@@ -213,6 +213,81 @@ TEST_CASE("simulate fails on files that are missing or no traces", "[cli]") {
         kExitFailed);
 }
 
+constexpr const char* kRackNodes = R"(apiVersion: sim.muster.dev/v1alpha1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  count: 4
+  template:
+    metadata: {labels: {rack: "rack-{index/2}"}}
+    status: {allocatable: {cpu: "96", memory: 1Ti, pods: "110", nvidia.com/gpu: "8"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: alone, labels: {rack: rack-x}}
+status:
+  allocatable: {cpu: "96", memory: 1Ti, pods: "110", nvidia.com/gpu: "8"}
+  conditions: [{type: Ready, status: "True"}]
+)";
+
+TEST_CASE("simulate plays topology: nodes of a manifest, levels of jobs, how gangs lie", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("policy.yaml"))
+      << "apiVersion: muster.dev/v1alpha1\nkind: Policy\nfabric:\n  trees:\n  - name: dc\n"
+         "    levels:\n    - {name: rack, labels: [rack]}\n";
+  std::ofstream(folder.File("nodes.yaml")) << kRackNodes;
+  std::ofstream(folder.File("jobs.csv"))
+      << "job_id,submit_s,gpus,duration_s,topology_required\n0,0,16,60,rack\n1,0,16,60,rack\n"
+         "2,0,16,60,rack\n";
+  const auto simulate = [&](const std::string& nodes, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"simulate",
+                                      "--nodes",
+                                      nodes,
+                                      "--jobs",
+                                      folder.File("jobs.csv"),
+                                      "--policy",
+                                      folder.File("policy.yaml"),
+                                      "--audit"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(words);
+  };
+  for (const std::string& nodes : {folder.File("nodes.yaml"), std::string("5x8@rack=2")}) {
+    const CliRun run = simulate(nodes);
+    INFO(run.err);
+    REQUIRE(run.status == kExitOk);
+    CHECK_THAT(run.out, Catch::Contains("nodes                   5\n"));
+    CHECK_THAT(run.out, Catch::Contains("gangs in one dc/rack    3 of 3 (100.00 %), in 1.00 on "
+                                        "average, links out 0 of 3 (0.00 %)\n"));
+  }
+  CHECK_THAT(simulate(folder.File("nodes.yaml"), {"--json", "-"}).out,
+             Catch::Contains("\"one_domain\": 3") && Catch::Contains("\"links_out\": 0"));
+  SECTION("a level that the policy does not have") {
+    std::ofstream(folder.File("jobs.csv"))
+        << "job_id,submit_s,gpus,duration_s,topology_required\n0,0,16,60,row\n";
+    const CliRun run = simulate("5x8@rack=2");
+    CHECK(run.status == kExitFailed);
+    CHECK_THAT(run.err, Catch::Contains("jobs.csv:2: column topology_required: no level \"row\""));
+  }
+  SECTION("a manifest of other objects, and one that is malformed") {
+    const std::string file = folder.File("nodes.yaml");
+    std::ofstream(file) << kRackNodes << "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\n";
+    CHECK_THAT(
+        simulate(file).err,
+        Catch::Contains("nodes.yaml:18:7: kind: expected a Node or NodePool, found \"Pod\""));
+    std::ofstream(file)
+        << kRackNodes << "---\n"
+        << std::string(kRackNodes).substr(std::string(kRackNodes).find("apiVersion: v1\n"));
+    CHECK_THAT(simulate(file).err,
+               Catch::Contains("nodes.yaml:19:18: metadata.name: expected a name of its own, found "
+                               "\"alone\" twice"));
+    std::ofstream(file) << "apiVersion: v1\nkind: Node\nmetadata: {name: n0}\nstatus:\n"
+                           "  allocatable: {cpu: lots}\n";
+    CHECK_THAT(simulate(file).err, Catch::Contains("nodes.yaml:5:22: status.allocatable"));
+  }
+  CHECK_THAT(simulate("5x8@rack=none").err,
+             Catch::Contains("expected LABEL=NODES such as rack=10, found \"rack=none\""));
+}
+
 TEST_CASE("simulate without Muster gives nobody more of a GPU than there is", "[cli]") {
   const TempFolder folder;
   std::ofstream(folder.File("nodes.csv")) << "sn,cpu_milli,memory_mib,gpu,model\n"

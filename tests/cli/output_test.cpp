@@ -15,16 +15,32 @@ TEST_CASE("explain shows where in the fabric a gang lies, and what domains have 
   REQUIRE(placed.ok());
   CHECK_THAT(*placed, Catch::Contains("LEVEL    LINKS OUT  MEMBERS BY DOMAIN\n"
                                       "dc/rack     2 of 3  a/r0: 2, in no domain: 1\n"));
-  const auto waits =
-      GangExplained(gang + R"("levels":[],"links":0,"level":"rack","wanted":3,"domains":22,)" +
-                    R"("offers":[{"name":"a/r1","members":2},{"name":"a/r0","members":0}]}})");
+  const auto waits = GangExplained(
+      gang + R"("levels":[],"links":0,"level":"rack","wanted":3,"domains":22,)" +
+      R"("offers":[{"name":"a/r1","members":2,"why":"1 of 2 nodes kept as spares"},)" +
+      R"({"name":"a/r0","members":0,"why":""}]}})");
   REQUIRE(waits.ok());
-  CHECK_THAT(*waits, Catch::Contains("DOMAIN  ROOM FOR MEMBERS\n"
-                                     "a/r1              2 of 3\n"
+  CHECK_THAT(*waits, Catch::Contains("DOMAIN  ROOM FOR MEMBERS  WHY NOT THERE\n"
+                                     "a/r1              2 of 3  1 of 2 nodes kept as spares\n"
                                      "a/r0              0 of 3\n"
                                      "and 20 more with no more room\n"));
-  for (const std::string odd : {R"("levels":3}})", R"("levels":[3],"offers":[3]}})", "}}"})
+  for (const std::string odd :
+       {R"("levels":3}})", R"("levels":[3],"offers":[3]}})", R"("levels":[],"others":7}})", "}}"})
     CHECK(GangExplained(gang + odd).ok());
+}
+
+TEST_CASE("explain says why a gang with nodes is in none of the other domains", "[cli]") {
+  const auto page = GangExplained(
+      R"({"namespace":"default","name":"train","state":"Running","pods":2,"minMember":2,"fabric":{)"
+      R"("levels":[{"tree":"dc","level":"rack","domains":[{"name":"a/r0","members":2}],)"
+      R"("crossings":0}],"links":1,"others":{"level":"rack","wanted":2,"domains":1,"offers":[)"
+      R"({"name":"a/r1","members":1,"why":"1 of 2 nodes not ready or cordoned"}]}}})");
+  REQUIRE(page.ok());
+  CHECK_THAT(*page,
+             Catch::EndsWith("\nOther domains of level rack as they are now, not as when it was "
+                             "planned:\n"
+                             "DOMAIN  ROOM FOR MEMBERS  WHY NOT THERE\n"
+                             "a/r1              1 of 2  1 of 2 nodes not ready or cordoned\n"));
 }
 
 TEST_CASE("explain tells what the kubelet will hand out where that is not the plan", "[cli]") {

@@ -35,6 +35,13 @@ std::string Text(const std::vector<DomainShare>& shares) {
   return text;
 }
 
+std::string Text(const std::vector<DomainOffer>& offers) {
+  std::string text;
+  for (const DomainOffer& offer : offers)
+    text += (text.empty() ? "" : " ") + offer.name + ":" + std::to_string(offer.members);
+  return text;
+}
+
 std::string Text(const GangLevel& level) {
   return level.tree + "/" + level.level + " " + Text(level.domains) + ", " +
          std::to_string(level.crossings) + " out";
@@ -51,7 +58,7 @@ TEST_CASE("a gang's domains are told level by level, with the links that leave t
   CHECK(Text(view.levels[0]) == "dc/block a:4, 0 out");
   // From the second to the third, and from the last to the first.
   CHECK(Text(view.levels[1]) == "dc/rack a/a0:2 a/a1:2, 2 out");
-  CHECK(view.offers.empty());
+  CHECK(view.offers.offers.empty());
 }
 
 std::vector<std::string> Text(const std::vector<Crossing>& crossed) {
@@ -149,10 +156,10 @@ TEST_CASE("a gang that waits is told what each domain of its level has for it",
   world.Settle();
   const GangFabric view = world.Of("late");
   CHECK(view.levels.empty());
-  CHECK(view.level == "rack");
-  CHECK(view.wanted == 3);
-  CHECK(view.domains == 2);
-  CHECK(Text(view.offers) == "a/a1:2 a/a0:1");
+  CHECK(view.offers.level == "rack");
+  CHECK(view.offers.wanted == 3);
+  CHECK(view.offers.domains == 2);
+  CHECK(Text(view.offers.offers) == "a/a1:2 a/a0:1");
 }
 
 // A gang of `priority` that has both nodes of the rack.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/engine/harness.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace muster::testing {
 namespace {
@@ -115,6 +116,67 @@ TEST_CASE("a gang that does not fit says what is missing", "[engine][reason]") {
             engine::ToString(c.want_reason));
       CHECK(world.engine().Count().reservations == 0);
     }
+  }
+}
+
+// GPUs 0 to 3 are on one NUMA node, 4 to 7 on the other.
+cluster::Node NumaNode(const std::string& name, cluster::NumaPolicy policy) {
+  cluster::Node node = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
+  node.topology = topology::testing::kDgx1v;
+  node.numa_policy = policy;
+  return node;
+}
+
+std::string Why(const Harness& world, const std::string& gang) {
+  const engine::Reason reason = world.Gang(gang).reason;
+  return std::string(engine::ToString(reason.code)) + ": " + engine::Describe(reason);
+}
+
+TEST_CASE("a gang that only a node's NUMA policy turns away is told so", "[engine][reason]") {
+  using cluster::NumaPolicy;
+  const std::string never =
+      "NeverFits: it would not fit this cluster even if only the pods ran that stay on its nodes: ";
+  const std::string turned_away =
+      "enough free GPUs, but the kubelets' topologyManagerPolicy admits no set of them: ";
+  Harness world;
+  world.Add(NumaNode("single", NumaPolicy::kSingleNumaNode));
+  SECTION("for ever") {
+    world.AddGang("five", 1, 5, 1);
+    world.Settle();
+    CHECK(Why(world, "five") ==
+          never + turned_away +
+              "0 of 1 members found a node at its last try: on 1 node 5 free GPUs are on no one "
+              "NUMA node (topologyManagerPolicy single-numa-node)");
+  }
+  SECTION("until others leave") {
+    world.Add(MakePod("x").Gpus(2).BoundTo("single", {0, 4}));
+    world.AddGang("four", 1, 4, 1);
+    world.Settle();
+    CHECK(Why(world, "four") ==
+          "NumaPolicy: " + turned_away +
+              "0 of 1 members found a node at its last try: on 1 node 4 free GPUs are on no one "
+              "NUMA node (topologyManagerPolicy single-numa-node)");
+  }
+  SECTION("by both policies") {
+    world.Add(NumaNode("restricted", NumaPolicy::kRestricted));
+    world.Add(NumaNode("restricted-2", NumaPolicy::kRestricted));
+    for (const char* node : {"single", "restricted", "restricted-2"})
+      world.Add(MakePod(std::string("on-") + node).Gpus(4).BoundTo(node, {0, 1, 4, 5}));
+    world.AddGang("three", 1, 3, 1);
+    world.Settle();
+    CHECK(Why(world, "three") ==
+          "NumaPolicy: " + turned_away +
+              "0 of 1 members found a node at its last try: on 1 node 3 free GPUs are on no one "
+              "NUMA node (topologyManagerPolicy single-numa-node), on 2 nodes on more NUMA nodes "
+              "than 3 GPUs need (restricted)");
+  }
+  SECTION("beside nodes that have too few") {
+    world.Add(MakeNode("n1").Gpus(2));
+    world.Add(MakeNode("n2").Gpus(2));
+    world.AddGang("five", 1, 5, 1);
+    world.Settle();
+    CHECK_THAT(Why(world, "five"), Catch::StartsWith(never) &&
+                                       Catch::Contains("topologyManagerPolicy single-numa-node"));
   }
 }
 

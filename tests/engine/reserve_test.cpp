@@ -128,8 +128,8 @@ TEST_CASE("what domains offer to a gang that waits is without what is kept",
   world.Settle();
   const auto fabric = world.engine().FabricOf({"default", "train"}, world.now());
   REQUIRE(fabric.has_value());
-  REQUIRE(fabric->offers.size() == 2);
-  CHECK(fabric->offers[0].members == 1);
+  REQUIRE(fabric->offers.offers.size() == 2);
+  CHECK(fabric->offers.offers[0].members == 1);
 }
 
 }  // namespace

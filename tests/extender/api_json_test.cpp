@@ -49,7 +49,7 @@ TEST_CASE("the page of a gang names links that leave domains, and the slowest an
 
 TEST_CASE("the page of a gang that waits has the domain that is the cheapest to free", "[api]") {
   engine::GangFabric fabric;
-  fabric.offers.push_back({"a/r1", 1});
+  fabric.offers = {"rack", 2, {{"a/r1", 1, "1 of 2 nodes with too few free GPUs"}}, 3};
   CHECK_THAT(GangJson({}, fabric, {}), !Catch::Contains("cheapestToFree"));
   fabric.cheapest = engine::DomainInUse{"a/r1", 1, true, {"x/g"}, 3, 12'500, {"x/p"}, 4};
   std::string page = GangJson({}, fabric, {});
@@ -58,6 +58,22 @@ TEST_CASE("the page of a gang that waits has the domain that is the cheapest to 
              Catch::Contains("\"cheapestToFree\":{\"name\":\"a/r1\",\"missing\":1,\"blocked\":"
                              "true,\"gangs\":[\"x/g\"],\"gangsInAll\":3,\"gpus\":12.5,\"pods\":["
                              "\"x/p\"],\"podsInAll\":4}"));
+}
+
+TEST_CASE("the page of a gang has why it is in none of the other domains", "[api]") {
+  engine::GangFabric fabric;
+  fabric.offers = {"rack", 2, {{"a/r1", 1, "why-not"}}, 3};
+  std::string page = GangJson({}, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  const std::string offers =
+      "\"level\":\"rack\",\"wanted\":2,\"domains\":3,\"offers\":[{\"name\":\"a/r1\",\"members\":1,"
+      "\"why\":\"why-not\"}]";
+  CHECK_THAT(page, Catch::Contains(offers) && !Catch::Contains("others"));
+  std::swap(fabric.offers, fabric.others);
+  fabric.levels.push_back({"dc", "rack", {}, 0});
+  page = GangJson({}, fabric, {});
+  std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+  CHECK_THAT(page, Catch::Contains("\"others\":{" + offers + "}"));
 }
 
 TEST_CASE("the page of the fabric has each domain and what is wrong with labels", "[api]") {

@@ -60,11 +60,11 @@ TEST_CASE("a node is no candidate where the kubelet would turn the GPUs away", "
   const auto place = [&](const std::string& pod, int gpus) {
     const PlaceAnswer answer = world.PlaceAndHold(placer, {world.Ask(MakePod(pod).Gpus(gpus))});
     return answer.placed ? world.Where(answer).front()
-                         : std::to_string(answer.shortage.gpu_devices) + " fragmented";
+                         : std::to_string(answer.shortage.numa_single) + " by its NUMA policy";
   };
   SECTION("enough on one NUMA node") { CHECK(place("p", 2) == "a:6,7"); }
   SECTION("enough in all, on no NUMA node") {
-    CHECK(place("p", 3) == "1 fragmented");
+    CHECK(place("p", 3) == "1 by its NUMA policy");
     world.Add(Dgx1v("b"));
     CHECK(place("q", 3).substr(0, 2) == "b:");
   }

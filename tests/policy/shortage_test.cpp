@@ -4,6 +4,7 @@
 #include "policy/placement.hpp"
 #include "tests/policy/random_world.hpp"
 #include "tests/policy/world.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace muster::policy {
 namespace {
@@ -120,6 +121,33 @@ TEST_CASE("nodes that were cordoned are not counted when all nodes are asked abo
         gang[1].pod.text() + " after 1 of 1 nodes: 1 gpus; GPU-milli 8000 of 16000");
 }
 
+TEST_CASE("nodes whose free GPUs the kubelet would turn away count apart", "[policy][shortage]") {
+  World world;
+  using cluster::NumaPolicy;
+  // GPUs 0 to 3 are on one NUMA node, 4 to 7 on the other.
+  const auto node = [&](const char* name, NumaPolicy policy) {
+    cluster::Node one = MakeNode(name).Gpus(8, "Tesla-V100-SXM2-32GB", 32'768);
+    one.topology = topology::testing::kDgx1v;
+    one.numa_policy = policy;
+    world.Add(one);
+  };
+  node("single", NumaPolicy::kSingleNumaNode);
+  node("restricted", NumaPolicy::kRestricted);
+  node("full", NumaPolicy::kSingleNumaNode);
+  world.Occupy("full", MakePod("x").Gpus(6), {0, 1, 2, 4, 5, 6});
+  world.Occupy("restricted", MakePod("x").Gpus(4), {0, 1, 4, 5});
+  const std::vector<Demand> three = world.Ask(3, MakePod("p").Gpus(3));
+  // Two find a place on "single"; two GPUs are left there and two on "full".
+  CHECK(Refusal(world, three) ==
+        three[2].pod.text() + " after 2 of 3 nodes: 2 gpus 1 numa; GPU-milli 14000 of 9000");
+  const std::vector<Demand> five = world.Ask(1, MakePod("p").Gpus(5));
+  CHECK(Refusal(world, five) ==
+        five[0].pod.text() + " after 0 of 3 nodes: 2 gpus 1 numa; GPU-milli 14000 of 5000");
+  Placer placer(Options{});
+  CHECK(world.Place(placer, three).shortage.numa_single == 0);
+  CHECK(world.Place(placer, five).shortage.numa_single == 1);
+}
+
 TEST_CASE("there may be no node at all", "[policy][shortage]") {
   World world;
   const std::vector<Demand> gang = world.Ask(2, MakePod("p"));
@@ -144,7 +172,7 @@ TEST_CASE("the counts add up to the number of nodes", "[policy][shortage]") {
       const Shortage& s = answer.shortage;
       REQUIRE(s.nodes == nodes);
       REQUIRE(s.unschedulable + s.taints + s.constraints + s.left_out + s.excluded + s.pod_slots +
-                  s.cpu + s.memory + s.gpus + s.gpu_devices ==
+                  s.cpu + s.memory + s.gpus + s.gpu_devices + s.numa ==
               nodes);
     }
   }

@@ -217,6 +217,7 @@ std::string Text(const policy::Shortage& s) {
   count("memory", s.memory);
   count("gpus", s.gpus);
   count("gpu_devices", s.gpu_devices);
+  count("numa", s.numa);
   text << "; GPU-milli " << s.free_gpu_milli << " of " << s.need_gpu_milli;
   return text.str();
 }

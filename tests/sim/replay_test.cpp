@@ -48,6 +48,68 @@ TEST_CASE("the same trace gives the same decisions, another one others", "[sim][
   CHECK(Replay(trace, Audited()).decision_hash != Replay(other, Audited()).decision_hash);
 }
 
+// Two blocks of two racks of two nodes.
+ReplayReport ReplayInRacks(const std::string& rows, bool with_muster = true) {
+  topology::FabricTree tree;
+  tree.name = "dc";
+  tree.levels = {{"block", {"block"}}, {"rack", {"rack"}}};
+  ReplayOptions options = Audited();
+  options.cluster.with_muster = with_muster;
+  if (!with_muster) {
+    options.cluster.audit = false;
+    options.cluster.api.gating = Gating::kNone;
+  }
+  options.cluster.muster.engine.placement.fabric.trees = {tree};
+  Trace trace;
+  trace.nodes = ParseNodeCount("8x8@rack=2,block=4").value();
+  for (cluster::Node& node : trace.nodes) {
+    node.topology = "GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7\n";
+    for (int row = 0; row < 8; ++row) {
+      node.topology += "GPU" + std::to_string(row);
+      for (int column = 0; column < 8; ++column) node.topology += row == column ? " X" : " NV18";
+      node.topology += "\n";
+    }
+  }
+  trace.jobs =
+      ReadGangJobs("job_id,submit_s,gpus,duration_s,gpus_per_pod,topology_required\n" + rows,
+                   "jobs.csv", options.cluster.muster.engine.placement.fabric)
+          .value();
+  return Replay(trace, options);
+}
+
+TEST_CASE("a replay tells how gangs lie in the fabric", "[sim][replay]") {
+  // One on a node, one in a rack, one in a block, and one that no rack holds.
+  const ReplayReport report = ReplayInRacks(
+      "0,0,8,100,4,\n1,0,16,100,8,rack\n2,0,32,100,8,\n3,0,24,100,8,rack\n4,0,1,9,8,\n");
+  CHECK(report.audit_findings == 0);
+  CHECK(report.gangs_started == 4);
+  const PlacesReport& places = report.places;
+  CHECK(places.gangs == 3);
+  CHECK(places.one_node == 1);
+  CHECK(places.links == 1 + 1 + 4);
+  REQUIRE(places.levels.size() == 2);
+  CHECK(places.levels[0].level == "block");
+  CHECK(places.levels[0].whole == 3);
+  CHECK(places.levels[0].crossings == 0);
+  CHECK(places.levels[1].tree == "dc");
+  CHECK(places.levels[1].level == "rack");
+  CHECK(places.levels[1].whole == 2);
+  CHECK(places.levels[1].domains == 1 + 1 + 2);
+  CHECK(places.levels[1].crossings == 2);
+  CHECK(places.ringed == 2 + 2 + 4);
+  CHECK(places.ringed_gangs == 3);
+  CHECK(places.ring_gbps > 100);
+  CHECK(places.slowest_gbps == Approx(places.ring_gbps));
+}
+
+TEST_CASE("without Muster gangs are measured in the same fabric", "[sim][replay]") {
+  const ReplayReport report = ReplayInRacks("0,0,64,100,8,\n", false);
+  CHECK(report.places.gangs == 1);
+  REQUIRE(report.places.levels.size() == 2);
+  CHECK(report.places.levels[1].domains == 4);
+  CHECK(report.places.ringed == 0);  // nobody says which GPUs the kubelets gave
+}
+
 TEST_CASE("a job that never fits stays out and holds nothing", "[sim][replay]") {
   const ReplayReport report = Replay(GangTrace("2x8", "0,0,24,100\n1,10,8,50\n"), Audited());
   CHECK(report.gangs_total == 2);

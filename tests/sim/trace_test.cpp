@@ -85,6 +85,90 @@ TEST_CASE("node counts are read or refused", "[sim][trace]") {
   }
 }
 
+TEST_CASE("nodes in groups have labels", "[sim][trace]") {
+  const auto nodes = ParseNodeCount("24x8@rack=2,example.com/block=12");
+  REQUIRE(nodes.ok());
+  const auto label = [&](size_t i, const char* key) { return (*nodes)[i].labels.at(key); };
+  CHECK(label(0, "rack") == "rack-00");
+  CHECK(label(3, "rack") == "rack-01");
+  CHECK(label(23, "rack") == "rack-11");
+  CHECK(label(11, "example.com/block") == "block-0");
+  CHECK(label(12, "example.com/block") == "block-1");
+  for (const std::string bad : {"4x8@", "4x8@rack", "4x8@rack=", "4x8@rack=0", "4x8@=2",
+                                "4x8@rack=2,", "4x8@ra ck=2", "4x8@rack=2x", "4x8@a/=2"}) {
+    INFO(bad);
+    CHECK_FALSE(ParseNodeCount(bad).ok());
+  }
+  CHECK(ParseNodeCount("4x8@rack=2,block=x").error().message ==
+        "expected LABEL=NODES such as rack=10, found \"block=x\" at character 12 of "
+        "\"4x8@rack=2,block=x\"");
+}
+
+topology::FabricOptions BlocksOfRacks() {
+  topology::FabricTree tree;
+  tree.name = "dc";
+  tree.levels = {{"block", {"block"}}, {"rack", {"rack"}}};
+  return {{tree}};
+}
+
+TEST_CASE("a gang job names levels, segments and the size of its members", "[sim][trace]") {
+  const auto jobs = ReadGangJobs(
+      "job_id,submit_s,gpus,duration_s,gpus_per_pod,topology_required,topology_preferred,"
+      "segments_required,segments_preferred\n"
+      "0,0,16,9,2,block,rack,rack=2,block=4\n1,0,8,9,,,rack,,\n2,0,16,9,,,,,\n",
+      "j.csv", BlocksOfRacks());
+  REQUIRE(jobs.ok());
+  const TraceJob& first = jobs->front();
+  CHECK(first.pods.size() == 8);
+  CHECK(first.pods.front().pod.spec->gpus.count == 2);
+  CHECK(first.topology.required == "block");
+  CHECK(first.topology.preferred == "rack");
+  CHECK(first.topology.segments ==
+        std::vector<cluster::TopologySegment>{{"block", 4, false}, {"rack", 2, true}});
+  CHECK((*jobs)[1].pods.front().pod.spec->topology.preferred == "rack");
+  CHECK((*jobs)[2].topology.none());
+}
+
+TEST_CASE("what is wrong with a job's levels is told at its cell", "[sim][trace]") {
+  struct Bad {
+    std::string cells;  // gpus_per_pod to segments_preferred
+    std::string want;
+  };
+  for (const Bad& bad : std::vector<Bad>{
+           {"0,,,,", "gpus_per_pod: expected a whole number from 1 to 128, found \"0\""},
+           {",rak,,,",
+            "topology_required: no level \"rak\" in the policy's fabric; expected one of block, "
+            "rack"},
+           {",,row,,",
+            "topology_preferred: no level \"row\" in the policy's fabric; expected one of block, "
+            "rack"},
+           {",,,rack,",
+            "segments_required: expected LEVEL=PODS such as rack=4, several with ';' in "
+            "between, found \"rack\""},
+           {",,,,rack=2;=1",
+            "segments_preferred: expected LEVEL=PODS such as rack=4, several with "
+            "';' in between, found \"=1\""},
+           {",,,row=2,",
+            "segments_required: no level \"row\" in the policy's fabric; expected one of block, "
+            "rack"},
+           {",,,rack=3,", "segments_required: the 4 pods of the job are not whole segments of 3"},
+           {",,,block=4,rack=3",
+            "segments_required: the 4 pods of a segment are not whole segments of 3"},
+       }) {
+    DYNAMIC_SECTION(bad.cells) {
+      const auto jobs = ReadGangJobs(
+          "job_id,submit_s,gpus,duration_s,gpus_per_pod,topology_required,topology_preferred,"
+          "segments_required,segments_preferred\n0,0,8,9,2,,,,\n1,0,32,9," +
+              bad.cells + "\n",
+          "j.csv", BlocksOfRacks());
+      REQUIRE_FALSE(jobs.ok());
+      CHECK(jobs.error().ToString() == "j.csv:3: column " + bad.want);
+    }
+  }
+  CHECK_FALSE(
+      ReadGangJobs("job_id,submit_s,gpus,duration_s,topology_required\n0,0,8,9,rack\n", "j").ok());
+}
+
 TEST_CASE("a malformed trace is refused with file, line and column", "[sim][trace]") {
   struct Bad {
     std::string text;

@@ -1,0 +1,158 @@
+#include "cli/simulation_report.hpp"
+
+#include <cstdio>
+
+#include "cli/table.hpp"
+#include "extender/json_text.hpp"
+
+namespace muster::cli {
+namespace {
+
+double Ratio(int64_t part, int64_t all) {
+  return static_cast<double>(part) / static_cast<double>(all);
+}
+
+// null when there are no samples: zeros would be read as times.
+void Add(extender::JsonText& json, const char* name, const sim::Distribution& d) {
+  if (d.samples == 0) return json.AddNull(name);
+  json.BeginObject(name);
+  json.Add("samples", d.samples);
+  json.AddDecimal("mean", d.mean);
+  json.AddDecimal("p50", d.p50);
+  json.AddDecimal("p95", d.p95);
+  json.AddDecimal("p99", d.p99);
+  json.AddDecimal("max", d.max);
+  json.EndObject();
+}
+
+// Shares of gangs and links, and means; null where there are none.
+void AddPlaces(extender::JsonText& json, const sim::PlacesReport& places) {
+  const auto share = [&](const char* name, int64_t part, int64_t all) {
+    if (all == 0) return json.AddNull(name);
+    json.AddDecimal(name, Ratio(part, all));
+  };
+  json.BeginObject("places");
+  json.Add("gangs", places.gangs);
+  json.Add("one_node", places.one_node);
+  share("one_node_ratio", places.one_node, places.gangs);
+  json.Add("links", places.links);
+  json.BeginArray("levels");
+  for (const sim::LevelPlaces& level : places.levels) {
+    json.BeginObject();
+    json.Add("tree", level.tree);
+    json.Add("level", level.level);
+    json.Add("one_domain", level.whole);
+    share("one_domain_ratio", level.whole, places.gangs);
+    share("domains_mean", level.domains, places.gangs);
+    json.Add("links_out", level.crossings);
+    share("links_out_ratio", level.crossings, places.links);
+    json.EndObject();
+  }
+  json.EndArray();
+  if (places.ringed > 0) {
+    json.BeginObject("rings");
+    json.Add("members", places.ringed);
+    json.AddDecimal("gbps_mean", places.ring_gbps);
+    json.Add("gangs", places.ringed_gangs);
+    json.AddDecimal("slowest_gbps_mean", places.slowest_gbps);
+    json.EndObject();
+  } else {
+    json.AddNull("rings");
+  }
+  json.EndObject();
+}
+
+std::string Decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string Describe(const sim::Distribution& d) {
+  if (d.samples == 0) return "-";
+  return "mean " + Decimal(d.mean, 1) + ", p50 " + Decimal(d.p50, 1) + ", p95 " +
+         Decimal(d.p95, 1) + ", p99 " + Decimal(d.p99, 1) + ", max " + Decimal(d.max, 1);
+}
+
+std::string OfAll(int64_t part, int64_t all) {
+  return std::to_string(part) + " of " + std::to_string(all) +
+         (all == 0 ? "" : " (" + Decimal(Ratio(part, all) * 100, 2) + " %)");
+}
+
+// How gangs of several pods lay when they started.
+void AddPlaces(Table& table, const sim::PlacesReport& places) {
+  if (places.gangs > 0 && !places.levels.empty()) {
+    table.Add({"gangs on one node", OfAll(places.one_node, places.gangs)});
+    for (const sim::LevelPlaces& level : places.levels) {
+      table.Add({"gangs in one " + level.tree + "/" + level.level,
+                 OfAll(level.whole, places.gangs) + ", in " +
+                     Decimal(Ratio(level.domains, places.gangs), 2) + " on average, links out " +
+                     OfAll(level.crossings, places.links)});
+    }
+  }
+  if (places.ringed > 0) {
+    table.Add({"rings, GB/s", "mean " + Decimal(places.ring_gbps, 1) + " of " +
+                                  std::to_string(places.ringed) + " members, slowest of a gang " +
+                                  Decimal(places.slowest_gbps, 1)});
+  }
+}
+
+}  // namespace
+
+std::string ToJson(const SimulationRun& run) {
+  const sim::ReplayReport& report = run.report;
+  extender::JsonText json;
+  json.BeginObject();
+  json.Add("nodes", report.nodes);
+  json.Add("gpus", report.gpus);
+  json.Add("pods_total", report.pods_total);
+  json.Add("pods_placed", report.pods_placed);
+  json.Add("pods_unplaced", report.pods_unplaced);
+  json.Add("gpu_allocated_milli", report.gpu_allocated_milli);
+  json.Add("gpu_capacity_milli", report.gpu_capacity_milli);
+  json.AddDecimal("allocation_ratio", report.allocation_ratio);
+  json.Add("gangs_total", report.gangs_total);
+  json.Add("gangs_started", report.gangs_started);
+  json.Add("partial_gangs", report.partial_gangs);
+  Add(json, "wait_s", report.wait_s);
+  Add(json, "jct_s", report.jct_s);
+  json.AddDecimal("utilization_mean", report.utilization_mean);
+  json.AddDecimal("makespan_s", report.makespan_s);
+  AddPlaces(json, report.places);
+  json.Add("decision_hash", report.decision_hash);
+  json.Add("decisions", report.decisions);
+  json.Add("audit_findings", report.audit_findings);
+  json.AddDecimal("wall_s", run.wall_s);
+  json.AddDecimal("decisions_per_s", run.decisions_per_s);
+  json.EndObject();
+  return json.Take();
+}
+
+std::string ToTable(const SimulationRun& run) {
+  const sim::ReplayReport& report = run.report;
+  Table table({{"MEASURE"}, {"VALUE"}});
+  table.Add({"nodes", std::to_string(report.nodes)});
+  table.Add({"gpus", std::to_string(report.gpus)});
+  table.Add({"pods placed", std::to_string(report.pods_placed) + " of " +
+                                std::to_string(report.pods_total) + ", " +
+                                std::to_string(report.pods_unplaced) + " not"});
+  table.Add({"gangs started", std::to_string(report.gangs_started) + " of " +
+                                  std::to_string(report.gangs_total) + ", " +
+                                  std::to_string(report.partial_gangs) + " partial at the end"});
+  table.Add({"gpus allocated at most",
+             Decimal(static_cast<double>(report.gpu_allocated_milli) / 1000, 3) + " of " +
+                 Decimal(static_cast<double>(report.gpu_capacity_milli) / 1000, 3) + " (" +
+                 Decimal(report.allocation_ratio * 100, 2) + " %)"});
+  table.Add({"utilization, mean", Decimal(report.utilization_mean * 100, 2) + " %"});
+  table.Add({"wait, s", Describe(report.wait_s)});
+  table.Add({"completion, s", Describe(report.jct_s)});
+  table.Add({"makespan, s", Decimal(report.makespan_s, 1)});
+  AddPlaces(table, report.places);
+  table.Add({"decisions", std::to_string(report.decisions)});
+  table.Add({"decision hash", report.decision_hash});
+  table.Add({"wall time, s", Decimal(run.wall_s, 2)});
+  table.Add({"decisions per s", Decimal(run.decisions_per_s, 0)});
+  return table.ToString();
+}
+
+}  // namespace muster::cli
