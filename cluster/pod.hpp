@@ -105,7 +105,7 @@ struct Pod {
   // and that of its Job in its JobSet; from 0, kNoIndex: nothing says it.
   int32_t index = kNoIndex;
   int32_t job_index = kNoIndex;
-  bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated
+  bool daemon = false;  // owned by a DaemonSet or a mirror (static) pod: never gated
   PodPhase phase = PodPhase::kPending;
   bool deleting = false;  // deletionTimestamp is set
   // deletionTimestamp, milliseconds since 1970: when its grace is over. 0: not known.

@@ -15,9 +15,10 @@
 namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
-// remainder (of elastic members that wait for a whole segment, a sentence), priority, minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
-// deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
-// else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
+// remainder (of elastic members that wait for a whole segment, a sentence), priority, minMember,
+// pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo, deadlineInSeconds}]},
+// without members. `kind` is "Pod" for a gang of one pod that names none, else "PodGroup", of
+// whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
 // One gang as above, with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],

@@ -59,8 +59,9 @@ DeviceLinks::DeviceLinks(std::shared_ptr<const NodeTopology> topology, std::vect
       // ResourceSlices do not show all that the rule looks at.
       foreseen_(topology_->picks->tabled() && ForeseesPicks(node) &&
                 topology_->facts.source != TopologySource::kResourceSlices &&
-                std::none_of(node.gpus.begin(), node.gpus.end(),
-                             [](const cluster::Gpu& gpu) { return gpu.left_out || gpu.cordoned; })) {
+                std::none_of(node.gpus.begin(), node.gpus.end(), [](const cluster::Gpu& gpu) {
+                  return gpu.left_out || gpu.cordoned;
+                })) {
   // Where every device of the node is a GPU of the machine, those that are free make a set.
   const auto offered = std::count_if(places_.begin(), places_.end(),
                                      [](size_t place) { return place != topology::kNotOffered; });
