@@ -11,8 +11,9 @@ namespace muster::policy {
 
 using topology::DomainId;
 
-DomainOffers::DomainOffers(std::shared_ptr<const cluster::Snapshot> nodes, const Options& options,
-                           GangRequest request, const std::vector<cluster::Placement>& held)
+DomainOffers::DomainOffers(const std::shared_ptr<const cluster::Snapshot>& nodes,
+                           const Options& options, GangRequest request,
+                           const std::vector<cluster::Placement>& held)
     : placer_(options), shapes_(options.profiles), request_(std::move(request)), tx_(nodes) {
   for (const cluster::Placement& one : held) tx_.Evict(one, request_.terms.queue);
   if (!request_.terms.replaces)

@@ -27,7 +27,7 @@ class DomainOffers {
  public:
   // `request`: with required demands. What the policy keeps for lost members is kept from it,
   // unless it replaces some. `held`: what the gang has on these nodes, and would not.
-  DomainOffers(std::shared_ptr<const cluster::Snapshot> nodes, const Options& options,
+  DomainOffers(const std::shared_ptr<const cluster::Snapshot>& nodes, const Options& options,
                GangRequest request, const std::vector<cluster::Placement>& held = {});
 
   const topology::Fabric& fabric() const { return *fabric_; }

@@ -28,6 +28,7 @@ Generation ChooseGeneration(std::vector<Generation> generations, const FabricCol
   for (const LabelledNode& node : nodes) {
     if (node.name.empty()) continue;
     std::vector<size_t> counts;
+    counts.reserve(generations.size());
     for (const Generation& generation : generations)
       counts.push_back(LevelsWith(generation, levels, node));
     const size_t most = *std::max_element(counts.begin(), counts.end());
