@@ -142,7 +142,7 @@ class Cordon {
 
 Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text, Cordon& cordon) {
   const Result<Json> json = Json::Parse(text, kMaxAnnotationBytes, kGpuDevicesAnnotation);
-  if (!json.ok()) return json.error();
+  if (!json.ok()) return json.error().At(kGpuDevicesAnnotation);
   JsonProblems problems;
   const JsonView list(json->root(), kGpuDevicesAnnotation, problems);
   std::vector<Gpu> gpus;

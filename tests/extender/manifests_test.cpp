@@ -93,7 +93,8 @@ TEST_CASE("what is ignored of a node is told with file, line and field", "[manif
        "x.yaml:6:30: metadata.annotations[\"muster.dev/gpu-topology\"]: Node n0: the topology is "
        "ignored: "},
       {"  annotations: {muster.dev/gpu-devices: \"[\"}\n",
-       "x.yaml:1:1: Node n0: annotation ignored: byte 1: not valid JSON"},
+       "x.yaml:5:41: metadata.annotations[\"muster.dev/gpu-devices\"]: Node n0: annotation "
+       "ignored: muster.dev/gpu-devices.byte 1: not valid JSON"},
       {"  annotations: {hami.io/device-cordon: GPU-x}\n",
        "x.yaml:5:40: metadata.annotations[\"hami.io/device-cordon\"]: Node n0: "},
       {"  labels: {nvidia.com/gpu.memory: many}\n",

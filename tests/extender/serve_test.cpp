@@ -273,7 +273,8 @@ TEST_CASE("what is ignored of a cluster file is logged with its place", "[servic
   std::ofstream(options.cluster_file) << items;
   const TestService test(options);
   INFO(test.lines.Text());
-  CHECK(test.lines.Has("cluster.yaml:4:3: items[0]: Node a: annotation ignored: "));
+  CHECK(test.lines.Has("cluster.yaml:8:43: items[0].metadata.annotations["));
+  CHECK(test.lines.Has("Node a: annotation ignored: muster.dev/gpu-devices.byte 1: "));
   CHECK(test.lines.Has("Node a: muster.dev/gpu-sharing ignored: expected fractional or exclusive"));
   CHECK(test.lines.Has("cluster.yaml:9:36: items[0].spec.taints[0].effect: Node a: not known"));
 }
