@@ -26,8 +26,9 @@ using cluster::Status;
 constexpr const char* kAnnotation = "muster.dev/gpu-topology";
 
 // What tells the links of a machine, by vendor. The first that is installed and succeeds counts.
-constexpr std::array<const char*, 4> kTools = {"nvidia-smi topo -m", "rocm-smi --showtopo",
-                                               "amd-smi topology", "npu-smi info -t topo"};
+constexpr std::array<const char*, 5> kTools = {"nvidia-smi topo -m", "rocm-smi --showtopo",
+                                               "amd-smi topology", "npu-smi info -t topo",
+                                               "ppu-smi topo -m"};
 
 // What a program prints; kNotFound when it is not installed, kIo when it fails.
 Result<std::string> OutputOf(const std::string& command) {
@@ -68,7 +69,8 @@ Result<std::string> Discovered(const std::string& file) {
     return Checked(*text, path);
   }
   Error last{Code::kNotFound,
-             "neither nvidia-smi, rocm-smi, amd-smi nor npu-smi is installed here; give --file",
+             "neither nvidia-smi, rocm-smi, amd-smi, npu-smi nor ppu-smi is installed here; give "
+             "--file",
              ""};
   for (const char* tool : kTools) {
     const Result<std::string> text = OutputOf(tool);

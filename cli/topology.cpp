@@ -43,6 +43,7 @@ struct View {
   std::string profile;
   std::string origin;  // both in a sentence
   topology::DeviceGraph graph;
+  bool knows_links = false;
   std::vector<topology::NearNics> near;
   GpuMask free = 0;
   std::vector<Best> best;
@@ -102,10 +103,20 @@ std::optional<GpuMask> MaskOf(const Machine& machine, const std::string& list) {
   return mask;
 }
 
-View Look(topology::MachineFacts facts, std::optional<GpuMask> free) {
+// `facts` of a node that are flat know nothing of its links.
+View Look(topology::MachineFacts facts, std::optional<GpuMask> free, bool of_node) {
   View view;
   view.machine = std::move(facts.machine);
-  if (!view.machine.has_links()) return view;
+  view.near.resize(view.machine.gpus.size());
+  view.knows_links =
+      view.machine.has_links() && !(of_node && facts.source == TopologySource::kFlat);
+  if (!view.knows_links) {
+    for (const Accelerator& gpu : view.machine.gpus)
+      view.graph.vertices.push_back({topology::DeviceGraph::Kind::kGpu, gpu.name});
+    for (size_t i = 0; i < view.machine.gpus.size() && of_node; ++i) view.free |= GpuMask{1} << i;
+    view.free = free.value_or(view.free);
+    return view;
+  }
   view.graph = topology::BuildGraph(view.machine, facts.speeds);
   view.near = topology::AllNicsNear(view.machine);
   const GpuChooser chooser(view.graph.matrix);
@@ -283,12 +294,16 @@ int Print(const View& view, const std::string& format, const CliStreams& streams
   }
   if (format == "json") {
     streams.out << Json(view);
-  } else if (!view.machine.has_links()) {
-    streams.out << ListingTable(view.machine);
   } else if (format == "dot") {
     streams.out << topology::ToDot(view.graph);
+  } else if (!view.machine.has_links()) {
+    streams.out << ListingTable(view.machine);
   } else {
     if (!view.origin.empty()) streams.out << "Source: " << view.origin << "\n\n";
+    if (!view.knows_links) {
+      streams.out << GpuTable(view);
+      return kExitOk;
+    }
     streams.out << GpuTable(view) << "\n"
                 << LinkTable(view.machine) << "\n"
                 << GraphTable(view.graph) << "\n"
@@ -372,7 +387,7 @@ int Topology(const Args& args, const CliStreams& streams) {
                          args.Text("--free") + "\"");
     }
   }
-  View view = Look(*facts, free);
+  View view = Look(*facts, free, of_node);
   if (of_node) {
     view.source = topology::ToString(facts->source);
     view.profile = facts->profile;
@@ -388,8 +403,8 @@ Command TopologyCommand() {
           "",
           "show the links between a machine's GPUs, and the best sets of them",
           {{"--file", "FILE",
-            "output of nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology or npu-smi info "
-            "-t topo; - is the standard input",
+            "output of nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology, npu-smi info -t "
+            "topo or ppu-smi topo -m; - is the standard input",
             "-f"},
            {"--node", "NAME", "a node of the cluster, as the running Muster knows it", "-n"},
            ServerFlag(),

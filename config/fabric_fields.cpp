@@ -124,6 +124,22 @@ void FindInTree(const FabricTree& tree, const std::string& path,
   }
 }
 
+// A label key is a name of its level, too: it must not be another level's, nor TREE/LEVEL of one. A
+// level that is called by it anyway is none the more ambiguous.
+void FindNamedLike(const FabricOptions& fabric, const std::string& label, const std::string& at,
+                   std::vector<Contradiction>* found) {
+  for (const FabricTree& tree : fabric.trees) {
+    for (const FabricLevel& level : LevelsOf(tree)) {
+      if (label != level.name && label != tree.name + "/" + level.name) continue;
+      const bool has = std::count(level.labels.begin(), level.labels.end(), label) > 0;
+      if (has) continue;
+      found->push_back({at, "expected labels that are no name of another level, found \"" + label +
+                                "\", which is level \"" + level.name + "\" of tree \"" + tree.name +
+                                "\""});
+    }
+  }
+}
+
 void FindInReserve(const FabricOptions& fabric, std::vector<Contradiction>* found) {
   std::map<topology::LevelRef, std::string> known;
   for (std::size_t i = 0; i < fabric.reserve.size(); ++i) {
@@ -188,6 +204,13 @@ void FindFabricContradictions(const FabricOptions& fabric, std::vector<Contradic
                                           tree.name + "\" of " + name->second + " again"});
     }
     FindInTree(tree, at, found);
+    for (std::size_t j = 0; j < tree.levels.size(); ++j) {
+      const std::string& its = tree.levels[j].name;
+      for (const std::string& label : tree.levels[j].labels) {
+        if (label != its && label != tree.name + "/" + its)
+          FindNamedLike(fabric, label, At(at, "levels", j) + ".labels", found);
+      }
+    }
   }
   FindInReserve(fabric, found);
 }

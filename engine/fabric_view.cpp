@@ -67,6 +67,20 @@ DomainView Viewer::ViewOf(const FabricDomain& domain) const {
   return view;
 }
 
+std::vector<NodePlace> PlacesIn(const cluster::Snapshot& nodes, const Fabric& fabric) {
+  std::vector<NodePlace> places;
+  for (size_t tree = 0; tree < fabric.options().trees.size(); ++tree) {
+    for (NodeIndex index{0}; index.value < nodes.size(); ++index.value) {
+      const cluster::Node* node = nodes.node(index);
+      if (node == nullptr) continue;
+      const DomainId in = fabric.Innermost(tree, index);
+      places.push_back({fabric.options().trees[tree].name, node->name,
+                        in == Fabric::kNone ? "" : fabric.domains()[in].name});
+    }
+  }
+  return places;
+}
+
 }  // namespace
 
 FabricView ViewFabric(const cluster::Snapshot& nodes, const topology::FabricOptions& options,
@@ -75,7 +89,7 @@ FabricView ViewFabric(const cluster::Snapshot& nodes, const topology::FabricOpti
   const std::shared_ptr<const Fabric> fabric = maker.Follow(nodes.nodes());
   Viewer viewer(nodes, *fabric, gpus);
   for (size_t tree = 0; tree < options.trees.size(); ++tree) viewer.AddTree(tree);
-  return {viewer.TakeViews(), fabric->findings()};
+  return {viewer.TakeViews(), fabric->findings(), PlacesIn(nodes, *fabric)};
 }
 
 }  // namespace muster::engine

@@ -25,9 +25,17 @@ struct DomainView {
   int64_t slots = 0;      // gangs of so many GPUs that fit, each by itself in this domain
 };
 
+// Where a node is in a tree.
+struct NodePlace {
+  std::string tree;
+  std::string node;
+  std::string domain;  // the innermost one, as DomainView::name; empty: it is in none
+};
+
 struct FabricView {
   std::vector<DomainView> domains;    // each followed by those below it
   std::vector<std::string> findings;  // what is wrong with the labels of nodes
+  std::vector<NodePlace> places;      // each node's in each tree
 };
 
 // `gpus`: of a gang, for DomainView::slots; 0: slots are not counted. Up to the GPUs of a node they

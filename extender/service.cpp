@@ -438,6 +438,8 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   Result<config::Policy> policy = std::move(read).Take();
   if (!policy.ok()) return policy.error();
   LogNotes(*policy);
+  if (policy->engine.placement.fabric != InForce().engine.placement.fabric)
+    fabric_report_.ForgetPlaces();
   scheduler_->SetOptions(policy->engine);
   loop_->Poke();
   {
@@ -456,9 +458,9 @@ void Service::Impl::FollowFabric() {
   const SteadyClock::time_point now = SteadyClock::now();
   if (fabric_followed_ && now < *fabric_followed_ + kFollowFabric) return;
   fabric_followed_ = now;
-  const std::vector<std::string> findings = scheduler_->Fabric(0).findings;
-  fabric_report_.Follow(findings);
-  metrics_.FabricFindings(static_cast<std::int64_t>(findings.size()));
+  const engine::FabricView view = scheduler_->Fabric(0);
+  fabric_report_.Follow(view);
+  metrics_.FabricFindings(static_cast<std::int64_t>(view.findings.size()));
 }
 
 void Service::Impl::FinishHeldBinds() {

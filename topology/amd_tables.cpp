@@ -66,6 +66,9 @@ std::optional<int> ParseWhole(std::string_view text, int most) {
   return value;
 }
 
+// It says itself what it is, so its title does not matter.
+bool IsNumaLine(const ToolLine& line) { return line.Has("(Topology) Numa "); }
+
 struct Table {
   Place place;  // of its title
   std::vector<ToolWord> cells;
@@ -203,12 +206,16 @@ Status TableReader::ReadAll() {
         return Refuse(lines_[at].first().place,
                       "a row outside of a table, found " + Shown(lines_[at].Joined()));
       }
+      if (IsNumaLine(lines_[at])) {
+        const Status status = ReadNumaLine(lines_[at]);
+        if (!status.ok()) return status.error();
+      }
       ++at;
       continue;
     }
     if (kind == TableKind::kOther) {  // of no use here, whatever its shape
       do ++at;
-      while (at < lines_.size() && !TitleOf(lines_[at]));
+      while (at < lines_.size() && !TitleOf(lines_[at]) && !IsNumaLine(lines_[at]));
       continue;
     }
     const Result<size_t> next = kind == TableKind::kNuma ? ReadNuma(at) : ReadTable(*kind, at);

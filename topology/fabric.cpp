@@ -83,6 +83,7 @@ class FabricBuilder {
   // Whether that was found.
   bool FindOtherGeneration(size_t tree, const Labelled& node);
   void FindHalfLabelled(size_t tree, const Labelled& node);
+  void FindMissingInner(size_t tree);
   void FindTwoParents(size_t tree);
   void FindCycles(size_t tree);
   void KeepFindings(size_t tree);
@@ -169,6 +170,30 @@ void FabricBuilder::FindHalfLabelled(size_t tree, const Labelled& node) {
          ValueAt(*column, node) + " but no " + missing->level.labels[*missing->key] +
          ": it is in no " + missing->level.name + ", nor in a domain below");
     return;
+  }
+}
+
+// In a domain in which other nodes go on to the next level. Nodes without GPUs need no label there.
+void FabricBuilder::FindMissingInner(size_t tree) {
+  const std::vector<const Column*> columns = ColumnsOf(tree);
+  for (size_t i = 1; i < columns.size(); ++i) {
+    std::map<DomainId, std::vector<size_t>> missing;
+    for (const size_t index : by_name_) {
+      const NodeIndex node{static_cast<uint32_t>(index)};
+      if (!nodes_[index].gpus || fabric_.Of(columns[i]->ref, node) != Fabric::kNone) continue;
+      const DomainId above = fabric_.Of(columns[i - 1]->ref, node);
+      if (above == Fabric::kNone || fabric_.domains_[above].children.empty()) continue;
+      missing[above].push_back(index);
+    }
+    for (const auto& [above, nodes] : missing) {
+      const bool one = nodes.size() == 1;
+      Find("in " + columns[i - 1]->level.name + " " + Quoted(fabric_.domains_[above].name) +
+           " node " + nodes_[nodes.front()].name +
+           (one ? " has" : " and " + std::to_string(nodes.size() - 1) + " more have") + " no " +
+           columns[i]->level.labels[*columns[i]->key] +
+           ", as others there have: " + (one ? "it is" : "they are") + " in no " +
+           columns[i]->level.name + ", nor in a domain below");
+    }
   }
 }
 
@@ -343,6 +368,7 @@ Fabric FabricBuilder::Build() && {
     fabric_.name_places_[by_name_[place]] = static_cast<uint32_t>(place);
   for (size_t tree = 0; tree < fabric_.options_.trees.size(); ++tree) {
     PlaceNodes(tree);
+    FindMissingInner(tree);
     FindTwoParents(tree);
     FindCycles(tree);
     KeepFindings(tree);
@@ -362,6 +388,7 @@ LabelledNode FabricMaker::Read(const cluster::Node* node) const {
   LabelledNode read;
   if (node == nullptr) return read;
   read.name = node->name;
+  read.gpus = !node->gpus.empty();
   for (const std::string& key : keys_) {
     const auto label = node->labels.find(key);
     read.values.push_back(label == node->labels.end() ? std::string() : label->second);

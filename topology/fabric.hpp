@@ -9,7 +9,8 @@
 // 4. Of the generations of a tree's labels the one counts that most nodes have, the newest of
 // several
 //    (GenerationsOf). Nodes with labels of another one alone are a finding.
-// 5. Domains and findings depend on names and labels of the nodes, not on their indices.
+// 5. Domains depend on names and labels of the nodes, findings also on whether they have GPUs, but
+//    not on their indices.
 //
 // A Fabric is immutable, any thread may read it. FabricMaker and DomainSums: one thread at a time.
 #pragma once

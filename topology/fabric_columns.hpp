@@ -16,6 +16,7 @@ struct LabelledNode {
   std::string name;
   // Of all label keys of all levels of all trees, in order, with repetitions; empty: no label.
   std::vector<std::string> values;
+  bool gpus = false;  // it has some
   bool operator==(const LabelledNode&) const = default;
 };
 

@@ -62,6 +62,20 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   CHECK_THAT(run({"topology", "--node", "linked"}, kExitOk),
              Catch::StartsWith("Source: the node's annotation muster.dev/gpu-topology\n") &&
                  Catch::Contains("NV4"));
+  std::ofstream(file) << "apiVersion: v1\nkind: Node\nmetadata:\n  name: unknown\n"
+                         "status:\n  capacity: {nvidia.com/gpu: 2}\n"
+                         "  allocatable: {cpu: 8, memory: 8Gi, pods: 20, nvidia.com/gpu: 2}\n"
+                         "  conditions: [{type: Ready, status: \"True\"}]\n";
+  CHECK_THAT(run({"submit", "-f", file}, kExitOk), Catch::Contains("Node unknown created"));
+  CHECK(Eventually([&] {
+    return run({"get", "nodes"}, kExitOk).find("unknown") != std::string::npos;
+  }));
+  CHECK(run({"topology", "--node", "unknown"}, kExitOk) ==
+        "Source: nothing is known of the links, all GPUs count as alike\n\n"
+        "GPU   NUMA  CPUS  NEAREST NICS\n"
+        "GPU0  -     -     -\n"
+        "GPU1  -     -     -\n");
+  CHECK(run({"topology", "--node", "unknown", "--dot"}, kExitOk).find("--") == std::string::npos);
   CHECK_THAT(run({"topology", "--node", "node-15"}, kExitOk),
              Catch::Contains("(machine profile hgx-h100-8)") && Catch::Contains("8        450"));
   CHECK_THAT(run({"topology", "--node", "node-15", "-o", "json"}, kExitOk),

@@ -2,6 +2,8 @@
 #include <rapidjson/document.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -41,6 +43,20 @@ std::string Written(const TempFolder& folder, const std::string& name, const std
 std::string Dgx1vFile(const TempFolder& folder) {
   return Written(folder, "dgx.txt", topology::testing::kDgx1v);
 }
+
+// Programs are found in that folder alone.
+class PathOfTools {
+ public:
+  explicit PathOfTools(const std::string& folder) : before_(std::getenv("PATH")) {
+    setenv("PATH", folder.c_str(), 1);
+  }
+  ~PathOfTools() { setenv("PATH", before_.c_str(), 1); }
+  PathOfTools(const PathOfTools&) = delete;
+  PathOfTools& operator=(const PathOfTools&) = delete;
+
+ private:
+  const std::string before_;
+};
 
 rapidjson::Document Json(const CliRun& run) {
   INFO(run.err);
@@ -123,6 +139,10 @@ TEST_CASE("topology says what a list of GPUs lacks", "[cli][topology]") {
   const auto json = Json(run);
   CHECK(std::string(json["gpus"][0]["uuid"].GetString()) == "GPU-12");
   CHECK(json["links"].Empty());
+  // Drawn, it is GPUs without edges.
+  const CliRun dot = Run({"topology", "--file", list, "--dot"});
+  CHECK(dot.out == "graph machine {\n  v0 [label=\"GPU0\", shape=box];\n}\n");
+  CHECK_THAT(dot.err, Catch::Contains("says nothing of the links"));
 }
 
 TEST_CASE("discover prints the annotation of the node it runs on", "[cli][topology]") {
@@ -138,6 +158,26 @@ TEST_CASE("discover prints the annotation of the node it runs on", "[cli][topolo
         Run({"topology", "--file", file, "-o", "json"}).out);
   const auto patch = Json(Run({"discover", "--file", file, "-o", "json"}));
   CHECK(key + patch["metadata"]["annotations"]["muster.dev/gpu-topology"].GetString() == run.out);
+}
+
+TEST_CASE("discover runs the tool of each vendor", "[cli][topology]") {
+  for (const std::string tool : {"nvidia-smi", "rocm-smi", "amd-smi", "npu-smi", "ppu-smi"}) {
+    const TempFolder folder;
+    const std::string prefix = tool == "npu-smi" ? "NPU" : tool == "ppu-smi" ? "PPU" : "GPU";
+    const bool amd = tool == "rocm-smi" || tool == "amd-smi";
+    const std::string rows = amd ? "LINK TYPE TABLE:\\n GPU0\\nGPU0 SELF\\n"
+                                 : prefix + "0 CPU Affinity\\n" + prefix + "0 X 0-7\\n";
+    const std::string program = Written(folder, tool, "#!/bin/sh\nprintf '" + rows + "'\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const PathOfTools path(folder.File(""));
+    const CliRun run = Run({"discover"});
+    INFO(tool << ": " << run.err);
+    CHECK(run.status == kExitOk);
+    CHECK_THAT(run.out, Catch::Contains(prefix + "0"));
+  }
+  const TempFolder empty;
+  const PathOfTools path(empty.File(""));
+  CHECK_THAT(Run({"discover"}).err, Catch::Contains("npu-smi nor ppu-smi is installed here"));
 }
 
 TEST_CASE("discover annotates no node with what is no matrix", "[cli][topology]") {

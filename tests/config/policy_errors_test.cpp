@@ -238,6 +238,35 @@ TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
       "none");
 }
 
+TEST_CASE("a label that another level is called by is told", "[config][policy]") {
+  CHECK(
+      ErrorOf(std::string(kHead) + "fabric:\n"
+                                   "  trees:\n"
+                                   "  - name: dc\n"
+                                   "    levels:\n"
+                                   "    - {name: block, labels: [rack]}\n"
+                                   "    - {name: rack, labels: [example.com/rack]}\n"
+                                   "  - name: other\n"
+                                   "    levels:\n"
+                                   "    - {name: row, labels: [row, block, t/core]}\n"
+                                   "    - {name: host, labels: [host, dc/rack]}\n"
+                                   "  - {name: t, preset: topograph}\n") ==
+      "p.yaml:7:29: fabric.trees[0].levels[0].labels: expected labels that are no name of another "
+      "level, found \"rack\", which is level \"rack\" of tree \"dc\"\n"
+      "p.yaml:11:27: fabric.trees[1].levels[0].labels: expected labels that are no name of another "
+      "level, found \"block\", which is level \"block\" of tree \"dc\"\n"
+      "p.yaml:11:27: fabric.trees[1].levels[0].labels: expected labels that are no name of another "
+      "level, found \"t/core\", which is level \"core\" of tree \"t\"\n"
+      "p.yaml:12:28: fabric.trees[1].levels[1].labels: expected labels that are no name of another "
+      "level, found \"dc/rack\", which is level \"rack\" of tree \"dc\"");
+  // One label that several trees name alike is no matter.
+  CHECK(ErrorOf(std::string(kHead) + "fabric:\n"
+                                     "  trees:\n"
+                                     "  - {name: a, levels: [{name: rack, labels: [rack]}]}\n"
+                                     "  - {name: b, levels: [{name: cab, labels: [rack]}]}\n")
+            .empty());
+}
+
 TEST_CASE("what is wrong with a reserve, or said of lost members, is told", "[config][policy]") {
   CHECK(
       ErrorOf(std::string(kHead) + "fabric:\n"

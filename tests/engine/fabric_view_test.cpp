@@ -52,6 +52,14 @@ TEST_CASE("each domain is followed by those below it, with what is free there",
         " dc/rack b/b0: nodes 1/1, GPUs 4/4, slots 1\n");
 }
 
+TEST_CASE("each node's innermost domain is told", "[engine][fabric]") {
+  std::string text;
+  for (const NodePlace& place : ViewFabric(*Racks().TakeSnapshot(), BlocksAndRacks(), 0).places) {
+    text += place.tree + " " + place.node + " " + place.domain + "\n";
+  }
+  CHECK(text == "dc a0x a/a0\ndc a0y a/a0\ndc a1x a/a1\ndc b0x b/b0\ndc outside \n");
+}
+
 TEST_CASE("slots of more GPUs than a node has are counted on whole nodes", "[engine][fabric]") {
   cluster::ClusterState state = Racks();
   state.Upsert(testing::MakePod("one").Gpus(1).BoundTo("a0y").Build());

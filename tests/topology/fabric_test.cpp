@@ -98,6 +98,32 @@ TEST_CASE("half-labelled nodes are outside, and told", "[topology][fabric]") {
         "tree dc: node n1 has rack=r1 but no block: it is in no block, nor in a domain below");
 }
 
+TEST_CASE("GPU nodes without the label of an inner level are told, by domain",
+          "[topology][fabric]") {
+  Nodes nodes;
+  const auto add = [&](const std::string& name, const Labels& labels) {
+    cluster::Node node = Node(name, labels);
+    node.gpus.resize(8);
+    nodes.state.Upsert(std::move(node));
+  };
+  add("n0", {{"block", "b1"}, {"rack", "r1"}});
+  add("n1", {{"block", "b1"}});
+  CHECK(nodes.Domains() == "b1(2) b1/r1(1) b1/r1/n0(1)");
+  REQUIRE(nodes.Now()->findings().size() == 1);
+  CHECK(nodes.Now()->findings().front() ==
+        "tree dc: in block \"b1\" node n1 has no rack, as others there have: it is in no rack, nor "
+        "in a domain below");
+  add("n2", {{"block", "b1"}});
+  nodes.Add("cpu", {{"block", "b1"}});
+  REQUIRE(nodes.Now()->findings().size() == 1);
+  CHECK(nodes.Now()->findings().front() ==
+        "tree dc: in block \"b1\" node n1 and 1 more have no rack, as others there have: they are "
+        "in no rack, nor in a domain below");
+  // Where the network has no racks nobody misses one.
+  add("n3", {{"block", "b2"}});
+  CHECK(nodes.Now()->findings().size() == 1);
+}
+
 TEST_CASE("a rack under two blocks is two domains, and told", "[topology][fabric]") {
   Nodes nodes;
   nodes.Add("n0", {{"block", "b1"}, {"rack", "r1"}, {"clique", "c"}});

@@ -303,6 +303,10 @@ TEST_CASE("AMD's tables contradict neither each other nor themselves", "[topolog
   const Machine machine = Parsed(tables);
   CHECK(machine.gpus[0].numa == std::vector<int>{0});
   CHECK(machine.gpus[1].numa.empty());
+  // Without the rules, and without the title.
+  CHECK(Parsed(Replaced(Replaced(tables, "== ", ""), " ==", "")) == machine);
+  CHECK(Parsed(Replaced(tables, "== Numa Nodes ==", "")) == machine);
+  CHECK(Parsed(Replaced(tables, "== Numa Nodes ==", "NEW TABLE:")) == machine);
   // Tables of later versions, of whatever shape.
   const std::string later = "NEW TABLE:\n       GPU0\nGPU0   a b c\n";
   CHECK(Parsed(later + tables) == machine);
