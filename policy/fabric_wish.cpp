@@ -221,6 +221,7 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
     bool preferred = false;
     size_t tree = 0;
     DomainId id = topology::kNoDomain;
+    size_t lacks = 0;   // so many levels of the tree it is in no domain of
     int64_t opens = 0;  // 1: all of its GPUs are free
   };
   std::vector<Candidate> candidates;
@@ -236,6 +237,9 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
                     around.preferred.end();
     one.tree = span->tree;
     one.id = around.fabric.Innermost(span->tree, room.node);
+    const size_t levels = around.fabric.InnermostLevel(one.tree) + 1;
+    one.lacks =
+        one.id == Fabric::kNone ? levels : levels - 1 - around.fabric.domains()[one.id].level.level;
     const size_t gpus = free.gpus(room.node).size();
     one.opens = gpus > 0 && static_cast<size_t>(free.at(room.node).gpu_whole) == gpus ? 1 : 0;
     const bool innermost =
@@ -244,6 +248,7 @@ std::vector<Domain> SingleNodes(const Surroundings& around, const cluster::Topol
   }
   const auto before = [&](const Candidate& a, const Candidate& b) {
     if (a.preferred != b.preferred) return a.preferred;
+    if (a.lacks != b.lacks) return a.lacks < b.lacks;
     if (a.room.ring != b.room.ring) return a.room.ring > b.room.ring;
     if (a.room.spare != b.room.spare) return a.room.spare < b.room.spare;
     if (const int losses = around.losses.Compare({a.id, a.opens}, {b.id, b.opens}); losses != 0)
