@@ -119,6 +119,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.members.Audit());
   add(state.queue.Audit());
   add(state.preemptions.Audit());
+  add(state.hami_turns.Audit());
   int64_t plans = 0;
   std::vector<const Member*> all;
   for (const auto& [id, gang] : state.members.gangs()) {

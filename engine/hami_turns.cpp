@@ -93,16 +93,35 @@ bool HamiTurns::Waits(const Gang& gang, Time now) const {
 std::optional<TurnsAwaited> HamiTurns::Follow(const Gang& gang, Time now) {
   std::optional<TurnsAwaited> awaited;
   for (const auto& [uid, member] : gang.members) {
-    if (!TakesTurn(gang, member)) continue;
+    if (!TakesTurn(gang, member)) {
+      waiting_.erase(uid);
+      continue;
+    }
     const HamiWait wait = WaitOf(gang, member, now).value_or(HamiWait());
-    if (wait.blocker.empty() && !begun_.contains(member.plan->node)) continue;
-    const auto [begun, fresh] = begun_.try_emplace(member.plan->node);
-    if (fresh || begun->second.blocker != wait.blocker) begun->second = {wait.blocker, now};
+    const auto known = waiting_.find(uid);
+    if (wait.blocker.empty() && known == waiting_.end()) continue;
+    Waiting& waiting = waiting_[uid];
+    if (known == waiting_.end() || waiting.node != member.plan->node) {
+      waiting = {member.plan->node, wait.blocker, Time()};
+    } else if (waiting.blocker != wait.blocker) {
+      waiting.blocker = wait.blocker;
+      waiting.passed = now;
+    }
     if (!awaited) awaited.emplace();
-    awaited->since = std::max(awaited->since, begun->second.at);
+    awaited->since = std::max(awaited->since, waiting.passed);
     if (awaited->why.empty()) awaited->why = wait.why;
   }
   return awaited;
+}
+
+std::vector<std::string> HamiTurns::Audit() const {
+  std::vector<std::string> broken;
+  for (const auto& [uid, waiting] : waiting_) {
+    if (members_.FindMember(uid) == nullptr)
+      broken.push_back("pod " + uid.text() + " is gone and waits for its turn on node " +
+                       waiting.node);
+  }
+  return broken;
 }
 
 }  // namespace muster::engine

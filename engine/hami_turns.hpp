@@ -11,15 +11,16 @@
 //    gangs' ids, the ranks and the UIDs decide.
 // 3. No turn ends because of the time that it takes. A kubelet that works admits a pod within
 //    moments; one that does not would serve the next pod as little, and both at once when it works
-//    again. Who waits gives up instead: its times (GangJudge) run from when the turn that it waits
-//    for began, or was its own.
+//    again. Who waits gives up instead: its times (GangJudge) begin anew when a turn passes that a
+//    member waited for, and not when it begins to wait.
 //
-// A restart forgets when a turn began: it begins again. Whose it is shows in the pods and the node.
+// A restart forgets that turns have passed. Whose the turn is shows in the pods and the node.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/cluster_state.hpp"
 #include "engine/gang.hpp"
@@ -34,7 +35,7 @@ struct HamiWait {
 
 // Of the members of a gang that wait for their turns, or have waited and are not bound yet.
 struct TurnsAwaited {
-  cluster::Time since;  // a turn passed last that one of them waits for
+  cluster::Time since;  // a turn passed last that one of them waited for; 0: none has
   std::string why;      // the first of them waits; empty: none waits any more
 };
 
@@ -47,14 +48,17 @@ class HamiTurns {
   // its gang's barrier is open.
   std::optional<HamiWait> WaitOf(const Gang& gang, const Member& member, cluster::Time now) const;
   bool Waits(const Gang& gang, cluster::Time now) const;
-  // Keeps in mind since when. Nothing: no member waits, or has.
+  // Keeps in mind for whom each member waits. Nothing: none waits, or has.
   std::optional<TurnsAwaited> Follow(const Gang& gang, cluster::Time now);
-  void ForgetNode(const std::string& name) { begun_.erase(name); }
+  void ForgetPod(const cluster::PodUid& pod) { waiting_.erase(pod); }
+  // What does not hold of what stands below; empty: all holds.
+  std::vector<std::string> Audit() const;
 
  private:
-  struct Begun {
-    std::string blocker;  // empty: nobody's
-    cluster::Time at;
+  struct Waiting {
+    std::string node;
+    std::string blocker;   // HamiWait::blocker; empty: the turn is its own
+    cluster::Time passed;  // when the blocker was another one last; 0: it never was
   };
   // It could be bound, and that would be a turn.
   bool TakesTurn(const Gang& gang, const Member& member) const;
@@ -63,7 +67,7 @@ class HamiTurns {
 
   const cluster::ClusterState& cluster_;
   const Membership& members_;
-  std::map<std::string, Begun> begun_;  // by node: the turn that somebody waited for last
+  std::map<cluster::PodUid, Waiting> waiting_;  // members that wait, or have and are not bound yet
 };
 
 }  // namespace muster::engine

@@ -84,6 +84,7 @@ void ForgetPod(EngineState& state, const PodUid& uid) {
   state.members.Forget(uid);
   state.jobs.Forget(uid);
   state.health.ForgetPod(uid);
+  state.hami_turns.ForgetPod(uid);
 }
 
 // What was known of a pod, and a record that says otherwise and cannot be right: a pod is bound
@@ -166,7 +167,6 @@ void RemoveNode(EngineState& state, const cluster::NodeUid& uid) {
   if (node.valid()) {
     state.ever_fits.TouchRecord(node);
     state.health.ForgetNode(state.cluster.node(node)->name);
-    state.hami_turns.ForgetNode(state.cluster.node(node)->name);
   }
   // What waited for room may now be waiting for what this cluster will never have.
   if (state.cluster.Remove(uid)) state.queue.AnythingMayFit();

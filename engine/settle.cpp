@@ -147,7 +147,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(state.announcer.due(gang));
   if (gang.course.partial_since) at(*gang.course.partial_since + state.options.partial_timeout);
   // Whoever is first may not come any more.
-  if (state.hami_turns.Waits(gang, now)) next = now + state.options.retry_interval;
+  if (state.hami_turns.Waits(gang, now)) at(now + state.options.retry_interval);
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.writes->held) at(held.answer_by);
     at(member.writes->not_before);

@@ -187,6 +187,29 @@ TEST_CASE("a turn that hangs ends the gang that waits for it", "[engine][hami][p
   CHECK(world.BoundIn("train") == 1);  // nobody follows before it is gone
 }
 
+TEST_CASE("a gang that begins to wait for a turn gains no time by it", "[engine][hami][partial]") {
+  Turns world;
+  world.Add(MakeNode("a").Gpus(1));
+  world.Add(MakeNode("b").Gpus(1));
+  world.Come("train", 2);
+  REQUIRE(world.BoundIn("train") == 2);
+  world.Add(HamiNode("h", 2));
+  world.Come("hangs", 1);
+  const std::string lost = world.Pod("train-0").node_name == "b" ? "train-0" : "train-1";
+  world.Add(MakeNode("b").Gpus(1).Cordoned());
+  world.RemovePod(lost);
+  world.Pass(Seconds(40));
+  world.Add(MakePod(lost).Uid("again").Gpus(1).InGroup("train").Gated());
+  world.Settle();
+  world.ScheduleAll("train");
+  world.Settle();
+  REQUIRE_THAT(world.Gang("train").reason.detail, Catch::Contains("now default/hangs-0"));
+  world.Pass(Seconds(19));
+  CHECK(world.Evictions() == 0);
+  world.Pass(Seconds(2));
+  CHECK(world.Evictions() == 1);
+}
+
 TEST_CASE("a gang that waits for another one's turn in vain is planned on another node",
           "[engine][hami]") {
   Turns world;
