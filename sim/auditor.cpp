@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cluster/allocation.hpp"
-#include "cluster/hami_devices.hpp"
 #include "cluster/node_ledger.hpp"
 #include "policy/fabric_wish.hpp"
+#include "sim/hami_audit.hpp"
 #include "sim/scheduler_cache.hpp"
 #include "sim/watch.hpp"
 
@@ -92,15 +92,18 @@ class Auditor::Impl {
   void Judge(const ObjectKey& gang, Time at);
   static void SetWhole(GangBook& gang, int64_t need, int64_t most, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
+  void CountFrom(const ObjectKey& key, GangBook& gang, Time at);
   void CheckEviction(const PodRecord& pod);
   bool MustBeNear(const ObjectKey& key);
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
-  void CheckHami(const PodRecord& pod, const cluster::Node& node);
-  void CheckHamiGiven(const PodRecord& pod);
+  void SeeTurn(const PodRecord& pod, bool live, Time at);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
-  void Find(std::string what) { found_.push_back(std::move(what)); }
+  // Empty: nothing.
+  void Find(std::string what) {
+    if (!what.empty()) found_.push_back(std::move(what));
+  }
 
   EventLoop& loop_;
   ApiServer& api_;
@@ -171,6 +174,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const auto known = bound_to_.find(uid);
   const bool waited = known == bound_to_.end() && (live || change == Change::kDeleted);
   if (waited && Musters(pod->pod)) waited_[pod->pod.spec->priority] = at;
+  SeeTurn(*pod, live, at);
   if (live) {
     NodeBook& book = nodes_[pod->pod.node_name];
     book.pods[uid] = pod;
@@ -183,7 +187,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
       }
       CheckDevices(*pod, book);
     }
-    CheckHamiGiven(*pod);
+    Find(HamiGaveOther(*pod));
   } else if (known != bound_to_.end()) {
     nodes_[known->second].pods.erase(uid);
     bound_to_.erase(known);
@@ -249,6 +253,29 @@ void Auditor::Impl::NoteRestart(Time at) {
     if (!gang.gone.empty()) keys.push_back(key);
   }
   for (const ObjectKey& key : keys) Judge(key, at);
+}
+
+// Where the pod's turn at HAMi's plugin has passed: the time of gangs with a member that is planned
+// there begins anew.
+void Auditor::Impl::SeeTurn(const PodRecord& pod, bool live, Time at) {
+  const auto known = bound_to_.find(pod.pod.uid);
+  if (known == bound_to_.end()) return;
+  const std::string& node = known->second;
+  const PodPtr& before = nodes_[node].pods.at(pod.pod.uid);
+  const bool ended = !live || pod.pod.hami_turn == cluster::HamiTurn::kNone;
+  if (before->pod.hami_turn == cluster::HamiTurn::kNone || !ended) return;
+  for (const PodPtr& other : api_.Pods()) {
+    if (other->pod.bound() || other->pod.nominated_node != node) continue;
+    const auto gang = gangs_.find({other->pod.key.ns, other->pod.pod_group});
+    if (gang != gangs_.end()) CountFrom(gang->first, gang->second, at);
+  }
+}
+
+// It is partially bound, and counts as such from then on.
+void Auditor::Impl::CountFrom(const ObjectKey& key, GangBook& gang, Time at) {
+  if (gang.partial_since == Time::Never() || at <= gang.partial_since) return;
+  if (partial_.erase({gang.partial_since, key}) > 0) partial_.emplace(at, key);
+  gang.partial_since = at;
 }
 
 void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at) {
@@ -319,9 +346,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     SetPartial(key, gang, false, at);
   SetPartial(key, gang, partial, at);
   for (const auto& [uid, leaves_by] : gang.leaving) {  // who may take its time
-    if (!partial || leaves_by <= gang.partial_since) continue;
-    if (partial_.erase({gang.partial_since, key}) > 0) partial_.emplace(leaves_by, key);
-    gang.partial_since = leaves_by;
+    if (partial) CountFrom(key, gang, leaves_by);
   }
   if (bound == 0 && succeeded == 0 && gang.gone.empty()) gangs_.erase(found);
 }
@@ -368,50 +393,7 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
         offer.resources.memory.value(), "MiB");
   judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
   judge(request.resources.channels, used.resources.channels, cluster::kChannelsPerNode, "channels");
-  CheckHami(pod, node->node);
-}
-
-// HAMi's plugin hands out, container by container, all that the annotation lists, and that is what
-// Muster planned.
-// It served this pod, and no other at that time.
-void Auditor::Impl::CheckHamiGiven(const PodRecord& pod) {
-  const auto told = pod.annotations.find(cluster::kHamiAllocatedAnnotation);
-  if (pod.hami_given.empty() || told == pod.annotations.end()) return;
-  const auto containers = cluster::DecodeHamiDevices(told->second);
-  std::vector<cluster::HamiDevice> listed;
-  for (const auto& container : containers.value_or(cluster::HamiContainers()))
-    listed.insert(listed.end(), container.begin(), container.end());
-  if (listed == pod.hami_given) return;
-  Find("pod " + pod.pod.key.ToString() + " on node " + pod.pod.node_name +
-       ": HAMi gave it other devices than it was told");
-}
-
-void Auditor::Impl::CheckHami(const PodRecord& pod, const cluster::Node& node) {
-  const auto told = pod.annotations.find(cluster::kHamiToAllocateAnnotation);
-  if (told == pod.annotations.end()) return;
-  const std::string what = "pod " + pod.pod.key.ToString() + " on node " + node.name + ": HAMi ";
-  if (node.plugin != cluster::DevicePlugin::kHami) Find(what + "has no part in this node");
-  for (const auto& [uid, other] : nodes_[node.name].pods) {
-    if (uid != pod.pod.uid && other->pod.hami_turn != cluster::HamiTurn::kNone)
-      Find(what + "may take it for " + other->pod.key.ToString() + " and the other way round");
-  }
-  const auto containers = cluster::DecodeHamiDevices(told->second);
-  if (!containers) return Find(what + "cannot read " + told->second);
-  std::set<std::string> listed;
-  for (const auto& container : *containers) {
-    for (const cluster::HamiDevice& device : container) listed.insert(device.uuid);
-  }
-  const auto& asking = pod.pod.spec->gpu_containers;
-  const bool all_ask = std::all_of(asking.begin(), asking.end(), [](const auto& container) {
-    return container.count == container.planned();
-  });
-  for (const cluster::Gpu& gpu : node.gpus) {
-    const auto& given = pod.pod.bound_gpus;
-    const bool planned = std::find(given.begin(), given.end(), gpu.index) != given.end();
-    const bool told_of = listed.contains(gpu.uuid);
-    if (planned ? all_ask && !told_of : told_of)
-      Find(what + (planned ? "is not told of " : "is told of ") + gpu.uuid);
-  }
+  for (std::string& fault : HamiFaults(pod, node->node, book.pods)) Find(std::move(fault));
 }
 
 // Of the devices that the new pod was given. (How a device is shared may change under the pods that

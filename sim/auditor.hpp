@@ -6,7 +6,8 @@
 //   of the Binding.
 //   3. A gang with bound pods of Muster's has fewer than it wants for 60 s + slack at most: until
 //   it has run its minMember, then the lowest minMember since. Members that went about a restart of
-//   Muster may have ended with success for all that it knows, and the time begins again then. Not
+//   Muster may have ended with success for all that it knows, and the time begins again then; so it
+//   does when a turn at HAMi's plugin passes on a node where a member waits to be bound. Not
 //   judged where the policy holds partial gangs, nor while the PodGroup is malformed: the gang is
 //   Invalid then, and Muster evicts nobody for an edit that says nothing.
 //   4. Nobody is evicted without a cause: the gang lost a member (failed, evicted, deleted before
