@@ -306,6 +306,32 @@ TEST_CASE("the turn of a pod that HAMi's scheduler bound is waited for, and left
   CHECK(world.BoundIn("train") == 1);
 }
 
+TEST_CASE("a member that kube-scheduler moves to a node waits for its turn there",
+          "[engine][hami][filter]") {
+  Turns world;
+  world.Add(HamiNode("h", 3));
+  world.Come("serving", 1);
+  world.Add(HamiNode("other", 2));
+  world.AddGang("train", 2, 2, 2);
+  world.Settle();
+  const std::string moves = world.Filter("train-0").node == "other" ? "train-0" : "train-1";
+  const std::string stays = moves == "train-0" ? "train-1" : "train-0";
+  REQUIRE(world.Filter(moves).node == "other");
+  REQUIRE(world.Filter(stays).node == "h");
+  world.Add(HamiNode("h"));
+  world.Bind(moves);
+  world.Settle();
+  REQUIRE(world.Filter(moves, {"h"}).node == "h");
+  world.Bind(stays);
+  world.Settle();
+  CHECK(world.BoundIn("train") == 0);
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 0);
+  world.Serve("serving-0");
+  CHECK(world.ServeAll(world.Of("train", 2)).size() == 2);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a binding of which nobody knows whether it was done keeps the turn", "[engine][hami]") {
   Turns world;
   world.Add(HamiNode("h"));
