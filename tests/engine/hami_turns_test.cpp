@@ -44,6 +44,7 @@ struct Turns : Harness {
   }
   std::vector<std::string> Of(const std::string& gang, int count) {
     std::vector<std::string> names;
+    names.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) names.push_back(gang + "-" + std::to_string(i));
     return names;
   }
