@@ -101,6 +101,29 @@ TEST_CASE("a pod that was served is not to be found by HAMi's plugin before the 
   CHECK(world.BoundIn("train") == 2);
 }
 
+TEST_CASE("a pod whose turn cannot be ended because it has ended itself is not taken for lost",
+          "[engine][hami][past]") {
+  Turns world;
+  world.Add(HamiNode("h"));
+  world.Come("train", 2);
+  cluster::Pod first = world.Pod(world.Served(world.Of("train", 2)).front());
+  world.Change(first.key.name, [](cluster::Pod& pod) { pod.hami_turn = HamiTurn::kServed; });
+  world.LosePod(first.key.name);  // it has succeeded, and was collected
+  world.Settle();
+  REQUIRE(std::any_of(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+    return std::holds_alternative<engine::EndHamiTurn>(action);
+  }));
+  first.phase = cluster::PodPhase::kSucceeded;
+  first.resource_version = 1'000;
+  world.engine().Apply(first, world.now());
+  world.engine().Apply(engine::PodRemoved{first.uid, false, true}, world.now());
+  world.Settle();
+  CHECK(world.BoundIn("train") == 1);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  world.Pass(Seconds(120));
+  CHECK(world.Evictions() == 0);
+}
+
 TEST_CASE("pods on other nodes, and of other plugins, have no turn to wait for", "[engine][hami]") {
   Turns world;
   world.Add(HamiNode("h0", 1));
