@@ -6,11 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_ledger.hpp"
 #include "policy/fabric_wish.hpp"
 #include "sim/hami_audit.hpp"
-#include "sim/scheduler_cache.hpp"
+#include "sim/node_audit.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -374,77 +372,16 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
 }
 
 void Auditor::Impl::CheckBinding(const PodRecord& pod) {
-  const std::string& name = pod.pod.node_name;
-  const std::string what = "pod " + pod.pod.key.ToString() + " on node " + name + ": ";
-  const NodePtr node = api_.FindNode(name);
-  const NodeBook& book = nodes_[name];
+  const NodeBook& book = nodes_[pod.pod.node_name];
   if (InDoubt(book.changed, loop_.now())) return;
-  if (node == nullptr) {
-    Find(what + "there is no such node");
-    return;
-  }
-  const cluster::GpuRequest& wants = pod.pod.spec->gpus;
-  if (static_cast<int64_t>(pod.pod.bound_gpus.size()) != wants.count) {
-    Find(what + "has " + std::to_string(pod.pod.bound_gpus.size()) + " GPUs assigned of " +
-         std::to_string(wants.count));
-  }
-  for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
-    const auto& gpus = node->node.gpus;
-    const bool usable = std::any_of(gpus.begin(), gpus.end(), [&](const cluster::Gpu& one) {
-      return one.index == gpu && one.healthy;
-    });
-    if (!usable) Find(what + "GPU " + std::to_string(gpu.value) + " is not usable");
-  }
-  Amounts used;
-  for (const auto& [uid, other] : book.pods) used += RequestOf(*other->pod.spec);
-  Amounts offer = AllocatableOf(node->node);
-  // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
-  // a pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
-  for (const cluster::Gpu& gpu : node->node.gpus) {
-    if (!gpu.healthy && !gpu.sharing->counted()) ++offer.gpus;
-  }
-  const Amounts request = RequestOf(*pod.pod.spec);
-  const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {
-    if (asked <= 0 || taken <= offered) return;
-    Find(what + kind + " " + std::to_string(taken) + " of " + std::to_string(offered) + " taken");
-  };
-  judge(request.gpus, used.gpus, offer.gpus, "GPUs");
-  judge(request.resources.cpu.value(), used.resources.cpu.value(), offer.resources.cpu.value(),
-        "milli-CPU");
-  judge(request.resources.memory.value(), used.resources.memory.value(),
-        offer.resources.memory.value(), "MiB");
-  judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
-  judge(request.resources.channels, used.resources.channels, cluster::kChannelsPerNode, "channels");
-  for (std::string& fault : HamiFaults(pod, node->node, book.pods)) Find(std::move(fault));
+  const NodePtr node = api_.FindNode(pod.pod.node_name);
+  for (std::string& fault : BindingFaults(pod, node, book.pods)) Find(std::move(fault));
 }
 
-// Of the devices that the new pod was given. (How a device is shared may change under the pods that
-// have it; nobody new must get it then.)
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
-  const std::string& name = fresh.pod.node_name;
-  const NodePtr node = api_.FindNode(name);
+  const NodePtr node = api_.FindNode(fresh.pod.node_name);
   if (node == nullptr) return;
-  for (const cluster::Gpu& gpu : node->node.gpus) {
-    const auto& given = fresh.pod.bound_gpus;
-    if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
-    cluster::DeviceAmount taken;
-    std::string owners;
-    for (const auto& [uid, pod] : book.pods) {
-      const auto& held = pod->pod.bound_gpus;
-      if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
-      // A device that cannot serve such a request any more is taken whole.
-      const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
-      taken += share.none() ? cluster::DeviceAmount::All() : share;
-      owners.append(" ").append(pod->pod.key.ToString());
-    }
-    if (cluster::DeviceAmount::All().Holds(taken)) continue;
-    std::string what = "GPU " + std::to_string(gpu.index.value);
-    what.append(" of node ")
-        .append(name)
-        .append(" has ")
-        .append(std::to_string(taken.most().value()));
-    Find(std::move(what.append(" of 1000 taken by").append(owners)));
-  }
+  for (std::string& fault : DeviceFaults(fresh, node->node, book.pods)) Find(std::move(fault));
 }
 
 // A pod of Muster's of higher priority waits, or did a moment ago.
