@@ -53,7 +53,8 @@ class Auditor::Impl {
     std::set<PodUid> remade;                  // of these, whose names other pods have had since
     std::map<PodUid, Time> gone;              // bound ones that went before they had ended, when
     bool started = false;  // had its minimum since it last showed nothing, old or new
-    bool surely = false;   // both of them
+    bool perhaps = false;  // as Muster may have seen it, who hears late of members that go
+    bool surely = false;   // had both minima, old and new
     int64_t whole = 0;     // the minimum that it had then, or a lower one since
     bool near = false;     // its members must be near each other, as the last one bound has it
     bool lost = false;     // a member went since then that had not ended
@@ -313,6 +314,9 @@ void Auditor::Impl::SetWhole(const ObjectKey& key, GangBook& gang, int64_t need,
   const auto bound = static_cast<int64_t>(gang.bound.size());
   const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
   gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
+  const auto unheard = std::count_if(gang.gone.begin(), gang.gone.end(),
+                                     [&](const auto& entry) { return InDoubt(entry.second, at); });
+  gang.perhaps = gang.perhaps || gang.started || bound + succeeded + unheard >= need;
   if (!gang.surely && bound > 0 && bound + succeeded >= most && HasRoles(key, gang)) {
     gang.surely = true;
     gang.news = at;
@@ -333,7 +337,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   } else {
     // Muster may not have seen a short while without any.
     if (gang.empty_since + options_.node_slack < at) {
-      gang.started = gang.surely = gang.lost = false;
+      gang.started = gang.perhaps = gang.surely = gang.lost = false;
       gang.forgotten = false;
       gang.lost_until = gang.news = Time();
     }
@@ -430,7 +434,7 @@ bool Auditor::Impl::MustBeNear(const cluster::Pod& member) const {
 // It has run, and lost members of it may find no room where they have to be.
 bool Auditor::Impl::MayFindNoRoom(const ObjectKey& key) const {
   const auto found = gangs_.find(key);
-  if (found == gangs_.end() || !found->second.started) return false;
+  if (found == gangs_.end() || !found->second.perhaps) return false;
   const GangBook& gang = found->second;
   if (gang.bound.empty()) return gang.near;  // the last one has just gone
   return std::any_of(gang.bound.begin(), gang.bound.end(), [&](const PodUid& uid) {
