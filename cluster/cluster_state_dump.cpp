@@ -293,7 +293,9 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
   if (queue.empty()) return;
   Line line("usage");
   line.Text("queue", queue).Number("pods", usage.pods).Amounts(usage.requests);
-  line.Number("gpumilli", usage.gpu_milli).EndTo(out);
+  line.Number("gpumilli", usage.gpu_milli).Number("gpumem", usage.gpu_memory.value());
+  if (!usage.gpu_milli_by_model.empty()) line.List("models", usage.gpu_milli_by_model, WriteRole);
+  line.EndTo(out);
 }
 
 void DumpGroup(const PodGroup& group, std::string& out) {

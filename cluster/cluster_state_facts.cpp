@@ -75,15 +75,18 @@ void ClusterState::Impl::Settle(NodeIndex index) {
     slot.tally = std::move(tally);
   }
   if (changed) ++generation;
-  if (changed || !slot.ledger.entries().empty()) Charge(slot);
+  const bool idle = slot.ledger.entries().empty() && slot.ledger.earmarks().empty();
+  if (changed || !idle || !slot.usage.queues().empty()) Charge(slot);
 }
 
 void ClusterState::Impl::Charge(Slot& slot) {
   UsageTable now;
   for (const PodEntry* entry : slot.ledger.entries()) {
-    if (entry->held) now.Add(entry->pod.queue, entry->held->placement);
+    if (entry->held) now.Add(entry->pod.queue, entry->held->placement, *slot.node);
   }
   if (now == slot.usage) return;
+  for (const PodEntry* entry : slot.ledger.earmarks())
+    now.Add(entry->pod.queue, *entry->plan, *slot.node);
   usage.Subtract(slot.usage);
   usage.Join(now);
   slot.usage = std::move(now);
