@@ -108,7 +108,7 @@ TEST_CASE("what a pod holds can be charged to another queue", "[cluster][usage]"
   CHECK(world.Gpus("a") == 0);
   CHECK(world.Gpus("b") == 1'000);
   CHECK(world.state.FindPod(PodUid("pod-a0"))->queue == "b");
-  CHECK(world.state.growth() == growth);
+  CHECK(world.state.growth() > growth);         // a may take more
   world.state.ChargeTo(PodUid("pod-b0"), "c");  // it holds nothing
   CHECK(world.Gpus("c") == 0);
   world.state.ChargeTo(PodUid("nobody"), "c");
