@@ -252,7 +252,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, daemon,
                phase, deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
                bound_by_muster, created, bound_at, resource_version, defect, gang_record,
-               start_failure, running_since, handed_over] = pod;
+               start_failure, running_since, handed_over, asked_queue] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -275,6 +275,7 @@ void DumpPod(const Pod& pod, std::string& out) {
     line.Number("ran", start_failure->ran.value());
   }
   line.Flag("handed_over", handed_over);
+  if (!asked_queue.empty()) line.Text("asked", asked_queue);
   DumpSpec(*spec, line);
   line.EndTo(out);
 }
@@ -293,12 +294,14 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
   if (queue.empty()) return;
   Line line("usage");
   line.Text("queue", queue).Number("pods", usage.pods).Amounts(usage.requests);
-  line.Number("gpumilli", usage.gpu_milli).EndTo(out);
+  line.Number("gpumilli", usage.gpu_milli).Number("gpumem", usage.gpu_memory.value());
+  if (!usage.gpu_milli_by_model.empty()) line.List("models", usage.gpu_milli_by_model, WriteRole);
+  line.EndTo(out);
 }
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, topology, record] = group;
+               declared, claimed, topology, record, queue] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -310,6 +313,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   });
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
+  if (!queue.empty()) line.Text("queue", queue);
   DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);

@@ -93,7 +93,7 @@ struct Pod {
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
   int64_t declared_min_member = 0;
-  std::string queue;      // to which what it holds is charged; empty: the only one
+  std::string queue;      // to which what it holds is charged; empty: the only one, or none
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   bool daemon = false;    // owned by a DaemonSet or a mirror (static) pod: never gated
@@ -119,6 +119,7 @@ struct Pod {
   // 0: they do not, or it is not known.
   Time running_since;
   bool handed_over = false;  // kEpochAnnotation is there
+  std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

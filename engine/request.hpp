@@ -18,6 +18,8 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
 bool Replaces(const Gang& gang);
 // What its PodGroup, or else one of its pods says of the fabric.
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
+// Its members that are to be planned, oldest first, then by name.
+std::vector<const Member*> OpenMembers(const Gang& gang);
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
 // With the nodes that the member may not have now.
 policy::Demand DemandOf(const EngineState& state, const policy::GangTerms& terms,

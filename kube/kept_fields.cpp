@@ -47,7 +47,6 @@ constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMe
 
 // Muster's own, on objects of any kind.
 constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
-constexpr Kept kOwnAnnotations[] = {kOwn};
 
 // What is written for other systems of the fabric, on pods and PodGroups (topology_terms.cpp).
 constexpr Kept kTopologyAnnotations[] = {
@@ -87,6 +86,9 @@ constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"),
 // Pods (pod_decoder.cpp, pod_requests.cpp).
 constexpr Kept kPodLabels[] = {
     kOwn,
+    Value("kueue.x-k8s.io/queue-name"),
+    Value("kai.scheduler/queue"),
+    Value("scheduling.volcano.sh/queue-name"),
     Value("scheduling.x-k8s.io/pod-group"),
     Value("scheduling.k8s.io/pod-group"),
     Value("pod-group.scheduling.sigs.k8s.io"),
@@ -106,6 +108,7 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("scheduling.k8s.io/group-name"),
     Value("scheduling.volcano.sh/group-name"),
     Value("scheduling.volcano.sh/group-min-member"),
+    Value("scheduling.volcano.sh/queue-name"),
     Value("volcano.sh/task-spec"),
     Value("pod-group-name"),
     Value("gang.scheduling.koordinator.sh/name"),
@@ -180,8 +183,11 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kPodGroupLabels[] = {kOwn, Value(kLeaderWorkerSetLabel)};
-constexpr auto kPodGroupAnnotations = Join(kOwnAnnotations, kTopologyAnnotations);
+constexpr Kept kPodGroupLabels[] = {
+    kOwn, Value("kueue.x-k8s.io/queue-name"), Value("kai.scheduler/queue"),
+    Value("scheduling.volcano.sh/queue-name"), Value(kLeaderWorkerSetLabel)};
+constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name")};
+constexpr auto kPodGroupAnnotations = Join(kSomePodGroupAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
                                   kUid,
@@ -219,6 +225,7 @@ constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy),
                                   List("podgroups", kPodClique),
                                   List("topologyConstraintGroupConfigs", kPodCliques),
                                   Value("scheduleTimeoutSeconds"),
+                                  Value("queue"),
                                   Object("networkTopology", kNetworkTopology),
                                   Object("topologyConstraint", kTopologyConstraint),
                                   Object("schedulingConstraints", kConstraints)};

@@ -21,6 +21,7 @@ namespace muster::kube {
 //   role      label muster.dev/role, annotation or label volcano.sh/task-spec (getTaskRole in
 //             pkg/scheduler/api/job_info.go of Volcano), labels kai.scheduler/subgroup-name,
 //             grove.io/podclique
+//   queue     see ReadQueueName
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 
 // "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.
