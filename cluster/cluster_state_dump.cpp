@@ -149,6 +149,7 @@ void DumpNode(const Node& node, std::string& out) {
   if (node.numa_policy != cluster::NumaPolicy::kNone)
     line.Number("numapolicy", static_cast<int>(node.numa_policy));
   line.Flag("hami", node.plugin == DevicePlugin::kHami);
+  if (!node.hami_lock.empty()) line.Text("hamilock", node.hami_lock);
   line.EndTo(out);
   for (const Gpu& gpu : node.gpus) {
     Line device("gpu");
@@ -252,7 +253,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, daemon,
                phase, deleting, leaves_by, gates, nominated_node, node_name, bound_gpus,
                bound_by_muster, created, bound_at, resource_version, defect, gang_record,
-               start_failure, running_since, handed_over, asked_queue] = pod;
+               start_failure, running_since, handed_over, asked_queue, hami_turn] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -276,6 +277,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   }
   line.Flag("handed_over", handed_over);
   if (!asked_queue.empty()) line.Text("asked", asked_queue);
+  if (hami_turn != HamiTurn::kNone) line.Number("hamiturn", static_cast<int>(hami_turn));
   DumpSpec(*spec, line);
   line.EndTo(out);
 }

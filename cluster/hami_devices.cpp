@@ -121,4 +121,18 @@ std::optional<HamiContainers> DecodeHamiDevices(std::string_view text) {
   return containers;
 }
 
+HamiTurn HamiTurnOf(const Pod& pod, const HamiMarks& marks) {
+  if (!pod.bound() || pod.phase != PodPhase::kPending) return HamiTurn::kNone;
+  if (marks.bind_time.empty() || marks.node != pod.node_name) return HamiTurn::kNone;
+  if (marks.phase == kHamiSuccess) return HamiTurn::kServed;
+  if (marks.phase != kHamiAllocating) return HamiTurn::kNone;
+  return marks.acknowledged ? HamiTurn::kServed : HamiTurn::kAllocating;
+}
+
+std::string HamiLockOf(std::string_view text) {
+  const std::vector<std::string_view> parts = Split(text, ',');
+  if (parts.size() != 3) return std::string(text);
+  return std::string(parts[1]) + "/" + std::string(parts[2]);
+}
+
 }  // namespace muster::cluster

@@ -60,6 +60,7 @@ struct Node {
   TopologySource topology_source = TopologySource::kFlat;
   NumaPolicy numa_policy = NumaPolicy::kNone;
   DevicePlugin plugin = DevicePlugin::kStock;
+  std::string hami_lock;  // for which pod HAMi's scheduler has locked the node; empty: for none
   bool left_out = false;  // like Gpu::left_out; the scheduler's own mark, no API object has it
   auto operator<=>(const Node&) const = default;
 

@@ -85,6 +85,11 @@ struct StartFailure {
   auto operator<=>(const StartFailure&) const = default;
 };
 
+// What HAMi's device plugin makes of a pod of its node, as long as that is pending
+// (hami_devices.hpp): it hands out the pod's devices to whoever the kubelet asks about next, or it
+// has handed them out and may still take the pod for the next one.
+enum class HamiTurn : uint8_t { kNone, kAllocating, kServed };
+
 struct Pod {
   PodUid uid;
   ObjectKey key;
@@ -120,6 +125,7 @@ struct Pod {
   Time running_since;
   bool handed_over = false;  // kEpochAnnotation is there
   std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
+  HamiTurn hami_turn = HamiTurn::kNone;
 
   bool bound() const { return !node_name.empty(); }
   bool terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

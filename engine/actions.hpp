@@ -75,6 +75,12 @@ struct BindPod {
   std::string gpu_uuids = {};                   // comma-separated; empty: not all of them are known
   std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
 };
+// Takes cluster::kHamiBindTimeAnnotation off a pod that HAMi's plugin has served, so that the
+// plugin does not take it for the next one of its node (hami_devices.hpp).
+struct EndHamiTurn {
+  ActionId id;
+  PodRef pod;
+};
 // Eviction subresource, with the UID as precondition.
 struct EvictPod {
   ActionId id;
@@ -114,8 +120,8 @@ struct AnswerBind {
   std::string error;
 };
 
-using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EvictPod, PatchGang,
-                            EmitEvent, AnswerBind>;
+using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EndHamiTurn,
+                            EvictPod, PatchGang, EmitEvent, AnswerBind>;
 
 // What became of an action.
 //   kDone      it is so now (also when it was so before)

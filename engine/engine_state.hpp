@@ -9,6 +9,7 @@
 #include "engine/announcer.hpp"
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
+#include "engine/hami_turns.hpp"
 #include "engine/job_table.hpp"
 #include "engine/kubelet_picks.hpp"
 #include "engine/membership.hpp"
@@ -51,6 +52,7 @@ struct EngineState {
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
   KubeletPicks kubelet_picks{cluster, members, options};
+  HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for
   Announcer announcer{members, writes};
 

@@ -54,13 +54,14 @@ class HandoverStep {
   HandoverStep(EngineState& state, Gang& gang, Time now)
       : state_(state),
         gang_(gang),
+        now_(now),
         repairs_(gang.course.repairing && AllMayBeEvicted(gang, now)),
         preempts_(state.preemptions.VictimsOf(gang.id) != nullptr),
         carries_(state.announcer.Carry(gang)) {}
 
   void HandOver(Member& member) {
     const Pod& pod = *member.pod;
-    if (pod.ending()) return;
+    if (pod.ending()) return EndTurn(member);
     if (pod.bound()) return Bound(member);
     if (member.planned()) return Planned(member);
     if (!member.ours) return Others(member);
@@ -75,6 +76,8 @@ class HandoverStep {
 
  private:
   void Bound(Member& member);
+  // HAMi's plugin has served it: it is not to be taken for the next one.
+  void EndTurn(Member& member);
   void Planned(Member& member);
   // Its own scheduler places it.
   void Others(Member& member);
@@ -91,6 +94,7 @@ class HandoverStep {
 
   EngineState& state_;
   Gang& gang_;
+  const Time now_;
   const bool repairs_;
   const bool preempts_;
   const bool carries_;
@@ -98,10 +102,11 @@ class HandoverStep {
 };
 
 void HandoverStep::Bound(Member& member) {
-  if (!member.ours || member.writes->evicting) return;
+  if (!member.ours) return;
   const bool repairing = gang_.course.Takes(member.uid);
-  if (!(repairing ? repairs_ : state_.preemptions.MustGo(member.uid))) {
-    if (carries_) Record(member);
+  if (member.writes->evicting || !(repairing ? repairs_ : state_.preemptions.MustGo(member.uid))) {
+    EndTurn(member);
+    if (carries_ && !member.busy() && !member.writes->evicting) Record(member);
     return;
   }
   if (!std::exchange(warned_, true)) WarnOfEvictions(state_, gang_);
@@ -112,6 +117,12 @@ void HandoverStep::Bound(Member& member) {
                                          FirstPreemptor(state_, gang_)->key.ToString());
   const ActionId id = state_.writes.Begin(member, WriteKind::kEvict);
   state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), preemptor_or_self.key});
+}
+
+void HandoverStep::EndTurn(Member& member) {
+  const Pod& pod = *member.pod;
+  if (!pod.bound_by_muster || pod.hami_turn != cluster::HamiTurn::kServed) return;
+  state_.writes.Ask(EndHamiTurn{state_.writes.Begin(member, WriteKind::kEndTurn), RefOf(member)});
 }
 
 void HandoverStep::Others(Member& member) {
@@ -156,6 +167,7 @@ void HandoverStep::Bind(Member& member) {
     // What a next leader would not know it has to fence is not bound: it was asked about before
     // any write of ours, or another one took its gate off.
     if (!member.pod->handed_over) return Nominate(member, node, true);
+    if (state_.hami_turns.WaitOf(gang_, member, now_)) return;
     // Where the pod may be bound already, the kubelet has seen it as it was then.
     state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   }
@@ -198,9 +210,17 @@ void HandoverStep::Release(Member& member) {
   state_.writes.Ask(std::move(release));
 }
 
+// The Binding of the pod had HAMi's annotations.
+bool TellsHami(const EngineState& state, const Pod& bound) {
+  const cluster::Node* node = state.cluster.FindNode(bound.node_name);
+  if (node == nullptr) return false;
+  const auto handover = cluster::HamiHandoverOf(*node, *bound.spec, bound.bound_gpus);
+  return handover && handover->obstacle.empty();
+}
+
 // What a write has brought: waiting for the watch to say it too would only cost time. Nothing:
 // only the watch can tell.
-std::optional<Pod> Written(const Member& member, WriteKind doing) {
+std::optional<Pod> Written(const EngineState& state, const Member& member, WriteKind doing) {
   Pod pod = *member.pod;
   switch (doing) {
     case WriteKind::kNominate:
@@ -221,6 +241,10 @@ std::optional<Pod> Written(const Member& member, WriteKind doing) {
       pod.nominated_node.clear();
       for (const cluster::GpuShare& share : member.plan->placement->gpus)
         pod.bound_gpus.push_back(share.index);
+      if (TellsHami(state, pod)) pod.hami_turn = cluster::HamiTurn::kAllocating;
+      return pod;
+    case WriteKind::kEndTurn:
+      pod.hami_turn = cluster::HamiTurn::kNone;
       return pod;
     case WriteKind::kRecord:
     case WriteKind::kEvict:
@@ -239,10 +263,11 @@ void Done(EngineState& state, Member& member, WriteKind doing) {
     state.reservations.Nominated(
         member, member.planned() && member.writes->asked_node == member.plan->node);
   }
-  std::optional<Pod> pod = Written(member, doing);
+  std::optional<Pod> pod = Written(state, member, doing);
   if (!pod) return;
   const std::string node = pod->node_name;
   state.cluster.Upsert(std::move(*pod));
+  if (doing == WriteKind::kEndTurn) TouchTurns(state, state.cluster.IndexOf(node));
   // Its reservation may have gone with a node that was replaced meanwhile, and its devices to
   // others.
   if (doing == WriteKind::kBind) TouchUnsound(state, state.cluster.IndexOf(node));
@@ -261,6 +286,7 @@ void Failed(EngineState& state, Gang& gang, Member& member, WriteKind doing, con
   if (barred && gang.course.repairing) gang.course.obstacle = outcome.message;
   if (doing == WriteKind::kEvict) RefuseEviction(state, member, outcome, now);
   if (doing != WriteKind::kBind || outcome.kind == OutcomeKind::kRetry) return;
+  TouchTurns(state, state.cluster.IndexOf(member.plan->node));
   state.writes.Answer(member, "muster: binding failed: " + outcome.message);
   if (!refused) return;
   state.writes.Postpone(member, Time(0));

@@ -3,7 +3,8 @@
 //
 //   nominate ─▶ (all members are) ─▶ remove the gate ─▶ (Bind call, barrier) ─▶ bind
 //   evict: of a gang that stayed partial, or for another gang
-//   clear a nomination that has no plan; wake kube-scheduler; carry the gang's record
+//   clear a nomination that has no plan; wake kube-scheduler; carry the gang's record; end the turn
+//   that a pod had at HAMi's plugin
 #pragma once
 
 #include "engine/actions.hpp"

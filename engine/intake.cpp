@@ -93,6 +93,7 @@ void Correct(const Pod& known, Pod& pod) {
     pod.node_name = known.node_name;
     pod.bound_gpus = known.bound_gpus;
     pod.bound_by_muster = known.bound_by_muster;
+    pod.hami_turn = known.hami_turn;
   }
   if (known.phase == cluster::PodPhase::kFailed && pod.terminal()) pod.phase = known.phase;
   std::erase_if(pod.gates, [&](const std::string& gate) {
@@ -165,6 +166,7 @@ void RemoveNode(EngineState& state, const cluster::NodeUid& uid) {
   if (node.valid()) {
     state.ever_fits.TouchRecord(node);
     state.health.ForgetNode(state.cluster.node(node)->name);
+    state.hami_turns.ForgetNode(state.cluster.node(node)->name);
   }
   // What waited for room may now be waiting for what this cluster will never have.
   if (state.cluster.Remove(uid)) state.queue.AnythingMayFit();
@@ -221,6 +223,7 @@ struct Before {
     node = state.cluster.IndexOf(known->node_name);
     held = state.cluster.AllocationOf(known->uid) != nullptr;
     stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
+    turn = known->hami_turn;
   }
   cluster::ObjectKey group;
   bool ended = false;
@@ -229,6 +232,7 @@ struct Before {
   cluster::NodeIndex node;
   bool held = false;  // devices, bound or planned
   bool stayed = false;
+  cluster::HamiTurn turn = cluster::HamiTurn::kNone;
 };
 
 // Another pod has its name now.
@@ -239,6 +243,7 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
     at.gang->past.Ended(at.member->key.name, before.role);
   Leave(state, replaced);
   TouchUnsound(state, before.node);
+  if (before.turn != cluster::HamiTurn::kNone) TouchTurns(state, before.node);
   ForgetPod(state, replaced);
 }
 
@@ -318,6 +323,7 @@ void ApplyPod(EngineState& state, Pod pod) {
     state.members.AddUnmanaged(*now_known);
   }
   NoteStart(state, *now_known);
+  if (now_known->hami_turn != before.turn) TouchTurns(state, before.node);
   if (!now_known->bound()) return;
   // A pod that another scheduler bound may have taken what was reserved,
   TouchUnsound(state, node);
@@ -342,6 +348,7 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   ForgetPod(state, uid);
   state.cluster.Remove(uid);
   TouchUnsound(state, node);
+  TouchTurns(state, node);
 }
 
 std::vector<PodUid> SetOptions(EngineState& state, Options options) {
@@ -358,6 +365,14 @@ std::vector<PodUid> SetOptions(EngineState& state, Options options) {
   pods.reserve(state.cluster.pod_count());
   state.cluster.EachPod([&](const Pod& pod) { pods.push_back(pod.uid); });
   return pods;
+}
+
+void TouchTurns(EngineState& state, cluster::NodeIndex node) {
+  if (!node.valid() || state.cluster.node(node)->plugin != cluster::DevicePlugin::kHami) return;
+  for (const PodUid& holder : state.cluster.HoldersOn(node)) {
+    const PlacedMember at = state.members.Find(holder);
+    if (at.member != nullptr && !at.member->writes->held.empty()) state.work.Touch(*at.gang);
+  }
 }
 
 void TouchUnsound(EngineState& state, cluster::NodeIndex node) {

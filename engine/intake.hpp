@@ -22,5 +22,7 @@ void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
 std::vector<cluster::PodUid> SetOptions(EngineState& state, Options options);
 // The gangs of whatever is held on the node are looked at, if it is more than there is.
 void TouchUnsound(EngineState& state, cluster::NodeIndex node);
+// Gangs whose Bind calls wait for the node's turn (HamiTurns).
+void TouchTurns(EngineState& state, cluster::NodeIndex node);
 
 }  // namespace muster::engine

@@ -56,6 +56,9 @@ class GangJudge {
   Reason Expired(int64_t arrived) const;
   bool FollowDeadlines();
   Reason Preempted() const;
+  Reason Binding(int64_t have) const;
+  // When a time began, in which no turn passes that a member waits for.
+  Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
   Verdict Started();
   Verdict Partial();
   Verdict Unbound();
@@ -102,6 +105,7 @@ int64_t GangJudge::AtBind() const {
 // Names a member that never came: its scheduler may never ask.
 Reason GangJudge::Expired(int64_t arrived) const {
   Reason reason = Because(ReasonCode::kReservationExpired, arrived, gang_.minimum.members);
+  if (around_.turns) reason.detail = around_.turns->why;
   if (!gang_.plan->all_nominated) return reason;  // nobody was to ask yet
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.plan->bind_seen || member.pod->gated_by_muster()) continue;
@@ -116,13 +120,20 @@ Reason GangJudge::Preempted() const {
                  around_.preemptor == nullptr ? "" : around_.preemptor->key.ToString());
 }
 
+Reason GangJudge::Binding(int64_t have) const {
+  return Because(ReasonCode::kBinding, have, gang_.minimum.members,
+                 around_.turns ? around_.turns->why : "");
+}
+
 Verdict GangJudge::Judge() {
   const Tally& tally = gang_.tally;
   if (At(Stage::kHeldCalls) && HeldTooLong()) {
     if (gang_.plan->barrier_open || tally.bound_of_muster > 0) {
-      return Take(Stage::kHeldCalls, {Step::Kind::kAnswerLate,
-                                      "muster: the API server has not confirmed the binding in "
-                                      "time"});
+      return Take(Stage::kHeldCalls,
+                  {Step::Kind::kAnswerLate,
+                   around_.turns && !around_.turns->why.empty()
+                       ? "muster: the pod waits for its turn: " + around_.turns->why
+                       : "muster: the API server has not confirmed the binding in time"});
     }
     return Take(Stage::kHeldCalls,
                 {Step::Kind::kExpire, "", Expired(AtBind() + tally.bound + tally.succeeded)});
@@ -175,7 +186,7 @@ bool GangJudge::FollowDeadlines() {
   if (gang_.tally.planned == 0) return true;
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.may_be_bound()) continue;
-    const Time due = member.plan->made_at + around_.reservation_timeout;
+    const Time due = Begun(member.plan->made_at) + around_.reservation_timeout;
     if (due <= around_.now) return false;
     verdict_.deadline = std::min(verdict_.deadline.value_or(due), due);
   }
@@ -214,6 +225,7 @@ Verdict GangJudge::Partial() {
   // While it may not be completed no time passes, and none has when that ends.
   if (!course().repairing && (barred || course().barred)) course().partial_since = now;
   if (!course().repairing && waits) course().partial_since.reset();
+  if (course().partial_since) course().partial_since = Begun(*course().partial_since);
   course().barred = barred;
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
@@ -239,8 +251,7 @@ Verdict GangJudge::Partial() {
     return Take(Stage::kMembersLate, {Step::Kind::kExpireMembers});
   // To wait for all of the rest keeps nothing whole any more.
   verdict_.barrier_open = true;
-  if (Need(gang_, Counting::kPlanned) == 0)
-    return Final(GangState::kBinding, Because(ReasonCode::kBinding, have, need));
+  if (Need(gang_, Counting::kPlanned) == 0) return Final(GangState::kBinding, Binding(have));
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
   verdict_.pending =
@@ -312,12 +323,15 @@ Verdict GangJudge::Reserved() {
     const bool refused = course().setback.code == ReasonCode::kBindFailed;
     if (verdict_.barrier_open && refused && arrived == 0)
       return Take(Stage::kReserved, {Step::Kind::kFail, "", course().setback});
-    if (gang_.plan->deadline && *gang_.plan->deadline <= around_.now)
+    if (around_.turns && verdict_.deadline) {
+      const Time due = around_.turns->since + around_.reservation_timeout;
+      verdict_.deadline = std::max(*verdict_.deadline, due);
+    }
+    if (verdict_.deadline && *verdict_.deadline <= around_.now)
       return Take(Stage::kReserved, {Step::Kind::kExpire, "", Expired(arrived + there)});
   }
   const int64_t need = gang_.minimum.members;
-  if (verdict_.barrier_open)
-    return Final(GangState::kBinding, Because(ReasonCode::kBinding, there, need));
+  if (verdict_.barrier_open) return Final(GangState::kBinding, Binding(there));
   Reason reason = Because(ReasonCode::kWaitingForBind, arrived + there, need);
   if (!gang_.plan->all_nominated) {
     reason = Because(ReasonCode::kNominating, nominated, gang_.tally.planned);

@@ -16,6 +16,7 @@
 
 #include "cluster/pod_group.hpp"
 #include "engine/gang.hpp"
+#include "engine/hami_turns.hpp"
 #include "engine/options.hpp"
 
 namespace muster::engine {
@@ -45,6 +46,7 @@ struct Surroundings {
   cluster::Duration reservation_timeout = {};
   const GangId* preemptor = nullptr;        // of its first member that is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
+  std::optional<TurnsAwaited> turns = {};   // of its members, see HamiTurns
 };
 
 // In the order in which they are passed.

@@ -47,7 +47,7 @@ struct HeldBind {
 };
 
 // The one action under way for a pod; the next one waits for its outcome.
-enum class WriteKind { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEvict };
+enum class WriteKind { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, kEndTurn, kEvict };
 
 // What is being written to the pod, and what came of the last writes. See WriteTracker.
 struct MemberWrites {

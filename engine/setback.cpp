@@ -27,7 +27,16 @@ void ExcludeUnasked(EngineState& state, Gang& gang, Time now) {
   }
 }
 
+void ExcludeWaiting(EngineState& state, const Gang& gang, Member& member, Time now) {
+  if (member.planned() && state.hami_turns.WaitOf(gang, member, now))
+    state.reservations.Exclude(member, now + state.options.backoff_max);
+}
+
 }  // namespace
+
+void ExcludeHanging(EngineState& state, Gang& gang, Time now) {
+  for (auto& [uid, member] : gang.members) ExcludeWaiting(state, gang, member, now);
+}
 
 void GiveBack(EngineState& state, Gang& gang, const std::string& why) {
   SpareVictims(state, gang);
@@ -43,12 +52,14 @@ void Drop(EngineState& state, Gang& gang, const std::string& why, Time now) {
 
 void Fail(EngineState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeUnasked(state, gang, now);
+  ExcludeHanging(state, gang, now);
   GiveBack(state, gang, "muster: " + Describe(setback));
   gang.course.Fail(setback, state.options, now);
 }
 
 void Expire(EngineState& state, Gang& gang, const Reason& setback, Time now) {
   ExcludeUnasked(state, gang, now);
+  ExcludeHanging(state, gang, now);
   GiveBack(state, gang, "muster: " + Describe(setback));
   gang.course.Expire(setback, now - gang.plan->made_at, state.options, now);
 }
@@ -65,6 +76,7 @@ void ExpireMembers(EngineState& state, Gang& gang, Time now) {
       if (state.last_call >= member.plan->made_at)  // as in ExcludeUnasked
         state.reservations.Exclude(member, now + state.options.backoff_max);
     }
+    ExcludeWaiting(state, gang, member, now);
     state.reservations.Pause(member, now);
     state.reservations.GiveBackMember(member, "muster: the reservation expired");
   }

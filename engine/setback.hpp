@@ -10,6 +10,8 @@ namespace muster::engine {
 
 struct EngineState;
 
+// The nodes whose turns its members waited for in vain (HamiTurns) are not for them, for a while.
+void ExcludeHanging(EngineState& state, Gang& gang, cluster::Time now);
 // Gives back what no binding is under way for, refuses held Bind calls, spares victims.
 void GiveBack(EngineState& state, Gang& gang, const std::string& why);
 // GiveBack, of a plan that something broke: the gang waits if it was made just now.

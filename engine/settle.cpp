@@ -23,7 +23,7 @@ using cluster::Time;
 
 namespace {
 
-Surroundings Around(const EngineState& state, const Gang& gang, bool needs_recheck, Time now) {
+Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Time now) {
   Surroundings around{state.options, now};
   around.group = state.members.GroupOf(gang);
   around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
@@ -35,6 +35,7 @@ Surroundings Around(const EngineState& state, const Gang& gang, bool needs_reche
   around.plan_holds = !needs_recheck || state.reservations.Holds(gang, around.victims.has_value());
   around.reservation_timeout = ReservationTimeout(state, gang);
   around.preemptor = FirstPreemptor(state, gang);
+  around.turns = state.hami_turns.Follow(gang, now);
   return around;
 }
 
@@ -62,6 +63,7 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
     case Step::Kind::kDrop:
       return Drop(state, gang, step.why, now);
     case Step::Kind::kGiveBack:
+      if (gang.course.repairing) ExcludeHanging(state, gang, now);
       return GiveBack(state, gang, step.why);
     case Step::Kind::kFail:
       if (step.protect_victims) ProtectVictims(state, gang, now);
@@ -148,6 +150,8 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(state.preemptions.may_preempt_from(gang.id));
   at(state.announcer.due(gang));
   if (gang.course.partial_since) at(*gang.course.partial_since + state.options.partial_timeout);
+  // Whoever is first may not come any more.
+  if (state.hami_turns.Waits(gang, now)) next = now + state.options.retry_interval;
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.writes->held) at(held.answer_by);
     at(member.writes->not_before);

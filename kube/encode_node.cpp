@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/json_writer.hpp"
@@ -39,6 +40,7 @@ void AppendMetadata(JsonWriter& json, const Node& node, int64_t advertised) {
   }
   // A register that says whose the plugin is; the list above says what the devices are.
   if (hami) json.Key(kHamiRegisterAnnotation).Text(R"([{"id":"GPU-0"}])");
+  if (!node.hami_lock.empty()) json.Key(cluster::kHamiLockAnnotation).Text(node.hami_lock);
   if (node.topology_source == cluster::TopologySource::kPairScores) {
     std::string scores;
     AppendHamiScores(scores, node);

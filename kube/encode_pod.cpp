@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cluster/check.hpp"
+#include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
 #include "kube/gang_record.hpp"
@@ -17,6 +18,7 @@ using cluster::ContainerGpus;
 using cluster::ContainerKind;
 using cluster::GpuMilli;
 using cluster::GpuRequest;
+using cluster::HamiTurn;
 using cluster::MiB;
 using cluster::NodeConstraints;
 using cluster::Pod;
@@ -145,7 +147,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const bool mirror = pod.daemon && pod.owner_uid.empty();
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
-      pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty()) {
+      pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty() &&
+      pod.hami_turn == HamiTurn::kNone) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -170,6 +173,13 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     json.Key(cluster::kGangRecordAnnotation).Text(FormatGangRecord(*pod.gang_record));
   }
   if (pod.handed_over) json.Key(cluster::kEpochAnnotation).Text("0");
+  if (pod.hami_turn != HamiTurn::kNone) {
+    const bool served = pod.hami_turn == HamiTurn::kServed;
+    json.Key(cluster::kHamiNodeAnnotation).Text(pod.node_name);
+    json.Key(cluster::kHamiBindTimeAnnotation).Text("0");
+    json.Key(cluster::kHamiPhaseAnnotation)
+        .Text(served ? cluster::kHamiSuccess : cluster::kHamiAllocating);
+  }
   if (!pod.bound_gpus.empty()) {
     std::string indices;
     for (const cluster::GpuIndex index : pod.bound_gpus) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
@@ -117,6 +118,9 @@ constexpr Kept kSomePodAnnotations[] = {
     Value(kGpuFractionAnnotation),
     Value(kGpuMemoryAnnotation),
     Value(kGpuFractionDevicesAnnotation),
+    Value(cluster::kHamiPhaseAnnotation),
+    Value(cluster::kHamiNodeAnnotation),
+    Value(cluster::kHamiBindTimeAnnotation),
 };
 constexpr auto kPodAnnotations = Join(kSomePodAnnotations, kTopologyAnnotations);
 constexpr Kept kOwner[] = {Value("controller"), kUid, kKind};
@@ -170,7 +174,8 @@ constexpr Kept kPod[] = {kKind, kApiVersion, Object("metadata", kPodMeta), Objec
 
 // Nodes (node_decoder.cpp, node_devices.cpp, node_links.cpp).
 constexpr Kept kNodeAnnotations[] = {kOwn, Value("hami.io/node-nvidia-register", kAnnotations),
-                                     Value(kHamiScoresAnnotation, kAnnotations)};
+                                     Value(kHamiScoresAnnotation, kAnnotations),
+                                     Value(cluster::kHamiLockAnnotation)};
 constexpr Kept kNodeMeta[] = {
     kName,    kNamespace, kUid,          kVersion,
     kCreated, kDeleted,   Map("labels"), Object("annotations", kNodeAnnotations)};

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/hami_devices.hpp"
 #include "cluster/quantity.hpp"
 #include "kube/decode.hpp"
 #include "kube/json.hpp"
@@ -93,6 +94,13 @@ Offer ReadOffer(const JsonView& status, Source source) {
   return offer;
 }
 
+void ReadPlugin(const cluster::Labels& annotations, Node& node) {
+  if (!RegisteredByHami(annotations)) return;
+  node.plugin = cluster::DevicePlugin::kHami;
+  const auto lock = annotations.find(cluster::kHamiLockAnnotation);
+  if (lock != annotations.end()) node.hami_lock = cluster::HamiLockOf(lock->second);
+}
+
 void ReadNumaPolicy(const cluster::Labels& annotations, DecodedNode& decoded) {
   const auto found = annotations.find(kNumaPolicyAnnotation);
   if (found == annotations.end()) return;
@@ -135,7 +143,7 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
     decoded.warnings.push_back("the node takes no more pods: " + options.left_out->ToString());
   }
   node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
-  if (RegisteredByHami(annotations)) node.plugin = cluster::DevicePlugin::kHami;
+  ReadPlugin(annotations, node);
   ReadNodeLinks(annotations, node, decoded.warnings);
   ReadNumaPolicy(annotations, decoded);
   return decoded;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/json.hpp"
@@ -118,6 +119,17 @@ cluster::Time ReadBoundAt(const JsonView& status) {
   return bound_at;
 }
 
+cluster::HamiTurn ReadHamiTurn(const JsonView& annotations, const JsonView& status,
+                               const Pod& record) {
+  const JsonView phase = annotations.Get(cluster::kHamiPhaseAnnotation);
+  const JsonView node = annotations.Get(cluster::kHamiNodeAnnotation);
+  const JsonView bind_time = annotations.Get(cluster::kHamiBindTimeAnnotation);
+  return cluster::HamiTurnOf(record, {.phase = phase.Text(),
+                                      .node = node.Text(),
+                                      .bind_time = bind_time.Text(),
+                                      .acknowledged = status.Get("startTime").present()});
+}
+
 std::shared_ptr<const cluster::GangRecord> ReadGangRecord(const JsonView& annotations) {
   const std::string_view text = annotations.Get(cluster::kGangRecordAnnotation).Text();
   if (text.empty()) return nullptr;
@@ -224,6 +236,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
   record.handed_over = !annotations.Get(cluster::kEpochAnnotation).Text().empty();
+  record.hami_turn = ReadHamiTurn(annotations, status, record);
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
   record.defect = CutText(annotations.Get(kDefectAnnotation).Text(), kMaxDefect);
 }

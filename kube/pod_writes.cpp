@@ -144,6 +144,17 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   return request;
 }
 
+ApiRequest Make(const engine::EndHamiTurn& action, const WriteContext& /*context*/) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod)};
+  request.content_type = kMerge;
+  request.metadata_only = true;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod).Key("annotations").BeginObject();
+  json.TextKey(cluster::kHamiBindTimeAnnotation).Null();
+  json.EndObject().EndObject().EndObject();
+  return request;
+}
+
 ApiRequest Make(const engine::EvictPod& action, const WriteContext& context) {
   ApiRequest request{.method = Method::kPost, .path = PodPath(action.pod) + "/eviction"};
   JsonWriter json(request.body);
@@ -179,12 +190,16 @@ bool IsSo(const engine::RecordPod& action, const Pod& pod) {
   return pod.gang_record && *pod.gang_record == action.record;
 }
 bool IsSo(const engine::BindPod& action, const Pod& pod) { return pod.node_name == action.node; }
+bool IsSo(const engine::EndHamiTurn& /*action*/, const Pod& pod) {
+  return pod.hami_turn == cluster::HamiTurn::kNone;
+}
 bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) { return pod.ending(); }
 
 // Why the pod as it is will never take the write; empty: it may.
 std::string Obstacle(const PodWrite& write, const Pod& pod) {
   if (std::holds_alternative<engine::EvictPod>(write)) return {};
   if (std::holds_alternative<engine::RecordPod>(write)) return {};
+  if (std::holds_alternative<engine::EndHamiTurn>(write)) return {};
   if (pod.bound()) return "bound to " + pod.node_name;
   if (pod.deleting) return "being deleted";
   if (pod.terminal()) return "has ended";
@@ -216,6 +231,7 @@ std::string Describe(const PodWrite& write) {
   if (std::holds_alternative<engine::RemoveGate>(write)) return "release " + pod;
   if (std::holds_alternative<engine::EvictPod>(write)) return "evict " + pod;
   if (std::holds_alternative<engine::RecordPod>(write)) return "write the gang's record on " + pod;
+  if (std::holds_alternative<engine::EndHamiTurn>(write)) return "end HAMi's turn of " + pod;
   return "wake " + pod;
 }
 

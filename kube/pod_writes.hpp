@@ -22,8 +22,9 @@ namespace muster::kube {
 // Written to make kube-scheduler look at an ungated pod again. Any other value than before will do.
 inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
 
-using PodWrite = std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod,
-                              engine::RecordPod, engine::BindPod, engine::EvictPod>;
+using PodWrite =
+    std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod, engine::RecordPod,
+                 engine::BindPod, engine::EndHamiTurn, engine::EvictPod>;
 
 struct WriteContext {
   int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known

@@ -62,6 +62,7 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   if (!action.hami_devices.empty()) {
     binding.annotations[cluster::kHamiNodeAnnotation] = action.node;
     binding.annotations[cluster::kHamiPhaseAnnotation] = cluster::kHamiAllocating;
+    binding.annotations[cluster::kHamiBindTimeAnnotation] = "0";  // nobody reads what it says
     binding.annotations[cluster::kHamiToAllocateAnnotation] = action.hami_devices;
     binding.annotations[cluster::kHamiAllocatedAnnotation] = action.hami_devices;
   }
@@ -71,6 +72,9 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   const PodPtr pod = api.FindPod(action.pod.uid);
   if (pod != nullptr && pod->pod.node_name == action.node) return cluster::Ok{};
   return status;
+}
+Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
+  return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
   return api.EvictPod(Actor::kMuster, action.pod);

@@ -55,6 +55,8 @@ struct PodStatusPatch {
   std::optional<cluster::PodPhase> phase;
   std::optional<std::string> reason;
   std::optional<std::string> message;
+  // It was admitted where HAMi's plugin hands out devices, with these; see PodRecord.
+  std::optional<std::vector<cluster::HamiDevice>> admitted_with = {};
   cluster::Labels annotations = {};  // merged into the pod's in the same write
 };
 
@@ -99,6 +101,7 @@ class ApiServer {
                              const std::string& pin = {}, const cluster::Labels& annotations = {});
   cluster::Status Annotate(Actor actor, const engine::PodRef& pod,
                            const cluster::Labels& annotations);
+  cluster::Status Unannotate(Actor actor, const engine::PodRef& pod, const std::string& annotation);
   cluster::Status RecordPod(Actor actor, const engine::PodRef& pod,
                             const cluster::GangRecord& record);
   cluster::Status PatchPodStatus(Actor actor, const engine::PodRef& pod,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cluster/hami_devices.hpp"
 #include "sim/api_server_impl.hpp"
 
 namespace muster::sim {
@@ -35,6 +36,17 @@ std::vector<cluster::GpuIndex> ParseGpus(const std::string& text) {
 void Merge(PodRecord& record, const cluster::Labels& annotations) {
   for (const auto& [key, value] : annotations) record.annotations[key] = value;
   record.pod.handed_over = record.annotations.contains(cluster::kEpochAnnotation);
+}
+
+cluster::HamiTurn TurnOf(const PodRecord& record) {
+  const auto text = [&](const char* annotation) -> std::string_view {
+    const auto found = record.annotations.find(annotation);
+    return found == record.annotations.end() ? std::string_view() : found->second;
+  };
+  return cluster::HamiTurnOf(record.pod, {.phase = text(cluster::kHamiPhaseAnnotation),
+                                          .node = text(cluster::kHamiNodeAnnotation),
+                                          .bind_time = text(cluster::kHamiBindTimeAnnotation),
+                                          .acknowledged = record.acknowledged});
 }
 
 bool Has(const PodRecord& record, const cluster::Labels& annotations) {
@@ -92,6 +104,7 @@ Result<PodPtr*> ApiServer::Impl::Find(const engine::PodRef& ref) {
 
 void ApiServer::Impl::Store(PodPtr& slot, std::shared_ptr<PodRecord> next) {
   next->pod.resource_version = store.NextVersion();
+  next->pod.hami_turn = TurnOf(*next);
   slot = std::move(next);
   store.Log(Change::kModified, slot);
 }
@@ -243,6 +256,18 @@ Status ApiServer::Annotate(Actor actor, const engine::PodRef& pod,
   return Ok{};
 }
 
+Status ApiServer::Unannotate(Actor actor, const engine::PodRef& pod,
+                             const std::string& annotation) {
+  const Result<PodPtr*> slot = impl_->Find(pod);
+  if (!slot.ok()) return slot.error();
+  impl_->Count(actor, Verb::kPatch);
+  if (!(**slot)->annotations.contains(annotation)) return Ok{};
+  auto next = std::make_shared<PodRecord>(***slot);
+  next->annotations.erase(annotation);
+  impl_->Store(**slot, std::move(next));
+  return Ok{};
+}
+
 Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
                                  const PodStatusPatch& patch) {
   const Result<PodPtr*> slot = impl_->Find(pod);
@@ -253,7 +278,7 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
       patch.nominated_node.value_or(old.pod.nominated_node) == old.pod.nominated_node &&
       patch.phase.value_or(old.pod.phase) == old.pod.phase &&
       patch.reason.value_or(old.status_reason) == old.status_reason &&
-      patch.message.value_or(old.status_message) == old.status_message &&
+      patch.message.value_or(old.status_message) == old.status_message && !patch.admitted_with &&
       Has(old, patch.annotations);
   if (same) return Ok{};
   auto next = std::make_shared<PodRecord>(old);
@@ -261,6 +286,10 @@ Status ApiServer::PatchPodStatus(Actor actor, const engine::PodRef& pod,
   if (patch.nominated_node) next->pod.nominated_node = *patch.nominated_node;
   if (patch.reason) next->status_reason = *patch.reason;
   if (patch.message) next->status_message = *patch.message;
+  if (patch.admitted_with) {
+    next->acknowledged = true;
+    next->hami_given = *patch.admitted_with;
+  }
   if (patch.phase && *patch.phase != old.pod.phase) {
     next->pod.phase = *patch.phase;
     if (*patch.phase == cluster::PodPhase::kRunning) {

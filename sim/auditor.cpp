@@ -97,6 +97,7 @@ class Auditor::Impl {
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckHami(const PodRecord& pod, const cluster::Node& node);
+  void CheckHamiGiven(const PodRecord& pod);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
   void Find(std::string what) { found_.push_back(std::move(what)); }
@@ -182,6 +183,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
       }
       CheckDevices(*pod, book);
     }
+    CheckHamiGiven(*pod);
   } else if (known != bound_to_.end()) {
     nodes_[known->second].pods.erase(uid);
     bound_to_.erase(known);
@@ -371,11 +373,28 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
 
 // HAMi's plugin hands out, container by container, all that the annotation lists, and that is what
 // Muster planned.
+// It served this pod, and no other at that time.
+void Auditor::Impl::CheckHamiGiven(const PodRecord& pod) {
+  const auto told = pod.annotations.find(cluster::kHamiAllocatedAnnotation);
+  if (pod.hami_given.empty() || told == pod.annotations.end()) return;
+  const auto containers = cluster::DecodeHamiDevices(told->second);
+  std::vector<cluster::HamiDevice> listed;
+  for (const auto& container : containers.value_or(cluster::HamiContainers()))
+    listed.insert(listed.end(), container.begin(), container.end());
+  if (listed == pod.hami_given) return;
+  Find("pod " + pod.pod.key.ToString() + " on node " + pod.pod.node_name +
+       ": HAMi gave it other devices than it was told");
+}
+
 void Auditor::Impl::CheckHami(const PodRecord& pod, const cluster::Node& node) {
   const auto told = pod.annotations.find(cluster::kHamiToAllocateAnnotation);
   if (told == pod.annotations.end()) return;
   const std::string what = "pod " + pod.pod.key.ToString() + " on node " + node.name + ": HAMi ";
   if (node.plugin != cluster::DevicePlugin::kHami) Find(what + "has no part in this node");
+  for (const auto& [uid, other] : nodes_[node.name].pods) {
+    if (uid != pod.pod.uid && other->pod.hami_turn != cluster::HamiTurn::kNone)
+      Find(what + "may take it for " + other->pod.key.ToString() + " and the other way round");
+  }
   const auto containers = cluster::DecodeHamiDevices(told->second);
   if (!containers) return Find(what + "cannot read " + told->second);
   std::set<std::string> listed;

@@ -14,7 +14,9 @@
 //   preempt. Only Muster's pods are evicted. What Muster had no time to write down before it was
 //   restarted, it does not know.
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
-//   6. engine::Scheduler::Audit finds nothing.
+//   6. Where HAMi's device plugin serves the node, it is told what was planned, and serves nobody
+//   else at that time: each pod gets just that.
+//   7. engine::Scheduler::Audit finds nothing.
 //
 // Owned by sim::Cluster or a test; one thread at a time.
 #pragma once

@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "cluster/hami_devices.hpp"
+#include "sim/hami_plugin.hpp"
 #include "sim/random.hpp"
 #include "sim/watch.hpp"
 
@@ -17,7 +19,7 @@ using cluster::Time;
 class Kubelet::Impl {
  public:
   Impl(EventLoop& loop, ApiServer& api, KubeletOptions options)
-      : loop_(loop), api_(api), options_(options), random_(options.seed) {
+      : loop_(loop), api_(api), options_(options), hami_(api), random_(options.seed) {
     informer_ = std::make_unique<Informer>(
         loop_, api_, Kinds{.nodes = true, .pods = true}, WatchFaults{}, options_.seed,
         [this](const WatchEvent& event) { OnEvent(event); }, [] {});
@@ -30,6 +32,7 @@ class Kubelet::Impl {
  private:
   // What was last arranged for a pod, so that seeing it again arranges nothing twice.
   struct Known {
+    Time admit = Time::Never();  // HAMi's plugin is asked for its devices then
     Time start = Time::Never();  // it becomes Running then
     Time stop = Time::Never();   // it ends by itself then
     Time kill = Time::Never();   // its deletion is over then
@@ -47,6 +50,9 @@ class Kubelet::Impl {
   // Posts what is due for the pod next and is not posted yet.
   void Arrange(const PodRecord& pod);
   void Act(const PodUid& uid);
+  // It gets its devices from HAMi's plugin, and has none yet.
+  bool AsksHami(const PodRecord& pod) const;
+  PodStatusPatch AskHami(const PodRecord& pod);
   void Post(const PodUid& uid, Time at);
   // Lets the members' run time begin, if enough of them run.
   void Meet(const PodRecord& pod);
@@ -57,6 +63,7 @@ class Kubelet::Impl {
   EventLoop& loop_;
   ApiServer& api_;
   const KubeletOptions options_;
+  HamiPlugin hami_;
   Random random_;
   std::map<cluster::ObjectKey, Company> companies_;
   std::unordered_map<PodUid, Known> known_;                    // bound pods that exist
@@ -122,6 +129,8 @@ void Kubelet::Impl::Arrange(const PodRecord& pod) {
     const Time limit = known.kill != Time::Never() ? known.kill : now + options_.grace_limit;
     post_once(known.kill, std::min(limit, pod.delete_at.value_or(now)));
   } else if (pod.pod.phase == PodPhase::kPending) {
+    if (known.admit == Time::Never() && AsksHami(pod))
+      post_once(known.admit, now + std::min(options_.hami_delay, options_.start_delay));
     if (known.start == Time::Never()) post_once(known.start, now + options_.start_delay);
   } else if (!pod.pod.pod_group.empty()) {
     Meet(pod);
@@ -168,6 +177,37 @@ bool Kubelet::Impl::Alive(const std::string& node) const {
   return record != nullptr && record->node.ready;
 }
 
+bool Kubelet::Impl::AsksHami(const PodRecord& pod) const {
+  return pod.pod.phase == PodPhase::kPending && !pod.acknowledged &&
+         pod.annotations.contains(cluster::kHamiAllocatedAnnotation);
+}
+
+// Container by container, as the kubelet asks.
+PodStatusPatch Kubelet::Impl::AskHami(const PodRecord& pod) {
+  std::vector<cluster::HamiDevice> given;
+  const auto ask = [&](int64_t count) {
+    if (count == 0) return true;
+    const auto devices = hami_.Allocate(pod.pod.node_name, static_cast<size_t>(count));
+    if (devices) given.insert(given.end(), devices->begin(), devices->end());
+    return devices.has_value();
+  };
+  const cluster::PodSpec& spec = *pod.pod.spec;
+  const auto& containers = spec.gpu_containers;
+  const bool admitted = containers.empty()
+                            ? ask(spec.gpus.count)
+                            : std::all_of(containers.begin(), containers.end(),
+                                          [&](const auto& one) { return ask(one.count); });
+  PodStatusPatch patch;
+  if (admitted) {
+    patch.admitted_with = std::move(given);
+  } else {
+    patch.phase = PodPhase::kFailed;
+    patch.reason = "UnexpectedAdmissionError";
+    patch.message = "HAMi's device plugin refused";
+  }
+  return patch;
+}
+
 // Does for the pod whatever is due. On a node that is not there nothing is done; OnNode comes back
 // to it.
 void Kubelet::Impl::Act(const PodUid& uid) {
@@ -184,10 +224,12 @@ void Kubelet::Impl::Act(const PodUid& uid) {
     return;
   }
   PodStatusPatch patch;
-  if (pod->pod.phase == PodPhase::kPending && known.start <= now) {
+  const bool broken = broken_.contains(found->second.node);
+  if (known.admit <= now && !broken && AsksHami(*pod)) {
+    patch = AskHami(*pod);
+  } else if (pod->pod.phase == PodPhase::kPending && known.start <= now) {
     patch.phase = PodPhase::kRunning;
-    if (random_.Chance(options_.admission_failures_per_mille) ||
-        broken_.contains(found->second.node)) {
+    if (random_.Chance(options_.admission_failures_per_mille) || broken) {
       patch.phase = PodPhase::kFailed;
       patch.reason = "UnexpectedAdmissionError";
       patch.message = "the kubelet did not admit the pod";
@@ -196,7 +238,8 @@ void Kubelet::Impl::Act(const PodUid& uid) {
     patch.phase = PodPhase::kSucceeded;
   }
   // It may have been deleted a moment ago; then there is nothing to report.
-  if (patch.phase) static_cast<void>(api_.PatchPodStatus(Actor::kKubelet, ref, patch));
+  if (patch.phase || patch.admitted_with)
+    static_cast<void>(api_.PatchPodStatus(Actor::kKubelet, ref, patch));
 }
 
 void Kubelet::Impl::RemoveOrphans(const std::string& node) {

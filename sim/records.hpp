@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/hami_devices.hpp"
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
@@ -38,6 +39,8 @@ struct PodRecord {
   std::optional<cluster::Time> finished_at;
   std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
   bool evicted_by_muster = false;
+  bool acknowledged = false;  // by its kubelet, which has admitted it: status.startTime
+  std::vector<cluster::HamiDevice> hami_given;  // by HAMi's plugin, in order
   std::string status_reason;  // "Unschedulable", "SchedulerError", "UnexpectedAdmissionError", …
   std::string status_message;
 };

@@ -276,6 +276,7 @@ TEST_CASE("each field of a pod's record is news, and only the version is not", "
   CHECK(is_news([](Pod& one) { one.declared_min_member = 4; }));
   CHECK(is_news([](Pod& one) { one.bound_at = Time(5'000); }));
   CHECK(is_news([](Pod& one) { one.running_since = Time(6'000); }));
+  CHECK(is_news([](Pod& one) { one.hami_turn = HamiTurn::kAllocating; }));
   CHECK(state.Dump().find("declared=4") != std::string::npos);
   CHECK(state.Dump().find("boundat=5000") != std::string::npos);
 }

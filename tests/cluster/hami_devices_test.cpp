@@ -181,5 +181,33 @@ TEST_CASE("devices that the plugin cannot be told of are named", "[cluster][hami
              Catch::Contains("more GPUs than it was given"));
 }
 
+// GetPendingPod: pending, with a bind-time, of this node, in one of two phases.
+TEST_CASE("a pod has the plugin's turn as long as the plugin may take it for whoever asks",
+          "[cluster][hami]") {
+  Pod pod = testing::MakePod("a").Gpus(1).BoundTo("node-7");
+  const auto turn = [&](const char* phase, const char* node = "node-7", const char* at = "1",
+                        bool acknowledged = false) {
+    return HamiTurnOf(pod, {phase, node, at, acknowledged});
+  };
+  CHECK(turn("allocating") == HamiTurn::kAllocating);
+  CHECK(turn("success") == HamiTurn::kServed);
+  CHECK(turn("failed") == HamiTurn::kNone);
+  CHECK(turn("") == HamiTurn::kNone);
+  CHECK(turn("allocating", "node-8") == HamiTurn::kNone);
+  CHECK(turn("success", "node-7", "") == HamiTurn::kNone);
+  // The plugin could not write down that it has served the pod.
+  CHECK(turn("allocating", "node-7", "1", true) == HamiTurn::kServed);
+  pod.phase = PodPhase::kRunning;
+  CHECK(turn("success") == HamiTurn::kNone);
+  pod.phase = PodPhase::kPending;
+  pod.node_name.clear();
+  CHECK(turn("allocating", "") == HamiTurn::kNone);
+}
+
+TEST_CASE("a lock says for which pod it is", "[cluster][hami]") {
+  CHECK(HamiLockOf("2026-08-21T06:20:39Z,team,a") == "team/a");
+  CHECK(HamiLockOf("2026-08-21T06:20:39Z") == "2026-08-21T06:20:39Z");
+}
+
 }  // namespace
 }  // namespace muster::cluster

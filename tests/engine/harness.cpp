@@ -150,7 +150,11 @@ void Harness::Perform(const engine::Action& action) {
       pod.bound_by_muster = true;
       pod.bound_at = now_;
       pod.nominated_node.clear();
+      if (!bind->hami_devices.empty()) pod.hami_turn = cluster::HamiTurn::kAllocating;
     });
+  } else if (const auto* turn = std::get_if<engine::EndHamiTurn>(&action)) {
+    if (Faulty(*turn)) return;
+    done(turn->id, turn->pod, [](cluster::Pod& pod) { pod.hami_turn = cluster::HamiTurn::kNone; });
   } else if (const auto* record = std::get_if<engine::RecordPod>(&action)) {
     if (Faulty(*record)) return;
     done(record->id, record->pod, [&](cluster::Pod& pod) {

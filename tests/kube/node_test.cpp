@@ -146,15 +146,20 @@ TEST_CASE("links that cannot be understood are said and ignored", "[kube][node][
 }
 
 TEST_CASE("a node whose devices HAMi has registered has HAMi's plugin", "[kube][node]") {
-  const auto plugin = [](const std::string& annotations) {
+  const auto read = [](const std::string& annotations) {
     return Decode(R"({"kind":"Node","metadata":{"name":"n","uid":"u","annotations":{)" +
                   annotations + R"(}},"status":{"allocatable":{"nvidia.com/gpu":"20"}}})")
-        .node.plugin;
+        .node;
   };
+  const auto plugin = [&](const std::string& annotations) { return read(annotations).plugin; };
   const std::string hami =
       R"("hami.io/node-nvidia-register":"GPU-a,10,100,100,T4,0,true:GPU-b,10,100,100,T4,0,true:")";
   CHECK(plugin("") == cluster::DevicePlugin::kStock);
   CHECK(plugin(hami) == cluster::DevicePlugin::kHami);
+  CHECK(read(hami).hami_lock.empty());
+  const std::string lock = R"("hami.io/mutex.lock":"2026-08-21T06:20:39Z,team,a")";
+  CHECK(read(hami + "," + lock).hami_lock == "team/a");
+  CHECK(read(lock).hami_lock.empty());
   // What the devices are is one thing, who hands them out another.
   CHECK(plugin(hami + R"(,"muster.dev/gpu-devices":"[{\"index\":0}]")") ==
         cluster::DevicePlugin::kHami);

@@ -173,6 +173,23 @@ TEST_CASE("phases", "[kube][pod]") {
   CHECK(Decode(PodText("", "", R"("phase":"Later")")).phase == PodPhase::kUnknown);
 }
 
+TEST_CASE("whom HAMi's plugin may serve is read from annotations and status", "[kube][pod][hami]") {
+  const auto turn = [](const std::string& annotations, const std::string& status) {
+    return Decode(PodText(R"(,"annotations":{"hami.io/vgpu-node":"h")" + annotations + "}",
+                          R"(,"nodeName":"h")", R"("phase":"Pending")" + status))
+        .hami_turn;
+  };
+  using cluster::HamiTurn;
+  const std::string at = R"(,"hami.io/bind-time":"1800000000")";
+  const std::string allocating = R"(,"hami.io/bind-phase":"allocating")";
+  const std::string begun = R"(,"startTime":"2026-08-21T06:20:39Z")";
+  CHECK(turn(at + allocating, "") == HamiTurn::kAllocating);
+  CHECK(turn(at + allocating, begun) == HamiTurn::kServed);
+  CHECK(turn(at + R"(,"hami.io/bind-phase":"success")", begun) == HamiTurn::kServed);
+  CHECK(turn(allocating, "") == HamiTurn::kNone);
+  CHECK(turn(at, "") == HamiTurn::kNone);
+}
+
 TEST_CASE("a resource version that is no number is not known", "[kube][pod]") {
   CHECK(Decode(PodText(R"(,"resourceVersion":"abc")")).resource_version == 0);
   CHECK(Decode(PodText(R"(,"resourceVersion":"12x")")).resource_version == 0);

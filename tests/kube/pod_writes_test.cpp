@@ -100,6 +100,11 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
                              R"("hami.io/vgpu-devices-to-allocate":"GPU-0,NVIDIA,3000,30:;;",)"
                              R"("hami.io/vgpu-devices-allocated":"GPU-0,NVIDIA,3000,30:;;"}})"));
 
+  const ApiRequest turn = RequestOf(engine::EndHamiTurn{{1}, kPod}, {});
+  CHECK(turn.path == "/api/v1/namespaces/team/pods/a");
+  CHECK(turn.content_type == "application/merge-patch+json");
+  CHECK(turn.body == R"({"metadata":{"uid":"u-1","annotations":{"hami.io/bind-time":null}}})");
+
   CHECK(RequestOf(engine::EvictPod{{1}, kPod, "partial"}, {.dry_run = true}).body ==
         R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a",)"
         R"("namespace":"team"},"deleteOptions":{"preconditions":{"uid":"u-1"},"dryRun":["All"]}})");

@@ -222,6 +222,9 @@ Pod RandomPod(Dice& dice) {
   pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
   pod.defect = dice.OneIn(4) ? dice.Word() : "";
   pod.handed_over = dice.OneIn(3);
+  using Turn = cluster::HamiTurn;
+  if (pod.bound() && pod.phase == Phase::kPending)
+    pod.hami_turn = dice.Pick({Turn::kNone, Turn::kAllocating, Turn::kServed});
   return pod;
 }
 
@@ -232,7 +235,7 @@ bool Same(const Pod& a, const Pod& b) {
          a.deleting == b.deleting && a.gates == b.gates && a.nominated_node == b.nominated_node &&
          a.node_name == b.node_name && a.bound_gpus == b.bound_gpus && a.created == b.created &&
          a.resource_version == b.resource_version && a.defect == b.defect &&
-         a.handed_over == b.handed_over;
+         a.handed_over == b.handed_over && a.hami_turn == b.hami_turn;
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {
@@ -353,7 +356,10 @@ Node RandomNode(Dice& dice) {
   node.allocatable = {MilliCpu(dice.From(0, 500'000)), MiB(dice.From(0, 8'000'000)),
                       dice.From(0, 250)};
   node.gpus = RandomDevices(dice, node.labels);
-  if (dice.OneIn(3)) node.plugin = cluster::DevicePlugin::kHami;
+  if (dice.OneIn(3)) {
+    node.plugin = cluster::DevicePlugin::kHami;
+    node.hami_lock = dice.WordOrNothing();
+  }
   if (dice.OneIn(3)) AddLinks(dice, node);
   return node;
 }

@@ -260,8 +260,15 @@ void Script::ShowPods() {
     if (!pod.gates.empty()) state += " gated";
     if (!pod.nominated_node.empty()) state += " nominated " + pod.nominated_node;
     if (pod.deleting) state += " deleting";
-    const auto hami = record->annotations.find("hami.io/vgpu-devices-to-allocate");
-    if (hami != record->annotations.end()) state += " hami " + hami->second;
+    const auto hami = record->annotations.find("hami.io/vgpu-devices-allocated");
+    if (hami != record->annotations.end()) {
+      if (pod.terminal()) state += " " + record->status_reason;
+      state += " hami " + hami->second;
+    }
+    for (const cluster::HamiDevice& device : record->hami_given) {
+      state += &device == record->hami_given.data() ? " gave " : " ";
+      state += device.uuid + "," + std::to_string(device.memory);
+    }
     rows.push_back({pod.key.ToString(), pod.node_name, Gpus(pod.bound_gpus), state});
   }
   shown_ += Aligned(rows);

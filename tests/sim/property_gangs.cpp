@@ -108,8 +108,13 @@ void World::CreateJob(const Operation& operation) {
   job.backoff_limit = operation.b % 4;
   job.pod = NewPod("template", operation.c % 1000);
   job.pod.pod.pod_group = job.key.name;
-  const cluster::PodGroup group = MakePodGroup(job.key.name).MinMember(job.completions);
-  Tell("job " + job.key.name + " of " + std::to_string(job.completions) + ", kind " +
+  // Lost pods of a Job come back, so members are replaced in their domain, and moved.
+  cluster::PodGroup group = MakePodGroup(job.key.name).MinMember(job.completions);
+  group.topology = TermsOf(operation, job.completions);
+  group.topology.subgroups.clear();  // its pods have no roles
+  Tell("job " + job.key.name + " of " + std::to_string(job.completions) +
+       (group.topology.none() ? "" : ", level " + group.topology.required) +
+       (group.topology.segments.empty() ? "" : ", in segments") + ", kind " +
        std::to_string(operation.c % 1000));
   static_cast<void>(cluster_->api().CreatePodGroup(Actor::kUser, group));
   static_cast<void>(cluster_->api().CreateJob(Actor::kUser, std::move(job)));

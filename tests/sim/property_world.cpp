@@ -99,8 +99,13 @@ engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
 // Muster's doing.
 void SetGpus(Node& node, uint32_t count) {
   node.gpus = GpuNode(static_cast<int>(count)).gpus;
-  if ((node.name.back() - '0') % 4 != 0) return;
-  for (cluster::Gpu& gpu : node.gpus) gpu.sharing = cluster::GpuSharing::Fractional();
+  const int kind = (node.name.back() - '0') % 4;
+  if (kind > 1) return;
+  node.plugin = cluster::DevicePlugin::kHami;
+  for (cluster::Gpu& gpu : node.gpus) {
+    gpu.uuid = "GPU-" + std::to_string(gpu.index.value);
+    if (kind == 0) gpu.sharing = cluster::GpuSharing::Fractional();
+  }
 }
 
 Node NewNode(const std::string& name, uint32_t gpus) {

@@ -1,0 +1,69 @@
+// HamiTurns: where HAMi's device plugin hands out the GPUs, the pods of a node are bound one after
+// the other (internal to engine/). Owned and guarded by Scheduler.
+//
+// The plugin is not told whom it serves (cluster/hami_devices.hpp). Two pods of one node that start
+// at the same time could get each other's devices.
+//
+// 1. A pod for which the plugin is told is bound when nobody else has the node's turn: no pod there
+//    has a Pod::hami_turn, no such pod is being bound there, and HAMi's scheduler has not locked
+//    the node.
+// 2. Of those that could be bound now the one goes first whose gang was planned first; then the
+//    gangs' ids, the ranks and the UIDs decide.
+// 3. No turn ends because of the time that it takes. A kubelet that works admits a pod within
+//    moments; one that does not would serve the next pod as little, and both at once when it works
+//    again. Who waits gives up instead: its times (GangJudge) run from when the turn that it waits
+//    for began, or was its own.
+//
+// A restart forgets when a turn began: it begins again. Whose it is shows in the pods and the node.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cluster/cluster_state.hpp"
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+// Who or what has the turn that a member waits for.
+struct HamiWait {
+  std::string blocker;  // tells it from others of that node
+  std::string why;      // for people
+};
+
+// Of the members of a gang that wait for their turns, or have waited and are not bound yet.
+struct TurnsAwaited {
+  cluster::Time since;  // a turn passed last that one of them waits for
+  std::string why;      // the first of them waits; empty: none waits any more
+};
+
+class HamiTurns {
+ public:
+  HamiTurns(const cluster::ClusterState& cluster, const Membership& members)
+      : cluster_(cluster), members_(members) {}
+
+  // Nothing: the member has no turn to wait for. Else it has a plan, a Bind call came for that, and
+  // its gang's barrier is open.
+  std::optional<HamiWait> WaitOf(const Gang& gang, const Member& member, cluster::Time now) const;
+  bool Waits(const Gang& gang, cluster::Time now) const;
+  // Keeps in mind since when. Nothing: no member waits, or has.
+  std::optional<TurnsAwaited> Follow(const Gang& gang, cluster::Time now);
+  void ForgetNode(const std::string& name) { begun_.erase(name); }
+
+ private:
+  struct Begun {
+    std::string blocker;  // empty: nobody's
+    cluster::Time at;
+  };
+  // It could be bound, and that would be a turn.
+  bool TakesTurn(const Gang& gang, const Member& member) const;
+  bool AsksPlugin(const Member& member) const;
+  std::optional<HamiWait> HolderOn(const cluster::Node& node, const Member& member) const;
+
+  const cluster::ClusterState& cluster_;
+  const Membership& members_;
+  std::map<std::string, Begun> begun_;  // by node: the turn that somebody waited for last
+};
+
+}  // namespace muster::engine
