@@ -60,6 +60,9 @@ struct PlanJob {
   KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
+  // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
+  // the devices' models forbid it. Null: nowhere.
+  std::shared_ptr<const cluster::NodeSet> closed;
 };
 
 struct PlanResult {
