@@ -79,9 +79,9 @@ bool IsLabelKey(std::string_view text) {
   return !text.empty() && text.size() <= 317 && text.find(' ') == std::string_view::npos &&
          IsPrintableLine(text);
 }
-bool IsLabelValue(std::string_view text) { return text.size() <= 63 && IsPrintableLine(text); }
+bool IsNamespaceLabel(std::string_view text) { return text.size() <= 63 && IsPrintableLine(text); }
 constexpr TextRule kLabelKey{"the key of a namespace's label", IsLabelKey};
-constexpr TextRule kLabelValue{"the value of a namespace's label", IsLabelValue};
+constexpr TextRule kLabelValue{"the value of a namespace's label", IsNamespaceLabel};
 
 // By resource: `get` and `set` are one entry of the container.
 template <typename Map, typename Value>
