@@ -40,14 +40,15 @@ int Losses::CompareSlots(const Opening& a, const Opening& b) const {
 }
 
 int Losses::Compare(const Opening& a, const Opening& b) const {
-  const bool same = a.domain == b.domain && a.nodes == b.nodes;
-  if (same || (a.nodes == 0 && b.nodes == 0)) return 0;
+  if (a.nodes == 0 || b.nodes == 0) return (a.nodes == 0 ? 0 : 1) - (b.nodes == 0 ? 0 : 1);
   const int64_t one = LargestLost(a);
   const int64_t other = LargestLost(b);
   if (one != other) return one < other ? -1 : 1;
   Opening left = a;
   Opening right = b;
-  while (left.domain != right.domain) {
+  while (left.domain != right.domain || left.nodes != right.nodes) {
+    if (left.domain == topology::kNoDomain && right.domain == topology::kNoDomain)
+      return left.nodes < right.nodes ? -1 : 1;
     if (left.domain == topology::kNoDomain) return 1;
     if (right.domain == topology::kNoDomain) return -1;
     if (const int order = CompareSlots(left, right); order != 0) return order;

@@ -40,12 +40,14 @@ struct Opening {
 class Losses {
  public:
   Losses(const topology::Fabric& fabric, const DomainUse& use) : fabric_(fabric), use_(use) {}
-  // Which of two loses less: below 0, 0, above 0.
+  // Which of two loses less: below 0, 0, above 0. A strict weak order. What takes no free node
+  // loses nothing; of others:
   //   1. The largest domain that is wholly free and would not be any more, by its nodes; a smaller
   //      one is less.
   //   2. Slots of 1, 2, 4 … free nodes of the domain: ⌊free / s⌋ before less that afterwards; the
   //      smallest slots first.  3. The same of the domains around them, outwards; where those are
   //      equal as far as they go, the one with more domains around it loses less.
+  //   4. Fewer nodes.
   int Compare(const Opening& a, const Opening& b) const;
 
  private:

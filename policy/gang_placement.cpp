@@ -259,25 +259,26 @@ std::string GangPlacement::LackOfSegments() const {
 // Gives how many find a node; fewer where pods share devices in a way that leaves some unused.
 std::vector<NodeIndex> GangPlacement::FewestNodes(const Search& search, const Role& role,
                                                   int64_t count) const {
-  struct Candidate {
+  struct NodeWithRoom {
     NodeIndex node;
     int64_t room = 0;
     Score score = {};
   };
-  std::vector<Candidate> candidates;
+  std::vector<NodeWithRoom> candidates;
   search.EachNode([&](NodeIndex node) {
     const int64_t room = PodsOn(search, *role.shape, node, count);
     const std::optional<Score> score = room > 0 ? search.ScoreOn(*role.shape, node) : std::nullopt;
     if (score) candidates.push_back({node, room, *score});
     return true;
   });
-  const auto suits = [](const Candidate& one) {
+  const auto suits = [](const NodeWithRoom& one) {
     return std::tie(one.score.stray, one.score.ring, one.score.astray);
   };
-  std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    if (suits(a) != suits(b)) return suits(a) < suits(b);
-    return a.room != b.room ? a.room > b.room : a.score < b.score;
-  });
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const NodeWithRoom& a, const NodeWithRoom& b) {
+              if (suits(a) != suits(b)) return suits(a) < suits(b);
+              return a.room != b.room ? a.room > b.room : a.score < b.score;
+            });
   std::vector<NodeIndex> nodes;
   for (auto first = candidates.begin(); count > 0 && first != candidates.end();) {
     auto best = first;

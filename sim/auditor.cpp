@@ -145,6 +145,7 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
   const auto [found, fresh] = minima_.try_emplace(key);
   Minimum& minimum = found->second;
   if (fresh) minimum.now = need;
+  const bool raised = minimum.now < need;
   if (minimum.now != need) {
     std::erase_if(minimum.before, [&](const auto& entry) { return !InDoubt(entry.second, at); });
     minimum.before.emplace_back(minimum.now, at);
@@ -163,6 +164,9 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
   const bool another = std::exchange(minimum.uid, group.group.uid.text()) != group.group.uid.text();
   if (gang == gangs_.end()) return;
   if (another) gang->second.surely = false;
+  // Muster may have seen it before it saw the loss of a member that the gang could do without.
+  if (raised && gang->second.lost_until > Time() && InDoubt(gang->second.lost_until, at))
+    gang->second.lost = true;
   // Without one nothing is partial, and for the next one the time begins again.
   if (change == Change::kDeleted) SetPartial(key, gang->second, false, at);
   Judge(key, at);

@@ -113,5 +113,56 @@ TEST_CASE("losses are compared by the largest whole domain, then by slots", "[po
   CHECK(losses.Compare({rack("b0x"), 0}, {rack("a0x"), 1}) < 0);
 }
 
+TEST_CASE("what loses less is one order, whatever opens nodes where", "[policy][loss]") {
+  Racks world(2, 2, 3);
+  world.Occupy("a0x", MakePod("x").Gpus(1));
+  world.Occupy("b1x", MakePod("x").Gpus(4));
+  world.Occupy("b1y", MakePod("x").Gpus(4));
+  // Racks outside of blocks: the chain of domains around them is shorter.
+  for (const std::string node : {"c0x", "c0y", "c1x"})
+    world.Add(MakeNode(node).Gpus(4).Label("rack", node.substr(0, 2)));
+  world.Occupy("c0x", MakePod("x").Gpus(1));
+  const auto snapshot = world.state.TakeSnapshot();
+  const auto& fabric = world.placer.FabricOf(snapshot->nodes());
+  DomainUse use;
+  use.Follow(snapshot->free(), fabric);
+  const Losses losses(*fabric, use);
+  std::vector<Opening> openings;
+  for (int64_t nodes = 0; nodes < 3; ++nodes) {
+    openings.push_back({topology::kNoDomain, nodes});
+    for (topology::DomainId id = 0; id < fabric->domains().size(); ++id)
+      openings.push_back({id, nodes});
+  }
+  const auto text = [&](const Opening& one) {
+    return std::to_string(one.nodes) + " in " +
+           (one.domain == topology::kNoDomain ? "none" : fabric->domains()[one.domain].name);
+  };
+  const auto order = [&](const Opening& a, const Opening& b) { return losses.Compare(a, b); };
+  for (const Opening& a : openings) {
+    for (const Opening& b : openings) {
+      INFO(text(a) << ", " << text(b));
+      REQUIRE(order(a, b) == -order(b, a));
+      for (const Opening& c : openings) {
+        INFO(text(c));
+        if (order(a, b) <= 0 && order(b, c) <= 0)
+          REQUIRE(order(a, c) == std::min(order(a, b), order(b, c)));
+      }
+    }
+  }
+}
+
+TEST_CASE("what opens no node loses less than what opens one", "[policy][loss]") {
+  Racks world(1, 2, 2);
+  world.Occupy("a0x", MakePod("x").Gpus(1));
+  const auto snapshot = world.state.TakeSnapshot();
+  const auto& fabric = world.placer.FabricOf(snapshot->nodes());
+  DomainUse use;
+  use.Follow(snapshot->free(), fabric);
+  const topology::DomainId rack = fabric->Of({0, 1}, world.Index("a0x"));
+  const Losses losses(*fabric, use);
+  CHECK(losses.Compare({rack, 0}, {rack, 1}) < 0);
+  CHECK(losses.Compare({topology::kNoDomain, 0}, {rack, 1}) < 0);
+}
+
 }  // namespace
 }  // namespace muster::policy
