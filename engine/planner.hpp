@@ -68,7 +68,7 @@ struct PlanJob {
 struct PlanResult {
   bool placed = false;
   std::vector<cluster::Placement> required;
-  std::vector<cluster::Placement> elastic;
+  Batches elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
   // Of PlanJob::empty: the domain of the level that it requires in which it would fit; empty: in

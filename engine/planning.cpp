@@ -174,7 +174,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
     }
   };
   plan(result.required, true);
-  plan(result.elastic, false);
+  for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
   SetRanks(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
@@ -225,8 +225,9 @@ Turn NextJob(EngineState& state, Time now) {
 
 namespace {
 
-// Takes the elastic members from the plan that the limits of its queue leave no room for. Lost
-// members of a gang that runs come back whatever they are. kNone: the rest may be had.
+// Takes the elastic members from the plan that the limits of its queue leave no room for, segments
+// as a whole. Lost members of a gang that runs come back whatever they are. kNone: the rest may be
+// had.
 Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& plan) {
   cluster::Usage taken = UsageOf(state, plan.required);
   if (Whole(gang)) {
@@ -234,9 +235,9 @@ Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& p
     if (over.code != ReasonCode::kNone) return over;
   }
   Reason last;
-  std::erase_if(plan.elastic, [&](const cluster::Placement& one) {
+  std::erase_if(plan.elastic, [&](const std::vector<cluster::Placement>& batch) {
     cluster::Usage more = taken;
-    more += UsageOf(state, {one});
+    more += UsageOf(state, batch);
     Reason over = OverQueue(state, gang, more);
     if (over.code == ReasonCode::kNone) {
       taken = std::move(more);
@@ -250,7 +251,8 @@ Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& p
 
 void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
   std::vector<cluster::Placement> all = result.required;
-  all.insert(all.end(), result.elastic.begin(), result.elastic.end());
+  for (const std::vector<cluster::Placement>& batch : result.elastic)
+    all.insert(all.end(), batch.begin(), batch.end());
   const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
   if (!same_layout || !state.cluster.Reserve(all).ok()) return state.queue.Retry(gang);
   Adopt(state, gang, result, now);
