@@ -1,6 +1,10 @@
-// Wide: a natural number of 512 bits, for shares that are fractions of fractions: no rounding, and
-// no overflow within kMostLevels, kMostWeight and kMostQueues. LessFraction compares two fractions.
-// Plain values; pure functions.
+// Wide: a natural number of 768 bits, for shares that are fractions of fractions: no rounding, and
+// no overflow within kMostLevels, kMostWeight, kMostQueues and kMostAmount. Plain values; pure
+// functions.
+//
+//   What is under a share is a product of Σ guarantees, or Σ weights, of the levels above: at most
+//   2^61 at the root and 2^50 below, where those of the parent cover them. In all 2^611, and 2^63
+//   times that where it is compared.
 #pragma once
 
 #include <array>
@@ -16,7 +20,7 @@ class Wide {
  public:
   constexpr Wide() = default;
   constexpr explicit Wide(uint64_t value) { limbs_[0] = value; }
-  // Both must have their result in 512 bits (MUSTER_CHECK).
+  // Both must have their result in 768 bits (MUSTER_CHECK).
   Wide Times(uint64_t factor) const;
   Wide Plus(const Wide& more) const;
   Wide Minus(const Wide& less) const;  // not below 0 (MUSTER_CHECK)
@@ -25,7 +29,7 @@ class Wide {
   bool operator==(const Wide&) const = default;
 
  private:
-  static constexpr size_t kLimbs = 8;
+  static constexpr size_t kLimbs = 12;
   std::array<uint64_t, kLimbs> limbs_{};  // the lowest first
 };
 

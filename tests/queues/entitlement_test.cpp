@@ -136,5 +136,33 @@ TEST_CASE("R1: shares are exact at any depth", "[queues][R1]") {
   }
 }
 
+TEST_CASE("R1: shares are exact with the largest guarantees and too few nodes", "[queues][R1]") {
+  // At each level one is guaranteed all that its parent is but one, and another that one.
+  std::vector<QueueSpec> queues;
+  for (int i = 0; i < 12; ++i) {
+    const std::string parent = i == 0 ? "root" : "q" + std::to_string(i - 1);
+    QueueSpec large = MakeQueue("q" + std::to_string(i), parent);
+    large.guarantee.Set(kGpu, Amount(kMostAmount - i));
+    QueueSpec small = MakeQueue("small" + std::to_string(i), parent);
+    small.guarantee.Set(kGpu, Amount(i == 0 ? kMostAmount : 1));
+    queues.push_back(large);
+    queues.push_back(small);
+  }
+  const Tree tree(queues);
+  const std::vector<int64_t> demand(tree.size(), INT64_MAX);
+  const auto given = Entitle(tree, 0, Whole(1'000'003), demand);
+  // Half of it, and then (G - 1) / G of that at each level.
+  Share want{Wide(1'000'003'000), Wide(2)};
+  for (int i = 0; i < 12; ++i) {
+    const auto& large = given[tree.Find("q" + std::to_string(i))->value];
+    if (i > 0) {
+      const auto whole = static_cast<uint64_t>(kMostAmount - i + 1);
+      want = {want.over.Times(whole - 1), want.under.Times(whole)};
+    }
+    CHECK(large.scaled);
+    CHECK(large.share == want);
+  }
+}
+
 }  // namespace
 }  // namespace muster::queues
