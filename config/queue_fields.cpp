@@ -180,7 +180,7 @@ void AddBorrowingLimit(QueueSpec* queue, std::vector<std::string>* notes, FieldV
       {"borrowingLimit", "is limit here, and counts the guarantee too"},
       [&] { visitor->Named(kResource, &elements); }, notes);
   for (const auto& [resource, amount] : borrows.said()) {
-    const queues::Amount all = queue->guarantee.of(resource) + amount;
+    const queues::Amount all = queues::GuaranteeOf(*queue, resource) + amount;
     queue->limit.Set(resource,
                      queues::Limit(std::min(all.value(), queue->limit.of(resource).value())));
   }

@@ -30,9 +30,6 @@ class FaultFinder {
   bool SaysNamespaces(size_t i) const {
     return !queues_[i].namespaces.empty() || queues_[i].selector.has_value();
   }
-  // What it says, and for GPUs what it says of their models, if it says nothing of all.
-  Amount GuaranteeOf(size_t i, const Resource& resource) const;
-  Amount OfModels(size_t i) const;
 
   const std::vector<QueueSpec>& queues_;
   std::vector<Fault> faults_;
@@ -40,20 +37,6 @@ class FaultFinder {
   std::vector<size_t> parents_;                // kNobody: the root, or it has none that is known
   std::vector<std::vector<size_t>> children_;  // of those that are in no cycle
 };
-
-Amount FaultFinder::OfModels(size_t i) const {
-  Amount sum;
-  for (const auto& [resource, amount] : queues_[i].guarantee.said()) {
-    if (resource.kind == Resource::Kind::kGpuModel) sum += amount;
-  }
-  return sum;
-}
-
-Amount FaultFinder::GuaranteeOf(size_t i, const Resource& resource) const {
-  const Amounts& said = queues_[i].guarantee;
-  const bool by_models = resource.kind == Resource::Kind::kGpu && !said.has(resource);
-  return by_models ? OfModels(i) : said.of(resource);
-}
 
 void FaultFinder::CheckNames() {
   for (size_t i = 0; i < queues_.size(); ++i) {
@@ -128,23 +111,29 @@ void FaultFinder::CheckParents() {
 
 void FaultFinder::CheckAmounts(size_t i) {
   const QueueSpec& queue = queues_[i];
-  for (const auto& [resource, amount] : queue.guarantee.said()) {
-    const Limit limit = queue.limit.of(resource);
-    if (!Within(amount, limit)) {
+  for (const auto& [resource, limit] : queue.limit.said()) {
+    const Amount guarantee = GuaranteeOf(queue, resource);
+    if (!Within(guarantee, limit)) {
       Tell(i, "limit." + ToString(resource),
-           "expected at least the guarantee of " + ShowAmount(resource, amount.value()) +
+           "expected at least the guarantee of " + ShowAmount(resource, guarantee.value()) +
                ", found " + ShowAmount(resource, limit.value()));
     }
   }
   const Resource gpu{Resource::Kind::kGpu};
-  if (queue.guarantee.has(gpu) && queue.guarantee.of(gpu) < OfModels(i)) {
+  const Amount by_model = GuaranteedByModel(queue);
+  if (queue.guarantee.has(gpu) && queue.guarantee.of(gpu) < by_model) {
     Tell(i, "guarantee.gpu",
-         "expected at least " + ShowAmount(gpu, OfModels(i).value()) +
+         "expected at least " + ShowAmount(gpu, by_model.value()) +
              ", which is guaranteed by model, found " +
              ShowAmount(gpu, queue.guarantee.of(gpu).value()));
   }
+  if (by_model.value() > kMostAmount) {
+    Tell(i, "guarantee",
+         "expected at most " + ShowAmount(gpu, kMostAmount) + " GPUs of all models, found " +
+             ShowAmount(gpu, by_model.value()));
+  }
   for (const auto& [resource, most] : queue.lend.said()) {
-    const Amount guarantee = GuaranteeOf(i, resource);
+    const Amount guarantee = GuaranteeOf(queue, resource);
     if (most.value() <= guarantee.value()) continue;
     Tell(i, "lend." + ToString(resource),
          "expected at most the guarantee of " + ShowAmount(resource, guarantee.value()) +
@@ -157,9 +146,11 @@ void FaultFinder::CheckAmounts(size_t i) {
   }
 }
 
-// Who is promised something can have it only if those around it are promised as much.
+// Who is promised something can have it only if those around it are promised as much. (The root
+// has the whole cluster, up to its limit.)
 void FaultFinder::CheckSums(size_t i) {
-  if (children_[i].empty() || queues_[i].name == kRoot) return;
+  if (children_[i].empty()) return;
+  const bool root = queues_[i].name == kRoot;
   std::set<Resource> all;
   for (const size_t child : children_[i]) {
     for (const auto& [resource, amount] : queues_[child].guarantee.said()) {
@@ -171,15 +162,16 @@ void FaultFinder::CheckSums(size_t i) {
     Amount sum;
     std::string parts;
     for (const size_t child : children_[i]) {
-      const Amount part = GuaranteeOf(child, resource);
+      const Amount part = GuaranteeOf(queues_[child], resource);
       if (part.value() == 0) continue;
       sum += part;
       parts += (parts.empty() ? "" : ", ") + queues_[child].name + " " +
                ShowAmount(resource, part.value());
     }
-    const Amount own = GuaranteeOf(i, resource);
+    const Amount own =
+        root ? Amount(queues_[i].limit.of(resource).value()) : GuaranteeOf(queues_[i], resource);
     if (sum <= own) continue;
-    Tell(i, "guarantee." + ToString(resource),
+    Tell(i, (root ? "limit." : "guarantee.") + ToString(resource),
          "expected at least " + ShowAmount(resource, sum.value()) +
              ", which queues below are guaranteed (" + parts + "), found " +
              (own.value() == 0 ? "nothing" : ShowAmount(resource, own.value())));

@@ -62,6 +62,11 @@ inline constexpr int64_t kMostLevels = 12;  // below the root
 inline constexpr int64_t kMostWeight = 1'000'000;
 inline constexpr int64_t kMostAmount = int64_t{1} << 50U;
 
+// With the GPUs that are guaranteed by model, where nothing is said of all GPUs.
+Amount GuaranteeOf(const QueueSpec& queue, const Resource& resource);
+// The sum of those.
+Amount GuaranteedByModel(const QueueSpec& queue);
+
 // What is wrong with a list of queues.
 struct Fault {
   size_t queue = 0;   // position in the list

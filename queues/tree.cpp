@@ -56,23 +56,11 @@ void Tree::AddResources(const std::vector<QueueSpec>& queues) {
   guaranteed_.assign(resources_.size(), false);
 }
 
-Vector Tree::GuaranteeOf(const QueueSpec& spec) const {
-  Vector guarantee(resources_.size());
-  int64_t of_models = 0;
-  for (size_t r = 0; r < resources_.size(); ++r) {
-    guarantee[r] = spec.guarantee.of(resources_[r]).value();
-    if (resources_[r].kind == Kind::kGpuModel) of_models += guarantee[r];
-  }
-  if (!spec.guarantee.has({Kind::kGpu})) guarantee[kGpu] = of_models;
-  return guarantee;
-}
-
 void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   const QueueIndex index{static_cast<uint32_t>(queues_.size())};
   Queue queue;
   queue.name = spec.name;
   queue.parent = parent;
-  queue.guarantee = GuaranteeOf(spec);
   queue.weight = spec.weight;
   queue.order = spec.order;
   queue.state = spec.state;
@@ -84,7 +72,8 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   const Queue* above = queues_.empty() ? nullptr : &queues_[parent.value];
   for (size_t r = 0; r < resources_.size(); ++r) {
     const Resource& resource = resources_[r];
-    const int64_t guarantee = queue.guarantee[r];
+    const int64_t guarantee = GuaranteeOf(spec, resource).value();
+    queue.guarantee.push_back(guarantee);
     guaranteed_[r] = guaranteed_[r] || guarantee > 0;
     queue.unlent.push_back(guarantee - std::min(guarantee, spec.lend.of(resource).value()));
     keeps_any_ = keeps_any_ || queue.unlent.back() > 0;

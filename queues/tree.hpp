@@ -76,7 +76,6 @@ class Tree {
  private:
   void AddResources(const std::vector<QueueSpec>& queues);
   void AddQueue(const QueueSpec& spec, QueueIndex parent);
-  Vector GuaranteeOf(const QueueSpec& spec) const;
 
   std::vector<Resource> resources_;
   std::vector<bool> guaranteed_;

@@ -118,6 +118,9 @@ TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]"
   CHECK_THAT(notes, Catch::Contains("p:10:10: queues[0].order: StrictFIFO is strict-fifo here\n"));
   CHECK(std::count(notes.begin(), notes.end(), '\n') == 13);
   CHECK(Notes("queues: [{name: a, guarantee: {gpu: 1}}]\n").empty());
+  // GPUs that are guaranteed by model are guaranteed GPUs.
+  CHECK(Queues("queues: [{name: a, quota: {gpu/h100: 8}, borrowingLimit: {gpu: 4}}]\n") ==
+        Queues("queues: [{name: a, guarantee: {gpu/h100: 8}, limit: {gpu: 12}}]\n"));
 }
 
 TEST_CASE("what is wrong with queues is told with its place, all at once", "[config][queues]") {

@@ -67,6 +67,18 @@ TEST_CASE("every fault of a list of queues is told at once", "[queues][faults]")
        "[0].limit.gpu: expected at least the guarantee of 10, found 9\n"
        "[0].lend.gpu: expected at most the guarantee of 10, found 11\n"
        "[0].lend.cpu: expected at most the guarantee of 0, found 1\n"},
+      {"a limit below what is guaranteed by model",
+       {MakeQueue("a").Guarantee(6, kH100).Guarantee(2, kT4).AtMost(7)},
+       "[0].limit.gpu: expected at least the guarantee of 8, found 7\n"},
+      {"a limit of the root below the guarantees",
+       {MakeQueue("root").AtMost(9).AtMost(5, kCpu), MakeQueue("a").Guarantee(6, kH100),
+        MakeQueue("b").Guarantee(4).Guarantee(5, kCpu), MakeQueue("c", "b").Guarantee(4)},
+       "[0].limit.gpu: expected at least 10, which queues below are guaranteed (a 6, b 4), found "
+       "9\n"},
+      {"more GPUs by model than can be counted",
+       {MakeQueue("a").Guarantee(kMostAmount / 1000, kH100).Guarantee(1, kT4)},
+       "[0].guarantee: expected at most 1125899906842.624 GPUs of all models, found "
+       "1125899906843\n"},
       {"what the root cannot have",
        {MakeQueue("root", "a").Guarantee(1).Weight(2), MakeQueue("a")},
        "[0].parent: expected nothing here in queue \"root\", which is above all others\n"
