@@ -64,7 +64,7 @@ std::shared_ptr<const cluster::NodeSet> Together(std::shared_ptr<const cluster::
                                                  const std::shared_ptr<const cluster::NodeSet>& b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
   cluster::NodeSet both = *a;
-  for (const cluster::NodeIndex node : b->Nodes()) both.Add(node);
+  both.Join(*b);
   return std::make_shared<const cluster::NodeSet>(std::move(both));
 }
 

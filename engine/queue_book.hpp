@@ -46,8 +46,8 @@ class QueueBook {
   // Changes with every Reload.
   uint64_t edition() const { return edition_; }
 
-  // Brings usage and capacity up to date: costs O(queues) after a change, and O(nodes) after a
-  // change of a node.
+  // Brings usage and capacity up to date: costs O(queues + nodes / 64) after a change, and what the
+  // nodes have that changed.
   void Follow(cluster::ClusterState& cluster);
   // Nodes that have a device of that model (a position in Tree::resources()).
   const cluster::NodeSet& NodesOf(size_t model) const { return book_->nodes_of[model]; }
@@ -61,15 +61,17 @@ class QueueBook {
         : ledger(std::move(tree)), tournament(ledger) {}
     queues::Ledger ledger;
     queues::Tournament tournament;
-    uint64_t generation = 0;  // of the cluster, then
-    uint64_t layout = 0;
+    uint64_t generation = 0;                     // of the cluster, then
+    cluster::NodeTable nodes;                    // of which `capacity` is
+    queues::Vector capacity;                     // by resource
     std::map<std::string, cluster::Usage> seen;  // as ClusterState::usage() had it
     std::map<queues::QueueIndex, queues::Vector> charged;
     queues::Vector foreign;
     std::vector<cluster::NodeSet> nodes_of;  // by resource; of models
   };
   void Charge(const std::string& queue, const cluster::Usage& before, const cluster::Usage& now);
-  void CountCapacity(const cluster::Snapshot& nodes);
+  void CountCapacity(const cluster::NodeTable& nodes);
+  void CountNode(cluster::NodeIndex index, const cluster::Node& node, int sign);
 
   std::unique_ptr<Book> book_;  // null: off
   bool was_on_ = false;

@@ -170,10 +170,11 @@ ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
     all[r] = asks[r] + unnamed;
     Reason why = OverQueue(book, QueueOf(gang), all);
     if (why.code == ReasonCode::kNone) continue;
-    for (const cluster::NodeIndex node : book.NodesOf(r).Nodes()) nodes.Add(node);
+    nodes.Join(book.NodesOf(r));
     closed.why = std::move(why);
   }
-  if (nodes.count() > 0) closed.nodes = std::make_shared<const cluster::NodeSet>(std::move(nodes));
+  if (nodes.first().valid())
+    closed.nodes = std::make_shared<const cluster::NodeSet>(std::move(nodes));
   return closed;
 }
 
