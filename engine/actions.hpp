@@ -125,7 +125,7 @@ using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, E
 
 // What became of an action.
 //   kDone      it is so now (also when it was so before)
-//   kGone      the pod does not exist any more under that UID
+//   kGone      the pod does not exist any more under that UID; the facts will say so, too
 //   kConflict  the pod is in a state that forbids it (bound elsewhere, being deleted, gated, or its
 //              PodDisruptionBudget lets nobody go)
 //   kRetry     unknown or passing failure: the engine decides whether and when to try again

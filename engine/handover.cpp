@@ -309,8 +309,12 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
   const PlacedMember at = state.members.Find(*uid);
   if (at.member == nullptr) return;
   const WriteKind doing = state.writes.Finish(*at.member, outcome.kind);
-  if (outcome.kind == OutcomeKind::kGone) return RemovePod(state, *uid, false);
-  if (outcome.kind == OutcomeKind::kDone) {
+  const bool gone = outcome.kind == OutcomeKind::kGone;
+  // How a pod that was bound has ended only the watch can tell.
+  if (gone && !at.member->holds()) return RemovePod(state, *uid, false);
+  if (gone) {
+    state.writes.Postpone(*at.member, now + state.options.retry_interval);
+  } else if (outcome.kind == OutcomeKind::kDone) {
     Done(state, *at.member, doing);
   } else {
     Failed(state, *at.gang, *at.member, doing, outcome, now);

@@ -182,6 +182,8 @@ void Reservations::Audit(const Gang& gang, bool settled, bool by_earmarks,
     const Pod& pod = *member.pod;
     if (!member.writes->held.empty() && !member.planned() && !pod.bound())
       broken.push_back(who + " has a held Bind call and no plan");
+    if (!member.writes->held.empty() && member.planned() && !member.plan->bind_seen)
+      broken.push_back(who + " has a held Bind call for an earlier plan");
     if (!settled) continue;
     const cluster::Allocation* held = cluster_.AllocationOf(uid);
     const bool reserved = held != nullptr && held->holding == cluster::Holding::kReserved;

@@ -5,7 +5,8 @@
 //    others are to make way for it, an earmark.
 // 2. A member that may be bound without our knowing keeps both. Only its node may go: then the plan
 //    stays, as what the binding is asked for, and the next node of that name reserves it again.
-// 3. The caller that gives a plan back refuses the Bind calls that are held for it.
+// 3. A Bind call is held for the plan that the member has. Who gives a plan back, or sets another
+//    one, refuses those that are held for it.
 // 4. A gang gives its plan back whole; a member alone only beside bound ones.
 //
 // A restart forgets plans. What was nominated is preferred by the next one (Planning).

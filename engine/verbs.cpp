@@ -119,10 +119,12 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
 }
 
 // kube-scheduler's own checks rejected the planned node. First only this pod moves; then all
-// members that no Bind call has come for; if neither works, the gang starts again without that node
-// for that pod.
+// members that no Bind call is held for; if neither works, the gang starts again without that node
+// for that pod. A call that is held for the pod itself was made by a kube-scheduler that is gone.
 void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& question, Time now) {
   auto& [gang, member, nodes] = question;
+  const std::string why = "muster: kube-scheduler rejected the planned node";
+  state.writes.Answer(member, why);
   state.reservations.Exclude(member, now + state.options.backoff_max);
   // A fact may have broken reservations since the gang was judged; only sound ones can be moved.
   if (state.cluster.Sound(member.uid) && TryMove(state, placer, {&member}, question, now)) return;
@@ -136,7 +138,7 @@ void Replan(EngineState& state, policy::Placer& placer, const TurnedDown& questi
   });
   if (moving.size() > 1 && all_sound && TryMove(state, placer, moving, question, now)) return;
   if (gang.plan->barrier_open || gang.tally.bound_of_muster > 0) {
-    state.reservations.GiveBackMember(member, "muster: kube-scheduler rejected the planned node");
+    state.reservations.GiveBackMember(member, why);
   } else {
     Drop(state, gang, "muster: kube-scheduler rejected a planned node, the gang is planned again",
          now);

@@ -62,6 +62,7 @@ bool ReadReady(const JsonView& status, Source source) {
 struct Offer {
   Resources resources;
   int64_t gpus = 0;
+  int64_t gpu_capacity = 0;  // with those that are unhealthy
 };
 
 // status.allocatable, or status.capacity where that is all there is.
@@ -82,15 +83,16 @@ Offer ReadOffer(const JsonView& status, Source source) {
     if (!amount.ok()) memory.Problem(amount.error());
     if (amount.ok()) offer.resources.memory = *amount;
   }
-  const auto count = [&](const char* resource, int64_t otherwise) {
-    const JsonView quantity = amounts.Get(resource);
+  const auto count = [](const JsonView& from, const char* resource, int64_t otherwise) {
+    const JsonView quantity = from.Get(resource);
     if (!quantity.present()) return otherwise;
     const Result<int64_t> amount = cluster::ParseCount(quantity.QuantityText());
     if (!amount.ok()) quantity.Problem(amount.error());
     return amount.ok() ? *amount : otherwise;
   };
-  offer.resources.pods = count("pods", source == Source::kManifest ? kDefaultPodSlots : 0);
-  offer.gpus = count(kGpuResource, 0);
+  offer.resources.pods = count(amounts, "pods", source == Source::kManifest ? kDefaultPodSlots : 0);
+  offer.gpus = count(amounts, kGpuResource, 0);
+  offer.gpu_capacity = count(capacity, kGpuResource, 0);
   return offer;
 }
 
@@ -142,7 +144,8 @@ Result<DecodedNode> DecodeNode(const JsonNode& json, const DecodeOptions& option
     node.unschedulable = true;
     decoded.warnings.push_back("the node takes no more pods: " + options.left_out->ToString());
   }
-  node.gpus = ReadNodeDevices({node.labels, annotations, offer.gpus}, decoded.warnings);
+  node.gpus =
+      ReadNodeDevices({node.labels, annotations, offer.gpus, offer.gpu_capacity}, decoded.warnings);
   ReadPlugin(annotations, node);
   ReadNodeLinks(annotations, node, decoded.warnings);
   ReadNumaPolicy(annotations, decoded);

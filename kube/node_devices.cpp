@@ -178,7 +178,9 @@ Result<std::vector<Gpu>> ParseGpuDevices(std::string_view text, Cordon& cordon) 
 
 std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
                                    std::vector<std::string>& warnings) {
-  if (sources.advertised <= 0) return {};
+  const int64_t offered = std::max<int64_t>(sources.advertised, 0);
+  const int64_t all = std::max(sources.capacity, offered);
+  if (all == 0) return {};
   Gpu gpu;
   gpu.memory = MiB(CountLabel(sources.labels, kMemoryLabel, 0, warnings));
   gpu.model = Find(sources.labels, kProductLabel);
@@ -196,8 +198,9 @@ std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
   } else if (const std::optional<GpuSharing> sharing = OperatorsWord(sources, warnings)) {
     gpu.sharing = *sharing;
   }
-  int64_t devices = sources.advertised / gpu.replicas;
-  if (devices * gpu.replicas != sources.advertised) {
+  const int64_t healthy = offered / gpu.replicas;
+  int64_t devices = std::max(healthy, all / gpu.replicas);
+  if (healthy * gpu.replicas != offered) {
     warnings.push_back("allocatable nvidia.com/gpu is no multiple of label " +
                        std::string(kReplicasLabel) + ": the rest is left unused");
   }
@@ -207,7 +210,10 @@ std::vector<Gpu> DevicesFromLabels(const DeviceSources& sources,
     devices = kMaxGpusPerNode;
   }
   std::vector<Gpu> gpus(static_cast<size_t>(devices), gpu);
-  for (size_t i = 0; i < gpus.size(); ++i) gpus[i].index.value = static_cast<uint16_t>(i);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i].index.value = static_cast<uint16_t>(i);
+    gpus[i].healthy = std::cmp_less(i, healthy);  // nobody says which ones are
+  }
   return gpus;
 }
 

@@ -42,6 +42,7 @@ struct DeviceSources {
   const cluster::Labels& labels;
   const cluster::Labels& annotations;
   int64_t advertised = 0;  // allocatable nvidia.com/gpu
+  int64_t capacity = 0;    // nvidia.com/gpu; what the plugin has beyond the advertised is unhealthy
 };
 
 std::vector<cluster::Gpu> ReadNodeDevices(const DeviceSources& sources,

@@ -84,34 +84,6 @@ void GangPlacement::Begin(DeviceOrder devices) {
   rails_known_ = false;
 }
 
-// Null: it does not matter beside which NICs the next member on this node is.
-GangRails* GangPlacement::RailsOn(NodeIndex node) {
-  if (demands_.size() == 1 && terms_.placed.empty() && terms_.elsewhere.empty()) return nullptr;
-  const DeviceLinks* links = search_.LinksOn(node);
-  if (links == nullptr || !links->has_rails()) return nullptr;
-  const auto add = [&](const PlacedMember& member) {
-    if (member.gpus.empty() || member.node.value >= search_.tx().base().size()) return false;
-    const DeviceLinks* there = search_.LinksOn(member.node);
-    if (there != nullptr) rails_.Add(member.node, *there, there->MaskOf(member.gpus));
-    return there != nullptr;
-  };
-  if (!rails_known_) {
-    rails_.Clear();
-    size_t known = 0;
-    for (const std::vector<PlacedMember>* members : {&terms_.placed, &terms_.elsewhere}) {
-      for (size_t i = 0; i < members->size() && known < kMostRailed; ++i)
-        known += add((*members)[i]) ? size_t{1} : 0;
-    }
-    rails_known_ = true;
-  }
-  for (const std::vector<PlacedMember>* members : {&terms_.placed, &terms_.elsewhere}) {
-    for (const PlacedMember& member : *members) {
-      if (member.node == node) add(member);
-    }
-  }
-  return &rails_;
-}
-
 std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {
   Begin(attempt.devices);
   if (attempt.order != RoleOrder::kMostGpus) Sort(roles_, attempt.order, search_);
@@ -522,6 +494,7 @@ PlaceAnswer GangPlacement::Run() {
   const DeviceOrder devices = DeviceOrderOf(search_.strategy());
   if ((SomePrefer() && PlacedIn({{true, RoleOrder::kMostGpus, devices}})) || PlacedByLayout() ||
       PlacedAnywhere() || PlacedIn(OtherWays())) {
+    AlignRails();
     OrderByRank();
     return Placed();
   }

@@ -11,6 +11,9 @@
 // 5. With a layout, members of a role that may have each other's nodes get them in the order of
 //    rank: neighbours in rank are neighbours in the fabric (rank_order.hpp).
 // 6. Members get GPUs beside the same NICs (gang_rails.hpp), whatever way they get their nodes in.
+//    When all have their nodes the GPUs on them are chosen again where that makes the gang use
+//    fewer NICs: one node after the other chooses first, the one with the fewest free GPUs before
+//    others.
 //
 // One thread, one call.
 #pragma once
@@ -101,6 +104,14 @@ class GangPlacement {
   std::optional<Miss> FirstTooManyAlone() const;
   void Begin(DeviceOrder devices);
   GangRails* RailsOn(cluster::NodeIndex node);
+  struct Step {
+    const Role* role;
+    size_t demand;
+    cluster::NodeIndex node;
+  };
+  std::vector<cluster::NodeIndex> RailLeaders(const std::vector<Step>& steps) const;
+  bool PlaceAgain(const std::vector<Step>& steps, cluster::NodeIndex leader);
+  void AlignRails();
   std::optional<Miss> Try(const Attempt& attempt);
   bool PlaceAt(const Role& role, size_t demand, cluster::NodeIndex node);
   void PlacePreferred();
@@ -115,6 +126,8 @@ class GangPlacement {
   static constexpr size_t kMostLaid = 1024;
   // Of the members that had their nodes before so many say which NICs the gang uses elsewhere.
   static constexpr size_t kMostRailed = 64;
+  // So many nodes are tried as the one whose NICs the others follow.
+  static constexpr size_t kMostLeaders = 8;
 
   const Search& search_;
   const std::vector<Demand>& demands_;

@@ -26,6 +26,17 @@ void GangRails::Add(NodeIndex node, const DeviceLinks& links, GpuMask gpus) {
   Count(use, 1);
 }
 
+size_t GangRails::nics() const {
+  return static_cast<size_t>(
+      std::count_if(nodes_.begin(), nodes_.end(), [](int32_t nodes) { return nodes > 0; }));
+}
+
+size_t GangRails::most_nics() const {
+  size_t most = 0;
+  for (const auto& [node, use] : uses_) most = std::max(most, use.nics.size());
+  return most;
+}
+
 void GangRails::Clear() {
   uses_.clear();
   nodes_.clear();

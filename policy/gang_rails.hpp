@@ -33,6 +33,9 @@ class GangRails {
   // As links.Choose, for a member that then has them.
   std::vector<size_t> Take(cluster::NodeIndex node, const DeviceLinks& links,
                            std::span<const cluster::DeviceAmount> free, size_t count);
+  // How many NICs the gang uses in all, and on the node where it uses the most.
+  size_t nics() const;
+  size_t most_nics() const;
   // Nobody has any; what was found out stays known.
   void Clear();
 

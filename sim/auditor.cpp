@@ -6,11 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cluster/allocation.hpp"
-#include "cluster/node_ledger.hpp"
 #include "policy/fabric_wish.hpp"
 #include "sim/hami_audit.hpp"
-#include "sim/scheduler_cache.hpp"
+#include "sim/node_audit.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -57,6 +55,7 @@ class Auditor::Impl {
     bool started = false;  // had its minimum since it last showed nothing, old or new
     bool surely = false;   // both of them
     int64_t whole = 0;     // the minimum that it had then, or a lower one since
+    bool near = false;     // its members must be near each other, as the last one bound has it
     bool lost = false;     // a member went since then that had not ended
     Time lost_until;       // when it had its minimum again
     Time news;  // when it had its minimum first, or a member ended last or went after that
@@ -90,11 +89,13 @@ class Auditor::Impl {
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
-  static void SetWhole(GangBook& gang, int64_t need, int64_t most, Time at);
+  void SetWhole(const ObjectKey& key, GangBook& gang, int64_t need, int64_t most, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
   void CountFrom(const ObjectKey& key, GangBook& gang, Time at);
   void CheckEviction(const PodRecord& pod);
-  bool MustBeNear(const ObjectKey& key);
+  bool MustBeNear(const cluster::Pod& member) const;
+  bool MayFindNoRoom(const ObjectKey& key) const;
+  bool HasRoles(const ObjectKey& key, const GangBook& gang) const;
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void SeeTurn(const PodRecord& pod, bool live, Time at);
@@ -208,6 +209,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const bool was_bound = gang.bound.erase(uid) > 0;
   if (counts) gang.bound.insert(uid);
   if (counts && !was_bound) gang.joined = at;
+  if (counts) gang.near = MustBeNear(pod->pod);
   gang.leaving.erase(uid);
   if (live && pod->pod.deleting) gang.leaving[uid] = pod->pod.leaves_by;
   gang.ours.erase(uid);
@@ -292,12 +294,26 @@ void Auditor::Impl::SetPartial(const ObjectKey& key, GangBook& gang, bool partia
   gang.partial_since = partial ? at : Time::Never();
 }
 
+// So many members of each role are bound as it asks for. True without roles.
+bool Auditor::Impl::HasRoles(const ObjectKey& key, const GangBook& gang) const {
+  const PodGroupPtr group = api_.FindPodGroup(key);
+  if (group == nullptr || group->group.roles.empty()) return true;
+  std::map<std::string, int64_t> bound;
+  for (const PodUid& uid : gang.bound) {
+    if (const PodPtr pod = api_.FindPod(uid)) ++bound[pod->pod.role];
+  }
+  return std::all_of(
+      group->group.roles.begin(), group->group.roles.end(),
+      [&](const cluster::RoleMinimum& role) { return bound[role.name] >= role.min_member; });
+}
+
 // Brings up to date whether a gang has had its minimum, and which. `need`, `most`: see NeedOf.
-void Auditor::Impl::SetWhole(GangBook& gang, int64_t need, int64_t most, Time at) {
+void Auditor::Impl::SetWhole(const ObjectKey& key, GangBook& gang, int64_t need, int64_t most,
+                             Time at) {
   const auto bound = static_cast<int64_t>(gang.bound.size());
   const auto succeeded = static_cast<int64_t>(gang.succeeded.size());
   gang.started = gang.started || (bound > 0 && bound + succeeded >= need);
-  if (!gang.surely && bound > 0 && bound + succeeded >= most) {
+  if (!gang.surely && bound > 0 && bound + succeeded >= most && HasRoles(key, gang)) {
     gang.surely = true;
     gang.news = at;
   }
@@ -326,7 +342,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
   const bool malformed = minimum != minima_.end() && minimum->second.malformed;
-  if (!malformed) SetWhole(gang, need, most, at);
+  if (!malformed) SetWhole(key, gang, need, most, at);
   // A gang of which nothing is bound may want again who ended well and was recreated.
   const int64_t surely = bound + succeeded - static_cast<int64_t>(gang.remade.size());
   if (gang.lost && !of_roles && !malformed && surely >= most) {
@@ -356,77 +372,16 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
 }
 
 void Auditor::Impl::CheckBinding(const PodRecord& pod) {
-  const std::string& name = pod.pod.node_name;
-  const std::string what = "pod " + pod.pod.key.ToString() + " on node " + name + ": ";
-  const NodePtr node = api_.FindNode(name);
-  const NodeBook& book = nodes_[name];
+  const NodeBook& book = nodes_[pod.pod.node_name];
   if (InDoubt(book.changed, loop_.now())) return;
-  if (node == nullptr) {
-    Find(what + "there is no such node");
-    return;
-  }
-  const cluster::GpuRequest& wants = pod.pod.spec->gpus;
-  if (static_cast<int64_t>(pod.pod.bound_gpus.size()) != wants.count) {
-    Find(what + "has " + std::to_string(pod.pod.bound_gpus.size()) + " GPUs assigned of " +
-         std::to_string(wants.count));
-  }
-  for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
-    const auto& gpus = node->node.gpus;
-    const bool usable = std::any_of(gpus.begin(), gpus.end(), [&](const cluster::Gpu& one) {
-      return one.index == gpu && one.healthy;
-    });
-    if (!usable) Find(what + "GPU " + std::to_string(gpu.value) + " is not usable");
-  }
-  Amounts used;
-  for (const auto& [uid, other] : book.pods) used += RequestOf(*other->pod.spec);
-  Amounts offer = AllocatableOf(node->node);
-  // Where devices are shared, Muster goes by devices and not by their number, as the kubelet does:
-  // a pod that runs on a broken one takes no healthy one away. CheckDevices looks at those.
-  for (const cluster::Gpu& gpu : node->node.gpus) {
-    if (!gpu.healthy && !gpu.sharing->counted()) ++offer.gpus;
-  }
-  const Amounts request = RequestOf(*pod.pod.spec);
-  const auto judge = [&](int64_t asked, int64_t taken, int64_t offered, const char* kind) {
-    if (asked <= 0 || taken <= offered) return;
-    Find(what + kind + " " + std::to_string(taken) + " of " + std::to_string(offered) + " taken");
-  };
-  judge(request.gpus, used.gpus, offer.gpus, "GPUs");
-  judge(request.resources.cpu.value(), used.resources.cpu.value(), offer.resources.cpu.value(),
-        "milli-CPU");
-  judge(request.resources.memory.value(), used.resources.memory.value(),
-        offer.resources.memory.value(), "MiB");
-  judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
-  judge(request.resources.channels, used.resources.channels, cluster::kChannelsPerNode, "channels");
-  for (std::string& fault : HamiFaults(pod, node->node, book.pods)) Find(std::move(fault));
+  const NodePtr node = api_.FindNode(pod.pod.node_name);
+  for (std::string& fault : BindingFaults(pod, node, book.pods)) Find(std::move(fault));
 }
 
-// Of the devices that the new pod was given. (How a device is shared may change under the pods that
-// have it; nobody new must get it then.)
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
-  const std::string& name = fresh.pod.node_name;
-  const NodePtr node = api_.FindNode(name);
+  const NodePtr node = api_.FindNode(fresh.pod.node_name);
   if (node == nullptr) return;
-  for (const cluster::Gpu& gpu : node->node.gpus) {
-    const auto& given = fresh.pod.bound_gpus;
-    if (std::find(given.begin(), given.end(), gpu.index) == given.end()) continue;
-    cluster::DeviceAmount taken;
-    std::string owners;
-    for (const auto& [uid, pod] : book.pods) {
-      const auto& held = pod->pod.bound_gpus;
-      if (std::find(held.begin(), held.end(), gpu.index) == held.end()) continue;
-      // A device that cannot serve such a request any more is taken whole.
-      const cluster::DeviceAmount share = cluster::ShareOn(gpu, pod->pod.spec->gpus);
-      taken += share.none() ? cluster::DeviceAmount::All() : share;
-      owners.append(" ").append(pod->pod.key.ToString());
-    }
-    if (cluster::DeviceAmount::All().Holds(taken)) continue;
-    std::string what = "GPU " + std::to_string(gpu.index.value);
-    what.append(" of node ")
-        .append(name)
-        .append(" has ")
-        .append(std::to_string(taken.most().value()));
-    Find(std::move(what.append(" of 1000 taken by").append(owners)));
-  }
+  for (std::string& fault : DeviceFaults(fresh, node->node, book.pods)) Find(std::move(fault));
 }
 
 // A pod of Muster's of higher priority waits, or did a moment ago.
@@ -465,24 +420,30 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
 }
 
+bool Auditor::Impl::MustBeNear(const cluster::Pod& member) const {
+  const PodGroupPtr group = api_.FindPodGroup({member.key.ns, member.pod_group});
+  const cluster::TopologyTerms& terms =
+      policy::TermsOf(group == nullptr ? nullptr : &group->group, member);
+  return !terms.required.empty() || !terms.segments.empty() || !terms.subgroups.empty();
+}
+
 // It has run, and lost members of it may find no room where they have to be.
-bool Auditor::Impl::MustBeNear(const ObjectKey& key) {
-  const auto gang = gangs_.find(key);
-  if (gang == gangs_.end() || !gang->second.started) return false;
-  const PodGroupPtr group = api_.FindPodGroup(key);
-  return std::any_of(gang->second.bound.begin(), gang->second.bound.end(), [&](const PodUid& uid) {
+bool Auditor::Impl::MayFindNoRoom(const ObjectKey& key) const {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end() || !found->second.started) return false;
+  const GangBook& gang = found->second;
+  if (gang.bound.empty()) return gang.near;  // the last one has just gone
+  return std::any_of(gang.bound.begin(), gang.bound.end(), [&](const PodUid& uid) {
     const PodPtr pod = api_.FindPod(uid);
-    if (pod == nullptr) return false;
-    const cluster::TopologyTerms& terms =
-        policy::TermsOf(group == nullptr ? nullptr : &group->group, pod->pod);
-    return !terms.required.empty() || !terms.segments.empty() || !terms.subgroups.empty();
+    return pod != nullptr && MustBeNear(pod->pod);
   });
 }
 
 void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) {
   if (muster_ != nullptr) {
     const engine::Options options = muster_->scheduler().options();
-    const bool waits = options.lost_member != engine::LostMember::kPartialGang && MustBeNear(gang);
+    const bool waits =
+        options.lost_member != engine::LostMember::kPartialGang && MayFindNoRoom(gang);
     if (waits || options.partial_gang == engine::PartialGang::kHold) return;
   }
   if (!restarted_.empty()) since = std::max(since, restarted_.back());

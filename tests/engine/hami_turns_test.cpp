@@ -44,6 +44,7 @@ struct Turns : Harness {
   }
   std::vector<std::string> Of(const std::string& gang, int count) {
     std::vector<std::string> names;
+    names.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; ++i) names.push_back(gang + "-" + std::to_string(i));
     return names;
   }
@@ -98,6 +99,29 @@ TEST_CASE("a pod that was served is not to be found by HAMi's plugin before the 
   world.Pass(Seconds(1));
   CHECK(world.Pod(first).hami_turn == HamiTurn::kNone);
   CHECK(world.BoundIn("train") == 2);
+}
+
+TEST_CASE("a pod whose turn cannot be ended because it has ended itself is not taken for lost",
+          "[engine][hami][past]") {
+  Turns world;
+  world.Add(HamiNode("h"));
+  world.Come("train", 2);
+  cluster::Pod first = world.Pod(world.Served(world.Of("train", 2)).front());
+  world.Change(first.key.name, [](cluster::Pod& pod) { pod.hami_turn = HamiTurn::kServed; });
+  world.LosePod(first.key.name);  // it has succeeded, and was collected
+  world.Settle();
+  REQUIRE(std::any_of(world.log.begin(), world.log.end(), [](const engine::Action& action) {
+    return std::holds_alternative<engine::EndHamiTurn>(action);
+  }));
+  first.phase = cluster::PodPhase::kSucceeded;
+  first.resource_version = 1'000;
+  world.engine().Apply(first, world.now());
+  world.engine().Apply(engine::PodRemoved{first.uid, false, true}, world.now());
+  world.Settle();
+  CHECK(world.BoundIn("train") == 1);
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  world.Pass(Seconds(120));
+  CHECK(world.Evictions() == 0);
 }
 
 TEST_CASE("pods on other nodes, and of other plugins, have no turn to wait for", "[engine][hami]") {
@@ -304,6 +328,32 @@ TEST_CASE("the turn of a pod that HAMi's scheduler bound is waited for, and left
   });
   world.Settle();
   CHECK(world.BoundIn("train") == 1);
+}
+
+TEST_CASE("a member that kube-scheduler moves to a node waits for its turn there",
+          "[engine][hami][filter]") {
+  Turns world;
+  world.Add(HamiNode("h", 3));
+  world.Come("serving", 1);
+  world.Add(HamiNode("other", 2));
+  world.AddGang("train", 2, 2, 2);
+  world.Settle();
+  const std::string moves = world.Filter("train-0").node == "other" ? "train-0" : "train-1";
+  const std::string stays = moves == "train-0" ? "train-1" : "train-0";
+  REQUIRE(world.Filter(moves).node == "other");
+  REQUIRE(world.Filter(stays).node == "h");
+  world.Add(HamiNode("h"));
+  world.Bind(moves);
+  world.Settle();
+  REQUIRE(world.Filter(moves, {"h"}).node == "h");
+  world.Bind(stays);
+  world.Settle();
+  CHECK(world.BoundIn("train") == 0);
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 0);
+  world.Serve("serving-0");
+  CHECK(world.ServeAll(world.Of("train", 2)).size() == 2);
+  CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
 TEST_CASE("a binding of which nobody knows whether it was done keeps the turn", "[engine][hami]") {

@@ -58,6 +58,49 @@ TEST_CASE("when only others' nodes are left, the whole gang changes places", "[e
   CHECK(world.Gang("pair").state == GangState::kRunning);
 }
 
+TEST_CASE("a Bind call held for a node that kube-scheduler then rejected binds to no other node",
+          "[engine][filter][bind]") {
+  Harness world;
+  for (int i = 0; i < 3; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("pair", 2, 8, 2);
+  world.Settle();
+  // kube-scheduler made the call, and began again.
+  const uint64_t ticket = world.Bind("pair-0");
+  world.Settle();
+  const std::string planned = world.Filter("pair-0").node;
+  std::vector<std::string> others;
+  for (const char* node : {"n0", "n1", "n2"}) {
+    if (node != planned) others.emplace_back(node);
+  }
+  const std::string moved = world.Filter("pair-0", others).node;
+  REQUIRE(moved != planned);
+  world.Settle();
+  CHECK(world.bind_answers.at(ticket) == "muster: kube-scheduler rejected the planned node");
+  world.Bind("pair-1");
+  world.Settle();
+  CHECK(world.BoundIn("pair") == 0);
+  CHECK(world.Gang("pair").state == GangState::kReserved);
+  world.Bind("pair-0");
+  world.Settle();
+  CHECK(world.BoundIn("pair") == 2);
+  CHECK(world.Pod("pair-0").node_name == moved);
+}
+
+TEST_CASE("who had a Bind call held changes places with the gang all the same",
+          "[engine][filter][bind]") {
+  Harness world;
+  for (int i = 0; i < 2; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.AddGang("pair", 2, 8, 2);
+  world.Settle();
+  world.Bind("pair-0");
+  world.Settle();
+  const std::string other = world.Filter("pair-1").node;
+  CHECK(world.Filter("pair-0", {other}).node == other);
+  CHECK(world.Filter("pair-1").node != other);
+  world.ScheduleAll("pair");
+  CHECK(world.Gang("pair").state == GangState::kRunning);
+}
+
 TEST_CASE("when nothing else fits, the gang gives everything back and says so",
           "[engine][filter]") {
   Harness world;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -96,6 +97,32 @@ TEST_CASE("a taint with an effect that is not known keeps pods away", "[kube][no
   CHECK(decoded.node.taints[0].effect == TaintEffect::kNoSchedule);
   CHECK(decoded.warnings ==
         std::vector<std::string>{"Node.spec.taints[0].effect: not known, taken as NoSchedule"});
+}
+
+TEST_CASE("GPUs that the plugin has and does not offer are unhealthy", "[kube][node]") {
+  const auto decode = [](const std::string& offered, const std::string& labels = "") {
+    return Decode(R"({"kind":"Node","metadata":{"name":"n","uid":"u","labels":{)" + labels +
+                  R"(}},"status":{"capacity":{"nvidia.com/gpu":"8"},"allocatable":{)" + offered +
+                  "}}}")
+        .node.gpus;
+  };
+  const auto healthy = [](const std::vector<cluster::Gpu>& gpus) {
+    return std::count_if(gpus.begin(), gpus.end(),
+                         [](const cluster::Gpu& gpu) { return gpu.healthy; });
+  };
+  CHECK(healthy(decode(R"("nvidia.com/gpu":"8")")) == 8);
+  const std::vector<cluster::Gpu> seven = decode(R"("nvidia.com/gpu":"7")");
+  REQUIRE(seven.size() == 8);
+  CHECK(healthy(seven) == 7);
+  CHECK_FALSE(seven.back().healthy);
+  // The plugin has gone: the kubelet offers none of them for the while.
+  CHECK(decode(R"("nvidia.com/gpu":"0")").size() == 8);
+  CHECK(healthy(decode(R"("nvidia.com/gpu":"0")")) == 0);
+  // Four shares of each of two GPUs.
+  const std::vector<cluster::Gpu> shared =
+      decode(R"("nvidia.com/gpu":"4")", R"("nvidia.com/gpu.replicas":"4")");
+  CHECK(shared.size() == 2);
+  CHECK(healthy(shared) == 1);
 }
 
 std::string WithTopology(const std::string& text) {

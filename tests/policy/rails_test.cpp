@@ -58,6 +58,30 @@ TEST_CASE("members on different nodes lie beside the same NICs", "[policy][rails
   CHECK(PlaceGang(world, 1, 2) == Where{"b:0,3"});
 }
 
+TEST_CASE("the node that has least to choose from says which NICs the gang uses",
+          "[policy][rails]") {
+  World world;
+  const std::vector<std::string> names = {"a", "b", "c"};
+  for (const std::string& name : names) world.Add(Dgx1v(name));
+  // One member on each node: on the first ones there is a choice.
+  std::vector<Demand> demands = world.Ask(3, MakePod("p").Gpus(2));
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (const std::string& name : names) {
+      if (name != names[i]) demands[i].excluded.push_back(world.Index(name));
+    }
+  }
+  const auto where = [&] {
+    Placer placer(Options{});
+    return world.Where(world.Place(placer, demands));
+  };
+  CHECK(where() == Where{"a:0,3", "b:0,3", "c:0,3"});
+  world.Occupy("c", MakePod("x").Gpus(4), {0, 1, 2, 3});
+  CHECK(where() == Where{"a:4,7", "b:4,7", "c:4,7"});
+  // Where two nodes have nothing in common the third one follows one of them.
+  world.Occupy("b", MakePod("y").Gpus(4), {4, 5, 6, 7});
+  CHECK(where() == Where{"a:0,3", "b:0,3", "c:4,7"});
+}
+
 TEST_CASE("members follow those that have their GPUs already", "[policy][rails]") {
   World world;
   world.Add(Dgx1v("a"));
