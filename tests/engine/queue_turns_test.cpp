@@ -103,5 +103,33 @@ TEST_CASE("a pass over 5,000 gangs in 200 queues", "[.bench]") {
   WARN("ms: median " << took[10] << ", most " << took.back());
 }
 
+// As often as a node changes, under the scheduler's lock.
+TEST_CASE("one of 5,000 nodes changes", "[.bench]") {
+  cluster::ClusterState cluster;
+  queues::QueueSpec queue{.name = "a"};
+  for (const char* model : {"h100", "a100", "t4"})
+    queue.limit.Set({queues::Resource::Kind::kGpuModel, model}, queues::Limit(8'000));
+  QueueBook book({queue});
+  const auto add = [&](int node, bool ready) {
+    auto made = testing::MakeNode("n" + std::to_string(node));
+    made.Gpus(8, "NVIDIA-A100-SXM4-80GB", 81'920);
+    if (!ready) made.NotReady();
+    cluster.Upsert(made.Build());
+  };
+  for (int node = 0; node < 5'000; ++node) add(node, true);
+  book.Follow(cluster);
+  std::vector<double> took;
+  for (int round = 0; round < 100; ++round) {
+    add(round, false);
+    const auto begin = std::chrono::steady_clock::now();
+    book.Follow(cluster);
+    took.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count());
+  }
+  std::sort(took.begin(), took.end());
+  WARN("ms: median " << took[50] << ", most " << took.back());
+}
+
 }  // namespace
 }  // namespace muster::engine
