@@ -96,7 +96,9 @@ std::string World::CheckPlans() {
 
 void World::LoseNode(const std::string& name) {
   for (const PodPtr& pod : cluster_->api().Pods()) {
-    if (pod->pod.node_name == name) torn_.insert(pod->pod.pod_group);
+    // Also where a pod may be bound to it before Muster hears of it.
+    if (pod->pod.node_name == name || pod->pod.nominated_node == name)
+      torn_.insert(pod->pod.pod_group);
   }
 }
 
