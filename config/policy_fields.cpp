@@ -78,19 +78,21 @@ void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
   });
 }
 
+void VisitStrictOrder(bool* strict, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  visitor->Flag({"strictOrder",
+                 "true: a gang that does not fit blocks all gangs behind it. The same is said by\n"
+                 "queues: [{name: root, order: strict-fifo}]; with queues, each has its order."},
+                strict);
+  if (!*strict) return;
+  visitor->Remark({"strictOrder", "is now said by queues: [{name: root, order: strict-fifo}]"},
+                  notes);
+}
+
 void VisitGangs(engine::Options* options, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->Section({"gangs", ""}, [&] {
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
-    visitor->Flag(
-        {"strictOrder",
-         "true: a gang that does not fit blocks all gangs behind it. The same is said by\n"
-         "queues: [{name: root, order: strict-fifo}]; with queues, each has its order."},
-        &options->strict_order);
-    if (options->strict_order) {
-      visitor->Remark({"strictOrder", "is now said by queues: [{name: root, order: strict-fifo}]"},
-                      notes);
-    }
+    VisitStrictOrder(&options->strict_order, notes, visitor);
     Enumeration(visitor,
                 {"preemption",
                  "never: a gang that does not fit waits.\n"

@@ -60,7 +60,7 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
 }
 
 // The nodes of either; null: none.
-std::shared_ptr<const cluster::NodeSet> Together(std::shared_ptr<const cluster::NodeSet> a,
+std::shared_ptr<const cluster::NodeSet> Together(const std::shared_ptr<const cluster::NodeSet>& a,
                                                  const std::shared_ptr<const cluster::NodeSet>& b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
   cluster::NodeSet both = *a;

@@ -41,22 +41,22 @@ void Tournament::JudgeAll() {
 
 void Tournament::JudgeOne(QueueIndex child) {
   const QueueIndex parent = ledger_.tree().at(child).parent;
-  Candidates_& candidates = candidates_[parent.value];
-  std::optional<Candidates_::iterator>& entry = entries_[child.value];
+  Entrants& candidates = candidates_[parent.value];
+  std::optional<Entrants::iterator>& entry = entries_[child.value];
   if (entry) candidates.erase(*std::exchange(entry, std::nullopt));
   if (const std::optional<QueueIndex> leaf = winners_[child.value]) {
     const Head& head = heads_[leaf->value];
     Candidate candidate{child, *leaf, {}, head.gang};
     if (ledger_.tree().at(parent).order == Order::kFair)
       candidate.standing = StandingOf(ledger_, child, head.asks);
-    entry = candidates.insert(std::move(candidate)).first;
+    entry = candidates.insert(candidate).first;
   }
   winners_[parent.value].reset();
   if (!candidates.empty()) winners_[parent.value] = candidates.begin()->leaf;
 }
 
 std::vector<Candidate> Tournament::Candidates(QueueIndex queue) const {
-  const Candidates_& candidates = candidates_[queue.value];
+  const Entrants& candidates = candidates_[queue.value];
   return {candidates.begin(), candidates.end()};
 }
 

@@ -46,7 +46,7 @@ class Tournament {
   struct First {
     bool operator()(const Candidate& a, const Candidate& b) const;
   };
-  using Candidates_ = std::set<Candidate, First>;
+  using Entrants = std::set<Candidate, First>;
   struct Head {
     const OrderKey* gang = nullptr;
     Vector asks;
@@ -58,8 +58,8 @@ class Tournament {
   // By QueueIndex.
   std::vector<Head> heads_;  // of leaves
   std::vector<std::optional<QueueIndex>> winners_;
-  std::vector<Candidates_> candidates_;                        // of inner queues
-  std::vector<std::optional<Candidates_::iterator>> entries_;  // of a queue in its parent's
+  std::vector<Entrants> candidates_;                        // of inner queues
+  std::vector<std::optional<Entrants::iterator>> entries_;  // of a queue in its parent's
 };
 
 }  // namespace muster::queues

@@ -76,6 +76,28 @@ TEST_CASE("R1: three levels, from the root down", "[queues][R1]") {
         "company 128, edu 0, research 93, prod 35");
 }
 
+TEST_CASE("R1: limits, weights of 0 and guarantees in one tree of four levels", "[queues][R1]") {
+  const std::vector<QueueSpec> queues = {MakeQueue("east").Guarantee(40).AtMost(60),
+                                         MakeQueue("west").Guarantee(20).Weight(2),
+                                         MakeQueue("train", "east").Guarantee(30).Weight(3),
+                                         MakeQueue("serve", "east"),
+                                         MakeQueue("x", "west").Weight(0),
+                                         MakeQueue("y", "west").AtMost(15),
+                                         MakeQueue("a", "train").Guarantee(10),
+                                         MakeQueue("b", "train").Weight(2).AtMost(12)};
+  // Demands: b 12, train 62, east 60 of 82, y 15, west 55.
+  // Of 100, 60 are guaranteed; of the other 40 east gets 1 and west 2 thirds: 53 1/3, 46 2/3.
+  // East: train has 30; of the other 23 1/3 it gets 3 quarters, 17 1/2, and serve 5 5/6.
+  // Train: a has 10; of the other 37 1/2 b takes the 12 that it may, a 25 1/2.
+  // West: y takes its 15 first, x has the 31 2/3 that are left.
+  CHECK(Shares(queues, 100, {{"a", 50}, {"b", 50}, {"serve", 20}, {"x", 40}, {"y", 40}}) ==
+        "east 53.333, west 46.666, train 47.5, serve 5.833, x 31.666, y 15, a 35.5, b 12");
+  // 30 of 60: half of each guarantee. Train has all of east's 20, of which 10 are a's; the others
+  // are b's and a's 2 : 1.
+  CHECK(Shares(queues, 30, {{"a", 50}, {"b", 50}, {"serve", 20}, {"x", 40}, {"y", 40}}) ==
+        "east 20!, west 10!, train 20!, serve 0, x 0, y 10, a 13.333, b 6.666");
+}
+
 TEST_CASE(
     "R1: where nodes are down guarantees shrink in proportion, and what is less than that is "
     "kept",

@@ -110,6 +110,29 @@ TEST_CASE("R3: what a queue keeps is kept from its siblings within their parent'
   CHECK(world.Asks("q", 91) == "kept of root in gpu: 91 of 90");
 }
 
+TEST_CASE("R3: what is kept at several levels is kept once", "[queues][R3][lend]") {
+  World world({MakeQueue("p").Guarantee(20).Lend(10).AtMost(30), MakeQueue("q"),
+               MakeQueue("p1", "p").Guarantee(8).Lend(2), MakeQueue("p2", "p").Guarantee(4).Lend(0),
+               MakeQueue("a", "p1").Guarantee(5).Lend(0), MakeQueue("b", "p1")},
+              50);
+  // a keeps 5, p1 6 with these, p2 4, and p the 10 of both.
+  CHECK(world.Asks("q", 40).empty());
+  CHECK(world.Asks("q", 41) == "kept of root in gpu: 41 of 40");
+  // b has 1 of the 6 of p1, and 20 more of p's limit of 30.
+  CHECK(world.Asks("b", 21).empty());
+  CHECK(world.Asks("b", 22) == "kept of p in gpu: 21 of 20");
+  world.Uses("b", 21);
+  CHECK(world.Asks("q", 20).empty());
+  CHECK(world.Asks("q", 21) == "kept of root in gpu: 21 of 20");
+  CHECK(world.Asks("a", 5).empty());
+  CHECK(world.Asks("a", 6) == "kept of p in gpu: 1 of 0");
+  CHECK(world.Asks("p2", 4).empty());
+  CHECK(world.Asks("p2", 5) == "kept of p in gpu: 1 of 0");
+  world.Uses("a", 5);
+  world.Uses("p2", 4);
+  CHECK(world.Asks("a", 1) == "limit of p in gpu: 31 of 30");
+}
+
 TEST_CASE("R3: with nodes down, and with pods that are in no queue", "[queues][R3][lend]") {
   World world(
       {MakeQueue("a").Guarantee(8).Lend(0), MakeQueue("b").Guarantee(8).Lend(0), MakeQueue("c")},

@@ -110,6 +110,36 @@ TEST_CASE("R2: three levels: the tournament is decided at the common ancestor", 
   CHECK(world.First() == "b");
 }
 
+TEST_CASE("R2: guarantees and weights of 0 below others", "[queues][R2]") {
+  World world({MakeQueue("p").Guarantee(10).Weight(2), MakeQueue("q"),
+               MakeQueue("p1", "p").Guarantee(10), MakeQueue("p2", "p").Weight(3),
+               MakeQueue("a", "p1"), MakeQueue("b", "p1").Weight(0), MakeQueue("c", "q")});
+  world.Uses("a", 9);
+  world.Uses("p2", 30);
+  world.Uses("c", 10);
+  world.Waits("a", 1, 0, 2);
+  world.Waits("b", 1, 9, 0);
+  world.Waits("p2", 4, 0, 0);
+  world.Waits("c", 5, 0, 1);
+  // With a's gang p1 is within its guarantee and p is 30 over, of 2 · 100; q is 15 over: equal, and
+  // c's gang is older.
+  CHECK(world.Below("p1") == "a 0.100, b 0.010");
+  CHECK(world.Below("p") == "p1 within, p2 0.113");
+  CHECK(world.Below("root") == "q 0.150, p 0.150");
+  CHECK(world.First() == "c");
+  world.Uses("c", 15);
+  CHECK(world.Below("root") == "p 0.150, q 0.200");
+  CHECK(world.First() == "a");
+  // 1 over, p1 is still before p2.
+  world.Uses("a", 10);
+  CHECK(world.Below("p") == "p1 0.010, p2 0.113");
+  CHECK(world.Below("root") == "p 0.155, q 0.200");
+  // Nobody is left in p1 but the one without weight, which matters in p1 alone.
+  world.Leaves("a");
+  CHECK(world.Below("p") == "p1 0.010, p2 0.113");
+  CHECK(world.First() == "b");
+}
+
 TEST_CASE("R2: the dominant resource decides, each as it counts", "[queues][R2]") {
   World world({MakeQueue("root").Counts(kH100, 4), MakeQueue("a"), MakeQueue("b"),
                MakeQueue("c").Counts(kH100, 0)});

@@ -391,7 +391,11 @@ TEST_CASE("every field of the policy has a story", "[reload]") {
     for (size_t at = 0; (at = field.find("[]", at)) != std::string::npos;)
       field.insert(at + 1, "0");
     // Of a map, of whatever name.
-    field = field.back() == '*' ? field.substr(0, field.size() - 1) : field + ": ";
+    if (field.back() == '*') {
+      field.pop_back();
+    } else {
+      field += ": ";
+    }
     CHECK_THAT(wrong.error().message, Catch::StartsWith(field));
   }
   const std::vector<std::string> fields = config::ListPolicyFields();
