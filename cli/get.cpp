@@ -10,7 +10,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int64_t kMostGpus = 1'000'000;  // of one gang
-constexpr const char* kWhat = "gangs, nodes, topology";
+constexpr const char* kWhat = "gangs, nodes, queues, topology";
 
 int Get(const Args& args, const CliStreams& streams) {
   if (args.positionals().size() != 1) {
@@ -19,6 +19,13 @@ int Get(const Args& args, const CliStreams& streams) {
   const std::string& what = args.positionals().front();
   if (args.Has("--slots") && what != "topology") {
     return Misused(streams, "get", "--slots is for topology, not for \"" + what + "\"");
+  }
+  if (args.Has("--borrowing") && what != "queues") {
+    return Misused(streams, "get", "--borrowing is for queues, not for \"" + what + "\"");
+  }
+  if (what == "queues") {
+    return ShowPage(args, streams, "get", "/v1/queues",
+                    args.Has("--borrowing") ? BorrowingTable : QueuesTable);
   }
   if (what == "gangs") return ShowPage(args, streams, "get", "/v1/gangs", GangsTable);
   if (what == "nodes") return ShowPage(args, streams, "get", "/v1/nodes", NodesTable);
@@ -35,10 +42,11 @@ int Get(const Args& args, const CliStreams& streams) {
 
 Command GetCommand() {
   return {"get",
-          "gangs|nodes|topology",
-          "list gangs, nodes, or the domains of the fabric",
+          "gangs|nodes|queues|topology",
+          "list gangs, nodes, queues, or the domains of the fabric",
           {{"--slots", "GPUS",
             "with topology: how many gangs of so many GPUs fit in each domain (default 8)"},
+           {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
            OutputFlag(),
            ServerFlag()},
           Get};

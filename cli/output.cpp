@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -279,6 +280,50 @@ std::string FabricText(const Value& gang) {
   return text + CheapestText(*fabric);
 }
 
+std::string AmountText(const Value& of, const char* name) {
+  return Find(of, name) == nullptr ? "-" : Number(Decimal(of, name));
+}
+
+// One row for each resource of a queue; queues below others are indented.
+Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Column> columns,
+                                  std::vector<std::string> (*row)(const Value& queue,
+                                                                  const std::string& name,
+                                                                  const Value& of, bool first)) {
+  rapidjson::Document document;
+  const Value* queues = ParseList(document, json, "queues");
+  if (queues == nullptr) return Unexpected();
+  if (queues->Empty()) return std::string("the policy has no queues\n");
+  std::map<std::string, std::size_t> depths;
+  Table table(std::move(columns));
+  const Value none(rapidjson::kObjectType);
+  for (const Value& queue : queues->GetArray()) {
+    const auto parent = depths.find(Text(queue, "parent"));
+    const std::size_t depth = parent == depths.end() ? 0 : parent->second + 1;
+    const std::string name = Text(queue, "name");
+    depths[name] = depth;
+    const std::string shown = std::string(2 * std::min<std::size_t>(depth, 32), ' ') + name;
+    const Value* amounts = List(queue, "amounts");
+    if (amounts == nullptr) return Unexpected();
+    if (amounts->Empty()) table.Add(row(queue, shown, none, true));
+    for (rapidjson::SizeType i = 0; i < amounts->Size(); ++i)
+      table.Add(row(queue, shown, (*amounts)[i], i == 0));
+  }
+  return table.ToString();
+}
+
+// Where it stands among those that wait.
+void AddTurn(const Value& gang, Table& facts) {
+  const Value* turn = Find(gang, "turn");
+  if (turn == nullptr) return;
+  facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +
+                         std::to_string(Integer(*turn, "of")) + " in its queue"});
+  if (Text(*turn, "at").empty()) return;
+  facts.Add({"Ahead", Text(*turn, "aheadGang") + ": below " + Text(*turn, "at") + " queue " +
+                          Text(*turn, "ahead") + " (" + Text(*turn, "aheadB") +
+                          ") goes before queue " + Text(*turn, "own") + " (" + Text(*turn, "ownB") +
+                          ")"});
+}
+
 }  // namespace
 
 std::string Elapsed(double seconds) {
@@ -372,6 +417,54 @@ Result<std::string> NodesTable(std::string_view json) {
   return table.ToString() + (notes.empty() ? "" : "\n" + notes);
 }
 
+Result<std::string> QueuesTable(std::string_view json) {
+  return TableOfQueues(
+      json,
+      {{"QUEUE"},
+       {"STATE"},
+       {"WEIGHT", true},
+       {"RESOURCE"},
+       {"GUARANTEE", true},
+       {"LIMIT", true},
+       {"SHARE", true},
+       {"USED", true},
+       {"ASKED", true},
+       {"GANGS", true},
+       {"NEXT"}},
+      [](const Value& queue, const std::string& name, const Value& of, bool first) {
+        const auto once = [&](const std::string& text) { return first ? text : std::string(); };
+        return std::vector<std::string>{once(name),
+                                        once(Text(queue, "state")),
+                                        once(std::to_string(Integer(queue, "weight"))),
+                                        Text(of, "resource"),
+                                        AmountText(of, "guarantee"),
+                                        AmountText(of, "limit"),
+                                        AmountText(of, "share") + (Truth(of, "scaled") ? "!" : ""),
+                                        AmountText(of, "used"),
+                                        AmountText(of, "pending"),
+                                        once(std::to_string(Integer(queue, "pending"))),
+                                        once(Text(queue, "next"))};
+      });
+}
+
+Result<std::string> BorrowingTable(std::string_view json) {
+  return TableOfQueues(json,
+                       {{"QUEUE"},
+                        {"RESOURCE"},
+                        {"GUARANTEE", true},
+                        {"USED", true},
+                        {"BORROWED", true},
+                        {"IDLE", true},
+                        {"KEPT", true}},
+                       [](const Value&, const std::string& name, const Value& of, bool first) {
+                         return std::vector<std::string>{
+                             first ? name : "",           Text(of, "resource"),
+                             AmountText(of, "guarantee"), AmountText(of, "used"),
+                             AmountText(of, "borrowed"),  AmountText(of, "idle"),
+                             AmountText(of, "kept")};
+                       });
+}
+
 Result<std::string> FabricTable(std::string_view json) {
   rapidjson::Document document;
   const Value* domains = ParseList(document, json, "domains");
@@ -441,6 +534,8 @@ Result<std::string> GangExplained(std::string_view json) {
                             std::to_string(Integer(gang, "minMember")) + " start together, " +
                             std::to_string(Integer(gang, "bound")) + " bound"});
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
+  if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});
+  AddTurn(gang, facts);
   facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
   if (Integer(gang, "attempts") > 0) {
     facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});

@@ -13,6 +13,9 @@ namespace muster::cli {
 
 cluster::Result<std::string> GangsTable(std::string_view json);
 cluster::Result<std::string> NodesTable(std::string_view json);
+// What each queue of the policy may have, has and wants; and what it borrows and lends.
+cluster::Result<std::string> QueuesTable(std::string_view json);
+cluster::Result<std::string> BorrowingTable(std::string_view json);
 // The domains of the fabric, each below the one that it is in, and what is wrong with labels.
 cluster::Result<std::string> FabricTable(std::string_view json);
 // One gang: its state, why it waits, its members and their plan.

@@ -189,6 +189,15 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
 }
 
 const UsageTable& ClusterState::usage() const { return impl_->usage; }
+
+void ClusterState::ChargeTo(const PodUid& pod, const std::string& queue) {
+  PodEntry* entry = impl_->Find(pod);
+  if (entry == nullptr || entry->pod.queue == queue) return;
+  entry->pod.queue = queue;
+  const Impl::Site site = impl_->SiteOf(*entry);
+  if (site.slot.valid()) impl_->Charge(impl_->slots[site.slot.value]);
+}
+
 uint64_t ClusterState::generation() const { return impl_->generation; }
 uint64_t ClusterState::growth() const { return impl_->growth; }
 size_t ClusterState::node_count() const { return impl_->node_by_uid.size(); }

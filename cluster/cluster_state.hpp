@@ -129,8 +129,11 @@ class ClusterState {
   bool Sound(const PodUid& pod) const;
 
   std::shared_ptr<const Snapshot> TakeSnapshot();
-  // What the pods of each queue (Pod::queue) hold on known nodes, reserved or bound.
+  // What the pods of each queue (Pod::queue) hold on known nodes, reserved or bound, and what is
+  // earmarked for them.
   const UsageTable& usage() const;
+  // What the pod holds is charged to that queue from now on.
+  void ChargeTo(const PodUid& pod, const std::string& queue);
   // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod
   // waits.
   uint64_t generation() const;

@@ -256,7 +256,8 @@ void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
-               gang_record, start_failure, running_since, handed_over, hami_turn] = pod;
+               gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn] =
+      pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -281,6 +282,7 @@ void DumpPod(const Pod& pod, std::string& out) {
     line.Number("ran", start_failure->ran.value());
   }
   line.Flag("handed_over", handed_over);
+  if (!asked_queue.empty()) line.Text("asked", asked_queue);
   if (hami_turn != HamiTurn::kNone) line.Number("hamiturn", static_cast<int>(hami_turn));
   DumpSpec(*spec, line);
   line.EndTo(out);
@@ -300,12 +302,14 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
   if (queue.empty()) return;
   Line line("usage");
   line.Text("queue", queue).Number("pods", usage.pods).Amounts(usage.requests);
-  line.Number("gpumilli", usage.gpu_milli).EndTo(out);
+  line.Number("gpumilli", usage.gpu_milli).Number("gpumem", usage.gpu_memory.value());
+  if (!usage.gpu_milli_by_model.empty()) line.List("models", usage.gpu_milli_by_model, WriteRole);
+  line.EndTo(out);
 }
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, topology, record] = group;
+               declared, claimed, topology, record, queue] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -317,6 +321,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   });
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
+  if (!queue.empty()) line.Text("queue", queue);
   DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);

@@ -23,11 +23,12 @@ bool SameRecord(const Pod& a, const Pod& b) {
     const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
                  job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                  bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
-                 gang_record, start_failure, running_since, handed_over, hami_turn] = pod;
+                 gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn] =
+        pod;
     return std::tie(uid, key, pod_group, declared_min_member, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, created, bound_at, defect, running_since,
-                    handed_over, hami_turn);
+                    handed_over, asked_queue, hami_turn);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
          SameValue(a.start_failure, b.start_failure);
@@ -63,6 +64,16 @@ bool Rose(const NodeTally& before, const NodeTally& after) {
   return false;
 }
 
+bool HoldsLess(const Usage& now, const Usage& before) {
+  return now.requests.cpu < before.requests.cpu || now.requests.memory < before.requests.memory ||
+         now.gpu_milli < before.gpu_milli || now.gpu_memory < before.gpu_memory ||
+         std::any_of(before.gpu_milli_by_model.begin(), before.gpu_milli_by_model.end(),
+                     [&](const auto& entry) {
+                       const auto left = now.gpu_milli_by_model.find(entry.first);
+                       return left == now.gpu_milli_by_model.end() || left->second < entry.second;
+                     });
+}
+
 }  // namespace
 
 void ClusterState::Impl::Settle(NodeIndex index) {
@@ -76,15 +87,25 @@ void ClusterState::Impl::Settle(NodeIndex index) {
     slot.tally = std::move(tally);
   }
   if (changed) ++generation;
-  if (changed || !slot.ledger.entries().empty()) Charge(slot);
+  const bool idle = slot.ledger.entries().empty() && slot.ledger.earmarks().empty();
+  if (changed || !idle || !slot.usage.queues().empty()) Charge(slot);
 }
 
 void ClusterState::Impl::Charge(Slot& slot) {
   UsageTable now;
   for (const PodEntry* entry : slot.ledger.entries()) {
-    if (entry->held) now.Add(entry->pod.queue, entry->held->placement);
+    if (entry->held) now.Add(entry->pod.queue, entry->held->placement, *slot.node);
   }
+  for (const PodEntry* entry : slot.ledger.earmarks())
+    now.Add(entry->pod.queue, *entry->plan, *slot.node);
   if (now == slot.usage) return;
+  // A queue that holds less may take more, also where the node has nothing more to give.
+  const auto& before = slot.usage.queues();
+  if (std::any_of(before.begin(), before.end(), [&](const auto& entry) {
+        return !entry.first.empty() && HoldsLess(now.of(entry.first), entry.second);
+      })) {
+    ++growth;
+  }
   usage.Subtract(slot.usage);
   usage.Join(now);
   slot.usage = std::move(now);

@@ -20,6 +20,15 @@ class NodeSet {
     if (chunk >= words_.size()) words_.resize(chunk + 1);
     words_[chunk] |= Bit(node);
   }
+  void Remove(NodeIndex node) {
+    const size_t chunk = node.value / FreeTable::kChunk;
+    if (chunk < words_.size()) words_[chunk] &= ~Bit(node);
+  }
+  // All of another one.
+  void Join(const NodeSet& other) {
+    if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
+    for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+  }
   bool Contains(NodeIndex node) const {
     return (Word(node.value / FreeTable::kChunk) & Bit(node)) != 0;
   }

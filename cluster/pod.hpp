@@ -98,7 +98,7 @@ struct Pod {
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
   int64_t declared_min_member = 0;
-  std::string queue;      // to which what it holds is charged; empty: the only one
+  std::string queue;      // to which what it holds is charged; empty: the only one, or none
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty
   // Its number among its owner's pods, as their controller counts them (a Job's completion index),
@@ -128,6 +128,7 @@ struct Pod {
   // 0: they do not, or it is not known.
   Time running_since;
   bool handed_over = false;  // kEpochAnnotation is there
+  std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
   HamiTurn hami_turn = HamiTurn::kNone;
 
   static constexpr int32_t kNoIndex = -1;

@@ -16,6 +16,10 @@ namespace muster::cluster {
 // Annotation of a PodGroup, "true": it is Muster's although it has no pods yet.
 inline constexpr const char* kClaimAnnotation = "muster.dev/gang";
 
+// Label or annotation of a PodGroup or a pod: the queue in which the gang waits, and to which it is
+// charged.
+inline constexpr const char* kQueueName = "muster.dev/queue";
+
 // At least `min_member` pods of role `name` are part of the all-or-nothing set.
 struct RoleMinimum {
   std::string name;
@@ -36,6 +40,7 @@ struct PodGroup {
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
   TopologyTerms topology;  // where its members want to be; none: as the pods say
   GangRecord record;       // what Muster wrote there; nothing where there is no object
+  std::string queue;       // kQueueName or another system's word for it; empty: it names none
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -123,7 +123,7 @@ class Snapshot {
   const Node* node(NodeIndex index) const { return nodes_[index.value].get(); }
   const FreeTable& free() const { return free_; }
   const NodeTable& nodes() const { return nodes_; }
-  // What the pods of each queue hold on known nodes.
+  // ClusterState::usage() then.
   const UsageTable& usage() const { return *usage_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }

@@ -31,10 +31,11 @@ void Transaction::Rename(size_t position, PodUid pod) {
 UsageTable Transaction::usage() const {
   UsageTable usage = base_->usage();
   for (const Delta& delta : deltas_) {
+    const Node& where = *node(delta.placement.node);
     if (delta.kind == Delta::Kind::kPlace) {
-      usage.Add(delta.queue, delta.placement);
+      usage.Add(delta.queue, delta.placement, where);
     } else {
-      usage.Remove(delta.queue, delta.placement);
+      usage.Remove(delta.queue, delta.placement, where);
     }
   }
   return usage;

@@ -1,11 +1,15 @@
 #include "cluster/usage.hpp"
 
+#include <algorithm>
+
 namespace muster::cluster {
 
 Usage& Usage::operator+=(const Usage& more) {
   pods += more.pods;
   requests += more.requests;
   gpu_milli += more.gpu_milli;
+  gpu_memory += more.gpu_memory;
+  for (const auto& [model, milli] : more.gpu_milli_by_model) gpu_milli_by_model[model] += milli;
   return *this;
 }
 
@@ -13,12 +17,25 @@ Usage& Usage::operator-=(const Usage& less) {
   pods -= less.pods;
   requests -= less.requests;
   gpu_milli -= less.gpu_milli;
+  gpu_memory -= less.gpu_memory;
+  for (const auto& [model, milli] : less.gpu_milli_by_model) gpu_milli_by_model[model] -= milli;
+  std::erase_if(gpu_milli_by_model, [](const auto& entry) { return entry.second == 0; });
   return *this;
 }
 
-Usage UsageTable::UsageOf(const Placement& held) {
+Usage UsageOf(const Placement& held, const Node& node) {
   Usage usage{.pods = 1, .requests = held.requests};
-  for (const GpuShare& share : held.gpus) usage.gpu_milli += share.taken.most().value();
+  auto next = node.gpus.begin();  // both are ordered
+  for (const GpuShare& share : held.gpus) {
+    const int64_t milli = share.taken.most().value();
+    usage.gpu_milli += milli;
+    next = std::find_if(next, node.gpus.end(),
+                        [&](const Gpu& gpu) { return gpu.index >= share.index; });
+    if (next == node.gpus.end() || next->index != share.index || milli == 0) continue;
+    usage.gpu_memory +=
+        MiB(next->memory.value() * share.taken.memory().value() / kWholeGpu.value());
+    usage.gpu_milli_by_model[next->model] += milli;
+  }
   return usage;
 }
 

@@ -1,4 +1,5 @@
-// Usage: what the pods of each queue hold, reserved or bound. Plain values.
+// Usage: what the pods of each queue hold, reserved or bound, and what is earmarked for them. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +7,34 @@
 #include <string>
 
 #include "cluster/allocation.hpp"
+#include "cluster/node.hpp"
 
 namespace muster::cluster {
 
 struct Usage {
   int64_t pods = 0;
-  Resources requests;
+  Resources requests = {};
   int64_t gpu_milli = 0;  // Σ over devices of what is taken: of compute or of memory, the greater
+  MiB gpu_memory = {};    // Σ over devices of what is taken of their memory
+  std::map<std::string, int64_t> gpu_milli_by_model = {};  // by Gpu::model; none is 0
   Usage& operator+=(const Usage& more);
   Usage& operator-=(const Usage& less);
   bool operator==(const Usage&) const = default;
 };
 
+// What is held on its node. Of devices that the node does not have neither model nor memory count.
+Usage UsageOf(const Placement& held, const Node& node);
+
 // By queue; a queue that holds nothing has no entry.
 class UsageTable {
  public:
-  void Add(const std::string& queue, const Placement& held) { Add(queue, UsageOf(held)); }
+  void Add(const std::string& queue, const Placement& held, const Node& node) {
+    Add(queue, UsageOf(held, node));
+  }
   // What Add added.
-  void Remove(const std::string& queue, const Placement& held) { Remove(queue, UsageOf(held)); }
+  void Remove(const std::string& queue, const Placement& held, const Node& node) {
+    Remove(queue, UsageOf(held, node));
+  }
   // All of another table.
   void Join(const UsageTable& other);
   void Subtract(const UsageTable& other);
@@ -33,7 +44,6 @@ class UsageTable {
   bool operator==(const UsageTable&) const = default;
 
  private:
-  static Usage UsageOf(const Placement& held);
   void Add(const std::string& queue, const Usage& more) { queues_[queue] += more; }
   void Remove(const std::string& queue, const Usage& less);
 

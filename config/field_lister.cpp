@@ -26,6 +26,7 @@ class FieldLister : public FieldVisitor {
   void Whole(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
   void Size(const FieldInfo& info, WholeRange, int64_t*) override { Add(info); }
   void Flag(const FieldInfo& info, bool*) override { Add(info); }
+  void Amount(const FieldInfo& info, const AmountRule&, int64_t*) override { Add(info); }
   void Text(const FieldInfo& info, const TextRule&, std::string*) override { Add(info); }
   void TextList(const FieldInfo& info, const TextRule&, std::vector<std::string>*) override {
     Add(info);

@@ -190,15 +190,55 @@ void FieldReader::TextList(const FieldInfo& info, const TextRule& rule,
 void FieldReader::Retired(const FieldInfo& info, std::vector<std::string>* notes) {
   const YamlNode* node = Take(info);
   if (node == nullptr) return;
-  notes->push_back(At(file_name_, node->mark) + ": " + PathOf(info.name) +
-                   ": has no effect any more, leave it out: " + std::string(info.help));
+  Note(PathOf(info.name), node->mark,
+       "has no effect any more, leave it out: " + std::string(info.help), notes);
+}
+
+void FieldReader::Amount(const FieldInfo& info, const AmountRule& rule, int64_t* value) {
+  const YamlNode* node = Take(info);
+  if (node == nullptr) return;
+  const std::optional<int64_t> read = node->scalar() ? rule.parse(node->text) : std::nullopt;
+  if (!read) return Expected(PathOf(info.name), std::string(rule.expected), *node);
+  *value = *read;
+}
+
+void FieldReader::OtherNames(const std::vector<OtherName>& names, std::vector<std::string>* notes) {
+  scopes_.back().other_names = names;
+  scopes_.back().notes = notes;
+}
+
+void FieldReader::OtherSection(const FieldInfo& info, const std::function<void()>& fields,
+                               std::vector<std::string>* notes) {
+  const YamlNode* section = scopes_.back().node;
+  const YamlNode* node = section == nullptr ? nullptr : section->Find(info.name);
+  if (node == nullptr) return;
+  Note(PathOf(info.name), node->mark, std::string(info.help), notes);
+  Section({info.name, ""}, fields);
+}
+
+void FieldReader::Remark(const FieldInfo& info, std::vector<std::string>* notes) {
+  const auto mark = marks_.find(PathOf(info.name));
+  if (mark != marks_.end()) Note(PathOf(info.name), mark->second, std::string(info.help), notes);
+}
+
+void FieldReader::Note(const std::string& path, Mark mark, const std::string& text,
+                       std::vector<std::string>* notes) const {
+  notes->push_back(At(file_name_, mark) + ": " + path + ": " + text);
 }
 
 void FieldReader::Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) {
   const YamlNode* node = TakeOrNeed(info, *chosen < words.size(), Listed(words, " or "));
   if (node == nullptr) return;
-  const auto found =
-      node->scalar() ? std::find(words.begin(), words.end(), node->text) : words.end();
+  std::string_view word = node->text;
+  const Scope& scope = scopes_.back();
+  for (const OtherName& other : scope.other_names) {
+    const bool ours = std::find(words.begin(), words.end(), other.ours) != words.end();
+    if (word != other.theirs || !ours) continue;
+    Note(PathOf(info.name), node->mark,
+         std::string(word) + " is " + std::string(other.ours) + " here", scope.notes);
+    word = other.ours;
+  }
+  const auto found = node->scalar() ? std::find(words.begin(), words.end(), word) : words.end();
   if (found == words.end()) return Expected(PathOf(info.name), Listed(words, " or "), *node);
   *chosen = static_cast<std::size_t>(found - words.begin());
 }
@@ -208,9 +248,26 @@ const YamlNode* FieldReader::Take(const FieldInfo& info) {
   const YamlNode* node = std::exchange(scope.element, nullptr);
   if (node == nullptr) {
     scope.known.emplace_back(info.name);
-    if (scope.node != nullptr) node = scope.node->Find(info.name);
+    if (scope.node != nullptr) node = TakeOther(info, scope.node->Find(info.name));
   }
   if (node != nullptr) marks_[PathOf(info.name)] = node->mark;
+  return node;
+}
+
+const YamlNode* FieldReader::TakeOther(const FieldInfo& info, const YamlNode* node) {
+  Scope& scope = scopes_.back();
+  for (const OtherName& other : scope.other_names) {
+    const YamlNode* found = other.ours == info.name ? scope.node->Find(other.theirs) : nullptr;
+    if (found == nullptr) continue;
+    scope.known.emplace_back(other.theirs);
+    if (node != nullptr) {
+      Refuse(PathOf(other.theirs), found->mark,
+             "expected one name of " + std::string(info.name) + ", found two");
+      continue;
+    }
+    Note(PathOf(other.theirs), found->mark, "is " + std::string(info.name) + " here", scope.notes);
+    node = found;
+  }
   return node;
 }
 

@@ -39,6 +39,11 @@ class FieldReader : public FieldVisitor {
                 std::vector<std::string>* values) override;
   void Choice(const FieldInfo& info, const Words& words, std::size_t* chosen) override;
   void Retired(const FieldInfo& info, std::vector<std::string>* notes) override;
+  void Amount(const FieldInfo& info, const AmountRule& rule, int64_t* value) override;
+  void OtherNames(const std::vector<OtherName>& names, std::vector<std::string>* notes) override;
+  void OtherSection(const FieldInfo& info, const std::function<void()>& fields,
+                    std::vector<std::string>* notes) override;
+  void Remark(const FieldInfo& info, std::vector<std::string>* notes) override;
 
  private:
   // A section or a list that is being read.
@@ -48,12 +53,18 @@ class FieldReader : public FieldVisitor {
     std::vector<std::string> known;
     const YamlNode* element = nullptr;  // the value of the element that is visited next
     bool open = false;                  // takes keys beside its fields
+    std::vector<OtherName> other_names = {};
+    std::vector<std::string>* notes = nullptr;  // for them
   };
 
   // The value of a field, null when the file does not have it.
   const YamlNode* Take(const FieldInfo& info);
   // The same, but refuses it when its section is there and its default is not `allowed`.
   const YamlNode* TakeOrNeed(const FieldInfo& info, bool allowed, const std::string& expected);
+  // The same of a field that has other names; `node`: under its own.
+  const YamlNode* TakeOther(const FieldInfo& info, const YamlNode* node);
+  void Note(const std::string& path, Mark mark, const std::string& text,
+            std::vector<std::string>* notes) const;
   std::string PathOf(std::string_view name) const;
   // The words of plain or quoted text that cannot be meant as anything else; nothing, and a fault,
   // for numbers and the like.

@@ -75,6 +75,9 @@ class FieldWriter : public FieldVisitor {
   void Size(const FieldInfo& info, WholeRange, int64_t* bytes) override {
     WriteLine(info, FormatSize(*bytes));
   }
+  void Amount(const FieldInfo& info, const AmountRule& rule, int64_t* value) override {
+    WriteLine(info, rule.format(*value));
+  }
   void Flag(const FieldInfo& info, bool* value) override {
     WriteLine(info, *value ? "true" : "false");
   }

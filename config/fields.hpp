@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -43,8 +44,19 @@ struct TextRule {
   std::string_view expected;  // "a Kubernetes namespace"
   bool (*accepts)(std::string_view text);
 };
+// An amount with a way to write it of its own.
+struct AmountRule {
+  std::string_view expected;  // "a whole number or one with a point"
+  std::optional<int64_t> (*parse)(std::string_view text);
+  std::string (*format)(int64_t value);
+};
 // The words of an enumeration, in the order of its enumerators.
 using Words = std::vector<std::string_view>;
+// What other systems call a field or a word, and what it is called here.
+struct OtherName {
+  std::string_view theirs;
+  std::string_view ours;
+};
 
 class FieldVisitor;
 
@@ -91,6 +103,18 @@ class FieldVisitor {
   // A field of older files that has no effect any more, for the reason in `info.help`: a reader of
   // a file that has it says so in `notes`, all others ignore it.
   virtual void Retired(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
+  virtual void Amount(const FieldInfo& /*info*/, const AmountRule& /*rule*/, int64_t* /*value*/) {}
+
+  // What a file may say in other systems' words. A reader takes it for ours and says so in `notes`;
+  // nobody writes it.
+  // In this section the next fields, and words of theirs, have these names too.
+  virtual void OtherNames(const std::vector<OtherName>& /*names*/,
+                          std::vector<std::string>* /*notes*/) {}
+  // A section of its own; `info.help` says what it means in our words.
+  virtual void OtherSection(const FieldInfo& /*info*/, const std::function<void()>& /*fields*/,
+                            std::vector<std::string>* /*notes*/) {}
+  // A field that was visited has a value for which there is a better word: `info.help` says it.
+  virtual void Remark(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
 };
 
 // A Choice whose words are those of E's enumerators, in their order.

@@ -7,6 +7,7 @@
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
 #include "config/fabric_fields.hpp"
+#include "config/queue_fields.hpp"
 #include "config/yaml_text.hpp"
 
 namespace muster::config {
@@ -77,12 +78,21 @@ void VisitPlacement(policy::Options* placement, FieldVisitor* visitor) {
   });
 }
 
-void VisitGangs(engine::Options* options, FieldVisitor* visitor) {
+void VisitStrictOrder(bool* strict, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  visitor->Flag({"strictOrder",
+                 "true: a gang that does not fit blocks all gangs behind it. The same is said by\n"
+                 "queues: [{name: root, order: strict-fifo}]; with queues, each has its order."},
+                strict);
+  if (!*strict) return;
+  visitor->Remark({"strictOrder", "is now said by queues: [{name: root, order: strict-fifo}]"},
+                  notes);
+}
+
+void VisitGangs(engine::Options* options, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->Section({"gangs", ""}, [&] {
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
-    visitor->Flag({"strictOrder", "true: a gang that does not fit blocks all gangs behind it."},
-                  &options->strict_order);
+    VisitStrictOrder(&options->strict_order, notes, visitor);
     Enumeration(visitor,
                 {"preemption",
                  "never: a gang that does not fit waits.\n"
@@ -245,7 +255,8 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
   VisitFabric(&options.placement.fabric, &options.lost_member, visitor);
-  VisitGangs(&options, visitor);
+  VisitQueues(&options.queues, &policy->notes, visitor);
+  VisitGangs(&options, &policy->notes, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
   VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
@@ -270,6 +281,9 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
           "expected no namespace that namespaces.allow has too, found \"" + name + "\"");
   }
   FindFabricContradictions(options.placement.fabric, &found);
+  FindQueueContradictions(options.queues, options.namespaces, &found);
+  check(!options.strict_order || options.queues.empty(), "gangs.strictOrder",
+        "expected false beside queues: write order: strict-fifo in those that are to have it");
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",
         "expected at least gangs.backoff.first (" + FormatDuration(options.backoff_first) +
             "), found " + FormatDuration(options.backoff_max));

@@ -92,9 +92,9 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
     if (victim == nullptr) continue;
     const Member& member = victim->members.at(uid);
     if (member.leaving() || member.writes->doing == WriteKind::kEvict) continue;
-    const Pod& pod = *member.pod;
-    if (!state.rules.victims->MayEvict(preemptor, HolderOf(*victim, pod.spec->priority)))
-      broken.push_back(who + " preempts pod " + pod.key.ToString() + ", which it may not evict");
+    const policy::Holder holder = HolderOf(*victim, CappedPriority(*victim, member));
+    if (!state.rules.victims->MayEvict(preemptor, holder))
+      broken.push_back(who + " preempts pod " + member.key.ToString() + ", which it may not evict");
   }
 }
 
@@ -118,6 +118,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.health.Audit());
   add(state.members.Audit());
   add(state.queue.Audit());
+  add(state.queue_book.Audit(state.cluster));
   add(state.preemptions.Audit());
   add(state.hami_turns.Audit());
   int64_t plans = 0;

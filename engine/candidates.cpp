@@ -129,7 +129,8 @@ policy::Preemptor PreemptorOf(const Gang& gang) {
 std::optional<int32_t> HighestHeld(const Gang& gang) {
   std::optional<int32_t> highest;
   for (const auto& [uid, member] : gang.members) {
-    if (member.holds()) highest = std::max(highest.value_or(INT32_MIN), member.pod->spec->priority);
+    if (member.holds())
+      highest = std::max(highest.value_or(INT32_MIN), CappedPriority(gang, member));
   }
   return highest;
 }
@@ -205,7 +206,7 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
     if (makes_way_for != nullptr && *makes_way_for != preemptor.gang) return false;
     if (!member->holds()) continue;
     const Gang& gang = *state.members.GangOf(uid);
-    if (!rule.MayEvict(preemptor, HolderOf(gang, member->pod->spec->priority))) return false;
+    if (!rule.MayEvict(preemptor, HolderOf(gang, CappedPriority(gang, *member)))) return false;
     if (!member->leaving()) gangs.insert(gang.id);
   }
   return std::all_of(gangs.begin(), gangs.end(), [&](const GangId& id) {
@@ -232,6 +233,7 @@ bool VictimsStillValid(const EngineState& state, const Gang& gang) {
   }
   return !victims.lost && Preempts(state, gang) &&
          NamespaceBar(state, gang.id.key.ns).code == ReasonCode::kNone &&
+         gang.queue_bar.code == ReasonCode::kNone &&
          MayEvictAll(state, victims.pods, PreemptorOf(gang)) && state.cluster.EarmarksHold(planned);
 }
 

@@ -13,7 +13,6 @@
 
 namespace muster::engine {
 
-using cluster::Placement;
 using cluster::PodSpec;
 using cluster::Transaction;
 using policy::Demand;
@@ -49,10 +48,10 @@ class Placing {
     const policy::PlaceAnswer answer =
         placer_.PlaceGang(tx_, demands, policy::NodeFilter::kSchedulable, terms_);
     for (size_t i = 0; i < answer.placements.size(); ++i) {
-      placed_.push_back(answer.placements[i]);
-      terms_.placed.push_back({placed_.back().node, demands[i].spec, demands[i].subgroup,
-                               cluster::WholeGpusOf(placed_.back())});
+      terms_.placed.push_back({answer.placements[i].node, demands[i].spec, demands[i].subgroup,
+                               cluster::WholeGpusOf(answer.placements[i])});
     }
+    if (answer.placed) placed_.push_back(answer.placements);
     return answer.placed;
   }
 
@@ -67,7 +66,7 @@ class Placing {
     }
   }
 
-  std::vector<Placement> Placed() { return std::move(placed_); }
+  Batches Placed() { return std::move(placed_); }
 
  private:
   // How many members like this one the segments lack that have some.
@@ -92,7 +91,7 @@ class Placing {
   policy::Placer& placer_;
   Transaction& tx_;
   policy::GangTerms terms_;
-  std::vector<Placement> placed_;
+  Batches placed_;
 };
 
 bool Alike(const Demand& a, const Demand& b) {
@@ -148,10 +147,8 @@ std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& ga
   return rules;
 }
 
-std::vector<Placement> PlaceElastic(policy::Placer& placer, Transaction& tx,
-                                    const std::vector<Demand>& demands,
-                                    const std::vector<SegmentRule>& rules,
-                                    policy::GangTerms terms) {
+Batches PlaceElastic(policy::Placer& placer, Transaction& tx, const std::vector<Demand>& demands,
+                     const std::vector<SegmentRule>& rules, policy::GangTerms terms) {
   Placing placing(placer, tx, std::move(terms));
   // Once a spec found no room, equal ones will not either.
   std::set<std::pair<const PodSpec*, size_t>> full;  // with the subgroup

@@ -30,11 +30,14 @@ struct SegmentRule {
 
 std::vector<SegmentRule> SegmentRulesOf(const EngineState& state, const Gang& gang);
 
+// Each of them starts as a whole or not at all: one pod, or those that make whole segments
+// together.
+using Batches = std::vector<std::vector<cluster::Placement>>;
+
 // In `tx`, on which `terms` has those of the gang that have their nodes. Pure.
-std::vector<cluster::Placement> PlaceElastic(policy::Placer& placer, cluster::Transaction& tx,
-                                             const std::vector<policy::Demand>& demands,
-                                             const std::vector<SegmentRule>& rules,
-                                             policy::GangTerms terms);
+Batches PlaceElastic(policy::Placer& placer, cluster::Transaction& tx,
+                     const std::vector<policy::Demand>& demands,
+                     const std::vector<SegmentRule>& rules, policy::GangTerms terms);
 
 // Of a gang that runs: those that wait for others, not for room.
 struct Remainder {

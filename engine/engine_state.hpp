@@ -17,6 +17,7 @@
 #include "engine/options.hpp"
 #include "engine/pending_queue.hpp"
 #include "engine/preemptions.hpp"
+#include "engine/queue_book.hpp"
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
 #include "engine/scheduler.hpp"
@@ -44,8 +45,9 @@ struct EngineState {
   UnfencedPods unfenced;
 
   WriteTracker writes;
-  WorkQueue work;                   // to be looked at
-  PendingQueue queue{rules.turns};  // to be planned
+  WorkQueue work;  // to be looked at
+  QueueBook queue_book{options.queues};
+  PendingQueue queue{rules.turns, &queue_book};  // to be planned
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;

@@ -42,6 +42,7 @@ struct GangPlan {
 // See PendingQueue.
 struct QueuePlace {
   std::optional<queues::OrderKey> order;  // while it waits
+  cluster::Usage asks;                    // what it would hold, as far as it says
   std::string queue;                      // in which it does
   Kind* kind = nullptr;                   // whose fate it shares there
   bool tried = false;                     // a plan was attempted since it became complete
@@ -81,6 +82,10 @@ struct Gang {
   Past past;
   Course course;
   bool judged = false;  // ever; a follower judges nothing
+  // Of its queue, set while it is settled too. What keeps it from waiting there; no member of it
+  // counts for more than the cap.
+  Reason queue_bar;
+  int64_t priority_cap = INT64_MAX;
 
   // With whose gangs it is spread, within its namespace; empty: with none.
   Owned<std::string, Membership> spread_group;
@@ -93,13 +98,18 @@ struct Gang {
   bool running() const { return state == GangState::kRunning; }
 };
 
-// Of what Muster places of it: the lowest among the members that have not ended. INT32_MAX: there
-// is none.
+// R13: under the cap of its queue.
+inline int32_t CappedPriority(const Gang& gang, const Member& member) {
+  return static_cast<int32_t>(std::min<int64_t>(member.pod->spec->priority, gang.priority_cap));
+}
+
+// Of what Muster places of it: the lowest among the members that have not ended, under the cap of
+// its queue. INT32_MAX: there is none.
 inline int32_t PriorityOf(const Gang& gang) {
   int32_t lowest = INT32_MAX;
   for (const auto& [uid, member] : gang.members) {
     if (member.ours && !member.malformed() && !member.pod->terminal())
-      lowest = std::min(lowest, member.pod->spec->priority);
+      lowest = std::min(lowest, CappedPriority(gang, member));
   }
   return lowest;
 }

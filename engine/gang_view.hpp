@@ -67,7 +67,8 @@ struct GangView {
   GangState state = GangState::kForming;
   Reason reason;
   std::string remainder;  // of elastic members, see RemainderOf; empty: none
-  int32_t priority = 0;
+  std::string queue;      // empty: the policy has no queues
+  int32_t priority = 0;   // under the cap of its queue
   int64_t min_member = 1;
   int64_t bound = 0;  // live and bound
   int64_t succeeded = 0;

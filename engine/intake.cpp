@@ -250,7 +250,10 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
 // The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
 bool Prepare(EngineState& state, Pod& pod) {
   pod.spec = state.specs.Intern(std::move(pod.spec));
-  if (const Pod* known = state.cluster.FindPod(pod.uid)) {
+  const Pod* known = state.cluster.FindPod(pod.uid);
+  // It is charged where its gang is, which is settled next.
+  if (state.queue_book.was_on()) pod.queue = known == nullptr ? "" : known->queue;
+  if (known != nullptr) {
     // The same version is the same object, and what we learnt from our own writes since is newer.
     if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return false;
     Correct(*known, pod);
@@ -350,6 +353,7 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
 
 std::vector<PodUid> SetOptions(EngineState& state, Options options) {
   const bool others = state.options.scheduler_names != options.scheduler_names;
+  if (state.options.queues != options.queues) state.queue_book.Reload(options.queues);
   state.options = std::move(options);
   state.queue.ForgetFailures();
   state.ever_fits.TouchAll(state.cluster);

@@ -280,6 +280,7 @@ Verdict GangJudge::Unbound() {
   if (!course().queued_at) course().queued_at = around_.now;
   if (course().backoff_until) return Final(GangState::kBackoff, course().setback);
   if (Is(around_.fence_bar)) return Final(GangState::kQueued, around_.fence_bar);
+  if (Is(around_.hold_bar)) return Final(GangState::kQueued, around_.hold_bar);
   verdict_.pending = true;
   verdict_.keep = gang_.queue->tried &&
                   (gang_.state == GangState::kQueued || gang_.state == GangState::kUnsatisfiable);

@@ -38,10 +38,11 @@ struct Surroundings {
   const Options& options;
   cluster::Time now;
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
-  Reason namespace_bar = {};                 // why no gang of its namespace may start
-  Reason fence_bar = {};                     // a pod of it is not fenced
-  std::string stale_resources = {};          // see WatchStale
-  bool plan_holds = true;                    // every planned node still takes its member
+  Reason namespace_bar = {};         // why no gang of its namespace may start, or it has no queue
+  Reason hold_bar = {};              // why no gang of its queue is started for now
+  Reason fence_bar = {};             // a pod of it is not fenced
+  std::string stale_resources = {};  // see WatchStale
+  bool plan_holds = true;            // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
   const GangId* preemptor = nullptr;        // of its first member that is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt

@@ -8,6 +8,7 @@
 
 #include "cluster/units.hpp"
 #include "policy/placement.hpp"
+#include "queues/queue_spec.hpp"
 
 namespace muster::engine {
 
@@ -64,6 +65,9 @@ struct Options {
   // Filter call brings them.
   std::vector<std::string> scheduler_names = {"muster"};
   NamespaceRules namespaces;
+  // Without fault (queues::FindFaults). Empty: all gangs are in one queue without limits, of which
+  // strict_order is the order.
+  std::vector<queues::QueueSpec> queues;
   // A gang that does not fit blocks all that come after it.
   bool strict_order = false;
   // From plan to the last Bind call; a PodGroup's scheduleTimeoutSeconds takes precedence.

@@ -4,17 +4,22 @@
 #include <utility>
 
 #include "cluster/check.hpp"
+#include "engine/queue_book.hpp"
 
 namespace muster::engine {
 
-void PendingQueue::Add(Gang& gang, queues::OrderKey order, const std::string& queue) {
+void PendingQueue::Add(Gang& gang, queues::OrderKey order, const std::string& queue,
+                       const cluster::Usage& asks) {
   MUSTER_CHECK(!gang.pending() && gang.queue->kind == nullptr);
   gang.queue.value_.order = std::move(order);
   gang.queue.value_.queue = queue;
+  gang.queue.value_.asks = asks;
   all_.insert(&gang);
   Lane& lane = lanes_[queue];
+  lane.asks += asks;
   lane.all.insert(&gang);
   lane.untried.insert(&gang);
+  Changed(lane);
 }
 
 bool PendingQueue::Remove(Gang& gang) {
@@ -22,13 +27,25 @@ bool PendingQueue::Remove(Gang& gang) {
   Leave(gang);
   const auto at = lanes_.find(gang.queue->queue);
   Lane& lane = at->second;
+  if (lane.head == &gang) SetHead(at->first, lane, nullptr);
+  Changed(lane);
   for (GangsInOrder* gangs : {&lane.all, &lane.untried, &lane.heads, &lane.next})
     gangs->erase(&gang);
+  lane.asks -= gang.queue->asks;
   if (lane.last == &gang) lane.last = nullptr;
-  if (lane.all.empty()) lanes_.erase(at);
+  if (lane.all.empty()) {
+    std::erase(changed_, &lane);
+    lanes_.erase(at);
+  }
   all_.erase(&gang);
   gang.queue.value_.order.reset();
   return true;
+}
+
+void PendingQueue::Retry(Gang& gang) {
+  Lane& lane = LaneOf(gang);
+  lane.untried.insert(&gang);
+  Changed(lane);
 }
 
 void PendingQueue::RetryAbove(int64_t priority) {
@@ -54,6 +71,7 @@ void PendingQueue::Begin(uint64_t growth) {
   for (auto& [queue, lane] : lanes_) {
     lane.last = nullptr;
     lane.next.clear();
+    Changed(lane);
   }
 }
 
@@ -83,6 +101,7 @@ Gang* PendingQueue::Best(const Lane& lane) const {
 
 bool PendingQueue::Take(Lane& lane, Gang& gang) {
   lane.last = &gang;
+  Changed(lane);
   const bool untried = lane.untried.erase(&gang) > 0;
   lane.next.erase(&gang);
   const Kind* kind = gang.queue->kind;
@@ -99,19 +118,65 @@ bool PendingQueue::Take(Lane& lane, Gang& gang) {
 }
 
 Gang* PendingQueue::Next(const cluster::UsageTable& usage) {
-  while (true) {
-    std::vector<queues::Head> heads;
-    std::vector<std::pair<Lane*, Gang*>> offered;
-    for (auto& [queue, lane] : lanes_) {
-      Gang* best = Best(lane);
-      if (best == nullptr) continue;
-      heads.push_back({&queue, &*best->queue->order});
-      offered.emplace_back(&lane, best);
-    }
-    if (offered.empty()) return nullptr;
-    const auto [lane, gang] = offered[turns_->Next(heads, usage)];
-    if (Take(*lane, *gang)) return gang;
+  while (Gang* gang = book_ != nullptr && book_->on() ? ChooseByBook() : Choose(usage)) {
+    if (Take(LaneOf(*gang), *gang)) return gang;
   }
+  return nullptr;
+}
+
+Gang* PendingQueue::Choose(const cluster::UsageTable& usage) {
+  std::vector<queues::Head> heads;
+  std::vector<Gang*> offered;
+  for (auto& [queue, lane] : lanes_) {
+    Gang* best = Best(lane);
+    if (best == nullptr) continue;
+    heads.push_back({&queue, &*best->queue->order, &best->queue->asks});
+    offered.push_back(best);
+  }
+  return offered.empty() ? nullptr : offered[turns_->Next(heads, usage)];
+}
+
+Gang* PendingQueue::ChooseByBook() {
+  if (edition_ != book_->edition()) {  // nobody stands for a queue there yet
+    edition_ = book_->edition();
+    for (auto& [queue, lane] : lanes_) {
+      lane.head = nullptr;
+      Changed(lane);
+    }
+  }
+  for (Lane* lane : std::exchange(changed_, {})) {
+    lane->changed = false;
+    SetHead((*lane->all.begin())->queue->queue, *lane, Best(*lane));
+  }
+  const std::optional<queues::QueueIndex> winner = book_->tournament().Winner();
+  return winner ? lanes_.at(book_->tree().at(*winner).name).head : nullptr;
+}
+
+void PendingQueue::Changed(Lane& lane) {
+  if (book_ == nullptr || !book_->on() || std::exchange(lane.changed, true)) return;
+  changed_.push_back(&lane);
+}
+
+// Gangs in queues that the policy does not have any more wait until they are settled.
+void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
+  lane.head = head;
+  if (edition_ != book_->edition() || !book_->on()) return;
+  const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
+  if (!leaf || !book_->tree().at(*leaf).leaf()) return;
+  if (head == nullptr) return book_->tournament().SetHead(*leaf, nullptr, {});
+  book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
+}
+
+std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {
+  std::map<std::string, WaitingQueue> queues;
+  for (const auto& [queue, lane] : lanes_)
+    queues[queue] = {lane.all.size(), lane.asks, *lane.all.begin()};
+  return queues;
+}
+
+int64_t PendingQueue::PositionOf(const Gang& gang) const {
+  const GangsInOrder& all = lanes_.at(gang.queue->queue).all;
+  return 1 + std::distance(all.begin(), all.find(&gang));
 }
 
 void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason) {
@@ -122,6 +187,7 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
   if (gang.queue->kind != &kind) {
     Leave(gang);
     GangsInOrder& heads = LaneOf(gang).heads;
+    Changed(LaneOf(gang));
     heads.erase(&gang);
     if (fresh || GangOrder{}(&gang, *kind.gangs.begin())) {
       if (!fresh) heads.erase(*kind.gangs.begin());
@@ -164,6 +230,7 @@ void PendingQueue::Leave(Gang& gang) {
   GangsInOrder& heads = LaneOf(gang).heads;
   if (head && !kind->gangs.empty()) heads.insert(*kind->gangs.begin());
   heads.insert(&gang);
+  Changed(LaneOf(gang));
   if (!kind->gangs.empty()) return;
   std::erase_if(propagations_, [&](const Propagation& one) { return one.kind == kind; });
   const auto known = at_.find(kind);

@@ -14,7 +14,7 @@
 //                  RetryAbove names
 //   Next(usage)    the gang to plan next: in each queue in order the gangs not tried yet, and
 //                  within the scope the gangs of no kind and one of each kind after the other; of
-//                  the queues the one that Turns says
+//                  the queues the one that the policy says (QueueBook), else Turns
 //   Judge(…)       a kind's verdict: no other gang of it is planned in this pass
 //   PropagateVerdict(most)
 //                  brings the verdict to the gangs of the kind that had another one, so many a call
@@ -34,17 +34,23 @@
 #include "cluster/usage.hpp"
 #include "engine/gang.hpp"
 #include "engine/kind.hpp"
+#include "engine/lane.hpp"
 #include "policy/gang_request.hpp"
 #include "queues/turns.hpp"
 
 namespace muster::engine {
 
+class QueueBook;
+
 class PendingQueue {
  public:
-  explicit PendingQueue(std::shared_ptr<const queues::Turns> turns) : turns_(std::move(turns)) {}
+  // `book`: whose turn it is while that is on; null: `turns` says it. Must outlive it.
+  explicit PendingQueue(std::shared_ptr<const queues::Turns> turns, QueueBook* book = nullptr)
+      : turns_(std::move(turns)), book_(book) {}
 
-  // `queue`: the name of the one in which it waits.
-  void Add(Gang& gang, queues::OrderKey order, const std::string& queue);
+  // To wait in `queue`. `asks`: see QueuePlace.
+  void Add(Gang& gang, queues::OrderKey order, const std::string& queue,
+           const cluster::Usage& asks = {});
   // True when it was there.
   bool Remove(Gang& gang);
   // A plan was attempted: it has no turn by itself before something changes.
@@ -58,9 +64,11 @@ class PendingQueue {
     return **lanes_.at(gang.queue->queue).all.begin();
   }
   size_t kinds() const { return kinds_.size(); }
+  std::map<std::string, WaitingQueue> LookAtQueues() const;
+  int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
 
   // It has a turn in the next pass, whatever that goes through.
-  void Retry(Gang& gang) { LaneOf(gang).untried.insert(&gang); }
+  void Retry(Gang& gang);
   // All have, once more; what is known to fail still does.
   void RetryAll() { retry_all_ = true; }
   // Something may fit that did not before, though nothing need have become free.
@@ -92,7 +100,7 @@ class PendingQueue {
   // Why the gang waits, with the numbers of its kind, which are newer than its own.
   static const Reason& ReasonOf(const Gang& gang);
 
-  // What does not hold of what stands above; empty: all holds.
+  // What does not hold of what stands above.
   std::vector<std::string> Audit() const;
 
  private:
@@ -106,24 +114,22 @@ class PendingQueue {
     GangsInOrder::iterator next;
   };
   using Kinds = std::map<KindKey, Kind>;
-
-  // The gangs of one queue.
-  struct Lane {
-    GangsInOrder all;
-    GangsInOrder untried;
-    GangsInOrder heads;    // tried ones: those of no kind, and the first of each kind
-    Gang* last = nullptr;  // planned last in this pass
-    GangsInOrder next;     // of kinds of which one had a turn in this pass
-  };
-
   static bool InScope(const Scope& scope, const Gang& gang);
   Lane& LaneOf(const Gang& gang) { return lanes_.at(gang.queue->queue); }
   // Who is next in its queue; null: nobody.
   Gang* Best(const Lane& lane) const;
   // It has its turn. False: its kind was judged in this pass, and nobody of it has another one.
   bool Take(Lane& lane, Gang& gang);
+  // Of all queues; null: nobody.
+  Gang* Choose(const cluster::UsageTable& usage);
+  Gang* ChooseByBook();
+  void Changed(Lane& lane);
+  void SetHead(const std::string& queue, Lane& lane, Gang* head);
 
   std::shared_ptr<const queues::Turns> turns_;
+  QueueBook* const book_;
+  uint64_t edition_ = 0;  // of the book, in which heads are
+  std::vector<Lane*> changed_;
   GangsInOrder all_;
   std::map<std::string, Lane> lanes_;  // by queue; none is empty
   Kinds kinds_;                        // none is empty

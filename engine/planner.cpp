@@ -59,6 +59,15 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
   result.down = look_in(fits_in);
 }
 
+// The nodes of either; null: none.
+std::shared_ptr<const cluster::NodeSet> Together(const std::shared_ptr<const cluster::NodeSet>& a,
+                                                 const std::shared_ptr<const cluster::NodeSet>& b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  cluster::NodeSet both = *a;
+  both.Join(*b);
+  return std::make_shared<const cluster::NodeSet>(std::move(both));
+}
+
 // Whole, and without elastic members: no pod is evicted for those.
 bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms,
              PlanResult& result) {
@@ -82,7 +91,8 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   PlanResult result;
   Transaction tx(job.snapshot);
   policy::GangTerms terms = job.request.terms;
-  const auto kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
+  const auto kept =
+      Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed);
   if (!terms.replaces) terms.kept = kept;
   if (!job.request.required.empty()) {
     policy::PlaceAnswer answer =

@@ -60,12 +60,15 @@ struct PlanJob {
   KnownCandidates candidates;          // that may be evicted for it
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
+  // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
+  // the devices' models forbid it. Null: nowhere.
+  std::shared_ptr<const cluster::NodeSet> closed;
 };
 
 struct PlanResult {
   bool placed = false;
   std::vector<cluster::Placement> required;
-  std::vector<cluster::Placement> elastic;
+  Batches elastic;
   policy::Shortage shortage;  // unless placed; of PlanJob::empty when it never fits
   bool never_fits = false;
   // Of PlanJob::empty: the domain of the level that it requires in which it would fit; empty: in

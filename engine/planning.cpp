@@ -9,6 +9,7 @@
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
 #include "engine/moves.hpp"
+#include "engine/queue_rules.hpp"
 #include "engine/rank.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
@@ -26,7 +27,8 @@ bool Whole(const Gang& gang) { return gang.tally.bound_of_muster == 0 && !gang.r
 
 // Whose fate it shares; nothing: nobody's. Under strict order the first one's is its own.
 std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const PlanJob& job) {
-  const bool first = state.options.strict_order && &state.queue.FirstBeside(gang) == &gang;
+  const bool first =
+      StrictOrder(state, gang.queue->queue) && &state.queue.FirstBeside(gang) == &gang;
   const bool turned_down =
       std::any_of(gang.members.begin(), gang.members.end(),
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
@@ -45,7 +47,7 @@ void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, Ga
 
 // Under strict order, behind a gang that does not fit.
 bool Blocked(EngineState& state, Gang& gang) {
-  if (!state.options.strict_order || !Whole(gang)) return false;
+  if (!StrictOrder(state, gang.queue->queue) || !Whole(gang)) return false;
   const Gang& first = state.queue.FirstBeside(gang);
   if (&first == &gang || !first.queue->tried || first.state != GangState::kQueued) return false;
   KindKey behind;
@@ -53,6 +55,23 @@ bool Blocked(EngineState& state, Gang& gang) {
   behind.blocked = true;
   Wait(state, gang, behind, GangState::kQueued,
        Because(ReasonCode::kBlockedByOrder, 0, 0, first.id.key.ToString()));
+  return true;
+}
+
+// It has all that it may have.
+std::optional<PlanJob> NoneIsWanted(EngineState& state, Gang& gang) {
+  PendingQueue::Tried(gang);
+  state.work.TriedInVain(gang.id);
+  return std::nullopt;
+}
+
+// R3: the limits of its queues leave no room for it.
+bool WaitsForQueue(EngineState& state, Gang& gang, const PlanJob& job) {
+  Reason over = OverQueue(state, gang, gang.queue->asks);
+  if (over.code == ReasonCode::kNone) return false;
+  const bool never = OverQueueAlone(state, gang);
+  Wait(state, gang, KindOf(state, gang, job),
+       never ? GangState::kUnsatisfiable : GangState::kQueued, std::move(over));
   return true;
 }
 
@@ -66,6 +85,8 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.version = gang.work->version;
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
+  if (Drains(state, gang)) job.request.elastic.clear();
+  if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
   if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
   const bool preempts =
@@ -80,6 +101,8 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
       return std::nullopt;
     }
   }
+  if (whole && WaitsForQueue(state, gang, job)) return std::nullopt;
+  job.closed = ClosedTo(state, gang).nodes;
   job.snapshot = state.cluster.TakeSnapshot();
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();
@@ -107,6 +130,11 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   gang.course.cramped = !whole && gang.past.has_run() &&
                         (!result.shortage.limit.empty() || !result.shortage.segments.empty());
   if (gang.course.cramped && result.move) BeginMove(state, gang, *result.move, now);
+  // Where it might go, its queue's limit of that model forbids it.
+  if (whole && job.closed != nullptr && result.shortage.kept > 0 && !result.never_fits) {
+    const Reason why = ClosedTo(state, gang).why;
+    if (why.code != ReasonCode::kNone) reason = why;
+  }
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
         job.request.key, job.basis,
@@ -146,7 +174,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
     }
   };
   plan(result.required, true);
-  plan(result.elastic, false);
+  for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
   SetRanks(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
@@ -185,6 +213,7 @@ Turn NextJob(EngineState& state, Time now) {
     state.queue.Begin(state.cluster.growth());
   }
   for (int64_t looked = 0; looked < kSlice;) {
+    state.queue_book.Follow(state.cluster);
     Gang* gang = state.queue.Next(state.cluster.usage());
     if (gang == nullptr) return {true, std::nullopt};
     looked += CostOf(*gang);
@@ -193,6 +222,43 @@ Turn NextJob(EngineState& state, Time now) {
   }
   return {};
 }
+
+namespace {
+
+// Takes the elastic members from the plan that the limits of its queue leave no room for, segments
+// as a whole. Lost members of a gang that runs come back whatever they are. kNone: the rest may be
+// had.
+Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& plan) {
+  cluster::Usage taken = UsageOf(state, plan.required);
+  if (Whole(gang)) {
+    Reason over = OverQueue(state, gang, taken);
+    if (over.code != ReasonCode::kNone) return over;
+  }
+  Reason last;
+  std::erase_if(plan.elastic, [&](const std::vector<cluster::Placement>& batch) {
+    cluster::Usage more = taken;
+    more += UsageOf(state, batch);
+    Reason over = OverQueue(state, gang, more);
+    if (over.code == ReasonCode::kNone) {
+      taken = std::move(more);
+      return false;
+    }
+    last = std::move(over);
+    return true;
+  });
+  return plan.required.empty() && plan.elastic.empty() ? last : Reason{};
+}
+
+void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
+  std::vector<cluster::Placement> all = result.required;
+  for (const std::vector<cluster::Placement>& batch : result.elastic)
+    all.insert(all.end(), batch.begin(), batch.end());
+  const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+  if (!same_layout || !state.cluster.Reserve(all).ok()) return state.queue.Retry(gang);
+  Adopt(state, gang, result, now);
+}
+
+}  // namespace
 
 void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Time now) {
   Gang* gang = state.members.Find(job.id);
@@ -203,6 +269,21 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
   if (!result.placed && result.move && !StillHolds(state, job, *result.move))
     return state.queue.Retry(*gang);
   if (!result.placed) return Refuse(state, *gang, job, result, now);
+  std::optional<PlanResult> within;
+  if (state.queue_book.on()) {
+    state.queue_book.Follow(state.cluster);
+    const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+    if (!same_layout) return state.queue.Retry(*gang);
+    Reason over = KeepWithinQueue(state, *gang, within.emplace(result));
+    if (over.code != ReasonCode::kNone) {
+      if (job.request.required.empty()) {
+        NoneIsWanted(state, *gang);
+      } else {
+        Wait(state, *gang, KindOf(state, *gang, job), GangState::kQueued, std::move(over));
+      }
+      return;
+    }
+  }
   if (!result.victims.empty()) {
     switch (Earmark(state, *gang, job, result, now)) {
       case Earmarked::kRefused:
@@ -213,11 +294,7 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
         return Adopt(state, *gang, result, now);
     }
   }
-  std::vector<cluster::Placement> all = result.required;
-  all.insert(all.end(), result.elastic.begin(), result.elastic.end());
-  const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
-  if (!same_layout || !state.cluster.Reserve(all).ok()) return state.queue.Retry(*gang);
-  Adopt(state, *gang, result, now);
+  Place(state, *gang, job, within ? *within : result, now);
 }
 
 void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required) {

@@ -4,13 +4,15 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/queue_rules.hpp"
 
 namespace muster::engine {
 
 void Dequeue(EngineState& state, Gang& gang) {
   if (!gang.pending()) return;
   // With strict order the others wait for the first one: when it goes, they have a turn.
-  if (state.options.strict_order && &state.queue.FirstBeside(gang) == &gang) state.queue.RetryAll();
+  if (StrictOrder(state, gang.queue->queue) && &state.queue.FirstBeside(gang) == &gang)
+    state.queue.RetryAll();
   gang.reason = Reason(PendingQueue::ReasonOf(gang));
   state.queue.Remove(gang);
 }
@@ -25,7 +27,7 @@ void Enqueue(EngineState& state, Gang& gang) {
   }
   if (const cluster::PodGroup* group = state.members.GroupOf(gang))
     order.created = group->created.milliseconds();
-  state.queue.Add(gang, std::move(order), QueueOf(gang));
+  state.queue.Add(gang, std::move(order), QueueOf(gang), AsksOf(state, gang));
 }
 
 }  // namespace muster::engine

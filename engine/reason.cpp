@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 39> kNames = {{
+constexpr std::array<Names, 44> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -56,6 +56,10 @@ constexpr std::array<Names, 39> kNames = {{
      "its members would find nodes, but not in the segments that it requires", ""},
     {ReasonCode::kBlockedByOrder, "BlockedByOrder",
      "order is strict and another gang takes precedence", ""},
+    {ReasonCode::kQueueLimit, "QueueLimit", "the limit of its queue is reached", ""},
+    {ReasonCode::kQueueGuarantee, "QueueGuarantee",
+     "what is free is kept for queues that do not lend it", ""},
+    {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},
     {ReasonCode::kBindFailed, "BindFailed", "the API server refused a binding", ""},
@@ -83,6 +87,8 @@ constexpr std::array<Names, 39> kNames = {{
     {ReasonCode::kNamespaceForbidden, "NamespaceForbidden",
      "the policy does not let this namespace have gangs", ""},
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
+    {ReasonCode::kQueueForbidden, "QueueForbidden", "it has no queue that it may use", ""},
+    {ReasonCode::kQueueUnknown, "QueueUnknown", "the policy does not have its queue", ""},
     {ReasonCode::kNeverFits, "NeverFits",
      "it would not fit this cluster even if only the pods ran that stay on its nodes", ""},
 }};

@@ -33,6 +33,9 @@ enum class ReasonCode {
   kNodesLeftOut,       // enough nodes would match, but members failed there at their start
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`
   kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
+  kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
+  kQueueGuarantee,     // it would borrow `need` where `have` may be: the rest is kept for others
+  kHold,               // its queue starts no gang for now
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)
   kReservationExpired,
@@ -59,6 +62,8 @@ enum class ReasonCode {
   // Forbidden
   kNamespaceForbidden,  // policy does not let this namespace use Muster
   kNamespaceEnding,     // the namespace is being deleted, and its pods with it
+  kQueueForbidden,      // its namespace may not use its queue, or no queue is its namespace's
+  kQueueUnknown,        // it names a queue that the policy does not have
   // Unsatisfiable
   kNeverFits,  // it would not fit even if only that ran which stays (see EverFits)
 };

@@ -140,15 +140,20 @@ const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& g
   return policy::TermsOf(state.members.GroupOf(gang), Speaker(gang));
 }
 
-// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
-// oldest first, then by name. All others are elastic.
-policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
+std::vector<const Member*> OpenMembers(const Gang& gang) {
   std::vector<const Member*> open;
   for (const auto& [uid, member] : gang.members) {
     if (!IsThere(member, Counting::kPlanned) && IsThere(member, Counting::kReady))
       open.push_back(&member);
   }
   std::sort(open.begin(), open.end(), Older);
+  return open;
+}
+
+// The required pods: of each role as many as its minimum still lacks, then any up to min_member;
+// oldest first, then by name. All others are elastic.
+policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time now) {
+  const std::vector<const Member*> open = OpenMembers(gang);
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });

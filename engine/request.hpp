@@ -18,6 +18,8 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
 bool Replaces(const Gang& gang);
 // What its PodGroup, or else one of its pods says of the fabric.
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
+// Its members that are to be planned, oldest first, then by name.
+std::vector<const Member*> OpenMembers(const Gang& gang);
 policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, cluster::Time now);
 // Of all members that have their nodes, bound or planned, as if they had none: for people.
 policy::GangRequest AsIfWithoutNodes(const EngineState& state, const Gang& gang);

@@ -182,6 +182,31 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
   return fabric;
 }
 
+std::vector<QueueView> Scheduler::Queues() const {
+  QueueFacts facts;
+  {
+    FairMutexLock lock(mu_);
+    facts = LookAtQueues(*state_);
+  }
+  return ViewQueues(facts);
+}
+
+std::optional<TurnView> Scheduler::TurnOf(const cluster::ObjectKey& key) const {
+  QueueFacts facts;
+  std::string queue;
+  int64_t position = 1;
+  {
+    FairMutexLock lock(mu_);
+    const std::optional<GangView> view = ViewGang(*state_, key);
+    const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
+    if (gang == nullptr || !gang->pending() || !state_->queue_book.on()) return std::nullopt;
+    facts = LookAtQueues(*state_);
+    queue = gang->queue->queue;
+    position = state_->queue.PositionOf(*gang);
+  }
+  return ViewTurn(facts, queue, position);
+}
+
 FabricView Scheduler::Fabric(int64_t gpus) const {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   topology::FabricOptions fabric;

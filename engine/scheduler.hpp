@@ -31,6 +31,7 @@
 #include "engine/gang_view.hpp"
 #include "engine/left_out.hpp"
 #include "engine/options.hpp"
+#include "engine/queue_view.hpp"
 #include "engine/rules.hpp"
 
 namespace muster::engine {
@@ -117,6 +118,9 @@ class Scheduler {
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   // Nothing where the gang is unknown or has no pods.
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
+  std::vector<QueueView> Queues() const;  // empty: the policy has none
+  // Nothing where the gang does not wait, or the policy has no queues.
+  std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;
   std::vector<NodeView> Nodes() const;  // ordered by name
   // policy::LinksOf; null: there is no such node.
   std::shared_ptr<const topology::NodeTopology> LinksOf(const std::string& node) const;

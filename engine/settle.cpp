@@ -11,6 +11,7 @@
 #include "engine/membership_moves.hpp"
 #include "engine/minimum.hpp"
 #include "engine/node_starts.hpp"
+#include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
@@ -26,6 +27,8 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   Surroundings around{state.options, now};
   around.group = state.members.GroupOf(gang);
   around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
+  if (around.namespace_bar.code == ReasonCode::kNone) around.namespace_bar = gang.queue_bar;
+  around.hold_bar = HoldBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
   around.stale_resources = state.stale_resources;
   around.victims = LookAtVictims(state, gang);
@@ -112,6 +115,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   ExpireProtection(state, gang, now);
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);
+  AssignQueue(state, gang);
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
   Verdict verdict;

@@ -21,6 +21,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.id = gang.id;
   view.state = gang.state;
   view.reason = PendingQueue::ReasonOf(gang);
+  if (state.queue_book.on()) view.queue = QueueOf(gang);
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;

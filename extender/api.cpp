@@ -9,6 +9,7 @@
 #include "extender/api_json.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "extender/embedded/object_json.hpp"
+#include "extender/queue_pages.hpp"
 
 namespace muster::extender {
 namespace {
@@ -100,7 +101,7 @@ void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/healthz", [](const http::Request&) { return Text("ok\n"); });
   server.Handle("GET", "/readyz", [this](const http::Request&) { return Ready(); });
   server.Handle("GET", "/metrics", [this](const http::Request&) {
-    http::Response page = Text(ports_.metrics());
+    http::Response page = Text(ports_.metrics() + QueueMetrics(ports_.scheduler.Queues()));
     page.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return page;
   });
@@ -108,6 +109,9 @@ void ApiHandlers::Mount(http::Server& server) {
     return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
   });
   server.Handle("GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
+  server.Handle("GET", "/v1/queues", [this](const http::Request&) {
+    return Json(QueuesJson(ports_.scheduler.Queues()));
+  });
   server.Handle("GET", "/v1/nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
@@ -163,7 +167,8 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
     if (gang) {
       const cluster::Time now = ports_.now();
       const auto fabric = ports_.scheduler.FabricOf({parts[0], parts[1]}, now);
-      return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now));
+      return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
+                           ports_.scheduler.TurnOf({parts[0], parts[1]})));
     }
     return Failed({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
   }

@@ -2,7 +2,7 @@
 //
 //   GET  /healthz /readyz /metrics
 //   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/nodes/{name}/topology
-//   GET  /v1/topology[?slots=GPUS]  /v1/policy
+//   GET  /v1/topology[?slots=GPUS]  /v1/queues  /v1/policy
 //   on an embedded cluster also
 //   POST   /v1/manifests[?name=FILE]           create objects, all of a request or none
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events

@@ -34,6 +34,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("state", engine::ToString(gang.state));
   AddReason(json, gang.reason);
   if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
+  if (!gang.queue.empty()) json.Add("queue", gang.queue);
   json.Add("priority", gang.priority);
   json.Add("minMember", gang.min_member);
   json.Add("pods", static_cast<int64_t>(gang.members.size()));
@@ -47,6 +48,22 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   }
   if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
+}
+
+void AddTurn(JsonText& json, const engine::TurnView& turn) {
+  json.BeginObject("turn");
+  json.Add("queue", turn.queue);
+  json.Add("position", turn.position);
+  json.Add("of", turn.of);
+  if (!turn.at.empty()) {
+    json.Add("at", turn.at);
+    json.Add("ahead", turn.ahead);
+    json.Add("aheadGang", turn.ahead_gang);
+    json.Add("aheadB", turn.ahead_b);
+    json.Add("own", turn.own);
+    json.Add("ownB", turn.own_b);
+  }
+  json.EndObject();
 }
 
 // "gpus" of the member are the planned ones.
@@ -240,10 +257,12 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
   return json.Take();
 }
 
-std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric, Time now) {
+std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric, Time now,
+                     const std::optional<engine::TurnView>& turn) {
   JsonText json;
   json.BeginObject();
   AddGang(json, gang, now);
+  if (turn) AddTurn(json, *turn);
   json.BeginArray("members");
   std::map<std::string_view, const engine::MemberRing*> rings;  // by pod
   for (const engine::MemberRing& ring : fabric.rings) rings.emplace(ring.pod, &ring);

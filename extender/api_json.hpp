@@ -4,6 +4,7 @@
 // no date); absent values are left out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,14 @@
 namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
-// remainder (of elastic members that wait for a whole segment, a sentence), priority, minMember,
-// pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo, deadlineInSeconds}]},
-// without members. `kind` is "Pod" for a gang of one pod that names none, else "PodGroup", of
-// whatever flavour it is (Grove's PodGangs, too).
+// remainder (of elastic members that wait for a whole segment, a sentence), queue, priority,
+// minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
+// deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
+// else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
-// One gang as above, with its plan:
+// One gang as above, with "turn", where it waits in a queue of the policy: {queue, position, of,
+// and, where another queue goes first, at, ahead, aheadGang, aheadB, own, ownB} (engine::TurnView),
+// and with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
 //     kubelet{outcome, predicted[index], choices}, ringGbps (GB/s), bindHeld}]
 //   "rings", where the links of nodes are known: {members, slowest{pod, node, ringGbps},
@@ -30,7 +33,7 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 //     the gang waits for a domain also level, wanted, domains, offers[{name, members}],
 //     cheapestToFree{name, missing, blocked, gangs[], gangsInAll, gpus, pods[], podsInAll}
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric,
-                     cluster::Time now);
+                     cluster::Time now, const std::optional<engine::TurnView>& turn = {});
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
 // gpus[{index, model, uuid, healthy, cordoned, free}]}]}

@@ -147,7 +147,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   const bool mirror = pod.daemon && pod.owner_uid.empty();
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
-      pod.spec->topology.none() && pod.spec->requests.channels == 0 &&
+      pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty() &&
       pod.hami_turn == HamiTurn::kNone) {
     return;
   }
@@ -165,6 +165,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     json.Key(kMinMemberAnnotation).Text(NumberText(pod.declared_min_member));
   }
   if (pod.spec->requests.channels > 0) json.Key(kComputeDomainAnnotation).Text("true");
+  if (!pod.asked_queue.empty()) json.Key(cluster::kQueueName).Text(pod.asked_queue);
   WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);

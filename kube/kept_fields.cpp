@@ -48,7 +48,6 @@ constexpr Kept kIdentity[] = {kKind, kApiVersion, Object("metadata", kIdentityMe
 
 // Muster's own, on objects of any kind.
 constexpr Kept kOwn = Value("muster.dev/*", kAnnotations);
-constexpr Kept kOwnAnnotations[] = {kOwn};
 
 // What is written for other systems of the fabric, on pods and PodGroups (topology_terms.cpp).
 constexpr Kept kTopologyAnnotations[] = {
@@ -88,6 +87,9 @@ constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"),
 // Pods (pod_decoder.cpp, pod_requests.cpp).
 constexpr Kept kPodLabels[] = {
     kOwn,
+    Value("kueue.x-k8s.io/queue-name"),
+    Value("kai.scheduler/queue"),
+    Value("scheduling.volcano.sh/queue-name"),
     Value("scheduling.x-k8s.io/pod-group"),
     Value("scheduling.k8s.io/pod-group"),
     Value("pod-group.scheduling.sigs.k8s.io"),
@@ -114,6 +116,7 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("scheduling.k8s.io/group-name"),
     Value("scheduling.volcano.sh/group-name"),
     Value("scheduling.volcano.sh/group-min-member"),
+    Value("scheduling.volcano.sh/queue-name"),
     Value("volcano.sh/task-spec"),
     Value(kCompletionIndex),
     Value(kJobIndex),
@@ -195,8 +198,11 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kPodGroupLabels[] = {kOwn, Value(kLeaderWorkerSetLabel)};
-constexpr auto kPodGroupAnnotations = Join(kOwnAnnotations, kTopologyAnnotations);
+constexpr Kept kPodGroupLabels[] = {
+    kOwn, Value("kueue.x-k8s.io/queue-name"), Value("kai.scheduler/queue"),
+    Value("scheduling.volcano.sh/queue-name"), Value(kLeaderWorkerSetLabel)};
+constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name")};
+constexpr auto kPodGroupAnnotations = Join(kSomePodGroupAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
                                   kUid,
@@ -234,6 +240,7 @@ constexpr Kept kPodGroupSpec[] = {Object("schedulingPolicy", kPolicy),
                                   List("podgroups", kPodClique),
                                   List("topologyConstraintGroupConfigs", kPodCliques),
                                   Value("scheduleTimeoutSeconds"),
+                                  Value("queue"),
                                   Object("networkTopology", kNetworkTopology),
                                   Object("topologyConstraint", kTopologyConstraint),
                                   Object("schedulingConstraints", kConstraints)};

@@ -21,6 +21,7 @@
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
+#include "kube/queue_name.hpp"
 #include "kube/timestamp.hpp"
 #include "kube/topology_terms.hpp"
 
@@ -240,6 +241,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);
   }
   record.role = ReadRole(labels, annotations);
+  record.asked_queue = ReadQueueName(labels, annotations);
   ReadOwner(metadata, annotations, record);
   ReadIndices(labels, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());

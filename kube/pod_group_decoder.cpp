@@ -23,6 +23,7 @@
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
+#include "kube/queue_name.hpp"
 #include "kube/topology_terms.hpp"
 
 namespace muster::kube {
@@ -205,6 +206,8 @@ void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
   if (!spec.ExpectObject()) return;
   ReadMembers(spec, flavour, record);
   if (flavour == Flavour::kNative) return;
+  if (record.queue.empty() && (flavour == Flavour::kVolcano || flavour == Flavour::kKai))
+    record.queue = ReadSpecQueue(spec);
   record.schedule_timeout =
       cluster::Seconds(spec.Get("scheduleTimeoutSeconds").Integer(0, 0, kAny));
 }
@@ -230,6 +233,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   record.resource_version = meta.resource_version;
   const JsonView metadata = object.Get("metadata");
   const JsonView annotations = metadata.Get("annotations");
+  record.queue = ReadQueueName(metadata.Get("labels"), annotations);
   record.claimed = annotations.Get(cluster::kClaimAnnotation).Text() == "true";
   const Result<cluster::GangRecord> past =
       ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());

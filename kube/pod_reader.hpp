@@ -27,6 +27,7 @@ namespace muster::kube {
 //             training.kubeflow.org/replica-index, kueue.x-k8s.io/pod-group-pod-index,
 //             apps.kubernetes.io/pod-index; what is no whole number is passed over
 //   job_index label or annotation jobset.sigs.k8s.io/job-global-index
+//   queue     see ReadQueueName
 void ReadPod(const JsonView& pod, const DecodeOptions& options, cluster::Pod& record);
 
 // "0,3" -> indices, as the annotation muster.dev/gpus has them; empty when it is malformed.

@@ -40,6 +40,7 @@ struct OrderKey {
 struct Head {
   const std::string* queue;  // its name
   const OrderKey* gang;
+  const cluster::Usage* asks = nullptr;  // what the gang would hold; never null
 };
 
 class Turns {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/fabric_wish.hpp"
+#include "queues/queue_spec.hpp"
 #include "sim/hami_audit.hpp"
 #include "sim/node_audit.hpp"
 #include "sim/watch.hpp"
@@ -23,6 +24,14 @@ namespace {
 constexpr cluster::Duration kWrittenAgain = cluster::Seconds(20);
 
 bool Live(const cluster::Pod& pod) { return pod.bound() && !pod.terminal(); }
+
+// What a pod counts for at least, in whatever queue its gang is: its pods may name several.
+int32_t LeastPriority(const cluster::Pod& pod, const std::vector<queues::QueueSpec>& queues) {
+  int64_t least = pod.spec->priority;
+  for (const queues::QueueSpec& queue : queues)
+    least = std::min(least, queue.priority_cap.value_or(INT64_MAX));
+  return static_cast<int32_t>(least);
+}
 
 }  // namespace
 
@@ -388,9 +397,10 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   for (std::string& fault : DeviceFaults(fresh, node->node, book.pods)) Find(std::move(fault));
 }
 
-// A pod of Muster's of higher priority waits, or did a moment ago.
+// A pod of Muster's of higher priority waits, or did a moment ago. What a waiting one counts for in
+// its own queue is not asked.
 bool Auditor::Impl::Outranked(const PodRecord& pod) {
-  const int32_t priority = pod.pod.spec->priority;
+  const int32_t priority = LeastPriority(pod.pod, muster_->scheduler().options().queues);
   for (const PodPtr& other : api_.Pods()) {
     const cluster::Pod& waiting = other->pod;
     if (waiting.spec->priority > priority && Musters(waiting) && !waiting.bound()) return true;

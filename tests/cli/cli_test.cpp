@@ -123,7 +123,7 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
       {{"check-policy"}, "give one policy FILE"},
       {{"submit"}, "give -f FILE"},
-      {{"get"}, "one of gangs, nodes, topology"},
+      {{"get"}, "one of gangs, nodes, queues, topology"},
       {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
       {{"get", "topology", "--slots", "0"}, "--slots"},
       {{"get", "pods"}, "\"pods\" is unknown"},

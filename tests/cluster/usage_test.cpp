@@ -61,6 +61,59 @@ TEST_CASE("what pods hold is charged to their queue, reserved or bound", "[clust
   }
 }
 
+TEST_CASE("usage counts devices by model, and their memory", "[cluster][usage]") {
+  ClusterState state;
+  state.Upsert(MakeNode("n0").Gpus(8).Build());
+  state.Upsert(MakeNode("t0").Gpus(4, "Tesla-T4", 16'384).Build());
+  state.Upsert(MakePod("a0").Gpus(2).Queue("a").BoundTo("n0", {0, 1}).Build());
+  state.Upsert(MakePod("a1").Gpus(1).Queue("a").BoundTo("t0", {3}).Build());
+  const int64_t h100 = state.FindNode("n0")->gpus[0].memory.value();
+  Usage usage = state.usage().of("a");
+  CHECK(usage.gpu_memory == MiB(2 * h100 + 16'384));
+  CHECK(usage.gpu_milli_by_model ==
+        std::map<std::string, int64_t>{{"NVIDIA-H100-80GB-HBM3", 2'000}, {"Tesla-T4", 1'000}});
+  state.Remove(PodUid("pod-a1"));
+  CHECK(state.usage().of("a").gpu_milli_by_model.size() == 1);
+}
+
+TEST_CASE("an earmark is charged from the moment that it is made", "[cluster][usage]") {
+  World world;
+  world.state.Upsert(MakePod("a0").Gpus(8).Queue("a").BoundTo("n0", {}).Build());
+  REQUIRE(world.state.Earmark({OneGpu(world.state, "b0", 0)}, {PodUid("pod-a0")}).ok());
+  CHECK(world.Gpus("a") == 8'000);
+  CHECK(world.Gpus("b") == 1'000);
+  world.state.Remove(PodUid("pod-a0"));
+  CHECK(world.Gpus("b") == 1'000);
+  REQUIRE(world.state.Redeem({PodUid("pod-b0")}).ok());
+  CHECK(world.Gpus("b") == 1'000);
+  world.state.Release(PodUid("pod-b0"));
+  CHECK(world.state.usage().queues().empty());
+}
+
+TEST_CASE("an earmark that is given up, or whose node goes, is charged no more",
+          "[cluster][usage]") {
+  World world;
+  world.state.Upsert(MakePod("a0").Gpus(8).Queue("a").BoundTo("n0", {}).Build());
+  REQUIRE(world.state.Earmark({OneGpu(world.state, "b0", 0)}, {PodUid("pod-a0")}).ok());
+  SECTION("given up") { world.state.Release(PodUid("pod-b0")); }
+  SECTION("the node goes") { world.state.Remove(NodeUid(world.state.FindNode("n0")->uid)); }
+  CHECK(world.Gpus("b") == 0);
+}
+
+TEST_CASE("what a pod holds can be charged to another queue", "[cluster][usage]") {
+  World world;
+  REQUIRE(world.state.Reserve({OneGpu(world.state, "a0", 0)}).ok());
+  const uint64_t growth = world.state.growth();
+  world.state.ChargeTo(PodUid("pod-a0"), "b");
+  CHECK(world.Gpus("a") == 0);
+  CHECK(world.Gpus("b") == 1'000);
+  CHECK(world.state.FindPod(PodUid("pod-a0"))->queue == "b");
+  CHECK(world.state.growth() > growth);         // a may take more
+  world.state.ChargeTo(PodUid("pod-b0"), "c");  // it holds nothing
+  CHECK(world.Gpus("c") == 0);
+  world.state.ChargeTo(PodUid("nobody"), "c");
+}
+
 TEST_CASE("a transaction shows what queues would hold", "[cluster][usage]") {
   World world;
   REQUIRE(world.state.Reserve({OneGpu(world.state, "a0", 0)}).ok());

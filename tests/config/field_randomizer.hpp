@@ -44,6 +44,10 @@ class FieldRandomizer : public FieldVisitor {
       if (std::find(values->begin(), values->end(), text) == values->end()) values->push_back(text);
     }
   }
+  void Amount(const FieldInfo&, const AmountRule& rule, int64_t* value) override {
+    while (!rule.parse(rule.format(*value = Between(0, 1'000)))) {
+    }
+  }
   void Choice(const FieldInfo&, const Words& words, std::size_t* chosen) override {
     *chosen = static_cast<std::size_t>(Between(0, static_cast<int64_t>(words.size()) - 1));
   }
@@ -62,9 +66,10 @@ class FieldRandomizer : public FieldVisitor {
     --depth_;
   }
   std::string AcceptedBy(const TextRule& rule) {
-    constexpr const char* kPieces[] = {"a",   "-", "0",   ":",    ".",    "\"",  "\\", "'",   " ",
-                                       "#",   "é", "012", "true", "null", ":80", "/",  ": ",  " #",
-                                       "1e3", "[", "{",   "*",    "&",    "!",   "%",  "yes", "<<"};
+    constexpr const char* kPieces[] = {"a",  "-",   "0",   ":",   ".",    "\"",     "\\",      "'",
+                                       " ",  "#",   "é",   "012", "true", "null",   ":80",     "/",
+                                       ": ", " #",  "1e3", "[",   "{",    "*",      "&",       "!",
+                                       "%",  "yes", "<<",  "gpu", "cpu",  "memory", "gpu/h100"};
     while (true) {
       std::string text;
       for (int64_t left = Between(1, 4); left > 0; --left) {

@@ -130,7 +130,7 @@ metrics: {address: :9090}
 // here.
 TEST_CASE("every option of the engine has a field in the policy", "[config][policy]") {
   const engine::Options options;
-  const auto& [placement, scheduler_names, namespaces, strict_order, reservation_timeout,
+  const auto& [placement, scheduler_names, namespaces, queues, strict_order, reservation_timeout,
                max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang,
                lost_member, hand_over, preemption, victim_timeout, backoff_first, backoff_max,
                bad_nodes, retry_interval, max_members] = options;
@@ -160,6 +160,27 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "fabric.reserve[].level",
                                   "fabric.reserve[].nodes",
                                   "fabric.lostMember",
+                                  "queues",
+                                  "queues[]",
+                                  "queues[].name",
+                                  "queues[].parent",
+                                  "queues[].namespaces",
+                                  "queues[].namespaces.names",
+                                  "queues[].namespaces.selector",
+                                  "queues[].namespaces.selector.matchLabels",
+                                  "queues[].namespaces.selector.matchLabels.*",
+                                  "queues[].guarantee",
+                                  "queues[].guarantee.*",
+                                  "queues[].lend",
+                                  "queues[].lend.*",
+                                  "queues[].limit",
+                                  "queues[].limit.*",
+                                  "queues[].weight",
+                                  "queues[].resourceWeights",
+                                  "queues[].resourceWeights.*",
+                                  "queues[].order",
+                                  "queues[].priorityCap",
+                                  "queues[].state",
                                   "gangs",
                                   "gangs.maxMembers",
                                   "gangs.strictOrder",
@@ -208,7 +229,7 @@ TEST_CASE("what WritePolicy writes LoadPolicy reads back", "[config][policy]") {
   const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   int compared = 0;
-  for (uint64_t round = 0; round < 2'000; ++round) {
+  for (uint64_t round = 0; round < 6'000; ++round) {
     Policy policy;
     testing::FieldRandomizer randomizer(seed + round);
     VisitPolicy(&policy, &randomizer);

@@ -15,7 +15,8 @@ using engine::GangState;
 
 // Racks of two nodes of one GPU each, a gang "train" of four in segments of two.
 struct Pairs : Harness {
-  explicit Pairs(int racks, bool required = true) : Harness(WithFabric()) {
+  explicit Pairs(int racks, bool required = true, std::vector<queues::QueueSpec> queues = {})
+      : Harness(WithQueues(std::move(queues))) {
     for (int rack = 0; rack < racks; ++rack) {
       for (const std::string end : {"x", "y"}) {
         const std::string name = "r" + std::to_string(rack);
@@ -25,6 +26,11 @@ struct Pairs : Harness {
     cluster::PodGroup group = MakePodGroup("train").MinMember(4);
     group.topology.segments = {{"rack", 2, required}};
     Harness::Add(group);
+  }
+  static engine::Options WithQueues(std::vector<queues::QueueSpec> queues) {
+    engine::Options options = WithFabric();
+    options.queues = std::move(queues);
+    return options;
   }
   void AddPods(int first, int last) {
     for (int i = first; i <= last; ++i)
@@ -68,6 +74,23 @@ TEST_CASE("members that make up no whole segment wait, and the sum is shown",
   CHECK(world.Whole());
   CHECK(world.Gang("train").remainder ==
         "1 of its pods waits until there are whole segments: 9 = 4 × 2 + 1");
+}
+
+TEST_CASE("a queue's limit takes whole segments from a plan", "[engine][fabric][elastic][queues]") {
+  const queues::Resource gpu{queues::Resource::Kind::kGpu};
+  queues::QueueSpec root{.name = "root"};
+  root.limit.Set(gpu, queues::Limit(5'000));
+  Pairs world(3, true, {root});
+  world.AddPods(0, 5);
+  CHECK(world.BoundIn("train") == 4);
+  CHECK(world.Whole());
+  root.limit.Set(gpu, queues::Limit(6'000));
+  world.engine().SetOptions(Pairs::WithQueues({root}));
+  world.Settle();
+  world.ScheduleAll("train");
+  CHECK(world.BoundIn("train") == 6);
+  CHECK(world.Whole());
+  CHECK(world.engine().Audit(world.now()).empty());
 }
 
 TEST_CASE("whole segments start where there is room for them", "[engine][fabric][elastic]") {

@@ -28,6 +28,32 @@ std::shared_ptr<const topology::MachineProfiles> MeshProfile() {
       *topology::MachineProfiles::Of({std::move(mesh)}));
 }
 
+// a, b and c, which pods name (NewPod). A gang that fits starts when nobody else runs, or is over a
+// limit by itself.
+std::vector<queues::QueueSpec> SomeQueues(Random& random) {
+  const auto weight = [&] { return static_cast<int64_t>(random.Below(4)); };
+  std::vector<queues::QueueSpec> queues = {{.name = "top", .weight = weight()},
+                                           {.name = "a", .parent = "top", .weight = weight()},
+                                           {.name = "b", .parent = "top", .weight = weight()},
+                                           {.name = "c", .weight = weight()}};
+  if (random.Chance(500)) {
+    const queues::Resource gpu{queues::Resource::Kind::kGpu};
+    queues[0].guarantee.Set(gpu, queues::Amount(8'000));
+    queues[1].guarantee.Set(gpu, queues::Amount(4'000));
+  }
+  if (random.Chance(300)) queues[2].priority_cap = 1;
+  if (random.Chance(300)) queues[0].order = queues::Order::kFifo;
+  if (random.Chance(300)) queues[3].order = queues::Order::kStrictFifo;
+  const auto limit = [&](queues::QueueSpec& queue, queues::Resource::Kind kind, int64_t least) {
+    queue.limit.Set({kind}, queues::Limit(1000 * (least + static_cast<int64_t>(random.Below(12)))));
+  };
+  if (random.Chance(300)) limit(queues[0], queues::Resource::Kind::kGpu, 8);
+  if (random.Chance(300)) limit(queues[2], queues::Resource::Kind::kGpu, 1);
+  if (random.Chance(300)) limit(queues[3], queues::Resource::Kind::kGpu, 1);
+  if (random.Chance(200)) limit(queues[3], queues::Resource::Kind::kCpu, 1);
+  return queues;
+}
+
 Options WorldOptions(uint64_t seed) {
   Random random(seed);
   Options options;
@@ -63,6 +89,7 @@ Options WorldOptions(uint64_t seed) {
     if (random.Chance(300)) fabric.reserve = {{random.Chance(500) ? "rack" : "block", 1}};
   }
   if (random.Chance(500)) options.muster.engine.placement.profiles = MeshProfile();
+  if (random.Chance(400)) options.muster.engine.queues = SomeQueues(random);
   return options;
 }
 

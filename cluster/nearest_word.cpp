@@ -1,8 +1,8 @@
-#include "config/nearest_word.hpp"
+#include "cluster/nearest_word.hpp"
 
 #include <algorithm>
 
-namespace muster::config {
+namespace muster::cluster {
 namespace {
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -44,4 +44,4 @@ std::optional<std::string> NearestWord(std::string_view typed,
   return *nearest;
 }
 
-}  // namespace muster::config
+}  // namespace muster::cluster

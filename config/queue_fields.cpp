@@ -1,0 +1,298 @@
+#include "config/queue_fields.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/amounts.hpp"
+#include "config/dns_names.hpp"
+#include "config/elements.hpp"
+#include "config/yaml_text.hpp"
+
+namespace muster::config {
+
+using queues::QueueSpec;
+using queues::Resource;
+
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20U;
+constexpr int64_t kNoCap = 2'147'483'647;
+
+bool IsMemory(const Resource& resource) {
+  return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
+}
+
+// "64" or "0.5", in thousandths.
+std::optional<int64_t> ParseThousandths(std::string_view text) {
+  const std::size_t point = text.find('.');
+  const std::optional<int64_t> whole = ParseWhole(text.substr(0, point));
+  if (!whole || *whole > queues::kMostAmount / 1000) return std::nullopt;
+  int64_t amount = *whole * 1000;
+  if (point == std::string_view::npos) return amount;
+  const std::string_view digits = text.substr(point + 1);
+  const bool fine = !digits.empty() && digits.size() <= 3 &&
+                    digits.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!fine) return std::nullopt;
+  int64_t unit = 100;
+  for (const char digit : digits) {
+    amount += (digit - '0') * unit;
+    unit /= 10;
+  }
+  return amount;
+}
+
+std::string FormatThousandths(int64_t amount) {
+  return queues::ShowAmount({Resource::Kind::kGpu}, amount);
+}
+
+std::optional<int64_t> ParseMemory(std::string_view text) {
+  const std::optional<int64_t> bytes = ParseSize(text);
+  if (!bytes || *bytes % kMiB != 0) return std::nullopt;
+  return *bytes / kMiB;
+}
+
+std::string FormatMemory(int64_t mebibytes) { return FormatSize(mebibytes * kMiB); }
+
+constexpr AmountRule kThousandths{
+    "an amount such as 64 or 0.5, with three digits at most after the "
+    "point",
+    ParseThousandths, FormatThousandths};
+constexpr AmountRule kMemory{"a size in whole MiB, such as 512GiB", ParseMemory, FormatMemory};
+
+std::optional<int64_t> ParseWeight(std::string_view text) {
+  const std::optional<int64_t> weight = ParseWhole(text);
+  return weight && *weight <= queues::kMostWeight ? weight : std::nullopt;
+}
+std::string FormatWeight(int64_t weight) { return std::to_string(weight); }
+constexpr AmountRule kWeight{"a whole number from 0 to 1000000", ParseWeight, FormatWeight};
+
+bool IsResource(std::string_view text) { return queues::ParseResource(text).has_value(); }
+constexpr TextRule kResource{"gpu, gpu/MODEL (such as gpu/h100), gpuMemory, cpu or memory",
+                             IsResource};
+constexpr TextRule kQueueName{"the name of a queue (lower-case letters, digits, '-' and '.')",
+                              IsDnsSubdomain};
+bool IsParent(std::string_view text) { return text.empty() || IsDnsSubdomain(text); }
+constexpr TextRule kParent{"the name of a queue", IsParent};
+constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
+
+bool IsLabelKey(std::string_view text) {
+  return !text.empty() && text.size() <= 317 && text.find(' ') == std::string_view::npos &&
+         IsPrintableLine(text);
+}
+bool IsNamespaceLabel(std::string_view text) { return text.size() <= 63 && IsPrintableLine(text); }
+constexpr TextRule kLabelKey{"the key of a namespace's label", IsLabelKey};
+constexpr TextRule kLabelValue{"the value of a namespace's label", IsNamespaceLabel};
+
+// By resource: `get` and `set` are one entry of the container.
+template <typename Map, typename Value>
+class ResourceElements : public Elements {
+ public:
+  explicit ResourceElements(Map* map) : map_(*map) {}
+  const std::type_info& type() const override { return typeid(Map); }
+  bool empty() const override { return map_.none(); }
+  void Clear() override { map_.Clear(); }
+  void Add(const std::string& name, FieldVisitor* visitor) override {
+    const Resource resource = *queues::ParseResource(name);
+    int64_t amount = 0;
+    visitor->Amount({name, ""}, RuleOf(resource), &amount);
+    map_.Set(resource, Value(amount));
+  }
+  void VisitAll(FieldVisitor* visitor) override {
+    for (const auto& [resource, value] : map_.said()) {
+      const std::string name = ToString(resource);
+      int64_t amount = value.value();
+      visitor->Amount({name, ""}, RuleOf(resource), &amount);
+    }
+  }
+  void VisitSample(const std::string& name, FieldVisitor* visitor) override {
+    int64_t amount = 0;
+    visitor->Amount({name, ""}, kThousandths, &amount);
+  }
+
+ private:
+  static const AmountRule& RuleOf(const Resource& resource) {
+    return IsMemory(resource) ? kMemory : kThousandths;
+  }
+  Map& map_;
+};
+
+class WeightElements : public Elements {
+ public:
+  explicit WeightElements(std::map<Resource, int64_t>* weights) : weights_(*weights) {}
+  const std::type_info& type() const override { return typeid(WeightElements); }
+  bool empty() const override { return weights_.empty(); }
+  void Clear() override { weights_.clear(); }
+  void Add(const std::string& name, FieldVisitor* visitor) override {
+    visitor->Amount({name, ""}, kWeight, &weights_[*queues::ParseResource(name)]);
+  }
+  void VisitAll(FieldVisitor* visitor) override {
+    for (auto& [resource, weight] : weights_) {
+      const std::string name = ToString(resource);
+      visitor->Amount({name, ""}, kWeight, &weight);
+    }
+  }
+  void VisitSample(const std::string& name, FieldVisitor* visitor) override {
+    int64_t weight = 1;
+    visitor->Amount({name, ""}, kWeight, &weight);
+  }
+
+ private:
+  std::map<Resource, int64_t>& weights_;
+};
+
+template <typename Value, int64_t kAbsent>
+void VisitAmounts(FieldVisitor* visitor, const FieldInfo& info,
+                  queues::PerResource<Value, kAbsent>* amounts) {
+  ResourceElements<queues::PerResource<Value, kAbsent>, Value> elements(amounts);
+  visitor->Section(info, [&] { visitor->Named(kResource, &elements); });
+}
+
+void VisitLabels(cluster::Labels* labels, FieldVisitor* visitor) {
+  NamedElements elements(labels,
+                         [](const FieldInfo& info, std::string* value, FieldVisitor* inside) {
+                           inside->Text(info, kLabelValue, value);
+                         });
+  visitor->Section({"matchLabels", "All of them."}, [&] { visitor->Named(kLabelKey, &elements); });
+}
+
+void VisitNamespaces(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  queues::NamespaceSelector selector = queue->selector.value_or(queues::NamespaceSelector{});
+  visitor->Section(
+      {"namespaces",
+       "Which namespaces may use it: those with these names, and those with these labels.\n"
+       "Neither: those of its parent; where no queue above says any, all."},
+      [&] {
+        visitor->TextList({"names", ""}, kNamespace, &queue->namespaces);
+        visitor->Section({"selector", ""}, [&] { VisitLabels(&selector.match_labels, visitor); });
+      });
+  visitor->OtherSection(
+      {"namespaceSelector", "is namespaces.selector here"},
+      [&] { VisitLabels(&selector.match_labels, visitor); }, notes);
+  queue->selector.reset();
+  if (!selector.match_labels.empty()) queue->selector = std::move(selector);
+}
+
+// borrowingLimit: n means guarantee + n.
+void AddBorrowingLimit(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  queues::Amounts borrows;
+  ResourceElements<queues::Amounts, queues::Amount> elements(&borrows);
+  visitor->OtherSection(
+      {"borrowingLimit", "is limit here, and counts the guarantee too"},
+      [&] { visitor->Named(kResource, &elements); }, notes);
+  for (const auto& [resource, amount] : borrows.said()) {
+    const queues::Amount all = queues::GuaranteeOf(*queue, resource) + amount;
+    queue->limit.Set(resource,
+                     queues::Limit(std::min(all.value(), queue->limit.of(resource).value())));
+  }
+}
+
+void VisitShares(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  VisitAmounts(visitor,
+               {"guarantee",
+                "What it has whenever it wants it, by resource: gpu, gpu/MODEL, gpuMemory, cpu,\n"
+                "memory. Not said: 0. Its parent's is at least the sum of its children's."},
+               &queue->guarantee);
+  VisitAmounts(
+      visitor,
+      {"lend", "How much of the guarantee others may use while it does not. Not said: all of it."},
+      &queue->lend);
+  VisitAmounts(visitor, {"limit", "What it and all below it may use at most. Not said: no limit."},
+               &queue->limit);
+  AddBorrowingLimit(queue, notes, visitor);
+  visitor->Whole(
+      {"weight",
+       "Its part, beside its siblings', of what nobody has a guarantee for. 0: only what\n"
+       "siblings with a weight leave."},
+      {0, queues::kMostWeight}, &queue->weight);
+  visitor->OtherSection(
+      {"fairSharing", "fairSharing.weight is weight here"},
+      [&] {
+        visitor->Whole({"weight", ""}, {0, queues::kMostWeight}, &queue->weight);
+      },
+      notes);
+  WeightElements weights(&queue->resource_weights);
+  visitor->Section(
+      {"resourceWeights",
+       "What its part of a resource of the cluster counts when it is compared with its\n"
+       "siblings. Not said: as its parent says, else 1. 0: it does not count."},
+      [&] { visitor->Named(kResource, &weights); });
+}
+
+void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
+  visitor->OtherNames({{"nominalQuota", "guarantee"},
+                       {"quota", "guarantee"},
+                       {"deserved", "guarantee"},
+                       {"min", "guarantee"},
+                       {"lendingLimit", "lend"},
+                       {"capability", "limit"},
+                       {"max", "limit"},
+                       {"overQuotaWeight", "weight"},
+                       {"shared-weight", "weight"},
+                       {"TRESBillingWeights", "resourceWeights"},
+                       {"BestEffortFIFO", "fifo"},
+                       {"StrictFIFO", "strict-fifo"},
+                       {"Hold", "hold"},
+                       {"HoldAndDrain", "drain"}},
+                      notes);
+  visitor->Text({"name", "What gangs call it: muster.dev/queue: NAME. root: the one above all."},
+                kQueueName, &queue->name);
+  visitor->Text({"parent", "The queue above it. Empty: root."}, kParent, &queue->parent);
+  VisitNamespaces(queue, notes, visitor);
+  VisitShares(queue, notes, visitor);
+  Enumeration(visitor,
+              {"order",
+               "fair: of the queues below, the one that is furthest below its share goes first.\n"
+               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
+               "not fit blocks those behind it; only in queues that gangs name."},
+              {"fair", "fifo", "strict-fifo"}, &queue->order);
+  int64_t cap = queue->priority_cap.value_or(kNoCap);
+  visitor->Whole({"priorityCap", "No gang of it counts for more than this priority."}, {0, kNoCap},
+                 &cap);
+  queue->priority_cap.reset();
+  if (cap < kNoCap) queue->priority_cap = cap;
+  Enumeration(
+      visitor,
+      {"state",
+       "open. hold: no gang is started, those that run go on. drain: as hold, and they get\n"
+       "no members beyond their minimum."},
+      {"open", "hold", "drain"}, &queue->state);
+}
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void VisitQueues(std::vector<QueueSpec>* queues, std::vector<std::string>* notes,
+                 FieldVisitor* visitor) {
+  SectionList(
+      visitor,
+      {"queues",
+       "Queues, in a tree. None: all gangs are in one without limits. A gang is in the queue\n"
+       "that it names, else in that of its namespace; a gang that may not use its queue is\n"
+       "Forbidden."},
+      queues,
+      [notes](QueueSpec* queue, FieldVisitor* inside) { VisitQueue(queue, notes, inside); });
+}
+
+void FindQueueContradictions(const std::vector<QueueSpec>& queues,
+                             const engine::NamespaceRules& namespaces,
+                             std::vector<Contradiction>* found) {
+  const auto field = [](std::size_t queue, const std::string& name) {
+    return "queues[" + std::to_string(queue) + "]." + name;
+  };
+  for (queues::Fault& fault : queues::FindFaults(queues))
+    found->push_back({field(fault.queue, fault.field), std::move(fault.message)});
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    for (const std::string& ns : queues[i].namespaces) {
+      const bool listed = namespaces.allow.empty() || Has(namespaces.allow, ns);
+      if (listed && !Has(namespaces.deny, ns)) continue;
+      found->push_back({field(i, "namespaces.names"),
+                        "expected namespaces that may have gangs, found \"" + ns + "\", which " +
+                            (listed ? "is in namespaces.deny" : "is not in namespaces.allow")});
+    }
+  }
+}
+
+}  // namespace muster::config

@@ -1,0 +1,81 @@
+// QueueBook: the policy's queues, what each uses, and whose turn it is (internal to engine/).
+// Guarded by Scheduler.
+//
+// 1. Without queues in the policy it is off: nothing is limited, and Rules::turns says whose turn
+//    it is.
+// 2. What it says of usage and capacity is of the last Follow.
+// 3. A pod is charged to the queue of its gang (Pod::queue, set while the gang is settled), or to
+//    queues::kOrphan; one that is of no gang of Muster's to none.
+// 4. Another policy begins a new book; nothing of the old one is kept.
+//
+// A restart forgets all of it: usage follows from the pods.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/cluster_state.hpp"
+#include "cluster/node_set.hpp"
+#include "queues/ledger.hpp"
+#include "queues/tournament.hpp"
+
+namespace muster::engine {
+
+class QueueBook {
+ public:
+  // `queues`: without fault; empty: off.
+  explicit QueueBook(const std::vector<queues::QueueSpec>& queues) { Reload(queues); }
+
+  void Reload(const std::vector<queues::QueueSpec>& queues);
+  bool on() const { return book_ != nullptr; }
+  // It was once: pods may be charged to queues.
+  bool was_on() const { return was_on_; }
+
+  // What follows needs on().
+  const queues::Tree& tree() const { return book_->ledger.tree(); }
+  const queues::Ledger& ledger() const { return book_->ledger; }
+  queues::Tournament& tournament() { return book_->tournament; }
+  queues::QueueIndex IndexOf(const std::string& queue) const {
+    const std::optional<queues::QueueIndex> index = tree().Find(queue);
+    return index && tree().at(*index).leaf() ? *index : tree().orphan();
+  }
+  // Changes with every Reload.
+  uint64_t edition() const { return edition_; }
+
+  // Brings usage and capacity up to date: costs O(queues + nodes / 64) after a change, and what the
+  // nodes have that changed.
+  void Follow(cluster::ClusterState& cluster);
+  // Nodes that have a device of that model (a position in Tree::resources()).
+  const cluster::NodeSet& NodesOf(size_t model) const { return book_->nodes_of[model]; }
+
+  // Where it is as the cluster is: what does not follow from what pods hold; empty: all does.
+  std::vector<std::string> Audit(const cluster::ClusterState& cluster) const;
+
+ private:
+  struct Book {
+    explicit Book(std::shared_ptr<const queues::Tree> tree)
+        : ledger(std::move(tree)), tournament(ledger) {}
+    queues::Ledger ledger;
+    queues::Tournament tournament;
+    uint64_t generation = 0;                     // of the cluster, then
+    cluster::NodeTable nodes;                    // of which `capacity` is
+    queues::Vector capacity;                     // by resource
+    std::map<std::string, cluster::Usage> seen;  // as ClusterState::usage() had it
+    std::map<queues::QueueIndex, queues::Vector> charged;
+    queues::Vector foreign;
+    std::vector<cluster::NodeSet> nodes_of;  // by resource; of models
+  };
+  void Charge(const std::string& queue, const cluster::Usage& before, const cluster::Usage& now);
+  void CountCapacity(const cluster::NodeTable& nodes);
+  void CountNode(cluster::NodeIndex index, const cluster::Node& node, int sign);
+
+  std::unique_ptr<Book> book_;  // null: off
+  bool was_on_ = false;
+  uint64_t edition_ = 0;
+};
+
+}  // namespace muster::engine

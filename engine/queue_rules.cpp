@@ -1,0 +1,188 @@
+#include "engine/queue_rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
+#include "engine/request.hpp"
+#include "queues/choice.hpp"
+
+namespace muster::engine {
+
+using cluster::Usage;
+using queues::Resource;
+
+namespace {
+
+constexpr const char* kProductLabel = "nvidia.com/gpu.product";
+
+// The one that the pod's node selector or required affinity leaves; empty: it names none.
+std::string ModelOf(const cluster::PodSpec& spec) {
+  const cluster::NodeConstraints& wants = spec.constraints;
+  const auto selected = wants.node_selector.find(kProductLabel);
+  if (selected != wants.node_selector.end()) return selected->second;
+  if (wants.affinity_terms.size() != 1) return {};
+  for (const cluster::SelectorRequirement& one : wants.affinity_terms.front().match_expressions) {
+    const bool names = one.key == kProductLabel && one.op == cluster::SelectorOperator::kIn;
+    if (names && one.values.size() == 1) return one.values.front();
+  }
+  return {};
+}
+
+Usage AsksOf(const cluster::PodSpec& spec) {
+  Usage asks{.pods = 1, .requests = spec.requests};
+  if (spec.gpus.none()) return asks;
+  asks.gpu_milli = spec.gpus.total().value();
+  asks.gpu_memory = spec.gpus.memory_each * spec.gpus.count;
+  if (const std::string model = ModelOf(spec); !model.empty())
+    asks.gpu_milli_by_model[model] = asks.gpu_milli;
+  return asks;
+}
+
+const std::string& AskedQueue(const EngineState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  if (group != nullptr && !group->queue.empty()) return group->queue;
+  const auto named = std::find_if(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+    return !entry.second.pod->asked_queue.empty();
+  });
+  return named == gang.members.end() ? gang.members.begin()->second.pod->asked_queue
+                                     : named->second.pod->asked_queue;
+}
+
+bool IsMemory(const Resource& resource) {
+  return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
+}
+
+// Whole GPUs, cores or MiB.
+int64_t Whole(const Resource& resource, int64_t amount, bool up) {
+  return IsMemory(resource) ? amount : amount / 1000 + (up && amount % 1000 > 0 ? 1 : 0);
+}
+
+Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess) {
+  const Resource& resource = tree.resources()[excess.resource];
+  const bool limit = excess.kind == queues::Excess::Kind::kLimit;
+  const std::string queue = "queue " + tree.at(excess.queue).name;
+  const std::string name = ToString(resource);
+  const std::string would = ShowAmount(resource, excess.would);
+  const std::string most = ShowAmount(resource, excess.most);
+  return Because(limit ? ReasonCode::kQueueLimit : ReasonCode::kQueueGuarantee,
+                 Whole(resource, excess.most, false), Whole(resource, excess.would, true),
+                 limit ? queue + " would use " + would + " of " + name + ", its limit is " + most
+                       : "in " + queue + " " + most + " of " + name +
+                             " may be borrowed, it would borrow " + would);
+}
+
+Reason OverQueue(const QueueBook& book, const std::string& queue, const queues::Vector& asks) {
+  const auto excess = book.ledger().Exceeds(book.IndexOf(queue), asks);
+  return excess ? BecauseOf(book.tree(), *excess) : Reason{};
+}
+
+}  // namespace
+
+void AssignQueue(EngineState& state, Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  gang.queue_bar = {};
+  gang.priority_cap = INT64_MAX;
+  if (!book.was_on() || gang.members.empty()) return;
+  std::string queue;
+  if (book.on()) {
+    const cluster::Namespace* ns = state.cluster.FindNamespace(gang.id.key.ns);
+    queues::Choice choice = Choose(book.tree(), AskedQueue(state, gang), gang.id.key.ns,
+                                   ns == nullptr ? cluster::Labels{} : ns->labels);
+    if (choice.kind != queues::Choice::Kind::kChosen) {
+      const bool unknown = choice.kind == queues::Choice::Kind::kUnknown;
+      gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
+                               0, std::move(choice.why));
+    }
+    queue = std::move(choice.queue);
+    gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
+  }
+  for (const auto& [uid, member] : gang.members) state.cluster.ChargeTo(uid, queue);
+}
+
+Usage AsksOf(const EngineState& state, const Gang& gang) {
+  Usage asks;
+  if (!state.queue_book.on()) return asks;
+  const std::vector<const Member*> open = OpenMembers(gang);
+  const cluster::Headcount there =
+      CountMembers(gang, !gang.minimum.roles.empty(),
+                   [](const Member& member) { return IsThere(member, Counting::kPlanned); });
+  const std::vector<size_t> needed = Needed(gang.minimum, there, open);
+  for (const size_t i : needed) asks += AsksOf(*open[i]->pod->spec);
+  if (needed.empty() && !open.empty()) asks = AsksOf(*open.front()->pod->spec);
+  return asks;
+}
+
+bool StrictOrder(const EngineState& state, const std::string& queue) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on()) return state.options.strict_order;
+  return book.tree().at(book.IndexOf(queue)).order == queues::Order::kStrictFifo;
+}
+
+Reason HoldBar(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on()) return {};
+  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  if (queue.state == queues::QueueState::kOpen) return {};
+  const bool drains = queue.state == queues::QueueState::kDrain;
+  return Because(ReasonCode::kHold, 0, 0,
+                 "queue " + queue.state_of + (drains ? " is drained" : " is on hold"));
+}
+
+bool Drains(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.on() &&
+         book.tree().at(book.IndexOf(QueueOf(gang))).state == queues::QueueState::kDrain;
+}
+
+Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on()) return {};
+  return OverQueue(book, QueueOf(gang), book.tree().Dense(asks));
+}
+
+bool OverQueueAlone(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  const queues::Vector asks = book.tree().Dense(gang.queue->asks);
+  for (const queues::QueueIndex queue : book.tree().PathOf(book.IndexOf(QueueOf(gang)))) {
+    const queues::Vector& limit = book.tree().at(queue).limit;
+    for (size_t r = 0; r < asks.size(); ++r) {
+      if (asks[r] > 0 && asks[r] > limit[r]) return true;
+    }
+  }
+  return false;
+}
+
+ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  ClosedNodes closed;
+  if (!book.on()) return closed;
+  const queues::Tree& tree = book.tree();
+  const queues::Vector asks = tree.Dense(gang.queue->asks);
+  int64_t unnamed = gang.queue->asks.gpu_milli;
+  for (const auto& [model, milli] : gang.queue->asks.gpu_milli_by_model) unnamed -= milli;
+  if (unnamed <= 0) return closed;
+  cluster::NodeSet nodes;
+  for (size_t r = 0; r < asks.size(); ++r) {
+    if (tree.resources()[r].kind != Resource::Kind::kGpuModel) continue;
+    queues::Vector all(asks.size());
+    all[r] = asks[r] + unnamed;
+    Reason why = OverQueue(book, QueueOf(gang), all);
+    if (why.code == ReasonCode::kNone) continue;
+    nodes.Join(book.NodesOf(r));
+    closed.why = std::move(why);
+  }
+  if (nodes.first().valid())
+    closed.nodes = std::make_shared<const cluster::NodeSet>(std::move(nodes));
+  return closed;
+}
+
+Usage UsageOf(const EngineState& state, const std::vector<cluster::Placement>& places) {
+  Usage usage;
+  for (const cluster::Placement& place : places)
+    usage += cluster::UsageOf(place, *state.cluster.node(place.node));
+  return usage;
+}
+
+}  // namespace muster::engine

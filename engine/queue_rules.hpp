@@ -1,0 +1,48 @@
+// What the policy's queues mean for a gang (internal to engine/). Where the QueueBook is off they
+// mean nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cluster/node_set.hpp"
+#include "engine/gang.hpp"
+#include "policy/gang_request.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Its queue, as its PodGroup, its pods and its namespace say now: its pods are charged there.
+void AssignQueue(EngineState& state, Gang& gang);
+
+// What the members would hold that it needs next: its minimum, or else one more. Devices by model
+// and their memory only where pods name the model.
+cluster::Usage AsksOf(const EngineState& state, const Gang& gang);
+
+// A gang that does not fit blocks those behind it in the queue.
+bool StrictOrder(const EngineState& state, const std::string& queue);
+
+// No gang of its queue may start for now; kNone: they may.
+Reason HoldBar(const EngineState& state, const Gang& gang);
+// Nor may gangs that run get members beyond their minimum.
+bool Drains(const EngineState& state, const Gang& gang);
+
+// R3: why the gang may not hold so much more; kNone: it may.
+Reason OverQueue(const EngineState& state, const Gang& gang, const cluster::Usage& asks);
+
+// It would be over a limit if nobody else were in its queues: R12, until the policy changes.
+bool OverQueueAlone(const EngineState& state, const Gang& gang);
+
+// Nodes of models that it does not name and may not hold: the limit of a queue forbids it.
+struct ClosedNodes {
+  std::shared_ptr<const cluster::NodeSet> nodes;  // null: none
+  Reason why;
+};
+ClosedNodes ClosedTo(const EngineState& state, const Gang& gang);
+
+// What all of that would hold.
+cluster::Usage UsageOf(const EngineState& state, const std::vector<cluster::Placement>& places);
+
+}  // namespace muster::engine

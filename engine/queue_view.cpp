@@ -1,0 +1,159 @@
+#include "engine/queue_view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "queues/entitlement.hpp"
+
+namespace muster::engine {
+
+using queues::Candidate;
+using queues::QueueIndex;
+using queues::Vector;
+
+namespace {
+
+std::string ShowStanding(const queues::Standing& standing) {
+  return standing.within ? "within its guarantee" : Show(standing.b);
+}
+
+queues::Tournament Enter(const QueueFacts& facts) {
+  queues::Tournament tournament(*facts.ledger);
+  const queues::Tree& tree = facts.ledger->tree();
+  for (const auto& [name, line] : facts.lines) {
+    const auto index = tree.Find(name);
+    if (index && tree.at(*index).leaf())
+      tournament.SetHead(*index, &line.first, tree.Dense(line.first_asks));
+  }
+  return tournament;
+}
+
+// What is asked for, and how many ask, by QueueIndex.
+struct Pending {
+  std::vector<Vector> asks;
+  std::vector<int64_t> gangs;
+};
+
+Pending PendingOf(const QueueFacts& facts) {
+  const queues::Tree& tree = facts.ledger->tree();
+  Pending pending{std::vector<Vector>(tree.size(), Vector(tree.resources().size())),
+                  std::vector<int64_t>(tree.size())};
+  for (const auto& [name, line] : facts.lines) {
+    const auto index = tree.Find(name);
+    if (!index) continue;
+    const Vector asks = tree.Dense(line.asks);
+    for (const QueueIndex queue : tree.PathOf(*index)) {
+      pending.gangs[queue.value] += line.gangs;
+      for (size_t r = 0; r < asks.size(); ++r) pending.asks[queue.value][r] += asks[r];
+    }
+  }
+  return pending;
+}
+
+}  // namespace
+
+QueueFacts LookAtQueues(EngineState& state) {
+  QueueFacts facts;
+  if (!state.queue_book.on()) return facts;
+  state.queue_book.Follow(state.cluster);
+  facts.ledger = state.queue_book.ledger();
+  for (const auto& [name, waiting] : state.queue.LookAtQueues()) {
+    facts.lines[name] = {static_cast<int64_t>(waiting.gangs), waiting.asks,
+                         *waiting.first->queue->order, waiting.first->queue->asks};
+  }
+  return facts;
+}
+
+std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
+  std::vector<QueueView> views;
+  if (!facts.ledger) return views;
+  const queues::Ledger& ledger = *facts.ledger;
+  const queues::Tree& tree = ledger.tree();
+  const Pending pending = PendingOf(facts);
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    const queues::Queue& queue = tree.queues()[i];
+    QueueView& view = views.emplace_back();
+    view.name = queue.name;
+    if (i > 0) view.parent = tree.at(queue.parent).name;
+    view.leaf = queue.leaf();
+    view.weight = queue.weight;
+    if (queue.priority_cap != INT64_MAX) view.priority_cap = queue.priority_cap;
+    view.order = queue.order;
+    view.state = queue.state;
+    view.pending = pending.gangs[i];
+  }
+  for (size_t r = 0; r < tree.resources().size(); ++r) {
+    std::vector<int64_t> demand(tree.size());
+    for (uint32_t i = 0; i < tree.size(); ++i)
+      demand[i] = ledger.used(QueueIndex{i})[r] + pending.asks[i][r];
+    const auto given = Entitle(tree, r, ledger.capacity()[r], demand);
+    for (uint32_t i = 0; i < tree.size(); ++i) {
+      const queues::Queue& queue = tree.queues()[i];
+      QueueAmounts amounts{tree.resources()[r],
+                           queue.guarantee[r],
+                           queue.limit[r],
+                           ledger.used(QueueIndex{i})[r],
+                           pending.asks[i][r],
+                           given[i].share.floor(),
+                           given[i].scaled,
+                           std::max<int64_t>(0, queue.unlent[r] - ledger.used(QueueIndex{i})[r])};
+      const bool said = amounts.guarantee > 0 || amounts.limit != INT64_MAX || amounts.used > 0 ||
+                        amounts.pending > 0;
+      if (said) views[i].amounts.push_back(std::move(amounts));
+    }
+  }
+  const queues::Tournament tournament = Enter(facts);
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    for (const Candidate& one : tournament.Candidates(QueueIndex{i})) {
+      QueueView& view = views[one.child.value];
+      view.next = one.gang->id.key.ToString();
+      view.within = one.standing.within;
+      view.b = Show(one.standing.b);
+    }
+  }
+  if (const auto first = tournament.Winner()) views[0].next = views[first->value].next;
+  std::vector<QueueView> ordered;
+  std::vector<QueueIndex> next = {queues::kRootIndex};
+  while (!next.empty()) {
+    const QueueIndex one = next.back();
+    next.pop_back();
+    const std::vector<QueueIndex>& children = tree.at(one).children;
+    next.insert(next.end(), children.rbegin(), children.rend());
+    const bool orphan = one == tree.orphan() && one != queues::kRootIndex;
+    if (!orphan || !views[one.value].amounts.empty())
+      ordered.push_back(std::move(views[one.value]));
+  }
+  return ordered;
+}
+
+TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position) {
+  TurnView view;
+  view.queue = queue;
+  view.position = position;
+  const auto line = facts.lines.find(queue);
+  if (!facts.ledger || line == facts.lines.end()) return view;
+  view.of = line->second.gangs;
+  const queues::Tree& tree = facts.ledger->tree();
+  const auto index = tree.Find(queue);
+  if (!index) return view;
+  const queues::Tournament tournament = Enter(facts);
+  std::vector<QueueIndex> path = tree.PathOf(*index);
+  for (size_t i = 1; i < path.size(); ++i) {
+    const std::vector<Candidate> candidates = tournament.Candidates(path[i]);
+    const auto own = std::find_if(candidates.begin(), candidates.end(),
+                                  [&](const Candidate& one) { return one.child == path[i - 1]; });
+    if (own == candidates.begin() || own == candidates.end()) continue;
+    const Candidate& first = candidates.front();
+    view.at = tree.at(path[i]).name;
+    view.ahead = tree.at(first.child).name;
+    view.ahead_gang = first.gang->id.key.ToString();
+    view.ahead_b = ShowStanding(first.standing);
+    view.own = tree.at(own->child).name;
+    view.own_b = ShowStanding(own->standing);
+    return view;
+  }
+  return view;
+}
+
+}  // namespace muster::engine

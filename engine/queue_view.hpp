@@ -1,0 +1,83 @@
+// QueueView: a queue of the policy, for people: what it may have, has and wants, and who is next.
+// TurnView: when a gang that waits has its turn. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queues/ledger.hpp"
+#include "queues/queue_spec.hpp"
+#include "queues/turns.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+struct Gang;
+
+// Amounts as queues::Resource has them; INT64_MAX: no limit.
+struct QueueAmounts {
+  queues::Resource resource;
+  int64_t guarantee = 0;
+  int64_t limit = INT64_MAX;
+  int64_t used = 0;     // with what is earmarked
+  int64_t pending = 0;  // asked for by the gangs that wait
+  int64_t share = 0;    // R1, rounded down
+  bool scaled = false;  // the cluster has less than is guaranteed
+  // Of the guarantee, unused: kept for it, or lent where somebody borrows.
+  int64_t kept = 0;
+  int64_t borrowed() const { return used > guarantee ? used - guarantee : 0; }
+  int64_t idle() const { return used < guarantee ? guarantee - used : 0; }
+};
+
+struct QueueView {
+  std::string name;
+  std::string parent;  // of the root: empty
+  bool leaf = true;
+  int64_t weight = 1;
+  std::optional<int64_t> priority_cap;  // the lowest on its path
+  queues::Order order = queues::Order::kFair;
+  queues::QueueState state = queues::QueueState::kOpen;  // the strictest on its path
+  std::vector<QueueAmounts> amounts;  // of what is limited, guaranteed, used or asked for
+  int64_t pending = 0;                // gangs
+  std::string next;                   // of them; empty: none waits
+  // As it is compared with its siblings, with that gang added.
+  bool within = false;
+  std::string b;
+};
+
+struct TurnView {
+  std::string queue;
+  int64_t position = 1;  // among the gangs of its queue
+  int64_t of = 1;
+  // At the lowest queue above where another one goes first: that one, its gang, and how both are
+  // compared there with their first gangs. Empty: no other queue goes first.
+  std::string at;
+  std::string ahead;
+  std::string ahead_gang;
+  std::string ahead_b;  // "within its guarantee", or b
+  std::string own;      // the child of `at` that the gang is below
+  std::string own_b;
+};
+
+// What both are made of, taken under the lock.
+struct QueueFacts {
+  struct Line {
+    int64_t gangs = 0;
+    cluster::Usage asks;  // of all of them
+    queues::OrderKey first;
+    cluster::Usage first_asks;
+  };
+  std::optional<queues::Ledger> ledger;  // nothing: the policy has no queues
+  std::map<std::string, Line> lines;     // by queue, where gangs wait
+};
+QueueFacts LookAtQueues(EngineState& state);
+
+// Each before those below it, in order of the policy; without the orphan where it has nothing.
+std::vector<QueueView> ViewQueues(const QueueFacts& facts);
+// Of the gang at that place in `queue`.
+TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position);
+
+}  // namespace muster::engine

@@ -1,0 +1,138 @@
+#include "extender/queue_pages.hpp"
+
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <string_view>
+
+#include "extender/json_text.hpp"
+
+namespace muster::extender {
+
+using engine::QueueAmounts;
+using engine::QueueView;
+using queues::Resource;
+
+namespace {
+
+bool IsMemory(const Resource& resource) {
+  return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
+}
+
+const char* ToString(queues::Order order) {
+  switch (order) {
+    case queues::Order::kFair:
+      return "fair";
+    case queues::Order::kFifo:
+      return "fifo";
+    case queues::Order::kStrictFifo:
+      break;
+  }
+  return "strict-fifo";
+}
+
+const char* ToString(queues::QueueState state) {
+  switch (state) {
+    case queues::QueueState::kOpen:
+      return "open";
+    case queues::QueueState::kHold:
+      return "hold";
+    case queues::QueueState::kDrain:
+      break;
+  }
+  return "drain";
+}
+
+void AddAmount(JsonText& json, const QueueAmounts& amounts) {
+  const auto add = [&](std::string_view name, int64_t amount) {
+    if (IsMemory(amounts.resource)) {
+      json.Add(name, amount);
+    } else {
+      json.AddMilli(name, amount);
+    }
+  };
+  json.BeginObject();
+  json.Add("resource", ToString(amounts.resource));
+  add("guarantee", amounts.guarantee);
+  if (amounts.limit != INT64_MAX) add("limit", amounts.limit);
+  add("used", amounts.used);
+  add("pending", amounts.pending);
+  add("share", amounts.share);
+  if (amounts.scaled) json.Add("scaled", true);
+  add("borrowed", amounts.borrowed());
+  add("idle", amounts.idle());
+  add("kept", amounts.kept);
+  json.EndObject();
+}
+
+// GPUs, cores or bytes.
+double Unit(const Resource& resource, int64_t amount) {
+  const auto value = static_cast<double>(amount);
+  return IsMemory(resource) ? value * 1024 * 1024 : value / 1000;
+}
+
+}  // namespace
+
+std::string QueuesJson(const std::vector<QueueView>& queues) {
+  JsonText json;
+  json.BeginObject();
+  json.BeginArray("queues");
+  for (const QueueView& queue : queues) {
+    json.BeginObject();
+    json.Add("name", queue.name);
+    if (!queue.parent.empty()) json.Add("parent", queue.parent);
+    json.Add("leaf", queue.leaf);
+    json.Add("weight", queue.weight);
+    json.Add("order", ToString(queue.order));
+    json.Add("state", ToString(queue.state));
+    if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
+    json.Add("pending", queue.pending);
+    if (!queue.next.empty()) json.Add("next", queue.next);
+    if (!queue.b.empty()) {
+      json.Add("within", queue.within);
+      json.Add("b", queue.b);
+    }
+    json.BeginArray("amounts");
+    for (const QueueAmounts& amounts : queue.amounts) AddAmount(json, amounts);
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.Take();
+}
+
+std::string QueueMetrics(const std::vector<QueueView>& queues) {
+  if (queues.empty()) return {};
+  // A registry for each page: a queue that is gone leaves no series behind.
+  prometheus::Registry registry;
+  const auto family = [&](const char* name, const char* help) -> auto& {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+  };
+  auto& guarantee = family("muster_queue_guarantee", "What the queue has whenever it wants it");
+  auto& limit = family("muster_queue_limit", "What the queue may use at most");
+  auto& used = family("muster_queue_used", "What pods of the queue hold, or have earmarked");
+  auto& asked = family("muster_queue_asked", "What gangs that wait in the queue ask for");
+  auto& share = family("muster_queue_share", "What the queue is entitled to now");
+  auto& pending = family("muster_queue_pending_gangs", "Gangs that wait in the queue");
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    const QueueView& queue = queues[i];
+    const std::string name = i < kMostQueueLabels ? queue.name : "other";
+    pending.Add({{"queue", name}}).Increment(static_cast<double>(queue.pending));
+    for (const QueueAmounts& amounts : queue.amounts) {
+      const prometheus::Labels labels = {{"queue", name}, {"resource", ToString(amounts.resource)}};
+      const auto add = [&](auto& of, int64_t amount) {
+        of.Add(labels).Increment(Unit(amounts.resource, amount));
+      };
+      add(guarantee, amounts.guarantee);
+      if (amounts.limit != INT64_MAX) add(limit, amounts.limit);
+      add(used, amounts.used);
+      add(asked, amounts.pending);
+      add(share, amounts.share);
+    }
+  }
+  return prometheus::TextSerializer().Serialize(registry.Collect());
+}
+
+}  // namespace muster::extender

@@ -1,0 +1,22 @@
+// What /v1/queues and /metrics show of the policy's queues. Pure functions; see api_json.hpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/queue_view.hpp"
+
+namespace muster::extender {
+
+// {"queues": [{name, parent, leaf, weight, order, state, priorityCap, pending, next, within, b,
+// amounts[{resource, guarantee, limit, used, pending, share, scaled, borrowed, idle, kept}]}]}.
+// Amounts are GPUs and cores, and MiB of memory; no limit is left out. `next` is the gang whose
+// turn it is below the queue, `within` and `b` how the queue is compared with its siblings then.
+std::string QueuesJson(const std::vector<engine::QueueView>& queues);
+
+// muster_queue_… of at most kMostQueueLabels queues; those that come later are added up as
+// "other". Amounts are GPUs, cores and bytes. Empty: there are no queues.
+inline constexpr std::size_t kMostQueueLabels = 200;
+std::string QueueMetrics(const std::vector<engine::QueueView>& queues);
+
+}  // namespace muster::extender

@@ -1,0 +1,27 @@
+#include "kube/queue_name.hpp"
+
+#include <utility>
+
+#include "cluster/pod_group.hpp"
+
+namespace muster::kube {
+
+std::string ReadQueueName(const JsonView& labels, const JsonView& annotations) {
+  for (const auto& [texts, key] :
+       {std::pair(&annotations, cluster::kQueueName), std::pair(&labels, cluster::kQueueName),
+        std::pair(&labels, "kueue.x-k8s.io/queue-name"), std::pair(&labels, "kai.scheduler/queue"),
+        std::pair(&annotations, "scheduling.volcano.sh/queue-name"),
+        std::pair(&labels, "scheduling.volcano.sh/queue-name")}) {
+    std::string name(texts->Get(key).Text());
+    if (!name.empty()) return name;
+  }
+  return {};
+}
+
+std::string ReadSpecQueue(const JsonView& spec) {
+  std::string name(spec.Get("queue").Text());
+  if (name == "default" || name == "default-queue") name.clear();
+  return name;
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,84 @@
+#include "queues/ledger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/units.hpp"
+
+namespace muster::queues {
+
+using cluster::SaturatingAdd;
+
+namespace {
+
+constexpr int64_t kNoLimit = INT64_MAX;
+
+int64_t Plus(int64_t a, int64_t b) { return SaturatingAdd(a, b); }
+int64_t Minus(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
+
+}  // namespace
+
+Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
+  const size_t resources = tree_->resources().size();
+  capacity_.assign(resources, 0);
+  foreign_.assign(resources, 0);
+  books_.assign(tree_->size(), {Vector(resources), Vector(resources), Vector(resources)});
+  for (size_t i = books_.size(); i-- > 0;) {
+    const QueueIndex queue{static_cast<uint32_t>(i)};
+    for (size_t r = 0; r < resources; ++r) {
+      const int64_t claim = ClaimOf(queue, r, books_[i].claims_below[r]);
+      books_[i].claim[r] = claim;
+      if (queue != kRootIndex) books_[tree_->at(queue).parent.value].claims_below[r] += claim;
+    }
+  }
+}
+
+int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const {
+  const Queue& known = tree_->at(queue);
+  const int64_t taken = known.leaf() ? books_[queue.value].used[resource] : below;
+  return std::max(taken, known.unlent[resource]);
+}
+
+void Ledger::Set(QueueIndex leaf, const Vector& used) {
+  for (size_t r = 0; r < used.size(); ++r) {
+    const int64_t more = Minus(used[r], books_[leaf.value].used[r]);
+    if (more == 0) continue;
+    for (QueueIndex queue = leaf;; queue = tree_->at(queue).parent) {
+      Book& book = books_[queue.value];
+      book.used[r] = Plus(book.used[r], more);
+      const int64_t before = std::exchange(book.claim[r], ClaimOf(queue, r, book.claims_below[r]));
+      if (queue == kRootIndex) break;
+      int64_t& above = books_[tree_->at(queue).parent.value].claims_below[r];
+      above = Plus(above, Minus(book.claim[r], before));
+    }
+  }
+}
+
+std::optional<Excess> Ledger::Exceeds(QueueIndex leaf, const Vector& asks) const {
+  const std::vector<QueueIndex> path = tree_->PathOf(leaf);
+  for (size_t r = 0; r < asks.size(); ++r) {
+    if (asks[r] <= 0) continue;
+    int64_t added = asks[r];  // to the claim of the queue below
+    for (const QueueIndex queue : path) {
+      const Queue& known = tree_->at(queue);
+      const Book& book = books_[queue.value];
+      const int64_t limit = known.limit[r];
+      const int64_t would = Plus(book.used[r], asks[r]);
+      if (limit != kNoLimit && would > limit)
+        return Excess{Excess::Kind::kLimit, queue, r, would, limit};
+      const int64_t below = known.leaf() ? would : Plus(book.claims_below[r], added);
+      const int64_t claim = std::max(below, known.unlent[r]);
+      added = Minus(claim, book.claim[r]);
+      if (added <= 0 || !tree_->keeps_any()) continue;
+      const int64_t most =
+          queue == kRootIndex ? std::min(limit, Minus(capacity_[r], foreign_[r])) : limit;
+      // Where nothing is kept from anybody the limit, or the room, decides alone.
+      if (claim <= most || claim <= would) continue;
+      return Excess{Excess::Kind::kGuarantee, queue, r, added,
+                    std::max<int64_t>(0, Minus(most, book.claim[r]))};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace muster::queues

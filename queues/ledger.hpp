@@ -1,0 +1,66 @@
+// Ledger: what each queue of a tree uses, with all below it, and whether it may use more (R3).
+// Owned by one thread. A change costs O(depth).
+//
+//   claim of a leaf   = max(what it uses, what is kept for it)
+//   claim of a queue  = max(Σ claims of its children, what is kept for it)
+//
+// So the claim of a queue is what nobody else may have of it. What is kept for a queue (its
+// guarantee less what it lends) is nobody else's, wanted or not.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "queues/tree.hpp"
+
+namespace muster::queues {
+
+// Why a queue may not use more.
+struct Excess {
+  enum class Kind {
+    kLimit,      // of `queue`: it would use `would` of `most`
+    kGuarantee,  // below `queue` only `most` are not kept for others, and it would take `would`
+  };
+  Kind kind = Kind::kLimit;
+  QueueIndex queue;
+  size_t resource = 0;  // in Tree::resources()
+  int64_t would = 0;
+  int64_t most = 0;
+  bool operator==(const Excess&) const = default;
+};
+
+class Ledger {
+ public:
+  explicit Ledger(std::shared_ptr<const Tree> tree);
+
+  const Tree& tree() const { return *tree_; }
+  // By resource: what the cluster has; and of that what pods hold that are in no queue.
+  void SetCapacity(Vector capacity) { capacity_ = std::move(capacity); }
+  void SetForeign(Vector foreign) { foreign_ = std::move(foreign); }
+  const Vector& capacity() const { return capacity_; }
+  // What the pods that are charged to `leaf` use. (To the orphan too.)
+  void Set(QueueIndex leaf, const Vector& used);
+
+  const Vector& used(QueueIndex queue) const { return books_[queue.value].used; }
+  const Vector& claim(QueueIndex queue) const { return books_[queue.value].claim; }
+
+  // The first that keeps a gang of `leaf` that asks for so much from starting, from the leaf up;
+  // nothing: it may start. What it does not ask for does not count.
+  std::optional<Excess> Exceeds(QueueIndex leaf, const Vector& asks) const;
+
+ private:
+  struct Book {
+    Vector used;
+    Vector claims_below;  // Σ over children
+    Vector claim;
+  };
+  int64_t ClaimOf(QueueIndex queue, size_t resource, int64_t below) const;
+
+  std::shared_ptr<const Tree> tree_;  // constant after construction
+  std::vector<Book> books_;           // by QueueIndex
+  Vector capacity_;
+  Vector foreign_;
+};
+
+}  // namespace muster::queues

@@ -1,0 +1,80 @@
+// QueueSpec: one queue as the policy describes it. Plain values; config/ fills them, FindFaults
+// says what is wrong with a list of them, Tree is built from one that is right.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/selector.hpp"
+#include "queues/resource.hpp"
+
+namespace muster::queues {
+
+// All others are below it. It need not be described.
+inline constexpr const char* kRoot = "root";
+// To which pods are charged whose queue is not in the policy, or not theirs. No queue can have this
+// name.
+inline constexpr const char* kOrphan = "_orphan";
+
+// Whose turn it is among the gangs below the queue.
+//   kFair        the child that is furthest below its share (R2)
+//   kFifo        by priority and age alone
+//   kStrictFifo  the same, and a gang that does not fit blocks those behind it; only in queues
+//                that gangs name
+enum class Order { kFair, kFifo, kStrictFifo };
+
+// What the queue, and all below it, may start.
+//   kOpen   everything
+//   kHold   no gang; those that run go on, and get lost and elastic members
+//   kDrain  the same, without elastic members
+enum class QueueState { kOpen, kHold, kDrain };
+
+// Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
+struct NamespaceSelector {
+  cluster::Labels match_labels = {};
+  auto operator<=>(const NamespaceSelector&) const = default;
+};
+
+struct QueueSpec {
+  std::string name = {};
+  std::string parent = {};  // empty: kRoot
+  // Which namespaces may use it: these, and those that are selected. Neither: as its parent; where
+  // none says anything, all.
+  std::vector<std::string> namespaces = {};
+  std::optional<NamespaceSelector> selector = {};
+  Amounts guarantee = {};  // theirs when they want it
+  Limits lend = {};        // so much of the guarantee others may have while it is not wanted
+  Limits limit = {};
+  int64_t weight = 1;  // its part, beside its siblings', of what nobody has a guarantee for
+  // What a unit counts in comparison with other resources; else as the parent says, else 1.
+  std::map<Resource, int64_t> resource_weights = {};
+  std::optional<int64_t> priority_cap = {};  // no gang below counts for more (R13)
+  Order order = Order::kFair;
+  QueueState state = QueueState::kOpen;
+  bool operator==(const QueueSpec&) const = default;
+};
+
+inline constexpr int64_t kMostQueues = 2'000;
+inline constexpr int64_t kMostLevels = 12;  // below the root
+inline constexpr int64_t kMostWeight = 1'000'000;
+inline constexpr int64_t kMostAmount = int64_t{1} << 50U;
+
+// With the GPUs that are guaranteed by model, where nothing is said of all GPUs.
+Amount GuaranteeOf(const QueueSpec& queue, const Resource& resource);
+// The sum of those.
+Amount GuaranteedByModel(const QueueSpec& queue);
+
+// What is wrong with a list of queues.
+struct Fault {
+  size_t queue = 0;   // position in the list
+  std::string field;  // "guarantee.gpu", "parent", …
+  std::string message;
+};
+
+// All of it, in order of the list; empty: a Tree can be built.
+std::vector<Fault> FindFaults(const std::vector<QueueSpec>& queues);
+
+}  // namespace muster::queues

@@ -1,0 +1,47 @@
+#include "queues/standing.hpp"
+
+#include <algorithm>
+
+namespace muster::queues {
+
+Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks) {
+  const Queue& known = ledger.tree().at(queue);
+  const Vector& used = ledger.used(queue);
+  Standing standing;
+  bool beyond = false;  // its guarantee, in something that the gang asks for
+  standing.weightless = known.weight == 0;
+  const auto weight = static_cast<uint64_t>(std::max<int64_t>(known.weight, 1));
+  for (size_t r = 0; r < asks.size(); ++r) {
+    const int64_t over = std::max<int64_t>(
+        0, cluster::SaturatingAdd(cluster::SaturatingAdd(used[r], asks[r]), -known.guarantee[r]));
+    if (asks[r] > 0 && ledger.tree().guaranteed(r)) (over == 0 ? standing.within : beyond) = true;
+    if (over == 0) continue;
+    const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, ledger.capacity()[r]));
+    const auto counts = static_cast<uint64_t>(known.resource_weights[r]);
+    const Fraction b{Uint128{counts} * static_cast<uint64_t>(over), Uint128{weight} * capacity};
+    if (Compare(b, standing.b) > 0) {
+      standing.b = b;
+      standing.resource = r;
+    }
+  }
+  standing.within = standing.within && !beyond;
+  return standing;
+}
+
+std::strong_ordering Compare(const Standing& a, const Standing& b) {
+  if (a.within != b.within) return b.within <=> a.within;
+  if (a.weightless != b.weightless) return a.weightless <=> b.weightless;
+  return Compare(a.b, b.b);
+}
+
+std::string Show(const Fraction& b) {
+  if (b.over == 0) return "0.000";
+  if (b.under == 0) return "over capacity";
+  const Uint128 whole = b.over / b.under;
+  const Uint128 rest = b.over % b.under;
+  const Uint128 thousandths = whole * 1000 + rest * 1000 / b.under;
+  const auto value = static_cast<uint64_t>(thousandths);
+  return std::to_string(value / 1000) + "." + std::to_string(1000 + value % 1000).substr(1);
+}
+
+}  // namespace muster::queues

@@ -1,0 +1,34 @@
+// Standing: how far a queue is below its share, with the gang added that it would start next (R2).
+// Plain values; pure functions.
+//
+//   b = max over resources r of  w_r · max(0, U_r + g_r − G_r) / (W · C_r)
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "queues/ledger.hpp"
+#include "queues/wide.hpp"
+
+namespace muster::queues {
+
+struct Standing {
+  // The gang asks for something that queues are guaranteed, and is within the guarantee in all that
+  // it asks of these. What nobody is guaranteed (cores, where guarantees are in GPUs) decides
+  // nothing here.
+  bool within = false;
+  bool weightless = false;  // weight 0: after all that have one
+  Fraction b;               // weight 0: as if it were 1
+  size_t resource = 0;      // in Tree::resources(), of b; the first of several
+};
+
+// `asks`: of the gang, by resource.
+Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks);
+
+// Less: goes first.
+std::strong_ordering Compare(const Standing& a, const Standing& b);
+
+// For people, in thousandths: "0.375", "over capacity".
+std::string Show(const Fraction& b);
+
+}  // namespace muster::queues

@@ -1,0 +1,145 @@
+#include "queues/tree.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "cluster/check.hpp"
+
+namespace muster::queues {
+
+namespace {
+
+using Kind = Resource::Kind;
+
+// Positions in Tree::resources() of those that are always there.
+constexpr size_t kGpu = 0;
+constexpr size_t kGpuMemory = 1;
+constexpr size_t kCpu = 2;
+constexpr size_t kMemory = 3;
+
+}  // namespace
+
+Tree::Tree(const std::vector<QueueSpec>& queues) {
+  MUSTER_CHECK(FindFaults(queues).empty());
+  AddResources(queues);
+  QueueSpec root{.name = kRoot};
+  std::map<std::string, std::vector<const QueueSpec*>> below;
+  for (const QueueSpec& spec : queues) {
+    if (spec.name == kRoot) {
+      root = spec;
+    } else {
+      below[spec.parent.empty() ? kRoot : spec.parent].push_back(&spec);
+    }
+  }
+  AddQueue(root, kRootIndex);
+  for (uint32_t i = 0; i < queues_.size(); ++i) {
+    for (const QueueSpec* child : below[queues_[i].name]) AddQueue(*child, QueueIndex{i});
+  }
+  if (queues_.size() == 1) return;
+  orphan_ = QueueIndex{static_cast<uint32_t>(queues_.size())};
+  AddQueue({.name = kOrphan, .weight = 0}, kRootIndex);
+}
+
+void Tree::AddResources(const std::vector<QueueSpec>& queues) {
+  resources_ = {{Kind::kGpu}, {Kind::kGpuMemory}, {Kind::kCpu}, {Kind::kMemory}};
+  std::set<Resource> models;
+  const auto add = [&](const Resource& resource) {
+    if (resource.kind == Kind::kGpuModel) models.insert(resource);
+  };
+  for (const QueueSpec& queue : queues) {
+    for (const auto& [resource, amount] : queue.guarantee.said()) add(resource);
+    for (const auto& [resource, amount] : queue.lend.said()) add(resource);
+    for (const auto& [resource, amount] : queue.limit.said()) add(resource);
+    for (const auto& [resource, weight] : queue.resource_weights) add(resource);
+  }
+  resources_.insert(resources_.end(), models.begin(), models.end());
+  guaranteed_.assign(resources_.size(), false);
+}
+
+void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
+  const QueueIndex index{static_cast<uint32_t>(queues_.size())};
+  Queue queue;
+  queue.name = spec.name;
+  queue.parent = parent;
+  queue.weight = spec.weight;
+  queue.order = spec.order;
+  queue.state = spec.state;
+  queue.state_of = spec.name;
+  queue.priority_cap = spec.priority_cap.value_or(INT64_MAX);
+  queue.open = spec.namespaces.empty() && !spec.selector;
+  queue.namespaces = spec.namespaces;
+  queue.selector = spec.selector;
+  const Queue* above = queues_.empty() ? nullptr : &queues_[parent.value];
+  for (size_t r = 0; r < resources_.size(); ++r) {
+    const Resource& resource = resources_[r];
+    const int64_t guarantee = GuaranteeOf(spec, resource).value();
+    queue.guarantee.push_back(guarantee);
+    guaranteed_[r] = guaranteed_[r] || guarantee > 0;
+    queue.unlent.push_back(guarantee - std::min(guarantee, spec.lend.of(resource).value()));
+    keeps_any_ = keeps_any_ || queue.unlent.back() > 0;
+    queue.limit.push_back(spec.limit.of(resource).value());
+    const auto weight = spec.resource_weights.find(resource);
+    const int64_t inherited = above == nullptr ? 1 : above->resource_weights[r];
+    queue.resource_weights.push_back(weight == spec.resource_weights.end() ? inherited
+                                                                           : weight->second);
+  }
+  if (above != nullptr) {
+    queue.priority_cap = std::min(queue.priority_cap, above->priority_cap);
+    if (above->state >= queue.state) {
+      queue.state = above->state;
+      queue.state_of = above->state_of;
+    }
+    if (queue.open) {
+      queue.open = above->open;
+      queue.namespaces = above->namespaces;
+      queue.selector = above->selector;
+    }
+    queues_[parent.value].children.push_back(index);
+  }
+  if (spec.name != kOrphan) by_name_[spec.name] = index;
+  queues_.push_back(std::move(queue));
+}
+
+std::optional<QueueIndex> Tree::Find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<std::string> Tree::Leaves() const {
+  std::vector<std::string> names;
+  for (const auto& [name, index] : by_name_) {
+    if (at(index).leaf()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<QueueIndex> Tree::PathOf(QueueIndex below) const {
+  std::vector<QueueIndex> path = {below};
+  while (path.back() != kRootIndex) path.push_back(at(path.back()).parent);
+  return path;
+}
+
+Vector Tree::Dense(const cluster::Usage& usage) const {
+  Vector dense(resources_.size());
+  dense[kGpu] = usage.gpu_milli;
+  dense[kGpuMemory] = usage.gpu_memory.value();
+  dense[kCpu] = usage.requests.cpu.value();
+  dense[kMemory] = usage.requests.memory.value();
+  if (resources_.size() == kMemory + 1) return dense;
+  for (const auto& [device, milli] : usage.gpu_milli_by_model) {
+    if (const std::optional<size_t> model = ModelOf(device)) dense[*model] += milli;
+  }
+  return dense;
+}
+
+std::optional<size_t> Tree::ModelOf(std::string_view device) const {
+  std::optional<size_t> best;
+  for (size_t r = kMemory + 1; r < resources_.size(); ++r) {
+    const bool longer = !best || resources_[*best].model.size() < resources_[r].model.size();
+    if (longer && IsOfModel(device, resources_[r].model)) best = r;
+  }
+  return best;
+}
+
+}  // namespace muster::queues

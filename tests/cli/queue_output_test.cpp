@@ -1,0 +1,84 @@
+// The tables of queues, and what explain says of a gang's queue, without a server.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "cli/output.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* kQueues =
+    R"({"queues":[)"
+    R"({"name":"company","leaf":false,"weight":1,"order":"fair","state":"open","pending":3,)"
+    R"("next":"team-a/train","amounts":[)"
+    R"({"resource":"gpu","guarantee":8,"used":5.5,"pending":2,"share":7.333,"scaled":true,)"
+    R"("borrowed":0,"idle":2.5,"kept":1}]},)"
+    R"({"name":"research","parent":"company","leaf":true,"weight":2,"state":"hold","pending":3,)"
+    R"("next":"team-a/train","amounts":[)"
+    R"({"resource":"gpu","guarantee":4,"limit":8,"used":5.5,"pending":2,"share":6,)"
+    R"("borrowed":1.5,"idle":0,"kept":0},)"
+    R"({"resource":"cpu","guarantee":0,"used":3,"pending":1,"share":4,)"
+    R"("borrowed":3,"idle":0,"kept":0}]},)"
+    R"({"name":"idle","parent":"","leaf":true,"weight":1,"state":"open","pending":0,)"
+    R"("amounts":[]}]})";
+
+TEST_CASE("the table of queues has a row for each resource, and children below their parents",
+          "[cli]") {
+  const auto table = QueuesTable(kQueues);
+  REQUIRE(table.ok());
+  CHECK(*table ==
+        "QUEUE       STATE  WEIGHT  RESOURCE  GUARANTEE  LIMIT   SHARE  USED  ASKED  GANGS  NEXT\n"
+        "company     open        1  gpu               8      -  7.333!   5.5      2      3  "
+        "team-a/train\n"
+        "  research  hold        2  gpu               4      8       6   5.5      2      3  "
+        "team-a/train\n"
+        "                           cpu               0      -       4     3      1\n"
+        "idle        open        1                    -      -       -     -      -      0\n");
+}
+
+TEST_CASE("the table of borrowing has what each queue borrows, leaves idle and keeps", "[cli]") {
+  const auto table = BorrowingTable(kQueues);
+  REQUIRE(table.ok());
+  CHECK(*table ==
+        "QUEUE       RESOURCE  GUARANTEE  USED  BORROWED  IDLE  KEPT\n"
+        "company     gpu               8   5.5         0   2.5     1\n"
+        "  research  gpu               4   5.5       1.5     0     0\n"
+        "            cpu               0     3         3     0     0\n"
+        "idle                          -     -         -     -     -\n");
+}
+
+TEST_CASE("tables of queues say that there are none, and refuse what is no list", "[cli]") {
+  for (const auto make : {QueuesTable, BorrowingTable}) {
+    const auto none = make(R"({"queues":[]})");
+    REQUIRE(none.ok());
+    CHECK(*none == "the policy has no queues\n");
+    for (const char* odd : {"", "[]", "{}", R"({"queues":3})", R"({"queues":[{"name":"a"}]})"})
+      CHECK_FALSE(make(odd).ok());
+    for (const char* odd : {R"({"queues":[{"name":"a","amounts":[3]}]})",
+                            R"({"queues":[{"name":"a","parent":"a","amounts":[]}]})"})
+      CHECK(make(odd).ok());
+  }
+}
+
+TEST_CASE("explain says in which queue a gang waits, and who goes before it and why", "[cli]") {
+  const std::string gang =
+      R"({"namespace":"team-a","name":"train","state":"Queued","pods":1,"minMember":1)";
+  const auto text = [&](const std::string& more) {
+    const auto explained = GangExplained(gang + more + "}");
+    REQUIRE(explained.ok());
+    return *explained;
+  };
+  CHECK_THAT(text(""), !Catch::Contains("Queue:") && !Catch::Contains("Turn"));
+  const std::string turn = R"(,"queue":"research","turn":{"queue":"research","position":2,"of":5)";
+  const std::string first = text(turn + "}");
+  CHECK_THAT(first, Catch::Contains("research\n") && Catch::Contains("2 of 5 in its queue\n"));
+  CHECK_THAT(first, !Catch::Contains("Ahead"));
+  const std::string behind =
+      text(turn + R"(,"at":"company","ahead":"prod","aheadGang":"prod/serve",)" +
+           R"("aheadB":"within its guarantee","own":"research","ownB":"0.500"})");
+  CHECK_THAT(behind, Catch::Contains("prod/serve: below company queue prod (within its guarantee) "
+                                     "goes before queue research (0.500)\n"));
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,189 @@
+// `queues` in a policy: the words, other systems' words, and what is wrong with them, by place.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "config/policy_file.hpp"
+
+namespace muster::config {
+namespace {
+
+using queues::Amount;
+using queues::Limit;
+using queues::QueueSpec;
+using queues::Resource;
+
+const Resource kGpu{Resource::Kind::kGpu};                // NOLINT(cert-err58-cpp)
+const Resource kH100{Resource::Kind::kGpuModel, "h100"};  // NOLINT(cert-err58-cpp)
+
+std::string Text(const std::string& queues) {
+  return "apiVersion: muster.dev/v1alpha1\nkind: Policy\n" + queues;
+}
+
+PolicyReading Read(const std::string& queues) { return ReadPolicy(Text(queues), "p"); }
+
+std::vector<QueueSpec> Queues(const std::string& queues) {
+  PolicyReading reading = Read(queues);
+  for (const cluster::Error& fault : reading.faults) UNSCOPED_INFO(fault.ToString());
+  REQUIRE(reading.ok());
+  return reading.policy.engine.queues;
+}
+
+std::string Faults(const std::string& queues) {
+  std::string text;
+  for (const cluster::Error& fault : Read(queues).faults) text += fault.ToString() + "\n";
+  return text;
+}
+
+std::string Notes(const std::string& queues) {
+  std::string text;
+  for (const std::string& note : Read(queues).policy.notes) text += note + "\n";
+  return text;
+}
+
+TEST_CASE("a queue says all that it is", "[config][queues]") {
+  const std::vector<QueueSpec> queues = Queues(R"(queues:
+- name: company
+  guarantee: {gpu: 96, gpu/h100: 32, cpu: 0.5, memory: 512GiB, gpuMemory: 80GiB}
+  resourceWeights: {gpu/h100: 4, cpu: 0}
+- name: research
+  parent: company
+  namespaces:
+    names: [lab]
+    selector: {matchLabels: {team: research, example.com/tier: "1"}}
+  guarantee: {gpu: 64, gpu/h100: 32}
+  lend: {gpu: 48}
+  limit: {gpu: 128}
+  weight: 2
+  order: strict-fifo
+  priorityCap: 1000
+  state: drain
+)");
+  REQUIRE(queues.size() == 2);
+  const Resource cpu{Resource::Kind::kCpu};
+  const Resource memory{Resource::Kind::kMemory};
+  const Resource gpu_memory{Resource::Kind::kGpuMemory};
+  CHECK(queues[0] == QueueSpec{.name = "company",
+                               .guarantee = {{kGpu, Amount(96'000)},
+                                             {kH100, Amount(32'000)},
+                                             {cpu, Amount(500)},
+                                             {memory, Amount(512 * 1024)},
+                                             {gpu_memory, Amount(80 * 1024)}},
+                               .resource_weights = {{kH100, 4}, {cpu, 0}}});
+  CHECK(queues[1] == QueueSpec{.name = "research",
+                               .parent = "company",
+                               .namespaces = {"lab"},
+                               .selector = queues::NamespaceSelector{{{"team", "research"},
+                                                                      {"example.com/tier", "1"}}},
+                               .guarantee = {{kGpu, Amount(64'000)}, {kH100, Amount(32'000)}},
+                               .lend = {{kGpu, Limit(48'000)}},
+                               .limit = {{kGpu, Limit(128'000)}},
+                               .weight = 2,
+                               .priority_cap = 1000,
+                               .order = queues::Order::kStrictFifo,
+                               .state = queues::QueueState::kDrain});
+  CHECK(Queues("").empty());
+  CHECK(Queues("queues: []\n").empty());
+}
+
+TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]") {
+  const std::string theirs = R"(queues:
+- name: a
+  nominalQuota: {gpu: 8}
+  lendingLimit: {gpu: 4}
+  borrowingLimit: {gpu: 2}
+  fairSharing: {weight: 3}
+  namespaceSelector: {matchLabels: {team: a}}
+  order: StrictFIFO
+  state: HoldAndDrain
+- name: b
+  deserved: {gpu: 8}
+  capability: {gpu: 9}
+  shared-weight: 2
+  TRESBillingWeights: {gpu: 2}
+  order: BestEffortFIFO
+  state: Hold
+)";
+  const std::vector<QueueSpec> queues = Queues(theirs);
+  CHECK(queues == Queues(R"(queues:
+- {name: a, guarantee: {gpu: 8}, lend: {gpu: 4}, limit: {gpu: 10}, weight: 3, order: strict-fifo,
+   state: drain, namespaces: {selector: {matchLabels: {team: a}}}}
+- {name: b, guarantee: {gpu: 8}, limit: {gpu: 9}, weight: 2, resourceWeights: {gpu: 2}, order: fifo,
+   state: hold}
+)"));
+  const std::string notes = Notes(theirs);
+  CHECK_THAT(notes, Catch::Contains("p:5:17: queues[0].nominalQuota: is guarantee here\n"));
+  CHECK_THAT(notes,
+             Catch::Contains("p:7:19: queues[0].borrowingLimit: is limit here, and counts the "
+                             "guarantee too\n"));
+  CHECK_THAT(notes, Catch::Contains("p:10:10: queues[0].order: StrictFIFO is strict-fifo here\n"));
+  CHECK(std::count(notes.begin(), notes.end(), '\n') == 13);
+  CHECK(Notes("queues: [{name: a, guarantee: {gpu: 1}}]\n").empty());
+  // GPUs that are guaranteed by model are guaranteed GPUs.
+  CHECK(Queues("queues: [{name: a, quota: {gpu/h100: 8}, borrowingLimit: {gpu: 4}}]\n") ==
+        Queues("queues: [{name: a, guarantee: {gpu/h100: 8}, limit: {gpu: 12}}]\n"));
+}
+
+TEST_CASE("what is wrong with queues is told with its place, all at once", "[config][queues]") {
+  CHECK(Faults(R"(queues:
+- name: a
+  guarantee: {gpu: 8, gpus: 4, cpu: -1, memory: 12}
+  parents: b
+  guarantees: {gpu: 1}
+- {parent: a}
+)") == "p:5:23: queues[0].guarantee.gpus: expected gpu, gpu/MODEL (such as gpu/h100), gpuMemory, "
+       "cpu or memory, found \"gpus\"\n"
+       "p:5:37: queues[0].guarantee.cpu: expected an amount such as 64 or 0.5, with three digits "
+       "at most after the point, found \"-1\"\n"
+       "p:5:49: queues[0].guarantee.memory: expected a size in whole MiB, such as 512GiB, found "
+       "\"12\"\n"
+       "p:6:3: queues[0].parents: unknown field, did you mean parent?\n"
+       "p:7:3: queues[0].guarantees: unknown field, did you mean guarantee?\n"
+       "p:8:3: queues[1].name: expected the name of a queue (lower-case letters, digits, '-' and "
+       "'.'), found nothing\n");
+  CHECK(Faults(R"(namespaces: {deny: [kube-system]}
+gangs: {strictOrder: true}
+queues:
+- {name: a, parent: c, guarantee: {gpu: 8}, limit: {gpu: 4}}
+- {name: b, parent: b}
+- {name: a, namespaces: {names: [kube-system]}}
+)") == "p:4:22: gangs.strictOrder: expected false beside queues: write order: strict-fifo in "
+       "those that are to have it\n"
+       "p:6:21: queues[0].parent: expected the name of a queue, found \"c\"\n"
+       "p:6:58: queues[0].limit.gpu: expected at least the guarantee of 8, found 4\n"
+       "p:7:21: queues[1].parent: expected a queue that is not below this one, found the cycle "
+       "b → b\n"
+       "p:8:10: queues[2].name: expected a name that no other queue has, found \"a\" again (first "
+       "as [0])\n"
+       "p:8:33: queues[2].namespaces.names: expected namespaces that may have gangs, found "
+       "\"kube-system\", which is in namespaces.deny\n");
+  // What Muster does not do yet is no field.
+  CHECK_THAT(Faults("queues: [{name: a, fairBy: namespace}]\n"),
+             Catch::Contains("queues[0].fairBy: unknown field"));
+  CHECK_THAT(Faults("queues: [{name: a, min: {gpu: 1}, guarantee: {gpu: 1}}]\n"),
+             Catch::Contains("queues[0].min: expected one name of guarantee, found two"));
+}
+
+TEST_CASE("strict order in the words of old policies is told in the new ones", "[config][queues]") {
+  CHECK(Notes("gangs: {strictOrder: true}\n") ==
+        "p:3:22: gangs.strictOrder: is now said by queues: [{name: root, order: strict-fifo}]\n");
+  CHECK(Notes("gangs: {strictOrder: false}\n").empty());
+  CHECK(Queues("queues: [{name: root, order: strict-fifo}]\n")[0].order ==
+        queues::Order::kStrictFifo);
+}
+
+TEST_CASE("queues that are written are read as they were", "[config][queues]") {
+  const std::string text = Text(R"(queues:
+- {name: a, guarantee: {gpu: 1.25, memory: 3GiB}, limit: {gpu/t4: 2}, resourceWeights: {cpu: 3}}
+- {name: b, namespaces: {names: [x], selector: {matchLabels: {"k/l": "1"}}}, priorityCap: 5}
+)");
+  const auto policy = LoadPolicy(text, "p");
+  REQUIRE(policy.ok());
+  for (const PolicyText style : {PolicyText::kPlain, PolicyText::kCommented}) {
+    const auto again = LoadPolicy(WritePolicy(*policy, style), "again");
+    REQUIRE((again.ok() ? "" : again.error().ToString()) == "");
+    CHECK(again->engine.queues == policy->engine.queues);
+  }
+}
+
+}  // namespace
+}  // namespace muster::config

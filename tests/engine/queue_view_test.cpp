@@ -1,0 +1,136 @@
+// What the engine says of queues and of a gang's turn, for people.
+#include "engine/queue_view.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::engine {
+namespace {
+
+using queues::QueueSpec;
+using queues::Resource;
+using testing::MakeNode;
+using testing::MakePod;
+
+const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
+
+// Only GPUs count in the order.
+QueueSpec Queue(const std::string& name, int64_t gpus, const std::string& parent = "") {
+  QueueSpec queue{.name = name, .parent = parent};
+  if (gpus > 0) queue.guarantee.Set(kGpu, queues::Amount(gpus * 1000));
+  for (const Resource::Kind kind :
+       {Resource::Kind::kGpuMemory, Resource::Kind::kCpu, Resource::Kind::kMemory})
+    queue.resource_weights[{kind}] = 0;
+  return queue;
+}
+
+Options With(std::vector<QueueSpec> queues) {
+  Options options;
+  options.queues = std::move(queues);
+  return options;
+}
+
+cluster::Pod Asks(const std::string& name, const std::string& queue, int gpus, int64_t created) {
+  cluster::Pod pod = MakePod(name).Gpus(gpus).CreatedAt(created).Gated().Build();
+  pod.asked_queue = queue;
+  return pod;
+}
+
+const QueueAmounts& GpusOf(const QueueView& view) {
+  for (const QueueAmounts& amounts : view.amounts) {
+    if (amounts.resource == kGpu) return amounts;
+  }
+  FAIL("no GPUs in the view of " << view.name);
+  return view.amounts.front();
+}
+
+// Four GPUs, all reserved: two for a, which is guaranteed two, and two for b below team.
+struct World : testing::Harness {
+  World() : Harness(With({Queue("a", 2), Queue("team", 0), Queue("b", 0, "team")})) {
+    Add(MakeNode("n0").Gpus(4).Build());
+    Add(Asks("a0", "a", 2, 0));
+    Add(Asks("b0", "b", 2, 1));
+    Settle();
+    REQUIRE(Gang("a0").state == GangState::kReserved);
+    REQUIRE(Gang("b0").state == GangState::kReserved);
+    Add(Asks("b1", "b", 1, 2));
+    Add(Asks("b2", "b", 1, 3));
+    Add(Asks("a1", "a", 1, 4));
+    Settle();
+  }
+};
+
+TEST_CASE("a queue shows what it may have, has and wants, and who is next",
+          "[engine][queues][R1]") {
+  World world;
+  const std::vector<QueueView> views = world.engine().Queues();
+  REQUIRE(views.size() == 4);  // nothing is the orphan's
+  CHECK(views[0].name == queues::kRoot);
+  CHECK(views[0].parent.empty());
+  CHECK(views[0].pending == 3);
+  CHECK(views[0].next == "default/a1");
+  const QueueView& a = views[1];
+  CHECK(a.name == "a");
+  CHECK(a.leaf);
+  CHECK(a.pending == 1);
+  // 2 + 1 − 2 of 4
+  CHECK(a.b == "0.250");
+  CHECK_FALSE(a.within);
+  CHECK(GpusOf(a).guarantee == 2'000);
+  CHECK(GpusOf(a).used == 2'000);
+  CHECK(GpusOf(a).pending == 1'000);
+  // Its guarantee, and half of what is left.
+  CHECK(GpusOf(a).share == 3'000);
+  const QueueView& team = views[2];
+  CHECK(team.name == "team");
+  CHECK_FALSE(team.leaf);
+  CHECK(team.next == "default/b1");
+  CHECK(team.b == "0.750");
+  const QueueView& b = views[3];
+  CHECK(b.name == "b");
+  CHECK(b.parent == "team");
+  CHECK(b.pending == 2);
+  CHECK(GpusOf(b).used == 2'000);
+  CHECK(GpusOf(b).share == 1'000);
+  CHECK(GpusOf(b).borrowed() == 2'000);
+}
+
+TEST_CASE("a gang that waits is told its place, and the sibling that goes first and why",
+          "[engine][queues][R2]") {
+  World world;
+  const std::optional<TurnView> first = world.engine().TurnOf({"default", "a1"});
+  REQUIRE(first);
+  CHECK(first->queue == "a");
+  CHECK(first->position == 1);
+  CHECK(first->of == 1);
+  CHECK(first->at.empty());
+  const std::optional<TurnView> second = world.engine().TurnOf({"default", "b2"});
+  REQUIRE(second);
+  CHECK(second->position == 2);
+  CHECK(second->of == 2);
+  // Not where it is alone, below team, but above.
+  CHECK(second->at == queues::kRoot);
+  CHECK(second->ahead == "a");
+  CHECK(second->ahead_gang == "default/a1");
+  CHECK(second->ahead_b == "0.250");
+  CHECK(second->own == "team");
+  CHECK(second->own_b == "0.750");
+  // One that has its plan waits for no turn, nor does one that is not there.
+  CHECK_FALSE(world.engine().TurnOf({"default", "a0"}));
+  CHECK_FALSE(world.engine().TurnOf({"default", "nobody"}));
+}
+
+TEST_CASE("without queues in the policy there are none to show", "[engine][queues]") {
+  testing::Harness world;
+  world.Add(MakeNode("n0").Gpus(1).Build());
+  world.Add(Asks("big", "a", 2, 0));
+  world.Settle();
+  CHECK(world.engine().Queues().empty());
+  CHECK_FALSE(world.engine().TurnOf({"default", "big"}));
+  CHECK(world.Gang("big").queue.empty());
+}
+
+}  // namespace
+}  // namespace muster::engine
