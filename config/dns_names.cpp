@@ -28,4 +28,18 @@ bool IsDnsSubdomain(std::string_view text) {
   }
 }
 
+bool IsLabelKey(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    if (!IsDnsSubdomain(text.substr(0, slash))) return false;
+    text = text.substr(slash + 1);
+  }
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return plain(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 }  // namespace muster::config

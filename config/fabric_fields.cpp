@@ -17,22 +17,6 @@ using topology::FabricTree;
 
 namespace {
 
-// [DNS subdomain/]name, where the name is up to 63 of A-Z a-z 0-9 - _ . and begins and ends with a
-// letter or digit.
-bool IsLabelKey(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  if (slash != std::string_view::npos) {
-    if (!IsDnsSubdomain(text.substr(0, slash))) return false;
-    text = text.substr(slash + 1);
-  }
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return plain(c) || c == '-' || c == '_' || c == '.'; });
-}
-
 constexpr TextRule kName{"a name of lower-case letters, digits and '-'", IsDnsLabel};
 constexpr TextRule kLabelKey{"a node label's key such as example.com/rack", IsLabelKey};
 

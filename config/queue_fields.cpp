@@ -15,7 +15,7 @@ using queues::Resource;
 
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20U;
+constexpr int64_t kMebibyte = int64_t{1} << 20U;
 constexpr int64_t kNoCap = 2'147'483'647;
 
 bool IsMemory(const Resource& resource) {
@@ -47,11 +47,11 @@ std::string FormatThousandths(int64_t amount) {
 
 std::optional<int64_t> ParseMemory(std::string_view text) {
   const std::optional<int64_t> bytes = ParseSize(text);
-  if (!bytes || *bytes % kMiB != 0) return std::nullopt;
-  return *bytes / kMiB;
+  if (!bytes || *bytes % kMebibyte != 0) return std::nullopt;
+  return *bytes / kMebibyte;
 }
 
-std::string FormatMemory(int64_t mebibytes) { return FormatSize(mebibytes * kMiB); }
+std::string FormatMemory(int64_t mebibytes) { return FormatSize(mebibytes * kMebibyte); }
 
 constexpr AmountRule kThousandths{
     "an amount such as 64 or 0.5, with three digits at most after the "
@@ -73,14 +73,10 @@ constexpr TextRule kQueueName{"the name of a queue (lower-case letters, digits, 
                               IsDnsSubdomain};
 bool IsParent(std::string_view text) { return text.empty() || IsDnsSubdomain(text); }
 constexpr TextRule kParent{"the name of a queue", IsParent};
-constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
+constexpr TextRule kNamespaceName{"a Kubernetes namespace", IsDnsLabel};
 
-bool IsLabelKey(std::string_view text) {
-  return !text.empty() && text.size() <= 317 && text.find(' ') == std::string_view::npos &&
-         IsPrintableLine(text);
-}
 bool IsNamespaceLabel(std::string_view text) { return text.size() <= 63 && IsPrintableLine(text); }
-constexpr TextRule kLabelKey{"the key of a namespace's label", IsLabelKey};
+constexpr TextRule kNamespaceLabelKey{"the key of a namespace's label", IsLabelKey};
 constexpr TextRule kLabelValue{"the value of a namespace's label", IsNamespaceLabel};
 
 // By resource: `get` and `set` are one entry of the container.
@@ -152,7 +148,8 @@ void VisitLabels(cluster::Labels* labels, FieldVisitor* visitor) {
                          [](const FieldInfo& info, std::string* value, FieldVisitor* inside) {
                            inside->Text(info, kLabelValue, value);
                          });
-  visitor->Section({"matchLabels", "All of them."}, [&] { visitor->Named(kLabelKey, &elements); });
+  visitor->Section({"matchLabels", "All of them."},
+                   [&] { visitor->Named(kNamespaceLabelKey, &elements); });
 }
 
 void VisitNamespaces(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
@@ -162,7 +159,7 @@ void VisitNamespaces(QueueSpec* queue, std::vector<std::string>* notes, FieldVis
        "Which namespaces may use it: those with these names, and those with these labels.\n"
        "Neither: those of its parent; where no queue above says any, all."},
       [&] {
-        visitor->TextList({"names", ""}, kNamespace, &queue->namespaces);
+        visitor->TextList({"names", ""}, kNamespaceName, &queue->namespaces);
         visitor->Section({"selector", ""}, [&] { VisitLabels(&selector.match_labels, visitor); });
       });
   visitor->OtherSection(

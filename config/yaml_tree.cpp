@@ -9,6 +9,11 @@ const YamlNode* YamlNode::Find(std::string_view key) const {
   return nullptr;
 }
 
+std::string YamlNode::TextAt(std::string_view key) const {
+  const YamlNode* node = Find(key);
+  return node == nullptr ? std::string() : node->text;
+}
+
 std::string Describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:

@@ -29,6 +29,8 @@ struct YamlNode {
   bool scalar() const { return kind == Kind::kPlain || kind == Kind::kText; }
   // The first of this key; null when there is none or this is no map.
   const YamlNode* Find(std::string_view key) const;
+  // The text of that entry; empty: there is none, or it is no scalar.
+  std::string TextAt(std::string_view key) const;
 };
 
 struct YamlEntry {

@@ -5,11 +5,6 @@ namespace {
 
 using config::YamlNode;
 
-std::string TextAt(const YamlNode& map, std::string_view key) {
-  const YamlNode* value = map.Find(key);
-  return value == nullptr ? std::string() : value->text;
-}
-
 // Of an annotation or label whose key the warning has, the longest; empty: of none.
 std::string PathOfKey(const YamlNode& metadata, const std::string& warning) {
   std::string path;
@@ -30,9 +25,9 @@ std::string PathOfKey(const YamlNode& metadata, const std::string& warning) {
 
 std::string LocatedWarning(const config::ManifestDocument& document, const YamlNode& object,
                            const std::string& path, const std::string& warning) {
-  const std::string kind = TextAt(object, "kind");
+  const std::string kind = object.TextAt("kind");
   const YamlNode* metadata = object.Find("metadata");
-  const std::string name = metadata == nullptr ? std::string() : TextAt(*metadata, "name");
+  const std::string name = metadata == nullptr ? std::string() : metadata->TextAt("name");
   cluster::Error told{cluster::Code::kInvalidArgument, kind + " " + name + ": " + warning, ""};
   const std::size_t colon = warning.find(": ");
   if (warning.starts_with(kind + ".") && colon != std::string::npos) {

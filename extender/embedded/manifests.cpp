@@ -34,11 +34,6 @@ constexpr int kDefaultGpus = 8;
 
 const kube::DecodeOptions kManifest{.source = kube::Source::kManifest};
 
-std::string TextAt(const YamlNode& map, std::string_view key) {
-  const YamlNode* value = map.Find(key);
-  return value == nullptr ? std::string() : value->text;
-}
-
 // What the simulator reads of a pod (or of a Job's template) beside what Muster does.
 Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
   const YamlNode* metadata = pod.Find("metadata");
@@ -58,7 +53,7 @@ Status AddSimulated(const YamlNode& pod, sim::PodRecord& record) {
     }
   }
   if (const YamlNode* spec = pod.Find("spec"); spec != nullptr) {
-    const auto grace = config::ParseWhole(TextAt(*spec, "terminationGracePeriodSeconds"));
+    const auto grace = config::ParseWhole(spec->TextAt("terminationGracePeriodSeconds"));
     if (grace) record.grace = cluster::Seconds(*grace);
     if (spec->Find("resourceClaims") != nullptr) {
       const Result<std::string> json = config::ToJson(pod, "");
@@ -88,7 +83,7 @@ Status CheckFields(const YamlNode& group) {
   constexpr std::array<std::string_view, 3> kFields = {"minMember", "minResources",
                                                        "scheduleTimeoutSeconds"};
   const YamlNode* spec = group.Find("spec");
-  if (spec == nullptr || TextAt(group, "apiVersion") != "scheduling.x-k8s.io/v1alpha1") return Ok{};
+  if (spec == nullptr || group.TextAt("apiVersion") != "scheduling.x-k8s.io/v1alpha1") return Ok{};
   for (const config::YamlEntry& entry : spec->entries) {
     if (std::find(kFields.begin(), kFields.end(), entry.key) != kFields.end()) continue;
     return Error{Code::kInvalidArgument,
@@ -129,7 +124,7 @@ Result<ManifestObject> ReadJob(const Source& source) {
   record.pod.pod = std::move(job->pod);
   const YamlNode* spec = source.tree.Find("spec");
   if (spec == nullptr) return ManifestObject(std::move(record));
-  if (const auto limit = config::ParseWhole(TextAt(*spec, "backoffLimit"))) {
+  if (const auto limit = config::ParseWhole(spec->TextAt("backoffLimit"))) {
     record.backoff_limit = *limit;
   }
   if (const YamlNode* pod = spec->Find("template"); pod != nullptr) {
@@ -164,7 +159,7 @@ Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& sourc
 }
 
 Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& warnings) {
-  const std::string kind = TextAt(source.tree, "kind");
+  const std::string kind = source.tree.TextAt("kind");
   if (kind == "Node") {
     Result<kube::DecodedNode> node = kube::DecodeNode(source.json, kManifest);
     if (!node.ok()) return node.error();
@@ -218,13 +213,13 @@ Error WithoutKind(Error error, const std::string& kind) {
 Status ReadDocument(const config::ManifestDocument& document, Malformed malformed, Manifests& out) {
   const auto read = [&](const Source& source, const std::string& path) -> Status {
     // There are no Namespaces to be made here, and files for real clusters have them.
-    if (TextAt(source.tree, "kind") == "Namespace") return Ok{};
+    if (source.tree.TextAt("kind") == "Namespace") return Ok{};
     const auto located = [&](const Error& error) {
       return document.Locate(path.empty() ? error : error.At(path));
     };
     std::vector<std::string> warnings;
     Result<ManifestObject> object = ReadOne(source, warnings);
-    if (!object.ok()) return located(WithoutKind(object.error(), TextAt(source.tree, "kind")));
+    if (!object.ok()) return located(WithoutKind(object.error(), source.tree.TextAt("kind")));
     if (Status named = CheckName(*object); !named.ok()) return located(named.error());
     for (const std::string& warning : warnings)
       out.warnings.push_back(LocatedWarning(document, source.tree, path, warning));

@@ -26,8 +26,7 @@ class Reader {
  public:
   // Places in errors are paths in the object.
   Status Add(const std::string& json, const config::YamlNode& object) {
-    const config::YamlNode* kind = object.Find("kind");
-    const std::string name = kind == nullptr ? std::string() : kind->text;
+    const std::string name = object.TextAt("kind");
     if (name == "Namespace") return cluster::Ok{};
     if (name != "Node")
       return Wrong("expected a Node or NodePool, found " + config::Quoted(name), "kind");
