@@ -21,7 +21,8 @@ class World {
   World(int queues, int gangs) : book({{.name = "top"}}) {
     cluster.Upsert(testing::MakeNode("n0").Gpus(8).Build());
     std::vector<queues::QueueSpec> specs;
-    specs.reserve(static_cast<size_t>(queues / 10 + queues));
+    const auto leaves = static_cast<size_t>(queues);
+    specs.reserve(leaves + leaves / 10);
     for (int i = 0; i < queues / 10; ++i)
       specs.push_back({.name = "top" + std::to_string(i), .weight = 1 + i % 3});
     for (int i = 0; i < queues; ++i) {
