@@ -181,7 +181,8 @@ Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kEvict);
-  if (actor == Actor::kMuster) {  // the deletion shows it
+  // The deletion shows it; who is on the way out already goes by somebody else's.
+  if (actor == Actor::kMuster && !(**slot)->pod.deleting) {
     auto next = std::make_shared<PodRecord>(***slot);
     next->evicted_by_muster = true;
     **slot = std::move(next);
