@@ -22,8 +22,8 @@ constexpr int64_t kMostPods = int64_t{1} << 30U;
 }  // namespace
 
 void Slots::Note(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
-  const DeviceView view = search.DevicesOn(shape, node);
-  const std::vector<uint32_t> rings = RingsOf(view, pods);
+  std::vector<uint32_t> rings;  // none where none has room: the node may be gone
+  if (pods > 0) rings = RingsOf(search.DevicesOn(shape, node), pods);
   for (const uint32_t ring : rings) {
     if (several_rings_) {
       by_ring_.try_emplace(ring, sums_.sums().fabric());

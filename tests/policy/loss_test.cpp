@@ -66,6 +66,14 @@ TEST_CASE("a domain's ring is that of the slowest member it would have",
   CHECK(in == (members == 2 ? "a0 a0" : "b0 b0 b0"));
 }
 
+TEST_CASE("a node that has gone has no ring", "[policy][fabric][links]") {
+  LinkedRacks world;
+  world.AddRack("a0", 3, "NV4");
+  world.AddRack("b0", 2, "SYS");
+  world.state.Remove(cluster::NodeUid(world.state.node(world.Index("a0y"))->uid));
+  CHECK(world.In(world.Put(world.Ranked(2, 4), {"rack", ""}), 3) == "a0x a0z");
+}
+
 TEST_CASE("a pod by itself takes the domain with the faster ring", "[policy][fabric][links]") {
   LinkedRacks world;
   world.AddRack("a0", 2, "SYS");
