@@ -210,9 +210,11 @@ TEST_CASE("incremental equals recomputed: usage, claims and whose turn it is",
   }
 }
 
-// Gangs of one thousandth of a GPU each, until the cluster is full.
+// Gangs of one thousandth of a GPU each, until the cluster is full. Where it has less than is
+// guaranteed R2 goes by age within the guarantees, and R1 scales them.
 TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R2]") {
   Random random(7);
+  int64_t compared = 0;
   for (int64_t left = Steps() / 100; left > 0; --left) {
     std::vector<QueueSpec> queues = SomeQueues(random);
     for (QueueSpec& queue : queues) {
@@ -254,6 +256,9 @@ TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R
       tournament.Judge(*winner);
     }
     const auto given = Entitle(*tree, 0, capacity, demand);
+    if (std::any_of(given.begin(), given.end(), [](const Entitlement& its) { return its.scaled; }))
+      continue;
+    ++compared;
     for (size_t i = 0; i < tree->size(); ++i) {
       const QueueIndex queue{static_cast<uint32_t>(i)};
       const int64_t share = given[i].share.floor();
@@ -262,6 +267,7 @@ TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R
       CHECK(ledger.used(queue)[0] <= share + std::ssize(tree->queues()));
     }
   }
+  CHECK(compared > 0);
 }
 
 }  // namespace
