@@ -19,6 +19,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "engine/reason.hpp"
+#include "engine/victims.hpp"
 #include "policy/kubelet_forecast.hpp"
 
 namespace muster::engine {
@@ -79,6 +80,8 @@ struct GangView {
   int64_t attempts = 0;                     // failed starts in a row
   int64_t plans = 0;                        // made for it, as long as it is known
   std::vector<MemberView> members;          // ordered by name
+  // Of the last preemption for it, in this process's life.
+  std::optional<Certificate> certificate;
 };
 
 }  // namespace muster::engine

@@ -97,6 +97,7 @@ void QueueBook::CountCapacity(const cluster::NodeTable& nodes) {
   book_->nodes = nodes;
   if (book_->capacity == old) return;
   book_->ledger.SetCapacity(book_->capacity);
+  book_->idle.SetCapacity(book_->capacity);
   book_->tournament.JudgeAll();
 }
 

@@ -38,6 +38,8 @@ class QueueBook {
   // What follows needs on().
   const queues::Tree& tree() const { return book_->ledger.tree(); }
   const queues::Ledger& ledger() const { return book_->ledger; }
+  // The same as if nobody used anything.
+  const queues::Ledger& idle() const { return book_->idle; }
   queues::Tournament& tournament() { return book_->tournament; }
   queues::QueueIndex IndexOf(const std::string& queue) const {
     const std::optional<queues::QueueIndex> index = tree().Find(queue);
@@ -62,8 +64,9 @@ class QueueBook {
  private:
   struct Book {
     explicit Book(std::shared_ptr<const queues::Tree> tree)
-        : ledger(std::move(tree)), tournament(ledger) {}
+        : ledger(tree), idle(std::move(tree)), tournament(ledger) {}
     queues::Ledger ledger;
+    queues::Ledger idle;
     queues::Tournament tournament;
     uint64_t generation = 0;                     // of the cluster, then
     cluster::NodeTable nodes;                    // of which `capacity` is

@@ -145,13 +145,7 @@ Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) 
 bool OverQueueAlone(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
-  for (const queues::QueueIndex queue : book.tree().PathOf(book.IndexOf(QueueOf(gang)))) {
-    const queues::Vector& limit = book.tree().at(queue).limit;
-    for (size_t r = 0; r < asks.size(); ++r) {
-      if (asks[r] > 0 && asks[r] > limit[r]) return true;
-    }
-  }
-  return false;
+  return book.idle().Exceeds(book.IndexOf(QueueOf(gang)), asks).has_value();
 }
 
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {

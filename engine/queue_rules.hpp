@@ -32,7 +32,8 @@ bool Drains(const EngineState& state, const Gang& gang);
 // R3: why the gang may not hold so much more; kNone: it may.
 Reason OverQueue(const EngineState& state, const Gang& gang, const cluster::Usage& asks);
 
-// It would be over a limit if nobody else were in its queues: R12, until the policy changes.
+// It would be over a limit, or take what is kept for others, if nobody else were in the cluster:
+// R12, until the policy or the cluster changes.
 bool OverQueueAlone(const EngineState& state, const Gang& gang);
 
 // Nodes of models that it does not name and may not hold: the limit of a queue forbids it.

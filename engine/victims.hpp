@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "cluster/gang_id.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/units.hpp"
-#include "engine/gang_view.hpp"
 
 namespace muster::engine {
+
+using cluster::GangId;
 
 // A gang that makes way, whole or in part.
 struct VictimGang {

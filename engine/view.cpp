@@ -35,6 +35,8 @@ GangView View(const EngineState& state, const Gang& gang) {
       gang.state == GangState::kBackoff ? gang.course.backoff_until : gang.plan->deadline;
   if (gang.course.partial_since)
     view.deadline = *gang.course.partial_since + state.options.partial_timeout;
+  if (const Certificate* certificate = state.preemptions.CertificateOf(gang.id))
+    view.certificate = *certificate;
   const int32_t priority = PriorityOf(gang);
   view.priority = priority == INT32_MAX ? 0 : priority;
   std::vector<const Member*> members;

@@ -50,6 +50,29 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
 }
 
+// Who makes way, or made way, for it, by which right, and whom it may not have evicted.
+void AddPreemption(JsonText& json, const engine::Certificate& certificate, Time now) {
+  json.BeginObject("preemption");
+  json.AddSeconds("madeSecondsAgo", now - certificate.made_at);
+  json.Add("nodes", certificate.where);
+  json.Add("gpusMilliAsked", certificate.asked_milli);
+  json.BeginArray("victims");
+  for (const engine::VictimGang& victim : certificate.victims) {
+    json.BeginObject();
+    json.Add("gang", victim.gang.key.ToString());
+    json.Add("pods", victim.pods);
+    json.Add("gpusMilli", victim.gpu_milli);
+    json.AddSeconds("ranSeconds", victim.ran);
+    json.Add("right", victim.right);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.BeginArray("refused");
+  for (const std::string& refused : certificate.refused) json.Text(refused);
+  json.EndArray();
+  json.EndObject();
+}
+
 void AddTurn(JsonText& json, const engine::TurnView& turn) {
   json.BeginObject("turn");
   json.Add("queue", turn.queue);
@@ -263,6 +286,7 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
   json.BeginObject();
   AddGang(json, gang, now);
   if (turn) AddTurn(json, *turn);
+  if (gang.certificate) AddPreemption(json, *gang.certificate, now);
   json.BeginArray("members");
   std::map<std::string_view, const engine::MemberRing*> rings;  // by pod
   for (const engine::MemberRing& ring : fabric.rings) rings.emplace(ring.pod, &ring);

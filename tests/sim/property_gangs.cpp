@@ -57,7 +57,7 @@ PodRecord World::NewPod(const std::string& name, uint32_t kind) {
   PodRecord record;
   record.pod = pod;
   constexpr const char* kQueues[] = {"a", "b", "c"};
-  record.pod.asked_queue = kQueues[kind % 3];
+  record.pod.asked_queue = kQueues[kind / 3 % 3];
   record.grace = Seconds(kind % 2 == 0 ? 0 : 5);
   if (kind % 4 != 0) record.runs_for = Seconds(5 + kind % 300);
   return record;

@@ -28,6 +28,18 @@ std::shared_ptr<const topology::MachineProfiles> MeshProfile() {
       *topology::MachineProfiles::Of({std::move(mesh)}));
 }
 
+queues::PreemptionSpec SomePreemption(Random& random) {
+  queues::PreemptionSpec says;
+  says.within_queue = static_cast<queues::WithinQueue>(random.Below(3));
+  says.reclaim = static_cast<queues::Reclaim>(random.Below(4));
+  if (random.Chance(300)) says.delay = static_cast<int64_t>(random.Below(60'000));
+  if (random.Chance(300)) says.min_runtime_preempt = static_cast<int64_t>(random.Below(300'000));
+  if (random.Chance(300)) says.min_runtime_reclaim = static_cast<int64_t>(random.Below(300'000));
+  if (random.Chance(300)) says.max_evictions_per_hour = static_cast<int64_t>(random.Below(4));
+  if (random.Chance(300)) says.max_evicted_ratio = static_cast<int64_t>(random.Below(4));
+  return says;
+}
+
 // a, b and c, which pods name (NewPod). A gang that fits starts when nobody else runs, or is over a
 // limit by itself.
 std::vector<queues::QueueSpec> SomeQueues(Random& random) {
@@ -40,6 +52,10 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
     const queues::Resource gpu{queues::Resource::Kind::kGpu};
     queues[0].guarantee.Set(gpu, queues::Amount(8'000));
     queues[1].guarantee.Set(gpu, queues::Amount(4'000));
+    if (random.Chance(300)) queues[0].lend.Set(gpu, queues::Limit(6'000));
+  }
+  for (queues::QueueSpec& queue : queues) {
+    if (random.Chance(300)) queue.preemption = SomePreemption(random);
   }
   if (random.Chance(300)) queues[2].priority_cap = 1;
   if (random.Chance(300)) queues[0].order = queues::Order::kFifo;
@@ -51,6 +67,9 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
   if (random.Chance(300)) limit(queues[2], queues::Resource::Kind::kGpu, 1);
   if (random.Chance(300)) limit(queues[3], queues::Resource::Kind::kGpu, 1);
   if (random.Chance(200)) limit(queues[3], queues::Resource::Kind::kCpu, 1);
+  const queues::Resource gpu{queues::Resource::Kind::kGpu};
+  if (!queues[3].limit.has(gpu) && random.Chance(300))
+    queues[3].guarantee.Set(gpu, queues::Amount(6'000));
   return queues;
 }
 

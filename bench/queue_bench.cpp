@@ -1,0 +1,228 @@
+// How long does a cycle take with many queues? 5,000 nodes of 8 GPUs, all held by 2,000 gangs, and
+// 5,000 gangs that wait in 200 queues.
+//
+//   all      every gang is looked at: the policy was loaded again
+//   one      one small thing changed since the last cycle: a pod of one GPU ended
+//   victims  a gang of 32 pods of 8 GPUs takes its queue's guarantee back: who has to leave
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/timing.hpp"
+#include "engine/scheduler.hpp"
+
+namespace muster::bench {
+namespace {
+
+using cluster::GpuIndex;
+using cluster::Time;
+using queues::Amount;
+using queues::QueueSpec;
+using queues::Resource;
+
+constexpr int kGpusOfNode = 8;
+constexpr int kTops = 20;
+constexpr int kBelow = 10;
+
+struct Sizes {
+  int nodes = 5'000;
+  int running = 2'000;
+  int pending = 5'000;
+  int rounds = 101;
+};
+
+std::string Leaf(int number) {
+  return "team-" + std::to_string(number % kTops) + "-" + std::to_string(number / kTops % kBelow);
+}
+
+// Each leaf is guaranteed its part of the cluster less `spared` GPUs.
+std::vector<QueueSpec> MakeQueues(const Sizes& sizes, int spared, int64_t weight) {
+  const Resource gpu{Resource::Kind::kGpu};
+  const int64_t part =
+      int64_t{sizes.nodes} * kGpusOfNode * 1'000 / (kTops * kBelow) - spared * 1'000;
+  std::vector<QueueSpec> queues;
+  for (int top = 0; top < kTops; ++top) {
+    QueueSpec above{.name = "division-" + std::to_string(top), .weight = weight};
+    above.guarantee.Set(gpu, Amount(part * kBelow));
+    queues.push_back(above);
+    for (int below = 0; below < kBelow; ++below) {
+      QueueSpec leaf{.name = Leaf(top + below * kTops), .parent = above.name};
+      leaf.guarantee.Set(gpu, Amount(part));
+      queues.push_back(leaf);
+    }
+  }
+  return queues;
+}
+
+class World {
+ public:
+  World(const Sizes& sizes, int spared) : sizes_(sizes), spared_(spared), engine_(OptionsOf(1)) {
+    for (int i = 0; i < sizes.nodes; ++i) AddNode(i);
+    const int gpus = sizes.nodes * kGpusOfNode / sizes.running;
+    for (int gang = 0; gang < sizes.running; ++gang) Run(gang, gpus);
+    engine_.Advance(now_);
+  }
+
+  engine::Options OptionsOf(int64_t weight) const {
+    engine::Options options;
+    options.queues = MakeQueues(sizes_, spared_, weight);
+    if (spared_ > 0) {
+      QueueSpec claims{.name = "claims"};
+      claims.guarantee.Set({Resource::Kind::kGpu}, Amount(256'000));
+      options.queues.push_back(std::move(claims));
+    }
+    return options;
+  }
+
+  void Wait(const std::string& name, const std::string& queue, int pods, int gpus) {
+    AddGroup(name, queue, pods);
+    for (int i = 0; i < pods; ++i) Apply(MakePod(name, i, gpus));
+  }
+  void End(const std::string& pod) {
+    engine_.Apply(engine::PodRemoved{cluster::PodUid(pod)}, now_);
+  }
+  // One GPU that nothing which waits can do with.
+  void RunAgain(const std::string& gang, int member, int at) {
+    cluster::Pod pod = MakePod(gang, member, 1);
+    Bind(pod, at);
+    Apply(pod);
+  }
+  engine::Progress Advance(Times& times) {
+    now_ = now_ + cluster::Seconds(1);
+    const Stopwatch watch;
+    engine::Progress progress = engine_.Advance(now_);
+    watch.AddTo(times);
+    return progress;
+  }
+  engine::Scheduler& engine() { return engine_; }
+  const Sizes& sizes() const { return sizes_; }
+
+ private:
+  void Apply(cluster::Pod pod) {
+    pod.resource_version = ++version_;
+    engine_.Apply(std::move(pod), now_);
+  }
+  void AddNode(int number) {
+    cluster::Node node;
+    node.uid = cluster::NodeUid("node-" + std::to_string(number));
+    node.name = "node-" + std::to_string(number);
+    node.allocatable = {cluster::MilliCpu(192'000), cluster::MiB(2'000'000), 110};
+    for (uint16_t gpu = 0; gpu < kGpusOfNode; ++gpu) {
+      cluster::Gpu device;
+      device.index = GpuIndex{gpu};
+      device.model = "NVIDIA-H100-80GB-HBM3";
+      device.memory = cluster::MiB(81'559);
+      node.gpus.push_back(std::move(device));
+    }
+    engine_.Apply(std::move(node), now_);
+  }
+  void AddGroup(const std::string& name, const std::string& queue, int pods) {
+    cluster::PodGroup group;
+    group.uid = cluster::PodGroupUid("group-" + name);
+    group.key = {"team", name};
+    group.min_member = pods;
+    group.queue = queue;
+    group.created = now_;
+    group.resource_version = ++version_;
+    engine_.Apply(std::move(group), now_);
+  }
+  cluster::Pod MakePod(const std::string& gang, int member, int gpus) {
+    auto spec = std::make_shared<cluster::PodSpec>();
+    spec->requests = {cluster::MilliCpu(1'000), cluster::MiB(1'024), 1};
+    spec->gpus.count = gpus;
+    spec->scheduler_name = "muster";
+    cluster::Pod pod;
+    pod.key = {"team", gang + "-" + std::to_string(member)};
+    pod.uid = cluster::PodUid(pod.key.name);
+    pod.pod_group = gang;
+    pod.spec = std::move(spec);
+    pod.created = now_;
+    return pod;
+  }
+  void Bind(cluster::Pod& pod, int at) {
+    pod.node_name = "node-" + std::to_string(at / kGpusOfNode);
+    pod.bound_gpus = {GpuIndex{static_cast<uint16_t>(at % kGpusOfNode)}};
+    pod.bound_by_muster = true;
+    pod.phase = cluster::PodPhase::kRunning;
+  }
+  // `gpus` pods of one GPU each, one after the other.
+  void Run(int gang, int gpus) {
+    const std::string name = "runs-" + std::to_string(gang);
+    AddGroup(name, Leaf(gang), gpus);
+    for (int i = 0; i < gpus; ++i) RunAgain(name, i, gang * gpus + i);
+  }
+
+  const Sizes sizes_;
+  const int spared_;
+  Time now_{1'800'000'000'000};
+  int64_t version_ = 0;
+  engine::Scheduler engine_;
+};
+
+void Print(const char* what, const Times& times, double goal) {
+  const double p50 = Percentile(times.cpu, 50) / 1000;
+  const double p99 = Percentile(times.cpu, 99) / 1000;
+  std::printf("%-10s %8zu %9.3f %9.3f %9.3f   goal p99 <= %.0f ms: %s\n", what, times.cpu.size(),
+              p50, p99, Percentile(times.wall, 99) / 1000, goal, p99 <= goal ? "met" : "MISSED");
+}
+
+void BenchCycles(const Sizes& sizes) {
+  World world(sizes, 0);
+  for (int i = 0; i < sizes.pending; ++i) {
+    const int shape = i / (kTops * kBelow) % 4;
+    world.Wait("waits-" + std::to_string(i), Leaf(i), 2 << shape, 8);
+  }
+  Times first;
+  world.Advance(first);
+  Times all;
+  for (int round = 0; round < sizes.rounds; ++round) {
+    world.engine().SetOptions(world.OptionsOf(1 + round % 2));
+    world.Advance(all);
+  }
+  Times one;
+  for (int round = 0; round < sizes.rounds; ++round) {
+    const int gpus = sizes.nodes * kGpusOfNode / sizes.running;
+    const int gang = round * 7 % sizes.running;
+    const std::string name = "runs-" + std::to_string(gang);
+    world.End(name + "-0");
+    world.Advance(one);
+    world.RunAgain(name, 0, gang * gpus);
+    Times settled;
+    world.Advance(settled);
+  }
+  Print("all", all, 20);
+  Print("one", one, 2);
+}
+
+void BenchVictims(const Sizes& sizes) {
+  Times times;
+  World world(sizes, 2);
+  for (int round = 0; round < (sizes.rounds + 4) / 5; ++round) {
+    const std::string name = "claim-" + std::to_string(round);
+    world.Wait(name, "claims", 32, 8);
+    world.Advance(times);
+    if (world.engine().FindGang({"team", name})->state != engine::GangState::kPreempting)
+      std::printf("nobody makes way\n");
+    for (int i = 0; i < 32; ++i) world.End(name + "-" + std::to_string(i));
+    Times settled;
+    world.Advance(settled);
+  }
+  Print("victims", times, 40);
+}
+
+}  // namespace
+}  // namespace muster::bench
+
+int main(int argc, char** argv) {
+  const bool smoke = argc > 1 && std::string_view(argv[1]) == "--smoke";
+  muster::bench::Sizes sizes;
+  if (smoke) sizes = {500, 200, 500, 5};
+  std::printf("%d nodes, %d gangs run, %d wait in 200 queues; ms of CPU time\n\n", sizes.nodes,
+              sizes.running, sizes.pending);
+  std::printf("%-10s %8s %9s %9s %9s\n", "cycle", "rounds", "p50", "p99", "p99 wall");
+  muster::bench::BenchCycles(sizes);
+  muster::bench::BenchVictims(sizes);
+  return 0;
+}
