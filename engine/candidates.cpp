@@ -94,7 +94,7 @@ bool Preempts(const EngineState& state, const Gang& gang) {
 bool MayPreempt(const EngineState& state, const Gang& gang) {
   const auto& holding = state.preemptions.holding();
   if (holding.empty()) return false;
-  if (state.queue_book.on()) return Preempts(state, gang);
+  if (state.queue_book.on()) return MayHaveCandidates(state, gang) && Preempts(state, gang);
   const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
 }

@@ -166,11 +166,12 @@ void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
   book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
 }
 
-std::vector<std::string> PendingQueue::queues() const {
-  std::vector<std::string> names;
-  names.reserve(lanes_.size());
-  for (const auto& [name, lane] : lanes_) names.push_back(name);
-  return names;
+std::vector<std::pair<std::string, int64_t>> PendingQueue::queues() const {
+  std::vector<std::pair<std::string, int64_t>> queues;
+  queues.reserve(lanes_.size());
+  for (const auto& [name, lane] : lanes_)
+    queues.emplace_back(name, (*lane.all.begin())->queue->order->priority);
+  return queues;
 }
 
 std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {

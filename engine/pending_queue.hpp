@@ -80,8 +80,8 @@ class PendingQueue {
   std::set<std::string> TakeGrown() { return std::exchange(grown_, {}); }
   // All gangs of that queue may preempt that could not before.
   void RetryQueue(const std::string& queue) { retry_queues_.insert(queue); }
-  // In which gangs wait.
-  std::vector<std::string> queues() const;
+  // In which gangs wait, and the highest priority among them.
+  std::vector<std::pair<std::string, int64_t>> queues() const;
 
   // There is somebody to be tried. `growth`: ClusterState::growth().
   bool PassNeeded(uint64_t growth) const;

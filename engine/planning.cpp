@@ -224,9 +224,12 @@ void RetryReclaims(EngineState& state) {
   if (grown.empty() || !state.queue_book.on()) return;
   state.queue_book.Follow(state.cluster);
   const QueueBook& book = state.queue_book;
-  for (const std::string& waits : state.queue.queues()) {
+  for (const auto& [waits, highest] : state.queue.queues()) {
     const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
-      return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
+      if (waits != grew) return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
+      const auto holders = state.preemptions.holding_in().find(grew);
+      return holders != state.preemptions.holding_in().end() &&
+             holders->second.begin()->first < highest;
     });
     if (any) state.queue.RetryQueue(waits);
   }

@@ -159,13 +159,12 @@ bool Preemptions::TakeWake(Time now) {
 }
 
 void Preemptions::LetGo(const GangId& gang, const Holder& holder) {
-  const auto erase = [&](auto& from, const auto& key) {
-    const auto at = from.find(key);
-    at->second.erase(gang);
-    if (at->second.empty()) from.erase(at);
-  };
-  erase(holding_, holder.priority);
-  erase(holding_in_, holder.queue);
+  const auto alike = holding_.find(holder.priority);
+  alike->second.erase(gang);
+  if (alike->second.empty()) holding_.erase(alike);
+  const auto beside = holding_in_.find(holder.queue);
+  beside->second.erase({holder.priority, gang});
+  if (beside->second.empty()) holding_in_.erase(beside);
 }
 
 bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
@@ -185,7 +184,7 @@ bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int6
     return false;
   }
   holding_[*priority].insert(gang);
-  holding_in_[queue].insert(gang);
+  holding_in_[queue].emplace(*priority, gang);
   holders_[gang] = {*priority, available, queue};
   return available > before;
 }

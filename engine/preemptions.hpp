@@ -104,7 +104,8 @@ class Preemptions {
   // Gangs that hold something, the lowest priority first.
   const std::map<int32_t, std::set<GangId>>& holding() const { return holding_; }
   // The same by queue.
-  const std::map<std::string, std::set<GangId>>& holding_in() const { return holding_in_; }
+  using Holders = std::set<std::pair<int32_t, GangId>>;
+  const std::map<std::string, Holders>& holding_in() const { return holding_in_; }
   // Of a gang that holds something.
   int32_t HighestOf(const GangId& gang) const { return holders_.at(gang).priority; }
 
@@ -131,7 +132,7 @@ class Preemptions {
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;
   std::map<int32_t, std::set<GangId>> holding_;
-  std::map<std::string, std::set<GangId>> holding_in_;
+  std::map<std::string, Holders> holding_in_;
   std::map<GangId, Holder> holders_;  // the same, by gang
 };
 

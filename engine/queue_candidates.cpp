@@ -79,9 +79,9 @@ class Search {
 
  private:
   struct Source {
-    size_t common = 0;  // queues on both paths
+    int64_t depth = 0;  // of the branch on the claimant's side
     QueueIndex leaf;
-    const std::set<GangId>* gangs = nullptr;
+    const Preemptions::Holders* gangs = nullptr;
   };
   std::vector<Source> Sources() const;
   void Collect(const Source& source);
@@ -110,17 +110,14 @@ class Search {
 
 std::vector<Search::Source> Search::Sources() const {
   std::vector<Source> sources;
-  const std::vector<QueueIndex> own = tree_.PathOf(rights_.claimant().leaf);
+  const QueueIndex own = rights_.claimant().leaf;
   for (const auto& [queue, gangs] : state_.preemptions.holding_in()) {
-    Source source{0, state_.queue_book.IndexOf(queue), &gangs};
-    const std::vector<QueueIndex> path = tree_.PathOf(source.leaf);
-    while (source.common < std::min(own.size(), path.size()) &&
-           own[own.size() - 1 - source.common] == path[path.size() - 1 - source.common])
-      ++source.common;
-    sources.push_back(source);
+    const QueueIndex leaf = state_.queue_book.IndexOf(queue);
+    const auto branches = tree_.Diverge(own, leaf);
+    sources.push_back({branches ? tree_.at(branches->a).depth : INT64_MAX, leaf, &gangs});
   }
   std::stable_sort(sources.begin(), sources.end(),
-                   [](const Source& a, const Source& b) { return a.common > b.common; });
+                   [](const Source& a, const Source& b) { return a.depth > b.depth; });
   return sources;
 }
 
@@ -142,12 +139,10 @@ QueueCandidates Search::Find() {
 // Those that leave anyway count wherever they are: they are gone before others would be.
 void Search::Collect(const Source& source) {
   const bool lawful = rights_.MayEvictFrom(source.leaf, spared_);
-  Vector added(spared_.size());
-  for (const GangId& id : *source.gangs) {
+  for (const auto& [priority, id] : *source.gangs) {
     const Gang& gang = *state_.members.Find(id);
-    if (&gang == &gang_) continue;
+    if (&gang == &gang_ || (!lawful && gang.tally.leaving == 0)) continue;
     std::vector<Lost> losses;
-    const int64_t priority = state_.preemptions.HighestOf(id);
     AddLosses(state_, gang, priority, leaving_only_ || !lawful, losses);
     for (Lost& lost : losses) Add(gang, source.leaf, std::move(lost));
   }
@@ -369,6 +364,16 @@ std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& g
                                   : Describe(state.queue_book.tree(), judged.judgements[i]);
   }
   return rights;
+}
+
+bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  const QueueIndex leaf = book.IndexOf(gang.queue->queue);
+  const auto own = state.preemptions.holding_in().find(gang.queue->queue);
+  const bool within = own != state.preemptions.holding_in().end() &&
+                      own->second.begin()->first < PriorityOf(gang) &&
+                      book.tree().at(leaf).preemption.within_queue != queues::WithinQueue::kNever;
+  return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));
 }
 
 bool EvictsAny(const EngineState& state, const Gang& gang) {

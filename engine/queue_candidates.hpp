@@ -86,6 +86,9 @@ bool MayEvictByQueues(const EngineState& state, const Gang& gang,
 std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
                                          const std::set<cluster::PodUid>& victims);
 
+// A cheap look before an expensive one, at a gang that waits: there may be somebody.
+bool MayHaveCandidates(const EngineState& state, const Gang& gang);
+
 // The gang's queue lets it evict somebody.
 bool EvictsAny(const EngineState& state, const Gang& gang);
 

@@ -218,6 +218,23 @@ bool Rights::StaysBeyond(const std::vector<const Holding*>& set, const Holding& 
   return beyond;
 }
 
+bool MayReclaim(const Ledger& ledger, QueueIndex claimant, const Vector& asks) {
+  const Tree& tree = ledger.tree();
+  const PreemptionSpec& says = tree.at(claimant).preemption;
+  if (says.reclaim != Reclaim::kGuarantee) return says.reclaim == Reclaim::kFairShare;
+  for (QueueIndex a = claimant; a != kRootIndex; a = tree.at(a).parent) {
+    bool within = false;
+    bool beyond = false;
+    for (size_t r = 0; r < asks.size(); ++r) {
+      if (asks[r] <= 0 || !tree.guaranteed(r)) continue;
+      const int64_t with = SaturatingAdd(ledger.used(a)[r], asks[r]);
+      (with <= tree.at(a).guarantee[r] ? within : beyond) = true;
+    }
+    if (within && !beyond) return true;
+  }
+  return false;
+}
+
 bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder) {
   const Tree& tree = ledger.tree();
   const PreemptionSpec& says = tree.at(claimant).preemption;

@@ -102,6 +102,10 @@ class Rights {
   bool by_model_ = false;  // it names a model that is contested
 };
 
+// A gang of `claimant` that asks for so much may be able to have gangs of other queues evicted, by
+// what its own side uses.
+bool MayReclaim(const Ledger& ledger, QueueIndex claimant, const Vector& asks);
+
 // Gangs of `claimant` may be able to have gangs of `holder` evicted, as far as their queues say.
 bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder);
 

@@ -75,6 +75,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   Queue queue;
   queue.name = spec.name;
   queue.parent = parent;
+  queue.depth = queues_.empty() ? 0 : queues_[parent.value].depth + 1;
   queue.weight = spec.weight;
   queue.order = spec.order;
   queue.state = spec.state;
@@ -138,11 +139,13 @@ std::vector<QueueIndex> Tree::PathOf(QueueIndex below) const {
 
 std::optional<Tree::Branches> Tree::Diverge(QueueIndex x, QueueIndex y) const {
   if (x == y) return std::nullopt;
-  const std::vector<QueueIndex> of_x = PathOf(x);
-  const std::vector<QueueIndex> of_y = PathOf(y);
-  size_t common = 1;  // the root
-  while (of_x[of_x.size() - 1 - common] == of_y[of_y.size() - 1 - common]) ++common;
-  return Branches{of_x[of_x.size() - 1 - common], of_y[of_y.size() - 1 - common]};
+  while (at(x).depth > at(y).depth && at(x).parent != y) x = at(x).parent;
+  while (at(y).depth > at(x).depth && at(y).parent != x) y = at(y).parent;
+  while (at(x).parent != at(y).parent) {
+    x = at(x).parent;
+    y = at(y).parent;
+  }
+  return Branches{x, y};
 }
 
 Vector Tree::Dense(const cluster::Usage& usage) const {

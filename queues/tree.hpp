@@ -28,6 +28,7 @@ using Vector = std::vector<int64_t>;
 struct Queue {
   std::string name;
   QueueIndex parent;  // of the root: itself
+  int64_t depth = 0;  // below the root
   std::vector<QueueIndex> children;
   Vector guarantee;
   Vector unlent;  // of the guarantee: what is kept for it, wanted or not
