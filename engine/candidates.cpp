@@ -148,6 +148,8 @@ bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
   });
 }
 
+bool GoesInParts(const EngineState& state, const Gang& gang) { return HasSurplus(state, gang); }
+
 bool Preempts(const EngineState& state, const Gang& gang) {
   if (state.options.preemption == Preemption::kNever) return false;
   return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {

@@ -44,6 +44,8 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang);
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool CannotBeEvicted(const EngineState& state, const Gang& gang);
+// Pods beyond its minimum may go, the others stay.
+bool GoesInParts(const EngineState& state, const Gang& gang);
 // What the rule is told of a gang that holds something; `priority`: of its bound members, or of the
 // one that is asked about.
 policy::Holder HolderOf(const Gang& gang, int64_t priority);

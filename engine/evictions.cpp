@@ -8,6 +8,7 @@
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/reclaim.hpp"
 
 namespace muster::engine {
 
@@ -126,10 +127,16 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
     if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
   }
   for (const auto& [id, pods] : lost) {
-    state.announcer.Tell(*state.members.Find(id), true, "GangPreempted",
-                         std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") +
-                             " evicted for gang " + preemptor.key.ToString() + " " +
-                             state.rules.victims->Words());
+    const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
+    const Gang& gang = *state.members.Find(id);
+    if (state.orders.Find(preemptor) != nullptr) {
+      state.announcer.Tell(gang, true, "GangReclaimed",
+                           who + " evicted: " + WhyEvicted(state, preemptor).detail);
+    } else {
+      state.announcer.Tell(gang, true, "GangPreempted",
+                           who + " evicted for gang " + preemptor.key.ToString() + " " +
+                               state.rules.victims->Words());
+    }
   }
 }
 

@@ -31,6 +31,7 @@ enum class Order { kFair, kFifo, kStrictFifo };
 //   kHold   no gang; those that run go on, and get lost and elastic members
 //   kDrain  the same, without elastic members
 enum class QueueState { kOpen, kHold, kDrain };
+const char* ToString(QueueState state);  // as the policy has it
 
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {

@@ -96,6 +96,7 @@ class Auditor::Impl {
   bool Unseen(Time at) const;
   void NoteRestart(Time at);
   bool Outranked(const PodRecord& pod);
+  bool Reclaimed() const;
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
@@ -424,13 +425,20 @@ bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
   return gang.lost || just_whole || gang.forgotten || !gang.surely;
 }
 
+// An operator had GPUs reclaimed: some queue pauses.
+bool Auditor::Impl::Reclaimed() const {
+  const engine::StandingOrders orders = muster_->scheduler().Orders();
+  return std::any_of(orders.queues.begin(), orders.queues.end(),
+                     [](const auto& entry) { return entry.second.paused_until.has_value(); });
+}
+
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return;
   const std::string what = "pod " + pod.pod.key.ToString() + " is evicted and ";
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const bool preempts = muster_->scheduler().options().preemption != engine::Preemption::kNever;
-  if (MayBeTakenBack(pod) || (preempts && Outranked(pod))) return;
+  if (MayBeTakenBack(pod) || (preempts && Outranked(pod)) || Reclaimed()) return;
   Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
 }
 

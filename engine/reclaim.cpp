@@ -1,0 +1,204 @@
+#include "engine/reclaim.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "engine/candidates.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
+#include "engine/ordering.hpp"
+
+namespace muster::engine {
+
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+// PriorityClasses of the system are above what users may have (R14).
+constexpr int32_t kSystemPriority = 2'000'000'000;
+
+// What goes together.
+struct Part {
+  policy::Loss loss;
+  const Gang* gang = nullptr;
+  bool whole = false;
+  std::vector<const Member*> members;
+  int64_t gpu_milli = 0;
+};
+
+bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) {
+  const std::vector<queues::QueueIndex> path =
+      book.tree().PathOf(book.IndexOf(gang.members.begin()->second.pod->queue));
+  return std::find(path.begin(), path.end(), queue) != path.end();
+}
+
+int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& members) {
+  int64_t milli = 0;
+  for (const Member* member : members) {
+    const cluster::Placement& held = state.cluster.AllocationOf(member->uid)->placement;
+    milli += cluster::UsageOf(held, *state.cluster.node(held.node)).gpu_milli;
+  }
+  return milli;
+}
+
+void AddParts(const EngineState& state, const Gang& gang, int64_t priority,
+              std::vector<Part>& parts) {
+  if (CannotBeEvicted(state, gang)) return;
+  std::vector<const Member*> bound;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.holds() || member.leaving()) continue;
+    const bool free = state.preemptions.PreemptorOf(uid) == nullptr &&
+                      state.cluster.AllocationOf(uid) != nullptr && member.pod->bound_by_muster &&
+                      member.pod->spec->priority < kSystemPriority;
+    if (!free) return;
+    bound.push_back(&member);
+  }
+  policy::Loss loss{HolderOf(gang, priority), false, 0};
+  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
+    return state.jobs.LosesByEviction(*member->pod);
+  });
+  const auto add = [&](std::vector<const Member*> members, bool whole) {
+    const int64_t gpus = GpusOf(state, members);
+    if (gpus > 0) parts.push_back({loss, &gang, whole, std::move(members), gpus});
+    ++loss.step;
+  };
+  std::vector<const Member*> surplus;
+  if (GoesInParts(state, gang)) surplus = TakeSurplus(gang, bound);
+  for (const Member* member : surplus) add({member}, false);
+  if (bound.empty()) return;
+  // The rest of the gang goes with those of its surplus that hold no GPU.
+  for (const Member* member : surplus) {
+    if (GpusOf(state, {member}) == 0) bound.push_back(member);
+  }
+  add(std::move(bound), true);
+}
+
+std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue) {
+  std::vector<Part> parts;
+  for (const auto& [priority, gangs] : state.preemptions.holding()) {
+    for (const GangId& id : gangs) {
+      const Gang& gang = *state.members.Find(id);
+      if (IsBelow(state.queue_book, gang, queue)) AddParts(state, gang, priority, parts);
+    }
+  }
+  const policy::VictimRule& rule = *state.rules.victims;
+  std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    if (a.whole != b.whole) return b.whole;
+    return rule.Before(a.loss, b.loss);
+  });
+  return parts;
+}
+
+// Takes back what is not needed, the costliest first. What is left of a gang that goes whole goes
+// with it.
+void PutBack(std::vector<Part>& taken, int64_t& held, int64_t wanted) {
+  for (size_t i = taken.size(); i-- > 0;) {
+    const Part& part = taken[i];
+    if (held - part.gpu_milli < wanted) continue;
+    const bool goes_whole = !part.whole && std::any_of(taken.begin(), taken.end(), [&](auto& one) {
+      return one.whole && one.gang == part.gang;
+    });
+    if (goes_whole) continue;
+    held -= part.gpu_milli;
+    taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void EndVictims(EngineState& state, const GangId& id) {
+  for (const PodUid& uid : state.preemptions.End(id)) {
+    if (Gang* gang = state.members.Find(uid).gang) state.work.Touch(*gang);
+  }
+  state.orders.End(id);
+  state.queue.AnythingMayFit();  // who was spared may be another gang's victim
+}
+
+// Nobody was evicted: one that will not be is protected now, and others may do.
+void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstacle, Time now) {
+  Reclaim reclaim = *state.orders.Find(id);
+  EndVictims(state, id);
+  const ReclaimGpus& order = reclaim.order;
+  const auto queue = state.queue_book.on() ? state.queue_book.tree().Find(order.queue)
+                                           : std::optional<queues::QueueIndex>();
+  const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
+  if (queue && reclaim.deadline > now) {
+    const ReclaimChoice choice = ChooseReclaim(state, *queue, wanted);
+    if (choice.gpu_milli >= wanted) return BeginReclaim(state, std::move(reclaim), choice);
+  }
+  TellOfQueue(state, order.queue, true, "QueueNotReclaimed",
+              "nobody was evicted, too few of its pods may go: " + WhoseReclaim(reclaim) +
+                  (obstacle.empty() ? "" : "; " + obstacle));
+}
+
+}  // namespace
+
+std::string WhoseReclaim(const Reclaim& reclaim) {
+  return reclaim.by + " reclaimed " + std::to_string(reclaim.order.gpus) +
+         (reclaim.order.gpus == 1 ? " GPU" : " GPUs") + " from queue " + reclaim.order.queue;
+}
+
+ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli) {
+  ReclaimChoice choice;
+  std::vector<Part> taken;
+  for (Part& part : PartsOf(state, queue)) {
+    choice.movable_milli += part.gpu_milli;
+    if (choice.gpu_milli >= gpu_milli) continue;
+    choice.gpu_milli += part.gpu_milli;
+    taken.push_back(std::move(part));
+  }
+  PutBack(taken, choice.gpu_milli, gpu_milli);
+  std::map<GangId, OrderEffect::Evicted> gangs;
+  for (const Part& part : taken) {
+    OrderEffect::Evicted& evicted = gangs[part.gang->id];
+    evicted.gang = part.gang->id;
+    evicted.queue = part.loss.holder.queue;
+    evicted.pods += static_cast<int64_t>(part.members.size());
+    evicted.whole = evicted.whole || part.whole;
+    evicted.gpu_milli += part.gpu_milli;
+    for (const Member* member : part.members) choice.pods.push_back(member->uid);
+  }
+  for (auto& [id, evicted] : gangs) choice.gangs.push_back(std::move(evicted));
+  return choice;
+}
+
+void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice) {
+  Victims victims;
+  victims.pods.insert(choice.pods.begin(), choice.pods.end());
+  for (const OrderEffect::Evicted& gang : choice.gangs)
+    victims.gangs += (victims.gangs.empty() ? "" : ", ") + gang.gang.key.ToString();
+  const GangId id = state.orders.Begin(std::move(reclaim));
+  state.preemptions.Begin(id, std::move(victims));
+  state.preemptions.Ask(id, choice.pods);
+  for (const PodUid& uid : choice.pods) state.work.Touch(*state.members.Find(uid).gang);
+}
+
+void FollowReclaims(EngineState& state, Time now) {
+  std::vector<GangId> ids;
+  for (const auto& [id, reclaim] : state.orders.reclaims()) ids.push_back(id);
+  for (const GangId& id : ids) {
+    const Victims& victims = *state.preemptions.VictimsOf(id);
+    bool left = false;
+    bool under_way = false;
+    for (const PodUid& uid : victims.pods) {
+      const Member* member = state.members.FindMember(uid);
+      left = left || state.preemptions.PreemptorOf(uid) != nullptr;
+      under_way = under_way || (member != nullptr && member->writes->doing == WriteKind::kEvict);
+    }
+    const bool late = state.orders.Find(id)->deadline <= now;
+    if (left && !victims.begun && !under_way && (late || !victims.obstacle.empty())) {
+      ChooseAgain(state, id, std::string(victims.obstacle), now);
+    } else if (!left || late) {
+      EndVictims(state, id);
+    }
+  }
+}
+
+Reason WhyEvicted(const EngineState& state, const GangId& preemptor) {
+  const Reclaim* reclaim = state.orders.Find(preemptor);
+  if (reclaim == nullptr) return Because(ReasonCode::kPreempted, 0, 0, preemptor.key.ToString());
+  return Because(ReasonCode::kReclaimed, 0, 0, WhoseReclaim(*reclaim));
+}
+
+}  // namespace muster::engine
