@@ -128,6 +128,7 @@ class Auditor::Impl {
   std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
   std::map<int32_t, Time> waited_;                    // by priority: until when a pod did
+  Time reclaimed_;                                    // when a queue paused for it last
   std::set<PodUid> evicted_;                          // by Muster, and judged
   std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
   int64_t restarts_ = 0;                              // of Muster, seen so far
@@ -425,11 +426,11 @@ bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
   return gang.lost || just_whole || gang.forgotten || !gang.surely;
 }
 
-// An operator had GPUs reclaimed: some queue pauses.
+// An operator had GPUs reclaimed: victims are asked to go until they have had their time.
 bool Auditor::Impl::Reclaimed() const {
-  const engine::StandingOrders orders = muster_->scheduler().Orders();
-  return std::any_of(orders.queues.begin(), orders.queues.end(),
-                     [](const auto& entry) { return entry.second.paused_until.has_value(); });
+  return reclaimed_ > Time() && reclaimed_ + muster_->scheduler().options().victim_timeout +
+                                        options_.slack + options_.node_slack >=
+                                    loop_.now();
 }
 
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {
@@ -476,6 +477,13 @@ void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) 
 }
 
 std::vector<std::string> Auditor::Impl::Check() {
+  if (muster_ != nullptr) {
+    const engine::StandingOrders orders = muster_->scheduler().Orders();
+    const bool pauses =
+        std::any_of(orders.queues.begin(), orders.queues.end(),
+                    [](const auto& entry) { return entry.second.paused_until.has_value(); });
+    if (pauses) reclaimed_ = std::max(loop_.now(), Time(1));
+  }
   while (const WatchEvent* next = watch_->Peek()) {
     const WatchEvent event = *next;
     watch_->Pop();
