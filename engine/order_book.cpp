@@ -64,7 +64,7 @@ bool OrderBook::EndPauses(Time now) {
 }
 
 GangId OrderBook::Begin(Reclaim reclaim) {
-  const GangId id{{"", "order " + std::to_string(++begun_)}, false};
+  GangId id{{"", "order " + std::to_string(++begun_)}, false};
   reclaims_.emplace(id, std::move(reclaim));
   return id;
 }

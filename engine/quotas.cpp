@@ -127,7 +127,9 @@ Reason QuotaBar(const Quotas& quotas, const cluster::ClusterState& cluster, cons
   if (lacks <= 0) return {};
   cluster::Headcount missing = Lacking(gang);
   missing.members = lacks;
-  for (auto& [role, count] : missing.roles) {
+  for (auto& entry_of_role : missing.roles) {
+    const std::string& role = entry_of_role.first;
+    int64_t& count = entry_of_role.second;
     count -= std::min<int64_t>(
         count, std::count_if(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
           const Member& member = entry.second;

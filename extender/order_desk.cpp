@@ -106,8 +106,11 @@ cluster::Time OrderDesk::Work() {
       continue;
     }
     if (!waiting.request.dry_run) {
-      ports_.log.Info("order",
-                      {{"order", what}, {"by", who}, {"was", effect->was}, {"is", effect->is}});
+      std::vector<LogField> fields = {
+          {"order", what}, {"by", who}, {"was", effect->was}, {"is", effect->is}};
+      for (const OrderEffect::Evicted& gone : effect->evicted)
+        fields.push_back({"evicts", gone.gang.key.ToString()});
+      ports_.log.Info("order", fields);
     }
     http::Response response;
     response.body = OrderJson(waiting.request, *effect);
