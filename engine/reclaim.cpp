@@ -115,6 +115,12 @@ void EndVictims(EngineState& state, const GangId& id) {
   state.queue.AnythingMayFit();  // who was spared may be another gang's victim
 }
 
+void TellOfThoseLeft(EngineState& state, const Reclaim& reclaim, int64_t left) {
+  TellOfQueue(state, reclaim.order.queue, true, "QueueReclaimLate",
+              std::to_string(left) + (left == 1 ? " pod is" : " pods are") +
+                  " still there, and not asked to go any more: " + WhoseReclaim(reclaim));
+}
+
 // Nobody was evicted: one that will not be is protected now, and others may do.
 void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstacle, Time now) {
   Reclaim reclaim = *state.orders.Find(id);
@@ -179,17 +185,19 @@ void FollowReclaims(EngineState& state, Time now) {
   for (const auto& [id, reclaim] : state.orders.reclaims()) ids.push_back(id);
   for (const GangId& id : ids) {
     const Victims& victims = *state.preemptions.VictimsOf(id);
-    bool left = false;
+    int64_t left = 0;
     bool under_way = false;
     for (const PodUid& uid : victims.pods) {
       const Member* member = state.members.FindMember(uid);
-      left = left || state.preemptions.PreemptorOf(uid) != nullptr;
+      const bool holds = state.cluster.AllocationOf(uid) != nullptr;
+      left += holds && state.preemptions.PreemptorOf(uid) != nullptr ? 1 : 0;
       under_way = under_way || (member != nullptr && member->writes->doing == WriteKind::kEvict);
     }
     const bool late = state.orders.Find(id)->deadline <= now;
-    if (left && !victims.begun && !under_way && (late || !victims.obstacle.empty())) {
+    if (left > 0 && !victims.begun && !under_way && (late || !victims.obstacle.empty())) {
       ChooseAgain(state, id, std::string(victims.obstacle), now);
-    } else if (!left || late) {
+    } else if (left == 0 || late) {
+      if (left > 0) TellOfThoseLeft(state, *state.orders.Find(id), left);
       EndVictims(state, id);
     }
   }

@@ -129,6 +129,8 @@ TEST_CASE("operators' commands work against a running service", "[cli]") {
       Catch::Contains("only 0 GPUs of 1 can be had"));
   CHECK_THAT(run({"priority", "train", "7"}, kExitFailed),
              Catch::Contains("there is no gang default/train"));
+  CHECK_THAT(run({"priority", "train", "-7"}, kExitFailed),
+             Catch::Contains("there is no gang default/train"));
   CHECK_THAT(run({"cancel", "a/train"}, kExitFailed), Catch::Contains("there is no gang a/train"));
   for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
            {"queue", "hold"},

@@ -115,6 +115,15 @@ TEST_CASE("where a budget keeps one of them nobody is evicted, and others are ch
   }
 }
 
+TEST_CASE("pods that do not end in time are told of", "[engine][orders]") {
+  OrderedWorld world;
+  REQUIRE(world.Do(ReclaimGpus{"research", 16}).ok());
+  world.RemovePod("old-0");
+  world.Pass(engine::Options().victim_timeout + Seconds(1));
+  CHECK(world.Told("QueueReclaimLate"));
+  CHECK(world.engine().NextWake() > world.now());
+}
+
 TEST_CASE("gangs of the system are not reclaimed", "[engine][orders][R14]") {
   OrderedWorld world;
   for (const std::string& name : kAllOld) {

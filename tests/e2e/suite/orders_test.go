@@ -220,6 +220,32 @@ func TestReclaimTakesAWholeGangAndTheQueuePauses(t *testing.T) {
 	e.whole(30*time.Second, again)
 }
 
+func TestReclaimChoosesOthersThanABudgetProtects(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.setQueues("- {name: research}\n- {name: edu}\n")
+	e.addGPUNodes(1)
+	ann := e.operator("ann")
+	free := e.gang("free", 1, 4, objects.Annotated("muster.dev/queue", "research"))
+	e.add(free)
+	e.whole(30*time.Second, free)
+	kept := e.gang("kept", 1, 4, objects.Annotated("muster.dev/queue", "research")) // started last: it would go first
+	e.add(kept)
+	e.whole(30*time.Second, kept)
+	e.protect(kept, "keep", 1)
+	e.ordered(ann, "/v1/queues/research/reclaim", `{"gpus":4,"pauseSeconds":3600}`)
+	e.eventually(30*time.Second, "the other one is gone", func() error {
+		if pods, err := e.pods(free); err != nil || len(pods) > 0 {
+			return errorf("%d are left, %v", len(pods), err)
+		}
+		return nil
+	})
+	if n := e.bound(kept); n != 1 {
+		t.Errorf("the protected one is evicted")
+	}
+	e.refused(http.StatusConflict, "only 0 GPUs of 1 can be had", ann, "/v1/queues/research/reclaim", `{"gpus":1}`)
+	e.ordered(ann, "/v1/queues/research/state", resume)
+}
+
 func TestOrderedPriorityGoesFirst(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(1)
