@@ -216,6 +216,15 @@ void FieldReader::OtherSection(const FieldInfo& info, const std::function<void()
   Section({info.name, ""}, fields);
 }
 
+void FieldReader::OtherAmount(const FieldInfo& info, const AmountRule& rule, int64_t* value,
+                              std::vector<std::string>* notes) {
+  const YamlNode* section = scopes_.back().node;
+  const YamlNode* node = section == nullptr ? nullptr : section->Find(info.name);
+  if (node == nullptr) return;
+  Note(PathOf(info.name), node->mark, std::string(info.help), notes);
+  Amount({info.name, ""}, rule, value);
+}
+
 void FieldReader::Remark(const FieldInfo& info, std::vector<std::string>* notes) {
   const auto mark = marks_.find(PathOf(info.name));
   if (mark != marks_.end()) Note(PathOf(info.name), mark->second, std::string(info.help), notes);

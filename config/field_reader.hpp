@@ -43,6 +43,8 @@ class FieldReader : public FieldVisitor {
   void OtherNames(const std::vector<OtherName>& names, std::vector<std::string>* notes) override;
   void OtherSection(const FieldInfo& info, const std::function<void()>& fields,
                     std::vector<std::string>* notes) override;
+  void OtherAmount(const FieldInfo& info, const AmountRule& rule, int64_t* value,
+                   std::vector<std::string>* notes) override;
   void Remark(const FieldInfo& info, std::vector<std::string>* notes) override;
 
  private:

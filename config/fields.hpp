@@ -113,6 +113,9 @@ class FieldVisitor {
   // A section of its own; `info.help` says what it means in our words.
   virtual void OtherSection(const FieldInfo& /*info*/, const std::function<void()>& /*fields*/,
                             std::vector<std::string>* /*notes*/) {}
+  // A field of its own, likewise.
+  virtual void OtherAmount(const FieldInfo& /*info*/, const AmountRule& /*rule*/,
+                           int64_t* /*value*/, std::vector<std::string>* /*notes*/) {}
   // A field that was visited has a value for which there is a better word: `info.help` says it.
   virtual void Remark(const FieldInfo& /*info*/, std::vector<std::string>* /*notes*/) {}
 };

@@ -88,19 +88,43 @@ void VisitStrictOrder(bool* strict, std::vector<std::string>* notes, FieldVisito
                   notes);
 }
 
+// What the policy says for all gangs is what it says for the root queue.
+void VisitPreemption(engine::Options* options, std::vector<std::string>* notes,
+                     FieldVisitor* visitor) {
+  Enumeration(visitor,
+              {"preemption",
+               "byQueue: as the queues' preemption says; without queues as never.\n"
+               "never: a gang that does not fit waits.\n"
+               "lowerPriority: Muster may evict pods that it placed, if their priority is lower\n"
+               "than that of every member of the waiting gang and the whole gang then fits. It\n"
+               "evicts whole gangs, or their members beyond minMember. It evicts nothing for a\n"
+               "gang that has a pod with preemptionPolicy Never."},
+              {"byQueue", "never", "lowerPriority"}, &options->preemption);
+  if (options->queues.empty() || options->preemption == engine::Preemption::kByQueue) return;
+  const bool never = options->preemption == engine::Preemption::kNever;
+  visitor->Remark({"preemption",
+                   never ? "is now said by queues: [{name: root, preemption: {withinQueue: never, "
+                           "reclaim: never}}]"
+                         : "is now said by queues: [{name: root, preemption: {withinQueue: "
+                           "lower-priority, reclaim: guarantee}}]"},
+                  notes);
+  auto& queues = options->queues;
+  auto root = std::find_if(queues.begin(), queues.end(),
+                           [](const auto& one) { return one.name == queues::kRoot; });
+  if (root == queues.end()) root = queues.insert(queues.begin(), {.name = queues::kRoot});
+  queues::PreemptionSpec& says = root->preemption;
+  if (says.within_queue == queues::WithinQueue::kInherit)
+    says.within_queue = never ? queues::WithinQueue::kNever : queues::WithinQueue::kLowerPriority;
+  if (says.reclaim == queues::Reclaim::kInherit)
+    says.reclaim = never ? queues::Reclaim::kNever : queues::Reclaim::kGuarantee;
+}
+
 void VisitGangs(engine::Options* options, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->Section({"gangs", ""}, [&] {
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
     VisitStrictOrder(&options->strict_order, notes, visitor);
-    Enumeration(visitor,
-                {"preemption",
-                 "never: a gang that does not fit waits.\n"
-                 "lowerPriority: Muster may evict pods that it placed, if their priority is lower\n"
-                 "than that of every member of the waiting gang and the whole gang then fits. It\n"
-                 "evicts whole gangs, or their members beyond minMember. It evicts nothing for a\n"
-                 "gang that has a pod with preemptionPolicy Never."},
-                {"never", "lowerPriority"}, &options->preemption);
+    VisitPreemption(options, notes, visitor);
     visitor->Duration({"victimTimeout",
                        "How long the evicted pods may take to end. Then the waiting gang gives up\n"
                        "the room that was earmarked for it, and is planned again."},

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20U;
 constexpr int64_t kNoCap = 2'147'483'647;
+constexpr int64_t kMostSeconds = 720 * 3600;
+constexpr int64_t kMostCount = 1000;
 
 bool IsMemory(const Resource& resource) {
   return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
@@ -215,6 +217,69 @@ void VisitShares(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor
       [&] { visitor->Named(kResource, &weights); });
 }
 
+constexpr std::string_view kInherit = "inherit";
+
+std::optional<int64_t> ParseInheritedDuration(std::string_view text) {
+  if (text == kInherit) return queues::PreemptionSpec::kInherit;
+  const std::optional<cluster::Duration> duration = ParseDuration(text);
+  if (!duration || *duration > cluster::Seconds(kMostSeconds)) return std::nullopt;
+  return duration->value();
+}
+std::string FormatInheritedDuration(int64_t value) {
+  return value == queues::PreemptionSpec::kInherit ? std::string(kInherit)
+                                                   : FormatDuration(cluster::Duration(value));
+}
+constexpr AmountRule kInheritedDuration{"a duration such as 10m, 720h at most, or inherit",
+                                        ParseInheritedDuration, FormatInheritedDuration};
+
+std::optional<int64_t> ParseInheritedCount(std::string_view text) {
+  if (text == kInherit) return queues::PreemptionSpec::kInherit;
+  const std::optional<int64_t> count = ParseWhole(text);
+  return count && *count <= kMostCount ? count : std::nullopt;
+}
+std::string FormatInheritedCount(int64_t value) {
+  return value == queues::PreemptionSpec::kInherit ? std::string(kInherit) : std::to_string(value);
+}
+constexpr AmountRule kInheritedCount{"a whole number from 0 to 1000, or inherit",
+                                     ParseInheritedCount, FormatInheritedCount};
+
+void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
+  const auto min_runtime = [&] {
+    visitor->Amount({"preempt", ""}, kInheritedDuration, &says->min_runtime_preempt);
+    visitor->Amount({"reclaim", ""}, kInheritedDuration, &says->min_runtime_reclaim);
+  };
+  visitor->Section(
+      {"preemption",
+       "Whom Muster may evict for gangs of this queue and those below it, whole gangs at a\n"
+       "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
+       "lower-priority, guarantee, 0s, 0s, 0s, 2 and 4."},
+      [&] {
+        Enumeration(visitor, {"withinQueue", "Of the same queue."},
+                    {"inherit", "never", "lower-priority"}, &says->within_queue);
+        Enumeration(visitor,
+                    {"reclaim",
+                     "Of other queues that use more than their guarantee. guarantee: for a gang\n"
+                     "that is within the guarantee of its own. fair-share: also for one whose\n"
+                     "queue then still is no further above its share than theirs."},
+                    {"inherit", "never", "guarantee", "fair-share"}, &says->reclaim);
+        visitor->Amount({"delay", "Nobody is evicted for a gang that has waited for less."},
+                        kInheritedDuration, &says->delay);
+        visitor->Section(
+            {"minRuntime",
+             "So long a gang of this queue runs before it is evicted for another one of it\n"
+             "(preempt), or for gangs of other queues (reclaim)."},
+            min_runtime);
+        visitor->Amount({"maxEvictionsPerGangPerHour",
+                         "Then it is left alone. 0: no gang of it is "
+                         "evicted as a whole."},
+                        kInheritedCount, &says->max_evictions_per_hour);
+        visitor->Amount({"maxEvictedRatio",
+                         "At most so many times the GPUs that a gang asks for are evicted for it.\n"
+                         "0: no limit."},
+                        kInheritedCount, &says->max_evicted_ratio);
+      });
+}
+
 void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->OtherNames({{"nominalQuota", "guarantee"},
                        {"quota", "guarantee"},
@@ -253,6 +318,14 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
        "open. hold: no gang is started, those that run go on. drain: as hold, and they get\n"
        "no members beyond their minimum."},
       {"open", "hold", "drain"}, &queue->state);
+  VisitPreemption(&queue->preemption, visitor);
+  queues::PreemptionSpec& says = queue->preemption;
+  const auto other = [&](std::string_view theirs, std::string_view help, int64_t* value) {
+    visitor->OtherAmount({theirs, help}, kInheritedDuration, value, notes);
+  };
+  other("preemptMinRuntime", "is preemption.minRuntime.preempt here", &says.min_runtime_preempt);
+  other("reclaimMinRuntime", "is preemption.minRuntime.reclaim here", &says.min_runtime_reclaim);
+  other("PreemptExemptTime", "is preemption.minRuntime.preempt here", &says.min_runtime_preempt);
 }
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "engine/bars.hpp"
-#include "engine/defect.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/losses.hpp"
 #include "engine/minimum.hpp"
-#include "policy/fabric_wish.hpp"
+#include "engine/queue_candidates.hpp"
 
 namespace muster::engine {
 
@@ -18,77 +17,9 @@ using cluster::Time;
 
 namespace {
 
-// What goes together, and what that costs.
-struct Lost {
-  policy::Loss loss;
-  std::vector<const Member*> members;
-};
-
-// The minimum means something: there is a PodGroup, and it makes sense.
-bool MinimumKnown(const EngineState& state, const Gang& gang) {
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
-  return group != nullptr && DefectOf(gang, group, state.options).code == ReasonCode::kNone;
-}
-
-bool AnyRequired(const std::vector<cluster::TopologySegment>& segments) {
-  return std::any_of(segments.begin(), segments.end(),
-                     [](const cluster::TopologySegment& segment) { return segment.required; });
-}
-
-// Some of its pods need others in their domain: none of them can go alone.
-bool IsInSegments(const EngineState& state, const Gang& gang) {
-  const topology::FabricOptions& fabric = state.options.placement.fabric;
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
-  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
-    const cluster::TopologyTerms& said = policy::TermsOf(group, *entry.second.pod);
-    if (said.segments.empty() && said.subgroups.empty()) return false;
-    const cluster::TopologyTerms terms = Heeded(fabric, said);
-    return AnyRequired(terms.segments) ||
-           std::any_of(terms.subgroups.begin(), terms.subgroups.end(),
-                       [](const auto& subgroup) { return AnyRequired(subgroup.segments); });
-  });
-}
-
-// Pods beyond the minimum may go, the others stay.
-bool HasSurplus(const EngineState& state, const Gang& gang) {
-  return MinimumKnown(state, gang) && !IsInSegments(state, gang);
-}
-
-void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
-               std::vector<Lost>& losses) {
-  policy::Loss loss{HolderOf(gang, priority), true, 0};
-  const auto add = [&](std::vector<const Member*> members) {
-    losses.push_back({loss, std::move(members)});
-    ++loss.step;
-  };
-  bool whole = !CannotBeEvicted(state, gang);
-  std::vector<const Member*> bound;
-  for (const auto& [uid, member] : gang.members) {
-    if (!member.holds()) continue;
-    const bool free =
-        state.preemptions.PreemptorOf(uid) == nullptr && state.cluster.AllocationOf(uid) != nullptr;
-    if (!member.leaving()) {
-      bound.push_back(&member);
-      whole = whole && free && member.pod->bound_by_muster;
-    } else if (free && !state.preemptions.ProtectedUntil(uid)) {
-      add({&member});
-    }
-  }
-  if (!whole || leaving_only || bound.empty()) return;
-  std::vector<const Member*> surplus;
-  if (HasSurplus(state, gang)) surplus = TakeSurplus(gang, bound);
-  loss.leaves = false;
-  loss.step = 0;
-  // Of the gang: its surplus takes precedence, whichever controller makes which pod.
-  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
-    return state.jobs.LosesByEviction(*member->pod);
-  });
-  for (const Member* member : surplus) add({member});
-  if (!bound.empty()) add(std::move(bound));
-}
-
-std::vector<policy::Candidate> Candidates(const EngineState& state,
-                                          const policy::Preemptor& preemptor, bool leaving_only) {
+// Of all gangs that the rule lets the preemptor evict.
+std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor& preemptor,
+                               bool leaving_only) {
   const policy::VictimRule& rule = *state.rules.victims;
   const int64_t below = rule.Below(preemptor).value_or(INT64_MAX);
   std::vector<Lost> losses;
@@ -102,102 +33,123 @@ std::vector<policy::Candidate> Candidates(const EngineState& state,
   }
   std::sort(losses.begin(), losses.end(),
             [&](const Lost& a, const Lost& b) { return rule.Before(a.loss, b.loss); });
+  return losses;
+}
+
+// The cluster when all of them are gone.
+std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candidate>& candidates,
+                                                 const cluster::Snapshot& snapshot) {
+  cluster::FreeTable free = snapshot.free();
+  for (const policy::Candidate& candidate : candidates) {
+    for (const cluster::Placement& held : candidate.held)
+      free.Give(*snapshot.node(held.node), held);
+  }
+  return std::make_shared<const cluster::Snapshot>(snapshot.nodes(), std::move(free),
+                                                   snapshot.generation(), snapshot.layout());
+}
+
+bool MayEvictByRule(const EngineState& state, const policy::Preemptor& preemptor,
+                    const std::map<GangId, int64_t>& held) {
+  return std::all_of(held.begin(), held.end(), [&](const auto& entry) {
+    const Gang& gang = *state.members.Find(entry.first);
+    return state.rules.victims->MayEvict(preemptor, HolderOf(gang, entry.second));
+  });
+}
+
+}  // namespace
+
+std::vector<policy::Candidate> ToCandidates(const EngineState& state,
+                                            const std::vector<Lost>& losses) {
   std::vector<policy::Candidate> candidates;
   candidates.reserve(losses.size());
   std::map<GangId, uint64_t> owners;
   uint64_t next_owner = 0;
-  for (const auto& [loss, members] : losses) {
+  for (const Lost& lost : losses) {
     policy::Candidate candidate;
-    candidate.queue = loss.holder.queue;
+    candidate.queue = lost.loss.holder.queue;
     // Those that leave anyway bind nobody else.
-    candidate.owner = loss.leaves
+    candidate.owner = lost.loss.leaves
                           ? next_owner++
-                          : owners.try_emplace(loss.holder.gang, next_owner++).first->second;
-    for (const Member* member : members)
+                          : owners.try_emplace(lost.loss.holder.gang, next_owner++).first->second;
+    for (const Member* member : lost.members)
       candidate.held.push_back(state.cluster.AllocationOf(member->uid)->placement);
     candidates.push_back(std::move(candidate));
   }
   return candidates;
 }
 
-}  // namespace
-
 policy::Preemptor PreemptorOf(const Gang& gang) {
   return {gang.id, QueueOf(gang), PriorityOf(gang)};
 }
 
-std::optional<int32_t> HighestHeld(const Gang& gang) {
-  std::optional<int32_t> highest;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.holds())
-      highest = std::max(highest.value_or(INT32_MIN), CappedPriority(gang, member));
-  }
-  return highest;
-}
-
-policy::Holder HolderOf(const Gang& gang, int64_t priority) {
-  return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
-}
-
-bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
-  if (gang.course.repairing) return true;
-  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
-    const auto& [uid, member] = entry;
-    return member.may_be_bound() ||
-           (member.holds() && (member.pod->daemon || state.preemptions.ProtectedUntil(uid)));
-  });
-}
-
-bool GoesInParts(const EngineState& state, const Gang& gang) { return HasSurplus(state, gang); }
-
 bool Preempts(const EngineState& state, const Gang& gang) {
-  if (state.options.preemption == Preemption::kNever) return false;
-  return std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
-    const cluster::Pod& pod = *entry.second.pod;
-    return pod.spec->preempts || pod.bound() || pod.ending();
-  });
+  const bool any = state.queue_book.on() ? EvictsAny(state, gang)
+                                         : state.options.preemption == Preemption::kLowerPriority;
+  return any && std::all_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+           const cluster::Pod& pod = *entry.second.pod;
+           return pod.spec->preempts || pod.bound() || pod.ending();
+         });
 }
 
 bool MayPreempt(const EngineState& state, const Gang& gang) {
   const auto& holding = state.preemptions.holding();
   if (holding.empty()) return false;
+  if (state.queue_book.on()) return Preempts(state, gang);
   const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
 }
 
-std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang) {
-  return Candidates(state, PreemptorOf(gang), false);
+std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
+  if (!state.queue_book.on())
+    return ToCandidates(state, LossesByRule(state, PreemptorOf(gang), false));
+  QueueCandidates found = FindQueueCandidates(state, gang, false, now);
+  return found.choices.empty() ? std::vector<policy::Candidate>()
+                               : std::move(found.choices.front().candidates);
 }
 
-KnownCandidates CandidatesFor(EngineState& state, const Gang& gang) {
+KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
   // Others were evicted for it in vain: for now it only has what is left anyway.
   const bool leaving_only = state.preemptions.may_preempt_from(gang.id).has_value();
+  const bool by_queue = state.queue_book.on();
   KnownCandidates& known = state.candidates;
-  const bool same = known.list != nullptr && known.priority == preemptor.priority &&
+  const bool same = known.known && known.priority == preemptor.priority &&
                     known.queue == preemptor.queue && known.leaving_only == leaving_only &&
+                    (!by_queue || (known.asks == gang.queue->asks && known.at == now)) &&
                     known.version == state.work.version() &&
                     known.generation == state.cluster.generation();
   if (same) return known;
-  auto list = std::make_shared<const std::vector<policy::Candidate>>(
-      Candidates(state, preemptor, leaving_only));
+  known = {};
+  known.known = true;
+  known.priority = preemptor.priority;
+  known.queue = preemptor.queue;
+  known.asks = gang.queue->asks;
+  known.at = now;
+  known.leaving_only = leaving_only;
+  known.version = state.work.version();
+  known.generation = state.cluster.generation();
   const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
-  cluster::FreeTable free = snapshot->free();
-  for (const policy::Candidate& candidate : *list) {
-    for (const cluster::Placement& held : candidate.held)
-      free.Give(*snapshot->node(held.node), held);
+  const auto add = [&](std::vector<policy::Candidate> list, std::shared_ptr<const QueueLaw> law) {
+    auto shared = std::make_shared<const std::vector<policy::Candidate>>(std::move(list));
+    auto without = Without(*shared, *snapshot);
+    known.choices.push_back({std::move(shared), std::move(without), std::move(law)});
+  };
+  if (!by_queue) {
+    add(ToCandidates(state, LossesByRule(state, preemptor, leaving_only)), nullptr);
+    return known;
   }
-  auto without = std::make_shared<const cluster::Snapshot>(
-      snapshot->nodes(), std::move(free), snapshot->generation(), snapshot->layout());
-  known = {preemptor.priority,         preemptor.queue, leaving_only,      state.work.version(),
-           state.cluster.generation(), std::move(list), std::move(without)};
+  QueueCandidates found = FindQueueCandidates(state, gang, leaving_only, now);
+  for (LawfulCandidates& choice : found.choices)
+    add(std::move(choice.candidates), std::move(choice.law));
+  known.shielded = std::move(found.shielded);
+  known.refused = std::move(found.refused);
+  if (known.shielded.until) state.preemptions.WakeAt(*known.shielded.until);
   return known;
 }
 
-bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
-                 const policy::Preemptor& preemptor) {
-  const policy::VictimRule& rule = *state.rules.victims;
-  std::set<GangId> gangs;
+bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims, const Gang& gang) {
+  std::map<GangId, int64_t> held;  // the highest priority among the victims of each
+  std::map<GangId, bool> staying;  // of these, a victim does not leave by itself
   for (const PodUid& uid : victims) {
     const Member* member = state.members.FindMember(uid);
     if (member == nullptr) {
@@ -205,26 +157,29 @@ bool MayEvictAll(const EngineState& state, const std::set<PodUid>& victims,
       continue;  // it is gone
     }
     const GangId* makes_way_for = state.preemptions.PreemptorOf(uid);
-    if (makes_way_for != nullptr && *makes_way_for != preemptor.gang) return false;
+    if (makes_way_for != nullptr && *makes_way_for != gang.id) return false;
     if (!member->holds()) continue;
-    const Gang& gang = *state.members.GangOf(uid);
-    if (!rule.MayEvict(preemptor, HolderOf(gang, CappedPriority(gang, *member)))) return false;
-    if (!member->leaving()) gangs.insert(gang.id);
+    const Gang& of = *state.members.GangOf(uid);
+    int64_t& highest = held.try_emplace(of.id, INT64_MIN).first->second;
+    highest = std::max<int64_t>(highest, CappedPriority(of, *member));
+    if (member->leaving()) continue;
+    highest = std::max<int64_t>(highest, HighestHeld(of).value_or(INT32_MIN));
+    staying[of.id] = true;
   }
-  return std::all_of(gangs.begin(), gangs.end(), [&](const GangId& id) {
-    const Gang& gang = *state.members.Find(id);
-    if (CannotBeEvicted(state, gang)) return false;
-    const auto stays = [&](const Member& one) {
-      return CountsAsBound(one) && !victims.contains(one.uid);
-    };
-    const bool none_left = std::none_of(
-        gang.members.begin(), gang.members.end(),
-        [&](const auto& entry) { return entry.second.holds() && stays(entry.second); });
-    const int64_t highest = HighestHeld(gang).value_or(INT32_MIN);
-    return rule.MayEvict(preemptor, HolderOf(gang, highest)) &&
-           (none_left ||
-            (HasSurplus(state, gang) && Lack(gang.minimum, CountMembers(gang, true, stays)) == 0));
-  });
+  const bool lawful = state.queue_book.on() ? MayEvictByQueues(state, gang, victims)
+                                            : MayEvictByRule(state, PreemptorOf(gang), held);
+  return lawful && std::all_of(staying.begin(), staying.end(), [&](const auto& entry) {
+           const Gang& of = *state.members.Find(entry.first);
+           if (CannotBeEvicted(state, of)) return false;
+           const auto stays = [&](const Member& one) {
+             return CountsAsBound(one) && !victims.contains(one.uid);
+           };
+           const bool none_left = std::none_of(
+               of.members.begin(), of.members.end(),
+               [&](const auto& one) { return one.second.holds() && stays(one.second); });
+           return none_left ||
+                  (HasSurplus(state, of) && Lack(of.minimum, CountMembers(of, true, stays)) == 0);
+         });
 }
 
 bool VictimsStillValid(const EngineState& state, const Gang& gang) {
@@ -235,8 +190,8 @@ bool VictimsStillValid(const EngineState& state, const Gang& gang) {
   }
   return !victims.lost && Preempts(state, gang) &&
          NamespaceBar(state, gang.id.key.ns).code == ReasonCode::kNone &&
-         gang.queue_bar.code == ReasonCode::kNone &&
-         MayEvictAll(state, victims.pods, PreemptorOf(gang)) && state.cluster.EarmarksHold(planned);
+         gang.queue_bar.code == ReasonCode::kNone && MayEvictAll(state, victims.pods, gang) &&
+         state.cluster.EarmarksHold(planned);
 }
 
 }  // namespace muster::engine

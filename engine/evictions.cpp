@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "engine/candidates.hpp"
+#include "engine/certificate.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/reclaim.hpp"
@@ -31,8 +31,8 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
   const Earmarked failed = current ? Earmarked::kRefused : Earmarked::kStale;
   Victims victims;
   victims.pods.insert(result.victims.begin(), result.victims.end());
-  if (!MayEvictAll(state, victims.pods, {gang.id, gang.queue->queue, job.order.priority}))
-    return failed;
+  if (!MayEvictAll(state, victims.pods, gang)) return failed;
+  Certificate certificate = Certify(state, gang, job, result, now);
   const cluster::Status earmarked = cluster.Earmark(result.required, result.victims);
   if (!earmarked.ok()) {
     // The node will not have what the plan assumes: its pods are left alone from now on.
@@ -47,16 +47,14 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
     }
     return barred ? Earmarked::kStale : failed;
   }
-  std::set<GangId> gangs;
   for (const PodUid& uid : result.victims) {
-    Gang* of = state.members.Find(uid).gang;
-    if (of == nullptr) continue;
-    gangs.insert(of->id);
-    state.work.Touch(*of);
+    if (Gang* of = state.members.Find(uid).gang) state.work.Touch(*of);
   }
-  for (const GangId& id : gangs)
-    victims.gangs += (victims.gangs.empty() ? "" : ", ") + id.key.ToString();
+  for (const VictimGang& victim : certificate.victims)
+    victims.gangs += (victims.gangs.empty() ? "" : ", ") + victim.gang.key.ToString();
+  state.announcer.Tell(gang, false, "Preempting", Describe(certificate));
   state.preemptions.Begin(gang.id, std::move(victims));
+  state.preemptions.Certify(gang.id, std::move(certificate));
   return Earmarked::kDone;
 }
 
@@ -88,7 +86,7 @@ void AskEvictions(EngineState& state, Gang& gang, Time now) {
     state.writes.Postpone(*at.member, now);
     state.work.Touch(*at.gang);
   }
-  state.preemptions.Ask(gang.id, to_go);
+  state.preemptions.Ask(gang.id, to_go, now);
   state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
   if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
 }
@@ -121,22 +119,28 @@ void InvalidateVictim(EngineState& state, const Member& victim) {
 // The first one tells of all: until then they might all have been spared.
 void NoteEvicted(EngineState& state, const GangId& preemptor) {
   if (!state.preemptions.Evicted(preemptor)) return;
+  const Victims& victims = *state.preemptions.VictimsOf(preemptor);
+  const Certificate* certificate = state.preemptions.CertificateOf(preemptor);
   std::map<GangId, int64_t> lost;
-  for (const PodUid& uid : state.preemptions.VictimsOf(preemptor)->pods) {
+  for (const PodUid& uid : victims.pods) {
     const PlacedMember at = state.members.Find(uid);
     if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
   }
   for (const auto& [id, pods] : lost) {
-    const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
     const Gang& gang = *state.members.Find(id);
+    const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
+      return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
+    });
+    if (whole) state.preemptions.CountEviction(id, victims.asked_at);
+    const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
     if (state.orders.Find(preemptor) != nullptr) {
       state.announcer.Tell(gang, true, "GangReclaimed",
                            who + " evicted: " + WhyEvicted(state, preemptor).detail);
-    } else {
-      state.announcer.Tell(gang, true, "GangPreempted",
-                           who + " evicted for gang " + preemptor.key.ToString() + " " +
-                               state.rules.victims->Words());
+      continue;
     }
+    state.announcer.Tell(gang, true, "GangPreempted",
+                         who + " evicted for gang " + preemptor.key.ToString() + " " +
+                             RightOver(state, certificate, id));
   }
 }
 
@@ -180,8 +184,11 @@ void FollowHolding(EngineState& state, const Gang& gang) {
   const int64_t holders = std::count_if(gang.members.begin(), gang.members.end(),
                                         [](const auto& entry) { return entry.second.holds(); });
   const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
-  const bool more = state.preemptions.Hold(gang.id, priority, available);
-  if (!more || state.options.preemption == Preemption::kNever) return;
+  const std::string queue = priority ? QueueOf(gang) : std::string();
+  const bool more = state.preemptions.Hold(gang.id, priority, available, queue);
+  if (!more) return;
+  if (state.queue_book.on()) return state.queue.HoldsMore(queue);
+  if (state.options.preemption != Preemption::kLowerPriority) return;
   const std::optional<int64_t> above = state.rules.victims->Above(HolderOf(gang, *priority));
   if (above) return state.queue.RetryAbove(*above);
   state.queue.AnythingMayFit();

@@ -69,8 +69,8 @@ std::vector<topology::DomainId> DomainsFor(const Fabric& fabric, const topology:
 
 }  // namespace
 
-FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang) {
-  return {CandidatesOf(state, gang)};
+FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang, cluster::Time now) {
+  return {CandidatesOf(state, gang, now)};
 }
 
 std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Snapshot>& nodes,

@@ -1,6 +1,6 @@
 // Freeing: what is in the way of a gang that requires one domain of a level and fits none, for
 // people (internal to engine/). Whether the policy evicts at all does not matter here: who may be
-// evicted is what policy::VictimRule says.
+// evicted is what candidates.hpp says.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct EngineState;
 struct FreeingJob {
   std::vector<policy::Candidate> candidates;
 };
-FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang);
+FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang, cluster::Time now);
 
 // The cheapest one, without names of gangs and pods; nothing: the gang requires no level, or a
 // domain has room. A gang that has members there needs that domain and no other. Pure, without the

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "engine/kind.hpp"
 
@@ -18,6 +22,23 @@ struct Lane {
   // While the book is on: who stands for the queue there; and that this may be another one.
   Gang* head = nullptr;
   bool changed = false;
+};
+
+// Which gangs have a turn beside those that were not tried yet.
+struct Scope {
+  bool all = false;
+  std::optional<int64_t> above;  // of higher priority than that
+  std::set<std::string> queues;  // in which they wait
+  bool Has(const Gang& gang) const {
+    return all || (above && gang.queue->order->priority > *above) ||
+           (!queues.empty() && queues.contains(gang.queue->queue));
+  }
+};
+
+// How far a kind's verdict has been brought to its gangs.
+struct Propagation {
+  Kind* kind = nullptr;
+  GangsInOrder::iterator next;
 };
 
 // Of a queue in which gangs wait: how many, what they ask for, and the first one.

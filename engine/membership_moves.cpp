@@ -112,7 +112,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   const GangId id = gang.id;
   Dequeue(state, gang);
   state.work.Forget(gang);
-  state.preemptions.ForgetTries(id);
+  state.preemptions.ForgetGang(id);
   state.orders.ForgetGang(id.key);
   state.members.Erase(id);
 }

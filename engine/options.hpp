@@ -32,10 +32,12 @@ enum class LostMember { kPartialGang, kWait, kMoveSegment, kMoveGang };
 //              for that
 enum class HandOver { kNominate, kPin };
 
-// Which pods may be evicted for a gang that does not fit.
+// Which pods may be evicted for a gang that does not fit, where there are no queues. With queues
+// each says it: QueueSpec::preemption.
+//   kByQueue        none
 //   kNever          none
 //   kLowerPriority  Muster's pods of lower priority than each of its members, whole gangs at a time
-enum class Preemption { kNever, kLowerPriority };
+enum class Preemption { kByQueue, kNever, kLowerPriority };
 
 // Which namespaces may have gangs. A name in `deny` never may; an empty `allow` lets all others.
 struct NamespaceRules {
@@ -82,7 +84,7 @@ struct Options {
   PartialGang partial_gang = PartialGang::kEvict;
   LostMember lost_member = LostMember::kPartialGang;
   HandOver hand_over = HandOver::kNominate;
-  Preemption preemption = Preemption::kNever;
+  Preemption preemption = Preemption::kByQueue;
   // How long victims may take to leave; then the gang gives up the room that it waits for.
   cluster::Duration victim_timeout = cluster::Seconds(600);
   // After a failed start: first × 2^(failures - 1), at most `backoff_max`.

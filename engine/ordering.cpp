@@ -176,7 +176,7 @@ struct Considering {
                    ""};
     }
     const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
-    ReclaimChoice choice = ChooseReclaim(state, *queue, wanted);
+    ReclaimChoice choice = ChooseReclaim(state, *queue, wanted, now);
     if (choice.gpu_milli < wanted) {
       return Error{Code::kConflict,
                    "nobody is evicted: of queue " + order.queue + " and those below it only " +
@@ -271,9 +271,9 @@ struct Carrying {
   void operator()(const ReclaimGpus& order) const {
     const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
     const queues::QueueIndex queue = *state.queue_book.tree().Find(order.queue);
-    const ReclaimChoice choice = ChooseReclaim(state, queue, wanted);
+    const ReclaimChoice choice = ChooseReclaim(state, queue, wanted, now);
     const Reclaim reclaim{order, by, now + state.options.victim_timeout};
-    BeginReclaim(state, reclaim, choice);
+    BeginReclaim(state, reclaim, choice, now);
     std::string gangs;
     for (const OrderEffect::Evicted& one : effect.evicted) {
       gangs += (gangs.empty() ? "" : ", ") + one.gang.key.ToString() +

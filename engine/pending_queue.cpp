@@ -54,7 +54,9 @@ void PendingQueue::RetryAbove(int64_t priority) {
 
 bool PendingQueue::PassNeeded(uint64_t growth) const {
   if (all_.empty()) return false;
-  if (retry_all_ || anything_may_fit_ || retry_above_ || growth_ != growth) return true;
+  if (retry_all_ || anything_may_fit_ || retry_above_ || !grown_.empty() ||
+      !retry_queues_.empty() || growth_ != growth)
+    return true;
   return std::any_of(lanes_.begin(), lanes_.end(),
                      [](const auto& entry) { return !entry.second.untried.empty(); });
 }
@@ -62,9 +64,10 @@ bool PendingQueue::PassNeeded(uint64_t growth) const {
 void PendingQueue::Begin(uint64_t growth) {
   const bool others = std::exchange(retry_all_, false);
   const bool grown = std::exchange(anything_may_fit_, false) || growth_ != growth;
-  scope_ = {others || grown, std::exchange(retry_above_, std::nullopt)};
-  if (all_.empty() || !InScope({false, scope_.above}, **all_.begin())) scope_.above.reset();
-  if (grown || scope_.above) ForgetFailures();
+  scope_ = {others || grown, std::exchange(retry_above_, std::nullopt),
+            std::exchange(retry_queues_, {})};
+  if (all_.empty() || !Scope{false, scope_.above, {}}.Has(**all_.begin())) scope_.above.reset();
+  if (grown || scope_.above || !scope_.queues.empty()) ForgetFailures();
   growth_ = growth;
   in_pass_ = true;
   ++pass_;
@@ -80,10 +83,6 @@ const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t be
   return found == failed_.end() ? nullptr : &found->second;
 }
 
-bool PendingQueue::InScope(const Scope& scope, const Gang& gang) {
-  return scope.all || (scope.above && gang.queue->order->priority > *scope.above);
-}
-
 Gang* PendingQueue::Best(const Lane& lane) const {
   const auto after = [&](const GangsInOrder& gangs) -> Gang* {
     const auto at = lane.last == nullptr ? gangs.begin() : gangs.upper_bound(lane.last);
@@ -95,7 +94,7 @@ Gang* PendingQueue::Best(const Lane& lane) const {
   };
   consider(after(lane.next));
   // Those above a priority come first in order, so the first one outside the scope ends it.
-  if (Gang* head = after(lane.heads); head != nullptr && InScope(scope_, *head)) consider(head);
+  if (Gang* head = after(lane.heads); head != nullptr && scope_.Has(*head)) consider(head);
   return best;
 }
 
@@ -112,7 +111,7 @@ bool PendingQueue::Take(Lane& lane, Gang& gang) {
   const bool judged = kind->judged_in == pass_;
   if (!judged) {
     const auto other = kind->gangs.upper_bound(&gang);
-    if (other != kind->gangs.end() && InScope(scope_, **other)) lane.next.insert(*other);
+    if (other != kind->gangs.end() && scope_.Has(**other)) lane.next.insert(*other);
   }
   return untried || !judged;
 }
@@ -165,6 +164,13 @@ void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
   if (!leaf || !book_->tree().at(*leaf).leaf()) return;
   if (head == nullptr) return book_->tournament().SetHead(*leaf, nullptr, {});
   book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
+}
+
+std::vector<std::string> PendingQueue::queues() const {
+  std::vector<std::string> names;
+  names.reserve(lanes_.size());
+  for (const auto& [name, lane] : lanes_) names.push_back(name);
+  return names;
 }
 
 std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {

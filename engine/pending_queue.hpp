@@ -75,6 +75,13 @@ class PendingQueue {
   void AnythingMayFit() { anything_may_fit_ = true; }
   // Gangs of higher priority than that may preempt that could not before.
   void RetryAbove(int64_t priority);
+  // A gang of that queue holds more than before: others may be able to have it evicted.
+  void HoldsMore(const std::string& queue) { grown_.insert(queue); }
+  std::set<std::string> TakeGrown() { return std::exchange(grown_, {}); }
+  // All gangs of that queue may preempt that could not before.
+  void RetryQueue(const std::string& queue) { retry_queues_.insert(queue); }
+  // In which gangs wait.
+  std::vector<std::string> queues() const;
 
   // There is somebody to be tried. `growth`: ClusterState::growth().
   bool PassNeeded(uint64_t growth) const;
@@ -104,17 +111,7 @@ class PendingQueue {
   std::vector<std::string> Audit() const;
 
  private:
-  // Which gangs have a turn beside those that were not tried yet.
-  struct Scope {
-    bool all = false;
-    std::optional<int64_t> above;  // of higher priority than that
-  };
-  struct Propagation {
-    Kind* kind = nullptr;
-    GangsInOrder::iterator next;
-  };
   using Kinds = std::map<KindKey, Kind>;
-  static bool InScope(const Scope& scope, const Gang& gang);
   Lane& LaneOf(const Gang& gang) { return lanes_.at(gang.queue->queue); }
   // Who is next in its queue; null: nobody.
   Gang* Best(const Lane& lane) const;
@@ -137,6 +134,8 @@ class PendingQueue {
   bool retry_all_ = false;
   bool anything_may_fit_ = false;
   std::optional<int64_t> retry_above_;
+  std::set<std::string> grown_;
+  std::set<std::string> retry_queues_;
 
   std::map<std::pair<policy::RequestKey, int64_t>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began

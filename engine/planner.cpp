@@ -68,21 +68,48 @@ std::shared_ptr<const cluster::NodeSet> Together(const std::shared_ptr<const clu
   return std::make_shared<const cluster::NodeSet>(std::move(both));
 }
 
+policy::PreemptionAnswer Preempt(policy::Placer& placer, const PlanJob& job,
+                                 const policy::GangTerms& terms, const VictimChoice& choice) {
+  std::optional<LawfulSets> sets;
+  if (choice.law != nullptr) sets.emplace(*choice.law);
+  policy::PreemptionAnswer answer = policy::PlaceByPreemption(
+      placer, {job.snapshot, choice.without, *choice.list, sets ? &*sets : nullptr},
+      job.request.required, terms);
+  if (answer.placed && sets && !sets->Moderate(answer.victims)) answer.placed = false;
+  return answer;
+}
+
 // Whole, and without elastic members: no pod is evicted for those.
 bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms,
              PlanResult& result) {
-  policy::PreemptionAnswer answer = policy::PlaceByPreemption(
-      placer, {job.snapshot, job.candidates.without, *job.candidates.list}, job.request.required,
-      terms);
-  if (!answer.placed) return false;
-  result.placed = true;
-  result.required = std::move(answer.placements);
-  for (const size_t victim : answer.victims) {
-    for (const cluster::Placement& held : (*job.candidates.list)[victim].held)
-      result.victims.push_back(held.pod);
+  for (const VictimChoice& choice : job.candidates.choices) {
+    policy::PreemptionAnswer answer = Preempt(placer, job, terms, choice);
+    if (!answer.placed) continue;
+    result.placed = true;
+    result.required = std::move(answer.placements);
+    for (const size_t victim : answer.victims) {
+      for (const cluster::Placement& held : (*choice.list)[victim].held)
+        result.victims.push_back(held.pod);
+    }
+    std::sort(result.victims.begin(), result.victims.end());
+    return true;
   }
-  std::sort(result.victims.begin(), result.victims.end());
-  return true;
+  return false;
+}
+
+// It would fit if those went, too, that are protected for now.
+bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job,
+                         const policy::GangTerms& terms) {
+  if (job.candidates.shielded.gangs == 0) return false;
+  Transaction tx(job.snapshot);
+  const auto evict = [&](const std::vector<policy::Candidate>& candidates) {
+    for (const policy::Candidate& candidate : candidates) {
+      for (const cluster::Placement& held : candidate.held) tx.Evict(held, candidate.queue);
+    }
+  };
+  if (!job.candidates.choices.empty()) evict(*job.candidates.choices.front().list);
+  evict(job.candidates.shielded.candidates);
+  return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }
 
 }  // namespace
@@ -97,9 +124,11 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   if (!job.request.required.empty()) {
     policy::PlaceAnswer answer =
         placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
-    if (!answer.placed) {
+    if (!answer.placed || job.over_queue) {
       result.shortage = answer.shortage;
-      if (job.candidates.list != nullptr && Preempt(placer, job, terms, result)) return result;
+      if (Preempt(placer, job, terms, result)) return result;
+      result.shielded = FitsWithoutShielded(placer, job, terms);
+      if (answer.placed) return result;
       result.move = FindMove(placer, job);
       if (job.empty != nullptr) {
         const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);

@@ -55,9 +55,11 @@ struct PlanJob {
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
-  uint64_t basis = 0;                  // EverFits::basis() then
-  std::string fits_in;                 // EverFits::FitsIn, where that is known already
-  KnownCandidates candidates;          // that may be evicted for it
+  uint64_t basis = 0;          // EverFits::basis() then
+  std::string fits_in;         // EverFits::FitsIn, where that is known already
+  KnownCandidates candidates;  // that may be evicted for it
+  // Its queues leave no room for it: it is placed only where victims make some.
+  bool over_queue = false;
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
   // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
@@ -74,6 +76,7 @@ struct PlanResult {
   // Of PlanJob::empty: the domain of the level that it requires in which it would fit; empty: in
   // none, it requires none, or nobody asked.
   std::string fits_in;
+  bool shielded = false;  // unless placed: those that are protected for now would make room
   Down down;  // unless placed: where `shortage` says, or, if that is nowhere, what would be enough
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
   std::optional<Move> move;              // unless placed

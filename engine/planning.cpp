@@ -1,6 +1,7 @@
 #include "engine/planning.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle.hpp"
+#include "queues/rights.hpp"
 
 namespace muster::engine {
 
@@ -65,14 +67,27 @@ std::optional<PlanJob> NoneIsWanted(EngineState& state, Gang& gang) {
   return std::nullopt;
 }
 
-// R3: the limits of its queues leave no room for it.
-bool WaitsForQueue(EngineState& state, Gang& gang, const PlanJob& job) {
+// R3: the limits of its queues leave no room for it, and nobody whom it may have evicted would make
+// some.
+bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) {
   Reason over = OverQueue(state, gang, gang.queue->asks);
   if (over.code == ReasonCode::kNone) return false;
   const bool never = OverQueueAlone(state, gang);
+  job.over_queue = true;
+  if (preempts && !never) return false;
   Wait(state, gang, KindOf(state, gang, job),
        never ? GangState::kUnsatisfiable : GangState::kQueued, std::move(over));
   return true;
+}
+
+// It has been complete for long enough that others may be evicted for it.
+bool PastDelay(EngineState& state, const Gang& gang, Time now) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on() || !gang.course.queued_at) return true;
+  const cluster::Duration delay(book.tree().at(book.IndexOf(gang.queue->queue)).preemption.delay);
+  const Time from = *gang.course.queued_at + delay;
+  if (from > now) state.preemptions.WakeAt(from);
+  return from <= now;
 }
 
 // What is to be planned for the gang; nothing: what is known says that it waits.
@@ -89,8 +104,8 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
   if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
-  const bool preempts =
-      whole && ever_fits.Never(job.request.key) == nullptr && MayPreempt(state, gang);
+  const bool preempts = whole && ever_fits.Never(job.request.key) == nullptr &&
+                        MayPreempt(state, gang) && PastDelay(state, gang, now);
   if (preempts) job.preempts_below = job.order.priority;
   job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
   if (whole && job.plain) {
@@ -101,7 +116,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
       return std::nullopt;
     }
   }
-  if (whole && WaitsForQueue(state, gang, job)) return std::nullopt;
+  if (whole && WaitsForQueue(state, gang, job, preempts)) return std::nullopt;
   job.closed = ClosedTo(state, gang).nodes;
   job.snapshot = state.cluster.TakeSnapshot();
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
@@ -109,7 +124,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.basis = ever_fits.basis();
   job.fits_in = ever_fits.FitsIn(job.request.key);
-  if (preempts) job.candidates = CandidatesFor(state, gang);
+  if (preempts) job.candidates = CandidatesFor(state, gang, now);
   if (!whole) job.move = MoveJobOf(state, gang, job.request, now);
   return job;
 }
@@ -121,10 +136,15 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     state.work.TriedInVain(gang.id);
     return;
   }
-  Reason reason = FromShortage(result.shortage, result.never_fits, result.down);
+  Reason reason = job.over_queue && !result.never_fits
+                      ? OverQueue(state, gang, gang.queue->asks)
+                      : FromShortage(result.shortage, result.never_fits, result.down);
   if (reason.code != ReasonCode::kNotEnoughGpus)
     reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.bound_of_muster == 0;
+  if (result.shielded && whole && !result.never_fits)
+    reason = Because(ReasonCode::kMinRuntime, 0, job.candidates.shielded.gangs,
+                     job.candidates.shielded.why);
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   // In the domain where they have to be.
   gang.course.cramped = !whole && gang.past.has_run() &&
@@ -145,7 +165,8 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
   // Where something became free since, this holds until the pass is over: there will be another.
-  if (whole && job.plain) state.queue.Fail(job.request.key, job.preempts_below, reason);
+  if (whole && job.plain && !job.over_queue)
+    state.queue.Fail(job.request.key, job.preempts_below, reason);
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
                                   : GangState::kQueued;
@@ -197,6 +218,20 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   state.work.Touch(gang);
 }
 
+// Where gangs hold more than before: those that may have them evicted have a turn.
+void RetryReclaims(EngineState& state) {
+  const std::set<std::string> grown = state.queue.TakeGrown();
+  if (grown.empty() || !state.queue_book.on()) return;
+  state.queue_book.Follow(state.cluster);
+  const QueueBook& book = state.queue_book;
+  for (const std::string& waits : state.queue.queues()) {
+    const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
+      return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
+    });
+    if (any) state.queue.RetryQueue(waits);
+  }
+}
+
 }  // namespace
 
 Turn NextJob(EngineState& state, Time now) {
@@ -210,6 +245,7 @@ Turn NextJob(EngineState& state, Time now) {
   if (!state.stale_resources.empty()) return {true, std::nullopt};
   if (!state.queue.in_pass()) {
     state.candidates = {};
+    RetryReclaims(state);
     state.queue.Begin(state.cluster.growth());
   }
   for (int64_t looked = 0; looked < kSlice;) {
@@ -270,8 +306,8 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
     return state.queue.Retry(*gang);
   if (!result.placed) return Refuse(state, *gang, job, result, now);
   std::optional<PlanResult> within;
-  if (state.queue_book.on()) {
-    state.queue_book.Follow(state.cluster);
+  if (state.queue_book.on()) state.queue_book.Follow(state.cluster);
+  if (state.queue_book.on() && result.victims.empty()) {
     const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
     if (!same_layout) return state.queue.Retry(*gang);
     Reason over = KeepWithinQueue(state, *gang, within.emplace(result));
@@ -310,7 +346,8 @@ Time NextWake(const EngineState& state) {
                    state.writes.has_actions() || state.ever_fits.Behind() || state.health.pending();
   if (now) return Time(0);
   const Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
-  return state.queue.empty() ? timer : std::min(timer, state.ever_fits.due());
+  if (state.queue.empty()) return timer;
+  return std::min({timer, state.ever_fits.due(), state.preemptions.wake().value_or(Time::Never())});
 }
 
 bool PassNeeded(const EngineState& state) {

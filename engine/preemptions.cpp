@@ -15,6 +15,7 @@ using cluster::Time;
 namespace {
 
 constexpr Duration kMostBackoff = cluster::Seconds(86'400);
+constexpr Duration kHour = cluster::Seconds(3'600);
 
 }  // namespace
 
@@ -39,8 +40,19 @@ void Preemptions::Begin(const GangId& preemptor, Victims victims) {
   victims_.emplace(preemptor, std::move(victims));
 }
 
-void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go) {
+const Certificate* Preemptions::CertificateOf(const GangId& preemptor) const {
+  const auto found = certificates_.find(preemptor);
+  return found == certificates_.end() ? nullptr : &found->second;
+}
+
+void Preemptions::ForgetGang(const GangId& gang) {
+  backoff_.erase(gang);
+  certificates_.erase(gang);
+}
+
+void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go, Time now) {
   victims_.at(preemptor).asked = true;
+  victims_.at(preemptor).asked_at = now;
   to_evict_.insert(to_go.begin(), to_go.end());
 }
 
@@ -124,22 +136,57 @@ bool Preemptions::ReleaseAll() {
   return any;
 }
 
-bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available) {
+void Preemptions::CountEviction(const GangId& victim, Time now) {
+  while (!evictions_.empty() && evictions_.front().first + kHour <= now) evictions_.pop_front();
+  evictions_.emplace_back(now, victim);
+}
+
+std::optional<Time> Preemptions::EvictedOftenUntil(const GangId& victim, int64_t most,
+                                                   Time now) const {
+  if (most == 0) return Time::Never();
+  int64_t times = 0;
+  for (auto one = evictions_.rbegin(); one != evictions_.rend(); ++one) {
+    if (one->first + kHour <= now) break;
+    if (one->second == victim && ++times >= most) return one->first + kHour;
+  }
+  return std::nullopt;
+}
+
+bool Preemptions::TakeWake(Time now) {
+  if (!wake_ || *wake_ > now) return false;
+  wake_.reset();
+  return true;
+}
+
+void Preemptions::LetGo(const GangId& gang, const Holder& holder) {
+  const auto erase = [&](auto& from, const auto& key) {
+    const auto at = from.find(key);
+    at->second.erase(gang);
+    if (at->second.empty()) from.erase(at);
+  };
+  erase(holding_, holder.priority);
+  erase(holding_in_, holder.queue);
+}
+
+bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
+                       const std::string& queue) {
   const auto known = holders_.find(gang);
   if (known == holders_.end() && !priority) return false;
   const int64_t before = known == holders_.end() ? 0 : known->second.available;
-  const bool moves = known != holders_.end() && priority != known->second.priority;
-  if (moves) {
-    const auto at = holding_.find(known->second.priority);
-    at->second.erase(gang);
-    if (at->second.empty()) holding_.erase(at);
+  const bool same =
+      known != holders_.end() && priority == known->second.priority && queue == known->second.queue;
+  if (same) {
+    known->second.available = available;
+    return available > before;
   }
+  if (known != holders_.end()) LetGo(gang, known->second);
   if (!priority) {
     holders_.erase(known);
     return false;
   }
-  if (moves || known == holders_.end()) holding_[*priority].insert(gang);
-  holders_[gang] = {*priority, available};
+  holding_[*priority].insert(gang);
+  holding_in_[queue].insert(gang);
+  holders_[gang] = {*priority, available, queue};
   return available > before;
 }
 
@@ -157,7 +204,10 @@ std::vector<std::string> Preemptions::Audit() const {
   }
   size_t holders = 0;
   for (const auto& [priority, gangs] : holding_) holders += gangs.size();
-  if (holders != holders_.size()) broken.emplace_back("gangs that hold something are miscounted");
+  size_t in_queues = 0;
+  for (const auto& [queue, gangs] : holding_in_) in_queues += gangs.size();
+  if (holders != holders_.size() || in_queues != holders_.size())
+    broken.emplace_back("gangs that hold something are miscounted");
   return broken;
 }
 

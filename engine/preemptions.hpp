@@ -14,35 +14,30 @@
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
 //    protection ends (Protect).
-// 5. A gang that holds something has one entry, under the highest priority among its members.
+// 5. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
+//    protection ends (WakeAt).
+// 6. A gang that holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "cluster/ids.hpp"
 #include "cluster/units.hpp"
-#include "engine/gang_view.hpp"
+#include "engine/victims.hpp"
 
 namespace muster::engine {
-
-// What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
-struct Victims {
-  std::set<cluster::PodUid> pods;
-  std::string gangs;     // theirs, for people
-  bool asked = false;    // evictions were asked for: all members are nominated
-  bool begun = false;    // one was carried out: there is no way back
-  bool lost = false;     // one of them is no longer what it was
-  std::string obstacle;  // why one of them may not be evicted
-};
 
 class Preemptions {
  public:
@@ -56,7 +51,7 @@ class Preemptions {
 
   void Begin(const GangId& preemptor, Victims victims);
   // Of its victims these are evicted now. Empty: they leave anyway.
-  void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go);
+  void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now);
   // One of its victims was evicted. True: it was the first one.
   bool Evicted(const GangId& preemptor);
   // One of them was not, before any was. `barred`: and will not be.
@@ -67,6 +62,14 @@ class Preemptions {
   void Forget(const cluster::PodUid& pod);
   // The gang waits for nobody any more. Its victims that still made way for it.
   std::vector<cluster::PodUid> End(const GangId& preemptor);
+
+  // Of its last preemption in this process's life; null: there was none.
+  const Certificate* CertificateOf(const GangId& preemptor) const;
+  void Certify(const GangId& preemptor, Certificate certificate) {
+    certificates_[preemptor] = std::move(certificate);
+  }
+  // The gang is forgotten.
+  void ForgetGang(const GangId& gang);
 
   // PreemptionBackoff.
   int64_t tries(const GangId& preemptor) const;  // in vain, in a row
@@ -83,11 +86,27 @@ class Preemptions {
   // True when there was one.
   bool ReleaseAll();
 
+  // A gang was evicted, as a whole.
+  void CountEviction(const GangId& victim, cluster::Time now);
+  // It was so often within an hour, and may be again then; nothing: it was not.
+  std::optional<cluster::Time> EvictedOftenUntil(const GangId& victim, int64_t most,
+                                                 cluster::Time now) const;
+  // Gangs that preempt have another turn then: somebody is not protected any more.
+  void WakeAt(cluster::Time time) { wake_ = std::min(wake_.value_or(time), time); }
+  std::optional<cluster::Time> wake() const { return wake_; }
+  // True when that time has come.
+  bool TakeWake(cluster::Time now);
+
   // What a gang holds: `available` members of it may be evicted; no priority: none. True: more than
   // before.
-  bool Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available);
+  bool Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
+            const std::string& queue);
   // Gangs that hold something, the lowest priority first.
   const std::map<int32_t, std::set<GangId>>& holding() const { return holding_; }
+  // The same by queue.
+  const std::map<std::string, std::set<GangId>>& holding_in() const { return holding_in_; }
+  // Of a gang that holds something.
+  int32_t HighestOf(const GangId& gang) const { return holders_.at(gang).priority; }
 
   std::vector<std::string> Audit() const;
 
@@ -99,14 +118,20 @@ class Preemptions {
   struct Holder {
     int32_t priority = 0;
     int64_t available = 0;
+    std::string queue;
   };
+  void LetGo(const GangId& gang, const Holder& holder);
 
   std::map<GangId, Victims> victims_;                         // by preemptor
   std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
   std::unordered_set<cluster::PodUid> to_evict_;              // of these
+  std::map<GangId, Certificate> certificates_;
   std::map<GangId, PreemptionBackoff> backoff_;
   std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
+  std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
+  std::optional<cluster::Time> wake_;
   std::map<int32_t, std::set<GangId>> holding_;
+  std::map<std::string, std::set<GangId>> holding_in_;
   std::map<GangId, Holder> holders_;  // the same, by gang
 };
 

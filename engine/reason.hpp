@@ -36,6 +36,7 @@ enum class ReasonCode {
   kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
   kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
   kQueueGuarantee,     // it would borrow `need` where `have` may be: the rest is kept for others
+  kMinRuntime,         // `need` gangs that would make room are protected for now, see `detail`
   kHold,               // its queue starts no gang for now
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)

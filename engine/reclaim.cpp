@@ -5,9 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
-#include "engine/minimum.hpp"
+#include "engine/losses.hpp"
 #include "engine/ordering.hpp"
 
 namespace muster::engine {
@@ -44,51 +43,46 @@ int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& membe
   return milli;
 }
 
-void AddParts(const EngineState& state, const Gang& gang, int64_t priority,
-              std::vector<Part>& parts) {
-  if (CannotBeEvicted(state, gang)) return;
-  std::vector<const Member*> bound;
-  for (const auto& [uid, member] : gang.members) {
-    if (!member.holds() || member.leaving()) continue;
-    const bool free = state.preemptions.PreemptorOf(uid) == nullptr &&
-                      state.cluster.AllocationOf(uid) != nullptr && member.pod->bound_by_muster &&
-                      member.pod->spec->priority < kSystemPriority;
-    if (!free) return;
-    bound.push_back(&member);
-  }
-  policy::Loss loss{HolderOf(gang, priority), false, 0};
-  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
-    return state.jobs.LosesByEviction(*member->pod);
+bool MayGo(const EngineState& state, const Gang& gang) {
+  return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return member.holds() && (member.pod->spec->priority >= kSystemPriority ||
+                              state.preemptions.PreemptorOf(entry.first) != nullptr);
   });
-  const auto add = [&](std::vector<const Member*> members, bool whole) {
-    const int64_t gpus = GpusOf(state, members);
-    if (gpus > 0) parts.push_back({loss, &gang, whole, std::move(members), gpus});
-    ++loss.step;
-  };
-  std::vector<const Member*> surplus;
-  if (GoesInParts(state, gang)) surplus = TakeSurplus(gang, bound);
-  for (const Member* member : surplus) add({member}, false);
-  if (bound.empty()) return;
-  // The rest of the gang goes with those of its surplus that hold no GPU.
-  for (const Member* member : surplus) {
-    if (GpusOf(state, {member}) == 0) bound.push_back(member);
-  }
-  add(std::move(bound), true);
 }
 
-std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue) {
+void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time now,
+              std::vector<Part>& parts) {
+  if (!MayGo(state, gang)) return;
+  std::vector<Lost> losses;
+  AddLosses(state, gang, priority, false, losses);
+  std::vector<const Member*> without_gpus;  // surplus that goes with the rest, if that goes
+  for (Lost& lost : losses) {
+    if (lost.loss.leaves) continue;
+    const int64_t gpus = GpusOf(state, lost.members);
+    if (gpus == 0) {
+      without_gpus.insert(without_gpus.end(), lost.members.begin(), lost.members.end());
+      continue;
+    }
+    if (lost.whole)
+      lost.members.insert(lost.members.end(), without_gpus.begin(), without_gpus.end());
+    lost.loss.whole = lost.whole;
+    const std::optional<Time> since = gang.past.running_since();
+    if (lost.whole && since) lost.loss.gpu_time = gpus / 100 * ((now - *since).value() / 1000);
+    parts.push_back({lost.loss, &gang, lost.whole, std::move(lost.members), gpus});
+  }
+}
+
+std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue, Time now) {
   std::vector<Part> parts;
   for (const auto& [priority, gangs] : state.preemptions.holding()) {
     for (const GangId& id : gangs) {
       const Gang& gang = *state.members.Find(id);
-      if (IsBelow(state.queue_book, gang, queue)) AddParts(state, gang, priority, parts);
+      if (IsBelow(state.queue_book, gang, queue)) AddParts(state, gang, priority, now, parts);
     }
   }
-  const policy::VictimRule& rule = *state.rules.victims;
-  std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
-    if (a.whole != b.whole) return b.whole;
-    return rule.Before(a.loss, b.loss);
-  });
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return policy::SmallerLoss(a.loss, b.loss); });
   return parts;
 }
 
@@ -130,8 +124,8 @@ void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstac
                                            : std::optional<queues::QueueIndex>();
   const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
   if (queue && reclaim.deadline > now) {
-    const ReclaimChoice choice = ChooseReclaim(state, *queue, wanted);
-    if (choice.gpu_milli >= wanted) return BeginReclaim(state, std::move(reclaim), choice);
+    const ReclaimChoice choice = ChooseReclaim(state, *queue, wanted, now);
+    if (choice.gpu_milli >= wanted) return BeginReclaim(state, std::move(reclaim), choice, now);
   }
   TellOfQueue(state, order.queue, true, "QueueNotReclaimed",
               "nobody was evicted, too few of its pods may go: " + WhoseReclaim(reclaim) +
@@ -145,10 +139,11 @@ std::string WhoseReclaim(const Reclaim& reclaim) {
          (reclaim.order.gpus == 1 ? " GPU" : " GPUs") + " from queue " + reclaim.order.queue;
 }
 
-ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli) {
+ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+                            Time now) {
   ReclaimChoice choice;
   std::vector<Part> taken;
-  for (Part& part : PartsOf(state, queue)) {
+  for (Part& part : PartsOf(state, queue, now)) {
     choice.movable_milli += part.gpu_milli;
     if (choice.gpu_milli >= gpu_milli) continue;
     choice.gpu_milli += part.gpu_milli;
@@ -169,14 +164,14 @@ ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, 
   return choice;
 }
 
-void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice) {
+void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice, Time now) {
   Victims victims;
   victims.pods.insert(choice.pods.begin(), choice.pods.end());
   for (const OrderEffect::Evicted& gang : choice.gangs)
     victims.gangs += (victims.gangs.empty() ? "" : ", ") + gang.gang.key.ToString();
   const GangId id = state.orders.Begin(std::move(reclaim));
   state.preemptions.Begin(id, std::move(victims));
-  state.preemptions.Ask(id, choice.pods);
+  state.preemptions.Ask(id, choice.pods, now);
   for (const PodUid& uid : choice.pods) state.work.Touch(*state.members.Find(uid).gang);
 }
 

@@ -24,10 +24,12 @@ struct ReclaimChoice {
 // R6 without a preemptor: members beyond a gang's minimum before whole gangs, each in the rule's
 // order, none that is not needed. Of the queue and those below it; left alone is what
 // CannotBeEvicted, the system's gangs (R14), and what leaves anyway. Too few: `gpu_milli` says so.
-ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli);
+ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+                            cluster::Time now);
 
 // `choice`: enough. They are asked to go together.
-void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice);
+void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice,
+                  cluster::Time now);
 // Reclaims that are over end; where nobody was evicted because one may not go, others are chosen.
 void FollowReclaims(EngineState& state, cluster::Time now);
 

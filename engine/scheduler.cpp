@@ -45,7 +45,7 @@ Scheduler::~Scheduler() = default;
 Progress Scheduler::Advance(Time now) {
   for (int pass = 0; pass < kPasses; ++pass) {
     SettleAll(now);                                       // 1. states and deadlines
-    if (!BeginPass()) break;                              //
+    if (!BeginPass(now)) break;                           //
     while (std::optional<PlanJob> job = NextPlan(now)) {  // 2. plans, in order,
       const PlanResult result = Plan(*placer_, *job);     //    outside the lock
       FairMutexLock lock(mu_);
@@ -65,8 +65,9 @@ void Scheduler::SettleAll(Time now) {
   }
 }
 
-bool Scheduler::BeginPass() {
+bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
+  if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
   if (!PassNeeded(*state_)) return false;
   state_->queue.End();  // NextJob begins another one
   const policy::Options& placement = state_->options.placement;
@@ -178,7 +179,7 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
     asked.terms = TopologyOf(*state_, *gang);
     if (gang->pending()) {
       asked.request = RequestOf(*state_, *gang, now);
-      if (!asked.terms.required.empty()) freeing = FreeingJobOf(*state_, *gang);
+      if (!asked.terms.required.empty()) freeing = FreeingJobOf(*state_, *gang, now);
     }
     asked.waits = !asked.request.required.empty();
     if (!asked.waits) {

@@ -123,6 +123,9 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   gang.ordered_priority = state.orders.PriorityOf(gang);
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
+  // Whether its victims are lawful is asked below.
+  if (state.queue_book.on() && state.preemptions.VictimsOf(gang.id) != nullptr)
+    state.queue_book.Follow(state.cluster);
   Verdict verdict;
   verdict.resume = Stage::kHeldCalls;
   while (true) {

@@ -26,6 +26,7 @@ class Preemption {
         demands_(demands),
         terms_(terms),
         candidates_(input.candidates),
+        sets_(input.sets),
         chosen_(candidates_.size(), false) {}
 
   PreemptionAnswer Find() {
@@ -44,6 +45,7 @@ class Preemption {
 
  private:
   bool TryAll() {
+    if (!Allowed(std::vector<bool>(candidates_.size(), true))) return false;
     if (without_ == nullptr) return Try(std::vector<bool>(candidates_.size(), true));
     Transaction tx(without_);
     return Take(tx, std::vector<bool>(candidates_.size(), true));
@@ -51,9 +53,14 @@ class Preemption {
 
   // Takes these as the victims if the gang fits without them.
   bool Try(std::vector<bool> chosen) {
+    if (!Allowed(chosen)) return false;
     Transaction tx(snapshot_);
     Evict(tx, chosen);
     return Take(tx, std::move(chosen));
+  }
+
+  bool Allowed(const std::vector<bool>& chosen) {
+    return sets_ == nullptr || sets_->Allows(chosen);
   }
 
   bool Take(Transaction& tx, std::vector<bool> chosen) {
@@ -97,15 +104,17 @@ class Preemption {
       used.insert(placement.node);
       tx.Place(placement);
     }
+    const bool any_part = sets_ == nullptr || sets_->AllowsParts(chosen_);
     std::set<uint64_t> lost;  // owners that lose a later candidate
     for (size_t i = chosen_.size(); i > 0; --i) {
       if (!chosen_[i - 1]) continue;
       const Candidate& candidate = candidates_[i - 1];
-      if (!lost.contains(candidate.owner) && Return(tx, candidate, used)) {
-        chosen_[i - 1] = false;
-      } else {
-        lost.insert(candidate.owner);
-      }
+      chosen_[i - 1] = false;
+      const bool spared = !lost.contains(candidate.owner) && (any_part || sets_->Allows(chosen_)) &&
+                          Return(tx, candidate, used);
+      if (spared) continue;
+      chosen_[i - 1] = true;
+      lost.insert(candidate.owner);
     }
   }
 
@@ -145,6 +154,7 @@ class Preemption {
   const std::vector<Demand>& demands_;
   const GangTerms& terms_;
   const std::vector<Candidate>& candidates_;
+  VictimSets* const sets_;
   std::vector<bool> chosen_;
   std::vector<Placement> placements_;
 };

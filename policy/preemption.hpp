@@ -11,6 +11,10 @@
 //    all earlier ones (a gang's surplus first, then the gang).
 // 4. No victim could keep its place beside this placement, but for rule 3.
 //
+// 5. Where VictimSets says so, a set of victims is one that it allows. It allows the whole list,
+// and
+//    of two prefixes that it allows the longer one too, or the search may miss an answer.
+//
 // What is not promised is the smallest number of victims: that is NP-hard.
 #pragma once
 
@@ -33,6 +37,15 @@ struct Candidate {
   std::vector<cluster::Placement> held;  // on nodes of the snapshot; not empty
 };
 
+// Which candidates may leave together. Of one search, on one thread.
+class VictimSets {
+ public:
+  virtual ~VictimSets() = default;
+  virtual bool Allows(const std::vector<bool>& chosen) = 0;
+  // Every part of an allowed set is allowed too. For a cheap look before many.
+  virtual bool AllowsParts(const std::vector<bool>& chosen) = 0;
+};
+
 struct PreemptionAnswer {
   bool placed = false;
   std::vector<cluster::Placement> placements;  // in the order of the demands
@@ -44,6 +57,7 @@ struct PreemptionInput {
   std::shared_ptr<const cluster::Snapshot> snapshot;
   std::shared_ptr<const cluster::Snapshot> without;  // all candidates; null: worked out when needed
   const std::vector<Candidate>& candidates;
+  VictimSets* sets = nullptr;  // null: any
 };
 
 PreemptionAnswer PlaceByPreemption(Placer& placer, const PreemptionInput& input,

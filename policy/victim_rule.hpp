@@ -38,7 +38,17 @@ struct Loss {
   Holder holder;
   bool leaves = false;  // anyway
   int64_t step = 0;     // within its gang: the surplus is lost before the gang
+  // With queues; see SmallerLoss.
+  bool whole = false;      // all that is left of its gang
+  bool straddles = false;  // its queue is left with less than its guarantee
+  int64_t gpu_time = 0;    // that is lost, in tenths of a GPU × s
 };
+
+// R6, of what the queues let a gang have: pods that leave anyway, surplus, gangs that leave their
+// queue its guarantee, the lowest priority (people expect that, though R6 does not say it), gangs
+// that an eviction costs only time, the smallest loss, the gang that started last. A strict weak
+// order.
+bool SmallerLoss(const Loss& a, const Loss& b);
 
 class VictimRule {
  public:

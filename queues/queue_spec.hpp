@@ -33,6 +33,32 @@ enum class Order { kFair, kFifo, kStrictFifo };
 enum class QueueState { kOpen, kHold, kDrain };
 const char* ToString(QueueState state);  // as the policy has it
 
+// Whom the gangs of a queue may have evicted among gangs of that queue (R4), and among those of
+// others (R5). kInherit: as the queue above says.
+enum class WithinQueue { kInherit, kNever, kLowerPriority };
+enum class Reclaim { kInherit, kNever, kGuarantee, kFairShare };
+
+// Of a queue and all below it, until one below says otherwise.
+struct PreemptionSpec {
+  static constexpr int64_t kInherit = -1;
+  WithinQueue within_queue = WithinQueue::kInherit;
+  Reclaim reclaim = Reclaim::kInherit;
+  int64_t delay = kInherit;  // ms: nobody is evicted for a gang that is complete for less than that
+  // ms: R8, of gangs of this queue that others of it want evicted, and that other queues want.
+  int64_t min_runtime_preempt = kInherit;
+  int64_t min_runtime_reclaim = kInherit;
+  // A gang that was evicted so often within an hour is left alone.
+  int64_t max_evictions_per_hour = kInherit;
+  // At most so many times the GPUs that a gang asks for are evicted for it.
+  int64_t max_evicted_ratio = kInherit;
+  bool operator==(const PreemptionSpec&) const = default;
+};
+
+// What holds where no queue on the path says anything: reclaim what is guaranteed, and protect
+// nobody but by the number of evictions.
+inline constexpr PreemptionSpec kPreemptionDefaults{
+    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4};
+
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {
   cluster::Labels match_labels = {};
@@ -55,6 +81,7 @@ struct QueueSpec {
   std::optional<int64_t> priority_cap = {};  // no gang below counts for more (R13)
   Order order = Order::kFair;
   QueueState state = QueueState::kOpen;
+  PreemptionSpec preemption = {};
   bool operator==(const QueueSpec&) const = default;
 };
 

@@ -30,6 +30,10 @@ Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks) 
 
 std::strong_ordering Compare(const Standing& a, const Standing& b) {
   if (a.within != b.within) return b.within <=> a.within;
+  return CompareShares(a, b);
+}
+
+std::strong_ordering CompareShares(const Standing& a, const Standing& b) {
   if (a.weightless != b.weightless) return a.weightless <=> b.weightless;
   return Compare(a.b, b.b);
 }

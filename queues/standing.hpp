@@ -28,6 +28,9 @@ Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks);
 // Less: goes first.
 std::strong_ordering Compare(const Standing& a, const Standing& b);
 
+// Of b alone, whoever is within a guarantee.
+std::strong_ordering CompareShares(const Standing& a, const Standing& b);
+
 // For people, in thousandths: "0.375", "over capacity".
 std::string Show(const Fraction& b);
 

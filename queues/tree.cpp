@@ -17,6 +17,20 @@ constexpr size_t kGpuMemory = 1;
 constexpr size_t kCpu = 2;
 constexpr size_t kMemory = 3;
 
+PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
+  if (own.within_queue == WithinQueue::kInherit) own.within_queue = above.within_queue;
+  if (own.reclaim == Reclaim::kInherit) own.reclaim = above.reclaim;
+  const auto inherit = [&](int64_t PreemptionSpec::*field) {
+    if (own.*field == PreemptionSpec::kInherit) own.*field = above.*field;
+  };
+  inherit(&PreemptionSpec::delay);
+  inherit(&PreemptionSpec::min_runtime_preempt);
+  inherit(&PreemptionSpec::min_runtime_reclaim);
+  inherit(&PreemptionSpec::max_evictions_per_hour);
+  inherit(&PreemptionSpec::max_evicted_ratio);
+  return own;
+}
+
 }  // namespace
 
 Tree::Tree(const std::vector<QueueSpec>& queues) {
@@ -70,6 +84,8 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   queue.namespaces = spec.namespaces;
   queue.selector = spec.selector;
   const Queue* above = queues_.empty() ? nullptr : &queues_[parent.value];
+  queue.preemption =
+      Inherit(spec.preemption, above == nullptr ? kPreemptionDefaults : above->preemption);
   for (size_t r = 0; r < resources_.size(); ++r) {
     const Resource& resource = resources_[r];
     const int64_t guarantee = GuaranteeOf(spec, resource).value();
@@ -118,6 +134,15 @@ std::vector<QueueIndex> Tree::PathOf(QueueIndex below) const {
   std::vector<QueueIndex> path = {below};
   while (path.back() != kRootIndex) path.push_back(at(path.back()).parent);
   return path;
+}
+
+std::optional<Tree::Branches> Tree::Diverge(QueueIndex x, QueueIndex y) const {
+  if (x == y) return std::nullopt;
+  const std::vector<QueueIndex> of_x = PathOf(x);
+  const std::vector<QueueIndex> of_y = PathOf(y);
+  size_t common = 1;  // the root
+  while (of_x[of_x.size() - 1 - common] == of_y[of_y.size() - 1 - common]) ++common;
+  return Branches{of_x[of_x.size() - 1 - common], of_y[of_y.size() - 1 - common]};
 }
 
 Vector Tree::Dense(const cluster::Usage& usage) const {

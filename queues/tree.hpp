@@ -36,8 +36,9 @@ struct Queue {
   int64_t weight = 1;
   int64_t priority_cap = INT64_MAX;  // the lowest on its path
   Order order = Order::kFair;
-  QueueState state = QueueState::kOpen;  // the strictest on its path
-  std::string state_of;                  // the queue of which that is the own state
+  QueueState state = QueueState::kOpen;             // the strictest on its path
+  std::string state_of;                             // the queue of which that is the own state
+  PreemptionSpec preemption = kPreemptionDefaults;  // nothing in it is inherited any more
   // What its gangs' namespaces are, by itself or what is above it. `open`: nobody says.
   bool open = true;
   std::vector<std::string> namespaces = {};
@@ -61,6 +62,13 @@ class Tree {
   std::vector<std::string> Leaves() const;
   // From `below` to the root, with both.
   std::vector<QueueIndex> PathOf(QueueIndex below) const;
+  // The children of the lowest common ancestor of two leaves, towards each; nothing: they are one
+  // queue.
+  struct Branches {
+    QueueIndex a;
+    QueueIndex b;
+  };
+  std::optional<Branches> Diverge(QueueIndex x, QueueIndex y) const;
 
   // GPUs, their memory, CPU, memory, and the models that the policy names.
   const std::vector<Resource>& resources() const { return resources_; }

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "policy/fabric_wish.hpp"
-#include "queues/queue_spec.hpp"
 #include "sim/hami_audit.hpp"
 #include "sim/node_audit.hpp"
+#include "sim/queue_audit.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -24,14 +24,6 @@ namespace {
 constexpr cluster::Duration kWrittenAgain = cluster::Seconds(20);
 
 bool Live(const cluster::Pod& pod) { return pod.bound() && !pod.terminal(); }
-
-// What a pod counts for at least, in whatever queue its gang is: its pods may name several.
-int32_t LeastPriority(const cluster::Pod& pod, const std::vector<queues::QueueSpec>& queues) {
-  int64_t least = pod.spec->priority;
-  for (const queues::QueueSpec& queue : queues)
-    least = std::min(least, queue.priority_cap.value_or(INT64_MAX));
-  return static_cast<int32_t>(least);
-}
 
 }  // namespace
 
@@ -127,13 +119,14 @@ class Auditor::Impl {
   std::map<ObjectKey, GangBook> gangs_;               // with members that count
   std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
-  std::map<int32_t, Time> waited_;                    // by priority: until when a pod did
-  Time reclaimed_;                                    // when a queue paused for it last
-  std::set<PodUid> evicted_;                          // by Muster, and judged
-  std::set<std::pair<Time, ObjectKey>> partial_;      // by since when
-  int64_t restarts_ = 0;                              // of Muster, seen so far
-  std::vector<Time> restarted_;                       // when
-  std::vector<std::string> found_;                    // by the present Check
+  QueueAudit queue_audit_{api_};
+  std::map<int32_t, Time> waited_;                // by priority: until when a pod did
+  Time reclaimed_;                                // when a queue paused for it last
+  std::set<PodUid> evicted_;                      // by Muster, and judged
+  std::set<std::pair<Time, ObjectKey>> partial_;  // by since when
+  int64_t restarts_ = 0;                          // of Muster, seen so far
+  std::vector<Time> restarted_;                   // when
+  std::vector<std::string> found_;                // by the present Check
   std::vector<std::string> findings_;
 };
 
@@ -190,7 +183,11 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   const bool live = change != Change::kDeleted && Live(pod->pod);
   const auto known = bound_to_.find(uid);
   const bool waited = known == bound_to_.end() && (live || change == Change::kDeleted);
-  if (waited && Musters(pod->pod)) waited_[pod->pod.spec->priority] = at;
+  if (waited && Musters(pod->pod)) {
+    waited_[pod->pod.spec->priority] = at;
+    queue_audit_.Waited(pod->pod, at);
+  }
+  if (known != bound_to_.end() && !live) queue_audit_.Gone(pod, at);
   SeeTurn(*pod, live, at);
   if (live) {
     NodeBook& book = nodes_[pod->pod.node_name];
@@ -399,10 +396,9 @@ void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   for (std::string& fault : DeviceFaults(fresh, node->node, book.pods)) Find(std::move(fault));
 }
 
-// A pod of Muster's of higher priority waits, or did a moment ago. What a waiting one counts for in
-// its own queue is not asked.
+// A pod of Muster's of higher priority waits, or did a moment ago.
 bool Auditor::Impl::Outranked(const PodRecord& pod) {
-  const int32_t priority = LeastPriority(pod.pod, muster_->scheduler().options().queues);
+  const int32_t priority = pod.pod.spec->priority;
   for (const PodPtr& other : api_.Pods()) {
     const cluster::Pod& waiting = other->pod;
     if (waiting.spec->priority > priority && Musters(waiting) && !waiting.bound()) return true;
@@ -438,8 +434,17 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   const std::string what = "pod " + pod.pod.key.ToString() + " is evicted and ";
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
-  const bool preempts = muster_->scheduler().options().preemption != engine::Preemption::kNever;
-  if (MayBeTakenBack(pod) || (preempts && Outranked(pod)) || Reclaimed()) return;
+  const engine::Options options = muster_->scheduler().options();
+  if (MayBeTakenBack(pod) || Reclaimed()) return;
+  if (!options.queues.empty()) {
+    const cluster::Duration doubt = options_.slack + options_.node_slack + options.victim_timeout;
+    const bool lawful = queue_audit_.MayGo(pod.pod, options.queues,
+                                           Time(loop_.now().milliseconds() - doubt.value()));
+    if (!lawful) Find(what + "its gang has lost nobody, and its queue lets nobody have it");
+    return;
+  }
+  const bool preempts = options.preemption == engine::Preemption::kLowerPriority;
+  if (preempts && Outranked(pod)) return;
   Find(what + "its gang has lost nobody" + (preempts ? ", and nobody outranks it" : ""));
 }
 

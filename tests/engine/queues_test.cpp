@@ -234,22 +234,27 @@ TEST_CASE("hold starts nothing, drain gives no elastic members", "[engine][queue
 TEST_CASE("R13: no gang of a queue counts for more than its cap", "[engine][queues][R13]") {
   QueueSpec capped = Queue("capped");
   capped.priority_cap = 10;
-  Options options = With({capped, Queue("other")});
-  options.preemption = Preemption::kLowerPriority;
-  testing::Harness world(options);
+  testing::Harness world(With({capped}));
   world.Add(MakeNode("n0").Gpus(1).Build());
-  cluster::Pod loud = MakePod("loud").Gpus(1).Priority(1'000).Gated().Build();
-  loud.asked_queue = "capped";
-  world.Add(loud);
+  const auto add = [&](const char* name, int32_t priority) {
+    cluster::Pod pod = MakePod(name).Gpus(1).Priority(priority).Gated().Build();
+    pod.asked_queue = "capped";
+    world.Add(pod);
+    world.Settle();
+  };
+  add("quiet", 9);
+  world.Bind("quiet");
+  world.Settle();
+  add("loud", 1'000);
+  CHECK(world.Gang("loud").priority == 10);
+  CHECK(world.Evictions() == 1);
+  world.RemovePod("quiet");
   world.Settle();
   world.Bind("loud");
   world.Settle();
   CHECK(world.Gang("loud").state == GangState::kRunning);
-  cluster::Pod calm = MakePod("calm").Gpus(1).Priority(100).Gated().Build();
-  calm.asked_queue = "other";
-  world.Add(calm);
-  world.Settle();
-  CHECK(world.Gang("loud").priority == 10);
+  add("louder", 2'000);
+  CHECK(world.Gang("louder").priority == 10);
   CHECK(world.Evictions() == 1);
   CHECK(world.engine().Audit(world.now()).empty());
 }

@@ -164,6 +164,21 @@ void ManyOfAAndB(World& world) {
   world.Settle();
 }
 
+// A gang of queue a runs on all of the node.
+void ABorrows(World& world) {
+  OneNode(world);
+  Asks(world, "borrower", "a", 4);
+  world.Settle();
+  world.Bind("borrower");
+  world.Pass(Seconds(10));
+}
+
+void Wants(World& world, const std::string& queue, int32_t priority, int gpus = 4) {
+  Asks(world, "claimant", queue, gpus, priority);
+  world.Settle();
+  world.Pass(Seconds(20));
+}
+
 const Story kStories[] = {
     {"schedulerNames", "schedulerNames: @", "[muster]", "[muster, other]", Nodes,
      [](World& world) {
@@ -239,6 +254,27 @@ const Story kStories[] = {
        world.Settle();
      }},
     {"queues[].state", "queues: [{name: a, state: @}]", "open", "hold", OneNode, TwoGpusOfA},
+    {"queues[].preemption.withinQueue", "queues: [{name: a, preemption: {withinQueue: @}}]",
+     "never", "lower-priority", ABorrows, [](World& world) { Wants(world, "a", 1); }},
+    {"queues[].preemption.reclaim",
+     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {reclaim: @}}, {name: a}]", "never",
+     "guarantee", ABorrows, [](World& world) { Wants(world, "b", 0); }},
+    {"queues[].preemption.delay",
+     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {delay: @}}, {name: a}]", "1h", "1s",
+     ABorrows, [](World& world) { Wants(world, "b", 0); }},
+    {"queues[].preemption.minRuntime.preempt",
+     "queues: [{name: a, preemption: {minRuntime: {preempt: @}}}]", "1h", "1s", ABorrows,
+     [](World& world) { Wants(world, "a", 1); }},
+    {"queues[].preemption.minRuntime.reclaim",
+     "queues: [{name: a, preemption: {minRuntime: {reclaim: @}}}, {name: b, guarantee: {gpu: 4}}]",
+     "1h", "1s", ABorrows, [](World& world) { Wants(world, "b", 0); }},
+    {"queues[].preemption.maxEvictionsPerGangPerHour",
+     "queues: [{name: a, preemption: {maxEvictionsPerGangPerHour: @}}, {name: b, guarantee: {gpu: "
+     "4}}]",
+     "0", "1", ABorrows, [](World& world) { Wants(world, "b", 0); }},
+    {"queues[].preemption.maxEvictedRatio",
+     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {maxEvictedRatio: @}}, {name: a}]", "1",
+     "2", ABorrows, [](World& world) { Wants(world, "b", 0, 2); }},
     {"gangs.maxMembers", "gangs: {maxMembers: @}", "2", "1", Nodes, Gang},
     {"gangs.strictOrder", "gangs: {strictOrder: @}", "false", "true", Warm,
      [](World& world) {

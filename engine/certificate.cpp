@@ -1,0 +1,107 @@
+#include "engine/certificate.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/engine_state.hpp"
+#include "engine/queue_candidates.hpp"
+#include "engine/queue_rules.hpp"
+#include "queues/resource.hpp"
+
+namespace muster::engine {
+
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+constexpr size_t kMostNodes = 4;    // named in `where`
+constexpr size_t kMostVictims = 4;  // named in an Event
+
+std::string Gpus(int64_t milli) {
+  return queues::ShowAmount({queues::Resource::Kind::kGpu}, milli) +
+         (milli == 1000 ? " GPU" : " GPUs");
+}
+
+std::string NodesOf(const EngineState& state, const std::vector<cluster::Placement>& places) {
+  std::set<std::string> names;
+  for (const cluster::Placement& place : places) names.insert(state.cluster.node(place.node)->name);
+  std::string text;
+  size_t named = 0;
+  for (const std::string& name : names) {
+    if (named++ == kMostNodes) break;
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  if (names.size() > kMostNodes)
+    text += " and " + std::to_string(names.size() - kMostNodes) + " more nodes";
+  return text;
+}
+
+std::string Hours(cluster::Duration time) {
+  const int64_t minutes = time.value() / 60'000;
+  return minutes < 120 ? std::to_string(minutes) + " min" : std::to_string(minutes / 60) + " h";
+}
+
+}  // namespace
+
+Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& job,
+                    const PlanResult& result, Time now) {
+  Certificate certificate;
+  certificate.made_at = now;
+  certificate.where = NodesOf(state, result.required);
+  certificate.asked_milli = UsageOf(state, result.required).gpu_milli;
+  for (const RefusedVictim& refused : job.candidates.refused)
+    certificate.refused.push_back("gang " + refused.gang.key.ToString() + ": " + refused.why);
+  const std::set<PodUid> pods(result.victims.begin(), result.victims.end());
+  std::map<GangId, std::string> rights;
+  if (state.queue_book.on()) rights = RightsOver(state, gang, pods);
+  std::map<GangId, VictimGang> victims;
+  for (const PodUid& uid : pods) {
+    const Gang* of = state.members.GangOf(uid);
+    if (of == nullptr) continue;
+    VictimGang& victim = victims[of->id];
+    victim.gang = of->id;
+    ++victim.pods;
+    const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+    if (held != nullptr) victim.gpu_milli += UsageOf(state, {held->placement}).gpu_milli;
+    const auto& since = of->past.running_since();
+    const bool leaves = of->members.at(uid).leaving();
+    if (since && !leaves && *since < now) victim.ran = now - *since;
+    victim.right = state.queue_book.on() ? rights[of->id] : state.rules.victims->Words();
+  }
+  for (auto& [id, victim] : victims) certificate.victims.push_back(std::move(victim));
+  return certificate;
+}
+
+std::string RightOver(const EngineState& state, const Certificate* certificate,
+                      const GangId& victim) {
+  if (certificate != nullptr) {
+    for (const VictimGang& one : certificate->victims) {
+      if (one.gang == victim) return one.right;
+    }
+  }
+  return state.rules.victims->Words();
+}
+
+std::string Describe(const Certificate& certificate) {
+  int64_t evicted = 0;
+  std::string gangs;
+  size_t named = 0;
+  for (const VictimGang& victim : certificate.victims) {
+    evicted += victim.gpu_milli;
+    if (named++ >= kMostVictims) continue;
+    gangs += (gangs.empty() ? "" : "; ") + victim.gang.key.ToString() + " (" +
+             std::to_string(victim.pods) + (victim.pods == 1 ? " pod, " : " pods, ") +
+             Gpus(victim.gpu_milli) +
+             (victim.ran > cluster::Duration(0) ? ", runs for " + Hours(victim.ran) : "") + ")";
+  }
+  const size_t all = certificate.victims.size();
+  if (all > kMostVictims) gangs += "; and " + std::to_string(all - kMostVictims) + " more gangs";
+  const std::string taken = certificate.asked_milli == 0
+                                ? "it"
+                                : "the " + Gpus(certificate.asked_milli) + " that it takes";
+  return Gpus(evicted) + " are freed for " + taken + " on " + certificate.where + ": " + gangs;
+}
+
+}  // namespace muster::engine

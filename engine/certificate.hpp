@@ -1,0 +1,25 @@
+// Certify: writes down, before anybody is evicted, who makes way for a gang and by which right
+// (internal to engine/). Reads the engine's state, changes nothing of it.
+#pragma once
+
+#include <string>
+
+#include "engine/planner.hpp"
+#include "engine/preemptions.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Of a plan that is about to be committed: the victims still hold what they have.
+Certificate Certify(const EngineState& state, const Gang& gang, const PlanJob& job,
+                    const PlanResult& result, cluster::Time now);
+
+// By which right it goes, for people: "of higher priority in queue a".
+std::string RightOver(const EngineState& state, const Certificate* certificate,
+                      const GangId& victim);
+
+// One sentence, for an Event: who makes way, what is lost, where.
+std::string Describe(const Certificate& certificate);
+
+}  // namespace muster::engine

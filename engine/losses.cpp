@@ -1,0 +1,103 @@
+#include "engine/losses.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/defect.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
+#include "policy/fabric_wish.hpp"
+
+namespace muster::engine {
+
+using cluster::Time;
+
+namespace {
+
+// The minimum means something: there is a PodGroup, and it makes sense.
+bool MinimumKnown(const EngineState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  return group != nullptr && DefectOf(gang, group, state.options).code == ReasonCode::kNone;
+}
+
+bool AnyRequired(const std::vector<cluster::TopologySegment>& segments) {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](const cluster::TopologySegment& segment) { return segment.required; });
+}
+
+// Some of its pods need others in their domain: none of them can go alone.
+bool IsInSegments(const EngineState& state, const Gang& gang) {
+  const topology::FabricOptions& fabric = state.options.placement.fabric;
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const cluster::TopologyTerms& said = policy::TermsOf(group, *entry.second.pod);
+    if (said.segments.empty() && said.subgroups.empty()) return false;
+    const cluster::TopologyTerms terms = Heeded(fabric, said);
+    return AnyRequired(terms.segments) ||
+           std::any_of(terms.subgroups.begin(), terms.subgroups.end(),
+                       [](const auto& subgroup) { return AnyRequired(subgroup.segments); });
+  });
+}
+
+}  // namespace
+
+bool HasSurplus(const EngineState& state, const Gang& gang) {
+  return MinimumKnown(state, gang) && !IsInSegments(state, gang);
+}
+
+void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
+               std::vector<Lost>& losses) {
+  policy::Loss loss{HolderOf(gang, priority), true, 0};
+  const auto add = [&](std::vector<const Member*> members, bool all) {
+    losses.push_back({loss, all, std::move(members)});
+    ++loss.step;
+  };
+  bool whole = !CannotBeEvicted(state, gang);
+  std::vector<const Member*> bound;
+  for (const auto& [uid, member] : gang.members) {
+    if (!member.holds()) continue;
+    const bool free =
+        state.preemptions.PreemptorOf(uid) == nullptr && state.cluster.AllocationOf(uid) != nullptr;
+    if (!member.leaving()) {
+      bound.push_back(&member);
+      whole = whole && free && member.pod->bound_by_muster;
+    } else if (free && !state.preemptions.ProtectedUntil(uid)) {
+      add({&member}, false);
+    }
+  }
+  if (!whole || leaving_only || bound.empty()) return;
+  std::vector<const Member*> surplus;
+  if (HasSurplus(state, gang)) surplus = TakeSurplus(gang, bound);
+  loss.leaves = false;
+  loss.step = 0;
+  // Of the gang: its surplus takes precedence, whichever controller makes which pod.
+  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
+    return state.jobs.LosesByEviction(*member->pod);
+  });
+  for (const Member* member : surplus) add({member}, false);
+  if (!bound.empty()) add(std::move(bound), true);
+}
+
+std::optional<int32_t> HighestHeld(const Gang& gang) {
+  std::optional<int32_t> highest;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.holds())
+      highest = std::max(highest.value_or(INT32_MIN), CappedPriority(gang, member));
+  }
+  return highest;
+}
+
+policy::Holder HolderOf(const Gang& gang, int64_t priority) {
+  return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
+}
+
+bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
+  if (gang.course.repairing) return true;
+  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const auto& [uid, member] = entry;
+    return member.may_be_bound() ||
+           (member.holds() && (member.pod->daemon || state.preemptions.ProtectedUntil(uid)));
+  });
+}
+
+}  // namespace muster::engine

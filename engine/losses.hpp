@@ -1,0 +1,39 @@
+// Losses: what goes when a gang makes way for another one, and what that costs (internal to
+// engine/). Reads the engine's state, changes nothing of it.
+//
+// A gang goes whole, or its surplus goes, one pod at a time, the youngest first; one with required
+// segments goes whole. One that is being bound, or part of which cannot go, is left alone. Pods
+// that leave anyway go by themselves.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/gang.hpp"
+#include "policy/victim_rule.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// What goes together, and what that costs.
+struct Lost {
+  policy::Loss loss;
+  bool whole = false;  // all that is left of the gang
+  std::vector<const Member*> members;
+};
+
+// Of pods that leave anyway alone, where `leaving_only` says so.
+void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
+               std::vector<Lost>& losses);
+// Pods beyond the minimum may go, the others stay.
+bool HasSurplus(const EngineState& state, const Gang& gang);
+// The gang may not be taken apart now, be it bound or not.
+bool CannotBeEvicted(const EngineState& state, const Gang& gang);
+// What a rule is told of a gang that holds something; `priority`: of its bound members, or of the
+// one that is asked about.
+policy::Holder HolderOf(const Gang& gang, int64_t priority);
+// The highest among the members that hold something; nothing: none does.
+std::optional<int32_t> HighestHeld(const Gang& gang);
+
+}  // namespace muster::engine

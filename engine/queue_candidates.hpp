@@ -1,0 +1,92 @@
+// Queue candidates: whom the policy's queues let a gang have evicted (R4 to R8), and whether a
+// choice among them is lawful (internal to engine/). Reads the engine's state, changes nothing of
+// it. Only while the QueueBook is on.
+//
+// 1. In order of R6: pods that leave anyway, members beyond their gang's minimum, gangs whose queue
+//    keeps its guarantee without them, the lowest priority, those that only lose time, the smallest
+//    loss (GPU time since the start), the youngest.
+// 2. One is in the list only if it is lawful after all that come before it. Where that is not
+//    enough there is a second list: in it queues go as far below their guarantee as one gang that
+//    straddles it takes them.
+// 3. A gang is shielded until it has run for the minRuntime of its queue (R8), and when it was
+//    evicted often enough in this hour; its members beyond the minimum are not.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/losses.hpp"
+#include "policy/preemption.hpp"
+#include "queues/rights.hpp"
+
+namespace muster::engine {
+
+// What the queues say of candidates. A plain value; LawfulSets asks it.
+struct QueueLaw {
+  queues::Rights rights;
+  std::vector<queues::Holding> holdings;  // by candidate
+  std::vector<int64_t> gpu_milli;         // by candidate
+  int64_t most_gpu_milli = INT64_MAX;     // maxEvictedRatio
+};
+
+// Of one search, on one thread.
+class LawfulSets final : public policy::VictimSets {
+ public:
+  explicit LawfulSets(const QueueLaw& law) : law_(law), rights_(law.rights) {}
+  bool Allows(const std::vector<bool>& chosen) override;
+  bool AllowsParts(const std::vector<bool>& chosen) override;
+  // Not more than maxEvictedRatio says; those that leave anyway do not count.
+  bool Moderate(const std::vector<size_t>& chosen) const;
+
+ private:
+  std::vector<const queues::Holding*> Chosen(const std::vector<bool>& chosen) const;
+
+  const QueueLaw& law_;
+  queues::Rights rights_;
+};
+
+// Gangs that could be evicted, were they not protected for now.
+struct Shielded {
+  int64_t gangs = 0;
+  std::optional<cluster::Time> until;  // the first of them is not any more
+  std::string why;                     // of that one
+  std::vector<policy::Candidate> candidates;
+};
+
+// For people: a gang that is not a candidate, and why.
+struct RefusedVictim {
+  GangId gang;
+  std::string why;
+};
+
+struct LawfulCandidates {
+  std::vector<policy::Candidate> candidates;
+  std::shared_ptr<const QueueLaw> law;
+};
+
+struct QueueCandidates {
+  static constexpr size_t kMostRefused = 5;
+  std::vector<LawfulCandidates> choices;
+  Shielded shielded;
+  std::vector<RefusedVictim> refused;
+};
+
+// Of a gang that waits. `leaving_only`: those that leave anyway.
+QueueCandidates FindQueueCandidates(const EngineState& state, const Gang& gang, bool leaving_only,
+                                    cluster::Time now);
+
+// R7: the gang may have all of these evicted, as its queues are used now.
+bool MayEvictByQueues(const EngineState& state, const Gang& gang,
+                      const std::set<cluster::PodUid>& victims);
+
+// By which right each gang of them goes, for people.
+std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
+                                         const std::set<cluster::PodUid>& victims);
+
+// The gang's queue lets it evict somebody.
+bool EvictsAny(const EngineState& state, const Gang& gang);
+
+}  // namespace muster::engine

@@ -1,0 +1,45 @@
+// Victims: the pods that make way for a gang, and why (internal to engine/). Plain values; see
+// Preemptions.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/ids.hpp"
+#include "cluster/units.hpp"
+#include "engine/gang_view.hpp"
+
+namespace muster::engine {
+
+// A gang that makes way, whole or in part.
+struct VictimGang {
+  GangId gang;
+  int64_t pods = 0;
+  int64_t gpu_milli = 0;
+  cluster::Duration ran;  // since its start; 0: it leaves anyway, or goes in part
+  std::string right;      // by which it goes, for people
+};
+
+// Why and for what gangs are evicted: made before anybody is.
+struct Certificate {
+  cluster::Time made_at;
+  std::string where;  // its nodes, for people
+  int64_t asked_milli = 0;
+  std::vector<VictimGang> victims;   // ordered by gang
+  std::vector<std::string> refused;  // some that are not victims, and why not
+};
+
+// What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
+struct Victims {
+  std::set<cluster::PodUid> pods;
+  std::string gangs;  // theirs, for people
+  cluster::Time asked_at;
+  bool asked = false;    // evictions were asked for: all members are nominated
+  bool begun = false;    // one was carried out: there is no way back
+  bool lost = false;     // one of them is no longer what it was
+  std::string obstacle;  // why one of them may not be evicted
+};
+
+}  // namespace muster::engine

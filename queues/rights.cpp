@@ -1,0 +1,264 @@
+#include "queues/rights.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/units.hpp"
+
+namespace muster::queues {
+
+using cluster::SaturatingAdd;
+using Kind = Resource::Kind;
+
+namespace {
+
+int64_t Minus(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
+
+}  // namespace
+
+Rights::Rights(Ledger ledger, Claimant claimant)
+    : ledger_(std::move(ledger)), claimant_(std::move(claimant)) {
+  for (size_t r = 0; r < claimant_.asks.size(); ++r) {
+    const bool model = tree().resources()[r].kind == Kind::kGpuModel;
+    by_model_ = by_model_ || (model && claimant_.asks[r] > 0 && tree().guaranteed(r));
+  }
+}
+
+bool Rights::Contested(size_t resource) const {
+  if (claimant_.asks[resource] <= 0 || !tree().guaranteed(resource)) return false;
+  return !by_model_ || tree().resources()[resource].kind != Kind::kGpu;
+}
+
+Rights::Sides Rights::SidesOf() const {
+  Sides sides;
+  for (const QueueIndex queue : tree().PathOf(claimant_.leaf)) {
+    if (queue != kRootIndex) sides[queue] = StandingOf(ledger_, queue, claimant_.asks);
+  }
+  return sides;
+}
+
+Rights::Sides Rights::SidesWithout(const std::vector<const Holding*>& set) {
+  for (const Holding* holding : set) Leave(*holding);
+  Sides sides = SidesOf();
+  ReturnAll(set);
+  return sides;
+}
+
+void Rights::Leave(const Holding& holding) {
+  Vector left = ledger_.used(holding.leaf);
+  for (size_t r = 0; r < left.size(); ++r) left[r] = Minus(left[r], holding.held[r]);
+  ledger_.Set(holding.leaf, left);
+}
+
+void Rights::Return(const Holding& holding) {
+  Vector all = ledger_.used(holding.leaf);
+  for (size_t r = 0; r < all.size(); ++r) all[r] = SaturatingAdd(all[r], holding.held[r]);
+  ledger_.Set(holding.leaf, all);
+}
+
+void Rights::ReturnAll(const std::vector<const Holding*>& set) {
+  for (const Holding* holding : set) Return(*holding);
+}
+
+// Every queue from the leaf up to `top` uses more than it is guaranteed of something contested that
+// the holding has, and of each model of its that is guaranteed there.
+bool Rights::Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const {
+  const auto beyond_all_the_way = [&](size_t r) {
+    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
+      if (ledger_.used(queue)[r] <= tree().at(queue).guarantee[r]) return false;
+      if (queue == top) return true;
+    }
+  };
+  const auto guaranteed_on_the_way = [&](size_t r) {
+    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
+      if (tree().at(queue).guarantee[r] > 0) return true;
+      if (queue == top) return false;
+    }
+  };
+  bool any = false;
+  for (size_t r = 0; r < holding.held.size(); ++r) {
+    if (holding.held[r] <= 0) continue;
+    const bool model = tree().resources()[r].kind == Kind::kGpuModel;
+    const bool contested = Contested(r);
+    if (!contested && !model) continue;
+    const bool beyond = beyond_all_the_way(r);
+    if (model && !beyond && guaranteed_on_the_way(r)) return false;
+    any = any || (contested && beyond);
+  }
+  return any;
+}
+
+bool Rights::Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const {
+  for (size_t r = 0; r < holding.held.size(); ++r) {
+    if (holding.held[r] <= 0 || !Contested(r)) continue;
+    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
+      const int64_t left = Minus(ledger_.used(queue)[r], holding.held[r]);
+      if (left < tree().at(queue).guarantee[r]) return true;
+      if (queue == top) break;
+    }
+  }
+  return false;
+}
+
+Judgement Rights::Judge(const Sides& sides, const Holding& holding) {
+  const PreemptionSpec& says = tree().at(claimant_.leaf).preemption;
+  const auto denied = [](Judgement judgement, Denial denial) {
+    judgement.denial = denial;
+    return judgement;
+  };
+  const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, holding.leaf);
+  if (!branches) {  // R4
+    Judgement own{Right::kNone, Denial::kNone, claimant_.leaf, claimant_.leaf};
+    if (says.within_queue == WithinQueue::kNever) return denied(own, Denial::kNever);
+    if (holding.priority >= claimant_.priority) return denied(own, Denial::kPriority);
+    own.right = Right::kWithinQueue;
+    return own;
+  }
+  Judgement judgement{Right::kNone, Denial::kNone, branches->a, branches->b};
+  if (says.reclaim == Reclaim::kNever) return denied(judgement, Denial::kNever);
+  if (!Beyond(holding.leaf, branches->b, holding)) return denied(judgement, Denial::kHolder);
+  judgement.straddles = Straddles(holding.leaf, branches->b, holding);
+  const Standing& side = sides.at(branches->a);
+  if (side.within) {
+    judgement.right = Right::kGuarantee;
+    return judgement;
+  }
+  if (says.reclaim != Reclaim::kFairShare) return denied(judgement, Denial::kClaimant);
+  Leave(holding);
+  const Standing after = StandingOf(ledger_, branches->b, Vector(holding.held.size()));
+  const Standing back = StandingOf(ledger_, branches->b, holding.held);
+  Return(holding);
+  // With its gang back it must come after: shares that are equal decide nothing.
+  const bool share = std::is_lteq(CompareShares(side, after)) && std::is_lt(Compare(side, back));
+  if (!share) return denied(judgement, Denial::kClaimant);
+  judgement.right = Right::kFairShare;
+  return judgement;
+}
+
+bool Rights::MayEvictFrom(QueueIndex leaf, const Vector& spared) const {
+  const PreemptionSpec& says = tree().at(claimant_.leaf).preemption;
+  const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, leaf);
+  if (!branches) return says.within_queue != WithinQueue::kNever;
+  if (says.reclaim == Reclaim::kNever) return false;
+  bool any = false;
+  for (size_t r = 0; r < claimant_.asks.size(); ++r) {
+    if (claimant_.asks[r] <= 0 || !tree().guaranteed(r)) continue;
+    any = any || (Contested(r) && ledger_.used(leaf)[r] > tree().at(leaf).guarantee[r]);
+    const int64_t with =
+        Minus(SaturatingAdd(ledger_.used(branches->a)[r], claimant_.asks[r]), spared[r]);
+    if (says.reclaim == Reclaim::kGuarantee && with > tree().at(branches->a).guarantee[r])
+      return false;
+  }
+  return any;
+}
+
+std::vector<Judgement> Rights::JudgeInOrder(const std::vector<const Holding*>& set) {
+  const Sides sides = SidesWithout(set);
+  std::vector<Judgement> judgements;
+  judgements.reserve(set.size());
+  std::vector<const Holding*> left;
+  for (const Holding* holding : set) {
+    judgements.push_back(Judge(sides, *holding));
+    if (!holding->leaves && judgements.back().right == Right::kNone) continue;
+    Leave(*holding);
+    left.push_back(holding);
+  }
+  ReturnAll(left);
+  return judgements;
+}
+
+std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
+  std::vector<size_t> order(set.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    if (set[x]->leaves != set[y]->leaves) return set[x]->leaves;
+    return ContestedOf(*set[x]) < ContestedOf(*set[y]);
+  });
+  std::vector<const Holding*> ordered;
+  ordered.reserve(order.size());
+  for (const size_t i : order) ordered.push_back(set[i]);
+  std::vector<Judgement> in_order = JudgeInOrder(ordered);
+  std::vector<Judgement> judgements(set.size());
+  for (size_t i = 0; i < order.size(); ++i) judgements[order[i]] = in_order[i];
+  return judgements;
+}
+
+bool Rights::PartsAreLawful(const std::vector<const Holding*>& set) {
+  if (ledger_.Exceeds(claimant_.leaf, claimant_.asks)) return false;
+  const Sides sides = SidesOf();
+  return std::all_of(set.begin(), set.end(), [&](const Holding* holding) {
+    const auto branches = tree().Diverge(claimant_.leaf, holding->leaf);
+    return holding->leaves || !branches || sides.at(branches->a).within;
+  });
+}
+
+std::optional<Excess> Rights::Exceeds(const std::vector<const Holding*>& set) {
+  for (const Holding* holding : set) Leave(*holding);
+  const std::optional<Excess> excess = ledger_.Exceeds(claimant_.leaf, claimant_.asks);
+  ReturnAll(set);
+  return excess;
+}
+
+int64_t Rights::ContestedOf(const Holding& holding) const {
+  int64_t sum = 0;
+  for (size_t r = 0; r < holding.held.size(); ++r) {
+    if (Contested(r)) sum = SaturatingAdd(sum, holding.held[r]);
+  }
+  return sum;
+}
+
+bool Rights::StaysBeyond(const std::vector<const Holding*>& set, const Holding& holding) {
+  const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, holding.leaf);
+  if (!branches) return true;
+  for (const Holding* one : set) Leave(*one);
+  Leave(holding);
+  const bool beyond = Beyond(holding.leaf, branches->b, holding);
+  Return(holding);
+  ReturnAll(set);
+  return beyond;
+}
+
+bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder) {
+  const Tree& tree = ledger.tree();
+  const PreemptionSpec& says = tree.at(claimant).preemption;
+  const std::optional<Tree::Branches> branches = tree.Diverge(claimant, holder);
+  if (!branches) return says.within_queue != WithinQueue::kNever;
+  if (says.reclaim != Reclaim::kGuarantee) return says.reclaim == Reclaim::kFairShare;
+  const auto below = [&](QueueIndex queue, size_t r) {
+    return ledger.used(queue)[r] < tree.at(queue).guarantee[r];
+  };
+  for (size_t r = 0; r < tree.resources().size(); ++r) {
+    if (tree.guaranteed(r) && below(branches->a, r) && !below(branches->b, r)) return true;
+  }
+  return false;
+}
+
+std::string Describe(const Tree& tree, const Judgement& judgement) {
+  const std::string a = "queue " + tree.at(judgement.a).name;
+  const std::string b = "queue " + tree.at(judgement.b).name;
+  switch (judgement.right) {
+    case Right::kWithinQueue:
+      return "of higher priority in " + a;
+    case Right::kGuarantee:
+      return "within the guarantee of " + a + ", beyond which " + b + " is";
+    case Right::kFairShare:
+      return "of " + a + ", which is further below its share than " + b;
+    case Right::kNone:
+      break;
+  }
+  switch (judgement.denial) {
+    case Denial::kNever:
+      return a + " evicts nobody";
+    case Denial::kPriority:
+      return "it is not of lower priority";
+    case Denial::kClaimant:
+      return a + " would be beyond its guarantee";
+    case Denial::kHolder:
+      return b + " is within its guarantee";
+    case Denial::kNone:
+      break;
+  }
+  return "it may not be evicted";
+}
+
+}  // namespace muster::queues

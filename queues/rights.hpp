@@ -1,0 +1,111 @@
+// Rights: whom a gang that waits may have evicted (R4, R5), and whether a whole set of victims is
+// lawful (R7). Owned by one thread; has its own copy of what the
+// queues use.
+//
+//   R4  of its own queue: gangs of lower priority
+//   R5  of another one, where a and b are the children of the lowest common ancestor towards the
+//       two: with the gang added a is within its guarantee, and every queue from the victim's up to
+//       b is beyond its own before the victim leaves. fair-share: the same of b, and a's share with
+//       the gang added is at most b's without the victim.
+//
+// What counts is what is contested: what the gang asks for, the victim holds, and queues are
+// guaranteed. Where the gang names a model that is, the model is contested and not GPUs of any
+// kind. Nobody takes a device of a model of which its queue is within the guarantee.
+//
+// The right to evict agrees with the order (R2): who may evict goes first while both wait.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queues/ledger.hpp"
+#include "queues/standing.hpp"
+
+namespace muster::queues {
+
+enum class Right { kNone, kWithinQueue, kGuarantee, kFairShare };
+
+// Why there is none.
+enum class Denial {
+  kNone,
+  kNever,     // the claimant's queue says so
+  kPriority,  // R4: the holder's is not lower
+  kClaimant,  // R5: the claimant's side would be beyond its guarantee
+  kHolder,    // R5: the holder's side is within its guarantee
+};
+
+struct Judgement {
+  Right right = Right::kNone;
+  Denial denial = Denial::kNone;
+  QueueIndex a;  // R5: see above; R4: both are the leaf
+  QueueIndex b;
+  // A queue of the victim's would be left with less than its guarantee.
+  bool straddles = false;
+};
+
+struct Claimant {
+  QueueIndex leaf;
+  int64_t priority = 0;
+  Vector asks;
+};
+
+struct Holding {
+  QueueIndex leaf;
+  int64_t priority = 0;
+  Vector held;
+  bool leaves = false;  // anyway
+};
+
+class Rights {
+ public:
+  // `ledger`: without anything that is earmarked for the claimant already.
+  Rights(Ledger ledger, Claimant claimant);
+
+  const Claimant& claimant() const { return claimant_; }
+  const Tree& tree() const { return ledger_.tree(); }
+
+  // A holding of a leaf may be lawful. `spared`: so much of the claimant's side may leave as well.
+  bool MayEvictFrom(QueueIndex leaf, const Vector& spared) const;
+  // Each of a set, one after the other in this order; one that is unlawful stays. Those that leave
+  // anyway are lawful.
+  std::vector<Judgement> JudgeInOrder(const std::vector<const Holding*>& set);
+  // R7: each of a set, the smallest first: lawful so if in any order. By position in `set`.
+  std::vector<Judgement> JudgeAll(const std::vector<const Holding*>& set);
+  // Every part of a lawful set is lawful too, and R3 lets the claimant start whoever stays.
+  bool PartsAreLawful(const std::vector<const Holding*>& set);
+  // R3 for the claimant when all have left; nothing: it may start.
+  std::optional<Excess> Exceeds(const std::vector<const Holding*>& set);
+  // What is contested of the holding, in units of no matter.
+  int64_t ContestedOf(const Holding& holding) const;
+  // There is more in every queue up to the lowest common ancestor than is guaranteed, when it has
+  // left and all of `set` before it.
+  bool StaysBeyond(const std::vector<const Holding*>& set, const Holding& holding);
+
+ private:
+  // Of the claimant's side when the victims have left, with the gang added: by queue of its path,
+  // but for the root.
+  using Sides = std::map<QueueIndex, Standing>;
+  Sides SidesOf() const;
+  Sides SidesWithout(const std::vector<const Holding*>& set);
+  void Leave(const Holding& holding);
+  void Return(const Holding& holding);
+  void ReturnAll(const std::vector<const Holding*>& set);
+  Judgement Judge(const Sides& sides, const Holding& holding);
+  bool Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
+  bool Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
+  bool Contested(size_t resource) const;
+
+  Ledger ledger_;  // the same after each call
+  Claimant claimant_;
+  bool by_model_ = false;  // it names a model that is contested
+};
+
+// Gangs of `claimant` may be able to have gangs of `holder` evicted, as far as their queues say.
+bool MayClaim(const Ledger& ledger, QueueIndex claimant, QueueIndex holder);
+
+// For people: "of higher priority in the same queue", …
+std::string Describe(const Tree& tree, const Judgement& judgement);
+
+}  // namespace muster::queues

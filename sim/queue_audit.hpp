@@ -1,0 +1,48 @@
+// QueueAudit: whether the policy's queues let Muster evict a pod, as the API server's objects show
+// it, and by other means than Muster's. What it needs to say so need not be enough: it finds
+// evictions that no rule allows, not each that a rule forbids. Part of the Auditor; one thread.
+//
+//   within a queue (R4)   a pod of Muster's of higher priority waits there, or did a moment ago
+//   between queues (R5)   the victim's queue has more GPUs than it is guaranteed, or had a moment
+//                         ago
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "queues/queue_spec.hpp"
+#include "sim/api_server.hpp"
+
+namespace muster::sim {
+
+class QueueAudit {
+ public:
+  explicit QueueAudit(ApiServer& api) : api_(api) {}
+
+  // A pod that was bound is gone, or has ended.
+  void Gone(const PodPtr& pod, cluster::Time at) { gone_.emplace_back(at, pod); }
+  // A pod of Muster's waits no more.
+  void Waited(const cluster::Pod& pod, cluster::Time at) {
+    waited_[{NameOf(pod), pod.spec->priority}] = at;
+  }
+  // `since`: what was then may still be what Muster went by.
+  bool MayGo(const cluster::Pod& victim, const std::vector<queues::QueueSpec>& queues,
+             cluster::Time since);
+
+ private:
+  // The queue that its PodGroup or it says; empty: neither.
+  std::string NameOf(const cluster::Pod& pod) const;
+  // In which it may be: its gang's pods may name several.
+  std::set<std::string> QueuesOf(const cluster::Pod& pod) const;
+  bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;
+
+  ApiServer& api_;
+  std::deque<std::pair<cluster::Time, PodPtr>> gone_;
+  std::map<std::pair<std::string, int32_t>, cluster::Time> waited_;  // until when
+};
+
+}  // namespace muster::sim
