@@ -39,7 +39,9 @@ Result<Args> Args::Parse(const std::vector<Flag>& flags, const std::vector<std::
                                words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
       break;
     }
-    if (word.size() < 2 || word[0] != '-') {
+    // "-5" is a number; no flag is.
+    const bool number = word.find_first_not_of("0123456789", 1) == std::string::npos;
+    if (word.size() < 2 || word[0] != '-' || number) {
       args.positionals_.push_back(word);
       continue;
     }

@@ -50,6 +50,9 @@ Command CheckPolicyCommand();
 Command SubmitCommand();
 Command GetCommand();
 Command ExplainCommand();
+Command PriorityCommand();
+Command QueueCommand();
+Command CancelCommand();
 Command TopologyCommand();
 Command DiscoverCommand();
 

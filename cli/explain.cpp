@@ -31,10 +31,8 @@ int Explain(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command ExplainCommand() {
-  return {"explain",
-          "gang NAMESPACE/NAME",
-          "show why a gang waits, and where it is planned or runs",
-          {OutputFlag(), ServerFlag()},
+  return {"explain", "gang NAMESPACE/NAME",
+          "show why a gang waits, and where it is planned or runs", WithAccess({OutputFlag()}),
           Explain};
 }
 

@@ -41,15 +41,14 @@ int Get(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command GetCommand() {
-  return {"get",
-          "gangs|nodes|queues|topology",
-          "list gangs, nodes, queues, or the domains of the fabric",
-          {{"--slots", "GPUS",
-            "with topology: how many gangs of so many GPUs fit in each domain (default 8)"},
-           {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
-           OutputFlag(),
-           ServerFlag()},
-          Get};
+  return {
+      "get", "gangs|nodes|queues|topology",
+      "list gangs, nodes, queues, or the domains of the fabric",
+      WithAccess({{"--slots", "GPUS",
+                   "with topology: how many gangs of so many GPUs fit in each domain (default 8)"},
+                  {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
+                  OutputFlag()}),
+      Get};
 }
 
 }  // namespace muster::cli

@@ -324,6 +324,11 @@ void AddTurn(const Value& gang, Table& facts) {
                           ")"});
 }
 
+std::string StateOf(const Value& queue) {
+  const std::string until = Text(queue, "pausedUntil");
+  return Text(queue, "state") + (until.empty() ? "" : " until " + until);
+}
+
 }  // namespace
 
 std::string Elapsed(double seconds) {
@@ -434,7 +439,7 @@ Result<std::string> QueuesTable(std::string_view json) {
       [](const Value& queue, const std::string& name, const Value& of, bool first) {
         const auto once = [&](const std::string& text) { return first ? text : std::string(); };
         return std::vector<std::string>{once(name),
-                                        once(Text(queue, "state")),
+                                        once(StateOf(queue)),
                                         once(std::to_string(Integer(queue, "weight"))),
                                         Text(of, "resource"),
                                         AmountText(of, "guarantee"),

@@ -74,6 +74,16 @@ Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
     if (!lease.ok()) return lease.error().At("--lease");
     access->lease = *lease;
   }
+  if (args.Has("--orders")) {
+    if (!access->given()) {
+      return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--orders"};
+    }
+    const Result<cluster::ObjectKey> orders = extender::ParseObjectKey(args.Text("--orders"));
+    if (!orders.ok()) return orders.error().At("--orders");
+    access->orders = *orders;
+  } else if (!access->lease.ns.empty()) {
+    access->orders = {access->lease.ns, "muster-orders"};
+  }
   if (!access->given()) return Ok{};
   for (const char* flag :
        {"--cluster", "--seed", "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
@@ -165,6 +175,8 @@ Command ServeCommand() {
        {"--context", "NAME", "context of the kubeconfig (default: its current-context)"},
        {"--in-cluster", "", "use the cluster that this pod runs in"},
        {"--lease", "NS/NAME", "leader election: only the replica that holds this Lease decides"},
+       {"--orders", "NS/NAME",
+        "ConfigMap that keeps operators' orders (default: muster-orders beside the Lease)"},
        {"--cluster", "FILE", "manifests of the embedded cluster (default: 16 nodes of 8 GPUs)"},
        {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
        {"--tls-key", "FILE", "key of --tls-cert, PEM"},

@@ -1,6 +1,9 @@
 #include "cli/server_pages.hpp"
 
+#include <algorithm>
+
 #include "cli/output.hpp"
+#include "config/file.hpp"
 #include "http/host_port.hpp"
 
 namespace muster::cli {
@@ -12,6 +15,7 @@ using cluster::Result;
 namespace {
 
 constexpr int kHttpOk = 200;
+constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10U;
 
 }  // namespace
 
@@ -20,25 +24,61 @@ Flag ServerFlag() {
           "address of muster's API (default http://" + std::string(kDefaultApiAddress) + ")", "-s"};
 }
 
+std::vector<Flag> AccessFlags() {
+  return {
+      {"--ca", "FILE", "CA of the server's certificate, PEM (default: the system's)"},
+      {"--cert", "FILE", "certificate that names you, PEM"},
+      {"--key", "FILE", "key of --cert, PEM"},
+      {"--token-file", "FILE", "bearer token that names you, as kubectl create token prints it"}};
+}
+
+std::vector<Flag> WithAccess(std::vector<Flag> flags) {
+  flags.push_back(ServerFlag());
+  for (Flag& flag : AccessFlags()) flags.push_back(std::move(flag));
+  return flags;
+}
+
 Flag OutputFlag() { return {"--output", "FORMAT", "table (default) or json", "-o"}; }
 
 Result<http::ClientOptions> ServerAt(const Args& args) {
   std::string url = args.Text("--server", kDefaultApiAddress);
   constexpr std::string_view kScheme = "http://";
-  if (url.compare(0, kScheme.size(), kScheme) == 0) url.erase(0, kScheme.size());
+  constexpr std::string_view kTlsScheme = "https://";
+  const bool tls = url.starts_with(kTlsScheme);
+  if (tls) url.erase(0, kTlsScheme.size());
+  if (url.starts_with(kScheme)) url.erase(0, kScheme.size());
   if (!url.empty() && url.back() == '/') url.pop_back();
   const Result<http::HostPort> address = http::ParseHostPort(url);
   if (!address.ok()) return address.error().At("--server");
   http::ClientOptions options;
   options.host = address->host.empty() ? "127.0.0.1" : address->host;
   options.port = address->port;
+  options.tls = tls;
+  options.ca_file = args.Text("--ca");
+  options.cert_file = args.Text("--cert");
+  options.key_file = args.Text("--key");
+  for (const char* flag : {"--ca", "--cert", "--key"}) {
+    if (args.Has(flag) && !tls)
+      return Error{Code::kInvalidArgument, "needs --server https://HOST:PORT", flag};
+  }
+  if (args.Has("--cert") != args.Has("--key"))
+    return Error{Code::kInvalidArgument, "--cert and --key go together", ""};
+  if (!args.Has("--token-file")) return options;
+  const Result<std::string> token = config::ReadFile(args.Text("--token-file"), kMaxTokenBytes);
+  if (!token.ok()) return token.error();
+  options.bearer_token = token->substr(0, token->find_last_not_of(" \t\r\n") + 1);
+  const bool printable = std::all_of(options.bearer_token.begin(), options.bearer_token.end(),
+                                     [](char c) { return c > 0x20 && c < 0x7f; });
+  if (options.bearer_token.empty() || !printable)
+    return Error{Code::kInvalidArgument, "expected a file with one bearer token", "--token-file"};
   return options;
 }
 
 Result<std::string> BodyOf(const Result<http::Reply>& reply, const http::ClientOptions& server) {
   if (!reply.ok()) {
     return Error{reply.error().code,
-                 "no answer from http://" + server.host + ":" + std::to_string(server.port) +
+                 std::string("no answer from http") + (server.tls ? "s" : "") + "://" +
+                     server.host + ":" + std::to_string(server.port) +
                      " (is \"muster serve\" running?): " + reply.error().ToString(),
                  ""};
   }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/cli.hpp"
 #include "cluster/result.hpp"
@@ -10,6 +11,10 @@
 
 namespace muster::cli {
 
+// How to reach a server with TLS, and who asks: --ca, --cert, --key, --token-file.
+std::vector<Flag> AccessFlags();
+// These, and --server.
+std::vector<Flag> WithAccess(std::vector<Flag> flags);
 // --server and --output.
 Flag ServerFlag();
 Flag OutputFlag();

@@ -30,6 +30,7 @@ using PodGroupUid = TextId<struct PodGroupUidTag>;
 using NamespaceUid = TextId<struct NamespaceUidTag>;
 using PriorityClassUid = TextId<struct PriorityClassUidTag>;
 using DisruptionBudgetUid = TextId<struct DisruptionBudgetUidTag>;
+using ResourceQuotaUid = TextId<struct ResourceQuotaUidTag>;
 using JobUid = TextId<struct JobUidTag>;
 
 // Namespace and name of a namespaced object; ordered by namespace, then name.

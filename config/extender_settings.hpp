@@ -37,10 +37,20 @@ struct ExtenderSettings {
   auto operator<=>(const ExtenderSettings&) const = default;
 };
 
-// The server of /healthz, /readyz, /metrics and /v1.
+// The server of /healthz, /readyz, /metrics and /v1. Of `tls` a client certificate is asked for and
+// not required, and there are no allowed_client_names: probes and readers have none.
 struct MetricsSettings {
   std::string address = "127.0.0.1:8889";
+  TlsSettings tls = {};
   auto operator<=>(const MetricsSettings&) const = default;
+};
+
+// Who may give orders by a client certificate of metrics.tls.clientCaFile: any of these names, or
+// any member of these organisations.
+struct OperatorSettings {
+  std::vector<std::string> client_names;          // CN or DNS names
+  std::vector<std::string> client_organisations;  // O
+  auto operator<=>(const OperatorSettings&) const = default;
 };
 
 }  // namespace muster::config

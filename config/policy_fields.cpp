@@ -251,6 +251,20 @@ void VisitTls(TlsSettings* tls, FieldVisitor* visitor) {
       });
 }
 
+void VisitApiTls(TlsSettings* tls, FieldVisitor* visitor) {
+  visitor->Section(
+      {"tls",
+       "Without certFile and keyFile: plain HTTP. Changed files are reloaded without a restart."},
+      [&] {
+        visitor->Text({"certFile", "PEM: the server's certificate, then intermediates."}, kPath,
+                      &tls->cert_file);
+        visitor->Text({"keyFile", "PEM: its private key."}, kPath, &tls->key_file);
+        visitor->Text({"clientCaFile",
+                       "PEM: operators may present a certificate that one of these CAs signed."},
+                      kPath, &tls->client_ca_file);
+      });
+}
+
 void VisitExtender(Policy* policy, FieldVisitor* visitor) {
   ExtenderSettings* const extender = &policy->extender;
   visitor->Section({"extender", "The server that kube-scheduler calls."}, [&] {
@@ -285,7 +299,18 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
     visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
+    VisitApiTls(&policy->metrics.tls, visitor);
   });
+  visitor->Section(
+      {"operators",
+       "Who may give orders (muster priority, queue, cancel) by a client certificate. Whom RBAC\n"
+       "lets do so may in any case, with a bearer token."},
+      [&] {
+        visitor->TextList({"clientNames", "CN or DNS names."}, kClientName,
+                          &policy->operators.client_names);
+        visitor->TextList({"clientOrganisations", "O of the subject."}, kClientName,
+                          &policy->operators.client_organisations);
+      });
 }
 
 std::vector<std::string> ListPolicyFields() {
@@ -331,6 +356,21 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
         "extender.tls.allowedClientNames",
         "expected extender.tls.clientCaFile beside it: names in unchecked certificates prove "
         "nothing");
+  const TlsSettings& api_tls = policy.metrics.tls;
+  check(api_tls.cert_file.empty() || !api_tls.key_file.empty(), "metrics.tls.keyFile",
+        "expected the key of metrics.tls.certFile, found nothing");
+  check(api_tls.key_file.empty() || !api_tls.cert_file.empty(), "metrics.tls.certFile",
+        "expected the certificate of metrics.tls.keyFile, found nothing");
+  check(api_tls.client_ca_file.empty() || !api_tls.cert_file.empty(), "metrics.tls.clientCaFile",
+        "expected metrics.tls.certFile and keyFile beside it: callers show certificates only to a "
+        "server that has one");
+  const auto needs_ca = [&](const std::vector<std::string>& names, std::string_view field) {
+    check(names.empty() || !api_tls.client_ca_file.empty(), field,
+          "expected metrics.tls.clientCaFile beside it: names in unchecked certificates prove "
+          "nothing");
+  };
+  needs_ca(policy.operators.client_names, "operators.clientNames");
+  needs_ca(policy.operators.client_organisations, "operators.clientOrganisations");
   const bool same_port = extender.address == policy.metrics.address &&
                          extender.address.substr(extender.address.rfind(':') + 1) != "0";
   check(!same_port, "metrics.address", "expected another address than extender.address");

@@ -22,6 +22,7 @@ struct Policy {
   engine::Options engine;
   ExtenderSettings extender;
   MetricsSettings metrics;
+  OperatorSettings operators;
   // For the author of the file, with places: fields that have no effect any more. Not part of it.
   std::vector<std::string> notes = {};
 };

@@ -103,8 +103,8 @@ struct PatchGang {
   int64_t failed = 0;
   cluster::GangRecord record = {};  // written as cluster::kGangRecordAnnotation; empty: taken away
 };
-// An Event on the PodGroup, on the first pod of a gang that has none, or on a node (then in
-// namespace default). No outcome is waited for.
+// An Event on the PodGroup, on the first pod of a gang that has none, on a node (then in namespace
+// default), or on what keeps the orders of operators. No outcome is waited for.
 struct EmitEvent {
   cluster::ObjectKey key;
   std::string uid;
@@ -113,6 +113,9 @@ struct EmitEvent {
   std::string reason;  // CamelCase, ≤ 128 bytes
   std::string message;
   bool on_node = false;  // `key` and `uid` are a node's
+  // On what keeps StandingOrders, which the port knows; `key` has the queue's name, and `uid` tells
+  // one queue from another.
+  bool on_orders = false;
 };
 // The reply to a held Bind call. `error` empty: the pod is bound.
 struct AnswerBind {

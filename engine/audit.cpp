@@ -157,6 +157,14 @@ std::string Dump(const EngineState& state) {
   for (const auto& [uid, held] : state.unfenced.pods()) {
     out << "unfenced " << uid.text() << " on " << held.node << ": " << held.why << '\n';
   }
+  for (const auto& [name, order] : state.orders.standing().queues) {
+    out << "queue " << name << ' ' << ToString(order.state) << ' ' << order.by << " until "
+        << order.paused_until.value_or(Time(0)).milliseconds() << ' ' << order.paused_by << '\n';
+  }
+  for (const auto& [key, order] : state.orders.standing().gangs) {
+    out << "ordered " << key.ToString() << ' ' << order.uid << ' ' << order.priority << ' '
+        << order.by << '\n';
+  }
   for (const auto& [id, gang] : state.members.gangs()) {
     const Victims* victims = state.preemptions.VictimsOf(id);
     out << (id.solo ? "pod " : "gang ") << id.key.ToString() << ' ' << ToString(gang.state) << ' '

@@ -75,6 +75,11 @@ void Course::BeginRepair(Reason why, const Options& options, Time now) {
   Fail(std::move(why), options, now);
 }
 
+void Course::Cancel(Reason why, Time until) {
+  setback = std::move(why);
+  backoff_until = until;
+}
+
 // Each move is further from the last one, as preemptions in vain are: at most once in a day.
 void Course::BeginMove(Reason why, std::set<cluster::PodUid> pods, const Options& options,
                        Time now) {

@@ -72,6 +72,8 @@ struct Course {
   void Fail(Reason why, const Options& options, cluster::Time now);
   // A whole reservation of that length ran out unused.
   void Expire(Reason why, cluster::Duration held, const Options& options, cluster::Time now);
+  // An operator gave its plan back: it is no failure.
+  void Cancel(Reason why, cluster::Time until);
   // A plan broke so soon after it was made that it was in vain. `beside`: members are bound.
   void BreakPlan(bool beside, const Options& options, cluster::Time now);
   // It was bound in part for too long.

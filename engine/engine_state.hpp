@@ -15,9 +15,11 @@
 #include "engine/membership.hpp"
 #include "engine/node_health.hpp"
 #include "engine/options.hpp"
+#include "engine/order_book.hpp"
 #include "engine/pending_queue.hpp"
 #include "engine/preemptions.hpp"
 #include "engine/queue_book.hpp"
+#include "engine/quotas.hpp"
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
 #include "engine/scheduler.hpp"
@@ -40,6 +42,7 @@ struct EngineState {
   cluster::ClusterState cluster{rules.devices};
   SpecTable specs;
   JobTable jobs;
+  Quotas quotas;
   NodeHealth health;
   EverFits ever_fits;
   UnfencedPods unfenced;
@@ -51,6 +54,7 @@ struct EngineState {
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
+  OrderBook orders;  // of operators
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for

@@ -8,6 +8,7 @@
 #include "engine/certificate.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/reclaim.hpp"
 
 namespace muster::engine {
 
@@ -131,9 +132,14 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });
     if (whole) state.preemptions.CountEviction(id, victims.asked_at);
+    const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
+    if (state.orders.Find(preemptor) != nullptr) {
+      state.announcer.Tell(gang, true, "GangReclaimed",
+                           who + " evicted: " + WhyEvicted(state, preemptor).detail);
+      continue;
+    }
     state.announcer.Tell(gang, true, "GangPreempted",
-                         std::to_string(pods) + (pods == 1 ? " pod is" : " pods are") +
-                             " evicted for gang " + preemptor.key.ToString() + " " +
+                         who + " evicted for gang " + preemptor.key.ToString() + " " +
                              RightOver(state, certificate, id));
   }
 }

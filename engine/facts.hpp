@@ -12,6 +12,8 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/priority_class.hpp"
+#include "cluster/resource_quota.hpp"
+#include "engine/orders.hpp"
 
 namespace muster::engine {
 
@@ -40,6 +42,9 @@ struct PriorityClassRemoved {
 struct DisruptionBudgetRemoved {
   cluster::DisruptionBudgetUid uid;
 };
+struct ResourceQuotaRemoved {
+  cluster::ResourceQuotaUid uid;
+};
 // It is gone, or has ended.
 struct BatchJobRemoved {
   cluster::JobUid uid;
@@ -62,10 +67,11 @@ struct Fenced {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                          PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
-                          cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale,
-                          Unfenced, Fenced>;
+using Fact =
+    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                 PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
+                 cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
+                 DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale, Unfenced,
+                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved>;
 
 }  // namespace muster::engine

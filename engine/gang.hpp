@@ -86,6 +86,8 @@ struct Gang {
   // counts for more than the cap.
   Reason queue_bar;
   int64_t priority_cap = INT64_MAX;
+  // Of each of its members, by an operator's order. Nothing: what its pods say.
+  std::optional<int32_t> ordered_priority;
 
   // With whose gangs it is spread, within its namespace; empty: with none.
   Owned<std::string, Membership> spread_group;
@@ -100,7 +102,8 @@ struct Gang {
 
 // R13: under the cap of its queue.
 inline int32_t CappedPriority(const Gang& gang, const Member& member) {
-  return static_cast<int32_t>(std::min<int64_t>(member.pod->spec->priority, gang.priority_cap));
+  const int32_t own = gang.ordered_priority.value_or(member.pod->spec->priority);
+  return static_cast<int32_t>(std::min<int64_t>(own, gang.priority_cap));
 }
 
 // Of what Muster places of it: the lowest among the members that have not ended, under the cap of

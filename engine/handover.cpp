@@ -9,6 +9,7 @@
 #include "engine/evictions.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/reclaim.hpp"
 
 namespace muster::engine {
 
@@ -112,9 +113,8 @@ void HandoverStep::Bound(Member& member) {
   if (!std::exchange(warned_, true)) WarnOfEvictions(state_, gang_);
   const GangId preemptor_or_self =
       repairing ? gang_.id : *state_.preemptions.PreemptorOf(member.uid);
-  const Reason why = repairing ? gang_.course.setback
-                               : Because(ReasonCode::kPreempted, 0, 0,
-                                         FirstPreemptor(state_, gang_)->key.ToString());
+  const Reason why =
+      repairing ? gang_.course.setback : WhyEvicted(state_, *FirstPreemptor(state_, gang_));
   const ActionId id = state_.writes.Begin(member, WriteKind::kEvict);
   state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), preemptor_or_self.key});
 }

@@ -7,6 +7,7 @@
 #include "engine/evictions.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/node_starts.hpp"
+#include "engine/ordering.hpp"
 #include "engine/setback.hpp"
 
 namespace muster::engine {
@@ -209,6 +210,14 @@ struct Visitor {
   void operator()(const WatchStale& stale) const { ApplyWatchStale(state, stale); }
   void operator()(const Unfenced& unfenced) const { ApplyUnfenced(state, unfenced); }
   void operator()(const Fenced& fenced) const { LetGo(state, fenced.pod); }
+  void operator()(const cluster::ResourceQuota& quota) const {
+    if (state.quotas.Upsert(quota)) state.work.Note(quota.key.ns, {.waiting = true});
+  }
+  void operator()(const ResourceQuotaRemoved& removed) const {
+    const std::string ns = state.quotas.Remove(removed.uid);
+    if (!ns.empty()) state.work.Note(ns, {.waiting = true});
+  }
+  void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
 };
 
 // What is known of a pod before a fact about it, or about the next one of its name.

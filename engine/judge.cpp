@@ -116,8 +116,7 @@ Reason GangJudge::Expired(int64_t arrived) const {
 }
 
 Reason GangJudge::Preempted() const {
-  return Because(ReasonCode::kPreempted, 0, 0,
-                 around_.preemptor == nullptr ? "" : around_.preemptor->key.ToString());
+  return Is(around_.evicted_for) ? around_.evicted_for : Because(ReasonCode::kPreempted);
 }
 
 Reason GangJudge::Binding(int64_t have) const {
@@ -261,7 +260,9 @@ Verdict GangJudge::Partial() {
   const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;
   return Final(
       GangState::kDegraded,
-      late ? course().setback : Because(ReasonCode::kMembersLost, have, need, course().obstacle));
+      late ? course().setback
+           : Because(ReasonCode::kMembersLost, have, need,
+                     course().obstacle.empty() ? around_.quota_bar.detail : course().obstacle));
 }
 
 // Nothing is bound: the gang starts as a whole or not at all, and pauses as a whole.
@@ -300,6 +301,8 @@ Verdict GangJudge::Incomplete(int64_t lacks) {
   if (Need(gang_, Counting::kPresent) == 0) {
     code = tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
   }
+  if (code == ReasonCode::kWaitingForMembers && Is(around_.quota_bar))
+    return Final(GangState::kForming, around_.quota_bar);
   const int64_t here = tally.pending + tally.succeeded + tally.bound;
   return Final(GangState::kForming, Because(code, here, here + lacks));
 }

@@ -41,10 +41,11 @@ struct Surroundings {
   Reason namespace_bar = {};         // why no gang of its namespace may start, or it has no queue
   Reason hold_bar = {};              // why no gang of its queue is started for now
   Reason fence_bar = {};             // a pod of it is not fenced
+  Reason quota_bar = {};             // why members that it lacks cannot be created
   std::string stale_resources = {};  // see WatchStale
   bool plan_holds = true;            // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
-  const GangId* preemptor = nullptr;        // of its first member that is a victim
+  Reason evicted_for = {};                  // why that one goes; kNone: none is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
   std::optional<TurnsAwaited> turns = {};   // of its members, see HamiTurns
 };

@@ -348,7 +348,7 @@ Time NextWake(const EngineState& state) {
   const bool now = !state.work.settled() || state.work.sweeping() || PassNeeded(state) ||
                    state.writes.has_actions() || state.ever_fits.Behind() || state.health.pending();
   if (now) return Time(0);
-  const Time timer = std::min(state.work.due(), state.health.due());
+  const Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
   if (state.queue.empty()) return timer;
   return std::min({timer, state.ever_fits.due(), state.preemptions.wake().value_or(Time::Never())});
 }

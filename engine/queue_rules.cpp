@@ -5,6 +5,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "engine/queue_hold.hpp"
 #include "engine/request.hpp"
 #include "queues/choice.hpp"
 
@@ -120,20 +121,24 @@ bool StrictOrder(const EngineState& state, const std::string& queue) {
   return book.tree().at(book.IndexOf(queue)).order == queues::Order::kStrictFifo;
 }
 
-Reason HoldBar(const EngineState& state, const Gang& gang) {
+namespace {
+
+QueueHold HoldOn(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   if (!book.on()) return {};
-  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
-  if (queue.state == queues::QueueState::kOpen) return {};
-  const bool drains = queue.state == queues::QueueState::kDrain;
-  return Because(ReasonCode::kHold, 0, 0,
-                 "queue " + queue.state_of + (drains ? " is drained" : " is on hold"));
+  return HoldOf(book.tree(), state.orders.standing(), book.IndexOf(QueueOf(gang)));
+}
+
+}  // namespace
+
+Reason HoldBar(const EngineState& state, const Gang& gang) {
+  QueueHold hold = HoldOn(state, gang);
+  if (hold.state == queues::QueueState::kOpen) return {};
+  return Because(ReasonCode::kHold, 0, 0, std::move(hold.why));
 }
 
 bool Drains(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  return book.on() &&
-         book.tree().at(book.IndexOf(QueueOf(gang))).state == queues::QueueState::kDrain;
+  return HoldOn(state, gang).state == queues::QueueState::kDrain;
 }
 
 Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {

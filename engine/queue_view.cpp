@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/queue_hold.hpp"
 #include "queues/entitlement.hpp"
 
 namespace muster::engine {
@@ -58,6 +59,7 @@ QueueFacts LookAtQueues(EngineState& state) {
   if (!state.queue_book.on()) return facts;
   state.queue_book.Follow(state.cluster);
   facts.ledger = state.queue_book.ledger();
+  facts.orders = state.orders.standing();
   for (const auto& [name, waiting] : state.queue.LookAtQueues()) {
     facts.lines[name] = {static_cast<int64_t>(waiting.gangs), waiting.asks,
                          *waiting.first->queue->order, waiting.first->queue->asks};
@@ -80,7 +82,10 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
     view.weight = queue.weight;
     if (queue.priority_cap != INT64_MAX) view.priority_cap = queue.priority_cap;
     view.order = queue.order;
-    view.state = queue.state;
+    QueueHold hold = HoldOf(tree, facts.orders, QueueIndex{i});
+    view.state = hold.state;
+    view.held_by = std::move(hold.why);
+    view.paused_until = hold.until;
     view.pending = pending.gangs[i];
   }
   for (size_t r = 0; r < tree.resources().size(); ++r) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/orders.hpp"
 #include "queues/ledger.hpp"
 #include "queues/queue_spec.hpp"
 #include "queues/turns.hpp"
@@ -40,9 +41,11 @@ struct QueueView {
   std::optional<int64_t> priority_cap;  // the lowest on its path
   queues::Order order = queues::Order::kFair;
   queues::QueueState state = queues::QueueState::kOpen;  // the strictest on its path
-  std::vector<QueueAmounts> amounts;  // of what is limited, guaranteed, used or asked for
-  int64_t pending = 0;                // gangs
-  std::string next;                   // of them; empty: none waits
+  std::string held_by;                        // whose that is, for people; empty: it is open
+  std::optional<cluster::Time> paused_until;  // it holds until then, and ends by itself
+  std::vector<QueueAmounts> amounts;          // of what is limited, guaranteed, used or asked for
+  int64_t pending = 0;                        // gangs
+  std::string next;                           // of them; empty: none waits
   // As it is compared with its siblings, with that gang added.
   bool within = false;
   std::string b;
@@ -72,6 +75,7 @@ struct QueueFacts {
   };
   std::optional<queues::Ledger> ledger;  // nothing: the policy has no queues
   std::map<std::string, Line> lines;     // by queue, where gangs wait
+  StandingOrders orders;                 // of operators
 };
 QueueFacts LookAtQueues(EngineState& state);
 

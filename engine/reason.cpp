@@ -14,10 +14,13 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 45> kNames = {{
+constexpr std::array<Names, 48> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
+    {ReasonCode::kResourceQuota, "ResourceQuota",
+     "a ResourceQuota of its namespace leaves no room for the members that are missing",
+     "pods exist"},
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
     {ReasonCode::kPlacedByOthers, "PlacedByOthers",
@@ -68,6 +71,7 @@ constexpr std::array<Names, 45> kNames = {{
     {ReasonCode::kPlanBroken, "PlanBroken", "a planned node was lost, cordoned or taken", ""},
     {ReasonCode::kRepairing, "Repairing",
      "it was partially bound for too long; its bound members are evicted", "were bound"},
+    {ReasonCode::kCancelled, "Cancelled", "its plan was given back by an operator's order", ""},
     {ReasonCode::kVictimsStay, "VictimsStay", "evicted pods did not leave room for it", "are gone"},
     {ReasonCode::kVictimsLeaving, "VictimsLeaving", "evicted pods are leaving room for it",
      "are gone"},
@@ -82,6 +86,7 @@ constexpr std::array<Names, 45> kNames = {{
      "elsewhere",
      "were bound"},
     {ReasonCode::kPreempted, "Preempted", "evicted for a gang that takes precedence", ""},
+    {ReasonCode::kReclaimed, "Reclaimed", "evicted by an operator's order", ""},
     {ReasonCode::kInvalidPodGroup, "InvalidPodGroup", "its PodGroup is malformed", ""},
     {ReasonCode::kInvalidMember, "InvalidMember", "a member is malformed", ""},
     {ReasonCode::kUnplannedDevices, "UnplannedDevices",

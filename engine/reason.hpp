@@ -14,6 +14,7 @@ enum class ReasonCode {
   // Forming
   kPodGroupMissing,    // pods name a PodGroup that does not exist
   kWaitingForMembers,  // have < need pods exist
+  kResourceQuota,      // the same, and the quota in `detail` lets no more be created
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
   kPlacedByOthers,     // have < need pods are Muster's to place or bound: another scheduler places
                        // the others
@@ -43,6 +44,7 @@ enum class ReasonCode {
   kBindFailed,   // the API server refused a binding
   kPlanBroken,   // a planned node was lost, cordoned, shrank or was taken by another scheduler
   kRepairing,    // the gang was partially bound for too long; its bound members are being evicted
+  kCancelled,    // an operator gave its plan back
   kVictimsStay,  // have of need victims are gone; the others may not be evicted or take too long
   // Preempting
   kVictimsLeaving,  // have of need pods of the gangs in `detail` are gone
@@ -56,6 +58,7 @@ enum class ReasonCode {
   kMoving,       // lost members find no room in their domain; `detail` says who moves where
   // Forming, Degraded
   kPreempted,  // members are evicted for the gang in `detail`
+  kReclaimed,  // members are evicted for the operator in `detail`
   // Invalid
   kInvalidPodGroup,   // detail says which field and why
   kInvalidMember,     // detail names the pod and the field

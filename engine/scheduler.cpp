@@ -9,6 +9,7 @@
 #include "engine/handover.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/ordering.hpp"
 #include "engine/planning.hpp"
 #include "engine/request.hpp"
 #include "engine/settle.hpp"
@@ -95,6 +96,21 @@ void Scheduler::Apply(const Fact& fact, Time now) {
 void Scheduler::Report(const Outcome& outcome, Time now) {
   FairMutexLock lock(mu_);
   engine::Report(*state_, outcome, now);
+}
+
+cluster::Result<OrderEffect> Scheduler::Consider(const Order& order, Time now) const {
+  FairMutexLock lock(mu_);
+  return engine::Consider(*state_, order, now);
+}
+
+cluster::Result<OrderEffect> Scheduler::Carry(const Order& order, Time now) {
+  FairMutexLock lock(mu_);
+  return engine::Carry(*state_, order, now);
+}
+
+StandingOrders Scheduler::Orders() const {
+  FairMutexLock lock(mu_);
+  return state_->orders.standing();
 }
 
 void Scheduler::SetOptions(Options options) {

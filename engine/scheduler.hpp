@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cluster/fair_mutex.hpp"
+#include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/extender_api.hpp"
@@ -29,8 +30,9 @@
 #include "engine/facts.hpp"
 #include "engine/gang_fabric.hpp"
 #include "engine/gang_view.hpp"
-#include "engine/left_out.hpp"
+#include "engine/node_view.hpp"
 #include "engine/options.hpp"
+#include "engine/orders.hpp"
 #include "engine/queue_view.hpp"
 #include "engine/rules.hpp"
 
@@ -50,15 +52,6 @@ struct Progress {
   std::vector<GangStarted> started;
   int64_t gangs_tried = 0;    // plans attempted in this call
   int64_t gangs_planned = 0;  // of these, reserved
-};
-
-struct NodeView {
-  cluster::Node node;
-  cluster::Resources free;
-  std::vector<int16_t> gpu_free;         // milli, in the order of node.gpus
-  std::vector<cluster::PodUid> holders;  // ordered
-  bool overcommitted = false;
-  std::optional<LeftOut> left_out;
 };
 
 struct Counts {
@@ -88,6 +81,10 @@ class Scheduler {
 
   void Apply(const Fact& fact, cluster::Time now);
   void Report(const Outcome& outcome, cluster::Time now);
+  // What operators order. Consider changes nothing, and says what Carry would do.
+  cluster::Result<OrderEffect> Consider(const Order& order, cluster::Time now) const;
+  cluster::Result<OrderEffect> Carry(const Order& order, cluster::Time now);
+  StandingOrders Orders() const;
   // New options hold from the next cycle on; reservations and running gangs stay.
   void SetOptions(Options options);
 

@@ -11,8 +11,10 @@
 #include "engine/membership_moves.hpp"
 #include "engine/minimum.hpp"
 #include "engine/node_starts.hpp"
+#include "engine/ordering.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
+#include "engine/reclaim.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
@@ -30,11 +32,13 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   if (around.namespace_bar.code == ReasonCode::kNone) around.namespace_bar = gang.queue_bar;
   around.hold_bar = HoldBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
+  around.quota_bar = QuotaBar(state.quotas, state.cluster, gang);
   around.stale_resources = state.stale_resources;
   around.victims = LookAtVictims(state, gang);
   around.plan_holds = !needs_recheck || state.reservations.Holds(gang, around.victims.has_value());
   around.reservation_timeout = ReservationTimeout(state, gang);
-  around.preemptor = FirstPreemptor(state, gang);
+  if (const GangId* preemptor = FirstPreemptor(state, gang))
+    around.evicted_for = WhyEvicted(state, *preemptor);
   around.turns = state.hami_turns.Follow(gang, now);
   return around;
 }
@@ -116,6 +120,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   state.preemptions.Pass(gang.id, now);
   Dequeue(state, gang);
   AssignQueue(state, gang);
+  gang.ordered_priority = state.orders.PriorityOf(gang);
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
   // Whether its victims are lawful is asked below.
@@ -207,6 +212,7 @@ int64_t SweepOn(EngineState& state) {
 }  // namespace
 
 bool Settle(EngineState& state, Time now) {
+  FollowOrders(state, now);
   SettleLeftOut(state, now);
   if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();

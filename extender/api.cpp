@@ -39,34 +39,6 @@ http::Response Json(std::string body) {
   return response;
 }
 
-int StatusOf(Code code) {
-  switch (code) {
-    case Code::kInvalidArgument:
-      return 400;
-    case Code::kNotFound:
-      return 404;
-    case Code::kConflict:
-      return 409;
-    case Code::kForbidden:
-      return 403;
-    case Code::kUnavailable:
-      return 503;
-    case Code::kExhausted:
-      return 413;
-    case Code::kIo:
-    case Code::kInternal:
-      break;
-  }
-  return 500;
-}
-
-http::Response Failed(const Error& error) {
-  http::Response response;
-  response.status = StatusOf(error.code);
-  response.body = ErrorJson(error);
-  return response;
-}
-
 // The parts of a path after `prefix`, by slashes.
 std::vector<std::string> Parts(std::string_view path, std::string_view prefix) {
   std::vector<std::string> parts;
@@ -93,9 +65,37 @@ Status DeleteObject(sim::ApiServer& api, const std::vector<std::string>& parts) 
                ""};
 }
 
+int StatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+      return 400;
+    case Code::kNotFound:
+      return 404;
+    case Code::kConflict:
+      return 409;
+    case Code::kForbidden:
+      return 403;
+    case Code::kUnavailable:
+      return 503;
+    case Code::kExhausted:
+      return 413;
+    case Code::kIo:
+    case Code::kInternal:
+      break;
+  }
+  return 500;
+}
+
 Error Stopped() { return Error{Code::kUnavailable, "the embedded cluster has stopped", ""}; }
 
 }  // namespace
+
+http::Response FailedAnswer(const Error& error) {
+  http::Response response;
+  response.status = StatusOf(error.code);
+  response.body = ErrorJson(error);
+  return response;
+}
 
 void ApiHandlers::Mount(http::Server& server) {
   server.Handle("GET", "/healthz", [](const http::Request&) { return Text("ok\n"); });
@@ -142,8 +142,9 @@ http::Response ApiHandlers::Fabric(const http::Request& request) const {
     const std::string& text = slots->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), gpus);
     if (error != std::errc() || end != text.data() + text.size() || gpus < 1) {
-      return Failed({Code::kInvalidArgument,
-                     "expected a number of GPUs from 1 on, found \"" + text + "\"", "?slots"});
+      return FailedAnswer({Code::kInvalidArgument,
+                           "expected a number of GPUs from 1 on, found \"" + text + "\"",
+                           "?slots"});
     }
   }
   return Json(FabricJson(ports_.scheduler.Fabric(gpus)));
@@ -152,12 +153,12 @@ http::Response ApiHandlers::Fabric(const http::Request& request) const {
 http::Response ApiHandlers::Links(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kNodesPrefix);
   if (parts.size() != 2 || parts[1] != "topology")
-    return Failed({Code::kNotFound, "expected /v1/nodes/NAME/topology", ""});
+    return FailedAnswer({Code::kNotFound, "expected /v1/nodes/NAME/topology", ""});
   if (const auto links = ports_.scheduler.LinksOf(parts[0])) {
     if (!links->facts.machine.gpus.empty()) return Json(LinksJson(links->facts));
-    return Failed({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
+    return FailedAnswer({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
   }
-  return Failed({Code::kNotFound, "there is no node " + parts[0], ""});
+  return FailedAnswer({Code::kNotFound, "there is no node " + parts[0], ""});
 }
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {
@@ -170,9 +171,9 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
       return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
                            ports_.scheduler.TurnOf({parts[0], parts[1]})));
     }
-    return Failed({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
+    return FailedAnswer({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
   }
-  return Failed({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
+  return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
 }
 
 http::Response ApiHandlers::Create(const http::Request& request) const {
@@ -180,14 +181,14 @@ http::Response ApiHandlers::Create(const http::Request& request) const {
   const std::string file =
       name == request.query.end() ? "manifest" : name->second.substr(0, kMaxName);
   const Result<Manifests> manifests = ReadManifests(request.body, file, Malformed::kRefused);
-  if (!manifests.ok()) return Failed(manifests.error());
+  if (!manifests.ok()) return FailedAnswer(manifests.error());
   if (manifests->objects.empty()) {
-    return Failed({Code::kInvalidArgument, "expected at least one object, found none", file});
+    return FailedAnswer({Code::kInvalidArgument, "expected at least one object, found none", file});
   }
   Status created = Stopped();
   ports_.cluster->Do(
       [&](sim::ApiServer& api) { created = CreateObjects(api, manifests->objects); });
-  if (!created.ok()) return Failed(created.error());
+  if (!created.ok()) return FailedAnswer(created.error());
   return Json(CreatedJson(*manifests));
 }
 
@@ -201,7 +202,7 @@ http::Response ApiHandlers::List(const http::Request& request) const {
       page = Error{Code::kNotFound, "expected nodes, pods, podgroups, jobs or events", ""};
     }
   });
-  if (!page.ok()) return Failed(page.error());
+  if (!page.ok()) return FailedAnswer(page.error());
   return Json(*std::move(page));
 }
 
@@ -209,7 +210,7 @@ http::Response ApiHandlers::Delete(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kObjectsPrefix);
   Status deleted = Stopped();
   ports_.cluster->Do([&](sim::ApiServer& api) { deleted = DeleteObject(api, parts); });
-  if (!deleted.ok()) return Failed(deleted.error());
+  if (!deleted.ok()) return FailedAnswer(deleted.error());
   return Json("{}\n");
 }
 

@@ -3,6 +3,7 @@
 //   GET  /healthz /readyz /metrics
 //   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/nodes/{name}/topology
 //   GET  /v1/topology[?slots=GPUS]  /v1/queues  /v1/policy
+//   (orders of operators: order_desk.hpp)
 //   on an embedded cluster also
 //   POST   /v1/manifests[?name=FILE]           create objects, all of a request or none
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events
@@ -21,6 +22,9 @@
 #include "http/server.hpp"
 
 namespace muster::extender {
+
+// Its message as JSON, with the status that its code stands for.
+http::Response FailedAnswer(const cluster::Error& error);
 
 class ApiHandlers {
  public:

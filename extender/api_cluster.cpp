@@ -1,5 +1,7 @@
 #include "extender/api_cluster.hpp"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace muster::extender {
@@ -12,6 +14,9 @@ namespace {
 
 // Seeds only spread retries of several replicas; nothing is decided by them.
 uint64_t SeedOf(const std::string& identity) { return std::hash<std::string>{}(identity); }
+
+constexpr int kOrderTries = 5;
+constexpr std::chrono::milliseconds kOrderPause{1'000};
 
 void PokeAll(const std::vector<std::unique_ptr<kube::StepThread>>& threads) {
   for (const auto& thread : threads) thread->Poke();
@@ -49,6 +54,12 @@ Status ApiCluster::Start() {
           .warn = [this](const std::string& what) { Warn(what); }},
       kube::PodWriterOptions{}, seed);
   MakeReports();
+  reviewer_ = std::make_unique<kube::AccessReviewer>(
+      kube::AccessReviewer::Ports{.api = *api_, .now = [] { return kube::ReadClocks().steady; }},
+      kube::AccessReviewer::Options{});
+  orders_ = std::make_unique<kube::OrderStore>(
+      kube::OrderStore::Ports{.api = *api_, .may_write = [this] { return MayWrite(); }},
+      options_.orders);
   if (options_.lease != cluster::ObjectKey()) {
     election_ = std::make_unique<kube::LeaderElection>(
         kube::LeaderElection::Ports{.api = *api_,
@@ -177,6 +188,11 @@ void ApiCluster::TakeOver(uint64_t term) {
       return;
     }
   }
+  if (!ReadOrders()) {
+    Warn("cannot take over: the orders of operators could not be read");
+    End();
+    return;
+  }
   {
     const MutexLock lock(mu_);
     if (stopping_) return;
@@ -186,6 +202,35 @@ void ApiCluster::TakeOver(uint64_t term) {
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();
   options_.lead();
+}
+
+// Without the right to read them, or where they are malformed, none hold, and none are taken.
+bool ApiCluster::ReadOrders() {
+  if (options_.orders == cluster::ObjectKey()) return true;
+  for (int tries = 0; tries < kOrderTries; ++tries) {
+    const cluster::Result<engine::StandingOrders> orders = orders_->Read();
+    if (orders.ok()) {
+      options_.apply(*orders);
+      return true;
+    }
+    Warn("orders of operators: " + orders.error().ToString());
+    const bool passing = orders.error().code == cluster::Code::kIo ||
+                         orders.error().code == cluster::Code::kUnavailable;
+    if (!passing) return true;
+    if (stopping_) return false;
+    std::this_thread::sleep_for(kOrderPause);
+  }
+  return false;
+}
+
+Status ApiCluster::KeepOrders(const engine::StandingOrders& orders) {
+  if (options_.orders == cluster::ObjectKey()) {
+    return cluster::Error{cluster::Code::kUnavailable,
+                          "there is no place where orders outlive this process: start serve with "
+                          "--orders NAMESPACE/NAME (a ConfigMap), or with --lease",
+                          ""};
+  }
+  return orders_->Write(orders);
 }
 
 bool ApiCluster::FenceOff(uint64_t term) {
@@ -227,7 +272,13 @@ void ApiCluster::Publish(const engine::PatchGang& gang) {
 }
 
 void ApiCluster::Publish(const engine::EmitEvent& event) {
-  events_->Record(event, kube::ReadClocks());
+  if (event.on_orders) {
+    engine::EmitEvent on_object = event;
+    on_object.key = options_.orders;
+    events_->Record(on_object, kube::ReadClocks());
+  } else {
+    events_->Record(event, kube::ReadClocks());
+  }
   PokeAll(event_threads_);
 }
 

@@ -22,6 +22,7 @@
 #include "engine/ports.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/log.hpp"
+#include "kube/access_review.hpp"
 #include "kube/api_client.hpp"
 #include "kube/client_config.hpp"
 #include "kube/cluster_feed.hpp"
@@ -29,6 +30,7 @@
 #include "kube/fence.hpp"
 #include "kube/gang_status_writer.hpp"
 #include "kube/lease.hpp"
+#include "kube/order_store.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/step_thread.hpp"
 #include "kube/takeover.hpp"
@@ -41,6 +43,7 @@ class ApiCluster final : public engine::ActionPort {
     kube::ClientConfig client;
     cluster::ObjectKey lease;    // empty: nobody else runs, this process leads once it has synced
     std::string identity;        // unlike any other replica's
+    cluster::ObjectKey orders;   // ConfigMap of standing orders; empty: none are taken
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
@@ -61,6 +64,9 @@ class ApiCluster final : public engine::ActionPort {
   void Stop();
 
   void Perform(const std::vector<engine::Action>& actions) override;
+  // Keeps what operators have ordered.
+  cluster::Status KeepOrders(const engine::StandingOrders& orders);
+  kube::AccessReviewer& reviewer() { return *reviewer_; }  // after Start
   // For /metrics, after Start.
   ClusterReadings Readings() const { return {api_->stats(), feed_->Health(), leading_}; }
   // The resources that were not listed yet, for people.
@@ -72,6 +78,7 @@ class ApiCluster final : public engine::ActionPort {
   void Synced();
   // Fences the leader before off, and lets this one decide.
   void TakeOver(uint64_t term);
+  bool ReadOrders();             // false: it cannot lead without
   bool FenceOff(uint64_t term);  // false: the term is over
   std::string Epoch() const;     // what this leader writes to pods that it hands over
   void Lose();
@@ -99,6 +106,8 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::ClusterFeed> feed_;
   std::unique_ptr<kube::GangStatusWriter> statuses_;
   std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<kube::AccessReviewer> reviewer_;
+  std::unique_ptr<kube::OrderStore> orders_;
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
   std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced

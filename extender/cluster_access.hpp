@@ -16,6 +16,8 @@ struct ClusterAccess {
   bool in_cluster = false;
   // Of the Lease by which replicas elect their leader; empty: this process is the only one.
   cluster::ObjectKey lease = {};
+  // Of the ConfigMap that keeps operators' standing orders; empty: none are taken.
+  cluster::ObjectKey orders = {};
 
   bool given() const { return in_cluster || !kubeconfig.empty(); }
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "extender/json_text.hpp"
+#include "kube/timestamp.hpp"
 
 namespace muster::extender {
 
@@ -30,18 +31,6 @@ const char* ToString(queues::Order order) {
       break;
   }
   return "strict-fifo";
-}
-
-const char* ToString(queues::QueueState state) {
-  switch (state) {
-    case queues::QueueState::kOpen:
-      return "open";
-    case queues::QueueState::kHold:
-      return "hold";
-    case queues::QueueState::kDrain:
-      break;
-  }
-  return "drain";
 }
 
 void AddAmount(JsonText& json, const QueueAmounts& amounts) {
@@ -86,6 +75,8 @@ std::string QueuesJson(const std::vector<QueueView>& queues) {
     json.Add("weight", queue.weight);
     json.Add("order", ToString(queue.order));
     json.Add("state", ToString(queue.state));
+    if (!queue.held_by.empty()) json.Add("heldBy", queue.held_by);
+    if (queue.paused_until) json.Add("pausedUntil", kube::FormatTimestamp(*queue.paused_until));
     if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
     json.Add("pending", queue.pending);
     if (!queue.next.empty()) json.Add("next", queue.next);

@@ -52,6 +52,14 @@ Result<http::ServerOptions> ApiServerOptions(const config::MetricsSettings& sett
   options.port = address->port;
   options.max_body_bytes = kMaxManifestBytes;
   options.max_connections = kApiConnections;
+  if (!settings.tls.cert_file.empty()) {
+    http::TlsOptions tls;
+    tls.cert_file = settings.tls.cert_file;
+    tls.key_file = settings.tls.key_file;
+    tls.client_ca_file = settings.tls.client_ca_file;
+    tls.require_client_cert = false;
+    options.tls = tls;
+  }
   return options;
 }
 

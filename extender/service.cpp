@@ -22,6 +22,7 @@
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
+#include "extender/order_desk.hpp"
 #include "extender/server_options.hpp"
 #include "extender/start_policy.hpp"
 #include "extender/version.hpp"
@@ -97,6 +98,7 @@ class Service::Impl {
     return policy_;
   }
   std::string NotReady() const;
+  std::string OrdersClosed() const;  // why; empty: they are taken
   void FinishHeldBinds();
   void LogNotes(const config::Policy& policy) const {
     for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
@@ -137,6 +139,7 @@ class Service::Impl {
   std::unique_ptr<ApiCluster> api_cluster_;
   std::unique_ptr<EngineLoop> loop_;
   std::unique_ptr<ApiHandlers> api_;
+  std::unique_ptr<OrderDesk> orders_;
   std::unique_ptr<http::RenewableServer> api_server_;
   bool shut_down_ = false;
   std::atomic<bool> lost_{false};
@@ -295,6 +298,7 @@ Status Service::Impl::StartApiCluster() {
   options.lease = options_.access.lease;
   options.identity = OwnIdentity();
   options.own_pod = OwnPod();
+  options.orders = options_.access.orders;
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
   options.synced = [this] { handlers_->SetAvailability(Availability::kNotLeader); };
@@ -374,10 +378,24 @@ Status Service::Impl::StartApi() {
                                                        .metrics = [this] { return MetricsPage(); },
                                                        .policy = [this] { return PolicyPage(); },
                                                        .cluster = cluster_.get()});
+  orders_ = std::make_unique<OrderDesk>(
+      OrderDesk::Ports{.scheduler = *scheduler_,
+                       .now = [this] { return Now(); },
+                       .told = [this] { loop_->Poke(); },
+                       .closed = [this] { return OrdersClosed(); },
+                       .keep =
+                           [this](const engine::StandingOrders& orders) {
+                             return api_cluster_ ? api_cluster_->KeepOrders(orders) : Status(Ok{});
+                           },
+                       .settings = [this] { return InForce().operators; },
+                       .reviewer = api_cluster_ ? &api_cluster_->reviewer() : nullptr,
+                       .log = log_});
   Result<http::ServerOptions> options = ApiOptions(started_with_.metrics);
   if (!options.ok()) return options.error();
-  api_server_ = std::make_unique<http::RenewableServer>(
-      [this](http::Server& server) { api_->Mount(server); });
+  api_server_ = std::make_unique<http::RenewableServer>([this](http::Server& server) {
+    api_->Mount(server);
+    orders_->Mount(server);
+  });
   return api_server_->Start(*std::move(options));
 }
 
@@ -396,6 +414,15 @@ std::string Service::Impl::PolicyPage() const {
   const std::string source =
       options_.policy_file.empty() ? "defaults, no policy file is given" : options_.policy_file;
   return "# source: " + LogValue(source) + "\n" + config::WritePolicy(InForce());
+}
+
+std::string Service::Impl::OrdersClosed() const {
+  if (handlers_->availability() == Availability::kReady) return {};
+  if (handlers_->availability() == Availability::kNotLeader) {
+    return "this replica does not lead: ask the leader, the pod with label " +
+           std::string(kube::kLeaderLabel);
+  }
+  return "no orders are taken: " + NotReady();
 }
 
 std::string Service::Impl::NotReady() const {
@@ -485,6 +512,7 @@ void Service::Impl::Shutdown() {
     handlers_->SetAvailability(Availability::kStopped);
     handlers_->RefuseOpenBinds("muster is shutting down");
   }
+  if (orders_) orders_->Stop();
   if (cluster_) cluster_->Stop();
   // No decision after the last write: the loop ends before the writers do.
   if (api_cluster_) {

@@ -105,6 +105,9 @@ class TlsChannel final : public Channel {
   }
 
   std::vector<std::string> PeerNames() const override { return PeerCertificateNames(ssl_.get()); }
+  std::vector<std::string> PeerOrganisations() const override {
+    return PeerCertificateOrganisations(ssl_.get());
+  }
   std::string Protocol() const override {
     const unsigned char* name = nullptr;
     unsigned int size = 0;

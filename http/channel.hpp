@@ -40,6 +40,7 @@ class Channel {
   // Names in the verified certificate of the peer, common name first; empty without one. After the
   // handshake.
   virtual std::vector<std::string> PeerNames() const = 0;
+  virtual std::vector<std::string> PeerOrganisations() const { return {}; }  // the subject's O
   // What was agreed on by ALPN (RFC 7301), empty without. After the handshake.
   virtual std::string Protocol() const = 0;
   virtual int fd() const = 0;

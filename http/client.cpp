@@ -53,6 +53,7 @@ class Client::Impl {
     client_->set_write_timeout(options_.timeout);
     client_->set_follow_location(false);
     client_->set_url_encode(false);
+    if (!options_.bearer_token.empty()) client_->set_bearer_token_auth(options_.bearer_token);
   }
 
   Result<Reply> Take(httplib::Result result) const {

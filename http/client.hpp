@@ -26,9 +26,10 @@ struct ClientOptions {
   std::chrono::milliseconds timeout{30'000};  // of every read and write of a call
 
   bool tls = false;
-  std::string ca_file = {};    // PEM; the server must be signed by it. Empty = the system's CAs
-  std::string cert_file = {};  // PEM, our own certificate for mTLS; empty = none
-  std::string key_file = {};   // PEM
+  std::string ca_file = {};       // PEM; the server must be signed by it. Empty = the system's CAs
+  std::string cert_file = {};     // PEM, our own certificate for mTLS; empty = none
+  std::string key_file = {};      // PEM
+  std::string bearer_token = {};  // sent with every call; empty: none
 };
 
 struct Reply {

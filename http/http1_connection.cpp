@@ -31,7 +31,7 @@ Http1Connection::Http1Connection(std::unique_ptr<Channel> channel, std::string p
       limits_(HeadLimitsOf(shared.options)),
       state_(shared.tls != nullptr ? State::kHandshake : State::kHead),
       deadline_(now + shared.options.first_byte_timeout),
-      caller_{std::move(peer), "", false},
+      caller_{std::move(peer), "", {}, false, false},
       scanner_(limits_) {}
 
 Http1Connection::~Http1Connection() { ReleaseBuffered(); }
@@ -99,6 +99,8 @@ bool Http1Connection::StepHandshake(SteadyTime now) {
   std::optional<std::string> name = shared_.tls->KnownAs(channel_->PeerNames());
   caller_.stranger = !name.has_value();
   caller_.client_name = std::move(name).value_or("");
+  caller_.client_organisations = channel_->PeerOrganisations();
+  caller_.tls = true;
   deadline_ = now + shared_.options.first_byte_timeout;
   state_ = channel_->Protocol() == kAlpnHttp2 ? State::kSucceeded : State::kHead;
   return true;
@@ -192,7 +194,7 @@ IncomingRequest Http1Connection::TakeRequest() {
   ++shared_.requests;
   keep_alive_ = head_.keep_alive;
   to_head_ = head_.method == "HEAD";
-  IncomingRequest request{std::move(head_), std::move(body_), caller_.peer, caller_.client_name};
+  IncomingRequest request{std::move(head_), std::move(body_), caller_};
   head_ = {};
   body_.clear();
   ReleaseBuffered();

@@ -125,8 +125,7 @@ IncomingRequest Http2Connection::TakeRequest() {
   ++handling_;
   ++shared_.requests;
   Uncount(open);
-  return {std::exchange(open.head, {}), std::exchange(open.body, {}), caller_.peer,
-          caller_.client_name, stream};
+  return {std::exchange(open.head, {}), std::exchange(open.body, {}), caller_, stream};
 }
 
 std::unique_ptr<ServerConnection> Http2Connection::Successor(SteadyTime /*now*/) {

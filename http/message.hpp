@@ -22,6 +22,8 @@ struct Request {
   std::string content_type;                  // as sent, may be empty
   std::string peer;                          // the caller's IP address
   std::string client_name;  // verified name in the caller's certificate; empty without mTLS
+  std::vector<std::string> client_organisations;             // the same, of the subject's O
+  bool tls = false;                                          // it came over TLS
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
 
   // The first value of a header (name in lower case), empty when absent.

@@ -101,8 +101,10 @@ Request ToRequest(IncomingRequest incoming) {
   request.method = std::move(head.method);
   request.body = std::move(incoming.body);
   request.content_type = std::move(head.content_type);
-  request.peer = std::move(incoming.peer);
-  request.client_name = std::move(incoming.client_name);
+  request.peer = std::move(incoming.caller.peer);
+  request.client_name = std::move(incoming.caller.client_name);
+  request.client_organisations = std::move(incoming.caller.client_organisations);
+  request.tls = incoming.caller.tls;
   request.headers = std::move(head.headers);
   return request;
 }

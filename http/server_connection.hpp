@@ -67,15 +67,16 @@ inline Refusal TooMuchKept() { return {503, "too many large requests at once, tr
 struct Caller {
   std::string peer;         // IP address
   std::string client_name;  // verified, empty without mTLS
-  bool stranger = false;    // has a valid certificate but is not on the list
+  std::vector<std::string> client_organisations;
+  bool tls = false;
+  bool stranger = false;  // has a valid certificate but is not on the list
 };
 
 // A complete, valid request and what the connection knows about its sender.
 struct IncomingRequest {
   RequestHead head;
   std::string body;
-  std::string peer;
-  std::string client_name;
+  Caller caller;
   std::int32_t stream = 0;  // of HTTP/2; 0: the request is HTTP/1.1
 };
 

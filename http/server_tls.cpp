@@ -187,4 +187,14 @@ std::vector<std::string> PeerCertificateNames(SSL* ssl) {
   return names;
 }
 
+std::vector<std::string> PeerCertificateOrganisations(SSL* ssl) {
+  std::vector<std::string> names;
+  const std::unique_ptr<X509, CertFree> certificate(SSL_get1_peer_certificate(ssl));
+  if (certificate == nullptr) return names;
+  const X509_NAME* subject = X509_get_subject_name(certificate.get());
+  for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
+    AddName(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), names);
+  return names;
+}
+
 }  // namespace muster::http

@@ -55,5 +55,7 @@ class ServerTls {
 // Common name first, then DNS names; empty without a certificate. Names with NUL or control
 // characters are left out.
 std::vector<std::string> PeerCertificateNames(ssl_st* ssl);
+// The subject's O, each; as above.
+std::vector<std::string> PeerCertificateOrganisations(ssl_st* ssl);
 
 }  // namespace muster::http

@@ -54,6 +54,7 @@ void ClusterFeed::Start() {
     const auto apply = [this](const News& news) { Apply(news); };
     for (Resource& resource : Always()) Read(std::move(resource), apply, nullptr, ports_.warn);
     ReadIfAllowed(BatchJobResource(), nullptr);
+    ReadIfAllowed(ResourceQuotaResource(), nullptr);
   }
   discovery_ = std::thread([this] { Discover(); });
   ages_ = std::make_unique<StepThread>([this](const Clocks& now) { return LookAtAges(now); });

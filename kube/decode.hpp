@@ -22,6 +22,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/priority_class.hpp"
+#include "cluster/resource_quota.hpp"
 #include "cluster/result.hpp"
 #include "kube/json.hpp"
 #include "kube/news.hpp"
@@ -136,6 +137,10 @@ std::vector<std::string> ReadClaimTemplates(std::string_view pod);  // none wher
 // A budget whose selector is left out is one of all pods.
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
     const JsonNode& json, const DecodeOptions& options = {});
+
+// Without lines where it is of pods of which nothing is known here.
+cluster::Result<cluster::ResourceQuota> DecodeResourceQuota(const JsonNode& json,
+                                                            const DecodeOptions& options = {});
 
 using Object = std::variant<DecodedNode, cluster::Pod, cluster::PodGroup, Job>;
 

@@ -183,17 +183,20 @@ ApiRequest EventRecorder::RequestOf(const Entry& entry) const {
   json.Key("action").Text(kAction).Key("reason").Text(CutText(event.reason, kMaxWord));
   json.Key("type").Text(event.warning ? "Warning" : "Normal");
   json.Key("note").Text(CutText(event.message, kMaxNote));
-  const bool core = event.on_pod || event.on_node;
+  const bool core = event.on_pod || event.on_node || event.on_orders;
   // Without an object there is nothing of which UID and version could be.
   const std::optional<ServedPodGroups> as =
       core ? std::nullopt : ports_.find(cluster::PodGroupUid(event.uid));
   const std::string_view gang = KindOfPodGroups(as ? as->group : "");
   json.Key("regarding").BeginObject();
-  json.Key("kind").Text(event.on_node ? "Node" : event.on_pod ? "Pod" : gang);
+  json.Key("kind").Text(event.on_orders ? "ConfigMap"
+                        : event.on_node ? "Node"
+                        : event.on_pod  ? "Pod"
+                                        : gang);
   if (!event.on_node) json.Key("namespace").Text(event.key.ns);
   json.Key("name").Text(event.key.name);
   if (core || as) {
-    json.Key("uid").Text(event.uid);
+    if (!event.on_orders) json.Key("uid").Text(event.uid);
     json.Key("apiVersion").Text(core ? "v1" : as->api_version());
   }
   json.EndObject().EndObject();

@@ -260,6 +260,12 @@ constexpr Kept kPriorityClass[] = {kKind,
 constexpr Kept kSelector[] = {Map("matchLabels"), List("matchExpressions", kRequirement)};
 constexpr Kept kBudgetSpec[] = {Object("selector", kSelector)};
 constexpr Kept kBudgetStatus[] = {Value("disruptionsAllowed")};
+constexpr Kept kScopeTerm[] = {Value("scopeName"), Value("operator"), Values("values")};
+constexpr Kept kScopeSelector[] = {List("matchExpressions", kScopeTerm)};
+constexpr Kept kQuotaSpec[] = {Values("scopes"), Object("scopeSelector", kScopeSelector)};
+constexpr Kept kQuotaStatus[] = {Map("hard"), Map("used")};
+constexpr Kept kQuota[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+                           Object("spec", kQuotaSpec), Object("status", kQuotaStatus)};
 constexpr Kept kBudget[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                             Object("spec", kBudgetSpec), Object("status", kBudgetStatus)};
 
@@ -322,6 +328,7 @@ std::span<const Kept> PodGroupFields() { return kPodGroup; }
 std::span<const Kept> NamespaceFields() { return kNamespaceObject; }
 std::span<const Kept> PriorityClassFields() { return kPriorityClass; }
 std::span<const Kept> DisruptionBudgetFields() { return kBudget; }
+std::span<const Kept> ResourceQuotaFields() { return kQuota; }
 std::span<const Kept> BatchJobFields() { return kBatchJob; }
 std::span<const Kept> NodeTopologyFields() { return kNodeTopology; }
 std::span<const Kept> ResourceSliceFields() { return kResourceSlice; }

@@ -16,6 +16,7 @@ std::span<const Kept> PodGroupFields();
 std::span<const Kept> NamespaceFields();
 std::span<const Kept> PriorityClassFields();
 std::span<const Kept> DisruptionBudgetFields();
+std::span<const Kept> ResourceQuotaFields();
 std::span<const Kept> BatchJobFields();
 std::span<const Kept> NodeTopologyFields();
 std::span<const Kept> ResourceSliceFields();

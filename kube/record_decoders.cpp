@@ -1,4 +1,4 @@
-// Namespace, PriorityClass (scheduling.k8s.io/v1) and PodDisruptionBudget (policy/v1).
+// Namespace, PriorityClass (scheduling.k8s.io/v1), PodDisruptionBudget (policy/v1).
 #include <cstdint>
 #include <limits>
 #include <string_view>

@@ -116,6 +116,18 @@ Resource DisruptionBudgetResource() {
           Removal<engine::DisruptionBudgetRemoved, cluster::DisruptionBudgetUid>};
 }
 
+Resource ResourceQuotaResource() {
+  return {"resourcequotas",
+          "/api/v1/resourcequotas",
+          "ResourceQuota",
+          ResourceQuotaFields(),
+          [](const KeptObject& object) {
+            return Namespaced(DecodeResourceQuota(object.node(), object.With({})), LeftOut(object));
+          },
+          Removal<engine::ResourceQuotaRemoved, cluster::ResourceQuotaUid>,
+          Removal<engine::ResourceQuotaRemoved, cluster::ResourceQuotaUid>};
+}
+
 Resource BatchJobResource() {
   return {"jobs",
           "/apis/batch/v1/jobs",

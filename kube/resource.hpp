@@ -46,6 +46,7 @@ Resource PodResource();
 Resource NamespaceResource();
 Resource PriorityClassResource();
 Resource DisruptionBudgetResource();
+Resource ResourceQuotaResource();
 Resource BatchJobResource();  // a Job that has ended is as good as gone
 // `api_version` as in "scheduling.x-k8s.io/v1alpha1".
 Resource PodGroupResource(const std::string& api_version);

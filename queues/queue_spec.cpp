@@ -2,6 +2,18 @@
 
 namespace muster::queues {
 
+const char* ToString(QueueState state) {
+  switch (state) {
+    case QueueState::kOpen:
+      return "open";
+    case QueueState::kHold:
+      return "hold";
+    case QueueState::kDrain:
+      break;
+  }
+  return "drain";
+}
+
 Amount GuaranteedByModel(const QueueSpec& queue) {
   Amount sum;
   for (const auto& [resource, amount] : queue.guarantee.said()) {

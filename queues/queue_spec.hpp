@@ -31,6 +31,7 @@ enum class Order { kFair, kFifo, kStrictFifo };
 //   kHold   no gang; those that run go on, and get lost and elastic members
 //   kDrain  the same, without elastic members
 enum class QueueState { kOpen, kHold, kDrain };
+const char* ToString(QueueState state);  // as the policy has it
 
 // Whom the gangs of a queue may have evicted among gangs of that queue (R4), and among those of
 // others (R5). kInherit: as the queue above says.

@@ -88,6 +88,7 @@ class Auditor::Impl {
   bool Unseen(Time at) const;
   void NoteRestart(Time at);
   bool Outranked(const PodRecord& pod);
+  bool Reclaimed() const;
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
   void Judge(const ObjectKey& gang, Time at);
@@ -120,6 +121,7 @@ class Auditor::Impl {
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
   std::map<int32_t, Time> waited_;                // by priority: until when a pod did
+  Time reclaimed_;                                // when a queue paused for it last
   std::set<PodUid> evicted_;                      // by Muster, and judged
   std::set<std::pair<Time, ObjectKey>> partial_;  // by since when
   int64_t restarts_ = 0;                          // of Muster, seen so far
@@ -420,16 +422,24 @@ bool Auditor::Impl::MayBeTakenBack(const PodRecord& pod) const {
   return gang.lost || just_whole || gang.forgotten || !gang.surely;
 }
 
+// An operator had GPUs reclaimed: victims are asked to go until they have had their time.
+bool Auditor::Impl::Reclaimed() const {
+  return reclaimed_ > Time() && reclaimed_ + muster_->scheduler().options().victim_timeout +
+                                        options_.slack + options_.node_slack >=
+                                    loop_.now();
+}
+
 void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return;
   const std::string what = "pod " + pod.pod.key.ToString() + " is evicted and ";
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const engine::Options options = muster_->scheduler().options();
-  if (MayBeTakenBack(pod)) return;
+  if (MayBeTakenBack(pod) || Reclaimed()) return;
   if (!options.queues.empty()) {
     const cluster::Duration doubt = options_.slack + options_.node_slack + options.victim_timeout;
-    const bool lawful = queue_audit_.MayGo(pod.pod, options.queues, Time(loop_.now().milliseconds() - doubt.value()));
+    const bool lawful = queue_audit_.MayGo(pod.pod, options.queues,
+                                           Time(loop_.now().milliseconds() - doubt.value()));
     if (!lawful) Find(what + "its gang has lost nobody, and its queue lets nobody have it");
     return;
   }
@@ -472,6 +482,13 @@ void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) 
 }
 
 std::vector<std::string> Auditor::Impl::Check() {
+  if (muster_ != nullptr) {
+    const engine::StandingOrders orders = muster_->scheduler().Orders();
+    const bool pauses =
+        std::any_of(orders.queues.begin(), orders.queues.end(),
+                    [](const auto& entry) { return entry.second.paused_until.has_value(); });
+    if (pauses) reclaimed_ = std::max(loop_.now(), Time(1));
+  }
   while (const WatchEvent* next = watch_->Peek()) {
     const WatchEvent event = *next;
     watch_->Pop();

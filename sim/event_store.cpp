@@ -22,7 +22,7 @@ void EventStore::Add(cluster::Time now, const engine::EmitEvent& event) {
     return;
   }
   records_.push_back({now, now, 1, event.key, event.uid, event.on_pod, event.warning, event.reason,
-                      event.message, event.on_node});
+                      event.message, event.on_node, event.on_orders});
   if (records_.size() <= limit_) return;
   numbers_.erase(Identity(records_.front()));
   records_.pop_front();

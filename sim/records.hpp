@@ -94,7 +94,8 @@ struct EventRecord {
   bool warning = false;
   std::string reason;
   std::string message;
-  bool on_node = false;  // `key` and `uid` are a node's
+  bool on_node = false;    // `key` and `uid` are a node's
+  bool on_orders = false;  // of operators: `key` has the queue's name
 };
 
 using NodePtr = std::shared_ptr<const NodeRecord>;

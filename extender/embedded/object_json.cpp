@@ -57,7 +57,10 @@ void AddJob(JsonText& json, const sim::JobRecord& record) {
 
 void AddEvent(JsonText& json, const sim::EventRecord& record) {
   AddKey(json, record.key);
-  json.Add("on", record.on_node ? "Node" : record.on_pod ? "Pod" : "PodGroup");
+  json.Add("on", record.on_orders ? "Queue"
+                 : record.on_node ? "Node"
+                 : record.on_pod  ? "Pod"
+                                  : "PodGroup");
   json.Add("type", record.warning ? "Warning" : "Normal");
   json.Add("reason", record.reason);
   json.Add("message", record.message);

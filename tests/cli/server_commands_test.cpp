@@ -99,4 +99,58 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
              Catch::Contains("there is no gang default/none"));
 }
 
+TEST_CASE("operators' commands work against a running service", "[cli]") {
+  const TempFolder folder;
+  extender::ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\n"
+                                        "queues: [{name: research}, {name: edu}]\n";
+  TestService test(options);
+  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
+  const auto run = [&](std::vector<std::string> words, int want) {
+    words.insert(words.end(), {"--server", server});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = RunCli(words, {out, err});
+    INFO(out.str() + err.str());
+    CHECK(status == want);
+    return out.str() + err.str();
+  };
+  CHECK(run({"queue", "hold", "research"}, kExitOk) == "hold, ordered by local (before: open)\n");
+  CHECK(run({"queue", "hold", "research", "--drain"}, kExitOk) ==
+        "drain, ordered by local (before: hold, ordered by local)\n");
+  CHECK_THAT(run({"get", "queues"}, kExitOk), Catch::Contains("research  drain"));
+  CHECK_THAT(run({"get", "queues", "-o", "json"}, kExitOk),
+             Catch::Contains("queue research is drained, ordered by local"));
+  CHECK(run({"queue", "resume", "research"}, kExitOk) ==
+        "open (before: drain, ordered by local)\n");
+  CHECK_THAT(
+      run({"queue", "reclaim", "edu", "--gpus", "1", "--pause", "5m", "--dry-run"}, kExitFailed),
+      Catch::Contains("only 0 GPUs of 1 can be had"));
+  CHECK_THAT(run({"priority", "train", "7"}, kExitFailed),
+             Catch::Contains("there is no gang default/train"));
+  CHECK_THAT(run({"priority", "train", "-7"}, kExitFailed),
+             Catch::Contains("there is no gang default/train"));
+  CHECK_THAT(run({"cancel", "a/train"}, kExitFailed), Catch::Contains("there is no gang a/train"));
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"queue", "hold"},
+           {"queue", "stop", "edu"},
+           {"queue", "hold", "a/b"},
+           {"queue", "resume", "edu", "--drain"},
+           {"queue", "hold", "edu", "--gpus", "1"},
+           {"queue", "reclaim", "edu"},
+           {"queue", "reclaim", "edu", "--gpus", "1", "--pause", "soon"},
+           {"priority", "train"},
+           {"priority", "train", "much"},
+           {"priority", "train", "-"},
+           {"priority", "train", ""},
+           {"priority", "train", "1", "--reset"},
+           {"cancel"},
+           {"cancel", "a/b/c"},
+           {"cancel", "train", "--ca", "file"},
+           {"cancel", "train", "--token-file", folder.File("none")}}) {
+    run(wrong, kExitUsage);
+  }
+}
+
 }  // namespace muster::cli::testing

@@ -123,7 +123,7 @@ metrics: {address: :9090}
                   "/etc/muster/a \"ca\".crt",
                   {"system:kube-scheduler", "*.example.org"}};
   CHECK(read->extender == extender);
-  CHECK(read->metrics == MetricsSettings{":9090"});
+  CHECK(read->metrics == MetricsSettings{":9090", {}});
 }
 
 // Breaks when engine::Options gains a member: give it a field in policy_fields.cpp, then count it
@@ -231,6 +231,13 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "extender.tls.allowedClientNames",
                                   "metrics",
                                   "metrics.address",
+                                  "metrics.tls",
+                                  "metrics.tls.certFile",
+                                  "metrics.tls.keyFile",
+                                  "metrics.tls.clientCaFile",
+                                  "operators",
+                                  "operators.clientNames",
+                                  "operators.clientOrganisations",
                               });
 }
 

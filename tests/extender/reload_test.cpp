@@ -151,6 +151,7 @@ class Reloadable {
 TEST_CASE("every field of the servers changes a server's options", "[serve][reload]") {
   Policy before;
   before.extender.tls = {"cert", "key", "ca", {}};
+  before.metrics.tls = {"cert", "key", "ca", {}};
   int changed = 0;
   for (const std::string& field : config::ListPolicyFields()) {
     const bool of_servers = field.rfind("extender.", 0) == 0 || field.rfind("metrics.", 0) == 0;

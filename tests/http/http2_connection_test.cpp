@@ -94,8 +94,8 @@ struct World {
   Wire wire;
   SteadyTime now{};
   ServerShared shared{ServerOptions{}};
-  Http2Connection connection{std::make_unique<MemoryChannel>(wire), Caller{"peer", "", false},
-                             shared, now};
+  Http2Connection connection{std::make_unique<MemoryChannel>(wire),
+                             Caller{"peer", "", {}, false, false}, shared, now};
   std::array<char, 1024> buffer{};
 };
 

@@ -247,6 +247,7 @@ TestServer::TestServer(ServerOptions options) : server(std::move(options)) {
   server.Handle("GET", "/who", [](const Request& request) {
     Response response;
     response.body = request.client_name + "@" + request.peer;
+    for (const std::string& one : request.client_organisations) response.body += " of " + one;
     return response;
   });
   const cluster::Status started = server.Start();

@@ -89,6 +89,14 @@ TEST_CASE("only clients of the right authority get in", "[http][tls]") {
   CHECK(test.server.stats().requests == 2);
 }
 
+TEST_CASE("a client's certificate tells its organisations", "[http][tls]") {
+  TlsWorld world;
+  world.IssueClient(world.authority, {"ann", {}, false, {"ops", "sch\xc3\xb6n", "a\nb"}}, "ann");
+  TestServer test(world.Mutual());
+  CHECK(Ends(world.Caller(test.port(), "ann").Get("/who").reply,
+             "ann@127.0.0.1 of ops of sch\xc3\xb6n"));
+}
+
 TEST_CASE("a client's certificate may be optional", "[http][tls]") {
   TlsWorld world;
   world.IssueClient(world.authority, {"", {"tool.local"}}, "tool");

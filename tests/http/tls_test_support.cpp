@@ -216,6 +216,11 @@ void TestAuthority::Issue(const CertSpec& spec, const std::string& cert_file,
                           const std::string& key_file) {
   const Owned<EVP_PKEY> key = MakeKey();
   const Owned<X509> certificate = MakeCertificate(spec.common_name, key.get(), impl_->serial++);
+  for (const std::string& name : spec.organisations) {
+    X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate.get()), NID_organizationName,
+                               MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(name.data()),
+                               static_cast<int>(name.size()), -1, 0);
+  }
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(impl_->certificate.get()));
   std::string names;
   for (const std::string& name : spec.dns_names) names += (names.empty() ? "DNS:" : ",DNS:") + name;

@@ -31,6 +31,7 @@ struct CertSpec {
   std::string common_name;
   std::vector<std::string> dns_names;
   bool for_loopback = false;  // also valid for IP 127.0.0.1
+  std::vector<std::string> organisations = {};
 };
 
 // Signs leaf certificates; holds key and certificate of one made-up authority.

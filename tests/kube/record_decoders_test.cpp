@@ -193,5 +193,47 @@ TEST_CASE("a Job that has ended is as good as gone", "[kube][decode]") {
   CHECK_FALSE(nameless.ok());
 }
 
+const auto kQuota = [](const JsonNode& json) { return DecodeResourceQuota(json); };
+
+TEST_CASE("a ResourceQuota tells what pods are charged to it", "[kube][decode]") {
+  using Kind = cluster::QuotaLine::Kind;
+  const auto quota = Decoded(R"({"metadata":{"name":"q","namespace":"team","uid":"u"},
+      "spec":{"hard":{"pods":"99"}},
+      "status":{"hard":{"count/pods":"4","requests.nvidia.com/gpu":"8","cpu":"1500m",
+                        "requests.memory":"1Gi","limits.cpu":"3","services":"2","pods":"9"},
+                "used":{"count/pods":"1","requests.nvidia.com/gpu":"8","cpu":"1","requests.memory":"1025Ki",
+                        "limits.cpu":"1","services":"1"}}})",
+                             kQuota);
+  REQUIRE(quota.ok());
+  CHECK(quota->key.ToString() == "team/q");
+  CHECK(quota->lines ==
+        std::vector<cluster::QuotaLine>{{Kind::kPods, "count/pods", 4, 1},
+                                        {Kind::kGpus, "requests.nvidia.com/gpu", 8'000, 8'000},
+                                        {Kind::kCpu, "cpu", 1'500, 1'000},
+                                        {Kind::kMemory, "requests.memory", 1'024, 2}});
+}
+
+TEST_CASE("a ResourceQuota of pods that Muster cannot tell says nothing", "[kube][decode]") {
+  const auto with = [](const std::string& spec) {
+    return Decoded(R"({"metadata":{"name":"q","namespace":"team","uid":"u"},"spec":{)" + spec +
+                       R"(},"status":{"hard":{"pods":"4"},"used":{"pods":"1"}}})",
+                   kQuota);
+  };
+  for (
+      const char* scope :
+      {R"("scopes":["Terminating"])", R"("scopes":["BestEffort"])", R"("scopes":["PriorityClass"])",
+       R"("scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"Exists"}]})"}) {
+    INFO(scope);
+    REQUIRE(with(scope).ok());
+    CHECK(with(scope)->lines.empty());
+  }
+  CHECK(with(R"("scopes":["NotBestEffort"])")->lines.size() == 1);
+  const auto classes = with(
+      R"("scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"NotIn","values":["low"]}]})");
+  CHECK(classes->lines.size() == 1);
+  CHECK(classes->priority_classes == std::vector<cluster::SelectorRequirement>{
+                                         {"PriorityClass", SelectorOperator::kNotIn, {"low"}}});
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -26,7 +26,8 @@ using World = Harness;
 // Servers, and where they listen.
 bool OfServers(const std::string& field) {
   return field != "extender.httpTimeout" &&
-         (field.rfind("extender.", 0) == 0 || field.rfind("metrics.", 0) == 0);
+         (field.rfind("extender.", 0) == 0 || field.rfind("metrics.", 0) == 0 ||
+          field.rfind("operators.", 0) == 0);
 }
 
 struct Story {

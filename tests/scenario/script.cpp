@@ -90,9 +90,12 @@ sim::Cluster& Script::world() {
 Status Script::Do(const std::string& line) {
   std::istringstream words(line);
   std::string verb;
+  words >> verb;
+  if (verb == "order") return Order(words);
+  if (verb == "quota") return Quota(words);
   std::string first;
   std::string second;
-  words >> verb >> first >> second;
+  words >> first >> second;
   if (verb == "policy") return LoadPolicy(first, false);
   if (verb == "replace-policy") return LoadPolicy(first, true);
   if (verb == "option") return SetOption(first, second);
@@ -122,7 +125,11 @@ Status Script::Do(const std::string& line) {
     return Tell(ns);
   }
   if (verb == "restart") {
-    if (first == "muster") world().muster()->Restart();
+    if (first == "muster") {
+      const engine::StandingOrders orders = world().muster()->scheduler().Orders();
+      world().muster()->Restart();
+      return Tell(orders);
+    }
     if (first == "kube-scheduler") world().scheduler().Restart();
     return Ok{};
   }
@@ -137,6 +144,65 @@ Status Script::Do(const std::string& line) {
 Status Script::Tell(const engine::Fact& fact) {
   world().muster()->scheduler().Apply(fact, world().loop().now());
   world().muster()->Kick();
+  return Ok{};
+}
+
+// The embedded API server charges no quotas: the script says how much is used.
+Status Script::Quota(std::istringstream& words) {
+  std::string name;
+  std::string resource;
+  cluster::QuotaLine line;
+  words >> name >> resource >> line.used >> line.hard;
+  line.resource = resource == "gpu" ? "requests.nvidia.com/gpu" : resource;
+  if (resource == "gpu") {
+    line.kind = cluster::QuotaLine::Kind::kGpus;
+    line.used *= cluster::kWholeGpu.value();
+    line.hard *= cluster::kWholeGpu.value();
+  } else if (resource != "pods") {
+    return Wrong("expected pods or gpu, found \"" + resource + "\"");
+  }
+  cluster::ResourceQuota quota;
+  quota.uid = cluster::ResourceQuotaUid("quota-" + name);
+  quota.key = {"default", name};
+  quota.lines = {line};
+  return Tell(quota);
+}
+
+// By one who is called "ann".
+Status Script::Order(std::istringstream& words) {
+  std::string verb;
+  std::string name;
+  std::string rest;
+  std::string pause;
+  words >> verb >> name >> rest >> pause;
+  engine::Order order{"ann", engine::CancelPlan{KeyOf(name)}};
+  if (verb == "priority") {
+    std::optional<int64_t> priority;
+    if (rest != "reset") priority = std::stoll(rest);
+    order.what = engine::SetPriority{KeyOf(name), priority};
+  } else if (verb == "hold" || verb == "drain" || verb == "resume") {
+    order.what = engine::SetQueueState{name, verb == "hold"    ? queues::QueueState::kHold
+                                             : verb == "drain" ? queues::QueueState::kDrain
+                                                               : queues::QueueState::kOpen};
+  } else if (verb == "reclaim") {
+    const auto duration = config::ParseDuration(pause);
+    order.what =
+        engine::ReclaimGpus{name, std::stoll(rest), duration.value_or(engine::kReclaimPause)};
+  } else if (verb != "cancel") {
+    return Wrong("there is no order " + verb);
+  }
+  const auto effect = world().muster()->scheduler().Carry(order, world().loop().now());
+  world().muster()->Kick();
+  shown_ += "order " + verb + " " + name + ": ";
+  if (!effect.ok()) {
+    shown_ += "refused: " + effect.error().ToString() + "\n";
+    return Ok{};
+  }
+  shown_ += effect->is + " (before: " + effect->was + ")\n";
+  for (const engine::OrderEffect::Evicted& one : effect->evicted) {
+    shown_ += "  " + one.gang.key.ToString() + " " + std::to_string(one.pods) + " pods, " +
+              std::to_string(one.gpu_milli / 1000) + " GPUs" + (one.whole ? ", whole" : "") + "\n";
+  }
   return Ok{};
 }
 

@@ -20,7 +20,12 @@
 //   end-namespace NAME             it is being deleted; its pods are still there
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   unfenced POD NODE | fenced POD a leader before may still bind it there: it cannot be written
-//   restart muster|kube-scheduler
+//   quota NAME RESOURCE USED HARD  a ResourceQuota of namespace default: pods or gpu
+//   order priority GANG N|reset    an operator's order; it shows what was and what is
+//   order hold|drain|resume QUEUE
+//   order reclaim QUEUE N [10m]    with how long the queue pauses
+//   order cancel GANG
+//   restart muster|kube-scheduler  what stands of orders is told again
 //   show gangs|pods|writes|events
 //
 // Names are NAMESPACE/NAME or NAME in namespace default. '#' starts a comment.
@@ -28,6 +33,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "cluster/result.hpp"
@@ -51,6 +57,8 @@ class Script {
   cluster::Status ChangeNode(const std::string& verb, const std::string& name);
   cluster::Status Tell(const engine::Fact& fact);
   cluster::Status Unfence(const std::string& name, const std::string& node);
+  cluster::Status Order(std::istringstream& words);
+  cluster::Status Quota(std::istringstream& words);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);

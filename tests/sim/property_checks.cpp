@@ -42,6 +42,7 @@ std::string World::CheckRebuild() {
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
   for (const PodGroupPtr& group : cluster_->api().PodGroups()) rebuilt.Apply(group->group, now);
   for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
+  rebuilt.Apply(present.Orders(), now);
   const auto a = present.Nodes();
   const auto b = rebuilt.Nodes();
   if (a.size() != b.size()) return "rebuilt from scratch the engine knows other nodes";
@@ -202,6 +203,12 @@ std::string World::Finish() {
   ApiServer& api = cluster_->api();
   Tell("(everything is mended)");
   cluster_->muster()->SetFaults({});
+  for (const auto& [queue, order] : cluster_->muster()->scheduler().Orders().queues) {
+    const engine::SetQueueState resume{queue, queues::QueueState::kOpen};
+    static_cast<void>(
+        cluster_->muster()->scheduler().Carry({"ann", resume}, cluster_->loop().now()));
+  }
+  cluster_->muster()->Kick();
   for (const NodePtr& old : api.Nodes()) {
     cluster_->kubelet().TurnDownAll(old->node.name, false);
     Node node = old->node;

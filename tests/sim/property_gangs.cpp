@@ -176,4 +176,37 @@ void World::CreateForeignPod(const Operation& operation) {
   static_cast<void>(cluster_->api().CreatePod(Actor::kUser, std::move(pod)));
 }
 
+// What operators order. A priority that is ordered is not seen in the pods, by which the auditor
+// judges who outranks whom.
+void World::Order(const Operation& operation) {
+  constexpr const char* kQueues[] = {"top", "a", "b", "c", "root"};
+  const std::string queue = kQueues[operation.b % 5];
+  const bool preempts = options_.muster.engine.preemption != engine::Preemption::kNever;
+  const PodGroupPtr group = PickGroup(operation.b);
+  engine::Order order{"ann", engine::SetQueueState{queue, queues::QueueState::kOpen}};
+  std::string what = "resume " + queue;
+  const uint32_t kind = operation.a % 8;
+  if (kind < 2) {
+    const bool drains = kind == 1;
+    order.what = engine::SetQueueState{
+        queue, drains ? queues::QueueState::kDrain : queues::QueueState::kHold};
+    what = (drains ? "drain " : "hold ") + queue;
+  } else if (kind < 4) {
+    const auto gpus = static_cast<int64_t>(1 + operation.c % 9);
+    order.what = engine::ReclaimGpus{queue, gpus, Seconds(1 + operation.c % 100)};
+    what = "reclaim " + std::to_string(gpus) + " GPUs of " + queue;
+  } else if (kind < 6 && group != nullptr) {
+    if (kind == 4) {
+      order.what = engine::CancelPlan{group->group.key};
+      what = "cancel " + group->group.key.name;
+    } else if (!preempts) {
+      order.what = engine::SetPriority{group->group.key, static_cast<int64_t>(operation.c % 5)};
+      what = "priority of " + group->group.key.name;
+    }
+  }
+  const auto effect = cluster_->muster()->scheduler().Carry(order, cluster_->loop().now());
+  cluster_->muster()->Kick();
+  Tell("ann orders: " + what + (effect.ok() ? "" : " (refused: " + effect.error().message + ")"));
+}
+
 }  // namespace muster::sim::testing

@@ -377,7 +377,9 @@ void World::RestartOrFail(const Operation& operation) {
   if (operation.what == Happening::kRestartMuster) {
     Tell("muster restarts");
     old_pods_.clear();  // a new process lists afresh and never hears what the old one was told
+    const engine::StandingOrders orders = cluster_->muster()->scheduler().Orders();
     cluster_->muster()->Restart();
+    cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
     return;
   }
   WriteFaults faults = options_.muster.writes;
@@ -453,6 +455,9 @@ std::string World::Do(const Operation& operation) {
         break;
       case Happening::kOldNews:
         OldNews(operation);
+        break;
+      case Happening::kOrder:
+        Order(operation);
         break;
       case Happening::kRestartMuster:
       case Happening::kRestartScheduler:

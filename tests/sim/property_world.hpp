@@ -48,8 +48,9 @@ enum class Happening {
   kMixedGang,    // one of its pods is another scheduler's, which places it sooner or later
   kForeignGang,  // all of them are
   kDoomedGang,   // kube-scheduler never asks about one of them, and its patience is endless
+  kOrder,        // an operator's
 };
-inline constexpr int kHappenings = 28;
+inline constexpr int kHappenings = 29;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -107,6 +108,7 @@ class World {
   void ChangeGpus(const Operation& operation);
   std::string FilterAgain(const Operation& operation);
   void BindAgain(const Operation& operation);
+  void Order(const Operation& operation);
   void RestartOrFail(const Operation& operation);
   void OldNews(const Operation& operation);
   std::string CheckRebuild();

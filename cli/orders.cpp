@@ -1,0 +1,169 @@
+// muster priority, queue and cancel: orders of operators to a running `muster serve`.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/server_pages.hpp"
+#include "config/amounts.hpp"
+#include "http/client.hpp"
+#include "http/url.hpp"
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Result;
+
+constexpr std::size_t kMaxAnswer = std::size_t{32} << 20U;
+
+// Names of objects have no other characters.
+bool IsPathText(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
+
+// "/v1/gangs/NAMESPACE/NAME/"; empty: the text names none.
+std::string GangPath(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  const std::string ns = slash == std::string::npos ? "default" : text.substr(0, slash);
+  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
+  if (!IsPathText(ns) || !IsPathText(name)) return {};
+  return "/v1/gangs/" + ns + "/" + name + "/";
+}
+
+// As names are, without what a terminal would take for a command.
+std::string Plain(std::string_view text) {
+  std::string plain(text);
+  std::replace_if(
+      plain.begin(), plain.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return plain;
+}
+
+// What held before, what holds now, and who is evicted.
+Result<std::string> OrderLines(const std::string& answer) {
+  const Result<kube::Json> json = kube::Json::Parse(answer, kMaxAnswer, "answer");
+  if (!json.ok()) return json.error();
+  kube::JsonProblems problems;
+  const kube::JsonView order(json->root(), "answer", problems);
+  const bool dry_run = order.Get("dryRun").Flag(false);
+  std::string lines = Plain(order.Get("is").Text()) +
+                      " (before: " + Plain(order.Get("was").Text()) + ")" +
+                      (dry_run ? "; nothing was done, this is what would be" : "") + "\n";
+  const kube::JsonView evicted = order.Get("evicted");
+  evicted.Items([&](const kube::JsonView& one) {
+    const int64_t pods = one.Get("pods").Integer(0, 0, INT64_MAX);
+    lines += std::string(dry_run ? "would evict " : "evicts ") + Plain(one.Get("gang").Text()) +
+             " of queue " + Plain(one.Get("queue").Text()) + ": " + std::to_string(pods) +
+             (pods == 1 ? " pod" : " pods") +
+             (one.Get("whole").Flag(false) ? ", the whole gang\n" : " beyond its minimum\n");
+  });
+  if (!problems.none()) return problems.first();
+  return lines;
+}
+
+int Send(const Args& args, const CliStreams& streams, const std::string& command,
+         const std::string& path, const std::string& body) {
+  const std::string format = args.Text("--output", "table");
+  if (format != "table" && format != "json")
+    return Misused(streams, command, "--output must be table or json, not \"" + format + "\"");
+  const Result<http::ClientOptions> server = ServerAt(args);
+  if (!server.ok()) return Misused(streams, command, server.error().ToString());
+  const Result<std::string> answer = BodyOf(http::Client(*server).Post(path, body), *server);
+  if (!answer.ok()) return Fail(streams, answer.error().message);
+  const Result<std::string> lines =
+      format == "json" ? Result<std::string>(*answer) : OrderLines(*answer);
+  if (!lines.ok()) return Fail(streams, lines.error().message);
+  streams.out << *lines;
+  return kExitOk;
+}
+
+int Priority(const Args& args, const CliStreams& streams) {
+  const std::vector<std::string>& words = args.positionals();
+  const bool reset = args.Has("--reset");
+  if (words.size() != (reset ? 1U : 2U))
+    return Misused(streams, "priority", "give NAMESPACE/NAME and a priority, or --reset");
+  const std::string path = GangPath(words[0]);
+  if (path.empty())
+    return Misused(streams, "priority", "\"" + words[0] + "\" is no NAMESPACE/NAME");
+  if (reset) return Send(args, streams, "priority", path + "priority", "{\"priority\": null}");
+  const std::string& number = words[1];
+  const std::size_t digits =
+      number.find_first_not_of("0123456789", number.starts_with('-') ? 1 : 0);
+  if (number.empty() || number == "-" || digits != std::string::npos || number.size() > 11)
+    return Misused(streams, "priority", "\"" + number + "\" is no priority: give a whole number");
+  return Send(args, streams, "priority", path + "priority", "{\"priority\": " + number + "}");
+}
+
+int Cancel(const Args& args, const CliStreams& streams) {
+  const std::vector<std::string>& words = args.positionals();
+  const std::string path = words.size() == 1 ? GangPath(words[0]) : "";
+  if (path.empty()) return Misused(streams, "cancel", "give NAMESPACE/NAME");
+  return Send(args, streams, "cancel", path + "cancel", "{}");
+}
+
+int Reclaim(const Args& args, const CliStreams& streams, const std::string& path) {
+  if (!args.Has("--gpus")) return Misused(streams, "queue", "reclaim needs --gpus N");
+  const Result<int64_t> gpus = args.Number("--gpus", 0, 1, 1'000'000);
+  if (!gpus.ok()) return Misused(streams, "queue", gpus.error().message);
+  std::string body = "{\"gpus\": " + std::to_string(*gpus);
+  if (args.Has("--pause")) {
+    const auto pause = config::ParseDuration(args.Text("--pause"));
+    if (!pause) {
+      return Misused(streams, "queue",
+                     "\"" + args.Text("--pause") + "\" is no duration: give one such as 10m");
+    }
+    body += ", \"pauseSeconds\": " + std::to_string(pause->value() / 1000);
+  }
+  if (args.Has("--dry-run")) body += ", \"dryRun\": true";
+  return Send(args, streams, "queue", path + "reclaim", body + "}");
+}
+
+int Queue(const Args& args, const CliStreams& streams) {
+  const std::vector<std::string>& words = args.positionals();
+  if (words.size() != 2 || !IsPathText(words[1]))
+    return Misused(streams, "queue", "give hold, resume or reclaim, and the name of a queue");
+  const std::string& verb = words[0];
+  const std::string path = "/v1/queues/" + words[1] + "/";
+  for (const char* flag : {"--gpus", "--pause", "--dry-run"}) {
+    if (args.Has(flag) && verb != "reclaim")
+      return Misused(streams, "queue", std::string(flag) + " is for reclaim");
+  }
+  if (args.Has("--drain") && verb != "hold")
+    return Misused(streams, "queue", "--drain is for hold");
+  if (verb == "reclaim") return Reclaim(args, streams, path);
+  if (verb != "hold" && verb != "resume")
+    return Misused(streams, "queue", "\"" + verb + "\" is unknown: give hold, resume or reclaim");
+  const std::string state = verb == "resume" ? "open" : args.Has("--drain") ? "drain" : "hold";
+  return Send(args, streams, "queue", path + "state", "{\"state\": \"" + state + "\"}");
+}
+
+}  // namespace
+
+Command PriorityCommand() {
+  return {"priority", "NAMESPACE/NAME N | NAMESPACE/NAME --reset",
+          "order the priority of a gang, instead of its pods' own",
+          WithAccess({{"--reset", "", "its pods' own counts again"}, OutputFlag()}), Priority};
+}
+
+Command QueueCommand() {
+  return {
+      "queue", "hold|resume|reclaim NAME",
+      "start nothing more from a queue, start again, or take GPUs back from it",
+      WithAccess({{"--drain", "", "with hold: nor members beyond the minimum of gangs that run"},
+                  {"--gpus", "N", "with reclaim: evict gangs that hold at least so many GPUs"},
+                  {"--pause", "TIME",
+                   "with reclaim: start nothing from the queue for so long (default 10m)"},
+                  {"--dry-run", "", "with reclaim: only say who would be evicted"},
+                  OutputFlag()}),
+      Queue};
+}
+
+Command CancelCommand() {
+  return {"cancel", "NAMESPACE/NAME", "give back the plan of a gang of which no pod is bound yet",
+          WithAccess({OutputFlag()}), Cancel};
+}
+
+}  // namespace muster::cli

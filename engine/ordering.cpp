@@ -1,0 +1,334 @@
+#include "engine/ordering.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/queue_hold.hpp"
+#include "engine/reclaim.hpp"
+#include "engine/setback.hpp"
+
+namespace muster::engine {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::ObjectKey;
+using cluster::Result;
+using cluster::Time;
+using queues::QueueState;
+
+namespace {
+
+const Gang* FindGang(const EngineState& state, const ObjectKey& key) {
+  for (const bool solo : {false, true}) {
+    const Gang* gang = state.members.Find(GangId{key, solo});
+    if (gang != nullptr && !gang->members.empty()) return gang;
+  }
+  return nullptr;
+}
+
+Error NoGang(const ObjectKey& key) {
+  return {Code::kNotFound, "there is no gang " + key.ToString() + " with pods", ""};
+}
+
+Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string& name) {
+  if (!state.queue_book.on()) {
+    return Error{Code::kNotFound,
+                 "there is no queue " + name + ": the policy has none, list them under \"queues\"",
+                 ""};
+  }
+  if (const auto queue = state.queue_book.tree().Find(name)) return *queue;
+  return Error{Code::kNotFound,
+               "there is no queue " + name + " in the policy: see \"muster get queues\"", ""};
+}
+
+// All that stands, without gangs that are gone.
+StandingOrders Present(const EngineState& state) {
+  StandingOrders standing = state.orders.standing();
+  std::erase_if(standing.gangs, [&](const auto& entry) {
+    const Gang* gang = FindGang(state, entry.first);
+    return gang == nullptr || OrderBook::UidOf(*gang) != entry.second.uid;
+  });
+  return standing;
+}
+
+std::string PriorityText(int64_t priority, const std::string& by, int64_t cap) {
+  std::string text = "priority " + std::to_string(priority);
+  if (!by.empty()) text += ", ordered by " + by;
+  if (priority > cap) text += "; its queue caps it at " + std::to_string(cap);
+  return text;
+}
+
+// Of its pods, the lowest.
+int32_t OwnPriority(Gang gang) {
+  gang.ordered_priority.reset();
+  gang.priority_cap = INT64_MAX;
+  return PriorityOf(gang);
+}
+
+std::string QueueText(const QueueOrder* order) {
+  if (order == nullptr) return ToString(QueueState::kOpen);
+  std::string text = ToString(order->state);
+  if (!order->by.empty()) text += ", ordered by " + order->by;
+  if (order->paused_until) text += "; it pauses, GPUs were reclaimed by " + order->paused_by;
+  return text;
+}
+
+std::string GpuText(int64_t milli) {
+  return std::to_string(milli / 1000) + (milli % 1000 == 0 ? "" : " and a part");
+}
+
+OrderEffect Now(const EngineState& state, std::string was) {
+  OrderEffect effect;
+  effect.was = std::move(was);
+  effect.standing = Present(state);
+  return effect;
+}
+
+struct Considering {
+  const EngineState& state;
+  const std::string& by;
+  Time now;
+
+  Result<OrderEffect> operator()(const SetPriority& order) const {
+    const Gang* gang = FindGang(state, order.gang);
+    if (gang == nullptr) return NoGang(order.gang);
+    if (order.priority && (*order.priority < INT32_MIN || *order.priority > kMostOrderedPriority)) {
+      return Error{Code::kInvalidArgument,
+                   "expected a priority from " + std::to_string(INT32_MIN) + " to " +
+                       std::to_string(kMostOrderedPriority) + ", found " +
+                       std::to_string(*order.priority),
+                   ""};
+    }
+    const int32_t own = OwnPriority(*gang);
+    if (own == INT32_MAX) {
+      return Error{Code::kConflict,
+                   "gang " + order.gang.ToString() +
+                       " has no pod that Muster places and that has "
+                       "not ended: there is nothing whose priority would count",
+                   ""};
+    }
+    OrderEffect effect = Now(state, "");
+    const auto stands = effect.standing.gangs.find(order.gang);
+    const bool ordered = stands != effect.standing.gangs.end();
+    if (!ordered && !order.priority) {
+      return Error{Code::kConflict,
+                   "no priority is ordered for gang " + order.gang.ToString() +
+                       ": its pods' own, " + std::to_string(own) + ", counts",
+                   ""};
+    }
+    effect.was = ordered
+                     ? PriorityText(stands->second.priority, stands->second.by, gang->priority_cap)
+                     : PriorityText(own, "", gang->priority_cap);
+    if (!order.priority) {
+      effect.standing.gangs.erase(stands);
+      effect.is = PriorityText(own, "", gang->priority_cap);
+      return effect;
+    }
+    if (!ordered && effect.standing.gangs.size() >= kMostGangOrders) {
+      return Error{Code::kExhausted,
+                   "priorities of " + std::to_string(kMostGangOrders) +
+                       " gangs are ordered already: reset those that are not needed any more",
+                   ""};
+    }
+    effect.standing.gangs[order.gang] = {OrderBook::UidOf(*gang),
+                                         static_cast<int32_t>(*order.priority), by};
+    effect.is = PriorityText(*order.priority, by, gang->priority_cap);
+    return effect;
+  }
+
+  Result<OrderEffect> operator()(const SetQueueState& order) const {
+    const QueueOrder* stands = state.orders.Of(order.queue);
+    const Result<queues::QueueIndex> queue = FindQueue(state, order.queue);
+    const bool takes_back = stands != nullptr && order.state == QueueState::kOpen;
+    if (!queue.ok() && !takes_back) return queue.error();
+    OrderEffect effect = Now(state, QueueText(stands));
+    QueueOrder next =
+        stands == nullptr || order.state == QueueState::kOpen ? QueueOrder{} : *stands;
+    next.state = order.state;
+    next.by = order.state == QueueState::kOpen ? "" : by;
+    effect.standing.queues.erase(order.queue);
+    if (order.state != QueueState::kOpen) effect.standing.queues[order.queue] = next;
+    effect.is = QueueText(&next);
+    if (queue.ok() && order.state == QueueState::kOpen) {
+      const QueueHold still = HoldOf(state.queue_book.tree(), effect.standing, *queue);
+      if (still.state != QueueState::kOpen) effect.is += ", but " + still.why;
+    }
+    return effect;
+  }
+
+  Result<OrderEffect> operator()(const ReclaimGpus& order) const {
+    const Result<queues::QueueIndex> queue = FindQueue(state, order.queue);
+    if (!queue.ok()) return queue.error();
+    if (order.gpus < 1 || order.gpus > kMostOrderedGpus) {
+      return Error{Code::kInvalidArgument,
+                   "expected a number of GPUs from 1 to " + std::to_string(kMostOrderedGpus) +
+                       ", found " + std::to_string(order.gpus),
+                   ""};
+    }
+    if (order.pause < cluster::Duration(0) || order.pause > kLongestReclaimPause) {
+      return Error{Code::kInvalidArgument, "expected a pause from 0 s to 24 h", ""};
+    }
+    if (!state.stale_resources.empty()) {
+      return Error{Code::kUnavailable,
+                   "the API server has said nothing for too long about " + state.stale_resources +
+                       ": nobody is evicted until it has",
+                   ""};
+    }
+    const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
+    ReclaimChoice choice = ChooseReclaim(state, *queue, wanted, now);
+    if (choice.gpu_milli < wanted) {
+      return Error{Code::kConflict,
+                   "nobody is evicted: of queue " + order.queue + " and those below it only " +
+                       GpuText(choice.movable_milli) + " GPUs of " + std::to_string(order.gpus) +
+                       " can be had; the others that are used are of pods that are being bound, "
+                       "leave already, are the system's, are not Muster's, or could not be evicted "
+                       "in the last hour",
+                   ""};
+    }
+    const QueueOrder* stands = state.orders.Of(order.queue);
+    OrderEffect effect = Now(state, QueueText(stands));
+    QueueOrder next = stands == nullptr ? QueueOrder{} : *stands;
+    if (order.pause > cluster::Duration(0)) {
+      next.paused_until = std::max(next.paused_until.value_or(Time(0)), now + order.pause);
+      next.paused_by = by;
+      effect.standing.queues[order.queue] = next;
+    }
+    effect.is = QueueText(&next);
+    effect.evicted = std::move(choice.gangs);
+    return effect;
+  }
+
+  Result<OrderEffect> operator()(const CancelPlan& order) const {
+    const Gang* gang = FindGang(state, order.gang);
+    if (gang == nullptr) return NoGang(order.gang);
+    const std::string who = "gang " + order.gang.ToString();
+    const auto bound =
+        std::count_if(gang->members.begin(), gang->members.end(), [](const auto& entry) {
+          return entry.second.may_be_bound() || (entry.second.ours && entry.second.holds());
+        });
+    if (bound > 0) {
+      return Error{Code::kConflict,
+                   std::to_string(bound) + " of the pods of " + who +
+                       " are bound or being bound: a plan is given back only as long as none is; "
+                       "delete the gang, or reclaim GPUs of its queue",
+                   ""};
+    }
+    const auto planned = std::count_if(gang->members.begin(), gang->members.end(),
+                                       [](const auto& entry) { return entry.second.planned(); });
+    if (planned == 0)
+      return Error{Code::kConflict, who + " has no plan that could be given back", ""};
+    OrderEffect effect = Now(state, "");
+    effect.was =
+        std::string(ToString(gang->state)) + ", " + std::to_string(planned) + " members planned";
+    effect.is = "waits for " + std::to_string(kCancelPause.value() / 1000) + " s at least";
+    return effect;
+  }
+};
+
+// What is planned for others depends on it.
+void TouchAll(EngineState& state) {
+  state.queue.ForgetFailures();
+  state.queue.AnythingMayFit();
+  state.work.Note("", {.all = true});
+}
+
+const char* EventOf(QueueState state) {
+  switch (state) {
+    case QueueState::kHold:
+      return "QueueHeld";
+    case QueueState::kDrain:
+      return "QueueDrained";
+    case QueueState::kOpen:
+      break;
+  }
+  return "QueueResumed";
+}
+
+struct Carrying {
+  EngineState& state;
+  const std::string& by;
+  const OrderEffect& effect;
+  Time now;
+
+  Gang& Of(const ObjectKey& key) const { return *state.members.Find(FindGang(state, key)->id); }
+  std::string Text() const { return effect.is + " (before: " + effect.was + ")"; }
+
+  void operator()(const SetPriority& order) const {
+    Gang& gang = Of(order.gang);
+    state.announcer.Tell(gang, false, order.priority ? "GangPriorityOrdered" : "GangPriorityReset",
+                         Text() + (order.priority ? "" : ", reset by " + by));
+    state.queue.ForgetFailures();
+    state.queue.AnythingMayFit();
+    state.work.Touch(gang);
+  }
+  void operator()(const SetQueueState& order) const {
+    TellOfQueue(state, order.queue, false, EventOf(order.state),
+                "queue " + order.queue + ": " + Text() +
+                    (order.state == QueueState::kOpen ? ", resumed by " + by : ""));
+    TouchAll(state);
+  }
+  void operator()(const ReclaimGpus& order) const {
+    const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
+    const queues::QueueIndex queue = *state.queue_book.tree().Find(order.queue);
+    const ReclaimChoice choice = ChooseReclaim(state, queue, wanted, now);
+    const Reclaim reclaim{order, by, now + state.options.victim_timeout};
+    BeginReclaim(state, reclaim, choice, now);
+    std::string gangs;
+    for (const OrderEffect::Evicted& one : effect.evicted) {
+      gangs += (gangs.empty() ? "" : ", ") + one.gang.key.ToString() +
+               (one.whole ? "" : " (" + std::to_string(one.pods) + " surplus)");
+    }
+    TellOfQueue(state, order.queue, true, "QueueReclaimed",
+                WhoseReclaim(reclaim) + ", evicted: " + gangs + "; the queue: " + Text());
+    TouchAll(state);
+  }
+  void operator()(const CancelPlan& order) const {
+    Gang& gang = Of(order.gang);
+    const Reason why = Because(ReasonCode::kCancelled, 0, 0, by);
+    GiveBack(state, gang, "muster: " + Describe(why));
+    gang.course.Cancel(why, now + kCancelPause);
+    state.announcer.Tell(gang, true, "GangPlanCancelled", Text() + ", ordered by " + by);
+    state.queue.AnythingMayFit();
+    state.work.Touch(gang);
+  }
+};
+
+}  // namespace
+
+Result<OrderEffect> Consider(const EngineState& state, const Order& order, Time now) {
+  return std::visit(Considering{state, order.by, now}, order.what);
+}
+
+Result<OrderEffect> Carry(EngineState& state, const Order& order, Time now) {
+  Result<OrderEffect> effect = Consider(state, order, now);
+  if (!effect.ok()) return effect;
+  state.orders.Adopt(effect->standing);
+  std::visit(Carrying{state, order.by, *effect, now}, order.what);
+  return effect;
+}
+
+void AdoptOrders(EngineState& state, const StandingOrders& orders) {
+  if (state.orders.standing() == orders) return;
+  state.orders.Adopt(orders);
+  TouchAll(state);
+}
+
+void FollowOrders(EngineState& state, Time now) {
+  if (state.orders.EndPauses(now)) TouchAll(state);
+  FollowReclaims(state, now);
+}
+
+void TellOfQueue(EngineState& state, const std::string& queue, bool warning, std::string reason,
+                 std::string message) {
+  EmitEvent event{.key = {"", queue},
+                  .uid = "queue " + queue,
+                  .on_pod = false,
+                  .warning = warning,
+                  .reason = std::move(reason),
+                  .message = std::move(message)};
+  event.on_orders = true;
+  state.writes.Ask(std::move(event));
+}
+
+}  // namespace muster::engine

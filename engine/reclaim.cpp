@@ -1,0 +1,207 @@
+#include "engine/reclaim.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "engine/engine_state.hpp"
+#include "engine/losses.hpp"
+#include "engine/ordering.hpp"
+
+namespace muster::engine {
+
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+// PriorityClasses of the system are above what users may have (R14).
+constexpr int32_t kSystemPriority = 2'000'000'000;
+
+// What goes together.
+struct Part {
+  policy::Loss loss;
+  const Gang* gang = nullptr;
+  bool whole = false;
+  std::vector<const Member*> members;
+  int64_t gpu_milli = 0;
+};
+
+bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) {
+  const std::vector<queues::QueueIndex> path =
+      book.tree().PathOf(book.IndexOf(gang.members.begin()->second.pod->queue));
+  return std::find(path.begin(), path.end(), queue) != path.end();
+}
+
+int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& members) {
+  int64_t milli = 0;
+  for (const Member* member : members) {
+    const cluster::Placement& held = state.cluster.AllocationOf(member->uid)->placement;
+    milli += cluster::UsageOf(held, *state.cluster.node(held.node)).gpu_milli;
+  }
+  return milli;
+}
+
+bool MayGo(const EngineState& state, const Gang& gang) {
+  return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    return member.holds() && (member.pod->spec->priority >= kSystemPriority ||
+                              state.preemptions.PreemptorOf(entry.first) != nullptr);
+  });
+}
+
+void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time now,
+              std::vector<Part>& parts) {
+  if (!MayGo(state, gang)) return;
+  std::vector<Lost> losses;
+  AddLosses(state, gang, priority, false, losses);
+  std::vector<const Member*> without_gpus;  // surplus that goes with the rest, if that goes
+  for (Lost& lost : losses) {
+    if (lost.loss.leaves) continue;
+    const int64_t gpus = GpusOf(state, lost.members);
+    if (gpus == 0) {
+      without_gpus.insert(without_gpus.end(), lost.members.begin(), lost.members.end());
+      continue;
+    }
+    if (lost.whole)
+      lost.members.insert(lost.members.end(), without_gpus.begin(), without_gpus.end());
+    lost.loss.whole = lost.whole;
+    const std::optional<Time> since = gang.past.running_since();
+    if (lost.whole && since) lost.loss.gpu_time = gpus / 100 * ((now - *since).value() / 1000);
+    parts.push_back({lost.loss, &gang, lost.whole, std::move(lost.members), gpus});
+  }
+}
+
+std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue, Time now) {
+  std::vector<Part> parts;
+  for (const auto& [priority, gangs] : state.preemptions.holding()) {
+    for (const GangId& id : gangs) {
+      const Gang& gang = *state.members.Find(id);
+      if (IsBelow(state.queue_book, gang, queue)) AddParts(state, gang, priority, now, parts);
+    }
+  }
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return policy::SmallerLoss(a.loss, b.loss); });
+  return parts;
+}
+
+// Takes back what is not needed, the costliest first. What is left of a gang that goes whole goes
+// with it.
+void PutBack(std::vector<Part>& taken, int64_t& held, int64_t wanted) {
+  for (size_t i = taken.size(); i-- > 0;) {
+    const Part& part = taken[i];
+    if (held - part.gpu_milli < wanted) continue;
+    const bool goes_whole = !part.whole && std::any_of(taken.begin(), taken.end(), [&](auto& one) {
+      return one.whole && one.gang == part.gang;
+    });
+    if (goes_whole) continue;
+    held -= part.gpu_milli;
+    taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void EndVictims(EngineState& state, const GangId& id) {
+  for (const PodUid& uid : state.preemptions.End(id)) {
+    if (Gang* gang = state.members.Find(uid).gang) state.work.Touch(*gang);
+  }
+  state.orders.End(id);
+  state.queue.AnythingMayFit();  // who was spared may be another gang's victim
+}
+
+void TellOfThoseLeft(EngineState& state, const Reclaim& reclaim, int64_t left) {
+  TellOfQueue(state, reclaim.order.queue, true, "QueueReclaimLate",
+              std::to_string(left) + (left == 1 ? " pod is" : " pods are") +
+                  " still there, and not asked to go any more: " + WhoseReclaim(reclaim));
+}
+
+// Nobody was evicted: one that will not be is protected now, and others may do.
+void ChooseAgain(EngineState& state, const GangId& id, const std::string& obstacle, Time now) {
+  Reclaim reclaim = *state.orders.Find(id);
+  EndVictims(state, id);
+  const ReclaimGpus& order = reclaim.order;
+  const auto queue = state.queue_book.on() ? state.queue_book.tree().Find(order.queue)
+                                           : std::optional<queues::QueueIndex>();
+  const int64_t wanted = order.gpus * cluster::kWholeGpu.value();
+  if (queue && reclaim.deadline > now) {
+    const ReclaimChoice choice = ChooseReclaim(state, *queue, wanted, now);
+    if (choice.gpu_milli >= wanted) return BeginReclaim(state, std::move(reclaim), choice, now);
+  }
+  TellOfQueue(state, order.queue, true, "QueueNotReclaimed",
+              "nobody was evicted, too few of its pods may go: " + WhoseReclaim(reclaim) +
+                  (obstacle.empty() ? "" : "; " + obstacle));
+}
+
+}  // namespace
+
+std::string WhoseReclaim(const Reclaim& reclaim) {
+  return reclaim.by + " reclaimed " + std::to_string(reclaim.order.gpus) +
+         (reclaim.order.gpus == 1 ? " GPU" : " GPUs") + " from queue " + reclaim.order.queue;
+}
+
+ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+                            Time now) {
+  ReclaimChoice choice;
+  std::vector<Part> taken;
+  for (Part& part : PartsOf(state, queue, now)) {
+    choice.movable_milli += part.gpu_milli;
+    if (choice.gpu_milli >= gpu_milli) continue;
+    choice.gpu_milli += part.gpu_milli;
+    taken.push_back(std::move(part));
+  }
+  PutBack(taken, choice.gpu_milli, gpu_milli);
+  std::map<GangId, OrderEffect::Evicted> gangs;
+  for (const Part& part : taken) {
+    OrderEffect::Evicted& evicted = gangs[part.gang->id];
+    evicted.gang = part.gang->id;
+    evicted.queue = part.loss.holder.queue;
+    evicted.pods += static_cast<int64_t>(part.members.size());
+    evicted.whole = evicted.whole || part.whole;
+    evicted.gpu_milli += part.gpu_milli;
+    for (const Member* member : part.members) choice.pods.push_back(member->uid);
+  }
+  for (auto& [id, evicted] : gangs) choice.gangs.push_back(std::move(evicted));
+  return choice;
+}
+
+void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice, Time now) {
+  Victims victims;
+  victims.pods.insert(choice.pods.begin(), choice.pods.end());
+  for (const OrderEffect::Evicted& gang : choice.gangs)
+    victims.gangs += (victims.gangs.empty() ? "" : ", ") + gang.gang.key.ToString();
+  const GangId id = state.orders.Begin(std::move(reclaim));
+  state.preemptions.Begin(id, std::move(victims));
+  state.preemptions.Ask(id, choice.pods, now);
+  for (const PodUid& uid : choice.pods) state.work.Touch(*state.members.Find(uid).gang);
+}
+
+void FollowReclaims(EngineState& state, Time now) {
+  std::vector<GangId> ids;
+  for (const auto& [id, reclaim] : state.orders.reclaims()) ids.push_back(id);
+  for (const GangId& id : ids) {
+    const Victims& victims = *state.preemptions.VictimsOf(id);
+    int64_t left = 0;
+    bool under_way = false;
+    for (const PodUid& uid : victims.pods) {
+      const Member* member = state.members.FindMember(uid);
+      const bool holds = state.cluster.AllocationOf(uid) != nullptr;
+      left += holds && state.preemptions.PreemptorOf(uid) != nullptr ? 1 : 0;
+      under_way = under_way || (member != nullptr && member->writes->doing == WriteKind::kEvict);
+    }
+    const bool late = state.orders.Find(id)->deadline <= now;
+    if (left > 0 && !victims.begun && !under_way && (late || !victims.obstacle.empty())) {
+      ChooseAgain(state, id, std::string(victims.obstacle), now);
+    } else if (left == 0 || late) {
+      if (left > 0) TellOfThoseLeft(state, *state.orders.Find(id), left);
+      EndVictims(state, id);
+    }
+  }
+}
+
+Reason WhyEvicted(const EngineState& state, const GangId& preemptor) {
+  const Reclaim* reclaim = state.orders.Find(preemptor);
+  if (reclaim == nullptr) return Because(ReasonCode::kPreempted, 0, 0, preemptor.key.ToString());
+  return Because(ReasonCode::kReclaimed, 0, 0, WhoseReclaim(*reclaim));
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,41 @@
+// Reclaim: GPUs that an operator wants back from a queue (internal to engine/). Which of its gangs
+// go follows from the cluster and policy::VictimRule; they are victims in Preemptions like those of
+// a gang, under an id of OrderBook.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/order_book.hpp"
+#include "queues/tree.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+struct ReclaimChoice {
+  std::vector<cluster::PodUid> pods;
+  std::vector<OrderEffect::Evicted> gangs;  // theirs, in order
+  int64_t gpu_milli = 0;                    // that they hold
+  int64_t movable_milli = 0;                // that could be had in all
+};
+
+// R6 without a preemptor: members beyond a gang's minimum before whole gangs, each in the rule's
+// order, none that is not needed. Of the queue and those below it; left alone is what
+// CannotBeEvicted, the system's gangs (R14), and what leaves anyway. Too few: `gpu_milli` says so.
+ReclaimChoice ChooseReclaim(const EngineState& state, queues::QueueIndex queue, int64_t gpu_milli,
+                            cluster::Time now);
+
+// `choice`: enough. They are asked to go together.
+void BeginReclaim(EngineState& state, Reclaim reclaim, const ReclaimChoice& choice,
+                  cluster::Time now);
+// Reclaims that are over end; where nobody was evicted because one may not go, others are chosen.
+void FollowReclaims(EngineState& state, cluster::Time now);
+
+// "ann reclaimed 2 GPUs from queue research"
+std::string WhoseReclaim(const Reclaim& reclaim);
+// Why the pod goes whose preemptor that is: a gang, or an order.
+Reason WhyEvicted(const EngineState& state, const GangId& preemptor);
+
+}  // namespace muster::engine

@@ -1,0 +1,177 @@
+#include "kube/access_review.hpp"
+
+#include <utility>
+
+#include "kube/json.hpp"
+#include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
+#include "kube/refusal.hpp"
+
+namespace muster::kube {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::MutexLock;
+using cluster::Ok;
+using cluster::Result;
+using cluster::Status;
+using cluster::Time;
+
+namespace {
+
+constexpr size_t kMaxBytes = size_t{1} << 20;
+
+// The reply of a review that was created, or why it was not.
+Result<std::string> Create(ApiCaller& api, const std::string& path, std::string body) {
+  ApiRequest request;
+  request.method = Method::kPost;
+  request.path = path;
+  request.body = std::move(body);
+  const Result<ApiReply> reply = api.Call(request);
+  if (!reply.ok()) {
+    return Error{Code::kUnavailable,
+                 "the API server cannot be asked who may do this, nothing is done: " +
+                     reply.error().ToString(),
+                 ""};
+  }
+  if (reply->ok()) return reply->body;
+  const Error error = ErrorOf(*reply);
+  const bool no_right = error.code == Code::kForbidden;
+  return Error{
+      Code::kUnavailable,
+      no_right ? "Muster may not ask the API server who may do this: give its service "
+                 "account create on tokenreviews and subjectaccessreviews "
+                 "(ClusterRole system:auth-delegator). " +
+                     error.message
+               : "the API server did not say who may do this, nothing is done: " + error.message,
+      ""};
+}
+
+std::vector<std::string> TextsOf(const JsonView& list) {
+  std::vector<std::string> texts;
+  list.Items([&](const JsonView& one) { texts.emplace_back(one.Text()); });
+  return texts;
+}
+
+Result<TokenUser> ReadUser(const std::string& body) {
+  const Result<Json> json = Json::Parse(body, kMaxBytes, "TokenReview");
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView review(json->root(), "TokenReview", problems);
+  const JsonView status = review.Get("status");
+  TokenUser found;
+  const JsonView user = status.Get("user");
+  found.name = user.Get("username").Text();
+  found.uid = user.Get("uid").Text();
+  const JsonView groups = user.Get("groups");
+  found.groups = TextsOf(groups);
+  const JsonView extra = user.Get("extra");
+  extra.Members(
+      [&](std::string_view key, const JsonView& list) { found.extra.emplace(key, TextsOf(list)); });
+  const bool authenticated = status.Get("authenticated").Flag(false);
+  if (!problems.none()) return problems.first();
+  if (!authenticated || found.name.empty()) {
+    return Error{Code::kForbidden,
+                 "the API server does not know the bearer token: it may have expired, take another "
+                 "(kubectl create token)",
+                 ""};
+  }
+  return found;
+}
+
+std::string BodyOf(const TokenUser& user, const AccessAttributes& access) {
+  std::string body;
+  JsonWriter json(body);
+  json.BeginObject().Key("apiVersion").Text("authorization.k8s.io/v1");
+  json.Key("kind").Text("SubjectAccessReview").Key("spec").BeginObject();
+  json.Key("user").Text(user.name);
+  if (!user.uid.empty()) json.Key("uid").Text(user.uid);
+  json.Key("groups").BeginArray();
+  for (const std::string& group : user.groups) json.Text(group);
+  json.EndArray().Key("extra").BeginObject();
+  for (const auto& [key, values] : user.extra) {
+    json.TextKey(key).BeginArray();
+    for (const std::string& value : values) json.Text(value);
+    json.EndArray();
+  }
+  json.EndObject().Key("resourceAttributes").BeginObject();
+  if (!access.ns.empty()) json.Key("namespace").Text(access.ns);
+  json.Key("verb").Text(access.verb).Key("group").Text(access.group);
+  json.Key("resource").Text(access.resource).Key("subresource").Text(access.subresource);
+  json.Key("name").Text(access.name).EndObject().EndObject().EndObject();
+  return body;
+}
+
+Result<bool> ReadAllowed(const std::string& body) {
+  const Result<Json> json = Json::Parse(body, kMaxBytes, "SubjectAccessReview");
+  if (!json.ok()) return json.error();
+  JsonProblems problems;
+  const JsonView review(json->root(), "SubjectAccessReview", problems);
+  const JsonView status = review.Get("status");
+  const bool allowed = status.Get("allowed").Flag(false) && !status.Get("denied").Flag(false);
+  if (!problems.none()) return problems.first();
+  return allowed;
+}
+
+}  // namespace
+
+std::string ToString(const AccessAttributes& access) {
+  return access.verb + " " + access.resource + "/" + access.subresource + "." + access.group +
+         " \"" + access.name + "\"" + (access.ns.empty() ? "" : " in namespace " + access.ns);
+}
+
+template <typename Key, typename Answer>
+void AccessReviewer::Keep(std::map<Key, Kept<Answer>>& kept, const Key& key, Answer answer) {
+  const Time now = ports_.now();
+  std::erase_if(kept, [&](const auto& entry) { return entry.second.until <= now; });
+  if (kept.size() >= options_.most) kept.clear();
+  kept.insert_or_assign(key, Kept<Answer>{std::move(answer), now + options_.remember});
+}
+
+Result<TokenUser> AccessReviewer::WhoHas(const std::string& token) {
+  {
+    const MutexLock lock(mu_);
+    const auto known = users_.find(token);
+    if (known != users_.end() && known->second.until > ports_.now()) return known->second.answer;
+  }
+  std::string body;
+  JsonWriter json(body);
+  json.BeginObject().Key("apiVersion").Text("authentication.k8s.io/v1");
+  json.Key("kind").Text("TokenReview").Key("spec").BeginObject();
+  json.Key("token").Text(token).EndObject().EndObject();
+  const Result<std::string> reply =
+      Create(ports_.api, "/apis/authentication.k8s.io/v1/tokenreviews", std::move(body));
+  if (!reply.ok()) return reply.error();
+  Result<TokenUser> user = ReadUser(*reply);
+  if (!user.ok() && user.error().code != Code::kForbidden) return user;
+  const MutexLock lock(mu_);
+  Keep(users_, token, user);
+  return user;
+}
+
+Status AccessReviewer::May(const TokenUser& user, const AccessAttributes& access) {
+  const std::pair key(user, access);
+  {
+    const MutexLock lock(mu_);
+    const auto known = rights_.find(key);
+    if (known != rights_.end() && known->second.until > ports_.now()) return known->second.answer;
+  }
+  const Result<std::string> reply = Create(
+      ports_.api, "/apis/authorization.k8s.io/v1/subjectaccessreviews", BodyOf(user, access));
+  if (!reply.ok()) return reply.error();
+  const Result<bool> allowed = ReadAllowed(*reply);
+  if (!allowed.ok()) return allowed.error();
+  Status answer = Ok{};
+  if (!*allowed) {
+    answer =
+        Error{Code::kForbidden,
+              user.name + " may not " + ToString(access) +
+                  ": bind a Role or ClusterRole with that right (manifests/samples/operators.yaml)",
+              ""};
+  }
+  const MutexLock lock(mu_);
+  Keep(rights_, key, answer);
+  return answer;
+}
+
+}  // namespace muster::kube

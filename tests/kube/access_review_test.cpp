@@ -1,0 +1,103 @@
+// Who has a token and what they may do, asked of the API server, and remembered for a while.
+#include "kube/access_review.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/kube/fake_api.hpp"
+
+namespace muster::kube {
+namespace {
+
+using cluster::Code;
+using cluster::Seconds;
+
+constexpr const char* kTokens = "/apis/authentication.k8s.io/v1/tokenreviews";
+constexpr const char* kRights = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+constexpr const char* kAnn =
+    R"({"status": {"authenticated": true, "user": {"username": "ann", "uid": "u1",
+        "groups": ["ops", "system:authenticated"], "extra": {"scopes": ["a"]}}}})";
+
+struct Play {
+  FakeApi api;
+  cluster::Time now{1'000};
+  AccessReviewer reviewer{{.api = api, .now = [this] { return now; }}, {}};
+  AccessAttributes hold{"", "update", "muster.dev", "queues", "state", "research"};
+};
+
+TEST_CASE("a token is somebody's, and RBAC says what they may", "[kube][access]") {
+  Play play;
+  play.api.On(Method::kPost, kTokens, Reply(201, kAnn));
+  play.api.On(Method::kPost, kRights, Reply(201, R"({"status": {"allowed": true}})"));
+  const auto user = play.reviewer.WhoHas("secret");
+  REQUIRE(user.ok());
+  CHECK(user->name == "ann");
+  CHECK(user->groups == std::vector<std::string>{"ops", "system:authenticated"});
+  REQUIRE(play.reviewer.May(*user, play.hold).ok());
+  CHECK(play.api.requests().back().body ==
+        R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{)"
+        R"("user":"ann","uid":"u1","groups":["ops","system:authenticated"],)"
+        R"("extra":{"scopes":["a"]},"resourceAttributes":{"verb":"update","group":"muster.dev",)"
+        R"("resource":"queues","subresource":"state","name":"research"}}})");
+}
+
+TEST_CASE("answers are remembered for a short while, refusals too", "[kube][access]") {
+  Play play;
+  play.api.On(Method::kPost, kTokens, Reply(201, kAnn));
+  play.api.On(Method::kPost, kRights, Reply(201, R"({"status": {"allowed": false}})"));
+  for (int i = 0; i < 3; ++i) {
+    const auto may = play.reviewer.May(*play.reviewer.WhoHas("secret"), play.hold);
+    REQUIRE_FALSE(may.ok());
+    CHECK(may.error().code == Code::kForbidden);
+    CHECK_THAT(may.error().message,
+               Catch::Contains("ann may not update queues/state.muster.dev \"research\""));
+  }
+  CHECK(play.api.requests().size() == 2);
+  play.now = play.now + Seconds(11);
+  CHECK_FALSE(play.reviewer.May(*play.reviewer.WhoHas("secret"), play.hold).ok());
+  CHECK(play.api.requests().size() == 4);
+  CHECK_FALSE(play.reviewer
+                  .May(*play.reviewer.WhoHas("secret"),
+                       {"team", "update", "muster.dev", "gangs", "cancel", "train"})
+                  .ok());
+  CHECK(play.api.requests().size() == 5);
+}
+
+TEST_CASE("without an answer of the API server nothing is allowed, and nothing remembered",
+          "[kube][access]") {
+  Play play;
+  SECTION("nobody answers") { play.api.On(Method::kPost, kTokens, NoConnection()); }
+  SECTION("Muster has no right to ask") {
+    play.api.On(Method::kPost, kTokens, Refusal(403, "tokenreviews is forbidden"));
+  }
+  SECTION("it fails") { play.api.On(Method::kPost, kTokens, Refusal(500, "etcd")); }
+  const auto user = play.reviewer.WhoHas("secret");
+  REQUIRE_FALSE(user.ok());
+  CHECK(user.error().code == Code::kUnavailable);
+  CHECK_THAT(user.error().ToString(), !Catch::Contains("secret"));
+  play.api.On(Method::kPost, kTokens, Reply(201, kAnn));
+  CHECK(play.reviewer.WhoHas("secret").ok());
+}
+
+TEST_CASE("a token that nobody has is refused", "[kube][access]") {
+  Play play;
+  for (const char* status : {R"({"status": {}})", R"({"status": {"authenticated": false}})",
+                             R"({"status": {"authenticated": true}})"}) {
+    play.now = play.now + Seconds(60);
+    play.api.On(Method::kPost, kTokens, Reply(201, status));
+    const auto user = play.reviewer.WhoHas("secret");
+    REQUIRE_FALSE(user.ok());
+    CHECK(user.error().code == Code::kForbidden);
+  }
+}
+
+TEST_CASE("a right that is denied beats one that is given", "[kube][access]") {
+  Play play;
+  play.api.On(Method::kPost, kRights,
+              Reply(201, R"({"status": {"allowed": true, "denied": true}})"));
+  CHECK_FALSE(
+      play.reviewer.May({.name = "ann", .uid = "", .groups = {}, .extra = {}}, play.hold).ok());
+}
+
+}  // namespace
+}  // namespace muster::kube
