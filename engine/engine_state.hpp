@@ -7,12 +7,14 @@
 
 #include "cluster/cluster_state.hpp"
 #include "engine/announcer.hpp"
+#include "engine/bookings.hpp"
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
 #include "engine/hami_turns.hpp"
 #include "engine/job_table.hpp"
 #include "engine/kubelet_picks.hpp"
 #include "engine/membership.hpp"
+#include "engine/node_classes.hpp"
 #include "engine/node_health.hpp"
 #include "engine/options.hpp"
 #include "engine/pending_queue.hpp"
@@ -51,6 +53,9 @@ struct EngineState {
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
+  Bookings bookings;
+  KeptSnapshots kept_snapshots;
+  NodeClasses classes;
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for

@@ -86,6 +86,8 @@ struct Gang {
   // counts for more than the cap.
   Reason queue_bar;
   int64_t priority_cap = INT64_MAX;
+  // When it was to start by its first booking since it ran last.
+  std::optional<cluster::Time> promised;
 
   // With whose gangs it is spread, within its namespace; empty: with none.
   Owned<std::string, Membership> spread_group;

@@ -75,8 +75,9 @@ void PendingQueue::Begin(uint64_t growth) {
   }
 }
 
-const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below) const {
-  const auto found = failed_.find({request, below});
+const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below,
+                                   const BookingNumbers& kept_off) const {
+  const auto found = failed_.find({request, below, kept_off});
   return found == failed_.end() ? nullptr : &found->second;
 }
 
@@ -165,6 +166,42 @@ void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
   if (!leaf || !book_->tree().at(*leaf).leaf()) return;
   if (head == nullptr) return book_->tournament().SetHead(*leaf, nullptr, {});
   book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
+}
+
+void PendingQueue::Walk(const std::function<bool(const Gang&)>& counts,
+                        const std::function<bool(const Gang&)>& visit) {
+  std::map<queues::QueueIndex, std::pair<GangsInOrder::iterator, GangsInOrder::iterator>> left;
+  queues::Tournament& tournament = book_->tournament();
+  const auto enter = [&](queues::QueueIndex leaf) {
+    auto& [next, end] = left.at(leaf);
+    while (next != end && !counts(**next)) ++next;
+    if (next == end) return tournament.SetHead(leaf, nullptr, {});
+    const QueuePlace& place = *(*next)->queue;
+    tournament.SetHead(leaf, &*place.order, book_->tree().Dense(place.asks));
+  };
+  for (auto& [queue, lane] : lanes_) {
+    const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
+    if (!leaf || !book_->tree().at(*leaf).leaf()) continue;
+    SetHead(queue, lane, nullptr);
+    left[*leaf] = {lane.all.begin(), lane.all.end()};
+    enter(*leaf);
+    Changed(lane);
+  }
+  while (const std::optional<queues::QueueIndex> winner = tournament.Winner()) {
+    if (!visit(**left.at(*winner).first)) break;
+    ++left.at(*winner).first;
+    enter(*winner);
+  }
+  for (const auto& [leaf, where] : left) tournament.SetHead(leaf, nullptr, {});
+}
+
+const Gang* PendingQueue::FirstBefore(const Gang& gang,
+                                      const std::function<bool(const Gang&)>& blocks) const {
+  for (const Gang* before : lanes_.at(gang.queue->queue).heads) {
+    if (!GangOrder{}(before, &gang)) break;
+    if (blocks(*before)) return before;
+  }
+  return nullptr;
 }
 
 std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {

@@ -28,6 +28,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,12 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
   int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
+  // Outside a pass, and while the book is on: gangs for which `counts`, in the order of all queues
+  // as if none of them started, until `visit` says no.
+  void Walk(const std::function<bool(const Gang&)>& counts,
+            const std::function<bool(const Gang&)>& visit);
+  // Gangs of its queue that were tried before its turn and keep it from one under strict order.
+  const Gang* FirstBefore(const Gang& gang, const std::function<bool(const Gang&)>& blocks) const;
 
   // It has a turn in the next pass, whatever that goes through.
   void Retry(Gang& gang);
@@ -83,10 +90,13 @@ class PendingQueue {
   bool in_pass() const { return in_pass_; }
   // Null: the pass is over. `usage`: of now.
   Gang* Next(const cluster::UsageTable& usage);
-  // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
-  const Reason* Failed(const policy::RequestKey& request, int64_t below) const;
-  void Fail(const policy::RequestKey& request, int64_t below, const Reason& why) {
-    failed_[{request, below}] = why;
+  // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below; `kept_off`:
+  // PlanJob::kept_off.
+  const Reason* Failed(const policy::RequestKey& request, int64_t below,
+                       const BookingNumbers& kept_off = {}) const;
+  void Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
+            const BookingNumbers& kept_off = {}) {
+    failed_[{request, below, kept_off}] = why;
   }
   void ForgetFailures() { failed_.clear(); }
   // The gang is of that kind, and this is what holds for all of it.
@@ -138,7 +148,7 @@ class PendingQueue {
   bool anything_may_fit_ = false;
   std::optional<int64_t> retry_above_;
 
-  std::map<std::pair<policy::RequestKey, int64_t>, Reason> failed_;
+  std::map<std::tuple<policy::RequestKey, int64_t, BookingNumbers>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
 
   bool in_pass_ = false;

@@ -85,6 +85,22 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms
   return true;
 }
 
+policy::LaterAnswer FindLater(policy::Placer& placer, const PlanJob& job,
+                              const policy::GangTerms& terms) {
+  const BookingJob& search = *job.booking;
+  if (!search.closing)
+    return policy::PlaceLater(placer, job.snapshot, search.steps, job.request.required, terms);
+  policy::GangRequest request = job.request;
+  request.terms = terms;
+  return policy::PlaceByClosing(placer, job.snapshot, search.busy, search.level, request);
+}
+
+bool FitsUnkept(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms) {
+  if (job.unkept == nullptr) return false;
+  Transaction tx(job.unkept);
+  return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
+}
+
 }  // namespace
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
@@ -94,12 +110,17 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   const auto kept =
       Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed);
   if (!terms.replaces) terms.kept = kept;
+  if (job.booking != nullptr) {
+    result.later = FindLater(placer, job, terms);
+    return result;
+  }
   if (!job.request.required.empty()) {
     policy::PlaceAnswer answer =
         placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
     if (!answer.placed) {
       result.shortage = answer.shortage;
       if (job.candidates.list != nullptr && Preempt(placer, job, terms, result)) return result;
+      result.booked = FitsUnkept(placer, job, terms);
       result.move = FindMove(placer, job);
       if (job.empty != nullptr) {
         const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);

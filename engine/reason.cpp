@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 44> kNames = {{
+constexpr std::array<Names, 45> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -59,6 +59,7 @@ constexpr std::array<Names, 44> kNames = {{
     {ReasonCode::kQueueLimit, "QueueLimit", "the limit of its queue is reached", ""},
     {ReasonCode::kQueueGuarantee, "QueueGuarantee",
      "what is free is kept for queues that do not lend it", ""},
+    {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for another gang", ""},
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},

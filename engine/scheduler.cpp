@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/booking_search.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/freeing.hpp"
 #include "engine/handover.hpp"
@@ -44,7 +45,7 @@ Scheduler::~Scheduler() = default;
 Progress Scheduler::Advance(Time now) {
   for (int pass = 0; pass < kPasses; ++pass) {
     SettleAll(now);                                       // 1. states and deadlines
-    if (!BeginPass()) break;                              //
+    if (!BeginPass(now)) break;                           //
     while (std::optional<PlanJob> job = NextPlan(now)) {  // 2. plans, in order,
       const PlanResult result = Plan(*placer_, *job);     //    outside the lock
       FairMutexLock lock(mu_);
@@ -64,9 +65,10 @@ void Scheduler::SettleAll(Time now) {
   }
 }
 
-bool Scheduler::BeginPass() {
+bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
-  if (!PassNeeded(*state_)) return false;
+  FollowBookings(*state_, now);
+  if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one
   const policy::Options& placement = state_->options.placement;
   if (placement != placer_->options()) placer_ = std::make_unique<policy::Placer>(placement);

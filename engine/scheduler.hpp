@@ -43,6 +43,8 @@ struct PlanJob;
 struct GangStarted {
   GangId gang;
   cluster::Duration waited;  // since it was complete
+  // After it was to start by its first booking; below 0: before. Nothing: it had none.
+  std::optional<cluster::Duration> late = {};
 };
 
 struct Progress {
@@ -137,7 +139,7 @@ class Scheduler {
   // Both give the lock away every now and then, so that no call waits for all of their work.
   void SettleAll(cluster::Time now) MUSTER_EXCLUDES(mu_);
   std::optional<PlanJob> NextPlan(cluster::Time now) MUSTER_EXCLUDES(mu_);
-  bool BeginPass() MUSTER_EXCLUDES(mu_);
+  bool BeginPass(cluster::Time now) MUSTER_EXCLUDES(mu_);
 
   mutable cluster::FairMutex mu_;
   std::unique_ptr<EngineState> state_ MUSTER_GUARDED_BY(mu_);

@@ -85,7 +85,9 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.running_since()) {
     const std::optional<Time>& since = gang.course.queued_at;
     state.progress.started.push_back({gang.id, since ? now - *since : cluster::Duration(0)});
+    if (gang.promised) state.progress.started.back().late = now - *gang.promised;
   }
+  gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
   gang.past.Begin(declared, Lack(declared, have) == 0, now);
   gang.minimum = gang.past.Wanted(declared);

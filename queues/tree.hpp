@@ -38,6 +38,7 @@ struct Queue {
   Order order = Order::kFair;
   QueueState state = QueueState::kOpen;  // the strictest on its path
   std::string state_of;                  // the queue of which that is the own state
+  BookingTerms bookings;
   // What its gangs' namespaces are, by itself or what is above it. `open`: nobody says.
   bool open = true;
   std::vector<std::string> namespaces = {};
