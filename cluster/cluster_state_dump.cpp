@@ -253,7 +253,7 @@ void DumpRecord(const GangRecord& record, Line& line) {
 
 void DumpRunTimes(const RunTimes& times, Line& line) {
   line.Number("enforced", times.enforced.value()).Number("expected", times.declared.value());
-  line.Text("timesfault", times.fault);
+  line.Flag("checkpoints", times.checkpoints).Text("timesfault", times.fault);
 }
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.

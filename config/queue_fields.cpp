@@ -250,6 +250,13 @@ void VisitTerm(FieldVisitor* visitor, const FieldInfo& info,
   if (value != kInherited) *term = cluster::Duration(value);
 }
 
+void VisitYesOrNo(FieldVisitor* visitor, const FieldInfo& info, std::optional<bool>* value) {
+  size_t chosen = *value ? (**value ? 2 : 1) : 0;
+  visitor->Choice(info, {kAsParent, "false", "true"}, &chosen);
+  value->reset();
+  if (chosen > 0) *value = chosen == 2;
+}
+
 void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
                    FieldVisitor* visitor) {
   visitor->Section(
@@ -272,6 +279,11 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
                    "A gang that has waited for this long (2h), where it is not known when others\n"
                    "leave enough room, gets nodes to which no others come until it starts."},
                   &rules->reserve_after);
+        VisitYesOrNo(visitor,
+                     {"lendToEvictable",
+                      "Gangs may run there, however long, that the gang may evict when its time\n"
+                      "comes (true)."},
+                     &rules->lend_to_evictable);
       });
   visitor->Section({"backfill", "Gangs that go ahead of one with a reservation."}, [&] {
     size_t trust = rules->trust ? static_cast<size_t>(*rules->trust) + 1 : 0;
@@ -282,6 +294,11 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
         {kAsParent, "none", "enforced", "declared", "learnt"}, &trust);
     rules->trust.reset();
     if (trust > 0) rules->trust = static_cast<queues::Trust>(trust - 1);
+    VisitYesOrNo(visitor,
+                 {"withoutCheckpoint",
+                  "Gangs of this queue are lent reserved room until they are evicted although\n"
+                  "they do not say muster.dev/checkpoint (false)."},
+                 &rules->without_checkpoint);
   });
 }
 

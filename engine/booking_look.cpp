@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/booking_rules.hpp"
+#include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 
 namespace muster::engine {
@@ -71,9 +73,9 @@ class Look {
     for (const PodUid& uid : state_.cluster.HoldersOn(index)) {
       bool leaves = closed_ && leavers_.Leaves(uid);
       if (!closed_) {
-        const KnownEnd end = leavers_.EndOf(uid);
-        leaves = end.at <= booking_.at + kLate;
-        if (leaves) looked_.due = std::min(looked_.due, end.at);
+        const Leavers::End end = leavers_.EndOf(uid);
+        leaves = end.known.at <= booking_.at + kLate;
+        if (leaves && !end.evictable) looked_.due = std::min(looked_.due, end.known.at);
       }
       if (!leaves) continue;
       const Placement& held = state_.cluster.AllocationOf(uid)->placement;
@@ -112,7 +114,13 @@ class Look {
 
 }  // namespace
 
-KnownEnd Leavers::EndOf(const PodUid& pod) {
+Leavers::Leavers(const EngineState& state, const GangId& booked, Time now)
+    : state_(state), booked_(booked), now_(now) {
+  const Gang* gang = state.members.Find(booked);
+  if (gang != nullptr && Preempts(state, *gang)) preemptor_ = PreemptorOf(*gang);
+}
+
+Leavers::End Leavers::EndOf(const PodUid& pod) {
   const GangId* makes_way_for = state_.preemptions.PreemptorOf(pod);
   if (makes_way_for != nullptr && *makes_way_for != booked_) return {};
   const Gang* gang = state_.members.GangOf(pod);
@@ -120,11 +128,27 @@ KnownEnd Leavers::EndOf(const PodUid& pod) {
   const Member& member = gang->members.at(pod);
   if (member.leaving()) {
     const Time by = member.pod->leaves_by;
-    return {by > now_ ? by : now_ + kLate, queues::Trust::kEnforced};
+    return {{by > now_ ? by : now_ + kLate, queues::Trust::kEnforced}};
   }
   const auto [known, fresh] = known_.try_emplace(gang->id);
-  if (fresh) known->second = engine::EndOf(state_, *gang, now_);
+  if (fresh) known->second = EndOf(*gang);
   return known->second;
+}
+
+// Also of one that is just being bound: it may be evicted when that is over.
+Leavers::End Leavers::EndOf(const Gang& gang) const {
+  const KnownEnd end = engine::EndOf(state_, gang, now_);
+  if (!preemptor_) return {end};
+  const bool protects = std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
+    const Member& member = one.second;
+    return !member.ours || (member.holds() &&
+                            (member.pod->daemon || state_.preemptions.ProtectedUntil(member.uid)));
+  });
+  const policy::Holder holder = HolderOf(gang, HighestHeld(gang).value_or(PriorityOf(gang)));
+  if (protects || !state_.rules.victims->MayEvict(*preemptor_, holder)) return {end};
+  const Time from = EvictableFrom(state_, gang, now_ + cluster::Duration(1));
+  if (from >= end.at) return {end};
+  return {{from, queues::Trust::kEnforced}, true};
 }
 
 bool Leavers::Leaves(const PodUid& pod) const {

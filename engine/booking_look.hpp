@@ -8,27 +8,35 @@
 #include "cluster/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/durations.hpp"
+#include "policy/victim_rule.hpp"
 
 namespace muster::engine {
 
 struct EngineState;
 
-// When pods leave their devices, as far as is known at one moment.
+// When pods leave their devices, as far as is known at one moment, and what the gang that waits for
+// them may do about it.
 class Leavers {
  public:
-  Leavers(EngineState& state, const cluster::GangId& booked, cluster::Time now)
-      : state_(state), booked_(booked), now_(now) {}
+  Leavers(const EngineState& state, const cluster::GangId& booked, cluster::Time now);
 
+  struct End {
+    KnownEnd known;
+    bool evictable = false;  // R16: that is when it may be evicted
+  };
   // Of a pod that holds something. Never: it stays, nobody knows, or it makes way for another gang.
-  KnownEnd EndOf(const cluster::PodUid& pod);
+  End EndOf(const cluster::PodUid& pod);
   // It leaves some time, for all that is known.
   bool Leaves(const cluster::PodUid& pod) const;
 
  private:
+  End EndOf(const Gang& gang) const;
+
   const EngineState& state_;
   const cluster::GangId& booked_;
   const cluster::Time now_;
-  std::map<cluster::GangId, KnownEnd> known_;
+  std::optional<policy::Preemptor> preemptor_;  // nothing: it evicts nobody
+  std::map<cluster::GangId, End> known_;
 };
 
 struct Looked {

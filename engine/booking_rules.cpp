@@ -38,6 +38,13 @@ bool MayEvictIt(const EngineState& state, const Gang& gang, const Gang& booked) 
   return state.rules.victims->MayEvict(PreemptorOf(gang), HolderOf(booked, PriorityOf(booked)));
 }
 
+// R16. What it would lose is what it has done since its last checkpoint.
+bool MayBorrow(const EngineState& state, const Gang& gang, const Gang& booked, Time by, Time now) {
+  return TermsOfBookings(state, booked).lend_to_evictable &&
+         (RunTimesOf(state, gang).checkpoints || TermsOfBookings(state, gang).without_checkpoint) &&
+         MayEvictIt(state, booked, gang) && EvictableFrom(state, gang, now) <= by;
+}
+
 // It runs, or some of it does: its end does not depend on when the next member starts.
 Time EndIfStarted(const EngineState& state, const Gang& gang, Time now) {
   const bool holds = gang.tally.bound_of_muster > 0 || gang.running();
@@ -89,6 +96,8 @@ Duration Waited(const Gang& gang, Time now) {
   return gang.course.queued_at ? now - *gang.course.queued_at : Duration(0);
 }
 
+Time EvictableFrom(const EngineState& /*state*/, const Gang& /*gang*/, Time now) { return now; }
+
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   BookingNumbers numbers;
   if (state.bookings.none() || Replaces(gang)) return numbers;
@@ -105,6 +114,7 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
       if (*within && !WithinGuarantee(state, *booked)) continue;
     }
     if (MayEvictIt(state, gang, *booked)) continue;
+    if (MayBorrow(state, gang, *booked, booking.at, now)) continue;
     numbers.push_back(booking.number);
   }
   std::sort(numbers.begin(), numbers.end());

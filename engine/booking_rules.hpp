@@ -8,6 +8,7 @@
 //   3. it is within its queue's guarantee, and the booking's gang, in another queue, is not within
 //      its own
 //   4. it may have the booking's gang evicted: it would as soon as that gang had started
+//   5. the booking's gang may evict it when its time comes, and it loses little (R16)
 #pragma once
 
 #include <memory>
@@ -30,6 +31,8 @@ bool BlockedByRoom(const Gang& gang);
 cluster::Duration Waited(const Gang& gang, cluster::Time now);
 
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, cluster::Time now);
+// Nobody may evict it before (R8); not before `now`.
+cluster::Time EvictableFrom(const EngineState& state, const Gang& gang, cluster::Time now);
 // All but its own.
 BookingNumbers OthersOf(const EngineState& state, const Gang& gang);
 // The cluster without what these keep.

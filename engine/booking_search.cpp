@@ -40,7 +40,7 @@ void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
       if (!member.holds() && !member.planned()) continue;
       const cluster::Allocation* held = state.cluster.AllocationOf(uid);
       if (held == nullptr || !useful.Contains(held->placement.node)) continue;
-      const KnownEnd end = leavers.EndOf(uid);
+      const KnownEnd end = leavers.EndOf(uid).known;
       if (end.at == Time::Never() || Touches(state, others, held->placement)) continue;
       auto& [leaving, by] = ends[{end.at, id}];
       leaving.push_back(held->placement);
@@ -104,6 +104,14 @@ PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) 
 void EndBooking(EngineState& state, const GangId& gang) {
   state.bookings.End(gang);
   state.queue.AnythingMayFit();
+}
+
+// Its time has come: it has a turn, whether or not anything became free just now.
+void CallGang(EngineState& state, const GangId& id) {
+  Gang* gang = state.members.Find(id);
+  if (gang == nullptr || !gang->pending()) return;
+  state.queue.ForgetFailures();
+  state.queue.Retry(*gang);
 }
 
 // A booking that broke, or one that may be had earlier.
@@ -209,6 +217,12 @@ class NextInOrder {
   std::optional<PlanJob> found_;
 };
 
+// By evictions alone, which the gang plans by itself.
+bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
+  return !job.booking->closing && found.steps > 0 &&
+         job.booking->ends[found.steps - 1].at <= now + cluster::Duration(1);
+}
+
 }  // namespace
 
 void FollowBookings(EngineState& state, Time now) {
@@ -241,6 +255,7 @@ void LookAtBookings(EngineState& state, Time now) {
     due = std::min(due, looked.due);
     if (booking.at > now) due = std::min(due, booking.at);
     state.bookings.Look(booking.gang, std::move(looked.kept), looked.sound);
+    if (booking.at <= now && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
   }
   state.bookings.LookedAt(state.cluster.generation(), due);
   state.kept_snapshots.Clear();
@@ -263,7 +278,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   const Booking* known = state.bookings.Of(job.id);
   const bool closing = job.booking->closing;
   // Where it fits as it is, it has its turn in order.
-  const bool usable = found.placed && (closing || found.steps > 0);
+  const bool usable = found.placed && (closing || found.steps > 0) && !AtOnce(job, found, now);
   if (!usable) {
     if (known != nullptr && known->sound) {
       return state.bookings.Searched(job.id, now, state.cluster.growth());

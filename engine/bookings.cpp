@@ -61,6 +61,11 @@ void Bookings::Look(const GangId& gang, std::vector<cluster::Placement> kept, bo
   booking->sound = sound;
 }
 
+bool Bookings::Call(const GangId& gang) {
+  Booking* booking = Find(gang);
+  return booking != nullptr && !std::exchange(booking->called, true);
+}
+
 void Bookings::Searched(const GangId& gang, Time now, uint64_t growth) {
   Booking* booking = Find(gang);
   if (booking == nullptr) return;

@@ -32,7 +32,9 @@ Estimate Shortest(const RunTimes& times, Duration learnt, Trust trust) {
   return estimate;
 }
 
-Duration Learnt(const EngineState& /*state*/, const Gang& /*gang*/) { return Duration(0); }
+Duration Learnt(const EngineState& state, const Gang& gang, Trust trust) {
+  return trust < Trust::kLearnt ? Duration(0) : state.run_history.MeanOf(gang);
+}
 
 }  // namespace
 
@@ -51,6 +53,7 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
   RunTimes all;
   bool enforced = true;
   bool declared = true;
+  bool checkpoints = !gang.members.empty();
   for (const auto& [uid, member] : gang.members) {
     const cluster::Pod& pod = *member.pod;
     if (pod.terminal()) continue;
@@ -58,8 +61,10 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
     if (const RunTimes* job = state.jobs.RunTimesOf(pod)) one.Tighten(*job);
     enforced = enforced && one.enforced > Duration(0);
     declared = declared && one.declared > Duration(0);
+    checkpoints = checkpoints && one.checkpoints;
     all.Lengthen(one);
   }
+  all.checkpoints = checkpoints;
   if (!enforced) all.enforced = Duration(0);
   if (!declared) all.declared = Duration(0);
   const cluster::PodGroup* group = state.members.GroupOf(gang);
@@ -71,13 +76,14 @@ RunTimes RunTimesOf(const EngineState& state, const Gang& gang) {
 }
 
 Estimate EstimateOf(const EngineState& state, const Gang& gang) {
-  return Shortest(RunTimesOf(state, gang), Learnt(state, gang), TrustOf(state, gang));
+  const Trust trust = TrustOf(state, gang);
+  return Shortest(RunTimesOf(state, gang), Learnt(state, gang, trust), trust);
 }
 
 KnownEnd EndOf(const EngineState& state, const Gang& gang, Time now) {
   const RunTimes times = RunTimesOf(state, gang);
   const Trust trust = TrustOf(state, gang);
-  const Estimate estimate = Shortest(times, Learnt(state, gang), trust);
+  const Estimate estimate = Shortest(times, Learnt(state, gang, trust), trust);
   if (estimate.by == Trust::kNone) return {};
   const Time start = StartOf(gang, now);
   const Time enforced = times.enforced > Duration(0) ? start + times.enforced : Time::Never();
@@ -87,20 +93,6 @@ KnownEnd EndOf(const EngineState& state, const Gang& gang, Time now) {
   if (enforced < end.at && now < enforced + kLate) end = {enforced, Trust::kEnforced};
   if (end.at <= now) end.at = end.at + kLate;
   return end;
-}
-
-const char* ToString(Trust trust) {
-  switch (trust) {
-    case Trust::kNone:
-      return "unknown";
-    case Trust::kEnforced:
-      return "enforced";
-    case Trust::kDeclared:
-      return "declared";
-    case Trust::kLearnt:
-      break;
-  }
-  return "learnt";
 }
 
 }  // namespace muster::engine

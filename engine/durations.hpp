@@ -40,7 +40,4 @@ cluster::Time StartOf(const Gang& gang, cluster::Time now);
 // When what it holds becomes free; after `now`. Of one that holds something.
 KnownEnd EndOf(const EngineState& state, const Gang& gang, cluster::Time now);
 
-// For people: "enforced", "declared", "learnt", "unknown".
-const char* ToString(queues::Trust trust);
-
 }  // namespace muster::engine

@@ -22,6 +22,7 @@
 #include "engine/queue_book.hpp"
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
+#include "engine/run_history.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
 #include "engine/unfenced.hpp"
@@ -56,6 +57,7 @@ struct EngineState {
   Bookings bookings;
   KeptSnapshots kept_snapshots;
   NodeClasses classes;
+  RunHistory run_history;
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for

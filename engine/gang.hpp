@@ -65,6 +65,7 @@ struct Published {
   int64_t succeeded = -1;
   cluster::GangRecord record;
   cluster::Time recorded_at;
+  std::string duration_fault;   // told in an Event
   bool record_differs = false;  // the object says otherwise since
 };
 

@@ -63,6 +63,9 @@ struct MemberView {
   std::optional<policy::KubeletPick> kubelet_pick;
 };
 
+// For people: "enforced", "declared", "learnt", "unknown".
+const char* ToString(queues::Trust trust);
+
 // When a gang that waits is to start: what it has booked.
 struct ExpectedStart {
   cluster::Time at = cluster::Time::Never();  // Never: nobody knows

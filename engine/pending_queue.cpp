@@ -81,6 +81,11 @@ const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t be
   return found == failed_.end() ? nullptr : &found->second;
 }
 
+void PendingQueue::Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
+                        const BookingNumbers& kept_off) {
+  failed_[{request, below, kept_off}] = why;
+}
+
 bool PendingQueue::InScope(const Scope& scope, const Gang& gang) {
   return scope.all || (scope.above && gang.queue->order->priority > *scope.above);
 }
@@ -168,8 +173,7 @@ void PendingQueue::SetHead(const std::string& queue, Lane& lane, Gang* head) {
   book_->tournament().SetHead(*leaf, &*head->queue->order, book_->tree().Dense(head->queue->asks));
 }
 
-void PendingQueue::Walk(const std::function<bool(const Gang&)>& counts,
-                        const std::function<bool(const Gang&)>& visit) {
+void PendingQueue::Walk(const Question& counts, const Question& goes_on) {
   std::map<queues::QueueIndex, std::pair<GangsInOrder::iterator, GangsInOrder::iterator>> left;
   queues::Tournament& tournament = book_->tournament();
   const auto enter = [&](queues::QueueIndex leaf) {
@@ -188,15 +192,14 @@ void PendingQueue::Walk(const std::function<bool(const Gang&)>& counts,
     Changed(lane);
   }
   while (const std::optional<queues::QueueIndex> winner = tournament.Winner()) {
-    if (!visit(**left.at(*winner).first)) break;
+    if (!goes_on(**left.at(*winner).first)) break;
     ++left.at(*winner).first;
     enter(*winner);
   }
   for (const auto& [leaf, where] : left) tournament.SetHead(leaf, nullptr, {});
 }
 
-const Gang* PendingQueue::FirstBefore(const Gang& gang,
-                                      const std::function<bool(const Gang&)>& blocks) const {
+const Gang* PendingQueue::FirstBefore(const Gang& gang, const Question& blocks) const {
   for (const Gang* before : lanes_.at(gang.queue->queue).heads) {
     if (!GangOrder{}(before, &gang)) break;
     if (blocks(*before)) return before;

@@ -50,7 +50,7 @@ void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, Ga
 }
 
 // Whom the gang waits for under strict order; null: nobody. R11: in a queue of the policy that is
-// the first one that may use the same nodes.
+// the first one that may use the same nodes, even if it is blocked itself.
 const Gang* BlockerOf(EngineState& state, const Gang& gang) {
   const auto waits = [](const Gang& other) {
     return other.queue->tried && other.state == GangState::kQueued;
@@ -61,8 +61,7 @@ const Gang* BlockerOf(EngineState& state, const Gang& gang) {
   }
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
   return state.queue.FirstBefore(gang, [&](const Gang& other) {
-    return waits(other) && other.reason.code != ReasonCode::kBlockedByOrder &&
-           state.classes.Of(other, state.cluster).Meets(useful);
+    return waits(other) && state.classes.Of(other, state.cluster).Meets(useful);
   });
 }
 

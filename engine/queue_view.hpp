@@ -42,7 +42,8 @@ struct QueueView {
   queues::QueueState state = queues::QueueState::kOpen;  // the strictest on its path
   std::vector<QueueAmounts> amounts;  // of what is limited, guaranteed, used or asked for
   int64_t pending = 0;                // gangs
-  std::string next;                   // of them; empty: none waits
+  int64_t booked_idle = 0;  // ever: milliseconds of a GPU kept free for bookings of its gangs
+  std::string next;         // of them; empty: none waits
   // As it is compared with its siblings, with that gang added.
   bool within = false;
   std::string b;
@@ -70,8 +71,9 @@ struct QueueFacts {
     queues::OrderKey first;
     cluster::Usage first_asks;
   };
-  std::optional<queues::Ledger> ledger;  // nothing: the policy has no queues
-  std::map<std::string, Line> lines;     // by queue, where gangs wait
+  std::optional<queues::Ledger> ledger;        // nothing: the policy has no queues
+  std::map<std::string, int64_t> booked_idle;  // by queue
+  std::map<std::string, Line> lines;           // by queue, where gangs wait
 };
 QueueFacts LookAtQueues(EngineState& state);
 

@@ -169,6 +169,8 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (!pod.asked_queue.empty()) json.Key(cluster::kQueueName).Text(pod.asked_queue);
   if (pod.run_times != nullptr && pod.run_times->declared > cluster::Duration(0))
     json.Key(cluster::kExpectedDuration).Text(FormatGoDuration(pod.run_times->declared));
+  if (pod.run_times != nullptr && pod.run_times->checkpoints)
+    json.Key(cluster::kCheckpoint).Text("true");
   WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);

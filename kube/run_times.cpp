@@ -115,6 +115,7 @@ RunTimes ReadRunTimes(const JsonView& metadata, const JsonView& active_deadline)
       Blame(times, expected, "a duration such as 90m or 1h30m", expected.Text());
     }
   }
+  times.checkpoints = annotations.Get(cluster::kCheckpoint).Text() == "true";
   ReadSeconds(labels.Get(kMaxExecTime), times);
   ReadSeconds(annotations.Get(kMaxExecTime), times);
   ReadSeconds(active_deadline, times);

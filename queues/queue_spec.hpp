@@ -48,7 +48,10 @@ struct BookingRules {
   std::optional<cluster::Duration> min_age = {};  // only gangs that have waited for so long
   // After this room is closed for a gang of which nobody knows when others leave it.
   std::optional<cluster::Duration> reserve_after = {};
-  std::optional<Trust> trust = {};  // which durations of the queue's gangs count
+  // Its gangs' booked room is lent to gangs that they may evict when they start (R16).
+  std::optional<bool> lend_to_evictable = {};
+  std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
+  std::optional<Trust> trust = {};              // which durations of the queue's gangs count
   bool operator==(const BookingRules&) const = default;
 };
 
@@ -57,6 +60,8 @@ struct BookingTerms {
   int64_t depth = 1;
   cluster::Duration min_age = cluster::Seconds(300);
   cluster::Duration reserve_after = cluster::Seconds(7200);
+  bool lend_to_evictable = true;
+  bool without_checkpoint = false;
   Trust trust = Trust::kDeclared;
   bool operator==(const BookingTerms&) const = default;
 };

@@ -54,6 +54,7 @@ class BookingWorld : public Harness {
   }
   // Of a gang of one pod.
   bool Runs(const std::string& name) const { return ends_.contains(name); }
+  bool Started(const std::string& name) const { return started_.contains(name); }
   cluster::Time StartedAt(const std::string& name) const { return started_.at(name); }
   std::string Why(const std::string& name) const { return Describe(Gang(name).reason); }
 

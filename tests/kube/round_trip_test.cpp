@@ -196,7 +196,8 @@ Pod RandomPod(Dice& dice) {
   if (dice.OneIn(3)) {
     pod.run_times = std::make_shared<const cluster::RunTimes>(
         cluster::RunTimes{.enforced = cluster::Seconds(dice.From(0, 1'000'000)),
-                          .declared = cluster::Duration(dice.From(1, 1'000'000'000))});
+                          .declared = cluster::Duration(dice.From(1, 1'000'000'000)),
+                          .checkpoints = dice.OneIn(2)});
   }
   using Turn = cluster::HamiTurn;
   if (pod.bound() && pod.phase == Phase::kPending)
