@@ -37,6 +37,7 @@ struct Booking {
   // What of the room is free, and kept free. As of the last look.
   std::vector<cluster::Placement> kept;
   bool sound = true;             // as of then, it will be free at `at`
+  bool turned_away = false;      // some gang is told that it waits for this one's room
   bool called = false;           // `at` has come, and the gang had a turn for it
   cluster::Time searched_at;     // earlier room was looked for
   uint64_t searched_growth = 0;  // ClusterState::growth() then

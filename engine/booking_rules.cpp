@@ -163,6 +163,19 @@ const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings)
   return found == all.end() ? nullptr : &*found;
 }
 
+bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+                const std::vector<Placement>& placements) {
+  if (bookings.empty()) return true;
+  const std::shared_ptr<const Snapshot> left = Without(state, bookings);
+  cluster::FreeTable free = left->free();
+  return std::all_of(placements.begin(), placements.end(), [&](const Placement& one) {
+    const cluster::Node& node = *left->node(one.node);
+    const bool fits = free.Fits(node, one);
+    if (fits) free.Take(node, one);
+    return fits;
+  });
+}
+
 bool Touches(const EngineState& state, const BookingNumbers& bookings, const Placement& held) {
   const auto overlaps = [&](const Placement& room) {
     if (room.node != held.node) return false;

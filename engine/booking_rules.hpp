@@ -38,6 +38,9 @@ BookingNumbers OthersOf(const EngineState& state, const Gang& gang);
 // The cluster without what these keep.
 std::shared_ptr<const cluster::Snapshot> Without(EngineState& state,
                                                  const BookingNumbers& bookings);
+// All of it is free, and nothing of it kept.
+bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+                const std::vector<cluster::Placement>& placements);
 // Of these the first that has something free; null: none has.
 const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings);
 // Some of it is on devices, or in the room of pods, that these have booked.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "engine/booking_look.hpp"
@@ -100,10 +101,12 @@ PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) 
   return job;
 }
 
-// Those that others keep off: some may fit now.
+// Those that it kept off may fit now.
 void EndBooking(EngineState& state, const GangId& gang) {
+  const Booking* booking = state.bookings.Of(gang);
+  if (booking != nullptr && (!booking->kept.empty() || booking->turned_away))
+    state.queue.AnythingMayFit();
   state.bookings.End(gang);
-  state.queue.AnythingMayFit();
 }
 
 // Its time has come: it has a turn, whether or not anything became free just now.
@@ -163,9 +166,17 @@ class NextInOrder {
     if (time > now_) due_ = std::min(due_, time);
   }
 
+  // Gangs come queue by queue.
+  const BookingTerms& TermsOf(const Gang& gang) {
+    if (!queue_ || *queue_ != gang.queue->queue) terms_ = TermsOfBookings(state_, gang);
+    queue_ = gang.queue->queue;
+    return terms_;
+  }
+
   bool MayBookNow(const Gang& gang) {
-    if (!BlockedByRoom(gang) || state_.bookings.Of(gang.id) != nullptr) return false;
-    const BookingTerms terms = TermsOfBookings(state_, gang);
+    if (!BlockedByRoom(gang) || !gang.course.queued_at) return false;
+    if (state_.bookings.Of(gang.id) != nullptr) return false;
+    const BookingTerms& terms = TermsOf(gang);
     if (terms.depth == 0) return false;
     if (Waited(gang, now_) < terms.min_age) {
       WakeAt(*gang.course.queued_at + terms.min_age);
@@ -211,6 +222,8 @@ class NextInOrder {
 
   EngineState& state_;
   const Time now_;
+  std::optional<std::string> queue_;  // of which `terms_` are
+  BookingTerms terms_;
   std::vector<NodeSet> taken_;  // by bookings, and by those for which there are none
   std::map<const cluster::PodSpec*, int64_t> contenders_;  // how many of those; looked up only
   Time due_ = Time::Never();

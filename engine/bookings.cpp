@@ -61,6 +61,10 @@ void Bookings::Look(const GangId& gang, std::vector<cluster::Placement> kept, bo
   booking->sound = sound;
 }
 
+void Bookings::TurnedAway(const GangId& gang) {
+  if (Booking* booking = Find(gang)) booking->turned_away = true;
+}
+
 bool Bookings::Call(const GangId& gang) {
   Booking* booking = Find(gang);
   return booking != nullptr && !std::exchange(booking->called, true);

@@ -41,6 +41,7 @@ class Bookings {
   void EndAll();
   // What is kept free from now on, and whether it will be free in time.
   void Look(const cluster::GangId& gang, std::vector<cluster::Placement> kept, bool sound);
+  void TurnedAway(const cluster::GangId& gang);
   bool Call(const cluster::GangId& gang);  // true: for the first time
   void Searched(const cluster::GangId& gang, cluster::Time now, uint64_t growth);
 

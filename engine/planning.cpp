@@ -88,6 +88,7 @@ void KeepOff(EngineState& state, const Gang& gang, PlanJob& job, Time now) {
   job.snapshot = state.cluster.TakeSnapshot();
   if (job.kept_off.empty()) return;
   LookAtBookings(state, now);
+  if (FirstOf(state, job.kept_off) == nullptr) return;  // nothing of it is free
   job.unkept = std::exchange(job.snapshot, Without(state, job.kept_off));
   if (gang.tally.bound_of_muster > 0) job.unkept = nullptr;
 }
@@ -189,8 +190,10 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     if (why.code != ReasonCode::kNone) reason = why;
   }
   if (whole && result.booked) {
-    if (const Booking* first = FirstOf(state, job.kept_off))
+    if (const Booking* first = FirstOf(state, job.kept_off)) {
       reason = Because(ReasonCode::kReserved, 0, 0, Describe(*first));
+      state.bookings.TurnedAway(first->gang);
+    }
   }
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
@@ -311,28 +314,13 @@ Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& p
   return plan.required.empty() && plan.elastic.empty() ? last : Reason{};
 }
 
-// Also beside what others have booked by now.
-bool FitsBeside(EngineState& state, const BookingNumbers& kept_off,
-                const std::vector<cluster::Placement>& all, Time now) {
-  if (kept_off.empty()) return true;
-  LookAtBookings(state, now);
-  const std::shared_ptr<const cluster::Snapshot> left = Without(state, kept_off);
-  cluster::FreeTable free = left->free();
-  return std::all_of(all.begin(), all.end(), [&](const cluster::Placement& one) {
-    const cluster::Node& node = *left->node(one.node);
-    if (!free.Fits(node, one)) return false;
-    free.Take(node, one);
-    return true;
-  });
-}
-
 void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
   std::vector<cluster::Placement> all = result.required;
   for (const std::vector<cluster::Placement>& batch : result.elastic)
     all.insert(all.end(), batch.begin(), batch.end());
   const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
-  if (!same_layout || !FitsBeside(state, job.kept_off, all, now) ||
-      !state.cluster.Reserve(all).ok()) {
+  if (!job.kept_off.empty()) LookAtBookings(state, now);
+  if (!same_layout || !FitsBeside(state, job.kept_off, all) || !state.cluster.Reserve(all).ok()) {
     return state.queue.Retry(gang);
   }
   Adopt(state, gang, result, now);

@@ -92,7 +92,7 @@ std::string QueuesJson(const std::vector<QueueView>& queues) {
     if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
     json.Add("pending", queue.pending);
     if (!queue.next.empty()) json.Add("next", queue.next);
-    json.AddDecimal("bookedIdleGpuHours", GpuHours(queue.booked_idle));
+    if (queue.booked_idle > 0) json.AddDecimal("bookedIdleGpuHours", GpuHours(queue.booked_idle));
     if (!queue.b.empty()) {
       json.Add("within", queue.within);
       json.Add("b", queue.b);

@@ -201,12 +201,12 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
              Catch::Contains("queues[0].reservations.bf_job_part_count_reserve: is depth here\n"));
   CHECK(Faults(R"(queues:
 - {name: a, reservations: {depth: -1, minAge: soon, reserve: 1h}, backfill: {trust: declare}}
-)") == "p:4:34: queues[0].reservations.depth: expected a whole number from 0 to 1000, or parent, "
+)") == "p:4:35: queues[0].reservations.depth: expected a whole number from 0 to 1000, or parent, "
        "found \"-1\"\n"
-       "p:4:46: queues[0].reservations.minAge: expected a duration from 0s to 8784h, such as 5m or "
+       "p:4:47: queues[0].reservations.minAge: expected a duration from 0s to 8784h, such as 5m or "
        "1h30m, or parent, found \"soon\"\n"
-       "p:4:52: queues[0].reservations.reserve: unknown field\n"
-       "p:4:86: queues[0].backfill.trust: expected parent, none, enforced, declared or learnt, "
+       "p:4:53: queues[0].reservations.reserve: unknown field, did you mean fabric.reserve?\n"
+       "p:4:85: queues[0].backfill.trust: expected parent, none, enforced, declared or learnt, "
        "found \"declare\"\n");
 }
 

@@ -46,6 +46,9 @@ TEST_CASE("a pod says how long it is expected to run and when it is ended", "[ku
   CHECK(OfPod(R"("annotations":{"muster.dev/expected-duration":"90m"},)") ==
         RunTimes{.declared = Seconds(5400)});
   CHECK(OfPod("", R"("activeDeadlineSeconds":600,)") == RunTimes{.enforced = Seconds(600)});
+  CHECK(OfPod(R"("annotations":{"muster.dev/checkpoint":"true"},)") ==
+        RunTimes{.checkpoints = true});
+  CHECK(OfPod(R"("annotations":{"muster.dev/checkpoint":"no"},)").none());
   // The shorter one ends it.
   CHECK(OfPod(R"("annotations":{"kueue.x-k8s.io/max-exec-time-seconds":"300"},)",
               R"("activeDeadlineSeconds":600,)") == RunTimes{.enforced = Seconds(300)});
