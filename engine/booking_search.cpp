@@ -139,7 +139,8 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
     // What was found a moment ago broke already, or what is closed can never be free.
     if (booking.closed() || booking.searched_at == now) {
       EndBooking(state, booking.gang);
-      state.bookings.Refuse(booking.gang, {now, state.cluster.generation(), false});
+      const bool again = booking.closed() && booking.searched_at == now;
+      state.bookings.Refuse(booking.gang, {now, state.cluster.generation(), again});
       continue;
     }
     return SearchFor(state, gang, false, now);

@@ -45,6 +45,7 @@ void Bookings::Close(const GangId& gang) {
 
 void Bookings::End(const GangId& gang) {
   if (std::erase_if(all_, [&](const Booking& one) { return one.gang == gang; }) > 0) ++edition_;
+  if (all_.empty()) look_due_ = Time::Never();
 }
 
 void Bookings::EndAll() {
