@@ -311,8 +311,14 @@ Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Colu
   return table.ToString();
 }
 
-// Where it stands among those that wait.
+// Where it stands among those that wait, and when it is to start.
 void AddTurn(const Value& gang, Table& facts) {
+  if (const Value* expected = Find(gang, "expectedStart")) {
+    std::string when = "not known";
+    if (Find(*expected, "inSeconds") != nullptr)
+      when = "in " + Elapsed(Decimal(*expected, "inSeconds")) + ", " + Text(*expected, "class");
+    facts.Add({"Start", when + ": " + Text(*expected, "evidence")});
+  }
   const Value* turn = Find(gang, "turn");
   if (turn == nullptr) return;
   facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +

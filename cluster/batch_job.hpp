@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cluster/ids.hpp"
+#include "cluster/run_times.hpp"
 
 namespace muster::cluster {
 
@@ -17,6 +18,7 @@ struct BatchJob {
   // It recreates a pod, and counts it, only when that has ended: one that is being deleted and ends
   // with success is done. Else a pod that is being deleted is lost.
   bool waits_for_the_end = false;
+  RunTimes run_times;  // what the Job says for all of its pods
   int64_t resource_version = 0;
   auto operator<=>(const BatchJob&) const = default;
 };

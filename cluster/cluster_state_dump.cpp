@@ -251,13 +251,18 @@ void DumpRecord(const GangRecord& record, Line& line) {
   if (!record.owners.empty()) line.List("owners", record.owners, WriteText);
 }
 
+void DumpRunTimes(const RunTimes& times, Line& line) {
+  line.Number("enforced", times.enforced.value()).Number("expected", times.declared.value());
+  line.Flag("checkpoints", times.checkpoints).Text("timesfault", times.fault);
+}
+
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
-               gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn] =
-      pod;
+               gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
+               run_times] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -284,6 +289,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Flag("handed_over", handed_over);
   if (!asked_queue.empty()) line.Text("asked", asked_queue);
   if (hami_turn != HamiTurn::kNone) line.Number("hamiturn", static_cast<int>(hami_turn));
+  if (run_times != nullptr) DumpRunTimes(*run_times, line);
   DumpSpec(*spec, line);
   line.EndTo(out);
 }
@@ -309,7 +315,7 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, topology, record, queue] = group;
+               declared, claimed, topology, record, queue, run_times] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -322,6 +328,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
   if (!queue.empty()) line.Text("queue", queue);
+  if (!run_times.none()) DumpRunTimes(run_times, line);
   DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);

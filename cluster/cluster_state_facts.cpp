@@ -23,15 +23,15 @@ bool SameRecord(const Pod& a, const Pod& b) {
     const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
                  job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                  bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
-                 gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn] =
-        pod;
+                 gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
+                 run_times] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, created, bound_at, defect, running_since,
                     handed_over, asked_queue, hami_turn);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
-         SameValue(a.start_failure, b.start_failure);
+         SameValue(a.start_failure, b.start_failure) && SameValue(a.run_times, b.run_times);
 }
 
 // What the pod holds is the same under both records.

@@ -2,6 +2,7 @@
 // value.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,14 @@ class NodeSet {
   void Join(const NodeSet& other) {
     if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
     for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  // They have a node in common.
+  bool Meets(const NodeSet& other) const {
+    const size_t both = std::min(words_.size(), other.words_.size());
+    for (size_t i = 0; i < both; ++i) {
+      if ((words_[i] & other.words_[i]) != 0) return true;
+    }
+    return false;
   }
   bool Contains(NodeIndex node) const {
     return (Word(node.value / FreeTable::kChunk) & Bit(node)) != 0;

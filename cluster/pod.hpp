@@ -11,6 +11,7 @@
 #include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
 #include "cluster/resources.hpp"
+#include "cluster/run_times.hpp"
 #include "cluster/selector.hpp"
 #include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
@@ -130,6 +131,7 @@ struct Pod {
   bool handed_over = false;  // kEpochAnnotation is there
   std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
   HamiTurn hami_turn = HamiTurn::kNone;
+  std::shared_ptr<const RunTimes> run_times;  // null: nothing says how long it runs
 
   static constexpr int32_t kNoIndex = -1;
 

@@ -8,6 +8,7 @@
 
 #include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
+#include "cluster/run_times.hpp"
 #include "cluster/topology_terms.hpp"
 #include "cluster/units.hpp"
 
@@ -41,6 +42,7 @@ struct PodGroup {
   TopologyTerms topology;  // where its members want to be; none: as the pods say
   GangRecord record;       // what Muster wrote there; nothing where there is no object
   std::string queue;       // kQueueName or another system's word for it; empty: it names none
+  RunTimes run_times;
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -81,6 +81,33 @@ bool IsNamespaceLabel(std::string_view text) { return text.size() <= 63 && IsPri
 constexpr TextRule kNamespaceLabelKey{"the key of a namespace's label", IsLabelKey};
 constexpr TextRule kLabelValue{"the value of a namespace's label", IsNamespaceLabel};
 
+// What the queue above says, where the field may say more.
+constexpr std::string_view kInherit = "inherit";
+constexpr int64_t kInherited = -1;
+
+std::optional<int64_t> ParseDepth(std::string_view text) {
+  if (text == kInherit) return kInherited;
+  const std::optional<int64_t> depth = ParseWhole(text);
+  return depth && *depth <= queues::kMostDepth ? depth : std::nullopt;
+}
+std::string FormatDepth(int64_t depth) {
+  return depth == kInherited ? std::string(kInherit) : std::to_string(depth);
+}
+constexpr AmountRule kDepth{"a whole number from 0 to 1000, or inherit", ParseDepth, FormatDepth};
+
+constexpr cluster::Duration kLongest = cluster::Seconds(366 * 24 * 3600);
+std::optional<int64_t> ParseTerm(std::string_view text) {
+  if (text == kInherit) return kInherited;
+  const std::optional<cluster::Duration> term = ParseDuration(text);
+  if (!term || *term > kLongest) return std::nullopt;
+  return term->value();
+}
+std::string FormatTerm(int64_t term) {
+  return term == kInherited ? std::string(kInherit) : FormatDuration(cluster::Duration(term));
+}
+constexpr AmountRule kTerm{"a duration from 0s to 8784h, such as 5m or 1h30m, or inherit", ParseTerm,
+                           FormatTerm};
+
 // By resource: `get` and `set` are one entry of the container.
 template <typename Map, typename Value>
 class ResourceElements : public Elements {
@@ -217,8 +244,6 @@ void VisitShares(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor
       [&] { visitor->Named(kResource, &weights); });
 }
 
-constexpr std::string_view kInherit = "inherit";
-
 std::optional<int64_t> ParseInheritedDuration(std::string_view text) {
   if (text == kInherit) return queues::PreemptionSpec::kInherit;
   const std::optional<cluster::Duration> duration = ParseDuration(text);
@@ -280,6 +305,66 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       });
 }
 
+void VisitTerm(FieldVisitor* visitor, const FieldInfo& info,
+               std::optional<cluster::Duration>* term) {
+  int64_t value = *term ? (*term)->value() : kInherited;
+  visitor->Amount(info, kTerm, &value);
+  term->reset();
+  if (value != kInherited) *term = cluster::Duration(value);
+}
+
+void VisitYesOrNo(FieldVisitor* visitor, const FieldInfo& info, std::optional<bool>* value) {
+  size_t chosen = *value ? (**value ? 2 : 1) : 0;
+  visitor->Choice(info, {kInherit, "false", "true"}, &chosen);
+  value->reset();
+  if (chosen > 0) *value = chosen == 2;
+}
+
+void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
+                   FieldVisitor* visitor) {
+  visitor->Section(
+      {"reservations",
+       "Room that is booked for the first gang in the queues' order that finds none, from\n"
+       "when others are known to leave it. Not said: as its parent says."},
+      [&] {
+        visitor->OtherNames(
+            {{"bf_job_part_count_reserve", "depth"}, {"bf_min_age_reserve", "minAge"}}, notes);
+        int64_t depth = rules->depth.value_or(kInherited);
+        visitor->Amount(
+            {"depth", "For so many gangs at a time that may use the same nodes (1). 0: none."},
+            kDepth, &depth);
+        rules->depth.reset();
+        if (depth != kInherited) rules->depth = depth;
+        VisitTerm(visitor, {"minAge", "Only for a gang that has waited for this long (5m)."},
+                  &rules->min_age);
+        VisitTerm(visitor,
+                  {"reserveAfter",
+                   "A gang that has waited for this long (2h), where it is not known when others\n"
+                   "leave enough room, gets nodes to which no others come until it starts."},
+                  &rules->reserve_after);
+        VisitYesOrNo(visitor,
+                     {"lendToEvictable",
+                      "Gangs may run there, however long, that the gang may evict when its time\n"
+                      "comes (true)."},
+                     &rules->lend_to_evictable);
+      });
+  visitor->Section({"backfill", "Gangs that go ahead of one with a reservation."}, [&] {
+    size_t trust = rules->trust ? static_cast<size_t>(*rules->trust) + 1 : 0;
+    visitor->Choice(
+        {"trust",
+         "Which durations count, of this queue's gangs: none; enforced (pods are ended then);\n"
+         "declared, by muster.dev/expected-duration, too; learnt from earlier runs, too."},
+        {kInherit, "none", "enforced", "declared", "learnt"}, &trust);
+    rules->trust.reset();
+    if (trust > 0) rules->trust = static_cast<queues::Trust>(trust - 1);
+    VisitYesOrNo(visitor,
+                 {"withoutCheckpoint",
+                  "Gangs of this queue are lent reserved room until they are evicted although\n"
+                  "they do not say muster.dev/checkpoint (false)."},
+                 &rules->without_checkpoint);
+  });
+}
+
 void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->OtherNames({{"nominalQuota", "guarantee"},
                        {"quota", "guarantee"},
@@ -326,6 +411,7 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
   other("preemptMinRuntime", "is preemption.minRuntime.preempt here", &says.min_runtime_preempt);
   other("reclaimMinRuntime", "is preemption.minRuntime.reclaim here", &says.min_runtime_reclaim);
   other("PreemptExemptTime", "is preemption.minRuntime.preempt here", &says.min_runtime_preempt);
+  VisitBookings(&queue->bookings, notes, visitor);
 }
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {

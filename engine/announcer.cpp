@@ -144,6 +144,13 @@ void Announcer::Publish(Gang& gang, Time now) {
                       : Describe(gang.reason));
 }
 
+void Announcer::TellFault(Gang& gang, const std::string& fault) {
+  std::string& told = gang.published.value_.duration_fault;
+  if (told == fault) return;
+  told = fault;
+  if (!fault.empty()) Tell(gang, true, "GangDurationUnreadable", "it is planned without " + fault);
+}
+
 void Announcer::Tell(const Gang& gang, bool warning, std::string reason, std::string message) {
   const cluster::PodGroup* group = members_.GroupOf(gang);
   const bool object = group != nullptr && !group->declared;

@@ -33,6 +33,8 @@ class Announcer {
   void Publish(Gang& gang, cluster::Time now);
   // When there is something to be written without further facts; Never: nothing is.
   cluster::Time due(const Gang& gang) const;
+  // What it says of how long it runs cannot be read: once for each such fault.
+  void TellFault(Gang& gang, const std::string& fault);
   // An Event on the PodGroup, or on the gang's first pod where it has none.
   void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
 

@@ -78,6 +78,25 @@ std::vector<policy::Candidate> ToCandidates(const EngineState& state,
   return candidates;
 }
 
+VictimChoice Without(const VictimChoice& choice,
+                     const std::function<bool(const policy::Candidate&)>& out) {
+  std::vector<policy::Candidate> left;
+  std::optional<QueueLaw> law;
+  if (choice.law != nullptr) law = QueueLaw{choice.law->rights, {}, {}, choice.law->most_gpu_milli};
+  for (size_t i = 0; i < choice.list->size(); ++i) {
+    const policy::Candidate& candidate = (*choice.list)[i];
+    if (out(candidate)) continue;
+    left.push_back(candidate);
+    if (!law) continue;
+    law->holdings.push_back(choice.law->holdings[i]);
+    law->gpu_milli.push_back(choice.law->gpu_milli[i]);
+  }
+  VictimChoice chosen;
+  chosen.list = std::make_shared<const std::vector<policy::Candidate>>(std::move(left));
+  if (law) chosen.law = std::make_shared<const QueueLaw>(std::move(*law));
+  return chosen;
+}
+
 policy::Preemptor PreemptorOf(const Gang& gang) {
   return {gang.id, QueueOf(gang), PriorityOf(gang)};
 }

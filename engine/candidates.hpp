@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +30,10 @@ struct VictimChoice {
   std::shared_ptr<const cluster::Snapshot> without;            // the cluster when all are gone
   std::shared_ptr<const QueueLaw> law;                         // null: any of them together
 };
+
+// Without candidates of whom that is so.
+VictimChoice Without(const VictimChoice& choice,
+                     const std::function<bool(const policy::Candidate&)>& out);
 
 // Candidates, and what they depend on. As long as gangs are planned in vain, nothing of that
 // changes.

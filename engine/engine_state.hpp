@@ -7,12 +7,14 @@
 
 #include "cluster/cluster_state.hpp"
 #include "engine/announcer.hpp"
+#include "engine/bookings.hpp"
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
 #include "engine/hami_turns.hpp"
 #include "engine/job_table.hpp"
 #include "engine/kubelet_picks.hpp"
 #include "engine/membership.hpp"
+#include "engine/node_classes.hpp"
 #include "engine/node_health.hpp"
 #include "engine/options.hpp"
 #include "engine/order_book.hpp"
@@ -22,6 +24,7 @@
 #include "engine/quotas.hpp"
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
+#include "engine/run_history.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/spec_table.hpp"
 #include "engine/unfenced.hpp"
@@ -55,6 +58,10 @@ struct EngineState {
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
   OrderBook orders;  // of operators
+  Bookings bookings;
+  KeptSnapshots kept_snapshots;
+  NodeClasses classes;
+  RunHistory run_history;
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for

@@ -65,6 +65,7 @@ struct Published {
   int64_t succeeded = -1;
   cluster::GangRecord record;
   cluster::Time recorded_at;
+  std::string duration_fault;   // told in an Event
   bool record_differs = false;  // the object says otherwise since
 };
 
@@ -88,6 +89,8 @@ struct Gang {
   int64_t priority_cap = INT64_MAX;
   // Of each of its members, by an operator's order. Nothing: what its pods say.
   std::optional<int32_t> ordered_priority;
+  // When it was to start by its first booking since it ran last.
+  std::optional<cluster::Time> promised;
 
   // With whose gangs it is spread, within its namespace; empty: with none.
   Owned<std::string, Membership> spread_group;

@@ -32,4 +32,18 @@ const char* ToString(GangState state) {
   return "Forming";
 }
 
+const char* ToString(queues::Trust trust) {
+  switch (trust) {
+    case queues::Trust::kNone:
+      return "unknown";
+    case queues::Trust::kEnforced:
+      return "enforced";
+    case queues::Trust::kDeclared:
+      return "declared";
+    case queues::Trust::kLearnt:
+      break;
+  }
+  return "learnt";
+}
+
 }  // namespace muster::engine

@@ -21,6 +21,7 @@
 #include "engine/reason.hpp"
 #include "engine/victims.hpp"
 #include "policy/kubelet_forecast.hpp"
+#include "queues/queue_spec.hpp"
 
 namespace muster::engine {
 
@@ -63,6 +64,16 @@ struct MemberView {
   std::optional<policy::KubeletPick> kubelet_pick;
 };
 
+// For people: "enforced", "declared", "learnt", "unknown".
+const char* ToString(queues::Trust trust);
+
+// When a gang that waits is to start: what it has booked.
+struct ExpectedStart {
+  cluster::Time at = cluster::Time::Never();  // Never: nobody knows
+  queues::Trust by = queues::Trust::kNone;    // the weakest word that it relies on
+  std::string why;                            // whose end it waits for, and where
+};
+
 struct GangView {
   GangId id;
   GangState state = GangState::kForming;
@@ -78,6 +89,7 @@ struct GangView {
   std::optional<cluster::Time> queued_at;   // complete since; nothing when it never was
   std::optional<cluster::Time> started_at;  // min_member bound since; engine time
   std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
+  std::optional<ExpectedStart> expected;    // nothing: it has booked nothing
   int64_t attempts = 0;                     // failed starts in a row
   int64_t plans = 0;                        // made for it, as long as it is known
   std::vector<MemberView> members;          // ordered by name

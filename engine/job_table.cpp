@@ -11,6 +11,7 @@ bool JobTable::Upsert(const cluster::BatchJob& job) {
   const auto [at, added] = jobs_.try_emplace(job.uid.text());
   Entry& entry = at->second;
   entry.key = job.key;
+  entry.run_times = job.run_times;
   entry.waits_for_the_end = job.waits_for_the_end;
   const auto leaving = leaving_.find(job.uid.text());
   if (leaving != leaving_.end()) leaving->second.waited_for = job.waits_for_the_end;
@@ -26,6 +27,11 @@ bool JobTable::Remove(const cluster::JobUid& uid) { return jobs_.erase(uid.text(
 const JobTable::Entry* JobTable::Counting(const Pod& pod) const {
   const auto found = jobs_.find(pod.owner_uid);
   return found == jobs_.end() || found->second.ignores_evictions ? nullptr : &found->second;
+}
+
+const cluster::RunTimes* JobTable::RunTimesOf(const Pod& pod) const {
+  const auto found = jobs_.find(pod.owner_uid);
+  return found == jobs_.end() ? nullptr : &found->second.run_times;
 }
 
 bool JobTable::LosesByEviction(const Pod& pod) const {

@@ -29,6 +29,8 @@ class JobTable {
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
 
+  // What the pod's Job says of how long it runs; null: nothing is known.
+  const cluster::RunTimes* RunTimesOf(const cluster::Pod& pod) const;
   // An eviction of the pod loses more than the time since it started: no controller recreates it,
   // or its Job counts it as a failure.
   bool LosesByEviction(const cluster::Pod& pod) const;
@@ -48,6 +50,7 @@ class JobTable {
  private:
   struct Entry {
     cluster::ObjectKey key;
+    cluster::RunTimes run_times;
     bool ignores_evictions = false;
     bool waits_for_the_end = false;
     bool warned = false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 
+#include "engine/booking.hpp"
 #include "engine/gang.hpp"
 #include "policy/gang_request.hpp"
 
@@ -18,6 +19,7 @@ struct KindKey {
   bool blocked = false;
   int64_t priority = 0;
   bool preempts = false;
+  BookingNumbers kept_off;  // those from whose room they are kept
   auto operator<=>(const KindKey&) const = default;
 };
 

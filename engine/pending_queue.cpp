@@ -78,9 +78,15 @@ void PendingQueue::Begin(uint64_t growth) {
   }
 }
 
-const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below) const {
-  const auto found = failed_.find({request, below});
+const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below,
+                                   const BookingNumbers& kept_off) const {
+  const auto found = failed_.find({request, below, kept_off});
   return found == failed_.end() ? nullptr : &found->second;
+}
+
+void PendingQueue::Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
+                        const BookingNumbers& kept_off) {
+  failed_[{request, below, kept_off}] = why;
 }
 
 Gang* PendingQueue::Best(const Lane& lane) const {
@@ -172,6 +178,40 @@ std::vector<std::pair<std::string, int64_t>> PendingQueue::queues() const {
   for (const auto& [name, lane] : lanes_)
     queues.emplace_back(name, (*lane.all.begin())->queue->order->priority);
   return queues;
+}
+
+void PendingQueue::Walk(const Question& counts, const Question& goes_on) {
+  std::map<queues::QueueIndex, std::pair<GangsInOrder::iterator, GangsInOrder::iterator>> left;
+  queues::Tournament& tournament = book_->tournament();
+  const auto enter = [&](queues::QueueIndex leaf) {
+    auto& [next, end] = left.at(leaf);
+    while (next != end && !counts(**next)) ++next;
+    if (next == end) return tournament.SetHead(leaf, nullptr, {});
+    const QueuePlace& place = *(*next)->queue;
+    tournament.SetHead(leaf, &*place.order, book_->tree().Dense(place.asks));
+  };
+  for (auto& [queue, lane] : lanes_) {
+    const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
+    if (!leaf || !book_->tree().at(*leaf).leaf()) continue;
+    SetHead(queue, lane, nullptr);
+    left[*leaf] = {lane.all.begin(), lane.all.end()};
+    enter(*leaf);
+    Changed(lane);
+  }
+  while (const std::optional<queues::QueueIndex> winner = tournament.Winner()) {
+    if (!goes_on(**left.at(*winner).first)) break;
+    ++left.at(*winner).first;
+    enter(*winner);
+  }
+  for (const auto& [leaf, where] : left) tournament.SetHead(leaf, nullptr, {});
+}
+
+const Gang* PendingQueue::FirstBefore(const Gang& gang, const Question& blocks) const {
+  for (const Gang* before : lanes_.at(gang.queue->queue).heads) {
+    if (!GangOrder{}(before, &gang)) break;
+    if (blocks(*before)) return before;
+  }
+  return nullptr;
 }
 
 std::map<std::string, WaitingQueue> PendingQueue::LookAtQueues() const {

@@ -1,23 +1,18 @@
 // PendingQueue: the gangs that wait for a plan, whose turn it is, and who fails together (internal
 // to engine/). Owned and guarded by Scheduler.
 //
-// 1. Gangs that ask for the same under the same priority are of one Kind: where one of them does
-//    not fit, none does. One verdict is kept for all of them, and a pass looks at one of them until
-//    something has become free. A gang that was not tried since it was added, or whose fate is its
-//    own, is of no kind.
-// 2. What did not fit is remembered by what was asked for, until the pass is over and for as long
-//    as nothing became free.
+// 1. Gangs that ask for the same under the same priority are of one Kind: where one does not fit,
+//    none does. They have one verdict, and a pass looks at one of them until something has become
+//    free. A gang that was not tried since it was added, or whose fate is its own, is of no kind.
+// 2. What did not fit is remembered by what was asked for, as long as nothing became free.
 // 3. A restart forgets all of it: every gang is tried again.
-//
-//   Begin(growth)  a pass; its gangs do not change until it is over, but for Judge. These are all
-//                  gangs where something became free, else those not tried yet and those that
-//                  RetryAbove names
+//   Begin(growth)  a pass: all gangs where something became free, else those not tried yet and
+//                  those that RetryAbove names. They do not change until it is over, but for Judge
 //   Next(usage)    the gang to plan next: in each queue in order the gangs not tried yet, and
 //                  within the scope the gangs of no kind and one of each kind after the other; of
 //                  the queues the one that the policy says (QueueBook), else Turns
 //   Judge(…)       a kind's verdict: no other gang of it is planned in this pass
-//   PropagateVerdict(most)
-//                  brings the verdict to the gangs of the kind that had another one, so many a call
+//   PropagateVerdict(most)  brings it to the kind's gangs that had another one, so many a call
 #pragma once
 
 #include <cstddef>
@@ -28,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,6 +62,11 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
   int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
+  using Question = std::function<bool(const Gang&)>;
+  // While the book is on: those that `counts`, in all queues' order as if none started.
+  void Walk(const Question& counts, const Question& goes_on);
+  // Of its queue, tried before its turn; null: nobody.
+  const Gang* FirstBefore(const Gang& gang, const Question& blocks) const;
 
   // It has a turn in the next pass, whatever that goes through.
   void Retry(Gang& gang);
@@ -91,12 +92,12 @@ class PendingQueue {
   // Null: the pass is over. `usage`: of now.
   Gang* Next(const cluster::UsageTable& usage);
   // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
-  const Reason* Failed(const policy::RequestKey& request, int64_t below) const;
-  void Fail(const policy::RequestKey& request, int64_t below, const Reason& why) {
-    failed_[{request, below}] = why;
-  }
+  const Reason* Failed(const policy::RequestKey& request, int64_t below,
+                       const BookingNumbers& kept_off = {}) const;
+  void Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
+            const BookingNumbers& kept_off = {});
   void ForgetFailures() { failed_.clear(); }
-  // The gang is of that kind, and this is what holds for all of it.
+  // The gang is of that kind, for all of which this holds.
   void Judge(Gang& gang, const KindKey& key, GangState state, const Reason& reason);
   // Looks at `most` gangs of kinds whose verdict changed, and calls `changed` for those whose state
   // or reason's code is not yet what holds for their kind; true when none is left.
@@ -104,9 +105,8 @@ class PendingQueue {
   // Its fate is its own again.
   void Leave(Gang& gang);
 
-  // Why the gang waits, with the numbers of its kind, which are newer than its own.
+  // Why the gang waits, with the newest numbers of its kind.
   static const Reason& ReasonOf(const Gang& gang);
-
   // What does not hold of what stands above.
   std::vector<std::string> Audit() const;
 
@@ -137,7 +137,7 @@ class PendingQueue {
   std::set<std::string> grown_;
   std::set<std::string> retry_queues_;
 
-  std::map<std::pair<policy::RequestKey, int64_t>, Reason> failed_;
+  std::map<std::tuple<policy::RequestKey, int64_t, BookingNumbers>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
 
   bool in_pass_ = false;

@@ -112,6 +112,22 @@ bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job,
   return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }
 
+policy::LaterAnswer FindLater(policy::Placer& placer, const PlanJob& job,
+                              const policy::GangTerms& terms) {
+  const BookingJob& search = *job.booking;
+  if (!search.closing)
+    return policy::PlaceLater(placer, job.snapshot, search.steps, job.request.required, terms);
+  policy::GangRequest request = job.request;
+  request.terms = terms;
+  return policy::PlaceByClosing(placer, job.snapshot, search.busy, search.level, request);
+}
+
+bool FitsUnkept(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms) {
+  if (job.unkept == nullptr) return false;
+  Transaction tx(job.unkept);
+  return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
+}
+
 }  // namespace
 
 PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
@@ -121,6 +137,10 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   const auto kept =
       Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed);
   if (!terms.replaces) terms.kept = kept;
+  if (job.booking != nullptr) {
+    result.later = FindLater(placer, job, terms);
+    return result;
+  }
   if (!job.request.required.empty()) {
     policy::PlaceAnswer answer =
         placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
@@ -129,6 +149,7 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
       if (Preempt(placer, job, terms, result)) return result;
       result.shielded = FitsWithoutShielded(placer, job, terms);
       if (answer.placed) return result;
+      result.booked = FitsUnkept(placer, job, terms);
       result.move = FindMove(placer, job);
       if (job.empty != nullptr) {
         const policy::PlaceAnswer empty = PlaceInEmptyCluster(placer, job);

@@ -10,6 +10,8 @@
 
 #include "cluster/snapshot.hpp"
 #include "cluster/topology_terms.hpp"
+#include "engine/booking.hpp"
+#include "engine/booking_search.hpp"
 #include "engine/candidates.hpp"
 #include "engine/down.hpp"
 #include "engine/elastic.hpp"
@@ -62,6 +64,12 @@ struct PlanJob {
   bool over_queue = false;
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any
   MoveJob move;
+  // From whose booked room the gang is kept: `snapshot` does not have it, `unkept` does. Null: from
+  // nobody's.
+  BookingNumbers kept_off;
+  std::shared_ptr<const cluster::Snapshot> unkept;
+  // Not the gang's plan, but room to book for it. Null: its plan.
+  std::shared_ptr<const BookingJob> booking;
   // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
   // the devices' models forbid it. Null: nowhere.
   std::shared_ptr<const cluster::NodeSet> closed;
@@ -80,6 +88,8 @@ struct PlanResult {
   Down down;  // unless placed: where `shortage` says, or, if that is nowhere, what would be enough
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
   std::optional<Move> move;              // unless placed
+  bool booked = false;                   // unless placed: it would be, but for what others booked
+  policy::LaterAnswer later;             // of PlanJob::booking
 };
 
 struct Turn {

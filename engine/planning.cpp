@@ -1,10 +1,13 @@
 #include "engine/planning.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "engine/booking_rules.hpp"
+#include "engine/booking_search.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
@@ -36,7 +39,8 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
   const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
   if (!Whole(gang) || first || turned_down || paused) return std::nullopt;
-  return KindKey{job.request.key, false, gang.queue->order->priority, Preempts(state, gang)};
+  return KindKey{job.request.key, false, gang.queue->order->priority, Preempts(state, gang),
+                 job.kept_off};
 }
 
 void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
@@ -47,17 +51,62 @@ void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, Ga
   SetState(gang, waits, std::move(reason));
 }
 
+// Whom the gang waits for under strict order; null: nobody. R11: in a queue of the policy that is
+// the first one that may use the same nodes, even if it is blocked itself.
+const Gang* BlockerOf(EngineState& state, const Gang& gang) {
+  const auto waits = [](const Gang& other) {
+    return other.queue->tried && other.state == GangState::kQueued;
+  };
+  if (!state.queue_book.on()) {
+    const Gang& first = state.queue.FirstBeside(gang);
+    return &first != &gang && waits(first) ? &first : nullptr;
+  }
+  const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
+  return state.queue.FirstBefore(gang, [&](const Gang& other) {
+    return waits(other) && state.classes.Of(other, state.cluster).Meets(useful);
+  });
+}
+
 // Under strict order, behind a gang that does not fit.
 bool Blocked(EngineState& state, Gang& gang) {
   if (!StrictOrder(state, gang.queue->queue) || !Whole(gang)) return false;
-  const Gang& first = state.queue.FirstBeside(gang);
-  if (&first == &gang || !first.queue->tried || first.state != GangState::kQueued) return false;
+  const Gang* blocker = BlockerOf(state, gang);
+  if (blocker == nullptr) return false;
   KindKey behind;
   behind.request.queue = gang.queue->queue;
   behind.blocked = true;
+  if (state.queue_book.on()) {
+    std::map<uint64_t, int64_t> specs;
+    for (const auto& [uid, member] : gang.members) specs[state.specs.IdOf(*member.pod->spec)] = 0;
+    behind.request.roles.assign(specs.begin(), specs.end());
+  }
   Wait(state, gang, behind, GangState::kQueued,
-       Because(ReasonCode::kBlockedByOrder, 0, 0, first.id.key.ToString()));
+       Because(ReasonCode::kBlockedByOrder, 0, 0, blocker->id.key.ToString()));
   return true;
+}
+
+// What others have booked is not the gang's.
+void KeepOff(EngineState& state, const Gang& gang, PlanJob& job, Time now) {
+  job.snapshot = state.cluster.TakeSnapshot();
+  if (job.kept_off.empty()) return;
+  LookAtBookings(state, now);
+  if (FirstOf(state, job.kept_off) == nullptr) return;  // nothing of it is free
+  job.unkept = std::exchange(job.snapshot, Without(state, job.kept_off));
+  if (gang.tally.bound_of_muster > 0) job.unkept = nullptr;
+}
+
+// Whose eviction would free nothing that others have booked.
+KnownCandidates CandidatesBeside(EngineState& state, const Gang& gang,
+                                 const BookingNumbers& kept_off, Time now) {
+  KnownCandidates known = CandidatesFor(state, gang, now);
+  if (kept_off.empty()) return known;
+  for (VictimChoice& choice : known.choices) {
+    choice = Without(choice, [&](const policy::Candidate& candidate) {
+      return std::any_of(candidate.held.begin(), candidate.held.end(),
+                         [&](const auto& held) { return Touches(state, kept_off, held); });
+    });
+  }
+  return known;
 }
 
 // It has all that it may have.
@@ -108,8 +157,10 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
                         MayPreempt(state, gang) && PastDelay(state, gang, now);
   if (preempts) job.preempts_below = job.order.priority;
   job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
+  job.kept_off = KeptOff(state, gang, now);
   if (whole && job.plain) {
-    if (const Reason* failed = state.queue.Failed(job.request.key, job.preempts_below)) {
+    if (const Reason* failed =
+            state.queue.Failed(job.request.key, job.preempts_below, job.kept_off)) {
       const bool never = failed->code == ReasonCode::kNeverFits;
       Wait(state, gang, KindOf(state, gang, job),
            never ? GangState::kUnsatisfiable : GangState::kQueued, *failed);
@@ -118,13 +169,13 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   }
   if (whole && WaitsForQueue(state, gang, job, preempts)) return std::nullopt;
   job.closed = ClosedTo(state, gang).nodes;
-  job.snapshot = state.cluster.TakeSnapshot();
+  KeepOff(state, gang, job, now);
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.basis = ever_fits.basis();
   job.fits_in = ever_fits.FitsIn(job.request.key);
-  if (preempts) job.candidates = CandidatesFor(state, gang, now);
+  if (preempts) job.candidates = CandidatesBeside(state, gang, job.kept_off, now);
   if (!whole) job.move = MoveJobOf(state, gang, job.request, now);
   return job;
 }
@@ -155,6 +206,12 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     const Reason why = ClosedTo(state, gang).why;
     if (why.code != ReasonCode::kNone) reason = why;
   }
+  if (whole && result.booked) {
+    if (const Booking* first = FirstOf(state, job.kept_off)) {
+      reason = Because(ReasonCode::kReserved, 0, 0, Describe(*first));
+      state.bookings.TurnedAway(first->gang);
+    }
+  }
   if (job.empty != nullptr) {
     state.ever_fits.Learn(
         job.request.key, job.basis,
@@ -165,8 +222,9 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   const bool never = impossible != nullptr;
   if (never) reason = *impossible;
   // Where something became free since, this holds until the pass is over: there will be another.
-  if (whole && job.plain && !job.over_queue)
-    state.queue.Fail(job.request.key, job.preempts_below, reason);
+  if (whole && job.plain && !job.over_queue) {
+    state.queue.Fail(job.request.key, job.preempts_below, reason, job.kept_off);
+  }
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
                                   : GangState::kQueued;
@@ -254,7 +312,10 @@ Turn NextJob(EngineState& state, Time now) {
   for (int64_t looked = 0; looked < kSlice;) {
     state.queue_book.Follow(state.cluster);
     Gang* gang = state.queue.Next(state.cluster.usage());
-    if (gang == nullptr) return {true, std::nullopt};
+    if (gang == nullptr) {
+      std::optional<PlanJob> search = NextSearch(state, now);
+      return {!search.has_value(), std::move(search)};
+    }
     looked += CostOf(*gang);
     if (std::optional<PlanJob> job = MakeJob(state, *gang, now)) return {false, std::move(job)};
     if (!spread()) break;
@@ -293,13 +354,17 @@ void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult&
   for (const std::vector<cluster::Placement>& batch : result.elastic)
     all.insert(all.end(), batch.begin(), batch.end());
   const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
-  if (!same_layout || !state.cluster.Reserve(all).ok()) return state.queue.Retry(gang);
+  if (!job.kept_off.empty()) LookAtBookings(state, now);
+  if (!same_layout || !FitsBeside(state, job.kept_off, all) || !state.cluster.Reserve(all).ok()) {
+    return state.queue.Retry(gang);
+  }
   Adopt(state, gang, result, now);
 }
 
 }  // namespace
 
 void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Time now) {
+  if (job.booking != nullptr) return CommitSearch(state, job, result.later, now);
   Gang* gang = state.members.Find(job.id);
   if (gang == nullptr || !gang->pending()) return;
   ++state.progress.gangs_tried;
@@ -345,16 +410,19 @@ void SetPlan(EngineState& state, Member& member, cluster::Placement placement, b
 }
 
 Time NextWake(const EngineState& state) {
-  const bool now = !state.work.settled() || state.work.sweeping() || PassNeeded(state) ||
-                   state.writes.has_actions() || state.ever_fits.Behind() || state.health.pending();
+  const bool now = !state.work.settled() || state.work.sweeping() ||
+                   PassNeeded(state, Time(INT64_MIN)) || state.writes.has_actions() ||
+                   state.ever_fits.Behind() || state.health.pending();
   if (now) return Time(0);
-  const Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
+  Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
+  if (state.stale_resources.empty()) timer = std::min(timer, state.bookings.due());
   if (state.queue.empty()) return timer;
   return std::min({timer, state.ever_fits.due(), state.preemptions.wake().value_or(Time::Never())});
 }
 
-bool PassNeeded(const EngineState& state) {
-  return state.stale_resources.empty() && state.queue.PassNeeded(state.cluster.growth());
+bool PassNeeded(const EngineState& state, Time now) {
+  return state.stale_resources.empty() &&
+         (state.queue.PassNeeded(state.cluster.growth()) || state.bookings.SearchNeeded(now));
 }
 
 }  // namespace muster::engine

@@ -10,7 +10,7 @@ namespace muster::engine {
 struct EngineState;
 
 // Some gang of those that are to be tried has a turn.
-bool PassNeeded(const EngineState& state);
+bool PassNeeded(const EngineState& state, cluster::Time now);
 // When there is work without further facts; Never: only a fact can bring some.
 cluster::Time NextWake(const EngineState& state);
 // Looks at some gangs more. Begins a pass where none is under way.

@@ -366,6 +366,33 @@ std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& g
   return rights;
 }
 
+OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)
+    : state_(state), claimant_(claimant) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on() || !EvictsAny(state, claimant)) return;
+  rights_.emplace(RightsOf(state, claimant));
+}
+
+bool OnceStarted::MayEvict(const Gang& holder) {
+  if (!state_.queue_book.on()) {
+    return state_.rules.victims->MayEvict(PreemptorOf(claimant_),
+                                          HolderOf(holder, PriorityOf(holder)));
+  }
+  if (!rights_) return false;
+  const QueueBook& book = state_.queue_book;
+  std::vector<const Member*> members;
+  for (const auto& [uid, member] : holder.members) {
+    if (state_.cluster.AllocationOf(uid) != nullptr) members.push_back(&member);
+  }
+  const bool charged = !members.empty();
+  const Usage usage = charged ? HeldBy(state_, members) : holder.queue->asks;
+  const Holding holding{book.IndexOf(QueueOf(holder)), PriorityOf(holder), book.tree().Dense(usage),
+                        false};
+  const Judgement judged =
+      charged ? rights_->JudgeInOrder({&holding}).front() : rights_->JudgeIfStarted(holding);
+  return judged.right != Right::kNone;
+}
+
 bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const QueueIndex leaf = book.IndexOf(gang.queue->queue);

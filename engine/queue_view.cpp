@@ -60,6 +60,7 @@ QueueFacts LookAtQueues(EngineState& state) {
   state.queue_book.Follow(state.cluster);
   facts.ledger = state.queue_book.ledger();
   facts.orders = state.orders.standing();
+  facts.booked_idle = state.bookings.idle();
   for (const auto& [name, waiting] : state.queue.LookAtQueues()) {
     facts.lines[name] = {static_cast<int64_t>(waiting.gangs), waiting.asks,
                          *waiting.first->queue->order, waiting.first->queue->asks};
@@ -87,6 +88,11 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
     view.held_by = std::move(hold.why);
     view.paused_until = hold.until;
     view.pending = pending.gangs[i];
+  }
+  for (const auto& [name, idle] : facts.booked_idle) {
+    const auto index = tree.Find(name);
+    if (!index) continue;
+    for (const QueueIndex queue : tree.PathOf(*index)) views[queue.value].booked_idle += idle;
   }
   for (size_t r = 0; r < tree.resources().size(); ++r) {
     std::vector<int64_t> demand(tree.size());

@@ -45,7 +45,8 @@ struct QueueView {
   std::optional<cluster::Time> paused_until;  // it holds until then, and ends by itself
   std::vector<QueueAmounts> amounts;          // of what is limited, guaranteed, used or asked for
   int64_t pending = 0;                        // gangs
-  std::string next;                           // of them; empty: none waits
+  int64_t booked_idle = 0;  // ever: milliseconds of a GPU kept free for bookings of its gangs
+  std::string next;         // of them; empty: none waits
   // As it is compared with its siblings, with that gang added.
   bool within = false;
   std::string b;
@@ -73,9 +74,10 @@ struct QueueFacts {
     queues::OrderKey first;
     cluster::Usage first_asks;
   };
-  std::optional<queues::Ledger> ledger;  // nothing: the policy has no queues
-  std::map<std::string, Line> lines;     // by queue, where gangs wait
-  StandingOrders orders;                 // of operators
+  std::optional<queues::Ledger> ledger;        // nothing: the policy has no queues
+  std::map<std::string, int64_t> booked_idle;  // by queue
+  std::map<std::string, Line> lines;           // by queue, where gangs wait
+  StandingOrders orders;                       // of operators
 };
 QueueFacts LookAtQueues(EngineState& state);
 

@@ -10,9 +10,10 @@ namespace muster::engine {
 
 void Dequeue(EngineState& state, Gang& gang) {
   if (!gang.pending()) return;
-  // With strict order the others wait for the first one: when it goes, they have a turn.
-  if (StrictOrder(state, gang.queue->queue) && &state.queue.FirstBeside(gang) == &gang)
-    state.queue.RetryAll();
+  // With strict order others wait for it: when it goes, they have a turn.
+  const bool blocks =
+      &state.queue.FirstBeside(gang) == &gang || (state.queue_book.on() && gang.queue->tried);
+  if (StrictOrder(state, gang.queue->queue) && blocks) state.queue.RetryAll();
   gang.reason = Reason(PendingQueue::ReasonOf(gang));
   state.queue.Remove(gang);
 }

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 48> kNames = {{
+constexpr std::array<Names, 49> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -64,6 +64,7 @@ constexpr std::array<Names, 48> kNames = {{
      "what is free is kept for queues that do not lend it", ""},
     {ReasonCode::kMinRuntime, "MinRuntime",
      "gangs that would make room for it may not be evicted yet", ""},
+    {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for another gang", ""},
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},

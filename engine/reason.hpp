@@ -37,6 +37,7 @@ enum class ReasonCode {
   kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
   kQueueGuarantee,     // it would borrow `need` where `have` may be: the rest is kept for others
   kMinRuntime,         // `need` gangs that would make room are protected for now, see `detail`
+  kReserved,           // it would fit, but for room that the gang in `detail` has booked
   kHold,               // its queue starts no gang for now
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)

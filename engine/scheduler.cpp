@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/booking_search.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/freeing.hpp"
 #include "engine/handover.hpp"
@@ -68,7 +69,8 @@ void Scheduler::SettleAll(Time now) {
 bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
   if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
-  if (!PassNeeded(*state_)) return false;
+  FollowBookings(*state_, now);
+  if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one
   const policy::Options& placement = state_->options.placement;
   if (placement != placer_->options()) placer_ = std::make_unique<policy::Placer>(placement);

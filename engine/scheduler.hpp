@@ -11,8 +11,7 @@
 //
 //   Scheduler scheduler(options);
 //   scheduler.Apply(fact, now);
-//   Progress progress = scheduler.Advance(now);   // carry out progress.actions, then Report each
-//   outcome
+//   Progress progress = scheduler.Advance(now);   // carry out progress.actions, Report outcomes
 #pragma once
 
 #include <array>
@@ -44,7 +43,8 @@ struct PlanJob;
 // A gang whose minMember became bound.
 struct GangStarted {
   GangId gang;
-  cluster::Duration waited;  // since it was complete
+  cluster::Duration waited;                    // since it was complete
+  std::optional<cluster::Duration> late = {};  // against its first booking; nothing: it had none
 };
 
 struct Progress {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/bars.hpp"
+#include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
@@ -89,7 +90,9 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.running_since()) {
     const std::optional<Time>& since = gang.course.queued_at;
     state.progress.started.push_back({gang.id, since ? now - *since : cluster::Duration(0)});
+    if (gang.promised) state.progress.started.back().late = now - *gang.promised;
   }
+  gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
   gang.past.Begin(declared, Lack(declared, have) == 0, now);
   gang.minimum = gang.past.Wanted(declared);
@@ -173,6 +176,8 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
 
 void FollowUp(EngineState& state, Gang& gang, Time now) {
   state.announcer.Follow(gang, now);
+  if (state.queue_book.on() && !gang.members.empty())
+    state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
   HandOverPods(state, gang, now);
   state.announcer.Publish(gang, now);
   state.work.SetTimer(gang, NextLook(state, gang, now));
@@ -182,7 +187,11 @@ int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
   Gang* gang = state.members.Find(id);
   if (gang == nullptr) return 1;
   const int64_t cost = CostOf(*gang);
+  const bool ran = gang->state == GangState::kRunning || gang->state == GangState::kDegraded;
   JudgeGang(state, *gang, now);
+  if (ran && gang->state == GangState::kFinished && gang->past.running_since() &&
+      gang->tally.failed == 0 && state.queue_book.on())
+    state.run_history.Ran(*gang, now - *gang->past.running_since());
   FollowHolding(state, *gang);
   if (state.members.Ended(*gang)) {
     EraseGang(state, *gang);

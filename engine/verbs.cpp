@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "engine/booking_rules.hpp"
+#include "engine/booking_search.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/intake.hpp"
@@ -84,7 +86,9 @@ struct TurnedDown {
 
 bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Member*>& moving,
              const TurnedDown& question, Time now) {
-  const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
+  LookAtBookings(state, now);
+  const std::shared_ptr<const cluster::Snapshot> snapshot =
+      Without(state, KeptOff(state, question.gang, now));
   cluster::Transaction tx(snapshot);
   policy::GangTerms terms = TermsOf(state, question.gang, moving);
   if (!terms.replaces) terms.kept = placer.KeptOf(*snapshot, policy::NodeFilter::kSchedulable);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/booking_rules.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/rank.hpp"
@@ -29,6 +30,8 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.failed = gang.tally.failed;
   view.queued_at = gang.course.queued_at;
   view.started_at = gang.past.running_since();
+  if (const Booking* booking = state.bookings.Of(gang.id))
+    view.expected = {booking->at, booking->by, EvidenceOf(state, *booking)};
   view.plans = gang.plan->made;
   view.attempts = gang.course.attempts;
   view.deadline =

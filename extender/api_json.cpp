@@ -27,6 +27,14 @@ void AddReason(JsonText& json, const engine::Reason& reason) {
   json.EndObject();
 }
 
+void AddExpected(JsonText& json, const engine::ExpectedStart& expected, Time now) {
+  json.BeginObject("expectedStart");
+  if (expected.at != Time::Never()) json.AddSeconds("inSeconds", expected.at - now);
+  json.Add("class", engine::ToString(expected.by));
+  json.Add("evidence", expected.why);
+  json.EndObject();
+}
+
 void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("namespace", gang.id.key.ns);
   json.Add("name", gang.id.key.name);
@@ -49,6 +57,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   }
   if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
+  if (gang.expected) AddExpected(json, *gang.expected, now);
 }
 
 // Who makes way, or made way, for it, by which right, and whom it may not have evicted.

@@ -111,7 +111,7 @@ void EngineLoop::Round() {
   parts_.metrics.Planned(progress.gangs_tried, progress.gangs_planned,
                          std::chrono::steady_clock::now() - begin);
   for (const engine::GangStarted& started : progress.started) {
-    parts_.metrics.GangStarted(started.waited);
+    parts_.metrics.GangStarted(started);
     parts_.log.Info("gang started", {{"gang", started.gang.key.ToString()},
                                      {"waited_ms", std::to_string(started.waited.value())}});
   }

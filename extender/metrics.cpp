@@ -60,6 +60,12 @@ Histogram::BucketBoundaries WaitBuckets() {
   return {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600};
 }
 
+// Below 0: it started before.
+Histogram::BucketBoundaries LateBuckets() {
+  return {-24 * 3600, -4 * 3600, -3600, -900, -300, -60,      -10,      0,
+          10,         60,        300,   900,  3600, 4 * 3600, 24 * 3600};
+}
+
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -137,6 +143,11 @@ class Metrics::Impl {
                 .Help("From a gang being complete to its minimum being bound")
                 .Register(registry_)
                 .Add({}, WaitBuckets());
+    late = &BuildHistogram()
+                .Name("muster_gang_start_late_seconds")
+                .Help("Actual start less the one first expected, of gangs that had booked room")
+                .Register(registry_)
+                .Add({}, LateBuckets());
     plan = &BuildHistogram()
                 .Name("muster_plan_seconds")
                 .Help("Duration of engine rounds in which at least one plan was attempted")
@@ -274,6 +285,7 @@ class Metrics::Impl {
   std::array<Counter*, kActionKinds> sent{};
   std::array<std::array<Counter*, 5>, kActionKinds> ended{};
   Histogram* wait = nullptr;
+  Histogram* late = nullptr;
   Histogram* plan = nullptr;
   Counter* planned = nullptr;
   Counter* not_planned = nullptr;
@@ -291,8 +303,9 @@ void Metrics::Called(ExtenderVerb verb, VerbResult result, std::chrono::nanoseco
   impl_->calls[index][static_cast<std::size_t>(result)]->Increment();
 }
 
-void Metrics::GangStarted(cluster::Duration waited) {
-  impl_->wait->Observe(static_cast<double>(waited.value()) / 1000);
+void Metrics::GangStarted(const engine::GangStarted& started) {
+  impl_->wait->Observe(static_cast<double>(started.waited.value()) / 1000);
+  if (started.late) impl_->late->Observe(static_cast<double>(started.late->value()) / 1000);
 }
 
 void Metrics::Planned(int64_t tried, int64_t planned, std::chrono::nanoseconds took) {

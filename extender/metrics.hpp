@@ -39,7 +39,7 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   void Called(ExtenderVerb verb, VerbResult result, std::chrono::nanoseconds took);
-  void GangStarted(cluster::Duration waited);
+  void GangStarted(const engine::GangStarted& started);
   // One Advance in which `tried` plans were attempted.
   void Planned(int64_t tried, int64_t planned, std::chrono::nanoseconds took);
   // `kind` is an index into engine::Action.

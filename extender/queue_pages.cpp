@@ -1,5 +1,6 @@
 #include "extender/queue_pages.hpp"
 
+#include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
@@ -61,6 +62,8 @@ double Unit(const Resource& resource, int64_t amount) {
   return IsMemory(resource) ? value * 1024 * 1024 : value / 1000;
 }
 
+double GpuHours(int64_t milliseconds) { return static_cast<double>(milliseconds) / 3'600'000; }
+
 }  // namespace
 
 std::string QueuesJson(const std::vector<QueueView>& queues) {
@@ -80,6 +83,7 @@ std::string QueuesJson(const std::vector<QueueView>& queues) {
     if (queue.priority_cap) json.Add("priorityCap", *queue.priority_cap);
     json.Add("pending", queue.pending);
     if (!queue.next.empty()) json.Add("next", queue.next);
+    if (queue.booked_idle > 0) json.AddDecimal("bookedIdleGpuHours", GpuHours(queue.booked_idle));
     if (!queue.b.empty()) {
       json.Add("within", queue.within);
       json.Add("b", queue.b);
@@ -107,10 +111,15 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
   auto& asked = family("muster_queue_asked", "What gangs that wait in the queue ask for");
   auto& share = family("muster_queue_share", "What the queue is entitled to now");
   auto& pending = family("muster_queue_pending_gangs", "Gangs that wait in the queue");
+  auto& idle = prometheus::BuildCounter()
+                   .Name("muster_queue_booked_idle_gpu_hours_total")
+                   .Help("GPU-hours kept free for gangs of the queue that have booked them")
+                   .Register(registry);
   for (std::size_t i = 0; i < queues.size(); ++i) {
     const QueueView& queue = queues[i];
     const std::string name = i < kMostQueueLabels ? queue.name : "other";
     pending.Add({{"queue", name}}).Increment(static_cast<double>(queue.pending));
+    idle.Add({{"queue", name}}).Increment(GpuHours(queue.booked_idle));
     for (const QueueAmounts& amounts : queue.amounts) {
       const prometheus::Labels labels = {{"queue", name}, {"resource", ToString(amounts.resource)}};
       const auto add = [&](auto& of, int64_t amount) {

@@ -12,6 +12,7 @@
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/object_meta.hpp"
+#include "kube/run_times.hpp"
 
 namespace muster::kube {
 
@@ -88,6 +89,8 @@ Result<DecodedBatchJob> DecodeBatchJob(const JsonNode& json) {
   // The API server fills it in: Failed where there is a policy.
   const JsonView replacement = spec.Get("podReplacementPolicy");
   decoded.job.waits_for_the_end = replacement.Text() == "Failed" || policy.present();
+  const JsonView metadata = object.Get("metadata");
+  decoded.job.run_times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
   const JsonView status = object.Get("status");
   const JsonView conditions = status.Get("conditions");
   decoded.ended = HasEnded(conditions);

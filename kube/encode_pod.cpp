@@ -10,6 +10,7 @@
 #include "kube/gang_record.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/run_times.hpp"
 #include "kube/timestamp.hpp"
 
 namespace muster::kube {
@@ -148,7 +149,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
       pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty() &&
-      pod.hami_turn == HamiTurn::kNone) {
+      pod.hami_turn == HamiTurn::kNone && pod.run_times == nullptr) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -166,6 +167,10 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   }
   if (pod.spec->requests.channels > 0) json.Key(kComputeDomainAnnotation).Text("true");
   if (!pod.asked_queue.empty()) json.Key(cluster::kQueueName).Text(pod.asked_queue);
+  if (pod.run_times != nullptr && pod.run_times->declared > cluster::Duration(0))
+    json.Key(cluster::kExpectedDuration).Text(FormatGoDuration(pod.run_times->declared));
+  if (pod.run_times != nullptr && pod.run_times->checkpoints)
+    json.Key(cluster::kCheckpoint).Text("true");
   WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
@@ -355,6 +360,8 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
   AppendConstraints(json, spec.constraints);
   if (!spec.scheduler_name.empty()) json.Key("schedulerName").Text(spec.scheduler_name);
   json.Key("priority").Integer(spec.priority);
+  if (pod.run_times != nullptr && pod.run_times->enforced > cluster::Duration(0))
+    json.Key("activeDeadlineSeconds").Integer(pod.run_times->enforced.value() / 1000);
   if (!pod.gates.empty()) {
     json.Key("schedulingGates").BeginArray();
     for (const std::string& gate : pod.gates) json.BeginObject().Key("name").Text(gate).EndObject();

@@ -9,6 +9,7 @@
 #include "kube/json_view.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_reader.hpp"
+#include "kube/run_times.hpp"
 
 namespace muster::kube {
 
@@ -46,6 +47,11 @@ Result<Job> DecodeJob(const JsonNode& json, const DecodeOptions& options) {
   job.pod.key.ns = meta.key.ns;
   ReadPod(pod_template, options, job.pod);
   job.pod.owner_uid = meta.uid;
+  // Where nobody tells of the Job itself, its pods say what it says.
+  const JsonView metadata = job_view.Get("metadata");
+  cluster::RunTimes times = ReadRunTimes(metadata, spec_view.Get("activeDeadlineSeconds"));
+  if (job.pod.run_times != nullptr) times.Tighten(*job.pod.run_times);
+  if (!times.none()) job.pod.run_times = std::make_shared<const cluster::RunTimes>(times);
   if (!defects.none()) job.pod.defect = defects.first().ToString();
   return job;
 }

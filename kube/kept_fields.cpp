@@ -8,6 +8,7 @@
 #include "kube/decode.hpp"
 #include "kube/node_links.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/run_times.hpp"
 #include "kube/topology_terms.hpp"
 
 namespace muster::kube {
@@ -109,6 +110,7 @@ constexpr Kept kPodLabels[] = {
     Value("training.kubeflow.org/replica-index"),
     Value("kueue.x-k8s.io/pod-group-pod-index"),
     Value("apps.kubernetes.io/pod-index"),
+    Value(kMaxExecTime),
 };
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
@@ -120,6 +122,7 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("volcano.sh/task-spec"),
     Value(kCompletionIndex),
     Value(kJobIndex),
+    Value(kMaxExecTime),
     Value("pod-group-name"),
     Value("gang.scheduling.koordinator.sh/name"),
     Value("gang.scheduling.koordinator.sh/min-available"),
@@ -160,6 +163,7 @@ constexpr Kept kPodSpec[] = {
     Value("priority"),
     Value("priorityClassName"),
     Value("preemptionPolicy"),
+    Value("activeDeadlineSeconds"),
     Map("nodeSelector"),
     Object("affinity", kAffinity),
     List("tolerations", kToleration),
@@ -198,10 +202,14 @@ constexpr Kept kNode[] = {kKind, kApiVersion, Object("metadata", kNodeMeta),
                           Object("spec", kNodeSpec), Object("status", kNodeStatus)};
 
 // PodGroups of every flavour (pod_group_decoder.cpp).
-constexpr Kept kPodGroupLabels[] = {
-    kOwn, Value("kueue.x-k8s.io/queue-name"), Value("kai.scheduler/queue"),
-    Value("scheduling.volcano.sh/queue-name"), Value(kLeaderWorkerSetLabel)};
-constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name")};
+constexpr Kept kPodGroupLabels[] = {kOwn,
+                                    Value("kueue.x-k8s.io/queue-name"),
+                                    Value("kai.scheduler/queue"),
+                                    Value("scheduling.volcano.sh/queue-name"),
+                                    Value(kLeaderWorkerSetLabel),
+                                    Value(kMaxExecTime)};
+constexpr Kept kSomePodGroupAnnotations[] = {kOwn, Value("scheduling.volcano.sh/queue-name"),
+                                             Value(kMaxExecTime)};
 constexpr auto kPodGroupAnnotations = Join(kSomePodGroupAnnotations, kTopologyAnnotations);
 constexpr Kept kPodGroupMeta[] = {kName,
                                   kNamespace,
@@ -256,6 +264,7 @@ constexpr Kept kPriorityClass[] = {kKind,
                                    Object("metadata", kIdentityMeta),
                                    Value("value"),
                                    Value("preemptionPolicy"),
+                                   Value("activeDeadlineSeconds"),
                                    Value("globalDefault")};
 constexpr Kept kSelector[] = {Map("matchLabels"), List("matchExpressions", kRequirement)};
 constexpr Kept kBudgetSpec[] = {Object("selector", kSelector)};
@@ -276,9 +285,18 @@ constexpr Kept kFailureRule[] = {Value("action"), List("onPodConditions", kOnCon
                                  Object("onExitCodes", kOnExitCodes)};
 constexpr Kept kFailurePolicy[] = {List("rules", kFailureRule)};
 constexpr Kept kJobSpec[] = {Object("podFailurePolicy", kFailurePolicy),
-                             Value("podReplacementPolicy")};
+                             Value("podReplacementPolicy"), Value("activeDeadlineSeconds")};
+constexpr Kept kJobTimes[] = {kOwn, Value(kMaxExecTime)};
+constexpr Kept kJobMeta[] = {kName,
+                             kNamespace,
+                             kUid,
+                             kVersion,
+                             kCreated,
+                             kDeleted,
+                             Object("labels", kJobTimes),
+                             Object("annotations", kJobTimes)};
 constexpr Kept kJobStatus[] = {List("conditions", kCondition)};
-constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
+constexpr Kept kBatchJob[] = {kKind, kApiVersion, Object("metadata", kJobMeta),
                               Object("spec", kJobSpec), Object("status", kJobStatus)};
 
 // NodeResourceTopologies (node_topology_decoder.cpp).

@@ -22,6 +22,7 @@
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
 #include "kube/queue_name.hpp"
+#include "kube/run_times.hpp"
 #include "kube/timestamp.hpp"
 #include "kube/topology_terms.hpp"
 
@@ -242,6 +243,9 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   }
   record.role = ReadRole(labels, annotations);
   record.asked_queue = ReadQueueName(labels, annotations);
+  if (const cluster::RunTimes times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
+      !times.none())
+    record.run_times = std::make_shared<const cluster::RunTimes>(times);
   ReadOwner(metadata, annotations, record);
   ReadIndices(labels, annotations, record);
   record.phase = PhaseOf(status.Get("phase").Text());

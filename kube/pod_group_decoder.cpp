@@ -24,6 +24,7 @@
 #include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/queue_name.hpp"
+#include "kube/run_times.hpp"
 #include "kube/topology_terms.hpp"
 
 namespace muster::kube {
@@ -234,6 +235,7 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   const JsonView metadata = object.Get("metadata");
   const JsonView annotations = metadata.Get("annotations");
   record.queue = ReadQueueName(metadata.Get("labels"), annotations);
+  record.run_times = ReadRunTimes(metadata, metadata.Get("activeDeadlineSeconds"));
   record.claimed = annotations.Get(cluster::kClaimAnnotation).Text() == "true";
   const Result<cluster::GangRecord> past =
       ParseGangRecord(annotations.Get(cluster::kGangRecordAnnotation).Text());

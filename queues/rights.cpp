@@ -167,6 +167,13 @@ std::vector<Judgement> Rights::JudgeInOrder(const std::vector<const Holding*>& s
   return judgements;
 }
 
+Judgement Rights::JudgeIfStarted(const Holding& holding) {
+  Return(holding);
+  const Judgement judged = JudgeInOrder({&holding}).front();
+  Leave(holding);
+  return judged;
+}
+
 std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
   std::vector<size_t> order(set.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;

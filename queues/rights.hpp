@@ -71,6 +71,8 @@ class Rights {
   // Each of a set, one after the other in this order; one that is unlawful stays. Those that leave
   // anyway are lawful.
   std::vector<Judgement> JudgeInOrder(const std::vector<const Holding*>& set);
+  // Of one that does not hold that yet, as if it did.
+  Judgement JudgeIfStarted(const Holding& holding);
   // R7: each of a set, the smallest first: lawful so if in any order. By position in `set`.
   std::vector<Judgement> JudgeAll(const std::vector<const Holding*>& set);
   // Every part of a lawful set is lawful too, and R3 lets the claimant start whoever stays.

@@ -100,6 +100,14 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
     queue.resource_weights.push_back(weight == spec.resource_weights.end() ? inherited
                                                                            : weight->second);
   }
+  if (above != nullptr) queue.bookings = above->bookings;
+  const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };
+  say(spec.bookings.depth, queue.bookings.depth);
+  say(spec.bookings.min_age, queue.bookings.min_age);
+  say(spec.bookings.reserve_after, queue.bookings.reserve_after);
+  say(spec.bookings.lend_to_evictable, queue.bookings.lend_to_evictable);
+  say(spec.bookings.without_checkpoint, queue.bookings.without_checkpoint);
+  say(spec.bookings.trust, queue.bookings.trust);
   if (above != nullptr) {
     queue.priority_cap = std::min(queue.priority_cap, above->priority_cap);
     if (above->state >= queue.state) {

@@ -40,6 +40,7 @@ struct Queue {
   QueueState state = QueueState::kOpen;             // the strictest on its path
   std::string state_of;                             // the queue of which that is the own state
   PreemptionSpec preemption = kPreemptionDefaults;  // nothing in it is inherited any more
+  BookingTerms bookings;
   // What its gangs' namespaces are, by itself or what is above it. `open`: nobody says.
   bool open = true;
   std::vector<std::string> namespaces = {};

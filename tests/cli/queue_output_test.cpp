@@ -80,5 +80,19 @@ TEST_CASE("explain says in which queue a gang waits, and who goes before it and 
                                      "goes before queue research (0.500)\n"));
 }
 
+TEST_CASE("explain says when a gang with a booking is to start, and on what that rests", "[cli]") {
+  const auto text = [&](const std::string& expected) {
+    const auto explained = GangExplained(
+        R"({"namespace":"a","name":"big","state":"Queued","expectedStart":{)" + expected + "}}");
+    REQUIRE(explained.ok());
+    return *explained;
+  };
+  const std::string evidence = R"("evidence":"gang a/b is the last to leave n0")";
+  CHECK_THAT(text(R"("inSeconds":90,"class":"declared",)" + evidence),
+             Catch::Contains("in 1m30s, declared: gang a/b is the last to leave n0\n"));
+  CHECK_THAT(text(R"("class":"unknown","evidence":"no others come to n0")"),
+             Catch::Contains("not known: no others come to n0\n"));
+}
+
 }  // namespace
 }  // namespace muster::cli

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "config/policy_file.hpp"
+#include "queues/tree.hpp"
 
 namespace muster::config {
 namespace {
@@ -171,10 +172,49 @@ TEST_CASE("strict order in the words of old policies is told in the new ones", "
         queues::Order::kStrictFifo);
 }
 
+TEST_CASE("reservations and backfill are said by queue, else as the queue above says",
+          "[config][queues][R10]") {
+  const std::vector<QueueSpec> queues = Queues(R"(queues:
+- name: a
+  reservations: {depth: 2, minAge: 1m, reserveAfter: 90m}
+  backfill: {trust: enforced}
+- {name: b, parent: a, reservations: {depth: 0, minAge: parent}}
+)");
+  CHECK(queues[0].bookings == queues::BookingRules{.depth = 2,
+                                                   .min_age = cluster::Seconds(60),
+                                                   .reserve_after = cluster::Seconds(5400),
+                                                   .trust = queues::Trust::kEnforced});
+  CHECK(queues[1].bookings == queues::BookingRules{.depth = 0});
+  const queues::Tree tree(queues);
+  CHECK(tree.at(queues::kRootIndex).bookings == queues::BookingTerms{});
+  CHECK(tree.at(*tree.Find("b")).bookings ==
+        queues::BookingTerms{.depth = 0,
+                             .min_age = cluster::Seconds(60),
+                             .reserve_after = cluster::Seconds(5400),
+                             .trust = queues::Trust::kEnforced});
+  const std::string slurm =
+      "queues: [{name: a, reservations: {bf_job_part_count_reserve: 3, bf_min_age_reserve: "
+      "10m}}]\n";
+  CHECK(Queues(slurm)[0].bookings ==
+        queues::BookingRules{.depth = 3, .min_age = cluster::Seconds(600)});
+  CHECK_THAT(Notes(slurm),
+             Catch::Contains("queues[0].reservations.bf_job_part_count_reserve: is depth here\n"));
+  CHECK(Faults(R"(queues:
+- {name: a, reservations: {depth: -1, minAge: soon, reserve: 1h}, backfill: {trust: declare}}
+)") == "p:4:35: queues[0].reservations.depth: expected a whole number from 0 to 1000, or inherit, "
+       "found \"-1\"\n"
+       "p:4:47: queues[0].reservations.minAge: expected a duration from 0s to 8784h, such as 5m or "
+       "1h30m, or inherit, found \"soon\"\n"
+       "p:4:53: queues[0].reservations.reserve: unknown field, did you mean fabric.reserve?\n"
+       "p:4:85: queues[0].backfill.trust: expected parent, none, enforced, declared or learnt, "
+       "found \"declare\"\n");
+}
+
 TEST_CASE("queues that are written are read as they were", "[config][queues]") {
   const std::string text = Text(R"(queues:
 - {name: a, guarantee: {gpu: 1.25, memory: 3GiB}, limit: {gpu/t4: 2}, resourceWeights: {cpu: 3}}
 - {name: b, namespaces: {names: [x], selector: {matchLabels: {"k/l": "1"}}}, priorityCap: 5}
+- {name: c, reservations: {depth: 2, minAge: 1m}, backfill: {trust: learnt}}
 )");
   const auto policy = LoadPolicy(text, "p");
   REQUIRE(policy.ok());

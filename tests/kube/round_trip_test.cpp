@@ -193,6 +193,12 @@ Pod RandomPod(Dice& dice) {
   pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
   pod.defect = dice.OneIn(4) ? dice.Word() : "";
   pod.handed_over = dice.OneIn(3);
+  if (dice.OneIn(3)) {
+    pod.run_times = std::make_shared<const cluster::RunTimes>(
+        cluster::RunTimes{.enforced = cluster::Seconds(dice.From(0, 1'000'000)),
+                          .declared = cluster::Duration(dice.From(1, 1'000'000'000)),
+                          .checkpoints = dice.OneIn(2)});
+  }
   using Turn = cluster::HamiTurn;
   if (pod.bound() && pod.phase == Phase::kPending)
     pod.hami_turn = dice.Pick({Turn::kNone, Turn::kAllocating, Turn::kServed});
@@ -207,7 +213,9 @@ bool Same(const Pod& a, const Pod& b) {
          a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.created == b.created &&
          a.resource_version == b.resource_version && a.defect == b.defect &&
-         a.handed_over == b.handed_over && a.hami_turn == b.hami_turn;
+         a.handed_over == b.handed_over && a.hami_turn == b.hami_turn &&
+         (a.run_times == nullptr) == (b.run_times == nullptr) &&
+         (a.run_times == nullptr || *a.run_times == *b.run_times);
 }
 
 TEST_CASE("a pod that is written and read again is the same", "[kube][roundtrip]") {

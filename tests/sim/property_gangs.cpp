@@ -60,6 +60,12 @@ PodRecord World::NewPod(const std::string& name, uint32_t kind) {
   record.pod.asked_queue = kQueues[kind / 3 % 3];
   record.grace = Seconds(kind % 2 == 0 ? 0 : 5);
   if (kind % 4 != 0) record.runs_for = Seconds(5 + kind % 300);
+  // What they say of it is right, half of it, or nothing.
+  if (record.runs_for && kind % 3 != 0) {
+    record.pod.run_times = std::make_shared<const cluster::RunTimes>(cluster::RunTimes{
+        .declared = kind % 3 == 1 ? *record.runs_for : Duration(record.runs_for->value() / 2 + 1),
+        .checkpoints = kind % 5 == 0});
+  }
   return record;
 }
 

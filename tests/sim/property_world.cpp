@@ -60,6 +60,15 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
   if (random.Chance(300)) queues[2].priority_cap = 1;
   if (random.Chance(300)) queues[0].order = queues::Order::kFifo;
   if (random.Chance(300)) queues[3].order = queues::Order::kStrictFifo;
+  // Worlds are short: gangs book after seconds.
+  for (queues::QueueSpec& queue : queues) {
+    queue.bookings = {.depth = static_cast<int64_t>(random.Below(3)),
+                      .min_age = Seconds(static_cast<int64_t>(random.Below(10))),
+                      .reserve_after = Seconds(5 + static_cast<int64_t>(random.Below(60))),
+                      .lend_to_evictable = random.Chance(500),
+                      .without_checkpoint = random.Chance(500),
+                      .trust = static_cast<queues::Trust>(random.Below(4))};
+  }
   const auto limit = [&](queues::QueueSpec& queue, queues::Resource::Kind kind, int64_t least) {
     queue.limit.Set({kind}, queues::Limit(1000 * (least + static_cast<int64_t>(random.Below(12)))));
   };

@@ -1,0 +1,67 @@
+// Booking: room that a gang which waits is to have when others leave it (internal to engine/).
+// Plain values of Bookings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/allocation.hpp"
+#include "cluster/gang_id.hpp"
+#include "cluster/node_set.hpp"
+#include "cluster/snapshot.hpp"
+#include "cluster/units.hpp"
+#include "queues/queue_spec.hpp"
+
+namespace muster::engine {
+
+// Of bookings, rising: those from whose room a gang is kept.
+using BookingNumbers = std::vector<uint64_t>;
+
+struct Booking {
+  uint64_t number = 0;  // changes whenever it keeps others off other room, or for another time
+  cluster::GangId gang;
+  std::string queue;
+  // Its room is expected to be free then. Never: nobody knows when, and it is closed until it is
+  // (R15).
+  cluster::Time at = cluster::Time::Never();
+  queues::Trust by = queues::Trust::kNone;  // the weakest word that `at` relies on
+  cluster::GangId last;                     // whose end `at` is
+  std::vector<cluster::Placement> room;     // what its members would have
+  std::vector<cluster::NodeUid> hosts;      // of each of those
+  cluster::NodeSet nodes;                   // of the room
+  cluster::NodeSet useful;                  // nodes that the gang may use
+  // What of the room is free, and kept free. As of the last look.
+  std::vector<cluster::Placement> kept;
+  bool sound = true;             // as of then, it will be free at `at`
+  bool turned_away = false;      // some gang is told that it waits for this one's room
+  bool called = false;           // `at` has come, and the gang had a turn for it
+  cluster::Time searched_at;     // earlier room was looked for
+  uint64_t searched_growth = 0;  // ClusterState::growth() then
+
+  bool closed() const { return at == cluster::Time::Never(); }
+};
+
+// The cluster without what some of them keep, as long as neither changes.
+struct KeptSnapshots {
+  uint64_t generation = 0;
+  std::map<BookingNumbers, std::shared_ptr<const cluster::Snapshot>> known;
+  std::shared_ptr<const cluster::Snapshot>& At(uint64_t now, const BookingNumbers& numbers) {
+    if (generation != now) known.clear();
+    generation = now;
+    return known[numbers];
+  }
+  void Clear() { known.clear(); }
+};
+
+// The first gang in order that finds no room, where nobody knows when it will.
+struct Unbookable {
+  cluster::Time searched_at;
+  uint64_t generation = 0;  // of the cluster, then
+  bool closing = false;     // not even room to close
+};
+
+}  // namespace muster::engine

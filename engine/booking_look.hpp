@@ -1,0 +1,51 @@
+// What of a booking's room is free, and whether all of it will be in time (internal to engine/).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "cluster/snapshot.hpp"
+#include "engine/booking.hpp"
+#include "engine/durations.hpp"
+#include "engine/queue_candidates.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// When pods leave their devices, as far as is known at one moment, and what the gang that waits for
+// them may do about it.
+class Leavers {
+ public:
+  Leavers(const EngineState& state, const cluster::GangId& booked, cluster::Time now);
+
+  struct End {
+    KnownEnd known;
+    bool evictable = false;  // R16: that is when it may be evicted
+  };
+  // Of a pod that holds something. Never: it stays, nobody knows, or it makes way for another gang.
+  End EndOf(const cluster::PodUid& pod);
+  // It leaves some time, for all that is known.
+  bool Leaves(const cluster::PodUid& pod) const;
+
+ private:
+  End EndOf(const Gang& gang);
+
+  const EngineState& state_;
+  const cluster::GangId& booked_;
+  const cluster::Time now_;
+  const Gang* claimant_ = nullptr;  // null: it evicts nobody
+  std::optional<OnceStarted> rights_;
+  std::map<cluster::GangId, End> known_;
+};
+
+struct Looked {
+  bool sound = true;  // all of the room will be free at the booking's time
+  std::vector<cluster::Placement> kept;
+  cluster::Time due = cluster::Time::Never();  // when that is to be looked at again
+};
+// As if it were `closed`, if that is asked.
+Looked LookAt(EngineState& state, const Booking& booking, bool closed, cluster::Time now);
+
+}  // namespace muster::engine

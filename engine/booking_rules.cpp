@@ -1,0 +1,225 @@
+#include "engine/booking_rules.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "engine/candidates.hpp"
+#include "engine/durations.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/queue_candidates.hpp"
+#include "engine/request.hpp"
+#include "queues/standing.hpp"
+
+namespace muster::engine {
+
+using cluster::Duration;
+using cluster::Placement;
+using cluster::Snapshot;
+using cluster::Time;
+
+namespace {
+
+bool Has(const BookingNumbers& numbers, const Booking& booking) {
+  return std::binary_search(numbers.begin(), numbers.end(), booking.number);
+}
+
+// What it asks for is within the guarantee of its queue.
+bool WithinGuarantee(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return queues::StandingOf(book.ledger(), book.IndexOf(QueueOf(gang)),
+                            book.tree().Dense(gang.queue->asks))
+      .within;
+}
+
+bool MayEvictIt(const EngineState& state, const Gang& gang, const Gang& booked) {
+  return Preempts(state, gang) && OnceStarted(state, gang).MayEvict(booked);
+}
+
+// R16. What it would lose is what it has done since its last checkpoint.
+bool MayBorrow(const EngineState& state, const Gang& gang, const Gang& booked, Time by, Time now) {
+  return TermsOfBookings(state, booked).lend_to_evictable &&
+         (RunTimesOf(state, gang).checkpoints || TermsOfBookings(state, gang).without_checkpoint) &&
+         MayEvictIt(state, booked, gang) && EvictableFrom(state, booked, gang, now) <= by;
+}
+
+// It runs, or some of it does: its end does not depend on when the next member starts.
+Time EndIfStarted(const EngineState& state, const Gang& gang, Time now) {
+  const bool holds = gang.tally.bound_of_muster > 0 || gang.running();
+  return holds ? EndOf(state, gang, now).at : now + EstimateOf(state, gang).duration;
+}
+
+std::string ShowTime(Time time) {
+  const auto since = std::chrono::milliseconds(time.milliseconds());
+  const auto day = std::chrono::floor<std::chrono::days>(since);
+  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
+  const std::chrono::hh_mm_ss clock{std::chrono::floor<std::chrono::seconds>(since - day)};
+  char text[64];
+  const int length = std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
+  return {text, static_cast<size_t>(std::max(length, 0))};
+}
+
+}  // namespace
+
+queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.tree().at(book.IndexOf(QueueOf(gang))).bookings;
+}
+
+bool BlockedByRoom(const Gang& gang) {
+  const bool whole = gang.tally.bound_of_muster == 0 && !gang.running();
+  if (!gang.pending() || !whole || !gang.queue->tried || gang.state != GangState::kQueued)
+    return false;
+  switch (gang.reason.code) {
+    case ReasonCode::kNotEnoughGpus:
+    case ReasonCode::kFragmented:
+    case ReasonCode::kNumaPolicy:
+    case ReasonCode::kNotEnoughCpu:
+    case ReasonCode::kNotEnoughMemory:
+    case ReasonCode::kNotEnoughPodSlots:
+    case ReasonCode::kNotEnoughChannels:
+    case ReasonCode::kNoWholeSegments:
+    case ReasonCode::kReserved:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Duration Waited(const Gang& gang, Time now) {
+  return gang.course.queued_at ? now - *gang.course.queued_at : Duration(0);
+}
+
+Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang, Time now) {
+  const QueueBook& book = state.queue_book;
+  const queues::Tree& tree = book.tree();
+  const queues::QueueIndex leaf = book.IndexOf(QueueOf(gang));
+  const auto branches = tree.Diverge(book.IndexOf(QueueOf(claimant)), leaf);
+  const Duration least(branches ? tree.at(branches->b).preemption.min_runtime_reclaim
+                                : tree.at(leaf).preemption.min_runtime_preempt);
+  return std::max(now, gang.past.running_since().value_or(now) + least);
+}
+
+BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
+  BookingNumbers numbers;
+  if (state.bookings.none() || Replaces(gang)) return numbers;
+  const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
+  const Time end = EndIfStarted(state, gang, now);
+  std::optional<bool> within;
+  for (const Booking& booking : state.bookings.all()) {
+    if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
+    if (!booking.closed() && end <= booking.at) continue;
+    const Gang* booked = state.members.Find(booking.gang);
+    if (booked == nullptr) continue;
+    if (QueueOf(gang) != booking.queue) {
+      if (!within) within = WithinGuarantee(state, gang);
+      if (*within && !WithinGuarantee(state, *booked)) continue;
+    }
+    if (MayEvictIt(state, gang, *booked)) continue;
+    if (MayBorrow(state, gang, *booked, booking.at, now)) continue;
+    numbers.push_back(booking.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+BookingNumbers OthersOf(const EngineState& state, const Gang& gang) {
+  BookingNumbers numbers;
+  for (const Booking& booking : state.bookings.all()) {
+    if (booking.gang != gang.id) numbers.push_back(booking.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers& bookings) {
+  std::shared_ptr<const Snapshot> now = state.cluster.TakeSnapshot();
+  if (bookings.empty()) return now;
+  std::shared_ptr<const Snapshot>& known = state.kept_snapshots.At(now->generation(), bookings);
+  if (known != nullptr) return known;
+  cluster::FreeTable free = now->free();
+  for (const Booking& booking : state.bookings.all()) {
+    if (!Has(bookings, booking)) continue;
+    for (Placement kept : booking.kept) {
+      const cluster::Node& node = *now->node(kept.node);
+      const auto left = free.gpus(kept.node);
+      for (cluster::GpuShare& share : kept.gpus) {
+        for (size_t i = 0; i < left.size(); ++i) {
+          if (node.gpus[i].index == share.index)
+            share.taken = share.taken.AtMost(left[i]).AtLeast({});
+        }
+      }
+      free.Take(node, kept);
+    }
+  }
+  known = std::make_shared<const Snapshot>(now->nodes(), std::move(free), now->generation(),
+                                           now->layout());
+  return known;
+}
+
+const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings) {
+  const std::vector<Booking>& all = state.bookings.all();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Booking& booking) {
+    return Has(bookings, booking) && !booking.kept.empty();
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+                const std::vector<Placement>& placements) {
+  if (bookings.empty()) return true;
+  const std::shared_ptr<const Snapshot> left = Without(state, bookings);
+  cluster::FreeTable free = left->free();
+  return std::all_of(placements.begin(), placements.end(), [&](const Placement& one) {
+    const cluster::Node& node = *left->node(one.node);
+    const bool fits = free.Fits(node, one);
+    if (fits) free.Take(node, one);
+    return fits;
+  });
+}
+
+bool Touches(const EngineState& state, const BookingNumbers& bookings, const Placement& held) {
+  const auto overlaps = [&](const Placement& room) {
+    if (room.node != held.node) return false;
+    return std::any_of(room.gpus.begin(), room.gpus.end(), [&](const auto& booked) {
+      return std::any_of(held.gpus.begin(), held.gpus.end(),
+                         [&](const auto& one) { return one.index == booked.index; });
+    });
+  };
+  return std::any_of(state.bookings.all().begin(), state.bookings.all().end(),
+                     [&](const Booking& booking) {
+                       return Has(bookings, booking) && booking.nodes.Contains(held.node) &&
+                              std::any_of(booking.room.begin(), booking.room.end(), overlaps);
+                     });
+}
+
+std::string Describe(const Booking& booking) {
+  const std::string who = "gang " + booking.gang.key.ToString();
+  if (booking.closed()) return who + ", which starts when those who run there have ended";
+  return who + ", which is to start by " + ShowTime(booking.at) + " (" + ToString(booking.by) + ")";
+}
+
+std::string EvidenceOf(const EngineState& state, const Booking& booking) {
+  constexpr size_t kMostNames = 4;
+  const std::vector<cluster::NodeIndex> nodes = booking.nodes.Nodes();
+  std::vector<std::string> names;
+  for (const cluster::NodeIndex index : nodes) {
+    if (const cluster::Node* node = state.cluster.node(index)) names.push_back(node->name);
+  }
+  std::sort(names.begin(), names.end());
+  std::string where;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+    where += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMostNames)
+    where += " and " + std::to_string(names.size() - kMostNames) + " more";
+  if (booking.closed()) return "no others come to " + where + " until those there have ended";
+  return "gang " + booking.last.key.ToString() + " is the last to leave " + where;
+}
+
+}  // namespace muster::engine

@@ -1,0 +1,57 @@
+// What bookings mean for gangs (internal to engine/; R10, R15): who is kept off whose room. Reads
+// the engine's state; what it changes is only what is remembered of it.
+//
+// A booking keeps a gang off the free part of its room unless
+//
+//   1. the gang ends by the booking's time, if it starts now
+//   2. it gets lost members back: they are of what ran before
+//   3. it is within its queue's guarantee, and the booking's gang, in another queue, is not within
+//      its own
+//   4. it may have the booking's gang evicted: it would as soon as that gang had started
+//   5. the booking's gang may evict it when its time comes, and it loses little (R16)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/booking.hpp"
+#include "engine/gang.hpp"
+#include "queues/queue_spec.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Its queue's.
+queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang);
+// It was tried, and nothing but room keeps it from starting.
+bool BlockedByRoom(const Gang& gang);
+// For how long it has waited.
+cluster::Duration Waited(const Gang& gang, cluster::Time now);
+
+BookingNumbers KeptOff(EngineState& state, const Gang& gang, cluster::Time now);
+// The claimant may not have it evicted before (R8); not before `now`.
+cluster::Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang,
+                            cluster::Time now);
+// All but its own.
+BookingNumbers OthersOf(const EngineState& state, const Gang& gang);
+// The cluster without what these keep.
+std::shared_ptr<const cluster::Snapshot> Without(EngineState& state,
+                                                 const BookingNumbers& bookings);
+// All of it is free, and nothing of it kept.
+bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
+                const std::vector<cluster::Placement>& placements);
+// Of these the first that has something free; null: none has.
+const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings);
+// Some of it is on devices, or in the room of pods, that these have booked.
+bool Touches(const EngineState& state, const BookingNumbers& bookings,
+             const cluster::Placement& held);
+
+// "gang a/b, which is to start by 2027-01-15T08:00:00Z (declared)".
+std::string Describe(const Booking& booking);
+
+// On what its time rests: "gang a/c leaves n0, n1".
+std::string EvidenceOf(const EngineState& state, const Booking& booking);
+
+}  // namespace muster::engine

@@ -1,0 +1,327 @@
+#include "engine/booking_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "engine/booking_look.hpp"
+#include "engine/booking_rules.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/planner.hpp"
+#include "engine/queue_rules.hpp"
+#include "engine/request.hpp"
+
+namespace muster::engine {
+
+using cluster::NodeIndex;
+using cluster::NodeSet;
+using cluster::Placement;
+using cluster::Time;
+using queues::BookingTerms;
+
+namespace {
+
+// As long as it was not tried again, what was found holds.
+bool StillBooks(const EngineState& state, const Gang& gang) {
+  const bool whole = gang.tally.bound_of_muster == 0 && !gang.running();
+  const bool untried = gang.pending() && whole && gang.state == GangState::kQueued &&
+                       (!gang.queue->tried || gang.reason.code == ReasonCode::kNotTried);
+  return (untried || BlockedByRoom(gang)) && TermsOfBookings(state, gang).depth > 0;
+}
+
+// Gangs end by name: of those that end together the order is the same however they were learnt of.
+void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
+                const BookingNumbers& others, Time now, BookingJob& job) {
+  Leavers leavers(state, gang.id, now);
+  std::map<std::pair<Time, GangId>, std::pair<policy::Leaving, queues::Trust>> ends;
+  for (const auto& [id, other] : state.members.gangs()) {
+    if (id == gang.id) continue;
+    for (const auto& [uid, member] : other.members) {
+      if (!member.holds() && !member.planned()) continue;
+      const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+      if (held == nullptr || !useful.Contains(held->placement.node)) continue;
+      const KnownEnd end = leavers.EndOf(uid).known;
+      if (end.at == Time::Never() || Touches(state, others, held->placement)) continue;
+      auto& [leaving, by] = ends[{end.at, id}];
+      leaving.push_back(held->placement);
+      by = std::max(by, end.by);
+    }
+  }
+  queues::Trust weakest = queues::Trust::kNone;
+  for (auto& [at, leaving] : ends) {
+    weakest = std::max(weakest, leaving.second);
+    job.ends.push_back({at.first, at.second, weakest});
+    job.steps.push_back(std::move(leaving.first));
+  }
+}
+
+Time StartedAt(const EngineState& state, const cluster::PodUid& uid, Time now) {
+  const Gang* gang = state.members.GangOf(uid);
+  return gang == nullptr ? state.cluster.FindPod(uid)->bound_at : StartOf(*gang, now);
+}
+
+void AddBusyNodes(EngineState& state, const Gang& gang, const NodeSet& useful,
+                  const BookingNumbers& others, Time now, BookingJob& job) {
+  const Leavers leavers(state, gang.id, now);
+  for (const NodeIndex index : useful.Nodes()) {
+    const cluster::Node* node = state.cluster.node(index);
+    if (node == nullptr || !node->schedulable()) continue;
+    policy::BusyNode busy{index, 0, Time(0), {}};
+    for (const cluster::PodUid& uid : state.cluster.HoldersOn(index)) {
+      const Placement& held = state.cluster.AllocationOf(uid)->placement;
+      if (!leavers.Leaves(uid) || Touches(state, others, held)) continue;
+      for (const cluster::GpuShare& share : held.gpus) busy.gpu_milli += share.taken.most().value();
+      busy.last = std::max(busy.last, StartedAt(state, uid, now));
+      busy.leave.push_back(held);
+    }
+    if (!busy.leave.empty()) job.busy.push_back(std::move(busy));
+  }
+}
+
+PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) {
+  auto search = std::make_shared<BookingJob>();
+  const BookingNumbers others = OthersOf(state, gang);
+  const NodeSet useful = state.classes.Of(gang, state.cluster);
+  search->closing = closing;
+  if (closing) {
+    search->level = TopologyOf(state, gang).required;
+    AddBusyNodes(state, gang, useful, others, now, *search);
+  } else {
+    AddLeavers(state, gang, useful, others, now, *search);
+  }
+  PlanJob job;
+  job.id = gang.id;
+  job.version = gang.work->version;
+  job.order = *gang.queue->order;
+  job.request = RequestOf(state, gang, now);
+  job.closed = ClosedTo(state, gang).nodes;
+  job.snapshot = Without(state, others);
+  job.booking = std::move(search);
+  return job;
+}
+
+// Those that it kept off may fit now.
+void EndBooking(EngineState& state, const GangId& gang) {
+  const Booking* booking = state.bookings.Of(gang);
+  if (booking != nullptr && (!booking->kept.empty() || booking->turned_away))
+    state.queue.AnythingMayFit();
+  state.bookings.End(gang);
+}
+
+// Its time has come: it has a turn, whether or not anything became free just now.
+void CallGang(EngineState& state, const GangId& id) {
+  Gang* gang = state.members.Find(id);
+  if (gang == nullptr || !gang->pending()) return;
+  state.queue.ForgetFailures();
+  state.queue.Retry(*gang);
+}
+
+// A booking that broke, or one that may be had earlier.
+std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
+  const uint64_t growth = state.cluster.growth();
+  for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
+    if (state.members.Find(booking.gang) == nullptr) continue;
+    const Gang& gang = *state.members.Find(booking.gang);
+    if (booking.sound) {
+      const bool later = !booking.closed() && booking.searched_growth != growth &&
+                         booking.searched_at + kAgain <= now;
+      if (later) return SearchFor(state, gang, false, now);
+      continue;
+    }
+    const bool waited = Waited(gang, now) >= TermsOfBookings(state, gang).reserve_after;
+    if (!booking.closed() && waited && LookAt(state, booking, true, now).sound) {
+      state.bookings.Close(booking.gang);
+      state.queue.AnythingMayFit();
+      LookAtBookings(state, now);
+      continue;
+    }
+    // What was found a moment ago broke already, or what is closed can never be free.
+    if (booking.closed() || booking.searched_at == now) {
+      EndBooking(state, booking.gang);
+      const bool again = booking.closed() && booking.searched_at == now;
+      state.bookings.Refuse(booking.gang, {now, state.cluster.generation(), again});
+      continue;
+    }
+    return SearchFor(state, gang, false, now);
+  }
+  return std::nullopt;
+}
+
+// R10: of each class of nodes the first `depth` gangs in order that are blocked by room.
+class NextInOrder {
+ public:
+  NextInOrder(EngineState& state, Time now) : state_(state), now_(now) {
+    for (const Booking& booking : state.bookings.all()) taken_.push_back(booking.useful);
+  }
+
+  std::optional<PlanJob> Find() {
+    state_.queue.Walk([&](const Gang& gang) { return MayBookNow(gang); },
+                      [&](const Gang& gang) { return Visit(gang); });
+    state_.bookings.SetSearchDue(due_);
+    return std::move(found_);
+  }
+
+ private:
+  void WakeAt(Time time) {
+    if (time > now_) due_ = std::min(due_, time);
+  }
+
+  // Gangs come queue by queue.
+  const BookingTerms& TermsOf(const Gang& gang) {
+    if (!queue_ || *queue_ != gang.queue->queue) terms_ = TermsOfBookings(state_, gang);
+    queue_ = gang.queue->queue;
+    return terms_;
+  }
+
+  bool MayBookNow(const Gang& gang) {
+    if (!BlockedByRoom(gang) || !gang.course.queued_at) return false;
+    if (state_.bookings.Of(gang.id) != nullptr) return false;
+    const BookingTerms& terms = TermsOf(gang);
+    if (terms.depth == 0) return false;
+    if (Waited(gang, now_) < terms.min_age) {
+      WakeAt(*gang.course.queued_at + terms.min_age);
+      return false;
+    }
+    return !Crowded(gang, terms.depth);
+  }
+
+  // As many as may have booked of the nodes that it may use.
+  bool Crowded(const Gang& gang, int64_t depth) {
+    const cluster::PodSpec* only = gang.members.begin()->second.pod->spec.get();
+    for (const auto& [uid, member] : gang.members) {
+      if (member.pod->spec.get() != only) only = nullptr;
+    }
+    const auto known = only == nullptr ? contenders_.end() : contenders_.find(only);
+    if (known != contenders_.end()) return known->second >= depth;
+    const NodeSet useful = state_.classes.Of(gang, state_.cluster);
+    const int64_t contenders = std::count_if(taken_.begin(), taken_.end(),
+                                             [&](const NodeSet& one) { return one.Meets(useful); });
+    if (only != nullptr) contenders_[only] = contenders;
+    return contenders >= depth;
+  }
+
+  // True: on to the next one.
+  bool Visit(const Gang& gang) {
+    const BookingTerms terms = TermsOfBookings(state_, gang);
+    if (Crowded(gang, terms.depth)) return true;
+    const Unbookable* why = state_.bookings.WhyNot(gang.id);
+    const bool same = why != nullptr && why->generation == state_.cluster.generation();
+    const bool known = why != nullptr && (same || now_ < why->searched_at + kAgain);
+    const bool close = Waited(gang, now_) >= terms.reserve_after;
+    if (!known || (close && !why->closing)) {
+      found_ = SearchFor(state_, gang, known, now_);
+      return false;
+    }
+    // Nobody behind it gets what it would have to have first.
+    taken_.push_back(state_.classes.Of(gang, state_.cluster));
+    contenders_.clear();
+    if (!same) WakeAt(why->searched_at + kAgain);
+    WakeAt(*gang.course.queued_at + terms.reserve_after);
+    return true;
+  }
+
+  EngineState& state_;
+  const Time now_;
+  std::optional<std::string> queue_;  // of which `terms_` are
+  BookingTerms terms_;
+  std::vector<NodeSet> taken_;  // by bookings, and by those for which there are none
+  std::map<const cluster::PodSpec*, int64_t> contenders_;  // how many of those; looked up only
+  Time due_ = Time::Never();
+  std::optional<PlanJob> found_;
+};
+
+// By evictions alone, which the gang plans by itself.
+bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
+  return !job.booking->closing && found.steps > 0 &&
+         job.booking->ends[found.steps - 1].at <= now + cluster::Duration(1);
+}
+
+}  // namespace
+
+void FollowBookings(EngineState& state, Time now) {
+  Bookings& bookings = state.bookings;
+  bookings.Count(now);
+  if (!state.queue_book.on()) {
+    if (!bookings.none()) state.queue.AnythingMayFit();
+    return bookings.EndAll();
+  }
+  for (const Booking& booking : std::vector<Booking>(bookings.all())) {
+    const Gang* gang = state.members.Find(booking.gang);
+    const bool waits =
+        gang != nullptr && StillBooks(state, *gang) && QueueOf(*gang) == booking.queue;
+    if (!waits) EndBooking(state, booking.gang);
+  }
+  for (auto at = bookings.refused().begin(); at != bookings.refused().end();) {
+    const GangId id = (at++)->first;
+    const Gang* gang = state.members.Find(id);
+    if (gang == nullptr || !StillBooks(state, *gang)) bookings.Forget(id);
+  }
+  LookAtBookings(state, now);
+}
+
+void LookAtBookings(EngineState& state, Time now) {
+  if (!state.bookings.LookNeeded(state.cluster.generation(), now)) return;
+  state.bookings.Count(now);
+  Time due = Time::Never();
+  for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
+    Looked looked = LookAt(state, booking, false, now);
+    due = std::min(due, looked.due);
+    if (booking.at > now) due = std::min(due, booking.at);
+    state.bookings.Look(booking.gang, std::move(looked.kept), looked.sound);
+    if (booking.at <= now && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
+  }
+  state.bookings.LookedAt(state.cluster.generation(), due);
+  state.kept_snapshots.Clear();
+}
+
+std::optional<PlanJob> NextSearch(EngineState& state, Time now) {
+  if (!state.queue_book.on()) return std::nullopt;
+  state.queue_book.Follow(state.cluster);
+  LookAtBookings(state, now);
+  std::optional<PlanJob> job = SearchAgain(state, now);
+  if (job) return job;
+  return NextInOrder(state, now).Find();
+}
+
+void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
+                  Time now) {
+  Gang* gang = state.members.Find(job.id);
+  if (gang == nullptr || !gang->pending() || gang->work->version != job.version) return;
+  if (state.cluster.TakeSnapshot()->layout() != job.snapshot->layout()) return;
+  const Booking* known = state.bookings.Of(job.id);
+  const bool closing = job.booking->closing;
+  // Where it fits as it is, it has its turn in order.
+  const bool usable = found.placed && (closing || found.steps > 0) && !AtOnce(job, found, now);
+  if (!usable) {
+    if (known != nullptr && known->sound) {
+      return state.bookings.Searched(job.id, now, state.cluster.growth());
+    }
+    if (known != nullptr) EndBooking(state, job.id);
+    return state.bookings.Refuse(job.id, {now, state.cluster.generation(), closing});
+  }
+  Booking booking;
+  booking.gang = job.id;
+  booking.queue = QueueOf(*gang);
+  if (!closing) {
+    const BookingJob::End& end = job.booking->ends[found.steps - 1];
+    booking.at = end.at;
+    booking.by = end.by;
+    booking.last = end.gang;
+  }
+  const bool keeps = known != nullptr && known->sound && known->at <= booking.at;
+  if (keeps) return state.bookings.Searched(job.id, now, state.cluster.growth());
+  if (known != nullptr) state.queue.AnythingMayFit();
+  booking.room = found.placements;
+  for (const Placement& one : booking.room) {
+    booking.nodes.Add(one.node);
+    booking.hosts.push_back(state.cluster.node(one.node)->uid);
+  }
+  booking.useful = state.classes.Of(*gang, state.cluster);
+  booking.searched_at = now;
+  booking.searched_growth = state.cluster.growth();
+  if (!booking.closed() && !gang->promised) gang->promised = booking.at;
+  state.bookings.Grant(std::move(booking));
+}
+
+}  // namespace muster::engine

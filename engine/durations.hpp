@@ -1,0 +1,43 @@
+// How long gangs run, and when those that run are known to end (internal to engine/). Pure
+// functions of the engine's state.
+//
+// 1. A gang's duration is the shortest that anybody says whom its queue trusts
+//    (queues::BookingTerms::trust): what ends it bounds what is expected of it.
+// 2. What pods say counts where all that have not ended say it, and then the longest of them: the
+//    gang is there until the last one goes. What the PodGroup or the Job says counts for all.
+// 3. A gang that outlives its estimate gets twice as long, again and again, and never longer than
+//    what ends it: nobody is expected to end just because it is late.
+#pragma once
+
+#include <string>
+
+#include "cluster/run_times.hpp"
+#include "engine/gang.hpp"
+#include "queues/queue_spec.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// So late a gang may be before its estimate counts as exceeded: pods take time to start and to go.
+inline constexpr cluster::Duration kLate = cluster::Seconds(60);
+
+struct Estimate {
+  cluster::Duration duration = cluster::Duration::Unlimited();  // nobody says
+  queues::Trust by = queues::Trust::kNone;
+};
+
+struct KnownEnd {
+  cluster::Time at = cluster::Time::Never();
+  queues::Trust by = queues::Trust::kNone;
+};
+
+// What its PodGroup, its pods and their Jobs say.
+cluster::RunTimes RunTimesOf(const EngineState& state, const Gang& gang);
+Estimate EstimateOf(const EngineState& state, const Gang& gang);
+// Since when what it holds is taken; `now` where it holds nothing.
+cluster::Time StartOf(const Gang& gang, cluster::Time now);
+// When what it holds becomes free; after `now`. Of one that holds something.
+KnownEnd EndOf(const EngineState& state, const Gang& gang, cluster::Time now);
+
+}  // namespace muster::engine

@@ -1,0 +1,74 @@
+// Random streams of gangs that say exactly how long they run: whoever was promised a start has it
+// by then, and nobody waits for ever.
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/engine/booking_world.hpp"
+
+namespace muster::engine {
+namespace {
+
+using cluster::Seconds;
+using cluster::Time;
+using testing::BookingWorld;
+using testing::MakeNode;
+using testing::MakePod;
+using testing::WithQueues;
+
+TEST_CASE("a start that was promised never moves later while durations are exact",
+          "[engine][R10][property]") {
+  std::mt19937 dice(static_cast<uint32_t>(Catch::rngSeed()));
+  const auto below = [&](int most) {
+    return static_cast<int>(dice() % static_cast<uint32_t>(most));
+  };
+  for (int round = 0; round < 4; ++round) {
+    BookingWorld world(WithQueues({{.name = "root"},
+                                   {.name = "a", .weight = 2},
+                                   {.name = "b", .order = queues::Order::kStrictFifo}}));
+    for (int i = 0; i < 6; ++i) {
+      world.Add(MakeNode("n" + std::to_string(i))
+                    .Gpus(8)
+                    .Label("half", i % 2 == 0 ? "even" : "odd")
+                    .Build());
+    }
+    std::map<std::string, Time> promised;
+    const auto look = [&] {
+      for (const GangView& gang : world.engine().Gangs()) {
+        if (!gang.expected || gang.expected->at == Time::Never()) continue;
+        Time& at = promised.try_emplace(gang.id.key.name, gang.expected->at).first->second;
+        INFO(gang.id.key.name);
+        CHECK(gang.expected->at <= at);
+        at = std::min(at, gang.expected->at);
+      }
+    };
+    int made = 0;
+    for (int step = 0; step < 150; ++step) {
+      for (int i = below(3); i > 0; --i) {
+        const int sizes[] = {1, 1, 2, 4, 8, 8};
+        testing::PodBuilder pod = MakePod("p" + std::to_string(made++)).Gpus(sizes[below(6)]);
+        if (below(4) == 0) pod.Select("half", below(2) == 0 ? "even" : "odd");
+        world.AskLike(pod, 60 + below(3'000), below(2) == 0 ? "a" : "b");
+      }
+      world.Run(Seconds(10 + below(200)));
+      look();
+    }
+    for (int left = 0; left < 400; ++left) {
+      world.Run(Seconds(200));
+      look();
+    }
+    for (int i = 0; i < made; ++i) {
+      const std::string name = "p" + std::to_string(i);
+      INFO(name);
+      REQUIRE(world.Started(name));
+      const auto at = promised.find(name);
+      if (at != promised.end()) CHECK(world.StartedAt(name) <= at->second);
+    }
+    CHECK_FALSE(promised.empty());
+  }
+}
+
+}  // namespace
+}  // namespace muster::engine
