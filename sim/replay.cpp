@@ -34,8 +34,9 @@ class Run {
         options_(options),
         cluster_(options.cluster),
         queues_(QueuesOf(options), Capacity(trace)),
-        recorder_(queues_, GangPlaces(trace.nodes, options.cluster.muster.engine.placement),
-                  Capacity(trace), options.checkpoint) {
+        recorder_(QueueShares(options.shares_by.value_or(QueuesOf(options)), Capacity(trace)),
+                  GangPlaces(trace.nodes, options.cluster.muster.engine.placement), Capacity(trace),
+                  options.checkpoint) {
     watch_ = cluster_.api().OpenWatch({.pods = true}, [this] { DrainSoon(); });
     for (const cluster::Node& node : trace.nodes)
       MUSTER_CHECK(cluster_.api().CreateNode(Actor::kUser, node).ok());
@@ -86,7 +87,7 @@ class Run {
   void Submit(size_t index) {
     const TraceJob& job = trace_.jobs[index];
     JobOutcome outcome;
-    if (queues_.Has(job.queue)) outcome.queue = job.queue;
+    outcome.queue = job.queue;
     for (const PodRecord& pod : job.pods) outcome.gpus += pod.pod.spec->gpus.total();
     outcome.submitted = job.submitted;
     outcome.runs_for = job.runs_for;
@@ -95,7 +96,7 @@ class Run {
       group.key = {"default", job.name};
       group.min_member = static_cast<int64_t>(job.pods.size());
       group.topology = job.topology;
-      group.queue = outcome.queue;
+      if (queues_.Has(job.queue)) group.queue = job.queue;
       MUSTER_CHECK(cluster_.api().CreatePodGroup(Actor::kUser, std::move(group)).ok());
     }
     recorder_.Submitted(std::move(outcome), job.pods.size());
@@ -196,7 +197,7 @@ class Run {
   const ReplayOptions& options_;
   Cluster cluster_;
   std::unique_ptr<Watch> watch_;
-  const QueueShares queues_;  // as they are before there is a job
+  const QueueShares queues_;  // of the policy, for what jobs can name
   ReplayRecorder recorder_;
   bool drain_posted_ = false;
   std::multimap<Time, size_t> deletions_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ReplayOptions {
   bool timeline = false;  // pods are deleted when the trace says so, else never
   cluster::Duration horizon =
       cluster::Seconds(100LL * 365 * 24 * 3600);  // what has not ended by then is cut off
+  // By which queues shares are reckoned; nothing: by those of the policy.
+  std::optional<std::vector<queues::QueueSpec>> shares_by;
   // A run that is evicted goes on from its last checkpoint; 0: from the beginning.
   cluster::Duration checkpoint;
   std::function<void(const ReplayProgress&)> progress;  // called now and then; may be empty

@@ -38,7 +38,7 @@ struct Window {
 };
 
 struct JobOutcome {
-  std::string queue;  // in which it waited; empty: the policy has none, or none for it
+  std::string queue;  // that it asks for; empty: none
   cluster::GpuMilli gpus;
   cluster::Time submitted;
   std::optional<cluster::Duration> runs_for;

@@ -189,7 +189,8 @@ TEST_CASE("a job is in the queue that it names, if the policy has it", "[sim][re
   CHECK(report.audit_findings == 0);
   CHECK(report.gangs_started == 3);
   CHECK(report.history.jobs[0].queue == "a");
-  CHECK(report.history.jobs[1].queue.empty());
+  CHECK(report.history.shares.front().used == GpuMilli(8000));
+  for (const ShareSample& sample : report.history.shares) CHECK(sample.queue == "a");
   REQUIRE_FALSE(report.history.shares.empty());
   CHECK(report.history.shares.back().queue == "a");
 }
