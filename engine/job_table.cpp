@@ -1,5 +1,6 @@
 #include "engine/job_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::engine {
@@ -18,6 +19,21 @@ bool JobTable::Upsert(const cluster::BatchJob& job) {
   entry.ignores_evictions = job.ignores_evictions;
   entry.warned = false;
   return true;
+}
+
+std::vector<cluster::BatchJob> JobTable::All() const {
+  std::vector<cluster::BatchJob> jobs;
+  jobs.reserve(jobs_.size());
+  for (const auto& [uid, entry] : jobs_) {
+    cluster::BatchJob job;
+    job.uid = cluster::JobUid(uid);
+    job.key = entry.key;
+    job.ignores_evictions = entry.ignores_evictions;
+    job.waits_for_the_end = entry.waits_for_the_end;
+    jobs.push_back(std::move(job));
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.uid < b.uid; });
+  return jobs;
 }
 
 bool JobTable::Remove(const cluster::JobUid& uid) { return jobs_.erase(uid.text()) > 0; }

@@ -28,6 +28,8 @@ class JobTable {
   // over, and that known, before it is known how they ended.
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
+  // As they were told; in order of UID.
+  std::vector<cluster::BatchJob> All() const;
 
   // An eviction of the pod loses more than the time since it started: no controller recreates it,
   // or its Job counts it as a failure.
@@ -59,7 +61,7 @@ class JobTable {
   };
   const Entry* Counting(const cluster::Pod& pod) const;
 
-  std::unordered_map<std::string, Entry> jobs_;                // by UID; looked up, never walked
+  std::unordered_map<std::string, Entry> jobs_;                // by UID
   std::unordered_map<std::string, Leaving> leaving_;           // by the owner's UID; none is empty
   std::unordered_map<cluster::PodUid, std::string> owner_of_;  // of all in leaving_
 };

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/decided_facts.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/freeing.hpp"
 #include "engine/handover.hpp"
@@ -278,6 +279,31 @@ Counts Scheduler::Count() const {
     counts.gpu_free_milli += snapshot->free().at(index).gpu_total();
   }
   return counts;
+}
+
+std::vector<Fact> Scheduler::DecidedFacts() const {
+  std::vector<Fact> facts;
+  ManyFacts list;
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  {
+    FairMutexLock lock(mu_);
+    facts = FewFacts(*state_);
+    list = ListFacts(*state_);
+    snapshot = state_->cluster.TakeSnapshot();
+  }
+  std::sort(list.pods.begin(), list.pods.end());
+  for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
+    if (snapshot->node(index) != nullptr) facts.emplace_back(AsFact(*snapshot->node(index)));
+  }
+  for (size_t next = 0; next < list.groups.size(); next += kPodsAtOnce) {
+    FairMutexLock lock(mu_);
+    TellGroups(*state_, list, next, kPodsAtOnce, facts);
+  }
+  for (size_t next = 0; next < list.pods.size(); next += kPodsAtOnce) {
+    FairMutexLock lock(mu_);
+    TellPods(*state_, list, next, kPodsAtOnce, facts);
+  }
+  return facts;
 }
 
 Options Scheduler::options() const {
