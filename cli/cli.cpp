@@ -65,8 +65,8 @@ int Misused(const CliStreams& streams, const std::string& command, const std::st
 }
 
 std::vector<Command> Commands() {
-  return {ServeCommand(), SimulateCommand(), CheckPolicyCommand(), SubmitCommand(),
-          GetCommand(),   ExplainCommand(),  TopologyCommand(),    DiscoverCommand()};
+  return {ServeCommand(),   SimulateCommand(), CheckPolicyCommand(), SubmitCommand(),  GetCommand(),
+          ExplainCommand(), WhatIfCommand(),   TopologyCommand(),    DiscoverCommand()};
 }
 
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {

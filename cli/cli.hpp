@@ -50,6 +50,7 @@ Command CheckPolicyCommand();
 Command SubmitCommand();
 Command GetCommand();
 Command ExplainCommand();
+Command WhatIfCommand();
 Command TopologyCommand();
 Command DiscoverCommand();
 

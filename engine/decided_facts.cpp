@@ -1,6 +1,6 @@
 #include "engine/decided_facts.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "engine/engine_state.hpp"
 
@@ -10,6 +10,8 @@ using cluster::Pod;
 using cluster::PodUid;
 
 namespace {
+
+constexpr int64_t kSlice = 1024;  // of gangs, by CostOf
 
 // The pod is bound where it is planned.
 Pod AsBound(Pod pod, const MemberPlan& plan) {
@@ -33,34 +35,27 @@ std::vector<Fact> FewFacts(const EngineState& state) {
   return facts;
 }
 
-ManyFacts ListFacts(const EngineState& state) {
-  ManyFacts list;
-  list.pods.reserve(state.cluster.pod_count());
-  state.cluster.EachPod([&](const Pod& pod) { list.pods.push_back(pod.uid); });
-  for (const cluster::PodGroup* group : state.cluster.PodGroups())
-    list.groups.push_back(group->key);
-  return list;
-}
-
-void TellGroups(const EngineState& state, const ManyFacts& list, size_t next, size_t most,
-                std::vector<Fact>& facts) {
-  const size_t end = std::min(list.groups.size(), next + most);
-  for (; next < end; ++next) {
-    if (const auto* group = state.cluster.FindPodGroup(list.groups[next]))
-      facts.emplace_back(*group);
+bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts) {
+  const auto& gangs = state.members.gangs();
+  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
+  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next) {
+    const Gang& gang = next->second;
+    if (const cluster::PodGroup* group = state.members.GroupOf(gang)) facts.emplace_back(*group);
+    for (const auto& [uid, member] : gang.members) {
+      // A victim is gone.
+      if (state.preemptions.PreemptorOf(uid) != nullptr) continue;
+      const bool planned = member.planned() && !member.pod->bound();
+      facts.emplace_back(planned ? AsBound(*member.pod, *member.plan) : *member.pod);
+    }
+    left -= CostOf(gang);
+    last = next->first;
   }
+  return next == gangs.end();
 }
 
-void TellPods(const EngineState& state, const ManyFacts& list, size_t next, size_t most,
-              std::vector<Fact>& facts) {
-  const size_t end = std::min(list.pods.size(), next + most);
-  for (; next < end; ++next) {
-    const PodUid& uid = list.pods[next];
-    const Pod* pod = state.cluster.FindPod(uid);
-    if (pod == nullptr || state.preemptions.PreemptorOf(uid) != nullptr) continue;
-    const Member* member = state.members.FindMember(uid);
-    const bool planned = member != nullptr && member->planned() && !pod->bound();
-    facts.emplace_back(planned ? AsBound(*pod, *member->plan) : *pod);
+void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts) {
+  for (const PodUid& uid : state.cluster.HoldersOn(node)) {
+    if (!state.members.IsMember(uid)) facts.emplace_back(*state.cluster.FindPod(uid));
   }
 }
 

@@ -6,35 +6,29 @@
 //   being evicted otherwise    as it is: it holds what it has
 //   node or device left out    cordoned
 //
-// Not told: failed starts and their pauses, and what was tried in vain. So the other engine tries
-// what this one does not try for now.
+// Not told: failed starts and their pauses, and what was tried in vain: the other engine tries what
+// this one does not try for now. Neither are pods of other schedulers that hold nothing.
 #pragma once
 
-#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "cluster/gang_id.hpp"
 #include "engine/facts.hpp"
 
 namespace muster::engine {
+
+using cluster::GangId;
 
 struct EngineState;
 
 // Namespaces, PriorityClasses, PodDisruptionBudgets and Jobs.
 std::vector<Fact> FewFacts(const EngineState& state);
 
-// What is told in slices. A pod or PodGroup that comes later is not told, one that has gone by then
-// neither.
-struct ManyFacts {
-  std::vector<cluster::PodUid> pods;  // in order of UID
-  std::vector<cluster::ObjectKey> groups;
-};
-ManyFacts ListFacts(const EngineState& state);
-
-// Of these, from `next` on, at most `most`.
-void TellGroups(const EngineState& state, const ManyFacts& list, size_t next, size_t most,
-                std::vector<Fact>& facts);
-void TellPods(const EngineState& state, const ManyFacts& list, size_t next, size_t most,
-              std::vector<Fact>& facts);
+// Some gangs more, after `last`: their PodGroups and members. True when these were the last ones.
+bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts);
+// Pods that hold something on the node and are in no gang.
+void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts);
 
 // As another engine is told of it.
 cluster::Node AsFact(cluster::Node node);

@@ -1,6 +1,5 @@
 #include "engine/job_table.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace muster::engine {

@@ -28,7 +28,7 @@ class JobTable {
   // over, and that known, before it is known how they ended.
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
-  // As they were told; in order of UID.
+  // As they were told, in no order.
   std::vector<cluster::BatchJob> All() const;
 
   // An eviction of the pod loses more than the time since it started: no controller recreates it,

@@ -283,25 +283,24 @@ Counts Scheduler::Count() const {
 
 std::vector<Fact> Scheduler::DecidedFacts() const {
   std::vector<Fact> facts;
-  ManyFacts list;
   std::shared_ptr<const cluster::Snapshot> snapshot;
   {
     FairMutexLock lock(mu_);
     facts = FewFacts(*state_);
-    list = ListFacts(*state_);
     snapshot = state_->cluster.TakeSnapshot();
   }
-  std::sort(list.pods.begin(), list.pods.end());
   for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
     if (snapshot->node(index) != nullptr) facts.emplace_back(AsFact(*snapshot->node(index)));
   }
-  for (size_t next = 0; next < list.groups.size(); next += kPodsAtOnce) {
+  for (cluster::NodeIndex index{0}; index.value < snapshot->size();) {
     FairMutexLock lock(mu_);
-    TellGroups(*state_, list, next, kPodsAtOnce, facts);
+    for (size_t i = 0; i < kNodesAtOnce && index.value < snapshot->size(); ++i, ++index.value)
+      TellOthers(*state_, index, facts);
   }
-  for (size_t next = 0; next < list.pods.size(); next += kPodsAtOnce) {
+  std::optional<GangId> last;
+  for (bool done = false; !done;) {
     FairMutexLock lock(mu_);
-    TellPods(*state_, list, next, kPodsAtOnce, facts);
+    done = TellGangs(*state_, last, facts);
   }
   return facts;
 }

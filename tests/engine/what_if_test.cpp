@@ -110,6 +110,15 @@ TEST_CASE("what-if: a reserved gang keeps its room", "[engine][whatif]") {
   CHECK(answer.waits[0].gang.id.key.name == "new");
 }
 
+TEST_CASE("what-if: pods of another scheduler keep theirs, too", "[engine][whatif]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  world.Add(MakePod("alien").Gpus(4).Scheduler("default-scheduler").BoundTo("n0").Build());
+  world.Settle();
+  CHECK(Started(Ask(world, Workload("small", 1, 4))).size() == 1);
+  CHECK(Started(Ask(world, Workload("large", 1, 8))).empty());
+}
+
 TEST_CASE("what-if: a gang that waits for its victims has their room", "[engine][whatif]") {
   FullWorld world;
   world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
