@@ -167,7 +167,7 @@ class TrialRun {
     for (GangView& gang : scheduler_.Gangs()) {
       if (!Waits(gang)) continue;
       WhatIfWait wait{std::move(gang), {}};
-      wait.turn = scheduler_.TurnOf(wait.gang.id.key);
+      if (workload_.contains(wait.gang.id)) wait.turn = scheduler_.TurnOf(wait.gang.id.key);
       answer_.waits.push_back(std::move(wait));
     }
     answer_.workload.assign(workload_.begin(), workload_.end());

@@ -57,7 +57,7 @@ struct WhatIfEviction {
 
 struct WhatIfWait {
   GangView gang;
-  std::optional<TurnView> turn;
+  std::optional<TurnView> turn;  // of gangs of the workload
 };
 
 struct WhatIfAnswer {
