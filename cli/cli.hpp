@@ -53,6 +53,7 @@ Command ExplainCommand();
 Command PriorityCommand();
 Command QueueCommand();
 Command CancelCommand();
+Command WhatIfCommand();
 Command TopologyCommand();
 Command DiscoverCommand();
 

@@ -11,60 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "cli/answer.hpp"
+#include "cli/queue_output.hpp"
 #include "cli/table.hpp"
 
 namespace muster::cli {
 namespace {
 
-using cluster::Code;
-using cluster::Error;
 using cluster::Result;
 using Value = rapidjson::Value;
-
-Error Unexpected() {
-  return Error{Code::kInternal, "the server's answer is not what a muster server sends", ""};
-}
-
-const Value* Find(const Value& object, const char* name) {
-  if (!object.IsObject()) return nullptr;
-  const auto found = object.FindMember(name);
-  return found == object.MemberEnd() ? nullptr : &found->value;
-}
-
-std::string Text(const Value& object, const char* name) {
-  const Value* value = Find(object, name);
-  if (value == nullptr || !value->IsString()) return {};
-  return {value->GetString(), value->GetStringLength()};
-}
-
-int64_t Integer(const Value& object, const char* name) {
-  const Value* value = Find(object, name);
-  return value != nullptr && value->IsInt64() ? value->GetInt64() : 0;
-}
-
-double Decimal(const Value& object, const char* name) {
-  const Value* value = Find(object, name);
-  return value != nullptr && value->IsNumber() ? value->GetDouble() : 0;
-}
-
-bool Truth(const Value& object, const char* name) {
-  const Value* value = Find(object, name);
-  return value != nullptr && value->IsBool() && value->GetBool();
-}
-
-std::string Number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", value);
-  return text.data();
-}
-
-// The array `name` of a JSON object in `json`, kept alive by `document`.
-const Value* ParseList(rapidjson::Document& document, std::string_view json, const char* name) {
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError()) return nullptr;
-  const Value* list = Find(document, name);
-  return list != nullptr && list->IsArray() ? list : nullptr;
-}
 
 std::string ReasonText(const Value& gang) {
   const Value* reason = Find(gang, "reason");
@@ -154,11 +109,6 @@ std::string MembersTable(const Value& gang) {
   std::string text = table.ToString();
   if (foreseen && !strays) text += "the kubelet is expected to hand out these GPUs\n";
   return text;
-}
-
-const Value* List(const Value& object, const char* name) {
-  const Value* list = Find(object, name);
-  return list != nullptr && list->IsArray() ? list : nullptr;
 }
 
 // "b1/r1: 4, b1/r2: 4"
@@ -280,61 +230,6 @@ std::string FabricText(const Value& gang) {
   return text + CheapestText(*fabric);
 }
 
-std::string AmountText(const Value& of, const char* name) {
-  return Find(of, name) == nullptr ? "-" : Number(Decimal(of, name));
-}
-
-// One row for each resource of a queue; queues below others are indented.
-Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Column> columns,
-                                  std::vector<std::string> (*row)(const Value& queue,
-                                                                  const std::string& name,
-                                                                  const Value& of, bool first)) {
-  rapidjson::Document document;
-  const Value* queues = ParseList(document, json, "queues");
-  if (queues == nullptr) return Unexpected();
-  if (queues->Empty()) return std::string("the policy has no queues\n");
-  std::map<std::string, std::size_t> depths;
-  Table table(std::move(columns));
-  const Value none(rapidjson::kObjectType);
-  for (const Value& queue : queues->GetArray()) {
-    const auto parent = depths.find(Text(queue, "parent"));
-    const std::size_t depth = parent == depths.end() ? 0 : parent->second + 1;
-    const std::string name = Text(queue, "name");
-    depths[name] = depth;
-    const std::string shown = std::string(2 * std::min<std::size_t>(depth, 32), ' ') + name;
-    const Value* amounts = List(queue, "amounts");
-    if (amounts == nullptr) return Unexpected();
-    if (amounts->Empty()) table.Add(row(queue, shown, none, true));
-    for (rapidjson::SizeType i = 0; i < amounts->Size(); ++i)
-      table.Add(row(queue, shown, (*amounts)[i], i == 0));
-  }
-  return table.ToString();
-}
-
-// Where it stands among those that wait, and when it is to start.
-void AddTurn(const Value& gang, Table& facts) {
-  if (const Value* expected = Find(gang, "expectedStart")) {
-    std::string when = "not known";
-    if (Find(*expected, "inSeconds") != nullptr)
-      when = "in " + Elapsed(Decimal(*expected, "inSeconds")) + ", " + Text(*expected, "class");
-    facts.Add({"Start", when + ": " + Text(*expected, "evidence")});
-  }
-  const Value* turn = Find(gang, "turn");
-  if (turn == nullptr) return;
-  facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +
-                         std::to_string(Integer(*turn, "of")) + " in its queue"});
-  if (Text(*turn, "at").empty()) return;
-  facts.Add({"Ahead", Text(*turn, "aheadGang") + ": below " + Text(*turn, "at") + " queue " +
-                          Text(*turn, "ahead") + " (" + Text(*turn, "aheadB") +
-                          ") goes before queue " + Text(*turn, "own") + " (" + Text(*turn, "ownB") +
-                          ")"});
-}
-
-std::string StateOf(const Value& queue) {
-  const std::string until = Text(queue, "pausedUntil");
-  return Text(queue, "state") + (until.empty() ? "" : " until " + until);
-}
-
 }  // namespace
 
 std::string Elapsed(double seconds) {
@@ -428,54 +323,6 @@ Result<std::string> NodesTable(std::string_view json) {
   return table.ToString() + (notes.empty() ? "" : "\n" + notes);
 }
 
-Result<std::string> QueuesTable(std::string_view json) {
-  return TableOfQueues(
-      json,
-      {{"QUEUE"},
-       {"STATE"},
-       {"WEIGHT", true},
-       {"RESOURCE"},
-       {"GUARANTEE", true},
-       {"LIMIT", true},
-       {"SHARE", true},
-       {"USED", true},
-       {"ASKED", true},
-       {"GANGS", true},
-       {"NEXT"}},
-      [](const Value& queue, const std::string& name, const Value& of, bool first) {
-        const auto once = [&](const std::string& text) { return first ? text : std::string(); };
-        return std::vector<std::string>{once(name),
-                                        once(StateOf(queue)),
-                                        once(std::to_string(Integer(queue, "weight"))),
-                                        Text(of, "resource"),
-                                        AmountText(of, "guarantee"),
-                                        AmountText(of, "limit"),
-                                        AmountText(of, "share") + (Truth(of, "scaled") ? "!" : ""),
-                                        AmountText(of, "used"),
-                                        AmountText(of, "pending"),
-                                        once(std::to_string(Integer(queue, "pending"))),
-                                        once(Text(queue, "next"))};
-      });
-}
-
-Result<std::string> BorrowingTable(std::string_view json) {
-  return TableOfQueues(json,
-                       {{"QUEUE"},
-                        {"RESOURCE"},
-                        {"GUARANTEE", true},
-                        {"USED", true},
-                        {"BORROWED", true},
-                        {"IDLE", true},
-                        {"KEPT", true}},
-                       [](const Value&, const std::string& name, const Value& of, bool first) {
-                         return std::vector<std::string>{
-                             first ? name : "",           Text(of, "resource"),
-                             AmountText(of, "guarantee"), AmountText(of, "used"),
-                             AmountText(of, "borrowed"),  AmountText(of, "idle"),
-                             AmountText(of, "kept")};
-                       });
-}
-
 Result<std::string> FabricTable(std::string_view json) {
   rapidjson::Document document;
   const Value* domains = ParseList(document, json, "domains");
@@ -547,6 +394,7 @@ Result<std::string> GangExplained(std::string_view json) {
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});
   AddTurn(gang, facts);
+  AddPreemption(gang, facts);
   facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
   if (Integer(gang, "attempts") > 0) {
     facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});

@@ -2,23 +2,29 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "cli/cli.hpp"
+#include "cli/replay_plot.hpp"
 #include "cli/simulation_report.hpp"
 #include "cli/table.hpp"
+#include "config/amounts.hpp"
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/node_list.hpp"
 #include "extender/embedded/wire_extender.hpp"
+#include "sim/known_durations.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
 
@@ -33,6 +39,8 @@ using cluster::Status;
 // Of --gpu-shares.
 constexpr const char* kStock = "stock";
 constexpr const char* kHami = "hami";
+// Of --durations.
+constexpr const char* kUnknown = "unknown";
 
 constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 30U;
 
@@ -71,7 +79,28 @@ Result<sim::Trace> ReadTrace(const Args& args, const topology::FabricOptions& fa
       gangs ? sim::ReadGangJobs(*text, file, fabric) : sim::ReadOpenbPods(*text, file);
   if (!jobs.ok()) return jobs.error();
   trace.jobs = *std::move(jobs);
+  sim::TellDurations(*sim::ParseKnown(args.Text("--durations", kUnknown)), trace.jobs);
   return trace;
+}
+
+// Jobs whose queue the policy does not have, if it has any.
+void WarnOfQueues(const sim::Trace& trace, const std::vector<queues::QueueSpec>& queues,
+                  std::ostream& err) {
+  std::set<std::string> missing;
+  int64_t jobs = 0;
+  for (const sim::TraceJob& job : trace.jobs) {
+    const bool there = job.queue.empty() ||
+                       std::any_of(queues.begin(), queues.end(),
+                                   [&](const auto& queue) { return queue.name == job.queue; });
+    if (there) continue;
+    ++jobs;
+    missing.insert(job.queue);
+  }
+  if (queues.empty() || missing.empty()) return;
+  err << "muster simulate: " << jobs << " of " << trace.jobs.size()
+      << " jobs name queues that the policy does not have (" << Printable(*missing.begin())
+      << (missing.size() > 1 ? ", …" : "")
+      << "); they are in the queue of their namespace, default\n";
 }
 
 // One line on a terminal, redrawn at most ten times a second.
@@ -126,6 +155,9 @@ Result<sim::ReplayOptions> ReplayOptionsFrom(const Args& args) {
   options.cluster.shared_by =
       args.Text("--gpu-shares") == kHami ? sim::SharedBy::kHami : sim::SharedBy::kStock;
   options.cluster.audit = args.Has("--audit");
+  if (args.Has("--checkpoint"))
+    options.checkpoint =
+        config::ParseDuration(args.Text("--checkpoint")).value_or(options.checkpoint);
   // Every pod of the trace is Muster's, as with the recommended admission policy.
   options.cluster.api.gating = options.cluster.with_muster ? sim::Gating::kAll : sim::Gating::kNone;
   const Result<int64_t> seed = args.Number("--seed", 1, 0, std::numeric_limits<int64_t>::max());
@@ -138,6 +170,36 @@ Result<sim::ReplayOptions> ReplayOptionsFrom(const Args& args) {
     return std::make_unique<extender::WireExtender>(loop, link);
   };
   return options;
+}
+
+// "FROM-UNTIL", in seconds.
+std::optional<sim::Window> ParseWindow(const std::string& text) {
+  int64_t from = 0;
+  int64_t until = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, from);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, until);
+  if (second.ec != std::errc() || second.ptr != end || from < 0 || from >= until)
+    return std::nullopt;
+  return sim::Window{cluster::Time() + cluster::Seconds(from),
+                     cluster::Time() + cluster::Seconds(until)};
+}
+
+// What is said of jobs as such.
+Status CheckJobFlags(const Args& args) {
+  const auto wrong = [](const char* message) { return Error{Code::kInvalidArgument, message, ""}; };
+  for (const char* flag : {"--durations", "--checkpoint", "--window", "--plot"}) {
+    if (args.Has(flag) && !args.Has("--jobs"))
+      return Error{Code::kInvalidArgument, std::string(flag) + " is for --jobs", ""};
+  }
+  if (!sim::ParseKnown(args.Text("--durations", kUnknown)))
+    return wrong("--durations must be unknown, exact, rough or learnt");
+  if (args.Has("--checkpoint") && !config::ParseDuration(args.Text("--checkpoint")))
+    return wrong("--checkpoint must be a duration such as 1h or 30m");
+  if (args.Has("--window") && !ParseWindow(args.Text("--window")))
+    return wrong("--window must be two numbers of seconds such as 0-86400, the first one less");
+  return cluster::Ok{};
 }
 
 Status CheckUse(const Args& args) {
@@ -159,7 +221,7 @@ Status CheckUse(const Args& args) {
   }
   const std::string shares = args.Text("--gpu-shares", kStock);
   if (shares != kStock && shares != kHami) return wrong("--gpu-shares must be stock or hami");
-  return cluster::Ok{};
+  return CheckJobFlags(args);
 }
 
 // Whether the trace says what the flags need to know.
@@ -188,6 +250,38 @@ Status CheckTrace(const Args& args, const sim::Trace& trace) {
   return cluster::Ok{};
 }
 
+// The files that are written beside what is printed. Opened before the replay, so that it is not
+// in vain.
+class Outputs {
+ public:
+  Status Open(const Args& args) {
+    if (args.Text("--json") != "-") {
+      if (Status opened = Open(args, "--json", json_); !opened.ok()) return opened;
+    }
+    return Open(args, "--plot", plot_);
+  }
+  Status Write(const Args& args, const SimulationRun& run) {
+    if (json_.is_open() && !(json_ << ToJson(run)).flush()) return Unwritable(args, "--json");
+    if (plot_.is_open() &&
+        !(plot_ << PlotReplay(run.report.history, run.statistics.back())).flush())
+      return Unwritable(args, "--plot");
+    return cluster::Ok{};
+  }
+
+ private:
+  static Status Unwritable(const Args& args, const char* flag) {
+    return Error{Code::kInvalidArgument, args.Text(flag) + ": cannot be written", ""};
+  }
+  static Status Open(const Args& args, const char* flag, std::ofstream& file) {
+    if (!args.Has(flag)) return cluster::Ok{};
+    file.open(args.Text(flag), std::ios::binary);
+    if (!file) return Unwritable(args, flag);
+    return cluster::Ok{};
+  }
+  std::ofstream json_;
+  std::ofstream plot_;
+};
+
 int Simulate(const Args& args, const CliStreams& streams) {
   if (const Status use = CheckUse(args); !use.ok()) {
     return Misused(streams, "simulate", use.error().message);
@@ -207,20 +301,18 @@ int Simulate(const Args& args, const CliStreams& streams) {
     return Misused(streams, "simulate", fine.error().message);
   }
 
-  const bool to_file = args.Has("--json") && args.Text("--json") != "-";
-  std::ofstream file;
-  if (to_file) file.open(args.Text("--json"), std::ios::binary);
-  if (!file) return Fail(streams, args.Text("--json") + ": cannot be written");
-  const SimulationRun run = Replay(*trace, *options, streams.err);
-  if (args.Has("--json") && !to_file) {
-    streams.out << ToJson(run);
-  } else {
-    streams.out << ToTable(run);
-  }
-  if (to_file) {
-    file << ToJson(run);
-    if (!file.flush()) return Fail(streams, args.Text("--json") + ": cannot be written");
-  }
+  WarnOfQueues(*trace, options->cluster.muster.engine.queues, streams.err);
+  Outputs outputs;
+  if (Status opened = outputs.Open(args); !opened.ok())
+    return Fail(streams, opened.error().message);
+  SimulationRun run = Replay(*trace, *options, streams.err);
+  if (args.Has("--jobs")) run.statistics.push_back(sim::StatisticsOf(run.report.history, {}));
+  if (args.Has("--window"))
+    run.statistics.push_back(
+        sim::StatisticsOf(run.report.history, *ParseWindow(args.Text("--window"))));
+  streams.out << (args.Text("--json") == "-" ? ToJson(run) : ToTable(run));
+  if (Status written = outputs.Write(args, run); !written.ok())
+    return Fail(streams, written.error().message);
   if (run.report.audit_findings > 0) {
     return Fail(streams, std::to_string(run.report.audit_findings) + " invariants were broken");
   }
@@ -230,32 +322,43 @@ int Simulate(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command SimulateCommand() {
-  return {"simulate",
-          "--nodes FILE|NxG[@LABEL=N] (--pods FILE | --jobs FILE)",
-          "replay a trace on the embedded cluster in virtual time",
-          {{"--nodes", "FILE|NxG[@LABEL=N]",
-            "nodes: Kubernetes Nodes or NodePools (.yaml, .yml, .json), an openb CSV file, or N "
-            "nodes of G GPUs; 180x8@rack=10,block=60 labels each 10 of them rack=rack-00 and so "
-            "on, each 60 block=block-0"},
-           {"--pods", "FILE", "single pods: an openb CSV file"},
-           {"--jobs", "FILE",
-            "gangs: a CSV file with job_id, submit_s, gpus, duration_s; also gpus_per_pod (8), "
-            "topology_required, topology_preferred (a level of the policy's fabric), "
-            "segments_required, segments_preferred (LEVEL=PODS, several with ';' in between)"},
-           {"--timeline", "", "delete pods at the times in the trace"},
-           {"--fill", "", "never delete pods (default)"},
-           {"--policy", "FILE",
-            "policy YAML (default: the defaults of every field); the result tells how gangs lie "
-            "in its fabric"},
-           {"--seed", "N", "random seed (default 1)"},
-           {"--http", "", "connect kube-scheduler and Muster by real sockets"},
-           {"--without-muster", "", "kube-scheduler alone, pod by pod"},
-           {"--gpu-shares", "stock|hami",
-            "without Muster, what assigns shares of GPUs: the stock device plugin (a whole GPU for "
-            "each share) or HAMi's scheduler"},
-           {"--audit", "", "check every invariant after every event (slow)"},
-           {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
-          Simulate};
+  return {
+      "simulate",
+      "--nodes FILE|NxG[@LABEL=N] (--pods FILE | --jobs FILE)",
+      "replay a trace on the embedded cluster in virtual time",
+      {{"--nodes", "FILE|NxG[@LABEL=N]",
+        "nodes: Kubernetes Nodes or NodePools (.yaml, .yml, .json), an openb CSV file, or N "
+        "nodes of G GPUs; 180x8@rack=10,block=60 labels each 10 of them rack=rack-00 and so "
+        "on, each 60 block=block-0"},
+       {"--pods", "FILE", "single pods: an openb CSV file"},
+       {"--jobs", "FILE",
+        "gangs: a CSV file with job_id, submit_s, gpus, duration_s; also gpus_per_pod (8), "
+        "topology_required, topology_preferred (a level of the policy's fabric), "
+        "segments_required, segments_preferred (LEVEL=PODS, several with ';' in between), queue "
+        "or vc (a queue of the policy)"},
+       {"--durations", "unknown|exact|rough|learnt",
+        "what jobs say of how long they run: nothing (default), the truth, 0.5 to 1.5 times "
+        "it, nothing but an owner that comes again"},
+       {"--checkpoint", "DURATION",
+        "how often a job is saved: so it goes on when it was evicted (default: it begins "
+        "anew)"},
+       {"--window", "FROM-UNTIL",
+        "also the delays of jobs submitted then, and what was in use then (seconds)"},
+       {"--plot", "FILE.svg", "draw delays by size and the use of GPUs over time"},
+       {"--timeline", "", "delete pods at the times in the trace"},
+       {"--fill", "", "never delete pods (default)"},
+       {"--policy", "FILE",
+        "policy YAML (default: the defaults of every field); the result tells how gangs lie "
+        "in its fabric"},
+       {"--seed", "N", "random seed (default 1)"},
+       {"--http", "", "connect kube-scheduler and Muster by real sockets"},
+       {"--without-muster", "", "kube-scheduler alone, pod by pod"},
+       {"--gpu-shares", "stock|hami",
+        "without Muster, what assigns shares of GPUs: the stock device plugin (a whole GPU for "
+        "each share) or HAMi's scheduler"},
+       {"--audit", "", "check every invariant after every event (slow)"},
+       {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
+      Simulate};
 }
 
 }  // namespace muster::cli

@@ -1,6 +1,8 @@
 #include "cli/simulation_report.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "cli/table.hpp"
 #include "extender/json_text.hpp"
@@ -19,6 +21,7 @@ void Add(extender::JsonText& json, const char* name, const sim::Distribution& d)
   json.Add("samples", d.samples);
   json.AddDecimal("mean", d.mean);
   json.AddDecimal("p50", d.p50);
+  json.AddDecimal("p90", d.p90);
   json.AddDecimal("p95", d.p95);
   json.AddDecimal("p99", d.p99);
   json.AddDecimal("max", d.max);
@@ -97,6 +100,83 @@ void AddPlaces(Table& table, const sim::PlacesReport& places) {
   }
 }
 
+std::string Hours(double seconds) { return Decimal(seconds / 3600, 2); }
+
+void AddStatistics(extender::JsonText& json, const sim::ReplayStatistics& statistics) {
+  json.BeginObject();
+  json.AddMilli("from_s", statistics.window.from.milliseconds());
+  if (statistics.window.until == cluster::Time::Never()) {
+    json.AddNull("until_s");
+  } else {
+    json.AddMilli("until_s", statistics.window.until.milliseconds());
+  }
+  json.BeginArray("delays");
+  for (const sim::DelayRow& row : statistics.delays) {
+    json.BeginObject();
+    json.Add("gpus", row.gpus);
+    json.Add("jobs", row.jobs);
+    json.Add("unfinished", row.unfinished);
+    json.Add("evictions", row.evictions);
+    Add(json, "delay_s", row.delay_s);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.AddDecimal("utilization", statistics.utilization);
+  json.Add("evictions", statistics.evictions);
+  json.AddDecimal("lost_gpu_hours", statistics.lost_gpu_hours);
+  json.AddDecimal("lost_ratio", statistics.lost_ratio);
+  if (statistics.least_served) {
+    json.BeginObject("least_served");
+    json.Add("queue", statistics.least_served->queue);
+    json.AddDecimal("service_over_share", statistics.least_served->ratio);
+    json.EndObject();
+  } else {
+    json.AddNull("least_served");
+  }
+  json.EndObject();
+}
+
+std::string TitleOf(const sim::Window& window) {
+  if (window == sim::Window{}) return "all jobs";
+  const auto seconds = [](cluster::Time at) { return std::to_string(at.milliseconds() / 1000); };
+  return "jobs submitted from " + seconds(window.from) + " to " + seconds(window.until) + " s";
+}
+
+std::string ToTable(const sim::ReplayStatistics& statistics) {
+  Table table({{"GPUS"},
+               {"JOBS", true},
+               {"MEAN", true},
+               {"P50", true},
+               {"P90", true},
+               {"P99", true},
+               {"MAX", true},
+               {"EVICTIONS", true}});
+  int64_t unfinished = 0;
+  for (const sim::DelayRow& row : statistics.delays) {
+    if (row.jobs == 0) continue;
+    unfinished = std::max(unfinished, row.unfinished);
+    const sim::Distribution& d = row.delay_s;
+    std::vector<std::string> cells = {row.gpus, std::to_string(row.jobs)};
+    for (const double seconds : {d.mean, d.p50, d.p90, d.p99, d.max})
+      cells.push_back(d.samples == 0 ? "-" : Hours(seconds));
+    cells.push_back(std::to_string(row.evictions));
+    table.Add(std::move(cells));
+  }
+  std::string text = "\ndelay in hours, ";
+  text += TitleOf(statistics.window);
+  if (unfinished > 0) text += ", " + std::to_string(unfinished) + " of them not ended";
+  text += "\n";
+  text += table.ToString() + "utilization " + Decimal(statistics.utilization * 100, 2) + " %, " +
+          std::to_string(statistics.evictions) + " runs evicted, lost " +
+          Decimal(statistics.lost_gpu_hours, 1) + " GPU-hours (" +
+          Decimal(statistics.lost_ratio * 100, 2) + " % of the capacity)";
+  if (statistics.least_served) {
+    text += ", least service/share " + Decimal(statistics.least_served->ratio, 3) + " (" +
+            Printable(statistics.least_served->queue) + ")";
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string ToJson(const SimulationRun& run) {
@@ -119,6 +199,11 @@ std::string ToJson(const SimulationRun& run) {
   json.AddDecimal("utilization_mean", report.utilization_mean);
   json.AddDecimal("makespan_s", report.makespan_s);
   AddPlaces(json, report.places);
+  if (!run.statistics.empty()) {
+    json.BeginArray("statistics");
+    for (const sim::ReplayStatistics& statistics : run.statistics) AddStatistics(json, statistics);
+    json.EndArray();
+  }
   json.Add("decision_hash", report.decision_hash);
   json.Add("decisions", report.decisions);
   json.Add("audit_findings", report.audit_findings);
@@ -152,7 +237,9 @@ std::string ToTable(const SimulationRun& run) {
   table.Add({"decision hash", report.decision_hash});
   table.Add({"wall time, s", Decimal(run.wall_s, 2)});
   table.Add({"decisions per s", Decimal(run.decisions_per_s, 0)});
-  return table.ToString();
+  std::string text = table.ToString();
+  for (const sim::ReplayStatistics& statistics : run.statistics) text += ToTable(statistics);
+  return text;
 }
 
 }  // namespace muster::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/replay.hpp"
 
@@ -9,6 +10,8 @@ namespace muster::cli {
 
 struct SimulationRun {
   sim::ReplayReport report;
+  // Of gang jobs: of all of them, then of the window that was asked for.
+  std::vector<sim::ReplayStatistics> statistics;
   double wall_s = 0;
   double decisions_per_s = 0;
 };

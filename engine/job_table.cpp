@@ -21,6 +21,22 @@ bool JobTable::Upsert(const cluster::BatchJob& job) {
   return true;
 }
 
+std::vector<cluster::BatchJob> JobTable::All() const {
+  std::vector<cluster::BatchJob> jobs;
+  jobs.reserve(jobs_.size());
+  for (const auto& [uid, entry] : jobs_) {
+    cluster::BatchJob job;
+    job.uid = cluster::JobUid(uid);
+    job.key = entry.key;
+    job.ignores_evictions = entry.ignores_evictions;
+    job.waits_for_the_end = entry.waits_for_the_end;
+    job.run_times = entry.run_times;
+    jobs.push_back(std::move(job));
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.uid < b.uid; });
+  return jobs;
+}
+
 bool JobTable::Remove(const cluster::JobUid& uid) { return jobs_.erase(uid.text()) > 0; }
 
 // The pod's Job, where it counts evictions.

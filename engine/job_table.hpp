@@ -28,6 +28,8 @@ class JobTable {
   // over, and that known, before it is known how they ended.
   bool Remove(const cluster::JobUid& uid);
   size_t size() const { return jobs_.size(); }
+  // As they were told, in no order.
+  std::vector<cluster::BatchJob> All() const;
 
   // What the pod's Job says of how long it runs; null: nothing is known.
   const cluster::RunTimes* RunTimesOf(const cluster::Pod& pod) const;
@@ -62,7 +64,7 @@ class JobTable {
   };
   const Entry* Counting(const cluster::Pod& pod) const;
 
-  std::unordered_map<std::string, Entry> jobs_;                // by UID; looked up, never walked
+  std::unordered_map<std::string, Entry> jobs_;                // by UID
   std::unordered_map<std::string, Leaving> leaving_;           // by the owner's UID; none is empty
   std::unordered_map<cluster::PodUid, std::string> owner_of_;  // of all in leaving_
 };

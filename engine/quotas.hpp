@@ -28,6 +28,7 @@ class Quotas {
   // The namespace it was of; empty: there was none.
   std::string Remove(const cluster::ResourceQuotaUid& uid);
   const OfNamespace* Of(const std::string& ns) const;  // null: none
+  const std::map<std::string, OfNamespace>& all() const { return quotas_; }
 
  private:
   std::map<std::string, OfNamespace> quotas_;  // by namespace; none is empty

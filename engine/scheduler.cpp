@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/booking_search.hpp"
+#include "engine/decided_facts.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/freeing.hpp"
 #include "engine/handover.hpp"
@@ -297,6 +298,30 @@ Counts Scheduler::Count() const {
     counts.gpu_free_milli += snapshot->free().at(index).gpu_total();
   }
   return counts;
+}
+
+std::vector<Fact> Scheduler::DecidedFacts() const {
+  std::vector<Fact> facts;
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  {
+    FairMutexLock lock(mu_);
+    facts = FewFacts(*state_);
+    snapshot = state_->cluster.TakeSnapshot();
+  }
+  for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
+    if (snapshot->node(index) != nullptr) facts.emplace_back(AsFact(*snapshot->node(index)));
+  }
+  for (cluster::NodeIndex index{0}; index.value < snapshot->size();) {
+    FairMutexLock lock(mu_);
+    for (size_t i = 0; i < kNodesAtOnce && index.value < snapshot->size(); ++i, ++index.value)
+      TellOthers(*state_, index, facts);
+  }
+  std::optional<GangId> last;
+  for (bool done = false; !done;) {
+    FairMutexLock lock(mu_);
+    done = TellGangs(*state_, last, facts);
+  }
+  return facts;
 }
 
 Options Scheduler::options() const {

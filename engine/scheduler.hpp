@@ -116,16 +116,17 @@ class Scheduler {
   // Nothing where the gang is unknown or has no pods.
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<QueueView> Queues() const;  // empty: the policy has none
-  // Nothing where the gang does not wait, or the policy has no queues.
-  std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;
-  std::vector<NodeView> Nodes() const;  // ordered by name
+  std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;  // where it waits in a queue
+  std::vector<NodeView> Nodes() const;                                  // ordered by name
   // policy::LinksOf; null: there is no such node.
   std::shared_ptr<const topology::NodeTopology> LinksOf(const std::string& node) const;
   // `gpus`: see ViewFabric.
   FabricView Fabric(int64_t gpus) const;
   Counts Count() const;
+  // What another engine has to be told to go on from here (decided_facts.hpp).
+  std::vector<Fact> DecidedFacts() const;
   Options options() const;
-  // Every broken invariant, one sentence each; empty when all hold. For tests and the simulator.
+  // Every broken invariant, one sentence each. For tests and the simulator.
   std::vector<std::string> Audit(cluster::Time now) const;
   // The whole state as text, in a fixed order; equal texts mean equal states.
   std::string Dump() const;

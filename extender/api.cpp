@@ -122,6 +122,7 @@ void ApiHandlers::Mount(http::Server& server) {
     page.content_type = "application/yaml";
     return page;
   });
+  server.Handle("POST", "/v1/whatif", [this](const http::Request& r) { return WhatIf(r); });
   if (ports_.cluster == nullptr) return;
   server.Handle("POST", "/v1/manifests", [this](const http::Request& r) { return Create(r); });
   server.Handle("GET", "/v1/objects/*", [this](const http::Request& r) { return List(r); });
@@ -174,6 +175,12 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
     return FailedAnswer({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
   }
   return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
+}
+
+http::Response ApiHandlers::WhatIf(const http::Request& request) {
+  Result<std::string> page = what_if_.Answer(request.body);
+  if (!page.ok()) return FailedAnswer(page.error());
+  return Json(*std::move(page));
 }
 
 http::Response ApiHandlers::Create(const http::Request& request) const {

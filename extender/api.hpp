@@ -4,6 +4,7 @@
 //   GET  /v1/gangs  /v1/gangs/{ns}/{name}  /v1/nodes  /v1/nodes/{name}/topology
 //   GET  /v1/topology[?slots=GPUS]  /v1/queues  /v1/policy
 //   (orders of operators: order_desk.hpp)
+//   POST /v1/whatif                            what_if_page.hpp
 //   on an embedded cluster also
 //   POST   /v1/manifests[?name=FILE]           create objects, all of a request or none
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events
@@ -19,6 +20,7 @@
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
 #include "extender/embedded/embedded_cluster.hpp"
+#include "extender/what_if_page.hpp"
 #include "http/server.hpp"
 
 namespace muster::extender {
@@ -37,7 +39,8 @@ class ApiHandlers {
     EmbeddedCluster* cluster = nullptr;      // null: no objects to create, list or delete
   };
 
-  explicit ApiHandlers(Ports ports) : ports_(std::move(ports)) {}
+  explicit ApiHandlers(Ports ports)
+      : ports_(std::move(ports)), what_if_(ports_.scheduler, ports_.now) {}
   ~ApiHandlers() = default;
   ApiHandlers(const ApiHandlers&) = delete;
   ApiHandlers& operator=(const ApiHandlers&) = delete;
@@ -50,11 +53,13 @@ class ApiHandlers {
   http::Response Links(const http::Request& request) const;
   http::Response Gang(const http::Request& request) const;
   http::Response Fabric(const http::Request& request) const;
+  http::Response WhatIf(const http::Request& request);
   http::Response Create(const http::Request& request) const;
   http::Response List(const http::Request& request) const;
   http::Response Delete(const http::Request& request) const;
 
   const Ports ports_;
+  WhatIfPage what_if_;
 };
 
 }  // namespace muster::extender

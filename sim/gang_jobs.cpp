@@ -27,7 +27,19 @@ constexpr int64_t kMostMembers = 16384;
 constexpr int64_t kMilliCpuPerGpu = 4000;
 constexpr int64_t kMiBPerGpu = 32 * 1024;
 
-enum Column { kId, kSubmitted, kGpus, kDuration, kPerPod, kRequired, kPreferred, kWhole, kRather };
+enum Column {
+  kId,
+  kSubmitted,
+  kGpus,
+  kDuration,
+  kPerPod,
+  kRequired,
+  kPreferred,
+  kWhole,
+  kRather,
+  kQueue,
+  kVirtualCluster,
+};
 
 // LEVEL=PODS;LEVEL=PODS
 Status ReadSegments(const CsvFile& csv, size_t row, Column column, TopologyTerms& terms) {
@@ -120,6 +132,8 @@ Result<TraceJob> ReadJob(const CsvFile& csv, size_t row, const topology::FabricO
   job.name = "job-" + std::string(csv.Text(row, kId));
   job.submitted = cluster::Time() + cluster::Seconds(*submitted);
   job.runs_for = cluster::Seconds(*duration);
+  job.queue = csv.Text(row, kQueue);
+  if (job.queue.empty()) job.queue = csv.Text(row, kVirtualCluster);
   const int64_t members = (*gpus + *per_pod - 1) / *per_pod;
   const int64_t each = *gpus % members == 0 ? *gpus / members : *per_pod;
   Result<TopologyTerms> terms = ReadTerms(csv, row, members, fabric);
@@ -145,7 +159,7 @@ Result<std::vector<TraceJob>> ReadGangJobs(std::string_view text, const std::str
   const Result<CsvFile> csv =
       CsvFile::Parse(text, file_name, {"job_id", "submit_s", "gpus", "duration_s"},
                      {"gpus_per_pod", "topology_required", "topology_preferred",
-                      "segments_required", "segments_preferred"});
+                      "segments_required", "segments_preferred", "queue", "vc"});
   if (!csv.ok()) return csv.error();
   std::vector<TraceJob> jobs;
   std::set<std::string> names;

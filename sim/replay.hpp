@@ -1,16 +1,22 @@
 // Replay: submits a Trace to an embedded cluster in virtual time and measures what became of it.
 //
+// A job that names a queue (TraceJob::queue) is in it if the policy has it, else in that of its
+// namespace. A pod that Muster evicts is made again when it is gone, as its controller would, and
+// runs for what no checkpoint has kept.
+//
 // Deterministic: the same trace, options and seed give the same ReplayReport on any machine. Wall
 // time is the caller's to measure. One thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/cluster.hpp"
 #include "sim/gang_places.hpp"
+#include "sim/replay_statistics.hpp"
 #include "sim/trace.hpp"
 
 namespace muster::sim {
@@ -26,26 +32,18 @@ struct ReplayOptions {
   Options cluster;
   bool timeline = false;  // pods are deleted when the trace says so, else never
   cluster::Duration horizon =
-      cluster::Seconds(100LL * 365 * 24 * 3600);        // what has not ended by then is cut off
+      cluster::Seconds(100LL * 365 * 24 * 3600);  // what has not ended by then is cut off
+  // By which queues shares are reckoned; nothing: by those of the policy.
+  std::optional<std::vector<queues::QueueSpec>> shares_by;
+  // A run that is evicted goes on from its last checkpoint; 0: from the beginning.
+  cluster::Duration checkpoint;
   std::function<void(const ReplayProgress&)> progress;  // called now and then; may be empty
 };
-
-// Seconds; all zero when there are no samples. Percentiles by nearest rank.
-struct Distribution {
-  int64_t samples = 0;
-  double mean = 0;
-  double p50 = 0;
-  double p95 = 0;
-  double p99 = 0;
-  double max = 0;
-};
-
-Distribution Summarize(std::vector<cluster::Duration> samples);
 
 struct ReplayReport {
   int64_t nodes = 0;
   int64_t gpus = 0;
-  int64_t pods_total = 0;
+  int64_t pods_total = 0;  // those that replace evicted ones included
   int64_t pods_placed = 0;
   int64_t pods_unplaced = 0;
   int64_t gpu_allocated_milli = 0;  // at the moment when most was allocated
@@ -66,6 +64,7 @@ struct ReplayReport {
   int64_t decisions = 0;       // Bindings
   int64_t audit_findings = 0;  // broken invariants, when audited
   KubeSchedulerStats scheduler;
+  ReplayHistory history;
 };
 
 ReplayReport Replay(const Trace& trace, const ReplayOptions& options);

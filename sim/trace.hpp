@@ -10,6 +10,7 @@
 //                gpus_per_pod  GPUs of a member at most (8)
 //                topology_required, topology_preferred  a level of the policy's fabric
 //                segments_required, segments_preferred  LEVEL=PODS, several with ';' in between
+//                queue, or vc (the Philly list's word)  the queue that it asks for
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,9 @@ struct TraceJob {
   std::optional<cluster::Duration> runs_for;  // of each pod, once it runs
   std::vector<PodRecord> pods;
   cluster::TopologyTerms topology = {};  // of the PodGroup; a single pod has them itself
+  std::string queue = {};                // that it asks for; empty: it names none
+  // What its pods say of that in muster.dev/expected-duration (known_durations.hpp).
+  std::optional<cluster::Duration> expected = {};
 };
 
 struct Trace {

@@ -132,6 +132,13 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
       {{"simulate", "--nodes", "2x8"}, "one of --pods and --jobs"},
       {{"simulate", "--pods", "x"}, "--nodes is needed"},
+      {{"simulate", "--nodes", "2x8", "--pods", "x", "--plot", "y.svg"}, "--plot is for --jobs"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--durations", "half"},
+       "--durations must be unknown, exact, rough or learnt"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--window", "9-5"},
+       "--window must be two numbers of seconds"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--checkpoint", "often"},
+       "--checkpoint must be a duration"},
       {{"simulate", "--nodes", "2x8", "--pods", "x", "--gpu-shares", "hami"},
        "--gpu-shares is for --without-muster"},
       {{"simulate", "--nodes", "2x8", "--pods", "x", "--without-muster", "--gpu-shares", "half"},
@@ -286,6 +293,41 @@ TEST_CASE("simulate plays topology: nodes of a manifest, levels of jobs, how gan
   }
   CHECK_THAT(simulate("5x8@rack=none").err,
              Catch::Contains("expected LABEL=NODES such as rack=10, found \"rack=none\""));
+}
+
+TEST_CASE("simulate tells delays by size, and draws them", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("policy.yaml"))
+      << "apiVersion: muster.dev/v1alpha1\nkind: Policy\nqueues:\n- {name: a, guarantee: {gpu: "
+         "8}}\n";
+  std::ofstream(folder.File("jobs.csv")) << "job_id,vc,submit_s,gpus,duration_s\n0,a,0,16,7200\n"
+                                            "1,b,3600,8,3600\n2,a,90000,1,60\n";
+  const auto simulate = [&](const std::string& plot) {
+    return Run({"simulate", "--nodes", "2x8", "--jobs", folder.File("jobs.csv"), "--policy",
+                folder.File("policy.yaml"), "--window", "3600-86400", "--durations", "exact",
+                "--plot", folder.File(plot)});
+  };
+  const CliRun run = simulate("a.svg");
+  REQUIRE(run.status == kExitOk);
+  CHECK(
+      run.err ==
+      "muster simulate: 1 of 3 jobs name queues that the policy does not have (b); they are in the "
+      "queue of their namespace, default\n");
+  CHECK_THAT(run.out, Catch::Contains("\ndelay in hours, all jobs\n"
+                                      "GPUS    JOBS  MEAN   P50   P90   P99   MAX  EVICTIONS\n"
+                                      "all        3  0.33  0.00  1.00  1.00  1.00          0\n"));
+  CHECK_THAT(run.out, Catch::Contains("\ndelay in hours, jobs submitted from 3600 to 86400 s\n"));
+  CHECK_THAT(run.out, Catch::Contains("least service/share 1.000 (a)"));
+  std::stringstream drawn;
+  drawn << std::ifstream(folder.File("a.svg")).rdbuf();
+  CHECK_THAT(drawn.str(), Catch::StartsWith("<svg ") && Catch::EndsWith("</svg>\n"));
+  CHECK_THAT(drawn.str(), Catch::Contains("delay, hours (logarithmic)") &&
+                              Catch::Contains("GPUs in use, %") &&
+                              Catch::Contains("days since the first job"));
+  REQUIRE(simulate("b.svg").status == kExitOk);
+  std::stringstream again;
+  again << std::ifstream(folder.File("b.svg")).rdbuf();
+  CHECK(again.str() == drawn.str());
 }
 
 TEST_CASE("simulate without Muster gives nobody more of a GPU than there is", "[cli]") {

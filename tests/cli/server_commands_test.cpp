@@ -15,6 +15,53 @@ using extender::testing::GangYaml;
 using extender::testing::TempFolder;
 using extender::testing::TestService;
 
+TEST_CASE("whatif tells what would become of a manifest and of another policy", "[cli]") {
+  TestService test;
+  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
+  const TempFolder folder;
+  const std::string file = folder.File("jobs.yaml");
+  const std::string policy = folder.File("policy.yaml");
+  const auto run = [&](std::vector<std::string> words, int want) {
+    words.insert(words.begin(), "whatif");
+    words.insert(words.end(), {"--server", server});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = RunCli(words, {out, err});
+    INFO(err.str());
+    CHECK(status == want);
+    return out.str() + err.str();
+  };
+  test.Submit(GangYaml("train", 16, 8));
+  REQUIRE(test.Reaches("train", "Running"));
+  std::ofstream(file) << GangYaml("more", 1, 8);
+  CHECK(run({"-f", file}, kExitOk) ==
+        "0 of 1 gang would start, 0 pods would be evicted, 0 other gangs would wait\n"
+        "\n"
+        "WAITS         QUEUE  PRIORITY  WHY\n"
+        "default/more                0  NotEnoughGpus: not enough free GPUs: 0 of 8 GPUs "
+        "were free on nodes it may use at its last try\n");
+  std::string urgent = GangYaml("urgent", 1, 8);
+  urgent.insert(urgent.find("  schedulerName"), "  priority: 7\n");
+  std::ofstream(file) << urgent;
+  std::ofstream(policy) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\ngangs:\n"
+                           "  preemption: lowerPriority\n";
+  const std::string answer = run({"-f", file, "--policy", policy}, kExitOk);
+  CHECK(answer ==
+        "1 of 1 gang would start, 16 pods would be evicted, 0 other gangs would wait\n"
+        "\n"
+        "#  STARTS          QUEUE  PRIORITY  WHEN     WHERE\n"
+        "1  default/urgent                7  at once  node-00\n"
+        "\n"
+        "EVICTED        PODS      QUEUE  PRIORITY  FOR\n"
+        "default/train  16 of 16                0  default/urgent\n");
+  CHECK_THAT(run({"-f", file, "-o", "json"}, kExitOk), Catch::StartsWith("{\n  \"gangs\": ["));
+  CHECK(test.StateOf("train") == "Running");
+  CHECK(test.StateOf("urgent").empty());
+  CHECK_THAT(run({}, kExitUsage), Catch::Contains("give -f FILE, --policy FILE, or both"));
+  std::ofstream(file) << "kind: Pod\n";
+  CHECK_THAT(run({"-f", file}, kExitFailed), Catch::Contains("jobs.yaml:1:1"));
+}
+
 TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   TestService test;
   const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());

@@ -178,7 +178,7 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
 - name: a
   reservations: {depth: 2, minAge: 1m, reserveAfter: 90m}
   backfill: {trust: enforced}
-- {name: b, parent: a, reservations: {depth: 0, minAge: parent}}
+- {name: b, parent: a, reservations: {depth: 0, minAge: inherit}}
 )");
   CHECK(queues[0].bookings == queues::BookingRules{.depth = 2,
                                                    .min_age = cluster::Seconds(60),
@@ -206,7 +206,7 @@ TEST_CASE("reservations and backfill are said by queue, else as the queue above 
        "p:4:47: queues[0].reservations.minAge: expected a duration from 0s to 8784h, such as 5m or "
        "1h30m, or inherit, found \"soon\"\n"
        "p:4:53: queues[0].reservations.reserve: unknown field, did you mean fabric.reserve?\n"
-       "p:4:85: queues[0].backfill.trust: expected parent, none, enforced, declared or learnt, "
+       "p:4:85: queues[0].backfill.trust: expected inherit, none, enforced, declared or learnt, "
        "found \"declare\"\n");
 }
 

@@ -15,13 +15,12 @@
 #include "config/policy_fields.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
-#include "tests/engine/harness.hpp"
+#include "tests/scenario/reload_queues.hpp"
 
 namespace muster::testing {
 namespace {
 
 using cluster::Seconds;
-using World = Harness;
 
 // Servers, and where they listen.
 bool OfServers(const std::string& field) {
@@ -136,49 +135,6 @@ void LosesNode(World& world) {
   world.Pass(Seconds(100));
 }
 
-void OneNode(World& world) { world.Add(MakeNode("n0").Gpus(4)); }
-
-// A pod of its own that names a queue.
-void Asks(World& world, const std::string& name, const std::string& queue, int gpus,
-          int32_t priority = 0) {
-  cluster::Pod pod = MakePod(name).Gpus(gpus).Priority(priority).Gated();
-  pod.asked_queue = queue;
-  world.Add(pod);
-}
-
-void TwoGpusOfA(World& world) {
-  Asks(world, "p", "a", 2);
-  world.Settle();
-}
-
-void OneGpuOfB(World& world) {
-  Asks(world, "p", "b", 1);
-  world.Settle();
-}
-
-// More than there is room for.
-void ManyOfAAndB(World& world) {
-  for (const char* queue : {"a", "b"}) {
-    for (int i = 0; i < 4; ++i) Asks(world, queue + std::to_string(i), queue, 1);
-  }
-  world.Settle();
-}
-
-// A gang of queue a runs on all of the node.
-void ABorrows(World& world) {
-  OneNode(world);
-  Asks(world, "borrower", "a", 4);
-  world.Settle();
-  world.Bind("borrower");
-  world.Pass(Seconds(10));
-}
-
-void Wants(World& world, const std::string& queue, int32_t priority, int gpus = 4) {
-  Asks(world, "claimant", queue, gpus, priority);
-  world.Settle();
-  world.Pass(Seconds(20));
-}
-
 const Story kStories[] = {
     {"schedulerNames", "schedulerNames: @", "[muster]", "[muster, other]", Nodes,
      [](World& world) {
@@ -254,6 +210,19 @@ const Story kStories[] = {
        world.Settle();
      }},
     {"queues[].state", "queues: [{name: a, state: @}]", "open", "hold", OneNode, TwoGpusOfA},
+    {"queues[].reservations.depth", "queues: [{name: a, reservations: {depth: @}}]", "0", "1",
+     LongRuns, BigAndSmall},
+    {"queues[].reservations.minAge", "queues: [{name: a, reservations: {minAge: @}}]", "1h", "1m",
+     LongRuns, BigAndSmall},
+    {"queues[].reservations.reserveAfter", "queues: [{name: a, reservations: {reserveAfter: @}}]",
+     "1h", "5m", UnknownRuns, BigAndSmall},
+    {"queues[].reservations.lendToEvictable",
+     "queues: [{name: a, reservations: {lendToEvictable: @}}]", "false", "true", LongRuns,
+     [](World& world) { BigThenSmall(world, 1, true); }},
+    {"queues[].backfill.trust", "queues: [{name: a, backfill: {trust: @}}]", "none", "declared",
+     LongRuns, BigAndSmall},
+    {"queues[].backfill.withoutCheckpoint", "queues: [{name: a, backfill: {withoutCheckpoint: @}}]",
+     "false", "true", LongRuns, [](World& world) { BigThenSmall(world, 1, false); }},
     {"queues[].preemption.withinQueue", "queues: [{name: a, preemption: {withinQueue: @}}]",
      "never", "lower-priority", ABorrows, [](World& world) { Wants(world, "a", 1); }},
     {"queues[].preemption.reclaim",

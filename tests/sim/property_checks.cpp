@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/scheduler.hpp"
+#include "engine/what_if.hpp"
 #include "property_world.hpp"
 #include "sim_support.hpp"
 
@@ -30,6 +31,33 @@ std::string Brief(const engine::GangView& gang) {
 }
 
 }  // namespace
+
+// An engine that is told what this one knows has the same room, and what-if on it comes to an end.
+std::string World::CheckDecidedFacts() {
+  const engine::Scheduler& present = cluster_->muster()->scheduler();
+  const Time now = cluster_->loop().now();
+  engine::WhatIf what;
+  what.known = present.DecidedFacts();
+  what.options = options_.muster.engine;
+  what.now = now;
+  engine::Scheduler second(what.options);
+  for (const engine::Fact& fact : what.known) second.Apply(fact, now);
+  const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
+  if (present.Count().gangs[preempting] == 0) {
+    const auto a = present.Nodes();
+    const auto b = second.Nodes();
+    if (a.size() != b.size()) return "the facts that the engine tells have other nodes";
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i].left_out || a[i].overcommitted) continue;
+      if (a[i].free != b[i].free || a[i].gpu_free != b[i].gpu_free)
+        return "by the facts that the engine tells, other room is free on " + a[i].node.name;
+    }
+  }
+  second.Advance(now);
+  const std::vector<std::string> broken = second.Audit(now);
+  if (!broken.empty()) return "told what this engine knows, another one is broken: " + broken[0];
+  return engine::TryOut(what).complete ? "" : "what-if does not come to an end";
+}
 
 // A new engine that hears of the same objects must keep the same books.
 std::string World::CheckRebuild() {

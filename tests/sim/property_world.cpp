@@ -478,6 +478,7 @@ std::string World::Do(const Operation& operation) {
   if (told_ == before) Tell("(nothing there for it)");
   Run(Duration(operation.c % 10));
   if (broken.empty()) broken = CheckRebuild();
+  if (broken.empty() && operation.c % 16 == 7) broken = CheckDecidedFacts();
   if (broken.empty()) broken = CheckPlans();
   if (broken.empty()) broken = CheckDomains();
   return broken.empty() ? Broken() : broken;

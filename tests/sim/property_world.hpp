@@ -112,6 +112,7 @@ class World {
   void RestartOrFail(const Operation& operation);
   void OldNews(const Operation& operation);
   std::string CheckRebuild();
+  std::string CheckDecidedFacts();
   std::string CheckProgress();
 
   Options options_;

@@ -1,0 +1,103 @@
+// muster whatif: what would become of a workload, or of what waits under another policy.
+#include <chrono>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/output.hpp"
+#include "cli/server_pages.hpp"
+#include "cli/whatif_text.hpp"
+#include "config/file.hpp"
+#include "config/policy_file.hpp"
+#include "extender/json_text.hpp"
+#include "extender/what_if_page.hpp"
+#include "http/client.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Result;
+
+constexpr std::chrono::milliseconds kPatience{30'000};
+
+Result<std::string> ReadInput(const std::string& file) {
+  if (file == "-") {
+    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
+  }
+  return config::ReadFile(file, extender::kMaxWhatIfBytes);
+}
+
+// The request of extender/what_if_page.hpp.
+Result<std::string> RequestOf(const Args& args) {
+  extender::JsonText json;
+  json.BeginObject();
+  json.BeginArray("manifests");
+  for (const std::string& file : args.All("--file")) {
+    const Result<std::string> text = ReadInput(file);
+    if (!text.ok()) return text.error();
+    json.BeginObject();
+    json.Add("name", file == "-" ? "stdin" : file);
+    json.Add("text", *text);
+    json.EndObject();
+  }
+  json.EndArray();
+  if (args.Has("--policy")) {
+    const Result<std::string> text =
+        config::ReadFile(args.Text("--policy"), config::kMaxPolicyBytes);
+    if (!text.ok()) return text.error();
+    json.BeginObject("policy");
+    json.Add("name", args.Text("--policy"));
+    json.Add("text", *text);
+    json.EndObject();
+  }
+  json.EndObject();
+  return json.Take();
+}
+
+int WhatIf(const Args& args, const CliStreams& streams) {
+  if (!args.positionals().empty())
+    return Misused(streams, "whatif", "unexpected \"" + args.positionals().front() + "\"");
+  if (!args.Has("--file") && !args.Has("--policy"))
+    return Misused(streams, "whatif", "give -f FILE, --policy FILE, or both");
+  const std::string format = args.Text("--output", "table");
+  if (format != "table" && format != "json")
+    return Misused(streams, "whatif", "--output must be table or json, not \"" + format + "\"");
+  Result<http::ClientOptions> server = ServerAt(args);
+  if (!server.ok()) return Misused(streams, "whatif", server.error().ToString());
+  server->timeout = kPatience;
+  const Result<std::string> request = RequestOf(args);
+  if (!request.ok()) return Fail(streams, request.error().ToString());
+  const Result<std::string> body =
+      BodyOf(http::Client(*server).Post("/v1/whatif", *request), *server);
+  if (!body.ok()) return Fail(streams, body.error().message);
+  if (format == "json") {
+    streams.out << *body;
+    return kExitOk;
+  }
+  const Result<std::string> text = WhatIfText(*body);
+  if (!text.ok()) return Fail(streams, text.error().message);
+  streams.out << *text;
+  streams.err << SubmittedWarnings(*body);
+  return kExitOk;
+}
+
+}  // namespace
+
+Command WhatIfCommand() {
+  return {"whatif",
+          "[-f FILE] [--policy FILE]",
+          "say what would become of a workload, or of what waits under another policy, and change "
+          "nothing",
+          {{"--file", "FILE",
+            "manifests in YAML or JSON, as submit reads them, - for standard input; may be "
+            "repeated",
+            "-f", true},
+           {"--policy", "FILE", "policy YAML to try in place of the one in force"},
+           OutputFlag(),
+           ServerFlag()},
+          WhatIf};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,76 @@
+#include "engine/decided_facts.hpp"
+
+#include <utility>
+
+#include "engine/engine_state.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::PodUid;
+
+namespace {
+
+constexpr int64_t kSlice = 1024;  // of gangs, by CostOf
+
+// The pod is bound where it is planned.
+Pod AsBound(Pod pod, const MemberPlan& plan) {
+  pod.node_name = plan.node;
+  pod.bound_gpus.clear();
+  for (const cluster::GpuShare& gpu : plan.placement->gpus) pod.bound_gpus.push_back(gpu.index);
+  pod.bound_by_muster = true;
+  pod.gates.clear();
+  pod.nominated_node.clear();
+  return pod;
+}
+
+}  // namespace
+
+std::vector<Fact> FewFacts(const EngineState& state) {
+  std::vector<Fact> facts;
+  for (const auto* one : state.cluster.Namespaces()) facts.emplace_back(*one);
+  for (const auto* one : state.cluster.PriorityClasses()) facts.emplace_back(*one);
+  for (const auto* one : state.cluster.DisruptionBudgets()) facts.emplace_back(*one);
+  facts.emplace_back(state.orders.standing());
+  for (const auto& [ns, quotas] : state.quotas.all()) {
+    for (const auto& [uid, quota] : quotas) facts.emplace_back(quota);
+  }
+  for (cluster::BatchJob& job : state.jobs.All()) facts.emplace_back(std::move(job));
+  return facts;
+}
+
+bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts) {
+  const auto& gangs = state.members.gangs();
+  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
+  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next) {
+    const Gang& gang = next->second;
+    if (const cluster::PodGroup* group = state.members.GroupOf(gang)) facts.emplace_back(*group);
+    for (const auto& [uid, member] : gang.members) {
+      // A victim is gone.
+      if (state.preemptions.PreemptorOf(uid) != nullptr) continue;
+      const bool planned = member.planned() && !member.pod->bound();
+      facts.emplace_back(planned ? AsBound(*member.pod, *member.plan) : *member.pod);
+    }
+    left -= CostOf(gang);
+    last = next->first;
+  }
+  return next == gangs.end();
+}
+
+void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts) {
+  for (const PodUid& uid : state.cluster.HoldersOn(node)) {
+    if (!state.members.IsMember(uid)) facts.emplace_back(*state.cluster.FindPod(uid));
+  }
+}
+
+cluster::Node AsFact(cluster::Node node) {
+  node.unschedulable = node.unschedulable || node.left_out;
+  node.left_out = false;
+  for (cluster::Gpu& gpu : node.gpus) {
+    gpu.cordoned = gpu.cordoned || gpu.left_out;
+    gpu.left_out = false;
+  }
+  return node;
+}
+
+}  // namespace muster::engine

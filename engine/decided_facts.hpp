@@ -1,0 +1,36 @@
+// What the engine knows, told as facts to another one, as if what it has decided were done already
+// (internal to engine/). Read in slices, under Scheduler's lock.
+//
+//   planned, not bound yet     bound where it is planned
+//   waits for its victims      the same, and the victims are gone
+//   being evicted otherwise    as it is: it holds what it has
+//   node or device left out    cordoned
+//
+// Not told: failed starts and their pauses, and what was tried in vain: the other engine tries what
+// this one does not try for now. Neither are pods of other schedulers that hold nothing.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cluster/gang_id.hpp"
+#include "engine/facts.hpp"
+
+namespace muster::engine {
+
+using cluster::GangId;
+
+struct EngineState;
+
+// Namespaces, PriorityClasses, PodDisruptionBudgets and Jobs.
+std::vector<Fact> FewFacts(const EngineState& state);
+
+// Some gangs more, after `last`: their PodGroups and members. True when these were the last ones.
+bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts);
+// Pods that hold something on the node and are in no gang.
+void TellOthers(const EngineState& state, cluster::NodeIndex node, std::vector<Fact>& facts);
+
+// As another engine is told of it.
+cluster::Node AsFact(cluster::Node node);
+
+}  // namespace muster::engine

@@ -1,0 +1,34 @@
+// Workload: what manifests would bring to the cluster, as facts, without a cluster that it is
+// submitted to: pods of Jobs are made, gates put on, declared gangs given their PodGroups.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/result.hpp"
+#include "cluster/units.hpp"
+#include "engine/facts.hpp"
+
+namespace muster::extender {
+
+struct Workload {
+  std::vector<engine::Fact> facts;
+  std::vector<std::string> warnings;  // what was ignored of the manifests, with its place
+};
+
+struct ManifestText {
+  std::string name;  // of the file, for messages
+  std::string text;
+};
+
+// As `muster submit` reads them. kConflict, naming the object: they have it twice. Created at
+// `now`; pods of `schedulers` are behind Muster's gate.
+cluster::Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
+                                       const std::vector<std::string>& schedulers,
+                                       cluster::Time now);
+
+// kConflict: a node, pod or PodGroup of the workload has the name of one that is known already.
+cluster::Status CheckNames(const std::vector<engine::Fact>& known,
+                           const std::vector<engine::Fact>& workload);
+
+}  // namespace muster::extender

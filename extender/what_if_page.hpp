@@ -1,0 +1,49 @@
+// WhatIfPage: POST /v1/whatif. What would become of a workload, or under another policy of what
+// waits now? Changes nothing. Any thread; answers one question at a time.
+//
+//   {"manifests": [{"name": "FILE", "text": "…"}, …], "policy": {"name": "FILE", "text": "…"}}
+//     One of both at least. Manifests as `muster submit` reads them; Nodes may be among them.
+//   {"gangs": [{namespace, name, kind, asked, starts, afterSeconds, queue, priority, minMember,
+//     pods, reason{code, message}, turn{…}, placed[{pod, node, gpus[index]}]}],
+//    "evictions": [{namespace, name, for, pods, podsInAll, priority, queue}],
+//    "waiting", "evictedPods", "complete", "warnings"}
+//     gangs: those that start, in order, then those that were asked about and do not, then, with a
+//     policy, the others that wait. `asked`: of the manifests.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "cluster/result.hpp"
+#include "engine/scheduler.hpp"
+#include "engine/what_if.hpp"
+
+namespace muster::extender {
+
+inline constexpr std::size_t kMaxWhatIfBytes = std::size_t{4} << 20U;
+
+class WhatIfPage {
+ public:
+  WhatIfPage(const engine::Scheduler& scheduler, std::function<cluster::Time()> now)
+      : scheduler_(scheduler), now_(std::move(now)) {}
+  ~WhatIfPage() = default;
+  WhatIfPage(const WhatIfPage&) = delete;
+  WhatIfPage& operator=(const WhatIfPage&) = delete;
+
+  // The page, or what is wrong with the request; kUnavailable while another question is answered.
+  cluster::Result<std::string> Answer(const std::string& body);
+
+ private:
+  cluster::Result<std::string> TryAnswer(const std::string& body) const;
+
+  const engine::Scheduler& scheduler_;
+  const std::function<cluster::Time()> now_;
+  std::atomic<bool> busy_{false};
+};
+
+// The page of an answer. `with_others`: gangs that nobody asked about and that do not start, too.
+std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
+                       const std::vector<std::string>& warnings);
+
+}  // namespace muster::extender

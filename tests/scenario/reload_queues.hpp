@@ -1,0 +1,97 @@
+// Queues for the stories of reload_test: who waits and who runs in them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+
+using World = Harness;
+
+inline void OneNode(World& world) { world.Add(MakeNode("n0").Gpus(4)); }
+
+// A pod of its own that names a queue.
+inline void Asks(World& world, const std::string& name, const std::string& queue, int gpus,
+                 int32_t priority = 0) {
+  cluster::Pod pod = MakePod(name).Gpus(gpus).Priority(priority).Gated();
+  pod.asked_queue = queue;
+  world.Add(pod);
+}
+
+inline void TwoGpusOfA(World& world) {
+  Asks(world, "p", "a", 2);
+  world.Settle();
+}
+
+inline void OneGpuOfB(World& world) {
+  Asks(world, "p", "b", 1);
+  world.Settle();
+}
+
+// More than there is room for.
+inline void ManyOfAAndB(World& world) {
+  for (const char* queue : {"a", "b"}) {
+    for (int i = 0; i < 4; ++i) Asks(world, queue + std::to_string(i), queue, 1);
+  }
+  world.Settle();
+}
+
+// A gang of queue a runs on all of the node.
+inline void ABorrows(World& world) {
+  OneNode(world);
+  Asks(world, "borrower", "a", 4);
+  world.Settle();
+  world.Bind("borrower");
+  world.Pass(cluster::Seconds(10));
+}
+
+// A gang whose pods say how long they run, and whether they have checkpoints.
+inline void AsksFor(World& world, const std::string& name, const std::string& queue, int gpus,
+                    int64_t seconds, bool checkpoints = false, int32_t priority = 0) {
+  cluster::Pod pod = MakePod(name).Gpus(gpus).Priority(priority).Gated();
+  pod.asked_queue = queue;
+  pod.run_times = std::make_shared<const cluster::RunTimes>(
+      cluster::RunTimes{.declared = cluster::Seconds(seconds), .checkpoints = checkpoints});
+  world.Add(pod);
+}
+
+// A gang holds three of four GPUs for 1,000 s. One wants all of them, and then one comes that would
+// run on the one that is free for ever.
+inline void LongRuns(World& world) {
+  OneNode(world);
+  AsksFor(world, "runs", "a", 3, 1'000, false, 5);
+  world.Settle();
+  world.Bind("runs");
+  world.Pass(cluster::Seconds(10));
+}
+
+// `checkpoints`: of the small one, which a big one of priority 1 may evict.
+inline void BigThenSmall(World& world, int32_t priority, bool checkpoints) {
+  AsksFor(world, "big", "a", 4, 100, false, priority);
+  world.Settle();
+  world.Pass(cluster::Seconds(400));
+  AsksFor(world, "small", "a", 1, 100'000, checkpoints);
+  world.Settle();
+  world.Pass(cluster::Seconds(20));
+}
+
+inline void BigAndSmall(World& world) { BigThenSmall(world, 0, false); }
+
+// Likewise, where nobody knows when the first one ends.
+inline void UnknownRuns(World& world) {
+  OneNode(world);
+  Asks(world, "runs", "a", 3, 5);
+  world.Settle();
+  world.Bind("runs");
+  world.Pass(cluster::Seconds(10));
+}
+
+inline void Wants(World& world, const std::string& queue, int32_t priority, int gpus = 4) {
+  Asks(world, "claimant", queue, gpus, priority);
+  world.Settle();
+  world.Pass(cluster::Seconds(20));
+}
+
+}  // namespace muster::testing
