@@ -45,13 +45,19 @@ Result<std::vector<Quota>> ReadQuotas(std::string_view text, const std::string& 
 
 std::string PolicyText(const std::string& policy, const std::vector<Quota>& quotas,
                        int64_t gpus_per_node) {
-  std::string text = "apiVersion: muster.dev/v1alpha1\nkind: Policy\nqueues:\n- name: root\n";
+  // Links are no matter here, and several gangs may have bookings.
+  std::string text =
+      "apiVersion: muster.dev/v1alpha1\nkind: Policy\nplacement: {machineProfiles: none}\n"
+      "queues:\n- name: root\n  reservations: {depth: 6}\n";
+  const bool preempts = policy == "fair-preemption";
+  if (!preempts) text += "  preemption: {withinQueue: never, reclaim: never}\n";
   if (policy == "strict-fifo") return text + "  order: strict-fifo\n";
-  text += policy == "fifo" ? "  order: fifo\n" : "  order: fair\n";
+  if (policy == "fifo") return text + "  order: fifo\n";
   for (const Quota& quota : quotas) {
-    text += "- name: \"" + quota.queue + "\"\n  order: fifo\n  guarantee: {gpu: ";
-    text += std::to_string(quota.nodes * gpus_per_node) + "}\n";
-    if (policy == "fair-preemption") text += "  preemption: {reclaim: guarantee}\n";
+    text += "- name: \"" + quota.queue + "\"\n  order: fifo\n";
+    const std::string part = std::to_string(quota.nodes * gpus_per_node);
+    // What is guaranteed is nobody else's booking to delay: shares alone decide without preemption.
+    text += preempts ? "  guarantee: {gpu: " + part + "}\n" : "  weight: " + part + "\n";
   }
   return text;
 }

@@ -186,9 +186,9 @@ void BenchCycles(const Sizes& sizes) {
     const int gpus = sizes.nodes * kGpusOfNode / sizes.running;
     const int gang = round * 7 % sizes.running;
     const std::string name = "runs-" + std::to_string(gang);
-    world.End(name + "-0");
+    world.End(name + "-1");
     world.Advance(one);
-    world.RunAgain(name, 0, gang * gpus);
+    world.RunAgain(name, gpus + round, gang * gpus + 1);
     Times settled;
     world.Advance(settled);
   }

@@ -8,7 +8,6 @@
 #include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
-#include "engine/queue_candidates.hpp"
 #include "engine/request.hpp"
 #include "engine/view.hpp"
 
@@ -88,13 +87,8 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
   if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
-  if (state.queue_book.on()) {
-    // What was asked for is not taken back, however the queues are used then.
-    const bool known = !victims->asked && state.queue_book.Follows(state.cluster);
-    if (known && !victims->lost && !MayEvictByQueues(state, gang, victims->pods))
-      broken.push_back(who + " preempts gangs that its queue may not evict");
-    return;
-  }
+  // With queues that depends on what all of them use: it is judged when the evictions are asked for.
+  if (state.queue_book.on()) return;
   const policy::Preemptor preemptor = PreemptorOf(gang);
   for (const cluster::PodUid& uid : victims->pods) {
     const Gang* victim = state.members.GangOf(uid);

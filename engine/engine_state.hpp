@@ -67,6 +67,7 @@ struct EngineState {
   KnownCandidates candidates;  // the last that were asked for
   Announcer announcer{members, writes};
 
+  int64_t free_gpu_milli = 0;   // on all nodes, when the pass began
   std::string stale_resources;  // not empty: no planning (WatchStale)
   cluster::Time last_call{-1};  // kube-scheduler's last Filter or held Bind
   Progress progress;            // of the Advance under way

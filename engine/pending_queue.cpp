@@ -265,6 +265,10 @@ bool PendingQueue::PropagateVerdict(int64_t most,
   return true;
 }
 
+const KindKey* PendingQueue::KeyOf(const Gang& gang) const {
+  return gang.queue->kind == nullptr ? nullptr : &at_.at(gang.queue->kind)->first;
+}
+
 void PendingQueue::Leave(Gang& gang) {
   Kind* kind = std::exchange(gang.queue.value_.kind, nullptr);
   if (kind == nullptr) return;

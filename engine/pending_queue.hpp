@@ -104,11 +104,12 @@ class PendingQueue {
   bool PropagateVerdict(int64_t most, const std::function<void(Gang&, const Kind&)>& changed);
   // Its fate is its own again.
   void Leave(Gang& gang);
+  // What its kind has in common; null: it is of none.
+  const KindKey* KeyOf(const Gang& gang) const;
 
   // Why the gang waits, with the newest numbers of its kind.
   static const Reason& ReasonOf(const Gang& gang);
-  // What does not hold of what stands above.
-  std::vector<std::string> Audit() const;
+  std::vector<std::string> Audit() const;  // what does not hold of what stands above
 
  private:
   using Kinds = std::map<KindKey, Kind>;

@@ -139,9 +139,44 @@ bool PastDelay(EngineState& state, const Gang& gang, Time now) {
   return from <= now;
 }
 
+// What does not fit for one queue fits for none: nobody is evicted, and no node is closed to it.
+policy::RequestKey OfAnyQueue(const PlanJob& job) {
+  policy::RequestKey key = job.request.key;
+  key.queue = "*";  // no queue's name
+  return key;
+}
+
+bool DependsOnQueue(const PlanJob& job) {
+  return job.preempts_below != INT64_MIN || job.closed != nullptr;
+}
+
+int64_t FreeGpuMilli(EngineState& state) {
+  const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
+  int64_t free = 0;
+  for (cluster::NodeIndex index{0}; index.value < snapshot->size(); ++index.value) {
+    if (snapshot->node(index) != nullptr) free += snapshot->free().at(index).gpu_total();
+  }
+  return free;
+}
+
+// The cluster has fewer GPUs free than the gang asks for, and it can evict nobody: what its kind
+// was told still holds, and need not be found out again.
+bool StillTooFew(EngineState& state, Gang& gang, Time now) {
+  const Kind* kind = gang.queue->kind;
+  const bool told = kind != nullptr && kind->state == GangState::kQueued &&
+                    kind->reason.code == ReasonCode::kNotEnoughGpus && Whole(gang);
+  if (!told || gang.queue->asks.gpu_milli <= state.free_gpu_milli) return false;
+  if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
+    state.queue.AnythingMayFit();
+  const KindKey key = *state.queue.KeyOf(gang);
+  if (!state.ever_fits.Asked(key.request) || MayPreempt(state, gang)) return false;
+  Wait(state, gang, key, GangState::kQueued, Reason(kind->reason));
+  return true;
+}
+
 // What is to be planned for the gang; nothing: what is known says that it waits.
 std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
-  if (Blocked(state, gang)) return std::nullopt;
+  if (Blocked(state, gang) || StillTooFew(state, gang, now)) return std::nullopt;
   const bool whole = Whole(gang);
   EverFits& ever_fits = state.ever_fits;
   PlanJob job;
@@ -169,6 +204,15 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   }
   if (whole && WaitsForQueue(state, gang, job, preempts)) return std::nullopt;
   job.closed = ClosedTo(state, gang).nodes;
+  if (whole && job.plain && !DependsOnQueue(job)) {
+    const Reason* failed = state.queue.Failed(OfAnyQueue(job), INT64_MIN, job.kept_off);
+    if (failed != nullptr) {
+      const bool never = failed->code == ReasonCode::kNeverFits;
+      Wait(state, gang, KindOf(state, gang, job),
+           never ? GangState::kUnsatisfiable : GangState::kQueued, *failed);
+      return std::nullopt;
+    }
+  }
   KeepOff(state, gang, job, now);
   if (whole && ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
     state.queue.AnythingMayFit();
@@ -224,6 +268,8 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   // Where something became free since, this holds until the pass is over: there will be another.
   if (whole && job.plain && !job.over_queue) {
     state.queue.Fail(job.request.key, job.preempts_below, reason, job.kept_off);
+    if (!DependsOnQueue(job) && !result.booked)
+      state.queue.Fail(OfAnyQueue(job), INT64_MIN, reason, job.kept_off);
   }
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
@@ -307,6 +353,7 @@ Turn NextJob(EngineState& state, Time now) {
   if (!state.queue.in_pass()) {
     state.candidates = {};
     RetryReclaims(state);
+    state.free_gpu_milli = FreeGpuMilli(state);
     state.queue.Begin(state.cluster.growth());
   }
   for (int64_t looked = 0; looked < kSlice;) {

@@ -51,10 +51,6 @@ class QueueBook {
   // Brings usage and capacity up to date: costs O(queues + nodes / 64) after a change, and what the
   // nodes have that changed.
   void Follow(cluster::ClusterState& cluster);
-  // They are.
-  bool Follows(const cluster::ClusterState& cluster) const {
-    return book_->generation == cluster.generation();
-  }
   // Nodes that have a device of that model (a position in Tree::resources()).
   const cluster::NodeSet& NodesOf(size_t model) const { return book_->nodes_of[model]; }
 
