@@ -13,7 +13,7 @@ using cluster::Result;
 
 Error Usage(std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; }
 
-const Flag* Find(const std::vector<Flag>& flags, const std::string& name) {
+const Flag* FindFlag(const std::vector<Flag>& flags, const std::string& name) {
   const auto found = std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) {
     return flag.name == name || (!flag.short_name.empty() && flag.short_name == name);
   });
@@ -47,7 +47,7 @@ Result<Args> Args::Parse(const std::vector<Flag>& flags, const std::vector<std::
     }
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const Flag* flag = Find(flags, name);
+    const Flag* flag = FindFlag(flags, name);
     if (flag == nullptr) return Usage("unknown flag " + name);
     std::string value;
     if (flag->value_name.empty()) {

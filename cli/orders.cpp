@@ -22,14 +22,14 @@ using cluster::Result;
 constexpr std::size_t kMaxAnswer = std::size_t{32} << 20U;
 
 // Names of objects have no other characters.
-bool IsPathText(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
+bool IsNameInPath(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
 // "/v1/gangs/NAMESPACE/NAME/"; empty: the text names none.
 std::string GangPath(const std::string& text) {
   const std::size_t slash = text.find('/');
   const std::string ns = slash == std::string::npos ? "default" : text.substr(0, slash);
   const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
-  if (!IsPathText(ns) || !IsPathText(name)) return {};
+  if (!IsNameInPath(ns) || !IsNameInPath(name)) return {};
   return "/v1/gangs/" + ns + "/" + name + "/";
 }
 
@@ -123,7 +123,7 @@ int Reclaim(const Args& args, const CliStreams& streams, const std::string& path
 
 int Queue(const Args& args, const CliStreams& streams) {
   const std::vector<std::string>& words = args.positionals();
-  if (words.size() != 2 || !IsPathText(words[1]))
+  if (words.size() != 2 || !IsNameInPath(words[1]))
     return Misused(streams, "queue", "give hold, resume or reclaim, and the name of a queue");
   const std::string& verb = words[0];
   const std::string path = "/v1/queues/" + words[1] + "/";

@@ -87,7 +87,8 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   if (victims == nullptr) return;
   const std::string who = "gang " + gang.id.key.ToString();
   if (gang.tally.planned == 0) broken.push_back(who + " has victims and no plan");
-  // With queues that depends on what all of them use: it is judged when the evictions are asked for.
+  // With queues that depends on what all of them use: it is judged when the evictions are asked
+  // for.
   if (state.queue_book.on()) return;
   const policy::Preemptor preemptor = PreemptorOf(gang);
   for (const cluster::PodUid& uid : victims->pods) {

@@ -11,7 +11,7 @@ using cluster::PodUid;
 
 namespace {
 
-constexpr int64_t kSlice = 1024;  // of gangs, by CostOf
+constexpr int64_t kGangsAtOnce = 1024;  // of gangs, by CostOf
 
 // The pod is bound where it is planned.
 Pod AsBound(Pod pod, const MemberPlan& plan) {
@@ -42,7 +42,7 @@ std::vector<Fact> FewFacts(const EngineState& state) {
 bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vector<Fact>& facts) {
   const auto& gangs = state.members.gangs();
   auto next = last ? gangs.upper_bound(*last) : gangs.begin();
-  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next) {
+  for (int64_t left = kGangsAtOnce; next != gangs.end() && left > 0; ++next) {
     const Gang& gang = next->second;
     if (const cluster::PodGroup* group = state.members.GroupOf(gang)) facts.emplace_back(*group);
     for (const auto& [uid, member] : gang.members) {

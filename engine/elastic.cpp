@@ -99,7 +99,7 @@ bool Alike(const Demand& a, const Demand& b) {
 }
 
 // Live members that are in segments together.
-struct Series {
+struct RunSeries {
   const PodSpec* spec;
   const SegmentRule* rule;
   std::string role;
@@ -108,9 +108,9 @@ struct Series {
 };
 
 // `open`: of all members of the gang.
-std::vector<Series> SeriesOf(const Gang& gang, const std::vector<SegmentRule>& rules,
-                             const policy::GangTerms& terms, int64_t& open) {
-  std::vector<Series> series;
+std::vector<RunSeries> SeriesOf(const Gang& gang, const std::vector<SegmentRule>& rules,
+                                const policy::GangTerms& terms, int64_t& open) {
+  std::vector<RunSeries> series;
   for (const auto& [uid, member] : gang.members) {
     const bool placed = IsThere(member, Counting::kPlanned);
     const bool waits = !placed && IsThere(member, Counting::kReady);
@@ -119,7 +119,7 @@ std::vector<Series> SeriesOf(const Gang& gang, const std::vector<SegmentRule>& r
     const PodSpec& spec = *member.pod->spec;
     const SegmentRule* rule = RuleFor(rules, terms.SubgroupOf(member.pod->role), spec);
     if (rule == nullptr) continue;
-    auto at = std::find_if(series.begin(), series.end(), [&](const Series& one) {
+    auto at = std::find_if(series.begin(), series.end(), [&](const RunSeries& one) {
       return one.rule == rule && policy::CompareShapes(*one.spec, spec) == 0;
     });
     if (at == series.end()) at = series.insert(at, {&spec, rule, member.pod->role});
@@ -185,7 +185,7 @@ Remainder RemainderOf(const EngineState& state, const Gang& gang) {
   const policy::GangTerms terms = subgroups ? TermsOf(state, gang, {}) : policy::GangTerms();
   int64_t open = 0;  // of all members
   int64_t waiting = 0;
-  for (const Series& one : SeriesOf(gang, rules, terms, open)) {
+  for (const RunSeries& one : SeriesOf(gang, rules, terms, open)) {
     const int64_t rest = one.all % one.rule->size;
     const int64_t wait = std::min(rest, one.open);
     if (wait == 0) continue;

@@ -53,7 +53,7 @@ bool Crosses(const Fabric& fabric, const LevelRef& level, NodeIndex a, NodeIndex
   return here != fabric.Of(level, b) || here == topology::kNoDomain;
 }
 
-bool HasDomains(const Fabric& fabric, const LevelRef& level) {
+bool HasAny(const Fabric& fabric, const LevelRef& level) {
   const Fabric::Range range = fabric.At(level);
   return range.first < range.last;
 }
@@ -79,7 +79,7 @@ void AddCrossings(const Fabric& fabric, size_t tree, const std::vector<Ranked>& 
   const std::vector<topology::FabricLevel> levels = topology::LevelsOf(said);
   std::vector<bool> told(LinksOf(ranked.size()), false);
   for (LevelRef level{tree, 0}; level.level < levels.size(); ++level.level) {
-    for (size_t i = 0; i < told.size() && HasDomains(fabric, level); ++i) {
+    for (size_t i = 0; i < told.size() && HasAny(fabric, level); ++i) {
       const Ranked& from = ranked[i];
       const Ranked& to = ranked[(i + 1) % ranked.size()];
       if (told[i] || !Crosses(fabric, level, from.node, to.node)) continue;
@@ -129,7 +129,7 @@ GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
   for (size_t tree = 0; tree < options.fabric.trees.size() && !ranked.empty(); ++tree) {
     const size_t levels = topology::LevelsOf(options.fabric.trees[tree]).size();
     for (LevelRef level{tree, 0}; level.level < levels; ++level.level) {
-      if (HasDomains(*fabric, level)) view.levels.push_back(ViewLevel(*fabric, level, ranked));
+      if (HasAny(*fabric, level)) view.levels.push_back(ViewLevel(*fabric, level, ranked));
     }
     AddCrossings(*fabric, tree, ranked, view);
   }

@@ -328,7 +328,9 @@ void RetryReclaims(EngineState& state) {
   if (grown.empty() || !state.queue_book.on()) return;
   state.queue_book.Follow(state.cluster);
   const QueueBook& book = state.queue_book;
-  for (const auto& [waits, highest] : state.queue.queues()) {
+  for (const auto& entry : state.queue.queues()) {
+    const std::string& waits = entry.first;
+    const int64_t highest = entry.second;
     const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
       if (waits != grew) return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
       const auto holders = state.preemptions.holding_in().find(grew);

@@ -62,7 +62,8 @@ Ask AskedBy(const Gang& gang, const cluster::Headcount& heads) {
 
 // Its pods are counted by the quota; those of the gang have one PriorityClass, as far as a
 // priority tells it.
-bool Counts(const ResourceQuota& quota, const cluster::ClusterState& cluster, const Gang& gang) {
+bool CountsInScope(const ResourceQuota& quota, const cluster::ClusterState& cluster,
+                   const Gang& gang) {
   if (gang.members.empty()) return quota.priority_classes.empty();
   const int32_t priority = gang.members.begin()->second.pod->spec->priority;
   return std::all_of(quota.priority_classes.begin(), quota.priority_classes.end(),
@@ -140,7 +141,7 @@ Reason QuotaBar(const Quotas& quotas, const cluster::ClusterState& cluster, cons
   const Ask more = AskedBy(gang, missing);
   const Ask all = AskedBy(gang, gang.minimum);
   for (const auto& [uid, quota] : *of) {
-    if (!Counts(quota, cluster, gang)) continue;
+    if (!CountsInScope(quota, cluster, gang)) continue;
     for (const QuotaLine& line : quota.lines) {
       const auto kind = static_cast<size_t>(line.kind);
       if (more[kind] == 0 || line.used + more[kind] <= line.hard) continue;

@@ -17,7 +17,7 @@ using cluster::Result;
 using queues::QueueState;
 
 constexpr size_t kMaxBody = size_t{64} << 10;
-constexpr size_t kMaxName = 253;  // of objects
+constexpr size_t kLongestName = 253;  // of objects
 constexpr const char* kGroup = "muster.dev";
 constexpr const char* kExpected =
     "expected /v1/gangs/NAMESPACE/NAME/priority or cancel, or /v1/queues/NAME/state or reclaim";
@@ -106,7 +106,7 @@ Result<OrderRequest> ReadOrder(std::string_view path, std::string_view text) {
   const bool queue = parts.size() == 4 && parts[1] == "queues";
   if (!gang && !queue) return Error{Code::kNotFound, kExpected, ""};
   for (const std::string& part : parts) {
-    if (part.empty() || part.size() > kMaxName) return Error{Code::kNotFound, kExpected, ""};
+    if (part.empty() || part.size() > kLongestName) return Error{Code::kNotFound, kExpected, ""};
   }
   const Result<kube::Json> json = kube::Json::Parse(text.empty() ? "{}" : text, kMaxBody, "body");
   if (!json.ok()) return json.error();

@@ -12,7 +12,7 @@ using Kind = Resource::Kind;
 
 namespace {
 
-int64_t Minus(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
+int64_t Less(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Rights::Sides Rights::SidesWithout(const std::vector<const Holding*>& set) {
 
 void Rights::Leave(const Holding& holding) {
   Vector left = ledger_.used(holding.leaf);
-  for (size_t r = 0; r < left.size(); ++r) left[r] = Minus(left[r], holding.held[r]);
+  for (size_t r = 0; r < left.size(); ++r) left[r] = Less(left[r], holding.held[r]);
   ledger_.Set(holding.leaf, left);
 }
 
@@ -92,7 +92,7 @@ bool Rights::Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) 
   for (size_t r = 0; r < holding.held.size(); ++r) {
     if (holding.held[r] <= 0 || !Contested(r)) continue;
     for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
-      const int64_t left = Minus(ledger_.used(queue)[r], holding.held[r]);
+      const int64_t left = Less(ledger_.used(queue)[r], holding.held[r]);
       if (left < tree().at(queue).guarantee[r]) return true;
       if (queue == top) break;
     }
@@ -145,7 +145,7 @@ bool Rights::MayEvictFrom(QueueIndex leaf, const Vector& spared) const {
     if (claimant_.asks[r] <= 0 || !tree().guaranteed(r)) continue;
     any = any || (Contested(r) && ledger_.used(leaf)[r] > tree().at(leaf).guarantee[r]);
     const int64_t with =
-        Minus(SaturatingAdd(ledger_.used(branches->a)[r], claimant_.asks[r]), spared[r]);
+        Less(SaturatingAdd(ledger_.used(branches->a)[r], claimant_.asks[r]), spared[r]);
     if (says.reclaim == Reclaim::kGuarantee && with > tree().at(branches->a).guarantee[r])
       return false;
   }

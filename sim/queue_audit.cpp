@@ -22,7 +22,7 @@ bool OfGpusAlone(const std::vector<QueueSpec>& queues) {
   });
 }
 
-bool Live(const Pod& pod) { return pod.bound() && !pod.terminal(); }
+bool RunsOnNode(const Pod& pod) { return pod.bound() && !pod.terminal(); }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& 
     if (NameOf(pod) == queue) used += pod.spec->gpus.total().value();
   };
   for (const PodPtr& pod : api_.Pods()) {
-    if (Live(pod->pod)) add(pod->pod);
+    if (RunsOnNode(pod->pod)) add(pod->pod);
   }
   for (const auto& [at, pod] : gone_) add(pod->pod);
   return used > GuaranteeOf(*known, {Resource::Kind::kGpu}).value();

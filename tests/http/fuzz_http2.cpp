@@ -66,7 +66,7 @@ class World {
   explicit World(std::uint32_t window)
       : shared_(Options()),
         connection_(std::make_unique<Http2Connection>(std::make_unique<MemoryChannel>(wire_),
-                                                      Caller{"peer", "client", false}, shared_,
+                                                      Caller{"peer", "client", {}, false}, shared_,
                                                       now_)) {
     nghttp2_session_callbacks* callbacks = nullptr;
     nghttp2_session_callbacks_new(&callbacks);
