@@ -93,6 +93,14 @@ func (e *env) setQueues(queues string) {
 		if err := e.writePolicy(""); err != nil {
 			e.t.Errorf("the policy is not put back: %v", err)
 		}
+		// The next test is to find no queues in which gangs are evicted.
+		e.eventually(15*time.Second, "the policy is put back", func() error {
+			policy, err := e.muster.Policy()
+			if err == nil && strings.Contains(policy, "name: research") {
+				err = errorf("it is\n%s", policy)
+			}
+			return err
+		})
 	})
 	e.eventually(15*time.Second, "the policy is loaded", func() error {
 		policy, err := e.muster.Policy()
