@@ -105,8 +105,8 @@ std::optional<int64_t> ParseTerm(std::string_view text) {
 std::string FormatTerm(int64_t term) {
   return term == kInherited ? std::string(kInherit) : FormatDuration(cluster::Duration(term));
 }
-constexpr AmountRule kTerm{"a duration from 0s to 8784h, such as 5m or 1h30m, or inherit", ParseTerm,
-                           FormatTerm};
+constexpr AmountRule kTerm{"a duration from 0s to 8784h, such as 5m or 1h30m, or inherit",
+                           ParseTerm, FormatTerm};
 
 // By resource: `get` and `set` are one entry of the container.
 template <typename Map, typename Value>

@@ -114,8 +114,8 @@ class Run {
     if (queues_.Has(job.queue)) record.pod.asked_queue = job.queue;
     if (job.expected) {
       record.annotations[cluster::kExpectedDuration] = GoSeconds(*job.expected);
-      record.pod.run_times = std::make_shared<const cluster::RunTimes>(
-          cluster::RunTimes{.declared = *job.expected});
+      record.pod.run_times =
+          std::make_shared<const cluster::RunTimes>(cluster::RunTimes{.declared = *job.expected});
     }
     const cluster::Result<PodPtr> created =
         cluster_.api().CreatePod(Actor::kUser, std::move(record));
