@@ -24,6 +24,16 @@ std::string AmountText(const Value& of, const char* name) {
   return Find(of, name) == nullptr ? "-" : Number(Decimal(of, name));
 }
 
+// "team-a 4, company 2"
+std::string LoansText(const Value& of, const char* name) {
+  std::string text;
+  const Value* loans = List(of, name);
+  if (loans == nullptr) return "-";
+  for (const Value& loan : loans->GetArray())
+    text += (text.empty() ? "" : ", ") + Text(loan, "queue") + " " + AmountText(loan, "amount");
+  return text;
+}
+
 // One row for each resource of a queue; queues below others are indented.
 Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Column> columns,
                                   std::vector<std::string> (*row)(const Value& queue,
@@ -127,21 +137,23 @@ Result<std::string> QueuesTable(std::string_view json) {
 }
 
 Result<std::string> BorrowingTable(std::string_view json) {
-  return TableOfQueues(json,
-                       {{"QUEUE"},
-                        {"RESOURCE"},
-                        {"GUARANTEE", true},
-                        {"USED", true},
-                        {"BORROWED", true},
-                        {"IDLE", true},
-                        {"KEPT", true}},
-                       [](const Value&, const std::string& name, const Value& of, bool first) {
-                         return std::vector<std::string>{
-                             first ? name : "",           Text(of, "resource"),
-                             AmountText(of, "guarantee"), AmountText(of, "used"),
-                             AmountText(of, "borrowed"),  AmountText(of, "idle"),
-                             AmountText(of, "kept")};
-                       });
+  return TableOfQueues(
+      json,
+      {{"QUEUE"},
+       {"RESOURCE"},
+       {"GUARANTEE", true},
+       {"USED", true},
+       {"BORROWED", true},
+       {"IDLE", true},
+       {"KEPT", true},
+       {"FROM"},
+       {"LENT TO"}},
+      [](const Value&, const std::string& name, const Value& of, bool first) {
+        return std::vector<std::string>{
+            first ? name : "",      Text(of, "resource"),          AmountText(of, "guarantee"),
+            AmountText(of, "used"), AmountText(of, "borrowed"),    AmountText(of, "idle"),
+            AmountText(of, "kept"), LoansText(of, "borrowedFrom"), LoansText(of, "lentTo")};
+      });
 }
 
 }  // namespace muster::cli

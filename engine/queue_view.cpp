@@ -6,6 +6,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_hold.hpp"
 #include "queues/entitlement.hpp"
+#include "queues/loans.hpp"
 
 namespace muster::engine {
 
@@ -52,6 +53,95 @@ Pending PendingOf(const QueueFacts& facts) {
   return pending;
 }
 
+QueueView ViewOf(const QueueFacts& facts, const Pending& pending, QueueIndex index) {
+  const queues::Tree& tree = facts.ledger->tree();
+  const queues::Queue& queue = tree.at(index);
+  QueueView view;
+  view.name = queue.name;
+  if (index != queues::kRootIndex) view.parent = tree.at(queue.parent).name;
+  view.leaf = queue.leaf();
+  view.weight = queue.weight;
+  if (queue.priority_cap != INT64_MAX) view.priority_cap = queue.priority_cap;
+  view.order = queue.order;
+  QueueHold hold = HoldOf(tree, facts.orders, index);
+  view.state = hold.state;
+  view.held_by = std::move(hold.why);
+  view.paused_until = hold.until;
+  view.pending = pending.gangs[index.value];
+  return view;
+}
+
+void AddBookedIdle(const QueueFacts& facts, std::vector<QueueView>& views) {
+  const queues::Tree& tree = facts.ledger->tree();
+  for (const auto& [name, idle] : facts.booked_idle) {
+    const auto index = tree.Find(name);
+    if (!index) continue;
+    for (const QueueIndex queue : tree.PathOf(*index)) views[queue.value].booked_idle += idle;
+  }
+}
+
+void AddAmounts(const QueueFacts& facts, const Pending& pending, size_t resource,
+                std::vector<QueueView>& views) {
+  const queues::Ledger& ledger = *facts.ledger;
+  const queues::Tree& tree = ledger.tree();
+  std::vector<int64_t> demand(tree.size());
+  for (uint32_t i = 0; i < tree.size(); ++i)
+    demand[i] = ledger.used(QueueIndex{i})[resource] + pending.asks[i][resource];
+  const auto given = Entitle(tree, resource, ledger.capacity()[resource], demand);
+  std::vector<QueueAmounts> all(tree.size());
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    const queues::Queue& queue = tree.queues()[i];
+    QueueAmounts& amounts = all[i];
+    amounts.resource = tree.resources()[resource];
+    amounts.guarantee = queue.guarantee[resource];
+    amounts.limit = queue.limit[resource];
+    amounts.used = ledger.used(QueueIndex{i})[resource];
+    amounts.pending = pending.asks[i][resource];
+    amounts.share = given[i].share.floor();
+    amounts.scaled = given[i].scaled;
+    amounts.kept = std::max<int64_t>(0, queue.unlent[resource] - amounts.used);
+  }
+  for (const queues::Loan& loan : LoansOf(ledger, resource)) {
+    all[loan.borrower.value].borrowed_from[tree.at(loan.lender).name] = loan.amount;
+    all[loan.lender.value].lent_to[tree.at(loan.borrower).name] = loan.amount;
+  }
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    QueueAmounts& amounts = all[i];
+    const bool said = amounts.guarantee > 0 || amounts.limit != INT64_MAX || amounts.used > 0 ||
+                      amounts.pending > 0;
+    if (said) views[i].amounts.push_back(std::move(amounts));
+  }
+}
+
+void AddNext(const QueueFacts& facts, std::vector<QueueView>& views) {
+  const queues::Tournament tournament = Enter(facts);
+  for (uint32_t i = 0; i < facts.ledger->tree().size(); ++i) {
+    for (const Candidate& one : tournament.Candidates(QueueIndex{i})) {
+      QueueView& view = views[one.child.value];
+      view.next = one.gang->id.key.ToString();
+      view.within = one.standing.within;
+      view.b = Show(one.standing.b);
+    }
+  }
+  if (const auto first = tournament.Winner()) views[0].next = views[first->value].next;
+}
+
+// Each before those below it.
+std::vector<QueueView> InOrder(const queues::Tree& tree, std::vector<QueueView> views) {
+  std::vector<QueueView> ordered;
+  std::vector<QueueIndex> next = {queues::kRootIndex};
+  while (!next.empty()) {
+    const QueueIndex one = next.back();
+    next.pop_back();
+    const std::vector<QueueIndex>& children = tree.at(one).children;
+    next.insert(next.end(), children.rbegin(), children.rend());
+    const bool orphan = one == tree.orphan() && one != queues::kRootIndex;
+    if (!orphan || !views[one.value].amounts.empty())
+      ordered.push_back(std::move(views[one.value]));
+  }
+  return ordered;
+}
+
 }  // namespace
 
 QueueFacts LookAtQueues(EngineState& state) {
@@ -69,73 +159,15 @@ QueueFacts LookAtQueues(EngineState& state) {
 }
 
 std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
-  std::vector<QueueView> views;
-  if (!facts.ledger) return views;
-  const queues::Ledger& ledger = *facts.ledger;
-  const queues::Tree& tree = ledger.tree();
+  if (!facts.ledger) return {};
+  const queues::Tree& tree = facts.ledger->tree();
   const Pending pending = PendingOf(facts);
-  for (uint32_t i = 0; i < tree.size(); ++i) {
-    const queues::Queue& queue = tree.queues()[i];
-    QueueView& view = views.emplace_back();
-    view.name = queue.name;
-    if (i > 0) view.parent = tree.at(queue.parent).name;
-    view.leaf = queue.leaf();
-    view.weight = queue.weight;
-    if (queue.priority_cap != INT64_MAX) view.priority_cap = queue.priority_cap;
-    view.order = queue.order;
-    QueueHold hold = HoldOf(tree, facts.orders, QueueIndex{i});
-    view.state = hold.state;
-    view.held_by = std::move(hold.why);
-    view.paused_until = hold.until;
-    view.pending = pending.gangs[i];
-  }
-  for (const auto& [name, idle] : facts.booked_idle) {
-    const auto index = tree.Find(name);
-    if (!index) continue;
-    for (const QueueIndex queue : tree.PathOf(*index)) views[queue.value].booked_idle += idle;
-  }
-  for (size_t r = 0; r < tree.resources().size(); ++r) {
-    std::vector<int64_t> demand(tree.size());
-    for (uint32_t i = 0; i < tree.size(); ++i)
-      demand[i] = ledger.used(QueueIndex{i})[r] + pending.asks[i][r];
-    const auto given = Entitle(tree, r, ledger.capacity()[r], demand);
-    for (uint32_t i = 0; i < tree.size(); ++i) {
-      const queues::Queue& queue = tree.queues()[i];
-      QueueAmounts amounts{tree.resources()[r],
-                           queue.guarantee[r],
-                           queue.limit[r],
-                           ledger.used(QueueIndex{i})[r],
-                           pending.asks[i][r],
-                           given[i].share.floor(),
-                           given[i].scaled,
-                           std::max<int64_t>(0, queue.unlent[r] - ledger.used(QueueIndex{i})[r])};
-      const bool said = amounts.guarantee > 0 || amounts.limit != INT64_MAX || amounts.used > 0 ||
-                        amounts.pending > 0;
-      if (said) views[i].amounts.push_back(std::move(amounts));
-    }
-  }
-  const queues::Tournament tournament = Enter(facts);
-  for (uint32_t i = 0; i < tree.size(); ++i) {
-    for (const Candidate& one : tournament.Candidates(QueueIndex{i})) {
-      QueueView& view = views[one.child.value];
-      view.next = one.gang->id.key.ToString();
-      view.within = one.standing.within;
-      view.b = Show(one.standing.b);
-    }
-  }
-  if (const auto first = tournament.Winner()) views[0].next = views[first->value].next;
-  std::vector<QueueView> ordered;
-  std::vector<QueueIndex> next = {queues::kRootIndex};
-  while (!next.empty()) {
-    const QueueIndex one = next.back();
-    next.pop_back();
-    const std::vector<QueueIndex>& children = tree.at(one).children;
-    next.insert(next.end(), children.rbegin(), children.rend());
-    const bool orphan = one == tree.orphan() && one != queues::kRootIndex;
-    if (!orphan || !views[one.value].amounts.empty())
-      ordered.push_back(std::move(views[one.value]));
-  }
-  return ordered;
+  std::vector<QueueView> views;
+  for (uint32_t i = 0; i < tree.size(); ++i) views.push_back(ViewOf(facts, pending, QueueIndex{i}));
+  AddBookedIdle(facts, views);
+  for (size_t r = 0; r < tree.resources().size(); ++r) AddAmounts(facts, pending, r, views);
+  AddNext(facts, views);
+  return InOrder(tree, std::move(views));
 }
 
 TurnView ViewTurn(const QueueFacts& facts, const std::string& queue, int64_t position) {

@@ -30,6 +30,15 @@ struct QueueAmounts {
   // Of the guarantee, unused: kept for it, or lent where somebody borrows.
   int64_t kept = 0;
   int64_t borrowed() const { return used > guarantee ? used - guarantee : 0; }
+  // R3: what it has of others' guarantees (of its parent: what that guarantees to none of its
+  // children), and others of its own. See queues/loans.
+  std::map<std::string, int64_t> borrowed_from;
+  std::map<std::string, int64_t> lent_to;
+  int64_t lent() const {
+    int64_t sum = 0;
+    for (const auto& [queue, amount] : lent_to) sum += amount;
+    return sum;
+  }
   int64_t idle() const { return used < guarantee ? guarantee - used : 0; }
 };
 

@@ -53,6 +53,19 @@ void AddAmount(JsonText& json, const QueueAmounts& amounts) {
   add("borrowed", amounts.borrowed());
   add("idle", amounts.idle());
   add("kept", amounts.kept);
+  const auto add_all = [&](std::string_view name, const std::map<std::string, int64_t>& loans) {
+    if (loans.empty()) return;
+    json.BeginArray(name);
+    for (const auto& [queue, amount] : loans) {
+      json.BeginObject();
+      json.Add("queue", queue);
+      add("amount", amount);
+      json.EndObject();
+    }
+    json.EndArray();
+  };
+  add_all("borrowedFrom", amounts.borrowed_from);
+  add_all("lentTo", amounts.lent_to);
   json.EndObject();
 }
 
@@ -109,6 +122,7 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
   auto& limit = family("muster_queue_limit", "What the queue may use at most");
   auto& used = family("muster_queue_used", "What pods of the queue hold, or have earmarked");
   auto& asked = family("muster_queue_asked", "What gangs that wait in the queue ask for");
+  auto& lent = family("muster_queue_lent", "What other queues have of the queue's guarantee");
   auto& share = family("muster_queue_share", "What the queue is entitled to now");
   auto& pending = family("muster_queue_pending_gangs", "Gangs that wait in the queue");
   auto& idle = prometheus::BuildCounter()
@@ -130,6 +144,7 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
       add(used, amounts.used);
       add(asked, amounts.pending);
       add(share, amounts.share);
+      add(lent, amounts.lent());
     }
   }
   return prometheus::TextSerializer().Serialize(registry.Collect());

@@ -39,6 +39,7 @@ class Ledger {
   void SetCapacity(Vector capacity) { capacity_ = std::move(capacity); }
   void SetForeign(Vector foreign) { foreign_ = std::move(foreign); }
   const Vector& capacity() const { return capacity_; }
+  const Vector& foreign() const { return foreign_; }
   // What the pods that are charged to `leaf` use. (To the orphan too.)
   void Set(QueueIndex leaf, const Vector& used);
 

@@ -18,7 +18,8 @@ constexpr const char* kQueues =
     R"({"resource":"gpu","guarantee":4,"limit":8,"used":5.5,"pending":2,"share":6,)"
     R"("borrowed":1.5,"idle":0,"kept":0},)"
     R"({"resource":"cpu","guarantee":0,"used":3,"pending":1,"share":4,)"
-    R"("borrowed":3,"idle":0,"kept":0}]},)"
+    R"("borrowed":3,"idle":0,"kept":0,"borrowedFrom":[{"queue":"root","amount":2},)"
+    R"({"queue":"idle","amount":1}],"lentTo":[{"queue":"company","amount":0.5}]}]},)"
     R"({"name":"idle","parent":"","leaf":true,"weight":1,"state":"open","pending":0,)"
     R"("amounts":[]}]})";
 
@@ -40,11 +41,11 @@ TEST_CASE("the table of borrowing has what each queue borrows, leaves idle and k
   const auto table = BorrowingTable(kQueues);
   REQUIRE(table.ok());
   CHECK(*table ==
-        "QUEUE       RESOURCE  GUARANTEE  USED  BORROWED  IDLE  KEPT\n"
-        "company     gpu               8   5.5         0   2.5     1\n"
-        "  research  gpu               4   5.5       1.5     0     0\n"
-        "            cpu               0     3         3     0     0\n"
-        "idle                          -     -         -     -     -\n");
+        "QUEUE       RESOURCE  GUARANTEE  USED  BORROWED  IDLE  KEPT  FROM            LENT TO\n"
+        "company     gpu               8   5.5         0   2.5     1  -               -\n"
+        "  research  gpu               4   5.5       1.5     0     0  -               -\n"
+        "            cpu               0     3         3     0     0  root 2, idle 1  company 0.5\n"
+        "idle                          -     -         -     -     -  -               -\n");
 }
 
 TEST_CASE("tables of queues say that there are none, and refuse what is no list", "[cli]") {

@@ -38,12 +38,14 @@ QueueView Research() {
   gpus.pending = 2'000;
   gpus.share = 7'333;
   gpus.scaled = true;
+  gpus.borrowed_from = {{"root", 1'000}, {"ops", 500}};
   queue.amounts.push_back(gpus);
   engine::QueueAmounts memory;
   memory.resource = {Resource::Kind::kGpuMemory};
   memory.guarantee = 1'024;
   memory.used = 24;
   memory.kept = 500;
+  memory.lent_to = {{"ops", 24}, {"sales", 8}};
   queue.amounts.push_back(memory);
   return queue;
 }
@@ -55,9 +57,11 @@ TEST_CASE("the page of the queues has GPUs and MiB, and leaves out what is not l
         R"("order":"strict-fifo","state":"drain","priorityCap":1000,"pending":3,)"
         R"("next":"team-a/train","within":true,"b":"0.375","amounts":[)"
         R"({"resource":"gpu","guarantee":4,"limit":8,"used":5.5,"pending":2,"share":7.333,)"
-        R"("scaled":true,"borrowed":1.5,"idle":0,"kept":0},)"
+        R"("scaled":true,"borrowed":1.5,"idle":0,"kept":0,"borrowedFrom":[)"
+        R"({"queue":"ops","amount":0.5},{"queue":"root","amount":1}]},)"
         R"({"resource":"gpuMemory","guarantee":1024,"used":24,"pending":0,"share":0,)"
-        R"("borrowed":0,"idle":1000,"kept":500}]}]})");
+        R"("borrowed":0,"idle":1000,"kept":500,"lentTo":[{"queue":"ops","amount":24},)"
+        R"({"queue":"sales","amount":8}]}]}]})");
   // Nobody waits in it, and it is below none.
   QueueView idle;
   idle.name = "_root";
@@ -76,6 +80,7 @@ TEST_CASE("metrics of queues are in GPUs and bytes, and none are there without q
         "muster_queue_used{queue=\"research\",resource=\"gpu\"} 5.5\n",
         "muster_queue_asked{queue=\"research\",resource=\"gpu\"} 2\n",
         "muster_queue_used{queue=\"research\",resource=\"gpuMemory\"} 25165824\n",
+        "muster_queue_lent{queue=\"research\",resource=\"gpuMemory\"} 33554432\n",
         "muster_queue_pending_gangs{queue=\"research\"} 3\n"}) {
     CHECK_THAT(page, Catch::Contains(line));
   }
