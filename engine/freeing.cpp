@@ -69,6 +69,17 @@ std::vector<topology::DomainId> DomainsFor(const Fabric& fabric, const topology:
 
 }  // namespace
 
+std::vector<topology::DomainId> RequiredDomains(const Fabric& fabric,
+                                                const cluster::TopologyTerms& heeded,
+                                                const std::vector<NodeIndex>& beside) {
+  std::vector<topology::DomainId> domains;
+  if (heeded.required.empty()) return domains;
+  for (const topology::LevelSpan& span : SpansOf(fabric.options(), heeded)) {
+    for (const topology::DomainId id : DomainsFor(fabric, span, beside)) domains.push_back(id);
+  }
+  return domains;
+}
+
 FreeingJob FreeingJobOf(const EngineState& state, const Gang& gang, cluster::Time now) {
   return {CandidatesOf(state, gang, now)};
 }
@@ -88,11 +99,9 @@ std::optional<FoundDomain> FindCheapest(const std::shared_ptr<const cluster::Sna
   cluster::Transaction tx(nodes);
   if (placer.PlaceGang(tx, asked.required, policy::NodeFilter::kSchedulable, asked.terms).placed)
     return std::nullopt;
-  policy::FreeingInput input{nodes, placer.FabricOf(nodes->nodes()), job.candidates, {}};
-  for (const topology::LevelSpan& span : SpansOf(options.fabric, heeded)) {
-    for (const topology::DomainId id : DomainsFor(*input.fabric, span, asked.terms.beside))
-      input.domains.push_back(id);
-  }
+  const std::shared_ptr<const Fabric> fabric = placer.FabricOf(nodes->nodes());
+  const policy::FreeingInput input{nodes, fabric, job.candidates,
+                                   RequiredDomains(*fabric, heeded, asked.terms.beside)};
   const std::vector<policy::DomainToFree> domains = DomainsToFree(placer, input, asked);
   if (domains.empty()) return std::nullopt;
   const policy::DomainToFree& best = domains.front();

@@ -15,6 +15,12 @@ namespace muster::engine {
 
 struct EngineState;
 
+// The domains of the level that a gang requires, in those terms that the fabric heeds; those that
+// its members are in, where it has any. Empty: it requires none.
+std::vector<topology::DomainId> RequiredDomains(const topology::Fabric& fabric,
+                                                const cluster::TopologyTerms& heeded,
+                                                const std::vector<cluster::NodeIndex>& beside);
+
 // What is to be found out for a gang that waits. Taken under the lock.
 struct FreeingJob {
   std::vector<policy::Candidate> candidates;

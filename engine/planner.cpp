@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cluster/transaction.hpp"
+#include "engine/freeing.hpp"
 #include "engine/moves.hpp"
 
 namespace muster::engine {
@@ -68,10 +69,29 @@ std::shared_ptr<const cluster::NodeSet> Together(const std::shared_ptr<const clu
   return std::make_shared<const cluster::NodeSet>(std::move(both));
 }
 
+// In the domain of the level that it requires that is the cheapest to free.
+std::optional<policy::PreemptionAnswer> FreeDomain(policy::Placer& placer, const PlanJob& job,
+                                                   const policy::GangTerms& terms,
+                                                   const VictimChoice& choice, LawfulSets* sets) {
+  const cluster::TopologyTerms heeded = Heeded(placer.options().fabric, job.topology);
+  if (heeded.required.empty() || terms.wish == nullptr) return std::nullopt;
+  const std::shared_ptr<const topology::Fabric> fabric = placer.FabricOf(job.snapshot->nodes());
+  policy::GangRequest request = job.request;
+  request.terms = terms;
+  const policy::FreeingInput input{job.snapshot, fabric, *choice.list,
+                                   RequiredDomains(*fabric, heeded, terms.beside), sets};
+  for (policy::DomainToFree& one : DomainsToFree(placer, input, request)) {
+    if (one.blocked || (sets != nullptr && !sets->Moderate(one.victims))) continue;
+    return policy::PreemptionAnswer{true, std::move(one.placements), std::move(one.victims)};
+  }
+  return std::nullopt;
+}
+
 policy::PreemptionAnswer Preempt(policy::Placer& placer, const PlanJob& job,
                                  const policy::GangTerms& terms, const VictimChoice& choice) {
   std::optional<LawfulSets> sets;
   if (choice.law != nullptr) sets.emplace(*choice.law);
+  if (auto freed = FreeDomain(placer, job, terms, choice, sets ? &*sets : nullptr)) return *freed;
   policy::PreemptionAnswer answer = policy::PlaceByPreemption(
       placer, {job.snapshot, choice.without, *choice.list, sets ? &*sets : nullptr},
       job.request.required, terms);

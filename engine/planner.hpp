@@ -57,9 +57,10 @@ struct PlanJob {
   // On failure, find out whether it would fit this: the cluster with only that on it which stays,
   // see EverFits. Null: nobody asks.
   std::shared_ptr<const cluster::Snapshot> empty;
-  uint64_t basis = 0;          // EverFits::basis() then
-  std::string fits_in;         // EverFits::FitsIn, where that is known already
-  KnownCandidates candidates;  // that may be evicted for it
+  uint64_t basis = 0;               // EverFits::basis() then
+  std::string fits_in;              // EverFits::FitsIn, where that is known already
+  KnownCandidates candidates;       // that may be evicted for it
+  cluster::TopologyTerms topology;  // what it wants; where there are candidates
   // Its queues leave no room for it: it is placed only where victims make some.
   bool over_queue = false;
   int64_t preempts_below = INT64_MIN;  // its priority, if there may be any

@@ -6,8 +6,9 @@
 // 1. Each domain by itself, with the victims that PlaceByPreemption finds for it: cheapest first by
 //    the order of the candidates, none that is not in the way. Only candidates that hold something
 //    there, and what has to go before them, are asked.
-// 2. Ordered: those that can be freed first, then by the number of owners that lose something, by
-//    what these lose, by the members without room, then by DomainId, which is by name.
+// 2. Ordered: those that can be freed first, then by the highest tier of what is lost, by the time
+//    of GPUs that is lost (R6), by the number of owners that lose something, by the GPUs that these
+//    lose, by the members without room, then by DomainId, which is by name.
 // 3. Costs up to some thirty plans for each domain: at most kMostDomains are looked at, those that
 //    lack the fewest slots.
 #pragma once
@@ -30,8 +31,11 @@ struct DomainToFree {
   int64_t missing = 0;          // members without room there, each role by itself
   bool blocked = false;         // not even without all of the candidates it holds the gang
   std::vector<size_t> victims;  // positions in the candidates, ascending; none where blocked
-  int64_t owners = 0;           // of the victims
-  int64_t gpu_milli = 0;        // that the victims lose
+  std::vector<cluster::Placement> placements;  // in the order of the demands; none where blocked
+  LossTier tier = {};                          // the highest of the victims
+  int64_t gpu_time = 0;                        // that the victims lose
+  int64_t owners = 0;                          // of the victims
+  int64_t gpu_milli = 0;                       // that the victims lose
 };
 
 struct FreeingInput {
@@ -39,6 +43,7 @@ struct FreeingInput {
   std::shared_ptr<const topology::Fabric> fabric;  // of the snapshot
   const std::vector<Candidate>& candidates;        // who may have to leave, cheapest first
   std::vector<topology::DomainId> domains;         // of the required level
+  VictimSets* sets = nullptr;                      // see PreemptionInput
 };
 
 inline constexpr size_t kMostDomains = 8;

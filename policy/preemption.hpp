@@ -27,6 +27,7 @@
 #include "cluster/allocation.hpp"
 #include "cluster/snapshot.hpp"
 #include "policy/placement.hpp"
+#include "policy/victim_rule.hpp"
 
 namespace muster::policy {
 
@@ -35,6 +36,9 @@ struct Candidate {
   uint64_t owner = 0;
   std::string queue;                     // to which they are charged
   std::vector<cluster::Placement> held;  // on nodes of the snapshot; not empty
+  // For comparing sets of candidates.
+  LossTier tier = {};
+  int64_t gpu_time = 0;  // that is lost, in tenths of a GPU × s
 };
 
 // Which candidates may leave together. Of one search, on one thread.

@@ -5,16 +5,19 @@
 namespace muster::policy {
 
 bool SmallerLoss(const Loss& a, const Loss& b) {
-  if (a.leaves != b.leaves) return a.leaves;
+  const LossTier tier_a = TierOf(a);
+  const LossTier tier_b = TierOf(b);
+  if (tier_a != tier_b) return tier_a < tier_b;
   const Holder& x = a.holder;
   const Holder& y = b.holder;
-  if (a.whole != b.whole) return b.whole;
-  if (a.straddles != b.straddles) return b.straddles;
-  if (x.priority != y.priority) return x.priority < y.priority;
-  if (x.may_end != y.may_end) return y.may_end;
   if (a.gpu_time != b.gpu_time) return a.gpu_time < b.gpu_time;
   if (x.start != y.start) return x.start > y.start;
   return std::tie(x.gang, a.step) < std::tie(y.gang, b.step);
+}
+
+LossTier TierOf(const Loss& loss) {
+  const Holder& holder = loss.holder;
+  return {!loss.leaves, loss.whole, loss.straddles, holder.priority, holder.may_end};
 }
 
 bool LowerPriority::MayEvict(const Preemptor& preemptor, const Holder& holder) const {

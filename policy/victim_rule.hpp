@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "cluster/gang_id.hpp"
 #include "cluster/units.hpp"
@@ -49,6 +50,11 @@ struct Loss {
 // that an eviction costs only time, the smallest loss, the gang that started last. A strict weak
 // order.
 bool SmallerLoss(const Loss& a, const Loss& b);
+
+// What SmallerLoss asks before what is lost of work: any loss of a higher tier is worse than all of
+// lower ones.
+using LossTier = std::tuple<bool, bool, bool, int64_t, bool>;
+LossTier TierOf(const Loss& loss);
 
 class VictimRule {
  public:

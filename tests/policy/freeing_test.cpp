@@ -28,13 +28,13 @@ struct Full : Racks {
     candidates.push_back({static_cast<uint64_t>(owner), "", {held}});
   }
   // Of racks, for a gang of `count` pods of a node each.
-  std::vector<DomainToFree> For(int count) {
+  std::vector<DomainToFree> For(int count, VictimSets* sets = nullptr) {
     GangRequest request;
     request.required = Ranked(count, 4);
     request.terms.wish = std::make_shared<const FabricWish>(cluster::TopologyTerms{"rack", ""});
     const auto snapshot = state.TakeSnapshot();
     const auto fabric = placer.FabricOf(snapshot->nodes());
-    FreeingInput input{snapshot, fabric, candidates, {}};
+    FreeingInput input{snapshot, fabric, candidates, {}, sets};
     const topology::Fabric::Range range = fabric->At({0, 1});
     for (topology::DomainId id = range.first; id < range.last; ++id) input.domains.push_back(id);
     std::vector<DomainToFree> domains = DomainsToFree(placer, input, request);
@@ -79,6 +79,44 @@ TEST_CASE("of domains with as many owners the one that loses the fewest GPUs com
   CHECK(domains[0].missing == 1);
   CHECK(domains[0].gpu_milli == 4000);
   CHECK(domains[1].gpu_milli == 12000);
+}
+
+TEST_CASE("R6: the domain where less is lost in all is the cheapest to free, whatever one has lost",
+          "[policy][fabric][freeing]") {
+  Full world(3, 2);
+  world.Hold("a0x", 0);
+  world.Hold("a1x", 1);
+  world.Hold("a1y", 2);
+  world.Hold("a0y", 3);
+  world.Hold("a2x", 4);
+  world.Hold("a2y", 4);
+  const std::vector<int64_t> lost = {10, 60, 65, 100, 0, 0};
+  for (size_t i = 0; i < lost.size(); ++i) world.candidates[i].gpu_time = lost[i];
+  // Nothing of a higher tier goes for something of a lower one.
+  for (const size_t i : {size_t{4}, size_t{5}}) std::get<0>(world.candidates[i].tier) = true;
+  const std::vector<DomainToFree> domains = world.For(2);
+  CHECK(world.names == Names{"a/a0", "a/a1", "a/a2"});
+  CHECK(domains[0].victims == std::vector<size_t>{0, 3});
+  CHECK(domains[0].gpu_time == 110);
+  CHECK(domains[0].placements.size() == 2);
+  CHECK(domains[2].victims == std::vector<size_t>{4, 5});
+}
+
+TEST_CASE("a domain whose candidates may not leave together is blocked",
+          "[policy][fabric][freeing]") {
+  class NotTheFirst final : public VictimSets {
+   public:
+    bool Allows(const std::vector<bool>& chosen) override { return !chosen[0]; }
+    bool AllowsParts(const std::vector<bool>&) override { return false; }
+  };
+  Full world(2, 1);
+  world.Hold("a0x", 0);
+  world.Hold("a1x", 1);
+  NotTheFirst sets;
+  const std::vector<DomainToFree> domains = world.For(1, &sets);
+  CHECK(world.names == Names{"a/a1", "a/a0"});
+  CHECK(domains[0].victims == std::vector<size_t>{1});
+  CHECK(domains[1].blocked);
 }
 
 TEST_CASE("who is not in the way is not told", "[policy][fabric][freeing]") {
