@@ -156,8 +156,10 @@ class NextInOrder {
   }
 
   std::optional<PlanJob> Find() {
-    state_.queue.Walk([&](const Gang& gang) { return MayBookNow(gang); },
-                      [&](const Gang& gang) { return Visit(gang); });
+    if (!AllTaken()) {
+      state_.queue.Walk([&](const Gang& gang) { return MayBookNow(gang); },
+                        [&](const Gang& gang) { return Visit(gang); });
+    }
     state_.bookings.SetSearchDue(due_);
     return std::move(found_);
   }
@@ -201,6 +203,21 @@ class NextInOrder {
     return contenders >= depth;
   }
 
+  // Every node is taken as often as any queue's depth allows: nobody can book before one of them
+  // is given back.
+  bool AllTaken() const {
+    const queues::Tree& tree = state_.queue_book.tree();
+    int64_t depth = 0;
+    for (const queues::Queue& queue : tree.queues()) depth = std::max(depth, queue.bookings.depth);
+    if (std::ssize(taken_) < depth) return false;
+    const std::shared_ptr<const cluster::Snapshot> snapshot = state_.cluster.TakeSnapshot();
+    size_t nodes = 0;
+    for (NodeIndex index{0}; index.value < snapshot->size(); ++index.value)
+      nodes += size_t{snapshot->node(index) != nullptr};
+    return depth <= std::count_if(taken_.begin(), taken_.end(),
+                                  [&](const NodeSet& one) { return one.count() >= nodes; });
+  }
+
   // True: on to the next one.
   bool Visit(const Gang& gang) {
     const BookingTerms terms = TermsOfBookings(state_, gang);
@@ -218,7 +235,7 @@ class NextInOrder {
     contenders_.clear();
     if (!same) WakeAt(why->searched_at + kAgain);
     WakeAt(*gang.course.queued_at + terms.reserve_after);
-    return true;
+    return !AllTaken();
   }
 
   EngineState& state_;

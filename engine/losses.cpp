@@ -39,6 +39,27 @@ bool IsInSegments(const EngineState& state, const Gang& gang) {
   });
 }
 
+// Takes them out of `bound`.
+std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
+                               std::vector<LostPod>& bound) {
+  if (!HasSurplus(state, gang)) return {};
+  std::vector<const Member*> members;
+  for (const LostPod& pod : bound) members.push_back(pod.member);
+  const std::vector<const Member*> surplus = TakeSurplus(gang, members);
+  if (surplus.empty()) return {};
+  const auto pods_of = [&](const std::vector<const Member*>& some) {
+    std::vector<LostPod> pods;
+    for (const Member* member : some) {
+      pods.push_back(*std::find_if(bound.begin(), bound.end(),
+                                   [&](const LostPod& pod) { return pod.member == member; }));
+    }
+    return pods;
+  };
+  std::vector<LostPod> taken = pods_of(surplus);
+  bound = pods_of(members);
+  return taken;
+}
+
 }  // namespace
 
 bool HasSurplus(const EngineState& state, const Gang& gang) {
@@ -48,33 +69,31 @@ bool HasSurplus(const EngineState& state, const Gang& gang) {
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses) {
   policy::Loss loss{HolderOf(gang, priority), true, 0};
-  const auto add = [&](std::vector<const Member*> members, bool all) {
-    losses.push_back({loss, all, std::move(members)});
+  const auto add = [&](std::vector<LostPod> pods, bool all) {
+    losses.push_back({loss, all, std::move(pods)});
     ++loss.step;
   };
   bool whole = !CannotBeEvicted(state, gang);
-  std::vector<const Member*> bound;
+  std::vector<LostPod> bound;
   for (const auto& [uid, member] : gang.members) {
     if (!member.holds()) continue;
-    const bool free =
-        state.preemptions.PreemptorOf(uid) == nullptr && state.cluster.AllocationOf(uid) != nullptr;
+    const cluster::Allocation* held =
+        state.preemptions.PreemptorOf(uid) == nullptr ? state.cluster.AllocationOf(uid) : nullptr;
     if (!member.leaving()) {
-      bound.push_back(&member);
-      whole = whole && free && member.pod->bound_by_muster;
-    } else if (free && !state.preemptions.ProtectedUntil(uid)) {
-      add({&member}, false);
+      whole = whole && held != nullptr && member.pod->bound_by_muster;
+      if (held != nullptr) bound.push_back({&member, &held->placement});
+    } else if (held != nullptr && !state.preemptions.ProtectedUntil(uid)) {
+      add({{&member, &held->placement}}, false);
     }
   }
   if (!whole || leaving_only || bound.empty()) return;
-  std::vector<const Member*> surplus;
-  if (HasSurplus(state, gang)) surplus = TakeSurplus(gang, bound);
   loss.leaves = false;
   loss.step = 0;
   // Of the gang: its surplus takes precedence, whichever controller makes which pod.
-  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {
-    return state.jobs.LosesByEviction(*member->pod);
+  loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const LostPod& pod) {
+    return state.jobs.LosesByEviction(*pod.member->pod);
   });
-  for (const Member* member : surplus) add({member}, false);
+  for (const LostPod& pod : SurplusOf(state, gang, bound)) add({pod}, false);
   if (!bound.empty()) add(std::move(bound), true);
 }
 

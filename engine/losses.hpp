@@ -16,11 +16,17 @@ namespace muster::engine {
 
 struct EngineState;
 
+// A pod that would go, and what it holds. Both are the engine's, and hold until that changes.
+struct LostPod {
+  const Member* member = nullptr;
+  const cluster::Placement* held = nullptr;
+};
+
 // What goes together, and what that costs.
 struct Lost {
   policy::Loss loss;
   bool whole = false;  // all that is left of the gang
-  std::vector<const Member*> members;
+  std::vector<LostPod> pods;
 };
 
 // Of pods that leave anyway alone, where `leaving_only` says so.

@@ -78,6 +78,17 @@ void PendingQueue::Begin(uint64_t growth) {
   }
 }
 
+void PendingQueue::PassOver(int64_t most, const Question& still_waits) {
+  for (auto& [queue, lane] : lanes_) {
+    for (Gang* head : lane.heads) {
+      Kind* kind = head->queue->kind;
+      if (kind == nullptr || !head->queue->tried || !scope_.Has(*head)) continue;
+      if (most-- <= 0) return;
+      if (still_waits(*head)) kind->judged_in = pass_;
+    }
+  }
+}
+
 const Reason* PendingQueue::Failed(const policy::RequestKey& request, int64_t below,
                                    const BookingNumbers& kept_off) const {
   const auto found = failed_.find({request, below, kept_off});
@@ -99,8 +110,13 @@ Gang* PendingQueue::Best(const Lane& lane) const {
     if (other != nullptr && (best == nullptr || GangOrder{}(other, best))) best = other;
   };
   consider(after(lane.next));
+  auto head = lane.last == nullptr ? lane.heads.begin() : lane.heads.upper_bound(lane.last);
+  const auto judged = [&](const Gang& gang) {
+    return gang.queue->kind != nullptr && gang.queue->kind->judged_in == pass_;
+  };
+  while (head != lane.heads.end() && judged(**head)) ++head;
   // Those above a priority come first in order, so the first one outside the scope ends it.
-  if (Gang* head = after(lane.heads); head != nullptr && scope_.Has(*head)) consider(head);
+  if (head != lane.heads.end() && scope_.Has(**head)) consider(*head);
   return best;
 }
 

@@ -44,6 +44,8 @@ class PendingQueue {
   explicit PendingQueue(std::shared_ptr<const queues::Turns> turns, QueueBook* book = nullptr)
       : turns_(std::move(turns)), book_(book) {}
 
+  using Question = std::function<bool(const Gang&)>;
+
   // To wait in `queue`. `asks`: see QueuePlace.
   void Add(Gang& gang, queues::OrderKey order, const std::string& queue,
            const cluster::Usage& asks = {});
@@ -62,7 +64,6 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
   int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
-  using Question = std::function<bool(const Gang&)>;
   // While the book is on: those that `counts`, in all queues' order as if none started.
   void Walk(const Question& counts, const Question& goes_on);
   // Of its queue, tried before its turn; null: nobody.
@@ -87,6 +88,9 @@ class PendingQueue {
   // There is somebody to be tried. `growth`: ClusterState::growth().
   bool PassNeeded(uint64_t growth) const;
   void Begin(uint64_t growth);
+  // After Begin: of a kind whose gangs it says so of, none has a turn by its kind in this pass.
+  // Asked for the first of each kind, `most` in all.
+  void PassOver(int64_t most, const Question& still_waits);
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
   // Null: the pass is over. `usage`: of now.

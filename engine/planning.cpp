@@ -140,8 +140,7 @@ bool PastDelay(EngineState& state, const Gang& gang, Time now) {
 }
 
 // What does not fit for one queue fits for none: nobody is evicted, and no node is closed to it.
-policy::RequestKey OfAnyQueue(const PlanJob& job) {
-  policy::RequestKey key = job.request.key;
+policy::RequestKey OfAnyQueue(policy::RequestKey key) {
   key.queue = "*";  // no queue's name
   return key;
 }
@@ -161,22 +160,23 @@ int64_t FreeGpuMilli(EngineState& state) {
 
 // The cluster has fewer GPUs free than the gang asks for, and it can evict nobody: what its kind
 // was told still holds, and need not be found out again.
-bool StillTooFew(EngineState& state, Gang& gang, Time now) {
+bool StillTooFew(const EngineState& state, const Gang& gang) {
   const Kind* kind = gang.queue->kind;
   const bool told = kind != nullptr && kind->state == GangState::kQueued &&
                     kind->reason.code == ReasonCode::kNotEnoughGpus && Whole(gang);
-  if (!told || gang.queue->asks.gpu_milli <= state.free_gpu_milli) return false;
-  if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
-    state.queue.AnythingMayFit();
-  const KindKey key = *state.queue.KeyOf(gang);
-  if (!state.ever_fits.Asked(key.request) || MayPreempt(state, gang)) return false;
-  Wait(state, gang, key, GangState::kQueued, Reason(kind->reason));
-  return true;
+  if (!told || gang.queue->asks.gpu_milli <= state.free_gpu_milli ||
+      StrictOrder(state, gang.queue->queue))
+    return false;
+  const KindKey& key = *state.queue.KeyOf(gang);
+  const bool asked =
+      state.ever_fits.Asked(key.request) ||
+      (state.ever_fits.Asked(OfAnyQueue(key.request)) && ClosedTo(state, gang).nodes == nullptr);
+  return asked && !MayPreempt(state, gang);
 }
 
 // What is to be planned for the gang; nothing: what is known says that it waits.
 std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
-  if (Blocked(state, gang) || StillTooFew(state, gang, now)) return std::nullopt;
+  if (Blocked(state, gang)) return std::nullopt;
   const bool whole = Whole(gang);
   EverFits& ever_fits = state.ever_fits;
   PlanJob job;
@@ -205,7 +205,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (whole && WaitsForQueue(state, gang, job, preempts)) return std::nullopt;
   job.closed = ClosedTo(state, gang).nodes;
   if (whole && job.plain && !DependsOnQueue(job)) {
-    const Reason* failed = state.queue.Failed(OfAnyQueue(job), INT64_MIN, job.kept_off);
+    const Reason* failed = state.queue.Failed(OfAnyQueue(job.request.key), INT64_MIN, job.kept_off);
     if (failed != nullptr) {
       const bool never = failed->code == ReasonCode::kNeverFits;
       Wait(state, gang, KindOf(state, gang, job),
@@ -219,7 +219,10 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (whole && !ever_fits.Asked(job.request.key)) job.empty = ever_fits.Room(*job.snapshot);
   job.basis = ever_fits.basis();
   job.fits_in = ever_fits.FitsIn(job.request.key);
-  if (preempts) job.candidates = CandidatesBeside(state, gang, job.kept_off, now);
+  if (preempts) {
+    job.candidates = CandidatesBeside(state, gang, job.kept_off, now);
+    job.topology = TopologyOf(state, gang);
+  }
   if (!whole) job.move = MoveJobOf(state, gang, job.request, now);
   return job;
 }
@@ -257,10 +260,12 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     }
   }
   if (job.empty != nullptr) {
-    state.ever_fits.Learn(
-        job.request.key, job.basis,
-        {result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{},
-         result.fits_in});
+    const EverFits::Verdict verdict = {
+        result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{},
+        result.fits_in};
+    state.ever_fits.Learn(job.request.key, job.basis, verdict);
+    if (job.closed == nullptr)
+      state.ever_fits.Learn(OfAnyQueue(job.request.key), job.basis, verdict);
   }
   const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
   const bool never = impossible != nullptr;
@@ -269,7 +274,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   if (whole && job.plain && !job.over_queue) {
     state.queue.Fail(job.request.key, job.preempts_below, reason, job.kept_off);
     if (!DependsOnQueue(job) && !result.booked)
-      state.queue.Fail(OfAnyQueue(job), INT64_MIN, reason, job.kept_off);
+      state.queue.Fail(OfAnyQueue(job.request.key), INT64_MIN, reason, job.kept_off);
   }
   const GangState waits = !whole  ? GangState::kDegraded
                           : never ? GangState::kUnsatisfiable
@@ -343,6 +348,9 @@ void RetryReclaims(EngineState& state) {
 
 }  // namespace
 
+// Kinds that are looked at together before a pass: each costs about a microsecond under the lock.
+constexpr int64_t kMostPassedOver = 2048;
+
 Turn NextJob(EngineState& state, Time now) {
   const auto spread = [&] {
     return state.queue.PropagateVerdict(kSlice, [&](Gang& gang, const Kind& kind) {
@@ -357,6 +365,11 @@ Turn NextJob(EngineState& state, Time now) {
     RetryReclaims(state);
     state.free_gpu_milli = FreeGpuMilli(state);
     state.queue.Begin(state.cluster.growth());
+    if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
+      state.queue.AnythingMayFit();
+    state.queue_book.Follow(state.cluster);
+    state.queue.PassOver(kMostPassedOver,
+                         [&](const Gang& gang) { return StillTooFew(state, gang); });
   }
   for (int64_t looked = 0; looked < kSlice;) {
     state.queue_book.Follow(state.cluster);

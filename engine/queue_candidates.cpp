@@ -25,6 +25,7 @@ namespace {
 struct Entry {
   Lost lost;
   Holding holding;
+  int64_t gpu_milli = 0;
 };
 
 Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
@@ -37,10 +38,12 @@ Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members
   return usage;
 }
 
-std::vector<const Holding*> HoldingsOf(const std::vector<Entry>& entries) {
+using Entries = std::vector<const Entry*>;
+
+std::vector<const Holding*> HoldingsOf(const Entries& entries) {
   std::vector<const Holding*> holdings;
   holdings.reserve(entries.size());
-  for (const Entry& entry : entries) holdings.push_back(&entry.holding);
+  for (const Entry* entry : entries) holdings.push_back(&entry->holding);
   return holdings;
 }
 
@@ -92,9 +95,9 @@ class Search {
   void Refuse(const GangId& gang, const std::string& why);
   void Sort();
   // In order, without those that are unlawful after the others.
-  std::vector<Entry> Lawful(const std::vector<Entry>& entries);
-  std::vector<Entry> WithStraddlers();
-  LawfulCandidates Choice(const std::vector<Entry>& entries) const;
+  Entries Lawful(const Entries& entries);
+  Entries WithStraddlers();
+  LawfulCandidates Choice(const Entries& entries) const;
 
   const EngineState& state_;
   const Gang& gang_;
@@ -127,7 +130,9 @@ QueueCandidates Search::Find() {
                                 [](const Entry& one) { return !one.lost.loss.leaves; });
   if (entries_.empty() || (!some && !leaving_only_ && found_.shielded.gangs == 0)) return found_;
   Sort();
-  const std::vector<Entry> first = Lawful(entries_);
+  Entries all;
+  for (const Entry& entry : entries_) all.push_back(&entry);
+  const Entries first = Lawful(all);
   found_.choices.push_back(Choice(first));
   const bool straddlers = std::any_of(entries_.begin(), entries_.end(),
                                       [](const Entry& entry) { return entry.lost.loss.straddles; });
@@ -153,7 +158,11 @@ void Search::Collect(const Source& source) {
 }
 
 void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
-  const Usage usage = HeldBy(state_, lost.members);
+  Usage usage;
+  for (const LostPod& pod : lost.pods) {
+    if (const cluster::Node* node = state_.cluster.node(pod.held->node))
+      usage += cluster::UsageOf(*pod.held, *node);
+  }
   Holding holding{leaf, lost.loss.holder.priority, tree_.Dense(usage), lost.loss.leaves};
   if (!lost.loss.leaves) {
     const Judgement alone = rights_.JudgeInOrder({&holding}).front();
@@ -169,7 +178,7 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
     lost.loss.whole = lost.whole;
     lost.loss.straddles = alone.straddles;
   }
-  entries_.push_back({std::move(lost), std::move(holding)});
+  entries_.push_back({std::move(lost), std::move(holding), usage.gpu_milli});
 }
 
 std::optional<std::pair<Time, std::string>> Search::ShieldOf(const Gang& gang,
@@ -198,7 +207,7 @@ void Search::Shield(const Lost& lost, const std::pair<Time, std::string>& by) {
     shielded.until = by.first;
     shielded.why = "gang " + name + ": " + by.second;
   }
-  shielded.candidates.push_back(std::move(ToCandidates(state_, {lost}).front()));
+  shielded.candidates.push_back(std::move(ToCandidates({lost}).front()));
   Refuse(lost.loss.holder.gang, by.second);
 }
 
@@ -213,13 +222,13 @@ void Search::Sort() {
   });
 }
 
-std::vector<Entry> Search::Lawful(const std::vector<Entry>& entries) {
+Entries Search::Lawful(const Entries& entries) {
   const std::vector<Judgement> judgements = rights_.JudgeInOrder(HoldingsOf(entries));
-  std::vector<Entry> lawful;
+  Entries lawful;
   std::set<GangId> broken;  // of these a cheaper part stays
   for (size_t i = 0; i < entries.size(); ++i) {
-    const GangId& id = entries[i].lost.loss.holder.gang;
-    const bool leaves = entries[i].lost.loss.leaves;
+    const GangId& id = entries[i]->lost.loss.holder.gang;
+    const bool leaves = entries[i]->lost.loss.leaves;
     if (!leaves && (judgements[i].right == Right::kNone || broken.contains(id))) {
       broken.insert(id);
       Refuse(id, Describe(tree_, judgements[i]));
@@ -232,38 +241,37 @@ std::vector<Entry> Search::Lawful(const std::vector<Entry>& entries) {
 
 // First those without whom their queues still have more than they are guaranteed, then of the
 // others the largest.
-std::vector<Entry> Search::WithStraddlers() {
-  std::vector<Entry> first;
-  std::vector<Entry> last;
+Entries Search::WithStraddlers() {
+  Entries first;
+  Entries last;
   for (const Entry& entry : entries_) {
     const bool stays =
         entry.lost.loss.leaves || rights_.StaysBeyond(HoldingsOf(first), entry.holding);
-    (stays ? first : last).push_back(entry);
+    (stays ? first : last).push_back(&entry);
   }
-  std::stable_sort(last.begin(), last.end(), [&](const Entry& a, const Entry& b) {
-    const bool same = a.lost.loss.holder.gang == b.lost.loss.holder.gang;
-    return same ? a.lost.loss.step < b.lost.loss.step
-                : rights_.ContestedOf(a.holding) > rights_.ContestedOf(b.holding);
+  std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {
+    const bool same = a->lost.loss.holder.gang == b->lost.loss.holder.gang;
+    return same ? a->lost.loss.step < b->lost.loss.step
+                : rights_.ContestedOf(a->holding) > rights_.ContestedOf(b->holding);
   });
   first.insert(first.end(), last.begin(), last.end());
   return Lawful(first);
 }
 
-LawfulCandidates Search::Choice(const std::vector<Entry>& entries) const {
+LawfulCandidates Search::Choice(const Entries& entries) const {
   std::vector<Lost> losses;
   std::vector<Holding> holdings;
   std::vector<int64_t> gpu_milli;
-  for (const Entry& entry : entries) {
-    losses.push_back(entry.lost);
-    holdings.push_back(entry.holding);
-    gpu_milli.push_back(HeldBy(state_, entry.lost.members).gpu_milli);
+  for (const Entry* entry : entries) {
+    losses.push_back(entry->lost);
+    holdings.push_back(entry->holding);
+    gpu_milli.push_back(entry->gpu_milli);
   }
   const int64_t ratio = tree_.at(rights_.claimant().leaf).preemption.max_evicted_ratio;
   const int64_t asked = gang_.queue->asks.gpu_milli;
   const int64_t most = asked == 0 || ratio == 0 ? INT64_MAX : ratio * asked;
-  return {ToCandidates(state_, losses),
-          std::make_shared<const QueueLaw>(
-              QueueLaw{rights_, std::move(holdings), std::move(gpu_milli), most})};
+  return {ToCandidates(losses), std::make_shared<const QueueLaw>(QueueLaw{
+                                    rights_, std::move(holdings), std::move(gpu_milli), most})};
 }
 
 // By gang: what goes as a whole or in part.

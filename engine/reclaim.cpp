@@ -59,17 +59,18 @@ void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time
   std::vector<const Member*> without_gpus;  // surplus that goes with the rest, if that goes
   for (Lost& lost : losses) {
     if (lost.loss.leaves) continue;
-    const int64_t gpus = GpusOf(state, lost.members);
+    std::vector<const Member*> members;
+    for (const LostPod& pod : lost.pods) members.push_back(pod.member);
+    const int64_t gpus = GpusOf(state, members);
     if (gpus == 0) {
-      without_gpus.insert(without_gpus.end(), lost.members.begin(), lost.members.end());
+      without_gpus.insert(without_gpus.end(), members.begin(), members.end());
       continue;
     }
-    if (lost.whole)
-      lost.members.insert(lost.members.end(), without_gpus.begin(), without_gpus.end());
+    if (lost.whole) members.insert(members.end(), without_gpus.begin(), without_gpus.end());
     lost.loss.whole = lost.whole;
     const std::optional<Time> since = gang.past.running_since();
     if (lost.whole && since) lost.loss.gpu_time = gpus / 100 * ((now - *since).value() / 1000);
-    parts.push_back({lost.loss, &gang, lost.whole, std::move(lost.members), gpus});
+    parts.push_back({lost.loss, &gang, lost.whole, std::move(members), gpus});
   }
 }
 
