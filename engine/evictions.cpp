@@ -127,7 +127,7 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
     if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
   }
   for (const auto& [id, pods] : lost) {
-    const Gang& gang = *state.members.Find(id);
+    Gang& gang = *state.members.Find(id);
     const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });

@@ -123,7 +123,8 @@ bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) 
   if (over.code == ReasonCode::kNone) return false;
   const bool never = OverQueueAlone(state, gang);
   job.over_queue = true;
-  if (preempts && !never) return false;
+  const bool beyond = OverOwnGuarantee(state, gang).code != ReasonCode::kNone;
+  if (preempts && !never && !beyond) return false;
   Wait(state, gang, KindOf(state, gang, job),
        never ? GangState::kUnsatisfiable : GangState::kQueued, std::move(over));
   return true;
@@ -143,6 +144,7 @@ bool PastDelay(EngineState& state, const Gang& gang, Time now) {
 policy::RequestKey OfAnyQueue(const PlanJob& job) {
   policy::RequestKey key = job.request.key;
   key.queue = "*";  // no queue's name
+  key.non_preemptible = false;
   return key;
 }
 
