@@ -242,6 +242,7 @@ void WriteRole(const std::map<std::string, int64_t>::value_type& role, Line& lin
 }
 
 void DumpRecord(const GangRecord& record, Line& line) {
+  if (record.evicted) line.Flag("evicted", true);
   if (!record.has_run) return;
   if (record.started) line.Number("started", record.started->milliseconds());
   line.Number("whole", record.whole.members).List("wholeroles", record.whole.roles, WriteRole);

@@ -277,7 +277,7 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       {"preemption",
        "Whom Muster may evict for gangs of this queue and those below it, whole gangs at a\n"
        "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
-       "lower-priority, guarantee, 0s, 0s, 0s, 2 and 4."},
+       "lower-priority, guarantee, 0s, 0s, 0s, 2, 4 and requeue."},
       [&] {
         Enumeration(visitor, {"withinQueue", "Of the same queue."},
                     {"inherit", "never", "lower-priority"}, &says->within_queue);
@@ -302,6 +302,13 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
                          "At most so many times the GPUs that a gang asks for are evicted for it.\n"
                          "0: no limit."},
                         kInheritedCount, &says->max_evicted_ratio);
+        Enumeration(
+            visitor,
+            {"onEvicted",
+             "A gang of this queue that was evicted as a whole. requeue: it waits for room\n"
+             "again. fail: it is not started again; its team submits it anew, as another\n"
+             "PodGroup."},
+            {"inherit", "requeue", "fail"}, &says->on_evicted);
       });
 }
 

@@ -21,6 +21,12 @@ namespace {
 // earliest.
 constexpr cluster::Duration kProtectedFor = cluster::Seconds(3'600);
 
+bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.on() && book.tree().at(book.IndexOf(QueueOf(gang))).preemption.on_evicted ==
+                          queues::OnEvicted::kFail;
+}
+
 }  // namespace
 
 Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
@@ -131,7 +137,10 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
     const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });
-    if (whole) state.preemptions.CountEviction(id, victims.asked_at);
+    if (whole) {
+      state.preemptions.CountEviction(id, victims.asked_at);
+      gang.past.MarkEvicted(FailsWhenEvicted(state, gang));
+    }
     const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
     if (state.orders.Find(preemptor) != nullptr) {
       state.announcer.Tell(gang, true, "GangReclaimed",

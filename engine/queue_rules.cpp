@@ -166,6 +166,16 @@ bool Drains(const EngineState& state, const Gang& gang) {
   return HoldOn(state, gang).state == queues::QueueState::kDrain;
 }
 
+Reason EvictedBar(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on() || !gang.past.evicted() || gang.members.empty()) return {};
+  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  if (queue.preemption.on_evicted != queues::OnEvicted::kFail) return {};
+  return Because(
+      ReasonCode::kEvicted, 0, 0,
+      "queue " + queue.name + " says onEvicted: fail; submit it anew, as another PodGroup");
+}
+
 Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {
   const QueueBook& book = state.queue_book;
   if (!book.on()) return {};

@@ -30,7 +30,10 @@ Reason HoldBar(const EngineState& state, const Gang& gang);
 // Nor may gangs that run get members beyond their minimum.
 bool Drains(const EngineState& state, const Gang& gang);
 
-// R3: why the gang may not hold so much more; kNone: it may.
+// It was evicted as a whole, and its queue starts such gangs no more; kNone: it does.
+Reason EvictedBar(const EngineState& state, const Gang& gang);
+
+// R3, R14: why the gang may not hold so much more; kNone: it may.
 Reason OverQueue(const EngineState& state, const Gang& gang, const cluster::Usage& asks);
 
 // The same, where no eviction helps: R14, of a gang that is not preemptible.

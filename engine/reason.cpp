@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 49> kNames = {{
+constexpr std::array<Names, 50> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -97,6 +97,7 @@ constexpr std::array<Names, 49> kNames = {{
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
     {ReasonCode::kQueueForbidden, "QueueForbidden", "it has no queue that it may use", ""},
     {ReasonCode::kQueueUnknown, "QueueUnknown", "the policy does not have its queue", ""},
+    {ReasonCode::kEvicted, "Evicted", "it was evicted, and its queue does not start it again", ""},
     {ReasonCode::kNeverFits, "NeverFits",
      "it would not fit this cluster even if only the pods ran that stay on its nodes", ""},
 }};

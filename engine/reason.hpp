@@ -69,6 +69,7 @@ enum class ReasonCode {
   kNamespaceEnding,     // the namespace is being deleted, and its pods with it
   kQueueForbidden,      // its namespace may not use its queue, or no queue is its namespace's
   kQueueUnknown,        // it names a queue that the policy does not have
+  kEvicted,             // it was evicted as a whole, and its queue starts such gangs no more
   // Unsatisfiable
   kNeverFits,  // it would not fit even if only that ran which stays (see EverFits)
 };

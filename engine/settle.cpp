@@ -32,6 +32,7 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
   if (around.namespace_bar.code == ReasonCode::kNone) around.namespace_bar = gang.queue_bar;
   around.hold_bar = HoldBar(state, gang);
+  around.evicted_bar = EvictedBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
   around.quota_bar = QuotaBar(state.quotas, state.cluster, gang);
   around.stale_resources = state.stale_resources;

@@ -20,6 +20,7 @@ constexpr size_t kMemory = 3;
 PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   if (own.within_queue == WithinQueue::kInherit) own.within_queue = above.within_queue;
   if (own.reclaim == Reclaim::kInherit) own.reclaim = above.reclaim;
+  if (own.on_evicted == OnEvicted::kInherit) own.on_evicted = above.on_evicted;
   const auto inherit = [&](int64_t PreemptionSpec::*field) {
     if (own.*field == PreemptionSpec::kInherit) own.*field = above.*field;
   };

@@ -190,6 +190,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].preemption.minRuntime.reclaim",
                                   "queues[].preemption.maxEvictionsPerGangPerHour",
                                   "queues[].preemption.maxEvictedRatio",
+                                  "queues[].preemption.onEvicted",
                                   "queues[].reservations",
                                   "queues[].reservations.depth",
                                   "queues[].reservations.minAge",

@@ -37,6 +37,7 @@ queues::PreemptionSpec SomePreemption(Random& random) {
   if (random.Chance(300)) says.min_runtime_reclaim = static_cast<int64_t>(random.Below(300'000));
   if (random.Chance(300)) says.max_evictions_per_hour = static_cast<int64_t>(random.Below(4));
   if (random.Chance(300)) says.max_evicted_ratio = static_cast<int64_t>(random.Below(4));
+  if (random.Chance(300)) says.on_evicted = queues::OnEvicted::kFail;
   return says;
 }
 
