@@ -364,6 +364,15 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
         {kInherit, "none", "enforced", "declared", "learnt"}, &trust);
     rules->trust.reset();
     if (trust > 0) rules->trust = static_cast<queues::Trust>(trust - 1);
+    visitor->OtherNames({{"bf_max_job_user", "maxPerUser"}}, notes);
+    int64_t most = rules->max_per_user.value_or(kInherited);
+    visitor->Amount(
+        {"maxPerUser",
+         "So many gangs of one namespace, that wait in this queue, are started ahead of\n"
+         "gangs with reservations at a time (0). 0: any number."},
+        kDepth, &most);
+    rules->max_per_user.reset();
+    if (most != kInherited) rules->max_per_user = most;
     VisitYesOrNo(visitor,
                  {"withoutCheckpoint",
                   "Gangs of this queue are lent reserved room until they are evicted although\n"

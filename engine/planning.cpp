@@ -39,8 +39,9 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
   const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
   if (!Whole(gang) || first || turned_down || paused) return std::nullopt;
-  return KindKey{job.request.key, false, gang.queue->order->priority, Preempts(state, gang),
-                 job.kept_off};
+  const bool counted = state.queue_book.on() && TermsOfBookings(state, gang).max_per_user > 0;
+  return KindKey{job.request.key,       false,        gang.queue->order->priority,
+                 Preempts(state, gang), job.kept_off, counted ? gang.id.key.ns : std::string()};
 }
 
 void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
@@ -130,6 +131,14 @@ bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) 
   return true;
 }
 
+// Slurm's bf_max_job_user.
+bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
+  Reason bar = BackfillBar(state, gang);
+  if (bar.code == ReasonCode::kNone) return false;
+  Wait(state, gang, KindOf(state, gang, job), GangState::kQueued, std::move(bar));
+  return true;
+}
+
 // It has been complete for long enough that others may be evicted for it.
 bool PastDelay(EngineState& state, const Gang& gang, Time now) {
   const QueueBook& book = state.queue_book;
@@ -195,6 +204,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (preempts) job.preempts_below = job.order.priority;
   job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
   job.kept_off = KeptOff(state, gang, now);
+  if (whole && WaitsForOthersOfUser(state, gang, job)) return std::nullopt;
   if (whole && job.plain) {
     if (const Reason* failed =
             state.queue.Failed(job.request.key, job.preempts_below, job.kept_off)) {
@@ -291,6 +301,14 @@ void SetRanks(EngineState& state, Gang& gang) {
   }
 }
 
+// It starts ahead of a gang that has booked, and counts for its namespace.
+void CountJump(EngineState& state, const Gang& gang) {
+  if (!state.queue_book.on() || !Whole(gang)) return;
+  if (TermsOfBookings(state, gang).max_per_user == 0) return;
+  if (const Booking* over = AheadOf(state, gang))
+    state.bookings.Jumped(gang.id, QueueOf(gang), over->gang);
+}
+
 // ClusterState has the plan's reservations, or its earmarks.
 void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   std::vector<Member*> planned;
@@ -303,6 +321,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   plan(result.required, true);
   for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
   SetRanks(state, gang);
+  CountJump(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
   // What is left of a node that was kept is anybody's now.

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 50> kNames = {{
+constexpr std::array<Names, 51> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -65,6 +65,8 @@ constexpr std::array<Names, 50> kNames = {{
     {ReasonCode::kMinRuntime, "MinRuntime",
      "gangs that would make room for it may not be evicted yet", ""},
     {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for another gang", ""},
+    {ReasonCode::kBackfillLimit, "BackfillLimit",
+     "as many gangs of its namespace as its queue allows went ahead of a gang that waits", ""},
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},

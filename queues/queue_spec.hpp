@@ -82,6 +82,8 @@ struct BookingRules {
   std::optional<bool> lend_to_evictable = {};
   std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
   std::optional<Trust> trust = {};              // which durations of the queue's gangs count
+  // So many gangs of a namespace that wait in the queue start ahead of a booking; 0: any number.
+  std::optional<int64_t> max_per_user = {};
   bool operator==(const BookingRules&) const = default;
 };
 
@@ -93,6 +95,7 @@ struct BookingTerms {
   bool lend_to_evictable = true;
   bool without_checkpoint = false;
   Trust trust = Trust::kDeclared;
+  int64_t max_per_user = 0;
   bool operator==(const BookingTerms&) const = default;
 };
 

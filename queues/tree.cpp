@@ -109,6 +109,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   say(spec.bookings.lend_to_evictable, queue.bookings.lend_to_evictable);
   say(spec.bookings.without_checkpoint, queue.bookings.without_checkpoint);
   say(spec.bookings.trust, queue.bookings.trust);
+  say(spec.bookings.max_per_user, queue.bookings.max_per_user);
   if (above != nullptr) {
     queue.priority_cap = std::min(queue.priority_cap, above->priority_cap);
     if (above->state >= queue.state) {

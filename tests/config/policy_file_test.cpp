@@ -198,6 +198,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].reservations.lendToEvictable",
                                   "queues[].backfill",
                                   "queues[].backfill.trust",
+                                  "queues[].backfill.maxPerUser",
                                   "queues[].backfill.withoutCheckpoint",
                                   "gangs",
                                   "gangs.maxMembers",

@@ -77,6 +77,24 @@ inline void BigThenSmall(World& world, int32_t priority, bool checkpoints) {
   world.Pass(cluster::Seconds(20));
 }
 
+// Half of the node is free until the gang ends.
+inline void HalfRuns(World& world) {
+  OneNode(world);
+  AsksFor(world, "runs", "a", 2, 1'000, false, 5);
+  world.Settle();
+  world.Bind("runs");
+  world.Pass(cluster::Seconds(10));
+}
+
+// Two that would end before the big one starts.
+inline void BigThenTwo(World& world) {
+  AsksFor(world, "big", "a", 4, 100);
+  world.Settle();
+  world.Pass(cluster::Seconds(400));
+  for (const char* name : {"one", "two"}) AsksFor(world, name, "a", 1, 100);
+  world.Settle();
+}
+
 // A gang of queue a with a PodGroup runs on all of the node.
 inline void GangOfABorrows(World& world) {
   OneNode(world);

@@ -223,6 +223,8 @@ const Story kStories[] = {
      LongRuns, BigAndSmall},
     {"queues[].backfill.withoutCheckpoint", "queues: [{name: a, backfill: {withoutCheckpoint: @}}]",
      "false", "true", LongRuns, [](World& world) { BigThenSmall(world, 1, false); }},
+    {"queues[].backfill.maxPerUser", "queues: [{name: a, backfill: {maxPerUser: @}}]", "1", "2",
+     HalfRuns, BigThenTwo},
     {"queues[].preemption.onEvicted",
      "queues: [{name: a, preemption: {onEvicted: @}}, {name: b, guarantee: {gpu: 4}}]", "requeue",
      "fail", GangOfABorrows, GangOfAIsEvicted},
