@@ -395,7 +395,8 @@ Result<std::string> GangExplained(std::string_view json) {
   if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});
   AddTurn(gang, facts);
   AddPreemption(gang, facts);
-  facts.Add({"Priority", std::to_string(Integer(gang, "priority"))});
+  facts.Add({"Priority", std::to_string(Integer(gang, "priority")) +
+                             (Find(gang, "nonPreemptible") != nullptr ? ", never evicted" : "")});
   if (Integer(gang, "attempts") > 0) {
     facts.Add({"Failed starts", std::to_string(Integer(gang, "attempts"))});
   }

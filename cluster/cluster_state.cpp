@@ -190,10 +190,12 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
 
 const UsageTable& ClusterState::usage() const { return impl_->usage; }
 
-void ClusterState::ChargeTo(const PodUid& pod, const std::string& queue) {
+void ClusterState::ChargeTo(const PodUid& pod, const std::string& queue, bool non_preemptible) {
   PodEntry* entry = impl_->Find(pod);
-  if (entry == nullptr || entry->pod.queue == queue) return;
+  if (entry == nullptr) return;
+  if (entry->pod.queue == queue && entry->pod.non_preemptible == non_preemptible) return;
   entry->pod.queue = queue;
+  entry->pod.non_preemptible = non_preemptible;
   const Impl::Site site = impl_->SiteOf(*entry);
   if (site.slot.valid()) impl_->Charge(impl_->slots[site.slot.value]);
 }

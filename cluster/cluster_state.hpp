@@ -132,8 +132,8 @@ class ClusterState {
   // What the pods of each queue (Pod::queue) hold on known nodes, reserved or bound, and what is
   // earmarked for them.
   const UsageTable& usage() const;
-  // What the pod holds is charged to that queue from now on.
-  void ChargeTo(const PodUid& pod, const std::string& queue);
+  // What the pod holds is charged to that queue from now on, and to its guarantee.
+  void ChargeTo(const PodUid& pod, const std::string& queue, bool non_preemptible = false);
   // Changes with everything that a Snapshot shows and with what anybody holds; not when a pod
   // waits.
   uint64_t generation() const;

@@ -242,6 +242,7 @@ void WriteRole(const std::map<std::string, int64_t>::value_type& role, Line& lin
 }
 
 void DumpRecord(const GangRecord& record, Line& line) {
+  if (record.evicted) line.Flag("evicted", true);
   if (!record.has_run) return;
   if (record.started) line.Number("started", record.started->milliseconds());
   line.Number("whole", record.whole.members).List("wholeroles", record.whole.roles, WriteRole);
@@ -262,7 +263,7 @@ void DumpPod(const Pod& pod, std::string& out) {
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
                gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-               run_times] = pod;
+               run_times, preemptible, non_preemptible] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -290,6 +291,8 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (!asked_queue.empty()) line.Text("asked", asked_queue);
   if (hami_turn != HamiTurn::kNone) line.Number("hamiturn", static_cast<int>(hami_turn));
   if (run_times != nullptr) DumpRunTimes(*run_times, line);
+  if (preemptible) line.Flag("preemptible", *preemptible);
+  if (non_preemptible) line.Flag("nonpreemptible", true);
   DumpSpec(*spec, line);
   line.EndTo(out);
 }
@@ -315,7 +318,7 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, topology, record, queue, run_times] = group;
+               declared, claimed, topology, record, queue, run_times, preemptible] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -329,6 +332,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   line.Flag("declared", declared).Flag("claimed", claimed);
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);
+  if (preemptible) line.Flag("preemptible", *preemptible);
   DumpTopology(topology, line);
   DumpRecord(record, line);
   line.EndTo(out);

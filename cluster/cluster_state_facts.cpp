@@ -24,11 +24,11 @@ bool SameRecord(const Pod& a, const Pod& b) {
                  job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                  bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
                  gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-                 run_times] = pod;
+                 run_times, preemptible, non_preemptible] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, created, bound_at, defect, running_since,
-                    handed_over, asked_queue, hami_turn);
+                    handed_over, asked_queue, hami_turn, preemptible, non_preemptible);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
          SameValue(a.start_failure, b.start_failure) && SameValue(a.run_times, b.run_times);
@@ -36,7 +36,8 @@ bool SameRecord(const Pod& a, const Pod& b) {
 
 // What the pod holds is the same under both records.
 bool SameHolding(const Pod& a, const Pod& b) {
-  return a.node_name == b.node_name && a.queue == b.queue && a.terminal() == b.terminal() &&
+  return a.node_name == b.node_name && a.queue == b.queue &&
+         a.non_preemptible == b.non_preemptible && a.terminal() == b.terminal() &&
          a.created == b.created && a.bound_gpus == b.bound_gpus &&
          (a.spec == b.spec ||
           (a.spec->requests == b.spec->requests && a.spec->gpus == b.spec->gpus));
@@ -74,6 +75,16 @@ bool HoldsLess(const Usage& now, const Usage& before) {
                      });
 }
 
+// A queue of these does.
+bool AnyHoldsLess(const std::map<std::string, Usage>& now,
+                  const std::map<std::string, Usage>& before) {
+  return std::any_of(before.begin(), before.end(), [&](const auto& entry) {
+    const auto left = now.find(entry.first);
+    return !entry.first.empty() &&
+           HoldsLess(left == now.end() ? Usage{} : left->second, entry.second);
+  });
+}
+
 }  // namespace
 
 void ClusterState::Impl::Settle(NodeIndex index) {
@@ -94,18 +105,16 @@ void ClusterState::Impl::Settle(NodeIndex index) {
 void ClusterState::Impl::Charge(Slot& slot) {
   UsageTable now;
   for (const PodEntry* entry : slot.ledger.entries()) {
-    if (entry->held) now.Add(entry->pod.queue, entry->held->placement, *slot.node);
+    if (entry->held)
+      now.Add(entry->pod.queue, entry->held->placement, *slot.node, entry->pod.non_preemptible);
   }
   for (const PodEntry* entry : slot.ledger.earmarks())
-    now.Add(entry->pod.queue, *entry->plan, *slot.node);
+    now.Add(entry->pod.queue, *entry->plan, *slot.node, entry->pod.non_preemptible);
   if (now == slot.usage) return;
   // A queue that holds less may take more, also where the node has nothing more to give.
-  const auto& before = slot.usage.queues();
-  if (std::any_of(before.begin(), before.end(), [&](const auto& entry) {
-        return !entry.first.empty() && HoldsLess(now.of(entry.first), entry.second);
-      })) {
-    ++growth;
-  }
+  const bool less = AnyHoldsLess(now.queues(), slot.usage.queues()) ||
+                    AnyHoldsLess(now.non_preemptible(), slot.usage.non_preemptible());
+  if (less) ++growth;
   usage.Subtract(slot.usage);
   usage.Join(now);
   slot.usage = std::move(now);

@@ -29,7 +29,8 @@ inline std::string OwnerTag(const std::string& owner_uid) { return owner_uid.sub
 inline constexpr const char* kAnyOwner = "*";
 
 struct GangRecord {
-  bool has_run = false;  // at least once; false: nothing else here says anything
+  bool evicted = false;  // as a whole, and its queue starts such gangs no more (onEvicted: fail)
+  bool has_run = false;  // at least once; false: nothing below says anything
   // Since when it runs, milliseconds since 1970; nothing: none of it is bound.
   std::optional<Time> started;
   Headcount whole;  // the minimum that it has run with

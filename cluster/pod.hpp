@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,9 @@ struct Pod {
   std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
   HamiTurn hami_turn = HamiTurn::kNone;
   std::shared_ptr<const RunTimes> run_times;  // null: nothing says how long it runs
+  std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
+  // Its gang is nobody's victim: what it holds counts against the guarantee of its queue.
+  bool non_preemptible = false;
 
   static constexpr int32_t kNoIndex = -1;
 

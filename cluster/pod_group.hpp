@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ inline constexpr const char* kClaimAnnotation = "muster.dev/gang";
 // Label or annotation of a PodGroup or a pod: the queue in which the gang waits, and to which it is
 // charged.
 inline constexpr const char* kQueueName = "muster.dev/queue";
+
+// Label or annotation of a PodGroup or a pod, "false": the gang is never evicted for others, and
+// has no more than the guarantee of its queue.
+inline constexpr const char* kPreemptible = "muster.dev/preemptible";
 
 // At least `min_member` pods of role `name` are part of the all-or-nothing set.
 struct RoleMinimum {
@@ -43,6 +48,7 @@ struct PodGroup {
   GangRecord record;       // what Muster wrote there; nothing where there is no object
   std::string queue;       // kQueueName or another system's word for it; empty: it names none
   RunTimes run_times;
+  std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
   auto operator<=>(const PodGroup&) const = default;
 };
 

@@ -39,19 +39,49 @@ Usage UsageOf(const Placement& held, const Node& node) {
   return usage;
 }
 
-void UsageTable::Remove(const std::string& queue, const Usage& less) {
-  const auto found = queues_.find(queue);
-  if (found == queues_.end()) return;
+namespace {
+
+using ByQueue = std::map<std::string, Usage>;
+
+void Less(ByQueue& from, const std::string& queue, const Usage& less) {
+  const auto found = from.find(queue);
+  if (found == from.end()) return;
   found->second -= less;
-  if (found->second.pods <= 0) queues_.erase(found);
+  if (found->second.pods <= 0) from.erase(found);
+}
+
+void More(ByQueue& to, const ByQueue& more) {
+  for (const auto& [queue, usage] : more) to[queue] += usage;
+}
+
+void Less(ByQueue& from, const ByQueue& less) {
+  for (const auto& [queue, usage] : less) Less(from, queue, usage);
+}
+
+}  // namespace
+
+void UsageTable::Add(const std::string& queue, const Placement& held, const Node& node,
+                     bool non_preemptible) {
+  const Usage more = UsageOf(held, node);
+  queues_[queue] += more;
+  if (non_preemptible) non_preemptible_[queue] += more;
+}
+
+void UsageTable::Remove(const std::string& queue, const Placement& held, const Node& node,
+                        bool non_preemptible) {
+  const Usage less = UsageOf(held, node);
+  Less(queues_, queue, less);
+  if (non_preemptible) Less(non_preemptible_, queue, less);
 }
 
 void UsageTable::Join(const UsageTable& other) {
-  for (const auto& [queue, more] : other.queues_) Add(queue, more);
+  More(queues_, other.queues_);
+  More(non_preemptible_, other.non_preemptible_);
 }
 
 void UsageTable::Subtract(const UsageTable& other) {
-  for (const auto& [queue, less] : other.queues_) Remove(queue, less);
+  Less(queues_, other.queues_);
+  Less(non_preemptible_, other.non_preemptible_);
 }
 
 Usage UsageTable::of(const std::string& queue) const {

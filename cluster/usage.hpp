@@ -28,26 +28,24 @@ Usage UsageOf(const Placement& held, const Node& node);
 // By queue; a queue that holds nothing has no entry.
 class UsageTable {
  public:
-  void Add(const std::string& queue, const Placement& held, const Node& node) {
-    Add(queue, UsageOf(held, node));
-  }
+  void Add(const std::string& queue, const Placement& held, const Node& node,
+           bool non_preemptible = false);
   // What Add added.
-  void Remove(const std::string& queue, const Placement& held, const Node& node) {
-    Remove(queue, UsageOf(held, node));
-  }
+  void Remove(const std::string& queue, const Placement& held, const Node& node,
+              bool non_preemptible = false);
   // All of another table.
   void Join(const UsageTable& other);
   void Subtract(const UsageTable& other);
   // Zero for a queue that holds nothing.
   Usage of(const std::string& queue) const;
   const std::map<std::string, Usage>& queues() const { return queues_; }
+  // The same of pods that are not preemptible alone.
+  const std::map<std::string, Usage>& non_preemptible() const { return non_preemptible_; }
   bool operator==(const UsageTable&) const = default;
 
  private:
-  void Add(const std::string& queue, const Usage& more) { queues_[queue] += more; }
-  void Remove(const std::string& queue, const Usage& less);
-
   std::map<std::string, Usage> queues_;
+  std::map<std::string, Usage> non_preemptible_;
 };
 
 }  // namespace muster::cluster

@@ -277,7 +277,7 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       {"preemption",
        "Whom Muster may evict for gangs of this queue and those below it, whole gangs at a\n"
        "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
-       "lower-priority, guarantee, 0s, 0s, 0s, 2 and 4."},
+       "lower-priority, guarantee, 0s, 0s, 0s, 2, 4 and requeue."},
       [&] {
         Enumeration(visitor, {"withinQueue", "Of the same queue."},
                     {"inherit", "never", "lower-priority"}, &says->within_queue);
@@ -302,6 +302,13 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
                          "At most so many times the GPUs that a gang asks for are evicted for it.\n"
                          "0: no limit."},
                         kInheritedCount, &says->max_evicted_ratio);
+        Enumeration(
+            visitor,
+            {"onEvicted",
+             "A gang of this queue that was evicted as a whole. requeue: it waits for room\n"
+             "again. fail: it is not started again; its team submits it anew, as another\n"
+             "PodGroup."},
+            {"inherit", "requeue", "fail"}, &says->on_evicted);
       });
 }
 
@@ -357,6 +364,15 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
         {kInherit, "none", "enforced", "declared", "learnt"}, &trust);
     rules->trust.reset();
     if (trust > 0) rules->trust = static_cast<queues::Trust>(trust - 1);
+    visitor->OtherNames({{"bf_max_job_user", "maxPerUser"}}, notes);
+    int64_t most = rules->max_per_user.value_or(kInherited);
+    visitor->Amount(
+        {"maxPerUser",
+         "So many gangs of one namespace, that wait in this queue, are started ahead of\n"
+         "gangs with reservations at a time (0). 0: any number."},
+        kDepth, &most);
+    rules->max_per_user.reset();
+    if (most != kInherited) rules->max_per_user = most;
     VisitYesOrNo(visitor,
                  {"withoutCheckpoint",
                   "Gangs of this queue are lent reserved room until they are evicted although\n"

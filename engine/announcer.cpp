@@ -54,6 +54,7 @@ bool WorthAWrite(const Gang& gang, const GangRecord& record) {
   const GangRecord& known = gang.published->record;
   if (record == known) return false;
   const bool same = record.has_run && known.has_run && record.started == known.started &&
+                    record.evicted == known.evicted &&
                     record.whole.members == known.whole.members && record.lost == known.lost &&
                     record.lost == cluster::Headcount{} && record.owners == known.owners &&
                     gang.minimum.members > 0;

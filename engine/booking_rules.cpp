@@ -106,6 +106,55 @@ Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& g
   return std::max(now, gang.past.running_since().value_or(now) + least);
 }
 
+namespace {
+
+bool HoldsSomething(const Gang& gang) {
+  return std::any_of(gang.members.begin(), gang.members.end(), [](const auto& entry) {
+    return entry.second.planned() || entry.second.holds();
+  });
+}
+
+}  // namespace
+
+const Booking* AheadOf(EngineState& state, const Gang& gang) {
+  if (state.bookings.none() || !gang.pending()) return nullptr;
+  if (state.bookings.Of(gang.id) != nullptr) return nullptr;
+  const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
+  std::optional<bool> within;
+  for (const Booking& booking : state.bookings.all()) {
+    const Gang* booked = state.members.Find(booking.gang);
+    if (booked == nullptr || booked == &gang || !booked->pending()) continue;
+    if (!useful.Meets(booking.useful)) continue;
+    if (QueueOf(gang) == booking.queue) {
+      if (*gang.queue->order < *booked->queue->order) continue;
+    } else {
+      if (!within) within = WithinGuarantee(state, gang);
+      if (*within && !WithinGuarantee(state, *booked)) continue;
+    }
+    return &booking;
+  }
+  return nullptr;
+}
+
+Reason BackfillBar(EngineState& state, const Gang& gang) {
+  const int64_t most = state.queue_book.on() ? TermsOfBookings(state, gang).max_per_user : 0;
+  if (most == 0 || state.bookings.none()) return {};
+  const int64_t ahead =
+      state.bookings.CountJumpers(gang.id.key.ns, QueueOf(gang), [&](const GangId& id) {
+        const Gang* other = state.members.Find(id);
+        return other != nullptr && HoldsSomething(*other);
+      });
+  if (ahead < most) return {};
+  const Booking* over = AheadOf(state, gang);
+  if (over == nullptr) return {};
+  const std::string queue = QueueOf(gang);
+  Reason reason = Because(
+      ReasonCode::kBackfillLimit, ahead, most,
+      Describe(*over) + "; backfill.maxPerUser of queue " + queue + " is " + std::to_string(most));
+  state.bookings.TurnedAway(over->gang);
+  return reason;
+}
+
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   BookingNumbers numbers;
   if (state.bookings.none() || Replaces(gang)) return numbers;

@@ -31,6 +31,15 @@ bool BlockedByRoom(const Gang& gang);
 cluster::Duration Waited(const Gang& gang, cluster::Time now);
 
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, cluster::Time now);
+// Of a gang that waits as a whole: the first booking that it would go ahead of if it started now,
+// where the two may use the same nodes. Not: of a gang behind it in its queue, nor one that would
+// take more than its queue is guaranteed, unless the gang itself does. Null: none, or it has booked
+// as well.
+const Booking* AheadOf(EngineState& state, const Gang& gang);
+// backfill.maxPerUser: as many gangs of its namespace as its queue allows went ahead of bookings,
+// and it would be one more; kNone: it may start.
+Reason BackfillBar(EngineState& state, const Gang& gang);
+
 // The claimant may not have it evicted before (R8); not before `now`.
 cluster::Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang,
                             cluster::Time now);

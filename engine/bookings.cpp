@@ -45,12 +45,14 @@ void Bookings::Close(const GangId& gang) {
 
 void Bookings::End(const GangId& gang) {
   if (std::erase_if(all_, [&](const Booking& one) { return one.gang == gang; }) > 0) ++edition_;
+  std::erase_if(jumpers_, [&](const auto& one) { return one.second.over == gang; });
   if (all_.empty()) look_due_ = Time::Never();
 }
 
 void Bookings::EndAll() {
   if (!all_.empty()) ++edition_;
   all_.clear();
+  jumpers_.clear();
   refused_.clear();
   look_due_ = search_due_ = Time::Never();
 }
@@ -76,6 +78,14 @@ void Bookings::Searched(const GangId& gang, Time now, uint64_t growth) {
   if (booking == nullptr) return;
   booking->searched_at = now;
   booking->searched_growth = growth;
+}
+
+int64_t Bookings::CountJumpers(const std::string& ns, const std::string& queue,
+                               const std::function<bool(const GangId&)>& holds) {
+  std::erase_if(jumpers_, [&](const auto& one) { return !holds(one.first); });
+  return std::count_if(jumpers_.begin(), jumpers_.end(), [&](const auto& one) {
+    return one.first.key.ns == ns && one.second.queue == queue;
+  });
 }
 
 const Unbookable* Bookings::WhyNot(const GangId& gang) const {

@@ -9,13 +9,16 @@
 //    it from starting.
 // 2. A booking holds nothing: it keeps others off what is free of its room (Booking::kept). Any
 //    change of whom it keeps off has another number.
-// 3. Idle() counts what is kept free, as long as it is, by queue; ever.
+// 3. Jumped: a gang that started ahead of a booking is counted for its namespace, until the booking
+//    ends or the gang holds nothing any more.
+// 4. Idle() counts what is kept free, as long as it is, by queue; ever.
 //
 // A restart forgets all of it: gangs that wait book again.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +47,13 @@ class Bookings {
   void TurnedAway(const cluster::GangId& gang);
   bool Call(const cluster::GangId& gang);  // true: for the first time
   void Searched(const cluster::GangId& gang, cluster::Time now, uint64_t growth);
+
+  void Jumped(const cluster::GangId& gang, const std::string& queue, const cluster::GangId& over) {
+    jumpers_[gang] = {queue, over};
+  }
+  // Of that namespace and queue; `holds`: whether a gang still holds something.
+  int64_t CountJumpers(const std::string& ns, const std::string& queue,
+                       const std::function<bool(const cluster::GangId&)>& holds);
 
   // Gangs for which there was none to be had.
   const Unbookable* WhyNot(const cluster::GangId& gang) const;
@@ -75,10 +85,15 @@ class Bookings {
   const std::map<std::string, int64_t>& idle() const { return idle_; }
 
  private:
+  struct Jumper {
+    std::string queue;
+    cluster::GangId over;  // who has booked
+  };
   Booking* Find(const cluster::GangId& gang);
 
   std::vector<Booking> all_;
   std::map<cluster::GangId, Unbookable> refused_;
+  std::map<cluster::GangId, Jumper> jumpers_;
   uint64_t edition_ = 0;
   uint64_t looked_at_ = 0;
   cluster::Time look_due_ = cluster::Time::Never();

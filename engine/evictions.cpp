@@ -21,6 +21,12 @@ namespace {
 // earliest.
 constexpr cluster::Duration kProtectedFor = cluster::Seconds(3'600);
 
+bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.on() && book.tree().at(book.IndexOf(QueueOf(gang))).preemption.on_evicted ==
+                          queues::OnEvicted::kFail;
+}
+
 }  // namespace
 
 Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
@@ -119,6 +125,7 @@ void InvalidateVictim(EngineState& state, const Member& victim) {
 // The first one tells of all: until then they might all have been spared.
 void NoteEvicted(EngineState& state, const GangId& preemptor) {
   if (!state.preemptions.Evicted(preemptor)) return;
+  if (state.orders.Find(preemptor) == nullptr) state.preemptions.Pay(preemptor);
   const Victims& victims = *state.preemptions.VictimsOf(preemptor);
   const Certificate* certificate = state.preemptions.CertificateOf(preemptor);
   std::map<GangId, int64_t> lost;
@@ -127,11 +134,14 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
     if (at.member != nullptr && state.preemptions.MustGo(uid)) ++lost[at.gang->id];
   }
   for (const auto& [id, pods] : lost) {
-    const Gang& gang = *state.members.Find(id);
+    Gang& gang = *state.members.Find(id);
     const bool whole = std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });
-    if (whole) state.preemptions.CountEviction(id, victims.asked_at);
+    if (whole) {
+      state.preemptions.CountEviction(id, victims.asked_at);
+      gang.past.MarkEvicted(FailsWhenEvicted(state, gang));
+    }
     const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
     if (state.orders.Find(preemptor) != nullptr) {
       state.announcer.Tell(gang, true, "GangReclaimed",
@@ -142,6 +152,23 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
                          who + " evicted for gang " + preemptor.key.ToString() + " " +
                              RightOver(state, certificate, id));
   }
+}
+
+// It may well do so again: nobody else is evicted for that, until the hour is over.
+void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
+  const bool others_paid = state.preemptions.TakeCost(gang.id);
+  const QueueBook& book = state.queue_book;
+  if (!others_paid || !book.on() || state.preemptions.EvictedSince(gang.id, since)) return;
+  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  const int64_t least =
+      std::max(queue.preemption.min_runtime_preempt, queue.preemption.min_runtime_reclaim);
+  if (now - since >= cluster::Duration(least)) return;
+  state.preemptions.EndedEarly(gang.id, now);
+  state.announcer.Tell(gang, true, "GangEndedEarly",
+                       "others were evicted for it, and it ended " +
+                           std::to_string((now - since).value() / 1000) +
+                           " s after it had started, before the minRuntime of queue " + queue.name +
+                           ": nobody is evicted for it again within the hour");
 }
 
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked

@@ -31,6 +31,8 @@ void SpareVictims(EngineState& state, const Gang& gang);
 void InvalidateVictim(EngineState& state, const Member& victim);
 // One of the preemptor's victims was evicted.
 void NoteEvicted(EngineState& state, const GangId& preemptor);
+// A gang that ran since then does not any more, and not because all of it had ended well.
+void NoteEnd(EngineState& state, const Gang& gang, cluster::Time since, cluster::Time now);
 void RefuseEviction(EngineState& state, const Member& victim, const Outcome& outcome,
                     cluster::Time now);
 // The preemptor of the first member that is a victim; null: none is one.

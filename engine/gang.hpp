@@ -87,6 +87,8 @@ struct Gang {
   // counts for more than the cap.
   Reason queue_bar;
   int64_t priority_cap = INT64_MAX;
+  // R14, set while it is settled: nobody's victim, and has no more than its queue's guarantee.
+  bool non_preemptible = false;
   // Of each of its members, by an operator's order. Nothing: what its pods say.
   std::optional<int32_t> ordered_priority;
   // When it was to start by its first booking since it ran last.

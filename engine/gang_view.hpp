@@ -82,6 +82,7 @@ struct GangView {
   std::string queue;      // empty: the policy has no queues
   int32_t priority = 0;   // under the cap of its queue
   bool ordered = false;   // an operator has ordered it
+  bool non_preemptible = false;
   int64_t min_member = 1;
   int64_t bound = 0;  // live and bound
   int64_t succeeded = 0;

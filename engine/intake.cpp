@@ -262,6 +262,7 @@ bool Prepare(EngineState& state, Pod& pod) {
   const Pod* known = state.cluster.FindPod(pod.uid);
   // It is charged where its gang is, which is settled next.
   if (state.queue_book.was_on()) pod.queue = known == nullptr ? "" : known->queue;
+  pod.non_preemptible = known != nullptr && known->non_preemptible;
   if (known != nullptr) {
     // The same version is the same object, and what we learnt from our own writes since is newer.
     if (pod.resource_version != 0 && pod.resource_version == known->resource_version) return false;

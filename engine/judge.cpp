@@ -275,6 +275,10 @@ Verdict GangJudge::Unbound() {
   if (around_.victims) return Preempting();
   if (tally.planned > 0) return Reserved();
   verdict_.barrier_open = false;
+  if (Is(around_.evicted_bar) && tally.victims == 0) {
+    course().EndRepair();
+    return Final(GangState::kForbidden, around_.evicted_bar);
+  }
   if (const int64_t lacks = Need(gang_, Counting::kReady); lacks > 0) return Incomplete(lacks);
   course().EndRepair();  // the old ones may still be leaving: a dead node keeps them for ever
   if (Is(around_.namespace_bar)) return Final(GangState::kForbidden, around_.namespace_bar);

@@ -40,6 +40,7 @@ struct Surroundings {
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
   Reason namespace_bar = {};         // why no gang of its namespace may start, or it has no queue
   Reason hold_bar = {};              // why no gang of its queue is started for now
+  Reason evicted_bar = {};           // it was evicted, and its queue does not start it again
   Reason fence_bar = {};             // a pod of it is not fenced
   Reason quota_bar = {};             // why members that it lacks cannot be created
   std::string stale_resources = {};  // see WatchStale

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <set>
+#include <string>
 
 #include "engine/booking.hpp"
 #include "engine/gang.hpp"
@@ -20,6 +21,7 @@ struct KindKey {
   int64_t priority = 0;
   bool preempts = false;
   BookingNumbers kept_off;  // those from whose room they are kept
+  std::string ns = {};      // where their queue counts who goes ahead of bookings by namespace
   auto operator<=>(const KindKey&) const = default;
 };
 

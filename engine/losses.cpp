@@ -14,6 +14,9 @@ using cluster::Time;
 
 namespace {
 
+// What PriorityClasses of users have is below.
+constexpr int32_t kSystemPriority = 2'000'000'000;
+
 // The minimum means something: there is a PodGroup, and it makes sense.
 bool MinimumKnown(const EngineState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
@@ -110,12 +113,23 @@ policy::Holder HolderOf(const Gang& gang, int64_t priority) {
   return {gang.id, QueueOf(gang), priority, gang.past.running_since().value_or(Time(0)), false};
 }
 
+bool IsNonPreemptible(const EngineState& state, const Gang& gang) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const std::optional<bool> said = group == nullptr ? std::nullopt : group->preemptible;
+  return said == false ||
+         std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+           const cluster::Pod& pod = *entry.second.pod;
+           if (pod.terminal()) return false;
+           return pod.daemon || pod.spec->priority >= kSystemPriority ||
+                  (!said && pod.preemptible == false);
+         });
+}
+
 bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
-  if (gang.course.repairing) return true;
+  if (gang.course.repairing || gang.non_preemptible) return true;
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const auto& [uid, member] = entry;
-    return member.may_be_bound() ||
-           (member.holds() && (member.pod->daemon || state.preemptions.ProtectedUntil(uid)));
+    return member.may_be_bound() || (member.holds() && state.preemptions.ProtectedUntil(uid));
   });
 }
 

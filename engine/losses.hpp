@@ -34,6 +34,10 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
                std::vector<Lost>& losses);
 // Pods beyond the minimum may go, the others stay.
 bool HasSurplus(const EngineState& state, const Gang& gang);
+// R14: it says that it is not preemptible (its PodGroup, else one of its pods), or is of a
+// protected class: a pod of it has a system priority (2·10⁹ and more), is a DaemonSet's or a mirror
+// pod.
+bool IsNonPreemptible(const EngineState& state, const Gang& gang);
 // The gang may not be taken apart now, be it bound or not.
 bool CannotBeEvicted(const EngineState& state, const Gang& gang);
 // What a rule is told of a gang that holds something; `priority`: of its bound members, or of the

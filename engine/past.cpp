@@ -18,6 +18,7 @@ Headcount Past::Wanted(const Headcount& declared) const {
 void Past::Begin(const Headcount& declared, bool whole, Time now) {
   whole_ = whole || !running_since_ ? declared : Lower(declared, whole_);
   has_run_ = adopted_ = true;  // what was before is of no account any more
+  evicted_ = false;
   if (!running_since_) running_since_ = now;
 }
 
@@ -67,6 +68,7 @@ void Past::Forget() {
 
 GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time since) const {
   GangRecord record;
+  record.evicted = evicted_;
   if (!has_run_) return record;
   record.has_run = true;
   record.started = running_since_;
@@ -83,6 +85,7 @@ GangRecord Past::Record(const Headcount& wanted, const Headcount& lacks, Time si
 void Past::Adopt(const GangRecord& record, const Headcount& have, const Headcount& gone) {
   Forget();  // what a follower saw is part of what the record and today's members tell
   adopted_ = true;
+  evicted_ = record.evicted;
   if (!record.has_run) return;
   const Headcount wanted = Minus(record.whole, record.ended);
   const bool unknown = wanted.members > 0 && have.members == 0;

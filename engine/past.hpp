@@ -13,12 +13,14 @@
 // 3. Forget: another run begins: nothing is bound, and none of the members that wait belongs to an
 //    owner of those that ran (where all that were wanted have ended well, pods without an owner are
 //    another run, too). Its minimum is the declared one again.
-// 4. Record says what of that must outlive the process; Adopt takes it up. What happened in between
+// 4. MarkEvicted: as a whole, by the rules of a queue that starts such gangs no more. That holds
+//    until the gang runs again, or for another PodGroup; without such an object until another run.
+// 5. Record says what of that must outlive the process; Adopt takes it up. What happened in between
 //    nobody saw, so members that are missing then, are not recorded as lost, are not there as
 //    Failed or leaving, and have no pod that waits to take their place, have ended. Where nothing
 //    of it stays, all that had not ended start again.
 //
-// Owned by its Gang, set by remember, settle_members and intake. A plain value.
+// Owned by its Gang, set by remember, settle_members, evictions and intake. A plain value.
 #pragma once
 
 #include <map>
@@ -62,6 +64,8 @@ class Past {
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
+  bool evicted() const { return evicted_; }
+  void MarkEvicted(bool evicted) { evicted_ = evicted; }
   // Owners that Joined before did so for another run.
   void ForgetOwners() { owners_.clear(); }
 
@@ -77,6 +81,7 @@ class Past {
  private:
   bool Knows(const std::string& owner) const;
 
+  bool evicted_ = false;
   bool has_run_ = false;
   bool adopted_ = false;
   std::optional<cluster::Time> running_since_;

@@ -39,8 +39,9 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
   const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
   if (!Whole(gang) || first || turned_down || paused) return std::nullopt;
-  return KindKey{job.request.key, false, gang.queue->order->priority, Preempts(state, gang),
-                 job.kept_off};
+  const bool counted = state.queue_book.on() && TermsOfBookings(state, gang).max_per_user > 0;
+  return KindKey{job.request.key,       false,        gang.queue->order->priority,
+                 Preempts(state, gang), job.kept_off, counted ? gang.id.key.ns : std::string()};
 }
 
 void Wait(EngineState& state, Gang& gang, const std::optional<KindKey>& kind, GangState waits,
@@ -123,9 +124,18 @@ bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) 
   if (over.code == ReasonCode::kNone) return false;
   const bool never = OverQueueAlone(state, gang);
   job.over_queue = true;
-  if (preempts && !never) return false;
+  const bool beyond = OverOwnGuarantee(state, gang).code != ReasonCode::kNone;
+  if (preempts && !never && !beyond) return false;
   Wait(state, gang, KindOf(state, gang, job),
        never ? GangState::kUnsatisfiable : GangState::kQueued, std::move(over));
+  return true;
+}
+
+// Slurm's bf_max_job_user.
+bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
+  Reason bar = BackfillBar(state, gang);
+  if (bar.code == ReasonCode::kNone) return false;
+  Wait(state, gang, KindOf(state, gang, job), GangState::kQueued, std::move(bar));
   return true;
 }
 
@@ -142,6 +152,7 @@ bool PastDelay(EngineState& state, const Gang& gang, Time now) {
 // What does not fit for one queue fits for none: nobody is evicted, and no node is closed to it.
 policy::RequestKey OfAnyQueue(policy::RequestKey key) {
   key.queue = "*";  // no queue's name
+  key.non_preemptible = false;
   return key;
 }
 
@@ -193,6 +204,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   if (preempts) job.preempts_below = job.order.priority;
   job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
   job.kept_off = KeptOff(state, gang, now);
+  if (whole && WaitsForOthersOfUser(state, gang, job)) return std::nullopt;
   if (whole && job.plain) {
     if (const Reason* failed =
             state.queue.Failed(job.request.key, job.preempts_below, job.kept_off)) {
@@ -294,6 +306,14 @@ void SetRanks(EngineState& state, Gang& gang) {
   }
 }
 
+// It starts ahead of a gang that has booked, and counts for its namespace.
+void CountJump(EngineState& state, const Gang& gang) {
+  if (!state.queue_book.on() || !Whole(gang)) return;
+  if (TermsOfBookings(state, gang).max_per_user == 0) return;
+  if (const Booking* over = AheadOf(state, gang))
+    state.bookings.Jumped(gang.id, QueueOf(gang), over->gang);
+}
+
 // ClusterState has the plan's reservations, or its earmarks.
 void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   std::vector<Member*> planned;
@@ -306,6 +326,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   plan(result.required, true);
   for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
   SetRanks(state, gang);
+  CountJump(state, gang);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
   // What is left of a node that was kept is anybody's now.

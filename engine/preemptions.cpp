@@ -48,6 +48,7 @@ const Certificate* Preemptions::CertificateOf(const GangId& preemptor) const {
 void Preemptions::ForgetGang(const GangId& gang) {
   backoff_.erase(gang);
   certificates_.erase(gang);
+  paid_.erase(gang);
 }
 
 void Preemptions::Ask(const GangId& preemptor, const std::vector<PodUid>& to_go, Time now) {
@@ -99,9 +100,21 @@ int64_t Preemptions::tries(const GangId& preemptor) const {
 }
 
 std::optional<Time> Preemptions::may_preempt_from(const GangId& preemptor) const {
-  if (backoff_.empty()) return std::nullopt;
+  std::optional<Time> from = EndedEarlyUntil(preemptor);
   const auto found = backoff_.find(preemptor);
-  return found == backoff_.end() ? std::nullopt : found->second.until;
+  if (found != backoff_.end() && found->second.until)
+    from = std::max(from.value_or(*found->second.until), *found->second.until);
+  return from;
+}
+
+void Preemptions::EndedEarly(const GangId& preemptor, Time now) {
+  std::erase_if(ended_early_until_, [&](const auto& one) { return one.second <= now; });
+  ended_early_until_[preemptor] = now + kHour;
+}
+
+std::optional<Time> Preemptions::EndedEarlyUntil(const GangId& preemptor) const {
+  const auto found = ended_early_until_.find(preemptor);
+  return found == ended_early_until_.end() ? std::nullopt : std::optional<Time>(found->second);
 }
 
 void Preemptions::CountTry(const GangId& preemptor, Duration first, Time now) {
@@ -117,6 +130,8 @@ void Preemptions::UncountTry(const GangId& preemptor) {
 }
 
 void Preemptions::Pass(const GangId& preemptor, Time now) {
+  if (EndedEarlyUntil(preemptor).value_or(Time::Never()) <= now)
+    ended_early_until_.erase(preemptor);
   if (backoff_.empty()) return;
   const auto found = backoff_.find(preemptor);
   if (found == backoff_.end()) return;
@@ -139,6 +154,11 @@ bool Preemptions::ReleaseAll() {
 void Preemptions::CountEviction(const GangId& victim, Time now) {
   while (!evictions_.empty() && evictions_.front().first + kHour <= now) evictions_.pop_front();
   evictions_.emplace_back(now, victim);
+}
+
+bool Preemptions::EvictedSince(const GangId& victim, Time since) const {
+  return std::any_of(evictions_.begin(), evictions_.end(),
+                     [&](const auto& one) { return one.second == victim && one.first >= since; });
 }
 
 std::optional<Time> Preemptions::EvictedOftenUntil(const GangId& victim, int64_t most,

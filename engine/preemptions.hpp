@@ -14,9 +14,11 @@
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
 //    protection ends (Protect).
-// 5. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
+// 5. For a gang that ended early after others were evicted for it nobody is for an hour (EndedEarly),
+//    also if it is forgotten meanwhile.
+// 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
 //    protection ends (WakeAt).
-// 6. A gang that holds something has one entry, under the highest priority among its members.
+// 7. A gang that holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
@@ -86,8 +88,15 @@ class Preemptions {
   // True when there was one.
   bool ReleaseAll();
 
+  void Pay(const GangId& preemptor) { paid_.insert(preemptor); }  // others were evicted for it
+  bool TakeCost(const GangId& preemptor) { return paid_.erase(preemptor) > 0; }
+  void EndedEarly(const GangId& preemptor, cluster::Time now);
+  // Until then; nothing: it did not.
+  std::optional<cluster::Time> EndedEarlyUntil(const GangId& preemptor) const;
+
   // A gang was evicted, as a whole.
   void CountEviction(const GangId& victim, cluster::Time now);
+  bool EvictedSince(const GangId& victim, cluster::Time since) const;
   // It was so often within an hour, and may be again then; nothing: it was not.
   std::optional<cluster::Time> EvictedOftenUntil(const GangId& victim, int64_t most,
                                                  cluster::Time now) const;
@@ -128,6 +137,8 @@ class Preemptions {
   std::unordered_set<cluster::PodUid> to_evict_;              // of these
   std::map<GangId, Certificate> certificates_;
   std::map<GangId, PreemptionBackoff> backoff_;
+  std::set<GangId> paid_;                              // TakeCost
+  std::map<GangId, cluster::Time> ended_early_until_;  // of the last hour
   std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;

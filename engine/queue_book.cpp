@@ -6,6 +6,7 @@
 namespace muster::engine {
 
 using cluster::Usage;
+using queues::QueueIndex;
 using queues::Vector;
 
 namespace {
@@ -22,6 +23,36 @@ Usage CapacityOf(const cluster::Node& node) {
     all.gpu_milli_by_model[gpu.model] += cluster::kWholeGpu.value();
   }
   return all;
+}
+
+using ByQueue = std::map<std::string, Usage>;
+
+// visit(queue, before, now) for each that changed; `seen` is `now` then.
+template <typename Visit>
+void FollowChanges(ByQueue& seen, const ByQueue& now, Visit visit) {
+  const Usage none;
+  auto old = seen.begin();
+  auto next = now.begin();
+  while (old != seen.end() || next != now.end()) {
+    const bool gone = next == now.end() || (old != seen.end() && old->first < next->first);
+    const bool fresh = old == seen.end() || (next != now.end() && next->first < old->first);
+    if (gone) {
+      visit(old->first, old->second, none);
+      old = seen.erase(old);
+      continue;
+    }
+    if (fresh) {
+      visit(next->first, none, next->second);
+      seen.emplace_hint(old, *next);
+    } else {
+      if (!(old->second == next->second)) {
+        visit(next->first, old->second, next->second);
+        old->second = next->second;
+      }
+      ++old;
+    }
+    ++next;
+  }
 }
 
 }  // namespace
@@ -41,43 +72,37 @@ void QueueBook::Follow(cluster::ClusterState& cluster) {
   if (!on() || book_->generation == cluster.generation()) return;
   const std::shared_ptr<const cluster::Snapshot> nodes = cluster.TakeSnapshot();
   CountCapacity(nodes->nodes());
-  const Usage none;
-  const std::map<std::string, Usage>& now = nodes->usage().queues();
-  auto old = book_->seen.begin();
-  auto next = now.begin();
-  while (old != book_->seen.end() || next != now.end()) {
-    const bool gone = next == now.end() || (old != book_->seen.end() && old->first < next->first);
-    const bool fresh = old == book_->seen.end() || (next != now.end() && next->first < old->first);
-    if (gone) {
-      Charge(old->first, old->second, none);
-      old = book_->seen.erase(old);
-      continue;
-    }
-    if (fresh) {
-      Charge(next->first, none, next->second);
-      book_->seen.emplace_hint(old, *next);
-    } else {
-      if (!(old->second == next->second)) {
-        Charge(next->first, old->second, next->second);
-        old->second = next->second;
-      }
-      ++old;
-    }
-    ++next;
-  }
+  FollowChanges(book_->seen, nodes->usage().queues(),
+                [&](const std::string& queue, const Usage& before, const Usage& now) {
+                  Charge(queue, before, now);
+                });
+  FollowChanges(book_->seen_non_preemptible, nodes->usage().non_preemptible(),
+                [&](const std::string& queue, const Usage& before, const Usage& now) {
+                  ChargeGuarantee(queue, before, now);
+                });
   book_->generation = nodes->generation();
 }
 
 void QueueBook::Charge(const std::string& queue, const Usage& before, const Usage& now) {
   const Vector less = tree().Dense(before);
   const Vector more = tree().Dense(now);
-  const queues::QueueIndex index = IndexOf(queue);
+  const QueueIndex index = IndexOf(queue);
   Vector& sum = queue.empty() ? book_->foreign : book_->charged[index];
   sum.resize(less.size());
   for (size_t r = 0; r < sum.size(); ++r) sum[r] += more[r] - less[r];
   if (queue.empty()) return book_->ledger.SetForeign(sum);
   book_->ledger.Set(index, sum);
   book_->tournament.Judge(index);
+}
+
+void QueueBook::ChargeGuarantee(const std::string& queue, const Usage& before, const Usage& now) {
+  if (queue.empty()) return;
+  const QueueIndex index = IndexOf(queue);
+  const Vector less = tree().Dense(before);
+  const Vector more = tree().Dense(now);
+  Vector sum = ledger().non_preemptible(index);
+  for (size_t r = 0; r < sum.size(); ++r) sum[r] += more[r] - less[r];
+  book_->ledger.SetNonPreemptible(index, std::move(sum));
 }
 
 void QueueBook::CountCapacity(const cluster::NodeTable& nodes) {
@@ -122,14 +147,20 @@ std::vector<std::string> QueueBook::Audit(const cluster::ClusterState& cluster) 
   if (tree().Dense(all) != ledger().capacity())
     broken.emplace_back("the queues count another capacity than the nodes have");
   queues::Ledger fresh(std::make_shared<const queues::Tree>(tree()));
-  std::map<queues::QueueIndex, Usage> sums;
+  std::map<QueueIndex, Usage> sums;
   for (const auto& [queue, usage] : cluster.usage().queues()) {
     if (!queue.empty()) sums[IndexOf(queue)] += usage;
   }
   for (const auto& [index, usage] : sums) fresh.Set(index, tree().Dense(usage));
+  std::map<QueueIndex, Usage> kept;
+  for (const auto& [queue, usage] : cluster.usage().non_preemptible()) {
+    if (!queue.empty()) kept[IndexOf(queue)] += usage;
+  }
+  for (const auto& [index, usage] : kept) fresh.SetNonPreemptible(index, tree().Dense(usage));
   for (uint32_t i = 0; i < tree().size(); ++i) {
-    const queues::QueueIndex index{i};
-    if (fresh.used(index) != ledger().used(index) || fresh.claim(index) != ledger().claim(index))
+    const QueueIndex index{i};
+    if (fresh.used(index) != ledger().used(index) || fresh.claim(index) != ledger().claim(index) ||
+        fresh.non_preemptible(index) != ledger().non_preemptible(index))
       broken.push_back("queue " + tree().at(index).name + " is charged other than its pods hold");
   }
   return broken;

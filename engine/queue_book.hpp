@@ -64,15 +64,19 @@ class QueueBook {
     queues::Ledger ledger;
     queues::Ledger idle;
     queues::Tournament tournament;
-    uint64_t generation = 0;                     // of the cluster, then
-    cluster::NodeTable nodes;                    // of which `capacity` is
-    queues::Vector capacity;                     // by resource
-    std::map<std::string, cluster::Usage> seen;  // as ClusterState::usage() had it
+    uint64_t generation = 0;   // of the cluster, then
+    cluster::NodeTable nodes;  // of which `capacity` is
+    queues::Vector capacity;   // by resource
+    // As ClusterState::usage() had it; of that, what is not preemptible.
+    std::map<std::string, cluster::Usage> seen;
+    std::map<std::string, cluster::Usage> seen_non_preemptible;
     std::map<queues::QueueIndex, queues::Vector> charged;
     queues::Vector foreign;
     std::vector<cluster::NodeSet> nodes_of;  // by resource; of models
   };
   void Charge(const std::string& queue, const cluster::Usage& before, const cluster::Usage& now);
+  void ChargeGuarantee(const std::string& queue, const cluster::Usage& before,
+                       const cluster::Usage& now);
   void CountCapacity(const cluster::NodeTable& nodes);
   void CountNode(cluster::NodeIndex index, const cluster::Node& node, int sign);
 

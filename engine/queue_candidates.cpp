@@ -60,10 +60,16 @@ queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
   if (!planned.empty()) {
     const Vector own = book.tree().Dense(UsageOf(state, planned));
     Vector used = ledger.used(leaf);
-    for (size_t r = 0; r < used.size(); ++r) used[r] -= own[r];
+    Vector kept = ledger.non_preemptible(leaf);
+    for (size_t r = 0; r < used.size(); ++r) {
+      used[r] -= own[r];
+      kept[r] -= gang.non_preemptible ? own[r] : 0;
+    }
     ledger.Set(leaf, used);
+    ledger.SetNonPreemptible(leaf, std::move(kept));
   }
-  return {std::move(ledger), {leaf, PriorityOf(gang), book.tree().Dense(gang.queue->asks)}};
+  return {std::move(ledger),
+          {leaf, PriorityOf(gang), book.tree().Dense(gang.queue->asks), gang.non_preemptible}};
 }
 
 // Collects whom a gang could have evicted, from its own queue outwards.
@@ -147,6 +153,7 @@ void Search::Collect(const Source& source) {
   for (const auto& [priority, id] : *source.gangs) {
     const Gang& gang = *state_.members.Find(id);
     if (&gang == &gang_ || (!lawful && gang.tally.leaving == 0)) continue;
+    if (gang.non_preemptible) Refuse(id, "it is not preemptible");
     std::vector<Lost> losses;
     AddLosses(state_, gang, priority, leaving_only_ || !lawful, losses);
     for (Lost& lost : losses) Add(gang, source.leaf, std::move(lost));
@@ -382,6 +389,7 @@ OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)
 }
 
 bool OnceStarted::MayEvict(const Gang& holder) {
+  if (holder.non_preemptible) return false;
   if (!state_.queue_book.on()) {
     return state_.rules.victims->MayEvict(PreemptorOf(claimant_),
                                           HolderOf(holder, PriorityOf(holder)));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/engine_state.hpp"
+#include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_hold.hpp"
 #include "engine/request.hpp"
@@ -60,22 +61,44 @@ int64_t Whole(const Resource& resource, int64_t amount, bool up) {
   return IsMemory(resource) ? amount : amount / 1000 + (up && amount % 1000 > 0 ? 1 : 0);
 }
 
-Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess) {
+std::string Describe(const queues::Tree& tree, const queues::Excess& excess) {
   const Resource& resource = tree.resources()[excess.resource];
-  const bool limit = excess.kind == queues::Excess::Kind::kLimit;
   const std::string queue = "queue " + tree.at(excess.queue).name;
   const std::string name = ToString(resource);
   const std::string would = ShowAmount(resource, excess.would);
   const std::string most = ShowAmount(resource, excess.most);
-  return Because(limit ? ReasonCode::kQueueLimit : ReasonCode::kQueueGuarantee,
-                 Whole(resource, excess.most, false), Whole(resource, excess.would, true),
-                 limit ? queue + " would use " + would + " of " + name + ", its limit is " + most
-                       : "in " + queue + " " + most + " of " + name +
-                             " may be borrowed, it would borrow " + would);
+  switch (excess.kind) {
+    case queues::Excess::Kind::kLimit:
+      return queue + " would use " + would + " of " + name + ", its limit is " + most;
+    case queues::Excess::Kind::kGuarantee:
+      return "in " + queue + " " + most + " of " + name + " may be borrowed, it would borrow " +
+             would;
+    case queues::Excess::Kind::kOwnGuarantee:
+      break;
+  }
+  return "it is not preemptible, and such gangs of " + queue + " would use " + would + " of " +
+         name + ", the guarantee is " + most;
 }
 
-Reason OverQueue(const QueueBook& book, const std::string& queue, const queues::Vector& asks) {
-  const auto excess = book.ledger().Exceeds(book.IndexOf(queue), asks);
+Reason BecauseOf(const queues::Tree& tree, const queues::Excess& excess) {
+  const Resource& resource = tree.resources()[excess.resource];
+  const bool limit = excess.kind == queues::Excess::Kind::kLimit;
+  return Because(limit ? ReasonCode::kQueueLimit : ReasonCode::kQueueGuarantee,
+                 Whole(resource, excess.most, false), Whole(resource, excess.would, true),
+                 Describe(tree, excess));
+}
+
+std::optional<queues::Excess> ExcessOf(const queues::Ledger& ledger, queues::QueueIndex leaf,
+                                       const queues::Vector& asks, bool non_preemptible) {
+  if (non_preemptible) {
+    if (auto excess = ledger.ExceedsGuarantee(leaf, asks)) return excess;
+  }
+  return ledger.Exceeds(leaf, asks);
+}
+
+Reason OverQueue(const QueueBook& book, const Gang& gang, const queues::Vector& asks) {
+  const auto excess =
+      ExcessOf(book.ledger(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible);
   return excess ? BecauseOf(book.tree(), *excess) : Reason{};
 }
 
@@ -85,6 +108,7 @@ void AssignQueue(EngineState& state, Gang& gang) {
   const QueueBook& book = state.queue_book;
   gang.queue_bar = {};
   gang.priority_cap = INT64_MAX;
+  gang.non_preemptible = IsNonPreemptible(state, gang);
   if (!book.was_on() || gang.members.empty()) return;
   std::string queue;
   if (book.on()) {
@@ -99,7 +123,8 @@ void AssignQueue(EngineState& state, Gang& gang) {
     queue = std::move(choice.queue);
     gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
   }
-  for (const auto& [uid, member] : gang.members) state.cluster.ChargeTo(uid, queue);
+  for (const auto& [uid, member] : gang.members)
+    state.cluster.ChargeTo(uid, queue, gang.non_preemptible);
 }
 
 Usage AsksOf(const EngineState& state, const Gang& gang) {
@@ -141,16 +166,34 @@ bool Drains(const EngineState& state, const Gang& gang) {
   return HoldOn(state, gang).state == queues::QueueState::kDrain;
 }
 
+Reason EvictedBar(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on() || !gang.past.evicted() || gang.members.empty()) return {};
+  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  if (queue.preemption.on_evicted != queues::OnEvicted::kFail) return {};
+  return Because(
+      ReasonCode::kEvicted, 0, 0,
+      "queue " + queue.name + " says onEvicted: fail; submit it anew, as another PodGroup");
+}
+
 Reason OverQueue(const EngineState& state, const Gang& gang, const Usage& asks) {
   const QueueBook& book = state.queue_book;
   if (!book.on()) return {};
-  return OverQueue(book, QueueOf(gang), book.tree().Dense(asks));
+  return OverQueue(book, gang, book.tree().Dense(asks));
+}
+
+Reason OverOwnGuarantee(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on() || !gang.non_preemptible) return {};
+  const auto excess = book.ledger().ExceedsGuarantee(book.IndexOf(QueueOf(gang)),
+                                                     book.tree().Dense(gang.queue->asks));
+  return excess ? BecauseOf(book.tree(), *excess) : Reason{};
 }
 
 bool OverQueueAlone(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const queues::Vector asks = book.tree().Dense(gang.queue->asks);
-  return book.idle().Exceeds(book.IndexOf(QueueOf(gang)), asks).has_value();
+  return ExcessOf(book.idle(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible).has_value();
 }
 
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
@@ -167,7 +210,7 @@ ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
     if (tree.resources()[r].kind != Resource::Kind::kGpuModel) continue;
     queues::Vector all(asks.size());
     all[r] = asks[r] + unnamed;
-    Reason why = OverQueue(book, QueueOf(gang), all);
+    Reason why = OverQueue(book, gang, all);
     if (why.code == ReasonCode::kNone) continue;
     nodes.Join(book.NodesOf(r));
     closed.why = std::move(why);

@@ -14,7 +14,8 @@ namespace muster::engine {
 
 struct EngineState;
 
-// Its queue, as its PodGroup, its pods and its namespace say now: its pods are charged there.
+// Its queue, as its PodGroup, its pods and its namespace say now, and whether it is preemptible:
+// its pods are charged there.
 void AssignQueue(EngineState& state, Gang& gang);
 
 // What the members would hold that it needs next: its minimum, or else one more. Devices by model
@@ -29,8 +30,14 @@ Reason HoldBar(const EngineState& state, const Gang& gang);
 // Nor may gangs that run get members beyond their minimum.
 bool Drains(const EngineState& state, const Gang& gang);
 
-// R3: why the gang may not hold so much more; kNone: it may.
+// It was evicted as a whole, and its queue starts such gangs no more; kNone: it does.
+Reason EvictedBar(const EngineState& state, const Gang& gang);
+
+// R3, R14: why the gang may not hold so much more; kNone: it may.
 Reason OverQueue(const EngineState& state, const Gang& gang, const cluster::Usage& asks);
+
+// The same, where no eviction helps: R14, of a gang that is not preemptible.
+Reason OverOwnGuarantee(const EngineState& state, const Gang& gang);
 
 // It would be over a limit, or take what is kept for others, if nobody else were in the cluster:
 // R12, until the policy or the cluster changes.

@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 49> kNames = {{
+constexpr std::array<Names, 51> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -60,11 +60,13 @@ constexpr std::array<Names, 49> kNames = {{
     {ReasonCode::kBlockedByOrder, "BlockedByOrder",
      "order is strict and another gang takes precedence", ""},
     {ReasonCode::kQueueLimit, "QueueLimit", "the limit of its queue is reached", ""},
-    {ReasonCode::kQueueGuarantee, "QueueGuarantee",
-     "what is free is kept for queues that do not lend it", ""},
+    {ReasonCode::kQueueGuarantee, "QueueGuarantee", "guarantees of queues leave no room for it",
+     ""},
     {ReasonCode::kMinRuntime, "MinRuntime",
      "gangs that would make room for it may not be evicted yet", ""},
     {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for another gang", ""},
+    {ReasonCode::kBackfillLimit, "BackfillLimit",
+     "as many gangs of its namespace as its queue allows went ahead of a gang that waits", ""},
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},
     {ReasonCode::kReservationExpired, "ReservationExpired",
      "the reservation expired before all members reached Bind", "did"},
@@ -97,6 +99,7 @@ constexpr std::array<Names, 49> kNames = {{
     {ReasonCode::kNamespaceEnding, "NamespaceEnding", "its namespace is being deleted", ""},
     {ReasonCode::kQueueForbidden, "QueueForbidden", "it has no queue that it may use", ""},
     {ReasonCode::kQueueUnknown, "QueueUnknown", "the policy does not have its queue", ""},
+    {ReasonCode::kEvicted, "Evicted", "it was evicted, and its queue does not start it again", ""},
     {ReasonCode::kNeverFits, "NeverFits",
      "it would not fit this cluster even if only the pods ran that stay on its nodes", ""},
 }};

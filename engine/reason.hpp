@@ -35,10 +35,12 @@ enum class ReasonCode {
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`
   kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
   kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
-  kQueueGuarantee,     // it would borrow `need` where `have` may be: the rest is kept for others
-  kMinRuntime,         // `need` gangs that would make room are protected for now, see `detail`
-  kReserved,           // it would fit, but for room that the gang in `detail` has booked
-  kHold,               // its queue starts no gang for now
+  kQueueGuarantee,  // it would borrow `need` where `have` may be: the rest is kept for others; or
+                    // it is not preemptible, and would be over its queue's guarantee
+  kMinRuntime,      // `need` gangs that would make room are protected for now, see `detail`
+  kReserved,        // it would fit, but for room that the gang in `detail` has booked
+  kBackfillLimit,   // as many gangs of its namespace as may have gone ahead of the one in `detail`
+  kHold,            // its queue starts no gang for now
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)
   kReservationExpired,
@@ -69,6 +71,7 @@ enum class ReasonCode {
   kNamespaceEnding,     // the namespace is being deleted, and its pods with it
   kQueueForbidden,      // its namespace may not use its queue, or no queue is its namespace's
   kQueueUnknown,        // it names a queue that the policy does not have
+  kEvicted,             // it was evicted as a whole, and its queue starts such gangs no more
   // Unsatisfiable
   kNeverFits,  // it would not fit even if only that ran which stays (see EverFits)
 };

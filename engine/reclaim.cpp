@@ -16,9 +16,6 @@ using cluster::Time;
 
 namespace {
 
-// PriorityClasses of the system are above what users may have (R14).
-constexpr int32_t kSystemPriority = 2'000'000'000;
-
 // What goes together.
 struct Part {
   policy::Loss loss;
@@ -45,9 +42,7 @@ int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& membe
 
 bool MayGo(const EngineState& state, const Gang& gang) {
   return std::none_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
-    const Member& member = entry.second;
-    return member.holds() && (member.pod->spec->priority >= kSystemPriority ||
-                              state.preemptions.PreemptorOf(entry.first) != nullptr);
+    return entry.second.holds() && state.preemptions.PreemptorOf(entry.first) != nullptr;
   });
 }
 

@@ -142,7 +142,11 @@ void Remember(EngineState& state, Gang& gang, Time now) {
       owners.insert(member.pod->owner_uid);
       gang.past.Recreated(member.key.name);
     }
-    if (gang.past.AnotherRun(owners, Declared(state, gang))) gang.past.Forget();
+    if (gang.past.AnotherRun(owners, Declared(state, gang))) {
+      gang.past.Forget();
+      const PodGroup* group = state.members.GroupOf(gang);
+      if (group == nullptr || group->declared) gang.past.MarkEvicted(false);
+    }
     if (!gang.past.has_run() && SetFromEarlierRun(gang, owners)) {
       gang.past.ForgetOwners();
       SettleMembers(state, gang);

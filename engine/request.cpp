@@ -177,6 +177,7 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   }
   request.key.roles.assign(roles.begin(), roles.end());
   request.key.queue = request.terms.queue;
+  request.key.non_preemptible = gang.non_preemptible;
   if (request.terms.wish != nullptr) {
     request.key.wish = request.terms.wish->Key();
     if (!request.terms.subgroups.empty()) request.key.wish += KeyOfSubgroups(state, request);

@@ -32,6 +32,7 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   around.namespace_bar = NamespaceBar(state, gang.id.key.ns);
   if (around.namespace_bar.code == ReasonCode::kNone) around.namespace_bar = gang.queue_bar;
   around.hold_bar = HoldBar(state, gang);
+  around.evicted_bar = EvictedBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
   around.quota_bar = QuotaBar(state.quotas, state.cluster, gang);
   around.stale_resources = state.stale_resources;
@@ -183,12 +184,20 @@ void FollowUp(EngineState& state, Gang& gang, Time now) {
   state.work.SetTimer(gang, NextLook(state, gang, now));
 }
 
+// It runs no more, and not because all of its members had ended well.
+bool FailedToLast(const Gang& gang) {
+  if (gang.state == GangState::kFinished) return gang.tally.failed > 0;
+  return !gang.past.running_since() && gang.minimum.members > 0;
+}
+
 int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
   Gang* gang = state.members.Find(id);
   if (gang == nullptr) return 1;
   const int64_t cost = CostOf(*gang);
   const bool ran = gang->state == GangState::kRunning || gang->state == GangState::kDegraded;
+  const std::optional<Time> since = gang->past.running_since();
   JudgeGang(state, *gang, now);
+  if (since && FailedToLast(*gang)) NoteEnd(state, *gang, *since, now);
   if (ran && gang->state == GangState::kFinished && gang->past.running_since() &&
       gang->tally.failed == 0 && state.queue_book.on())
     state.run_history.Ran(*gang, now - *gang->past.running_since());

@@ -42,6 +42,7 @@ GangView View(const EngineState& state, const Gang& gang) {
     view.certificate = *certificate;
   const int32_t priority = PriorityOf(gang);
   view.priority = priority == INT32_MAX ? 0 : priority;
+  view.non_preemptible = gang.non_preemptible;
   view.ordered = gang.ordered_priority.has_value();
   std::vector<const Member*> members;
   for (const auto& [uid, member] : gang.members) members.push_back(&member);

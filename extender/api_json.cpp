@@ -45,6 +45,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (!gang.queue.empty()) json.Add("queue", gang.queue);
   json.Add("priority", gang.priority);
   if (gang.ordered) json.Add("priorityOrdered", true);
+  if (gang.non_preemptible) json.Add("nonPreemptible", true);
   json.Add("minMember", gang.min_member);
   json.Add("pods", static_cast<int64_t>(gang.members.size()));
   json.Add("bound", gang.bound);

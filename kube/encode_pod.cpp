@@ -149,7 +149,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   if (!annotated && !mirror && !pod.bound_by_muster && !pod.handed_over && pod.bound_gpus.empty() &&
       pod.defect.empty() && pod.declared_min_member == 0 && !pod.gang_record &&
       pod.spec->topology.none() && pod.spec->requests.channels == 0 && pod.asked_queue.empty() &&
-      pod.hami_turn == HamiTurn::kNone && pod.run_times == nullptr) {
+      !pod.preemptible && pod.hami_turn == HamiTurn::kNone && pod.run_times == nullptr) {
     return;
   }
   json.Key("annotations").BeginObject();
@@ -167,6 +167,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   }
   if (pod.spec->requests.channels > 0) json.Key(kComputeDomainAnnotation).Text("true");
   if (!pod.asked_queue.empty()) json.Key(cluster::kQueueName).Text(pod.asked_queue);
+  if (pod.preemptible) json.Key(cluster::kPreemptible).Text(*pod.preemptible ? "true" : "false");
   if (pod.run_times != nullptr && pod.run_times->declared > cluster::Duration(0))
     json.Key(cluster::kExpectedDuration).Text(FormatGoDuration(pod.run_times->declared));
   if (pod.run_times != nullptr && pod.run_times->checkpoints)

@@ -21,6 +21,7 @@ using cluster::Time;
 
 namespace {
 
+constexpr const char* kEvicted = "evicted=true";
 constexpr size_t kMaxTag = 8;
 constexpr size_t kMaxOwners = 64;  // more than Muster writes
 
@@ -84,7 +85,7 @@ bool ReadOwners(std::string_view list, std::set<std::string>& owners) {
 }  // namespace
 
 std::string FormatGangRecord(const GangRecord& record) {
-  if (!record.has_run) return {};
+  if (!record.has_run) return record.evicted ? kEvicted : "";
   std::string text;
   if (record.started) text = "started=" + FormatTimestamp(*record.started);
   AppendHeads(text, "whole", record.whole);
@@ -94,6 +95,7 @@ std::string FormatGangRecord(const GangRecord& record) {
     if (record.lost_since != Time()) text += " since=" + FormatTimestamp(record.lost_since);
   }
   AppendOwners(text, record.owners);
+  if (record.evicted) text.append(" ").append(kEvicted);
   return text;
 }
 
@@ -116,6 +118,8 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
       } else {
         record.lost_since = *time;
       }
+    } else if (field == kEvicted) {
+      record.evicted = true;
     } else if (key == "owners") {
       if (!ReadOwners(value, record.owners)) return Wrong(field);
     } else if (ReadHeads("whole", value, key, record.whole)) {
@@ -125,7 +129,7 @@ Result<GangRecord> ParseGangRecord(std::string_view text) {
       return Wrong(field);
     }
   }
-  if (!whole.empty() && !record.has_run) return Wrong(whole);
+  if (!whole.empty() && !record.has_run && !record.evicted) return Wrong(whole);
   return record;
 }
 

@@ -2,7 +2,7 @@
 // to a PodGroup.
 //
 //   started=2026-05-01T09:30:00Z whole=8 whole/worker=7 ended=1 ended/worker=1 lost=2
-//   lost/worker=2 since=2026-05-01T10:02:11Z
+//   lost/worker=2 since=2026-05-01T10:02:11Z evicted=true
 //
 // Written by Muster alone. A text that makes no sense says nothing: the gang is taken as it is
 // found. Pure functions.

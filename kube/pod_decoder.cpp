@@ -21,6 +21,7 @@
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
+#include "kube/preemptibility.hpp"
 #include "kube/queue_name.hpp"
 #include "kube/run_times.hpp"
 #include "kube/timestamp.hpp"
@@ -243,6 +244,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   }
   record.role = ReadRole(labels, annotations);
   record.asked_queue = ReadQueueName(labels, annotations);
+  record.preemptible = ReadPreemptible(labels, annotations);
   if (const cluster::RunTimes times = ReadRunTimes(metadata, spec.Get("activeDeadlineSeconds"));
       !times.none())
     record.run_times = std::make_shared<const cluster::RunTimes>(times);

@@ -23,6 +23,7 @@
 #include "kube/kept_fields.hpp"
 #include "kube/kept_object.hpp"
 #include "kube/object_meta.hpp"
+#include "kube/preemptibility.hpp"
 #include "kube/queue_name.hpp"
 #include "kube/run_times.hpp"
 #include "kube/topology_terms.hpp"
@@ -207,6 +208,8 @@ void ReadSpec(const JsonView& group, Flavour flavour, PodGroup& record) {
   if (!spec.ExpectObject()) return;
   ReadMembers(spec, flavour, record);
   if (flavour == Flavour::kNative) return;
+  if (!record.preemptible && flavour == Flavour::kKai)
+    record.preemptible = ReadPreemptibility(spec.Get("preemptibility"));
   if (record.queue.empty() && (flavour == Flavour::kVolcano || flavour == Flavour::kKai))
     record.queue = ReadSpecQueue(spec);
   record.schedule_timeout =
@@ -243,6 +246,8 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   JsonProblems defects;
   if (options.left_out != nullptr) defects.Add(*options.left_out);
   const JsonView group(json, kind, defects);
+  const JsonView said = group.Get("metadata");
+  record.preemptible = ReadPreemptible(said.Get("labels"), said.Get("annotations"));
   ReadSpec(group, *flavour, record);
   record.topology = ReadTopologyTerms(group.Get("metadata"), group.Get("spec"));
   if (!defects.none()) record.defect = defects.first().ToString();

@@ -53,6 +53,7 @@ struct RequestKey {
   std::string wish;   // Wish::Key(); empty: none
   // With a wish, which may go by it: GangTerms::beside.
   std::vector<cluster::NodeIndex> beside;
+  bool non_preemptible = false;
   auto operator<=>(const RequestKey&) const = default;
 };
 

@@ -22,7 +22,8 @@ Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
   const size_t resources = tree_->resources().size();
   capacity_.assign(resources, 0);
   foreign_.assign(resources, 0);
-  books_.assign(tree_->size(), {Vector(resources), Vector(resources), Vector(resources)});
+  books_.assign(tree_->size(),
+                {Vector(resources), Vector(resources), Vector(resources), Vector(resources)});
   for (size_t i = books_.size(); i-- > 0;) {
     const QueueIndex queue{static_cast<uint32_t>(i)};
     for (size_t r = 0; r < resources; ++r) {
@@ -77,6 +78,16 @@ std::optional<Excess> Ledger::Exceeds(QueueIndex leaf, const Vector& asks) const
       return Excess{Excess::Kind::kGuarantee, queue, r, added,
                     std::max<int64_t>(0, Minus(most, book.claim[r]))};
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Excess> Ledger::ExceedsGuarantee(QueueIndex leaf, const Vector& asks) const {
+  for (size_t r = 0; r < asks.size(); ++r) {
+    if (asks[r] <= 0 || !tree_->guaranteed(r)) continue;
+    const int64_t most = tree_->at(leaf).guarantee[r];
+    const int64_t would = Plus(books_[leaf.value].non_preemptible[r], asks[r]);
+    if (would > most) return Excess{Excess::Kind::kOwnGuarantee, leaf, r, would, most};
   }
   return std::nullopt;
 }

@@ -6,6 +6,8 @@
 //
 // So the claim of a queue is what nobody else may have of it. What is kept for a queue (its
 // guarantee less what it lends) is nobody else's, wanted or not.
+//
+// R14: of what a leaf uses, gangs that are not preemptible have at most its guarantee.
 #pragma once
 
 #include <memory>
@@ -19,8 +21,9 @@ namespace muster::queues {
 // Why a queue may not use more.
 struct Excess {
   enum class Kind {
-    kLimit,      // of `queue`: it would use `would` of `most`
-    kGuarantee,  // below `queue` only `most` are not kept for others, and it would take `would`
+    kLimit,         // of `queue`: it would use `would` of `most`
+    kGuarantee,     // below `queue` only `most` are not kept for others, and it would take `would`
+    kOwnGuarantee,  // its gangs that are not preemptible would use `would`, its guarantee is `most`
   };
   Kind kind = Kind::kLimit;
   QueueIndex queue;
@@ -42,18 +45,29 @@ class Ledger {
   const Vector& foreign() const { return foreign_; }
   // What the pods that are charged to `leaf` use. (To the orphan too.)
   void Set(QueueIndex leaf, const Vector& used);
+  // Of that, what gangs use that are not preemptible.
+  void SetNonPreemptible(QueueIndex leaf, Vector used) {
+    books_[leaf.value].non_preemptible = std::move(used);
+  }
 
   const Vector& used(QueueIndex queue) const { return books_[queue.value].used; }
   const Vector& claim(QueueIndex queue) const { return books_[queue.value].claim; }
+  const Vector& non_preemptible(QueueIndex leaf) const {
+    return books_[leaf.value].non_preemptible;
+  }
 
   // The first that keeps a gang of `leaf` that asks for so much from starting, from the leaf up;
   // nothing: it may start. What it does not ask for does not count.
   std::optional<Excess> Exceeds(QueueIndex leaf, const Vector& asks) const;
+  // R14: the same of a gang that is not preemptible, beside the above. What no queue is guaranteed
+  // does not count.
+  std::optional<Excess> ExceedsGuarantee(QueueIndex leaf, const Vector& asks) const;
 
  private:
   struct Book {
     Vector used;
-    Vector claims_below;  // Σ over children
+    Vector non_preemptible;  // of leaves
+    Vector claims_below;     // Σ over children
     Vector claim;
   };
   int64_t ClaimOf(QueueIndex queue, size_t resource, int64_t below) const;

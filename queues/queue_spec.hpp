@@ -38,6 +38,8 @@ const char* ToString(QueueState state);  // as the policy has it
 // others (R5). kInherit: as the queue above says.
 enum class WithinQueue { kInherit, kNever, kLowerPriority };
 enum class Reclaim { kInherit, kNever, kGuarantee, kFairShare };
+// What becomes of a gang that was evicted as a whole: it waits for another turn, or for its team.
+enum class OnEvicted { kInherit, kRequeue, kFail };
 
 // Of a queue and all below it, until one below says otherwise.
 struct PreemptionSpec {
@@ -52,13 +54,14 @@ struct PreemptionSpec {
   int64_t max_evictions_per_hour = kInherit;
   // At most so many times the GPUs that a gang asks for are evicted for it.
   int64_t max_evicted_ratio = kInherit;
+  OnEvicted on_evicted = OnEvicted::kInherit;
   bool operator==(const PreemptionSpec&) const = default;
 };
 
 // What holds where no queue on the path says anything: reclaim what is guaranteed, and protect
 // nobody but by the number of evictions.
 inline constexpr PreemptionSpec kPreemptionDefaults{
-    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4};
+    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4, OnEvicted::kRequeue};
 
 // Which durations of gangs count for bookings; each includes those before it.
 //   kNone      none: nobody is known to end
@@ -79,6 +82,8 @@ struct BookingRules {
   std::optional<bool> lend_to_evictable = {};
   std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
   std::optional<Trust> trust = {};              // which durations of the queue's gangs count
+  // So many gangs of a namespace that wait in the queue start ahead of a booking; 0: any number.
+  std::optional<int64_t> max_per_user = {};
   bool operator==(const BookingRules&) const = default;
 };
 
@@ -90,6 +95,7 @@ struct BookingTerms {
   bool lend_to_evictable = true;
   bool without_checkpoint = false;
   Trust trust = Trust::kDeclared;
+  int64_t max_per_user = 0;
   bool operator==(const BookingTerms&) const = default;
 };
 

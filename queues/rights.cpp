@@ -190,8 +190,15 @@ std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) 
   return judgements;
 }
 
+std::optional<Excess> Rights::OwnExcess() const {
+  if (claimant_.non_preemptible) {
+    if (auto excess = ledger_.ExceedsGuarantee(claimant_.leaf, claimant_.asks)) return excess;
+  }
+  return ledger_.Exceeds(claimant_.leaf, claimant_.asks);
+}
+
 bool Rights::PartsAreLawful(const std::vector<const Holding*>& set) {
-  if (ledger_.Exceeds(claimant_.leaf, claimant_.asks)) return false;
+  if (OwnExcess()) return false;
   const Sides sides = SidesOf();
   return std::all_of(set.begin(), set.end(), [&](const Holding* holding) {
     const auto branches = tree().Diverge(claimant_.leaf, holding->leaf);
@@ -201,7 +208,7 @@ bool Rights::PartsAreLawful(const std::vector<const Holding*>& set) {
 
 std::optional<Excess> Rights::Exceeds(const std::vector<const Holding*>& set) {
   for (const Holding* holding : set) Leave(*holding);
-  const std::optional<Excess> excess = ledger_.Exceeds(claimant_.leaf, claimant_.asks);
+  const std::optional<Excess> excess = OwnExcess();
   ReturnAll(set);
   return excess;
 }

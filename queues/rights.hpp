@@ -49,6 +49,7 @@ struct Claimant {
   QueueIndex leaf;
   int64_t priority = 0;
   Vector asks;
+  bool non_preemptible = false;  // R14
 };
 
 struct Holding {
@@ -98,6 +99,7 @@ class Rights {
   bool Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
   bool Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
   bool Contested(size_t resource) const;
+  std::optional<Excess> OwnExcess() const;
 
   Ledger ledger_;  // the same after each call
   Claimant claimant_;

@@ -20,6 +20,7 @@ constexpr size_t kMemory = 3;
 PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   if (own.within_queue == WithinQueue::kInherit) own.within_queue = above.within_queue;
   if (own.reclaim == Reclaim::kInherit) own.reclaim = above.reclaim;
+  if (own.on_evicted == OnEvicted::kInherit) own.on_evicted = above.on_evicted;
   const auto inherit = [&](int64_t PreemptionSpec::*field) {
     if (own.*field == PreemptionSpec::kInherit) own.*field = above.*field;
   };
@@ -108,6 +109,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   say(spec.bookings.lend_to_evictable, queue.bookings.lend_to_evictable);
   say(spec.bookings.without_checkpoint, queue.bookings.without_checkpoint);
   say(spec.bookings.trust, queue.bookings.trust);
+  say(spec.bookings.max_per_user, queue.bookings.max_per_user);
   if (above != nullptr) {
     queue.priority_cap = std::min(queue.priority_cap, above->priority_cap);
     if (above->state >= queue.state) {

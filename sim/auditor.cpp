@@ -101,6 +101,7 @@ class Auditor::Impl {
   bool HasRoles(const ObjectKey& key, const GangBook& gang) const;
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
+  void CheckGuarantee(const PodRecord& pod);
   void SeeTurn(const PodRecord& pod, bool live, Time at);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
@@ -196,6 +197,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
       bound_to_[uid] = pod->pod.node_name;
       if (Musters(pod->pod)) {
         CheckBinding(*pod);
+        CheckGuarantee(*pod);
       } else {
         book.changed = at;  // others bind as they please
       }
@@ -390,6 +392,16 @@ void Auditor::Impl::CheckBinding(const PodRecord& pod) {
   for (std::string& fault : BindingFaults(pod, node, book.pods)) Find(std::move(fault));
 }
 
+// Lost members come back whatever their queue has.
+void Auditor::Impl::CheckGuarantee(const PodRecord& pod) {
+  if (muster_ == nullptr) return;
+  const auto gang = gangs_.find({pod.pod.key.ns, pod.pod.pod_group});
+  const bool ran = !pod.pod.pod_group.empty() && gang != gangs_.end() && gang->second.perhaps;
+  if (ran || !queue_audit_.IsKeptBeyond(pod.pod, muster_->scheduler().options().queues)) return;
+  Find("pod " + pod.pod.key.ToString() +
+       " is bound, is not preemptible, and its queue's guarantee is used up");
+}
+
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {
   const NodePtr node = api_.FindNode(fresh.pod.node_name);
   if (node == nullptr) return;
@@ -435,7 +447,9 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const engine::Options options = muster_->scheduler().options();
-  if (MayBeTakenBack(pod) || Reclaimed()) return;
+  if (MayBeTakenBack(pod)) return;
+  if (queue_audit_.IsKept(pod.pod)) Find(what + "its gang is not preemptible");
+  if (Reclaimed()) return;
   if (!options.queues.empty()) {
     const cluster::Duration doubt = options_.slack + options_.node_slack + options.victim_timeout;
     const bool lawful = queue_audit_.MayGo(pod.pod, options.queues,

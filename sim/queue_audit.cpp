@@ -44,6 +44,42 @@ std::set<std::string> QueueAudit::QueuesOf(const Pod& pod) const {
   return queues;
 }
 
+bool QueueAudit::IsKept(const Pod& victim) const {
+  constexpr int32_t kSystemPriority = 2'000'000'000;
+  if (victim.daemon || victim.spec->priority >= kSystemPriority) return true;
+  const bool says = victim.preemptible == false;
+  if (victim.pod_group.empty()) return says;
+  const PodGroupPtr group = api_.FindPodGroup({victim.key.ns, victim.pod_group});
+  if (group == nullptr) return false;
+  if (group->group.preemptible) return !*group->group.preemptible;
+  if (!says) return false;
+  const std::vector<PodPtr> pods = api_.Pods();
+  return std::all_of(pods.begin(), pods.end(), [&](const PodPtr& other) {
+    const bool member =
+        other->pod.key.ns == victim.key.ns && other->pod.pod_group == victim.pod_group;
+    return !member || other->pod.preemptible == false;
+  });
+}
+
+bool QueueAudit::IsKeptBeyond(const Pod& pod, const std::vector<QueueSpec>& queues) const {
+  const std::set<std::string> own = QueuesOf(pod);
+  const auto known = std::find_if(queues.begin(), queues.end(), [&](const QueueSpec& spec) {
+    return own.size() == 1 && spec.name == *own.begin();
+  });
+  const Resource gpu{Resource::Kind::kGpu};
+  const bool any = std::any_of(queues.begin(), queues.end(), [&](const QueueSpec& spec) {
+    return GuaranteeOf(spec, gpu).value() > 0;
+  });
+  if (known == queues.end() || !any || !OfGpusAlone(queues) || !IsKept(pod)) return false;
+  if (pod.spec->gpus.none()) return false;
+  int64_t used = 0;
+  for (const PodPtr& other : api_.Pods()) {
+    if (RunsOnNode(other->pod) && NameOf(other->pod) == known->name && IsKept(other->pod))
+      used += other->pod.spec->gpus.total().value();
+  }
+  return used > GuaranteeOf(*known, gpu).value();
+}
+
 bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& queues) const {
   const auto known = std::find_if(queues.begin(), queues.end(),
                                   [&](const QueueSpec& spec) { return spec.name == queue; });

@@ -5,6 +5,7 @@
 //   within a queue (R4)   a pod of Muster's of higher priority waits there, or did a moment ago
 //   between queues (R5)   the victim's queue has more GPUs than it is guaranteed, or had a moment
 //                         ago
+//   never (R14)           its gang says that it is not preemptible, or a pod of it is protected
 #pragma once
 
 #include <deque>
@@ -29,6 +30,11 @@ class QueueAudit {
   void Waited(const cluster::Pod& pod, cluster::Time at) {
     waited_[{NameOf(pod), pod.spec->priority}] = at;
   }
+  // R14. False too where not all of its gang's pods say the same: it may have been another then.
+  bool IsKept(const cluster::Pod& victim) const;
+  // R14: `pod` was bound; with it gangs of its queue that are not preemptible have more GPUs than
+  // it is guaranteed.
+  bool IsKeptBeyond(const cluster::Pod& pod, const std::vector<queues::QueueSpec>& queues) const;
   // `since`: what was then may still be what Muster went by.
   bool MayGo(const cluster::Pod& victim, const std::vector<queues::QueueSpec>& queues,
              cluster::Time since);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/engine/harness.hpp"
+#include "tests/engine/queue_world.hpp"
 
 namespace muster::engine {
 namespace {
@@ -17,85 +17,10 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
+using World = testing::QueueWorld;
+using testing::Queue;
+
 const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
-
-QueueSpec Queue(const std::string& name, int64_t guarantee, const std::string& parent = "") {
-  QueueSpec queue{.name = name, .parent = parent};
-  queue.guarantee.Set(kGpu, Amount(guarantee * 1000));
-  return queue;
-}
-
-// One node of eight GPUs, and gangs of single pods or of pods of one GPU each.
-struct World : testing::Harness {
-  explicit World(std::vector<QueueSpec> queues, int gpus = 8) : Harness(OptionsOf(queues)) {
-    Add(MakeNode("n0").Gpus(gpus).Build());
-  }
-  static Options OptionsOf(std::vector<QueueSpec> queues) {
-    Options options;
-    options.queues = std::move(queues);
-    return options;
-  }
-  using Harness::Add;
-  void Submit(const std::string& name, const std::string& queue, int gpus, int32_t priority = 0) {
-    cluster::Pod pod =
-        MakePod(name).Gpus(gpus).Priority(priority).CreatedAt(now().milliseconds()).Gated().Build();
-    pod.asked_queue = queue;
-    Add(pod);
-    Settle();
-  }
-  void Start(const std::string& name, const std::string& queue, int gpus, int32_t priority = 0) {
-    Submit(name, queue, gpus, priority);
-    Bind(name);
-    Settle();
-    REQUIRE(Gang(name).state == GangState::kRunning);
-    Pass(Seconds(1));
-  }
-  void SubmitGang(const std::string& name, const std::string& queue, int count, int min) {
-    cluster::PodGroup group = testing::MakePodGroup(name).MinMember(min).Build();
-    group.queue = queue;
-    Add(group);
-    for (int i = 0; i < count; ++i) {
-      Add(MakePod(name + "-" + std::to_string(i))
-              .Gpus(1)
-              .CreatedAt(now().milliseconds() + i)
-              .InGroup(name)
-              .Gated()
-              .Build());
-    }
-    Settle();
-  }
-  // Pods that are to go, in order of their names.
-  std::string Evicted() const {
-    std::vector<std::string> pods;
-    for (const Action& action : log) {
-      if (const auto* evict = std::get_if<EvictPod>(&action)) pods.push_back(evict->pod.key.name);
-    }
-    std::sort(pods.begin(), pods.end());
-    std::string text;
-    for (const std::string& pod : pods) text += (text.empty() ? "" : " ") + pod;
-    return text;
-  }
-  std::string Told(const std::string& reason) const {
-    for (const Action& action : log) {
-      const auto* event = std::get_if<EmitEvent>(&action);
-      if (event != nullptr && event->reason == reason) return event->message;
-    }
-    return "";
-  }
-  void Leave(const std::string& pods) {
-    std::string name;
-    for (const char c : pods + " ") {
-      if (c != ' ') {
-        name += c;
-        continue;
-      }
-      RemovePod(name);
-      name.clear();
-    }
-    Settle();
-    CHECK(engine().Audit(now()).empty());
-  }
-};
 
 TEST_CASE("R5: a queue gets its guarantee back from who borrowed it", "[engine][queues][R5]") {
   World world({Queue("x", 4), Queue("y", 4)});

@@ -193,6 +193,7 @@ Pod RandomPod(Dice& dice) {
   pod.resource_version = dice.OneIn(5) ? 0 : dice.From(1, INT64_MAX);
   pod.defect = dice.OneIn(4) ? dice.Word() : "";
   pod.handed_over = dice.OneIn(3);
+  if (dice.OneIn(3)) pod.preemptible = dice.OneIn(2);
   if (dice.OneIn(3)) {
     pod.run_times = std::make_shared<const cluster::RunTimes>(
         cluster::RunTimes{.enforced = cluster::Seconds(dice.From(0, 1'000'000)),
@@ -213,8 +214,8 @@ bool Same(const Pod& a, const Pod& b) {
          a.gates == b.gates && a.nominated_node == b.nominated_node && a.node_name == b.node_name &&
          a.bound_gpus == b.bound_gpus && a.created == b.created &&
          a.resource_version == b.resource_version && a.defect == b.defect &&
-         a.handed_over == b.handed_over && a.hami_turn == b.hami_turn &&
-         (a.run_times == nullptr) == (b.run_times == nullptr) &&
+         a.handed_over == b.handed_over && a.preemptible == b.preemptible &&
+         a.hami_turn == b.hami_turn && (a.run_times == nullptr) == (b.run_times == nullptr) &&
          (a.run_times == nullptr || *a.run_times == *b.run_times);
 }
 

@@ -77,6 +77,51 @@ inline void BigThenSmall(World& world, int32_t priority, bool checkpoints) {
   world.Pass(cluster::Seconds(20));
 }
 
+// Half of the node is free until the gang ends.
+inline void HalfRuns(World& world) {
+  OneNode(world);
+  AsksFor(world, "runs", "a", 2, 1'000, false, 5);
+  world.Settle();
+  world.Bind("runs");
+  world.Pass(cluster::Seconds(10));
+}
+
+// Two that would end before the big one starts.
+inline void BigThenTwo(World& world) {
+  AsksFor(world, "big", "a", 4, 100);
+  world.Settle();
+  world.Pass(cluster::Seconds(400));
+  for (const char* name : {"one", "two"}) AsksFor(world, name, "a", 1, 100);
+  world.Settle();
+}
+
+// A gang of queue a with a PodGroup runs on all of the node.
+inline void GangOfABorrows(World& world) {
+  OneNode(world);
+  cluster::PodGroup group = MakePodGroup("g").MinMember(4);
+  group.queue = "a";
+  world.Add(group);
+  for (int i = 0; i < 4; ++i)
+    world.Add(MakePod("g-" + std::to_string(i)).Gpus(1).InGroup("g").Gated());
+  world.Settle();
+  world.ScheduleAll("g");
+  world.Pass(cluster::Seconds(10));
+}
+
+// Its pods go for a gang of queue b, which ends; others take their place.
+inline void GangOfAIsEvicted(World& world) {
+  Asks(world, "b0", "b", 4);
+  world.Settle();
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = "g-" + std::to_string(i);
+    world.RemovePod(name);
+    world.Add(MakePod(name).Uid(name + "-again").Gpus(1).InGroup("g").Gated());
+  }
+  world.Settle();
+  world.RemovePod("b0");
+  world.Settle();
+}
+
 inline void BigAndSmall(World& world) { BigThenSmall(world, 0, false); }
 
 // Likewise, where nobody knows when the first one ends.

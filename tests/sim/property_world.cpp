@@ -37,6 +37,7 @@ queues::PreemptionSpec SomePreemption(Random& random) {
   if (random.Chance(300)) says.min_runtime_reclaim = static_cast<int64_t>(random.Below(300'000));
   if (random.Chance(300)) says.max_evictions_per_hour = static_cast<int64_t>(random.Below(4));
   if (random.Chance(300)) says.max_evicted_ratio = static_cast<int64_t>(random.Below(4));
+  if (random.Chance(300)) says.on_evicted = queues::OnEvicted::kFail;
   return says;
 }
 
@@ -67,7 +68,8 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
                       .reserve_after = Seconds(5 + static_cast<int64_t>(random.Below(60))),
                       .lend_to_evictable = random.Chance(500),
                       .without_checkpoint = random.Chance(500),
-                      .trust = static_cast<queues::Trust>(random.Below(4))};
+                      .trust = static_cast<queues::Trust>(random.Below(4)),
+                      .max_per_user = static_cast<int64_t>(random.Below(3))};
   }
   const auto limit = [&](queues::QueueSpec& queue, queues::Resource::Kind kind, int64_t least) {
     queue.limit.Set({kind}, queues::Limit(1000 * (least + static_cast<int64_t>(random.Below(12)))));

@@ -1,0 +1,98 @@
+// A gang that others were evicted for and that dies before its minRuntime has nobody evicted for it
+// again within the hour (Meta's RSC: a large job that fails repeatedly evicts small ones in
+// rounds).
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/engine/queue_world.hpp"
+
+namespace muster::engine {
+namespace {
+
+using cluster::Seconds;
+using queues::QueueSpec;
+using testing::MakePod;
+using testing::Queue;
+
+QueueSpec Claimant() {
+  QueueSpec x = Queue("x", 8);
+  x.preemption.min_runtime_preempt = 600'000;
+  return x;
+}
+
+// `large` starts where `old` was evicted.
+struct World : testing::QueueWorld {
+  World() : QueueWorld({Claimant(), Queue("y", 0)}) {
+    Start("old", "y", 8);
+    SubmitGang("large", "x", 8, 8);
+    REQUIRE(Evicted() == "old");
+    Leave("old");
+    ScheduleAll("large");
+    REQUIRE(Gang("large").state == GangState::kRunning);
+  }
+  // All of its pods fail, others take the room, and its controller makes new pods.
+  void Die(const std::string& life) {
+    for (int i = 0; i < 8; ++i) {
+      Change("large-" + std::to_string(i),
+             [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+    }
+    Settle();
+    Start("small" + life, "y", 8);
+    log.clear();
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = "large-" + std::to_string(i);
+      RemovePod(name);
+      Add(MakePod(name).Uid(name + life).Gpus(1).InGroup("large").Gated().Build());
+    }
+    Settle();
+  }
+};
+
+TEST_CASE("for a gang that dies early after others were evicted for it nobody is for an hour",
+          "[engine][queues][endedEarly]") {
+  World world;
+  world.Pass(Seconds(30));
+  world.Die("1");
+  CHECK(world.Evicted().empty());
+  CHECK(world.Gang("large").state == GangState::kQueued);
+  world.Pass(Seconds(3'500));
+  CHECK(world.Evicted().empty());
+  world.Pass(Seconds(100));
+  CHECK(world.Evicted() == "small1");
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("the Event says for how long nobody is evicted", "[engine][queues][endedEarly]") {
+  World world;
+  world.Pass(Seconds(30));
+  for (int i = 0; i < 8; ++i) {
+    world.Change("large-" + std::to_string(i),
+                 [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  }
+  world.Settle();
+  CHECK(world.Told("GangEndedEarly") ==
+        "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
+        "of queue x: nobody is evicted for it again within the hour");
+}
+
+TEST_CASE("a gang that ran for its minRuntime may have others evicted again",
+          "[engine][queues][endedEarly]") {
+  World world;
+  world.Pass(Seconds(600));
+  world.Die("1");
+  CHECK(world.Evicted() == "small1");
+}
+
+TEST_CASE("a gang that took free room and dies may have others evicted",
+          "[engine][queues][endedEarly]") {
+  testing::QueueWorld world({Claimant(), Queue("y", 0)});
+  world.Start("x0", "x", 8);
+  world.Change("x0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
+  world.Settle();
+  world.Start("y0", "y", 8);
+  world.Submit("x1", "x", 8);
+  CHECK(world.Evicted() == "y0");
+}
+
+}  // namespace
+}  // namespace muster::engine
