@@ -47,7 +47,9 @@ bool HasSurplus(const EngineState& state, const Gang& gang) {
 
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses) {
-  policy::Loss loss{HolderOf(gang, priority), true, 0};
+  policy::Loss loss;
+  loss.holder = HolderOf(gang, priority);
+  loss.leaves = true;
   const auto add = [&](std::vector<const Member*> members, bool all) {
     losses.push_back({loss, all, std::move(members)});
     ++loss.step;
@@ -69,6 +71,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   std::vector<const Member*> surplus;
   if (HasSurplus(state, gang)) surplus = TakeSurplus(gang, bound);
   loss.leaves = false;
+  loss.broken = gang.tally.leaving > 0 && Need(gang, Counting::kBound) > 0;
   loss.step = 0;
   // Of the gang: its surplus takes precedence, whichever controller makes which pod.
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const Member* member) {

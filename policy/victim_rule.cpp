@@ -6,6 +6,7 @@ namespace muster::policy {
 
 bool SmallerLoss(const Loss& a, const Loss& b) {
   if (a.leaves != b.leaves) return a.leaves;
+  if (a.broken != b.broken) return a.broken;
   const Holder& x = a.holder;
   const Holder& y = b.holder;
   if (a.whole != b.whole) return b.whole;
@@ -23,6 +24,7 @@ bool LowerPriority::MayEvict(const Preemptor& preemptor, const Holder& holder) c
 
 bool LowerPriority::Before(const Loss& a, const Loss& b) const {
   if (a.leaves != b.leaves) return a.leaves;
+  if (a.broken != b.broken) return a.broken;
   const Holder& x = a.holder;
   const Holder& y = b.holder;
   if (x.priority != y.priority) return x.priority < y.priority;
