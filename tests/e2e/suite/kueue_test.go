@@ -206,7 +206,7 @@ func TestAGangStartsOnceKueueAndMusterAgree(t *testing.T) {
 				if lacks.name == "room" {
 					e.waitsFor(second.Gang, "NotEnoughGpus")
 				}
-				e.noneBound(3*time.Second, second)
+				e.noneBound(2*time.Second, second)
 				e.end(first.Gang)
 				e.wholeWithKueue(second)
 			})
@@ -254,7 +254,7 @@ func TestAGangThatKueuePreemptsLeavesNothingBehindAndStartsAgain(t *testing.T) {
 			e.must(e.muster.Restart(e.ctx))
 			e.eventually(30*time.Second, "nothing of low comes back", func() error { return e.holdsNothing(low, 8) })
 			e.replaced(low)
-			e.noneBound(3*time.Second, low)
+			e.noneBound(2*time.Second, low)
 			e.end(high.Gang)
 			e.wholeWithKueue(low)
 		})
@@ -305,25 +305,21 @@ func TestAGangThatKueuePreemptsWhileItIsReservedKeepsNoRoom(t *testing.T) {
 }
 
 func TestAGangTakesTheRoomOfOneThatKueuePreemptsWhenAllOfItHasGone(t *testing.T) {
-	for _, form := range forms {
-		t.Run(form.name, func(t *testing.T) {
-			e := withKueue(t, 8)
-			e.addGPUNodes(1)
-			low := e.submit("low", form.job, objects.Lingering)
-			e.wholeWithKueue(low)
-			high := e.submit("high", form.job, kueuePriority())
-			e.leaves(low)
-			e.noneBound(2*time.Second, high)
-			pods, err := e.pods(low.Gang)
-			e.must(err)
-			for _, pod := range pods[1:] {
-				e.must(e.letGo(pod.Name))
-			}
-			e.noneBound(2*time.Second, high)
-			e.must(e.letGo(pods[0].Name))
-			e.wholeWithKueue(high)
-		})
+	e := withKueue(t, 8)
+	e.addGPUNodes(1)
+	low := e.submit("low", true, objects.Lingering)
+	e.wholeWithKueue(low)
+	high := e.submit("high", true, kueuePriority())
+	e.leaves(low)
+	e.noneBound(2*time.Second, high)
+	pods, err := e.pods(low.Gang)
+	e.must(err)
+	for _, pod := range pods[1:] {
+		e.must(e.letGo(pod.Name))
 	}
+	e.noneBound(2*time.Second, high)
+	e.must(e.letGo(pods[0].Name))
+	e.wholeWithKueue(high)
 }
 
 func TestAGangThatKueueStopsWhileItsVictimsLeaveKeepsNoEarmark(t *testing.T) {
