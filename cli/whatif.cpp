@@ -86,17 +86,15 @@ int WhatIf(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command WhatIfCommand() {
-  return {"whatif",
-          "[-f FILE] [--policy FILE]",
+  return {"whatif", "[-f FILE] [--policy FILE]",
           "say what would become of a workload, or of what waits under another policy, and change "
           "nothing",
-          {{"--file", "FILE",
-            "manifests in YAML or JSON, as submit reads them, - for standard input; may be "
-            "repeated",
-            "-f", true},
-           {"--policy", "FILE", "policy YAML to try in place of the one in force"},
-           OutputFlag(),
-           ServerFlag()},
+          WithAccess({{"--file", "FILE",
+                       "manifests in YAML or JSON, as submit reads them, - for standard input; may "
+                       "be repeated",
+                       "-f", true},
+                      {"--policy", "FILE", "policy YAML to try in place of the one in force"},
+                      OutputFlag()}),
           WhatIf};
 }
 

@@ -161,7 +161,12 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
   const Time end = EndIfStarted(state, gang, now);
   std::optional<bool> within;
+  // Whose time has come is kept off by those alone that booked before it: else two whose rooms
+  // overlap, because a node was made anew, would wait for each other for ever.
+  const Booking* own = state.bookings.Of(gang.id);
+  const bool due = own != nullptr && (own->closed() || own->at <= now);
   for (const Booking& booking : state.bookings.all()) {
+    if (due && &booking >= own) break;
     if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);

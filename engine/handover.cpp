@@ -62,7 +62,7 @@ class HandoverStep {
 
   void HandOver(Member& member) {
     const Pod& pod = *member.pod;
-    if (pod.ending()) return EndTurn(member);
+    if (pod.ending()) return Ending(member);
     if (pod.bound()) return Bound(member);
     if (member.planned()) return Planned(member);
     if (!member.ours) return Others(member);
@@ -77,6 +77,7 @@ class HandoverStep {
 
  private:
   void Bound(Member& member);
+  void Ending(Member& member);
   // HAMi's plugin has served it: it is not to be taken for the next one.
   void EndTurn(Member& member);
   void Planned(Member& member);
@@ -117,6 +118,15 @@ void HandoverStep::Bound(Member& member) {
       repairing ? gang_.course.setback : WhyEvicted(state_, *FirstPreemptor(state_, gang_));
   const ActionId id = state_.writes.Begin(member, WriteKind::kEvict);
   state_.writes.Ask(EvictPod{id, RefOf(member), Describe(why), preemptor_or_self.key});
+}
+
+// A finalizer keeps some pods that are deleted before they have a node. As long as they are
+// nominated kube-scheduler keeps room for them.
+void HandoverStep::Ending(Member& member) {
+  const Pod& pod = *member.pod;
+  const bool waits = !pod.terminal() && !pod.bound() && !member.planned();
+  if (waits && member.ours && !pod.nominated_node.empty()) return Nominate(member, "", false);
+  EndTurn(member);
 }
 
 void HandoverStep::EndTurn(Member& member) {

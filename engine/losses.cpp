@@ -71,7 +71,9 @@ bool HasSurplus(const EngineState& state, const Gang& gang) {
 
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses) {
-  policy::Loss loss{HolderOf(gang, priority), true, 0};
+  policy::Loss loss;
+  loss.holder = HolderOf(gang, priority);
+  loss.leaves = true;
   const auto add = [&](std::vector<LostPod> pods, bool all) {
     losses.push_back({loss, all, std::move(pods)});
     ++loss.step;
@@ -91,6 +93,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   }
   if (!whole || leaving_only || bound.empty()) return;
   loss.leaves = false;
+  loss.broken = gang.tally.leaving > 0 && Need(gang, Counting::kBound) > 0;
   loss.step = 0;
   // Of the gang: its surplus takes precedence, whichever controller makes which pod.
   loss.holder.may_end = std::any_of(bound.begin(), bound.end(), [&](const LostPod& pod) {

@@ -2,9 +2,9 @@
 // choice among them is lawful (internal to engine/). Reads the engine's state, changes nothing of
 // it. Only while the QueueBook is on.
 //
-// 1. In order of R6: pods that leave anyway, members beyond their gang's minimum, gangs whose queue
-//    keeps its guarantee without them, the lowest priority, those that only lose time, the smallest
-//    loss (GPU time since the start), the youngest.
+// 1. In order of R6: pods that leave anyway, what is left of gangs that they break, members beyond
+//    their gang's minimum, gangs whose queue keeps its guarantee without them, the lowest priority,
+//    those that only lose time, the smallest loss (GPU time since the start), the youngest.
 // 2. One is in the list only if it is lawful after all that come before it. Where that is not
 //    enough there is a second list: in it queues go as far below their guarantee as one gang that
 //    straddles it takes them.

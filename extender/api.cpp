@@ -178,7 +178,7 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
 }
 
 http::Response ApiHandlers::WhatIf(const http::Request& request) {
-  Result<std::string> page = what_if_.Answer(request.body);
+  Result<std::string> page = what_if_.Answer(request);
   if (!page.ok()) return FailedAnswer(page.error());
   return Json(*std::move(page));
 }

@@ -19,6 +19,7 @@
 
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
+#include "extender/caller_access.hpp"
 #include "extender/embedded/embedded_cluster.hpp"
 #include "extender/what_if_page.hpp"
 #include "http/server.hpp"
@@ -36,11 +37,12 @@ class ApiHandlers {
     std::function<std::string()> not_ready;  // why; empty: ready
     std::function<std::string()> metrics;    // the page
     std::function<std::string()> policy;     // the policy in force, as YAML
-    EmbeddedCluster* cluster = nullptr;      // null: no objects to create, list or delete
+    const CallerAccess& access;
+    EmbeddedCluster* cluster = nullptr;  // null: no objects to create, list or delete
   };
 
   explicit ApiHandlers(Ports ports)
-      : ports_(std::move(ports)), what_if_(ports_.scheduler, ports_.now) {}
+      : ports_(std::move(ports)), what_if_({ports_.scheduler, ports_.now, ports_.access}) {}
   ~ApiHandlers() = default;
   ApiHandlers(const ApiHandlers&) = delete;
   ApiHandlers& operator=(const ApiHandlers&) = delete;

@@ -4,10 +4,8 @@
 //   request ──▶ read ──▶ [ authorise ──▶ Consider ──▶ keep ──▶ Carry ──▶ log ] ──▶ answer
 //                        one after the other, on a thread of its own
 //
-// Who may: whom the API server knows by a bearer token and lets update gangs/priority,
-// gangs/cancel, queues/state or queues/reclaim of group muster.dev; who shows a client certificate
-// that the policy names; on an embedded cluster, whoever calls from this machine. A token over
-// plain HTTP is taken from this machine only (kubectl port-forward).
+// Who may: whom caller_access.hpp lets update gangs/priority, gangs/cancel, queues/state or
+// queues/reclaim of group muster.dev.
 //
 // Owned by the service, which stops it before what it uses. Any thread.
 #pragma once
@@ -19,12 +17,11 @@
 
 #include "cluster/mutex.hpp"
 #include "cluster/result.hpp"
-#include "config/extender_settings.hpp"
 #include "engine/scheduler.hpp"
+#include "extender/caller_access.hpp"
 #include "extender/log.hpp"
 #include "extender/order_wire.hpp"
 #include "http/server.hpp"
-#include "kube/access_review.hpp"
 #include "kube/step_thread.hpp"
 
 namespace muster::extender {
@@ -39,8 +36,7 @@ class OrderDesk {
     std::function<std::string()> closed;
     // Keeps what stands over a restart.
     std::function<cluster::Status(const engine::StandingOrders&)> keep;
-    std::function<config::OperatorSettings()> settings;
-    kube::AccessReviewer* reviewer = nullptr;  // null: an embedded cluster
+    const CallerAccess& access;
     const Logger& log;
   };
 
@@ -58,16 +54,13 @@ class OrderDesk {
   // A caller that waits for an answer.
   struct Waiting {
     OrderRequest request;
-    std::string token;
-    http::Request caller;  // without its body
+    Caller caller;
     http::Done done;
   };
 
   void Take(const http::Request& request, const http::Done& done);
   cluster::Time Work();
   cluster::Result<engine::OrderEffect> Serve(Waiting& waiting);
-  // Who it is; an error: they may not, or nobody can say.
-  cluster::Result<std::string> Authorise(const Waiting& waiting);
 
   const Ports ports_;
   cluster::Mutex mu_;

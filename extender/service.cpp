@@ -12,6 +12,7 @@
 #include "engine/scheduler.hpp"
 #include "extender/api.hpp"
 #include "extender/api_cluster.hpp"
+#include "extender/caller_access.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/embedded/embedded_cluster.hpp"
 #include "extender/embedded/http_extender.hpp"
@@ -138,6 +139,7 @@ class Service::Impl {
   std::unique_ptr<EmbeddedCluster> cluster_;  // one of these two
   std::unique_ptr<ApiCluster> api_cluster_;
   std::unique_ptr<EngineLoop> loop_;
+  std::unique_ptr<CallerAccess> access_;
   std::unique_ptr<ApiHandlers> api_;
   std::unique_ptr<OrderDesk> orders_;
   std::unique_ptr<http::RenewableServer> api_server_;
@@ -371,12 +373,16 @@ Status Service::Impl::StartEmbeddedCluster() {
 }
 
 Status Service::Impl::StartApi() {
+  access_ = std::make_unique<CallerAccess>(
+      CallerAccess::Ports{.settings = [this] { return InForce().operators; },
+                          .reviewer = api_cluster_ ? &api_cluster_->reviewer() : nullptr});
   api_ =
       std::make_unique<ApiHandlers>(ApiHandlers::Ports{.scheduler = *scheduler_,
                                                        .now = [this] { return Now(); },
                                                        .not_ready = [this] { return NotReady(); },
                                                        .metrics = [this] { return MetricsPage(); },
                                                        .policy = [this] { return PolicyPage(); },
+                                                       .access = *access_,
                                                        .cluster = cluster_.get()});
   orders_ = std::make_unique<OrderDesk>(
       OrderDesk::Ports{.scheduler = *scheduler_,
@@ -387,8 +393,7 @@ Status Service::Impl::StartApi() {
                            [this](const engine::StandingOrders& orders) {
                              return api_cluster_ ? api_cluster_->KeepOrders(orders) : Status(Ok{});
                            },
-                       .settings = [this] { return InForce().operators; },
-                       .reviewer = api_cluster_ ? &api_cluster_->reviewer() : nullptr,
+                       .access = *access_,
                        .log = log_});
   Result<http::ServerOptions> options = ApiOptions(started_with_.metrics);
   if (!options.ok()) return options.error();

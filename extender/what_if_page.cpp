@@ -162,21 +162,30 @@ std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
   return json.Take();
 }
 
-Result<std::string> WhatIfPage::Answer(const std::string& body) {
+Result<std::string> WhatIfPage::Answer(const http::Request& request) {
   if (busy_.exchange(true)) {
     return Error{Code::kUnavailable, "another what-if question is being answered, try again", ""};
   }
-  Result<std::string> answer = TryAnswer(body);
+  Result<std::string> answer = TryAnswer(request);
   busy_ = false;
   return answer;
 }
 
-Result<std::string> WhatIfPage::TryAnswer(const std::string& body) const {
-  const Result<Request> request = ReadRequest(body);
+Result<std::string> WhatIfPage::TryAnswer(const http::Request& sent) const {
+  if (Status json = SaysJson(sent); !json.ok()) return json.error();
+  const kube::AccessAttributes asks{.ns = "",
+                                    .verb = "create",
+                                    .group = "muster.dev",
+                                    .resource = "whatifs",
+                                    .subresource = "",
+                                    .name = ""};
+  const Result<std::string> by = ports_.access.Authorise(CallerOf(sent), asks);
+  if (!by.ok()) return by.error();
+  const Result<Request> request = ReadRequest(sent.body);
   if (!request.ok()) return request.error();
   engine::WhatIf what;
-  what.now = now_();
-  what.options = scheduler_.options();
+  what.now = ports_.now();
+  what.options = ports_.scheduler.options();
   if (request->policy) {
     Result<config::Policy> policy =
         config::LoadPolicy(request->policy->text, request->policy->name);
@@ -188,7 +197,7 @@ Result<std::string> WhatIfPage::TryAnswer(const std::string& body) const {
       ReadWorkload(request->manifests, what.options.scheduler_names, what.now);
   if (!workload.ok()) return workload.error();
   what.workload = std::move(workload->facts);
-  what.known = scheduler_.DecidedFacts();
+  what.known = ports_.scheduler.DecidedFacts();
   if (Status fine = CheckNames(what.known, what.workload); !fine.ok()) return fine.error();
   const auto end = std::chrono::steady_clock::now() + kMostTime;
   what.stop = [end] { return std::chrono::steady_clock::now() >= end; };

@@ -1,6 +1,9 @@
 // WhatIfPage: POST /v1/whatif. What would become of a workload, or under another policy of what
 // waits now? Changes nothing. Any thread; answers one question at a time.
 //
+// It costs the leader seconds of a processor and tells of everybody's gangs, so callers need a
+// right: create whatifs of group muster.dev (caller_access.hpp).
+//
 //   {"manifests": [{"name": "FILE", "text": "…"}, …], "policy": {"name": "FILE", "text": "…"}}
 //     One of both at least. Manifests as `muster submit` reads them; Nodes may be among them.
 //   {"gangs": [{namespace, name, kind, asked, starts, afterSeconds, queue, priority, minMember,
@@ -18,6 +21,8 @@
 #include "cluster/result.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/what_if.hpp"
+#include "extender/caller_access.hpp"
+#include "http/message.hpp"
 
 namespace muster::extender {
 
@@ -25,20 +30,25 @@ inline constexpr std::size_t kMaxWhatIfBytes = std::size_t{4} << 20U;
 
 class WhatIfPage {
  public:
-  WhatIfPage(const engine::Scheduler& scheduler, std::function<cluster::Time()> now)
-      : scheduler_(scheduler), now_(std::move(now)) {}
+  struct Ports {
+    const engine::Scheduler& scheduler;
+    std::function<cluster::Time()> now;
+    const CallerAccess& access;
+  };
+
+  explicit WhatIfPage(Ports ports) : ports_(std::move(ports)) {}
   ~WhatIfPage() = default;
   WhatIfPage(const WhatIfPage&) = delete;
   WhatIfPage& operator=(const WhatIfPage&) = delete;
 
-  // The page, or what is wrong with the request; kUnavailable while another question is answered.
-  cluster::Result<std::string> Answer(const std::string& body);
+  // The page, or what is wrong with the request or its caller; kUnavailable while another question
+  // is answered.
+  cluster::Result<std::string> Answer(const http::Request& request);
 
  private:
-  cluster::Result<std::string> TryAnswer(const std::string& body) const;
+  cluster::Result<std::string> TryAnswer(const http::Request& request) const;
 
-  const engine::Scheduler& scheduler_;
-  const std::function<cluster::Time()> now_;
+  const Ports ports_;
   std::atomic<bool> busy_{false};
 };
 

@@ -116,8 +116,12 @@ Result<bool> ReadAllowed(const std::string& body) {
 }  // namespace
 
 std::string ToString(const AccessAttributes& access) {
-  return access.verb + " " + access.resource + "/" + access.subresource + "." + access.group +
-         " \"" + access.name + "\"" + (access.ns.empty() ? "" : " in namespace " + access.ns);
+  std::string text = access.verb + " " + access.resource;
+  if (!access.subresource.empty()) text += "/" + access.subresource;
+  text += "." + access.group;
+  if (!access.name.empty()) text += " \"" + access.name + "\"";
+  if (!access.ns.empty()) text += " in namespace " + access.ns;
+  return text;
 }
 
 template <typename Key, typename Answer>

@@ -38,22 +38,25 @@ struct Holder {
 struct Loss {
   Holder holder;
   bool leaves = false;  // anyway
-  int64_t step = 0;     // within its gang: the surplus is lost before the gang
+  // Others of its gang leave, and what is left is less than its minimum: it has to start over
+  // whoever is chosen.
+  bool broken = false;
+  int64_t step = 0;  // within its gang: the surplus is lost before the gang
   // With queues; see SmallerLoss.
   bool whole = false;      // all that is left of its gang
   bool straddles = false;  // its queue is left with less than its guarantee
   int64_t gpu_time = 0;    // that is lost, in tenths of a GPU × s
 };
 
-// R6, of what the queues let a gang have: pods that leave anyway, surplus, gangs that leave their
-// queue its guarantee, the lowest priority (people expect that, though R6 does not say it), gangs
-// that an eviction costs only time, the smallest loss, the gang that started last. A strict weak
-// order.
+// R6, of what the queues let a gang have: pods that leave anyway, what is left of gangs that they
+// leave without their minimum, surplus, gangs that leave their queue its guarantee, the lowest
+// priority (people expect that, though R6 does not say it), gangs that an eviction costs only time,
+// the smallest loss, the gang that started last. A strict weak order.
 bool SmallerLoss(const Loss& a, const Loss& b);
 
 // What SmallerLoss asks before what is lost of work: any loss of a higher tier is worse than all of
 // lower ones.
-using LossTier = std::tuple<bool, bool, bool, int64_t, bool>;
+using LossTier = std::tuple<bool, bool, bool, bool, int64_t, bool>;
 LossTier TierOf(const Loss& loss);
 
 class VictimRule {
@@ -71,9 +74,9 @@ class VictimRule {
   virtual std::string Words() const = 0;
 };
 
-// Strictly lower priority. Pods that leave anyway take precedence, then the lowest priority; of one
-// priority gangs that an eviction costs only time before those that it may end, then the gang that
-// started last.
+// Strictly lower priority. Pods that leave anyway take precedence, then what is left of gangs that
+// they leave without their minimum, then the lowest priority; of one priority gangs that an
+// eviction costs only time before those that it may end, then the gang that started last.
 class LowerPriority final : public VictimRule {
  public:
   bool MayEvict(const Preemptor& preemptor, const Holder& holder) const override;

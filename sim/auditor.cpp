@@ -191,6 +191,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   if (known != bound_to_.end() && !live) queue_audit_.Gone(pod, at);
   SeeTurn(*pod, live, at);
   if (live) {
+    queue_audit_.Runs(pod);
     NodeBook& book = nodes_[pod->pod.node_name];
     book.pods[uid] = pod;
     if (known == bound_to_.end()) {

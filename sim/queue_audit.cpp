@@ -22,8 +22,6 @@ bool OfGpusAlone(const std::vector<QueueSpec>& queues) {
   });
 }
 
-bool RunsOnNode(const Pod& pod) { return pod.bound() && !pod.terminal(); }
-
 }  // namespace
 
 std::string QueueAudit::NameOf(const Pod& pod) const {
@@ -88,9 +86,7 @@ bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& 
   const auto add = [&](const Pod& pod) {
     if (NameOf(pod) == queue) used += pod.spec->gpus.total().value();
   };
-  for (const PodPtr& pod : api_.Pods()) {
-    if (RunsOnNode(pod->pod)) add(pod->pod);
-  }
+  for (const auto& [uid, pod] : runs_) add(pod->pod);
   for (const auto& [at, pod] : gone_) add(pod->pod);
   return used > GuaranteeOf(*known, {Resource::Kind::kGpu}).value();
 }

@@ -24,8 +24,14 @@ class QueueAudit {
  public:
   explicit QueueAudit(ApiServer& api) : api_(api) {}
 
+  // A pod is bound. (What the API server has may be ahead of what the Auditor has heard: of pods
+  // that go together the first would seem to go when the others are gone already.)
+  void Runs(const PodPtr& pod) { runs_[pod->pod.uid] = pod; }
   // A pod that was bound is gone, or has ended.
-  void Gone(const PodPtr& pod, cluster::Time at) { gone_.emplace_back(at, pod); }
+  void Gone(const PodPtr& pod, cluster::Time at) {
+    runs_.erase(pod->pod.uid);
+    gone_.emplace_back(at, pod);
+  }
   // A pod of Muster's waits no more.
   void Waited(const cluster::Pod& pod, cluster::Time at) {
     waited_[{NameOf(pod), pod.spec->priority}] = at;
@@ -47,6 +53,7 @@ class QueueAudit {
   bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;
 
   ApiServer& api_;
+  std::map<cluster::PodUid, PodPtr> runs_;
   std::deque<std::pair<cluster::Time, PodPtr>> gone_;
   std::map<std::pair<std::string, int32_t>, cluster::Time> waited_;  // until when
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34) or kwok. Programs land in build/e2e/bin/<its last part>/, each beside a
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok or kueue. Programs land in build/e2e/bin/<its last part>/, each beside a
 # key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -73,8 +73,20 @@ build_kwok() {
   done
 }
 
+# Its manifests are files of the same module.
+build_kueue() {
+  local folder="$1" module part
+  build_one "$folder" sigs.k8s.io/kueue/cmd/kueue
+  module="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' sigs.k8s.io/kueue)"
+  rm -rf "$bin/kueue/config"
+  for part in crd rbac internalcert webhook; do
+    mkdir -p "$bin/kueue/config/$part"
+    cp -R --no-preserve=mode "$module/config/components/$part/." "$bin/kueue/config/$part/"
+  done
+}
+
 if [ "$#" -eq 0 ]; then
-  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok)" >&2
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue)" >&2
   exit 2
 fi
 require_go
@@ -82,6 +94,7 @@ for folder in "$@"; do
   mkdir -p "$bin/$(basename "$folder")"
   case "$folder" in
     kwok) build_kwok "$folder" ;;
+    kueue) build_kueue "$folder" ;;
     *) build_kubernetes "$folder" ;;
   esac
 done

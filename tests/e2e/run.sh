@@ -14,6 +14,8 @@ if [ "${MUSTER_E2E:-}" = full ]; then
   timeout=60m
 fi
 ./build.sh "${folders[@]}"
+# Its tests are skipped where it cannot be built.
+./build.sh kueue || printf 'Kueue is not built; the tests with it are skipped\n'
 # The flags are those of build.sh, so that the client libraries are compiled once.
 export CGO_ENABLED=0
 unformatted="$(gofmt -l .)"

@@ -55,6 +55,29 @@ TEST_CASE("a reserved gang is nominated as a whole before the first gate goes",
   }
 }
 
+// A pod without a node goes at once, unless a finalizer keeps it (Kueue's, on plain pods).
+TEST_CASE("a pod that is deleted and stays keeps no room by its nomination", "[engine][handover]") {
+  const bool gated = GENERATE(true, false);
+  Harness world;
+  AddNodes(world, 1, 8);
+  world.AddGang("train", 2, 4, 2);
+  if (gated) {
+    world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+      if (!std::holds_alternative<engine::RemoveGate>(action)) return std::nullopt;
+      return engine::Outcome{{}, engine::OutcomeKind::kRetry, "later"};
+    };
+  }
+  world.Settle();
+  for (const char* name : {"train-0", "train-1"}) {
+    REQUIRE(world.Pod(name).nominated_node == "n0");
+    REQUIRE(world.Pod(name).gates.empty() == !gated);
+    world.Change(name, [](cluster::Pod& pod) { pod.deleting = true; });
+  }
+  world.Pass(cluster::Seconds(5));
+  for (const char* name : {"train-0", "train-1"}) CHECK(world.Pod(name).nominated_node.empty());
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 TEST_CASE("a nomination counts that the watch shows, though its answer never came",
           "[engine][handover]") {
   Harness world;

@@ -263,6 +263,39 @@ TEST_CASE("what forbids a preemption before the evictions has nobody evicted",
   CHECK(world.Evicted().empty());
 }
 
+// What a restart forgets is who makes way for whom: of the gang that it had begun with some pods
+// leave.
+TEST_CASE("a preemption that a restart cut off takes the rest of its victim, and nobody else",
+          "[engine][preemption]") {
+  engine::Options options = Preempting();
+  if (GENERATE(true, false)) options.queues = {{.name = "all"}};
+  FullWorld world(options);
+  world.Add(MakeNode("n2").Gpus(8));
+  world.Start("other", 2, 4, GENERATE(0, -1));  // it would go first
+  world.Pass(cluster::Seconds(10));
+  world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    const bool cut = evict != nullptr && evict->pod.key.name >= "old-2";
+    return cut ? std::optional(engine::Outcome{{}, engine::OutcomeKind::kRetry, "no answer"})
+               : std::nullopt;
+  };
+  world.log.clear();
+  world.Submit("urgent", 2, 8, 100);
+  world.Settle();
+  REQUIRE(world.Evicted() == kAllOld);
+  world.fault = nullptr;
+  world.log.clear();
+  world.Restart();
+  world.Pass(cluster::Seconds(30));
+  CHECK(world.Evicted() == Names{"old-2", "old-3"});
+  for (const std::string& name : kAllOld) world.RemovePod(name);
+  world.Pass(cluster::Seconds(5));
+  world.ScheduleAll("urgent");
+  CHECK(world.BoundIn("urgent") == 2);
+  CHECK(world.BoundIn("other") == 2);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 TEST_CASE("who leaves anyway does not make up for others that were evicted in vain",
           "[engine][preemption]") {
   FullWorld world;

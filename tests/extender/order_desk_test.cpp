@@ -32,7 +32,9 @@ engine::Options WithQueues() {
 // A desk on a port of its own, before an API server that a test plays.
 struct Desk {
   explicit Desk(http::ServerOptions options = {}, bool embedded = false)
-      : log({.level = 3, .sink = [this](std::string_view line) { lines.Add(line); }, .now = {}}),
+      : access(
+            {.settings = [this] { return settings; }, .reviewer = embedded ? nullptr : &reviewer}),
+        log({.level = 3, .sink = [this](std::string_view line) { lines.Add(line); }, .now = {}}),
         desk({.scheduler = scheduler,
               .now = [] { return cluster::Time(1'000); },
               .told = [] {},
@@ -42,8 +44,7 @@ struct Desk {
                     if (kept.ok()) stored = orders;
                     return kept;
                   },
-              .settings = [this] { return settings; },
-              .reviewer = embedded ? nullptr : &reviewer,
+              .access = access,
               .log = log}),
         server(std::move(options)) {
     scheduler.Apply(MakeNode("n0").Gpus(8).Build(), cluster::Time(1));
@@ -78,10 +79,11 @@ struct Desk {
   engine::StandingOrders stored;
   config::OperatorSettings settings;
   LogLines lines;
-  Logger log;
   engine::Scheduler scheduler{WithQueues()};
   kube::FakeApi api;
   kube::AccessReviewer reviewer{{.api = api, .now = [] { return cluster::Time(1); }}, {}};
+  CallerAccess access;
+  Logger log;
   OrderDesk desk;
   http::Server server;
 };

@@ -220,7 +220,11 @@ std::string World::CheckProgress() {
       ran = true;
       static_cast<void>(api.DeletePod(Actor::kUser, RefOf(pod), Duration()));
     }
-    if (!ran && rested) return "gang " + names.front() + " does not start in an empty cluster";
+    if (!ran && rested) {
+      std::string all;
+      for (const std::string& name : names) all += (all.empty() ? "gang " : "; gang ") + name;
+      return all + ": not started in an empty cluster";
+    }
     // Whose reservations expired again and again pauses for an hour at most.
     rested = !ran;
     Run(Seconds(rested ? 3700 : 900));

@@ -36,6 +36,7 @@ type ControlPlane struct {
 	AuditLog   string
 
 	etcd, apiserver, controllers, kubelets *process.Process
+	kueue                                  *process.Process
 	schedulers                             []*process.Process
 	tokens                                 map[string]string // by user name
 	etcdURL                                string
@@ -61,7 +62,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 
 // Stop ends everything, what depends on others first.
 func (cp *ControlPlane) Stop() {
-	for _, p := range append(cp.schedulers, cp.kubelets, cp.controllers, cp.apiserver) {
+	for _, p := range append(cp.schedulers, cp.kueue, cp.kubelets, cp.controllers, cp.apiserver) {
 		if p != nil {
 			p.Stop(stopGrace)
 		}

@@ -87,7 +87,7 @@ func Program(version, name string) (string, error) {
 	}
 	path := filepath.Join(root, "build/e2e/bin", version, name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%s %s is not built; run tests/e2e/build.sh kubernetes/%[1]s: %[3]w", version, name, err)
+		return "", fmt.Errorf("%s %s is not built; tests/e2e/build.sh does it: %w", version, name, err)
 	}
 	return path, nil
 }

@@ -58,6 +58,14 @@ var (
 			pod.Labels["pod-group.scheduling.sigs.k8s.io/min-available"] = fmt.Sprint(minMember)
 		},
 	}
+	// Kueue has no PodGroup object either: its pods say how many they are.
+	Kueue = Flavour{
+		Name: "labels of Kueue's plain pods",
+		link: func(pod *corev1.Pod, group string, minMember int) {
+			pod.Labels["kueue.x-k8s.io/pod-group-name"] = group
+			pod.Annotations["kueue.x-k8s.io/pod-group-total-count"] = fmt.Sprint(minMember)
+		},
+	}
 	// Native is Kubernetes' own, as the newest release speaks it.
 	Native = NativeAs("v1beta1")
 )

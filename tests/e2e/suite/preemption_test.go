@@ -178,12 +178,18 @@ func TestNobodyIsEvictedWhomADisruptionBudgetProtects(t *testing.T) {
 // protect makes a PodDisruptionBudget for the pods of a gang, and waits until it counts them.
 func (e *env) protect(g objects.Gang, name string, stays int) {
 	e.t.Helper()
+	e.protectAll(g, name, stays, objects.GangLabel, g.Name)
+}
+
+// protectAll does so for pods with a label, as many as the gang has members.
+func (e *env) protectAll(g objects.Gang, name string, stays int, key, value string) {
+	e.t.Helper()
 	_, err := e.Kubectl(e.ctx, fmt.Sprintf(`
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: %s, namespace: %s}
 spec: {minAvailable: %d, selector: {matchLabels: {%s: %s}}}
-`, name, g.Namespace, stays, objects.GangLabel, g.Name), "apply", "-f", "-")
+`, name, g.Namespace, stays, key, value), "apply", "-f", "-")
 	e.must(err)
 	e.eventually(30*time.Second, "the budget counts", func() error {
 		keep, err := e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Get(e.ctx, name, metav1.GetOptions{})

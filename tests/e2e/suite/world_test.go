@@ -31,6 +31,7 @@ type worldOptions struct {
 	version string // MUSTER_E2E_VERSION, or the newest
 	native  bool   // PodGroups of Kubernetes' own
 	bulk    bool   // so many pods that nobody plays their kubelets
+	kueue   bool   // with Kueue's controller
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -50,6 +51,8 @@ type world struct {
 	mu            sync.Mutex
 	mustered      bool
 	musterErr     error
+	kueueOnce     sync.Once
+	kueueErr      error
 }
 
 var worlds = struct {
@@ -134,6 +137,9 @@ func (o worldOptions) name() string {
 	}
 	if o.bulk {
 		name += "-bulk"
+	}
+	if o.kueue {
+		name += "-kueue"
 	}
 	return name
 }

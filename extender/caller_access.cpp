@@ -1,0 +1,90 @@
+#include "extender/caller_access.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace muster::extender {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+using cluster::Status;
+
+namespace {
+
+constexpr std::string_view kBearer = "bearer ";
+
+bool IsLoopback(const std::string& peer) {
+  return peer == "::1" || peer.starts_with("127.") || peer.starts_with("::ffff:127.");
+}
+
+std::string TokenOf(const http::Request& request) {
+  const std::string_view header = request.Header("authorization");
+  if (http::LowerCase(header.substr(0, kBearer.size())) != kBearer) return {};
+  std::string_view token = header.substr(kBearer.size());
+  token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
+  return std::string(token);
+}
+
+bool Names(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool Lists(const config::OperatorSettings& settings, const Caller& caller) {
+  return Names(settings.client_names, caller.client_name) ||
+         std::any_of(
+             caller.client_organisations.begin(), caller.client_organisations.end(),
+             [&](const std::string& one) { return Names(settings.client_organisations, one); });
+}
+
+}  // namespace
+
+Caller CallerOf(const http::Request& request) {
+  return {.peer = request.peer,
+          .tls = request.tls,
+          .token = TokenOf(request),
+          .client_name = request.client_name,
+          .client_organisations = request.client_organisations};
+}
+
+Status SaysJson(const http::Request& request) {
+  if (request.content_type.starts_with("application/json")) return cluster::Ok{};
+  return Error{Code::kInvalidArgument,
+               "expected Content-Type: application/json, found \"" + request.content_type + "\"",
+               ""};
+}
+
+Result<std::string> CallerAccess::Authorise(const Caller& caller,
+                                            const kube::AccessAttributes& access) const {
+  const bool local = IsLoopback(caller.peer);
+  if (!caller.token.empty() && ports_.reviewer != nullptr) {
+    if (!caller.tls && !local) {
+      return Error{Code::kForbidden,
+                   "a bearer token came over plain HTTP from another machine, which shows it to "
+                   "others: set metrics.tls in the policy and use https, or kubectl port-forward",
+                   ""};
+    }
+    const Result<kube::TokenUser> user = ports_.reviewer->WhoHas(caller.token);
+    if (!user.ok()) return user.error();
+    if (Status may = ports_.reviewer->May(*user, access); !may.ok()) return may.error();
+    return user->name;
+  }
+  if (!caller.client_name.empty()) {
+    if (Lists(ports_.settings(), caller)) return caller.client_name;
+    return Error{Code::kForbidden,
+                 "\"" + caller.client_name + "\" may not " + ToString(access) +
+                     ": add the certificate's name to operators.clientNames of the policy, or its "
+                     "O to operators.clientOrganisations",
+                 ""};
+  }
+  if (ports_.reviewer == nullptr && local) return std::string("local");
+  return Error{Code::kForbidden,
+               ports_.reviewer == nullptr
+                   ? "an embedded cluster lets callers of this machine only " + ToString(access)
+                   : "nobody says who asks to " + ToString(access) +
+                         ": send a bearer token (--token-file), or a client certificate that the "
+                         "policy names (--cert and --key; operators.clientNames)",
+               ""};
+}
+
+}  // namespace muster::extender
