@@ -378,6 +378,7 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
                        {"TRESBillingWeights", "resourceWeights"},
                        {"BestEffortFIFO", "fifo"},
                        {"StrictFIFO", "strict-fifo"},
+                       {"LocalQueue", "namespace"},
                        {"Hold", "hold"},
                        {"HoldAndDrain", "drain"}},
                       notes);
@@ -392,6 +393,12 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
                "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
                "not fit blocks those behind it; only in queues that gangs name."},
               {"fair", "fifo", "strict-fifo"}, &queue->order);
+  Enumeration(visitor,
+              {"fairBy",
+               "namespace: each namespace with gangs in the queue has one of its own below it,\n"
+               "QUEUE/NAMESPACE, of weight 1 and without a guarantee; order holds in each of\n"
+               "them. Only in queues that gangs name."},
+              {"none", "namespace"}, &queue->fair_by);
   int64_t cap = queue->priority_cap.value_or(kNoCap);
   visitor->Whole({"priorityCap", "No gang of it counts for more than this priority."}, {0, kNoCap},
                  &cap);

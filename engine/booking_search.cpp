@@ -249,7 +249,7 @@ void FollowBookings(EngineState& state, Time now) {
   for (const Booking& booking : std::vector<Booking>(bookings.all())) {
     const Gang* gang = state.members.Find(booking.gang);
     const bool waits =
-        gang != nullptr && StillBooks(state, *gang) && QueueOf(*gang) == booking.queue;
+        gang != nullptr && StillBooks(state, *gang) && BookedFor(state, *gang) == booking.queue;
     if (!waits) EndBooking(state, booking.gang);
   }
   for (auto at = bookings.refused().begin(); at != bookings.refused().end();) {
@@ -302,7 +302,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   }
   Booking booking;
   booking.gang = job.id;
-  booking.queue = QueueOf(*gang);
+  booking.queue = BookedFor(state, *gang);
   if (!closing) {
     const BookingJob::End& end = job.booking->ends[found.steps - 1];
     booking.at = end.at;

@@ -6,6 +6,7 @@
 namespace muster::engine {
 
 using cluster::Usage;
+using queues::QueueIndex;
 using queues::Vector;
 
 namespace {
@@ -38,11 +39,19 @@ void QueueBook::Reload(const std::vector<queues::QueueSpec>& queues) {
 }
 
 void QueueBook::Follow(cluster::ClusterState& cluster) {
-  if (!on() || book_->generation == cluster.generation()) return;
-  const std::shared_ptr<const cluster::Snapshot> nodes = cluster.TakeSnapshot();
-  CountCapacity(nodes->nodes());
+  if (!on()) return;
+  if (book_->generation != cluster.generation()) {
+    const std::shared_ptr<const cluster::Snapshot> nodes = cluster.TakeSnapshot();
+    CountCapacity(nodes->nodes());
+    CountUsage(nodes->usage());
+    book_->generation = nodes->generation();
+  }
+  DropEmpty();
+}
+
+void QueueBook::CountUsage(const cluster::UsageTable& usage) {
   const Usage none;
-  const std::map<std::string, Usage>& now = nodes->usage().queues();
+  const std::map<std::string, Usage>& now = usage.queues();
   auto old = book_->seen.begin();
   auto next = now.begin();
   while (old != book_->seen.end() || next != now.end()) {
@@ -65,17 +74,77 @@ void QueueBook::Follow(cluster::ClusterState& cluster) {
     }
     ++next;
   }
-  book_->generation = nodes->generation();
+}
+
+const std::string& QueueBook::Enter(const cluster::GangId& gang, const std::string& queue) {
+  const QueueIndex named = *tree().Find(queue);
+  if (!tree().at(named).by_namespace) {
+    Leave(gang);
+    return tree().at(named).name;
+  }
+  const std::string& ns = gang.key.ns;
+  std::optional<QueueIndex> leaf = tree().FindNamespace(named, ns);
+  if (!leaf) {
+    Adopt(tree().WithNamespace(named, ns));
+    leaf = tree().FindNamespace(named, ns);
+    // Until now that was the orphan's.
+    const std::string& name = tree().at(*leaf).name;
+    if (const auto seen = book_->seen.find(name); seen != book_->seen.end()) {
+      Charge(tree().orphan(), seen->second, {});
+      Charge(*leaf, {}, seen->second);
+    }
+  }
+  const auto [at, fresh] = book_->entered.emplace(gang, *leaf);
+  if (!fresh && at->second == *leaf) return tree().at(*leaf).name;
+  if (!fresh) {
+    Leave(gang);
+    book_->entered.emplace(gang, *leaf);
+  }
+  ++book_->gangs[*leaf];
+  return tree().at(*leaf).name;
+}
+
+void QueueBook::Leave(const cluster::GangId& gang) {
+  if (!on()) return;
+  const auto entered = book_->entered.find(gang);
+  if (entered == book_->entered.end()) return;
+  if (--book_->gangs[entered->second] == 0) book_->left.insert(entered->second);
+  book_->entered.erase(entered);
+}
+
+void QueueBook::DropEmpty() {
+  for (const QueueIndex leaf : std::exchange(book_->left, {})) {
+    if (book_->gangs[leaf] > 0) continue;
+    if (book_->seen.contains(tree().at(leaf).name) || book_->tournament.has_head(leaf)) {
+      book_->left.insert(leaf);
+      continue;
+    }
+    book_->gangs.erase(leaf);
+    book_->charged.erase(leaf);
+    Adopt(tree().WithoutNamespace(leaf));
+  }
+}
+
+void QueueBook::Adopt(std::shared_ptr<const queues::Tree> tree) {
+  book_->ledger.Follow(tree);
+  book_->idle.Follow(std::move(tree));
+  book_->tournament.Follow();
 }
 
 void QueueBook::Charge(const std::string& queue, const Usage& before, const Usage& now) {
+  if (!queue.empty()) return Charge(IndexOf(queue), before, now);
   const Vector less = tree().Dense(before);
   const Vector more = tree().Dense(now);
-  const queues::QueueIndex index = IndexOf(queue);
-  Vector& sum = queue.empty() ? book_->foreign : book_->charged[index];
+  for (size_t r = 0; r < less.size(); ++r) book_->foreign[r] += more[r] - less[r];
+  book_->ledger.SetForeign(book_->foreign);
+}
+
+void QueueBook::Charge(QueueIndex index, const Usage& before, const Usage& now) {
+  const Vector less = tree().Dense(before);
+  const Vector more = tree().Dense(now);
+  Vector& sum = book_->charged[index];
   sum.resize(less.size());
   for (size_t r = 0; r < sum.size(); ++r) sum[r] += more[r] - less[r];
-  if (queue.empty()) return book_->ledger.SetForeign(sum);
   book_->ledger.Set(index, sum);
   book_->tournament.Judge(index);
 }
@@ -122,15 +191,20 @@ std::vector<std::string> QueueBook::Audit(const cluster::ClusterState& cluster) 
   if (tree().Dense(all) != ledger().capacity())
     broken.emplace_back("the queues count another capacity than the nodes have");
   queues::Ledger fresh(std::make_shared<const queues::Tree>(tree()));
-  std::map<queues::QueueIndex, Usage> sums;
+  std::map<QueueIndex, Usage> sums;
   for (const auto& [queue, usage] : cluster.usage().queues()) {
     if (!queue.empty()) sums[IndexOf(queue)] += usage;
   }
   for (const auto& [index, usage] : sums) fresh.Set(index, tree().Dense(usage));
   for (uint32_t i = 0; i < tree().size(); ++i) {
-    const queues::QueueIndex index{i};
+    const QueueIndex index{i};
     if (fresh.used(index) != ledger().used(index) || fresh.claim(index) != ledger().claim(index))
       broken.push_back("queue " + tree().at(index).name + " is charged other than its pods hold");
+    const queues::Queue& queue = tree().at(index);
+    const auto gangs = book_->gangs.find(index);
+    const bool empty = gangs == book_->gangs.end() || gangs->second == 0;
+    if (!queue.of_namespace.empty() && !queue.name.empty() && empty && !book_->left.contains(index))
+      broken.push_back("queue " + queue.name + " is there without a gang");
   }
   return broken;
 }

@@ -7,6 +7,8 @@
 // 3. A pod is charged to the queue of its gang (Pod::queue, set while the gang is settled), or to
 //    queues::kOrphan; one that is of no gang of Muster's to none.
 // 4. Another policy begins a new book; nothing of the old one is kept.
+// 5. A queue of a namespace is there as long as a gang has entered it or pods are charged to it;
+//    the next Follow sees that it is not.
 //
 // A restart forgets all of it: usage follows from the pods.
 #pragma once
@@ -15,10 +17,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cluster/cluster_state.hpp"
+#include "cluster/gang_id.hpp"
 #include "cluster/node_set.hpp"
 #include "queues/ledger.hpp"
 #include "queues/tournament.hpp"
@@ -45,6 +49,14 @@ class QueueBook {
     const std::optional<queues::QueueIndex> index = tree().Find(queue);
     return index && tree().at(*index).leaf() ? *index : tree().orphan();
   }
+  // The queue of the policy that it is, or is below.
+  queues::QueueIndex WrittenOf(const std::string& queue) const {
+    return tree().WrittenOf(IndexOf(queue));
+  }
+  // The gang is in a queue that gangs can name, and in no other; the result is the leaf: that
+  // queue, or where that is fair by namespace the one of the gang's namespace.
+  const std::string& Enter(const cluster::GangId& gang, const std::string& queue);
+  void Leave(const cluster::GangId& gang);
   // Changes with every Reload.
   uint64_t edition() const { return edition_; }
 
@@ -71,8 +83,16 @@ class QueueBook {
     std::map<queues::QueueIndex, queues::Vector> charged;
     queues::Vector foreign;
     std::vector<cluster::NodeSet> nodes_of;  // by resource; of models
+    // Of the queues of namespaces: who has entered them, how many, and which may be empty.
+    std::map<cluster::GangId, queues::QueueIndex> entered;
+    std::map<queues::QueueIndex, int64_t> gangs;
+    std::set<queues::QueueIndex> left;
   };
+  void Adopt(std::shared_ptr<const queues::Tree> tree);
+  void CountUsage(const cluster::UsageTable& usage);
+  void DropEmpty();
   void Charge(const std::string& queue, const cluster::Usage& before, const cluster::Usage& now);
+  void Charge(queues::QueueIndex leaf, const cluster::Usage& before, const cluster::Usage& now);
   void CountCapacity(const cluster::NodeTable& nodes);
   void CountNode(cluster::NodeIndex index, const cluster::Node& node, int sign);
 

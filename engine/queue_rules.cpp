@@ -82,9 +82,10 @@ Reason OverQueue(const QueueBook& book, const std::string& queue, const queues::
 }  // namespace
 
 void AssignQueue(EngineState& state, Gang& gang) {
-  const QueueBook& book = state.queue_book;
+  QueueBook& book = state.queue_book;
   gang.queue_bar = {};
   gang.priority_cap = INT64_MAX;
+  if (gang.members.empty()) book.Leave(gang.id);
   if (!book.was_on() || gang.members.empty()) return;
   std::string queue;
   if (book.on()) {
@@ -96,7 +97,9 @@ void AssignQueue(EngineState& state, Gang& gang) {
       gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
                                0, std::move(choice.why));
     }
-    queue = std::move(choice.queue);
+    const bool chosen = choice.kind == queues::Choice::Kind::kChosen;
+    if (!chosen) book.Leave(gang.id);
+    queue = chosen ? book.Enter(gang.id, choice.queue) : std::move(choice.queue);
     gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
   }
   for (const auto& [uid, member] : gang.members) state.cluster.ChargeTo(uid, queue);

@@ -75,9 +75,12 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
   const queues::Tree& tree = ledger.tree();
   const Pending pending = PendingOf(facts);
   for (uint32_t i = 0; i < tree.size(); ++i) {
-    const queues::Queue& queue = tree.queues()[i];
+    const queues::Queue& queue = tree.at(QueueIndex{i});
     QueueView& view = views.emplace_back();
+    if (queue.name.empty()) continue;
     view.name = queue.name;
+    view.by_namespace = queue.by_namespace;
+    view.of_namespace = queue.of_namespace;
     if (i > 0) view.parent = tree.at(queue.parent).name;
     view.leaf = queue.leaf();
     view.weight = queue.weight;
@@ -100,7 +103,7 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
       demand[i] = ledger.used(QueueIndex{i})[r] + pending.asks[i][r];
     const auto given = Entitle(tree, r, ledger.capacity()[r], demand);
     for (uint32_t i = 0; i < tree.size(); ++i) {
-      const queues::Queue& queue = tree.queues()[i];
+      const queues::Queue& queue = tree.at(QueueIndex{i});
       QueueAmounts amounts{tree.resources()[r],
                            queue.guarantee[r],
                            queue.limit[r],

@@ -37,6 +37,8 @@ struct QueueView {
   std::string name;
   std::string parent;  // of the root: empty
   bool leaf = true;
+  bool by_namespace = false;  // see queues::FairBy
+  std::string of_namespace;   // below such a queue; empty: the policy has it
   int64_t weight = 1;
   std::optional<int64_t> priority_cap;  // the lowest on its path
   queues::Order order = queues::Order::kFair;

@@ -33,6 +33,12 @@ Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
   }
 }
 
+void Ledger::Follow(std::shared_ptr<const Tree> tree) {
+  tree_ = std::move(tree);
+  const size_t resources = tree_->resources().size();
+  books_.resize(tree_->size(), {Vector(resources), Vector(resources), Vector(resources)});
+}
+
 int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const {
   const Queue& known = tree_->at(queue);
   const int64_t taken = known.leaf() ? books_[queue.value].used[resource] : below;

@@ -35,6 +35,8 @@ class Ledger {
   explicit Ledger(std::shared_ptr<const Tree> tree);
 
   const Tree& tree() const { return *tree_; }
+  // A tree made from that one, with what every queue uses.
+  void Follow(std::shared_ptr<const Tree> tree);
   // By resource: what the cluster has; and of that what pods hold that are in no queue.
   void SetCapacity(Vector capacity) { capacity_ = std::move(capacity); }
   void SetForeign(Vector foreign) { foreign_ = std::move(foreign); }

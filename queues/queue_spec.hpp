@@ -27,6 +27,11 @@ inline constexpr const char* kOrphan = "_orphan";
 //                that gangs name
 enum class Order { kFair, kFifo, kStrictFifo };
 
+// Between whom a queue that gangs name is fair.
+//   kNone       its gangs are one line
+//   kNamespace  each namespace with gangs in it has a queue below it (Tree::WithNamespace)
+enum class FairBy { kNone, kNamespace };
+
 // What the queue, and all below it, may start.
 //   kOpen   everything
 //   kHold   no gang; those that run go on, and get lost and elastic members
@@ -114,6 +119,7 @@ struct QueueSpec {
   std::map<Resource, int64_t> resource_weights = {};
   std::optional<int64_t> priority_cap = {};  // no gang below counts for more (R13)
   Order order = Order::kFair;
+  FairBy fair_by = FairBy::kNone;
   QueueState state = QueueState::kOpen;
   PreemptionSpec preemption = {};
   BookingRules bookings = {};

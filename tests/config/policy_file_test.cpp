@@ -179,6 +179,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].resourceWeights",
                                   "queues[].resourceWeights.*",
                                   "queues[].order",
+                                  "queues[].fairBy",
                                   "queues[].priorityCap",
                                   "queues[].state",
                                   "queues[].preemption",

@@ -79,6 +79,9 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
   const queues::Resource gpu{queues::Resource::Kind::kGpu};
   if (!queues[3].limit.has(gpu) && random.Chance(300))
     queues[3].guarantee.Set(gpu, queues::Amount(6'000));
+  for (const size_t leaf : {1U, 2U, 3U}) {
+    if (random.Chance(300)) queues[leaf].fair_by = queues::FairBy::kNamespace;
+  }
   return queues;
 }
 
