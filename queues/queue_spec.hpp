@@ -10,6 +10,7 @@
 
 #include "cluster/selector.hpp"
 #include "cluster/units.hpp"
+#include "queues/booking_terms.hpp"
 #include "queues/resource.hpp"
 
 namespace muster::queues {
@@ -64,39 +65,6 @@ struct PreemptionSpec {
 // nobody but by the number of evictions.
 inline constexpr PreemptionSpec kPreemptionDefaults{
     WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4};
-
-// Which durations of gangs count for bookings; each includes those before it.
-//   kNone      none: nobody is known to end
-//   kEnforced  when pods are ended, whatever they do
-//   kDeclared  what their owners expect
-//   kLearnt    how long gangs like it ran
-enum class Trust { kNone, kEnforced, kDeclared, kLearnt };
-
-// When a gang that finds no room books some, and how. Not said: as the queue above says, else as
-// BookingTerms has it.
-struct BookingRules {
-  // So many gangs at a time that may use the same nodes; 0: none.
-  std::optional<int64_t> depth = {};
-  std::optional<cluster::Duration> min_age = {};  // only gangs that have waited for so long
-  // After this room is closed for a gang of which nobody knows when others leave it.
-  std::optional<cluster::Duration> reserve_after = {};
-  // Its gangs' booked room is lent to gangs that they may evict when they start (R16).
-  std::optional<bool> lend_to_evictable = {};
-  std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
-  std::optional<Trust> trust = {};              // which durations of the queue's gangs count
-  bool operator==(const BookingRules&) const = default;
-};
-
-// The same, with all that is not said filled in.
-struct BookingTerms {
-  int64_t depth = 1;
-  cluster::Duration min_age = cluster::Seconds(300);
-  cluster::Duration reserve_after = cluster::Seconds(7200);
-  bool lend_to_evictable = true;
-  bool without_checkpoint = false;
-  Trust trust = Trust::kDeclared;
-  bool operator==(const BookingTerms&) const = default;
-};
 
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {
