@@ -108,6 +108,14 @@ std::string FormatTerm(int64_t term) {
 constexpr AmountRule kTerm{"a duration from 0s to 8784h, such as 5m or 1h30m, or inherit",
                            ParseTerm, FormatTerm};
 
+std::optional<int64_t> ParseHalfLife(std::string_view text) {
+  const std::optional<int64_t> term = ParseTerm(text);
+  const bool short_of = term && *term > 0 && *term < queues::kLeastHalfLife.value();
+  return short_of ? std::nullopt : term;
+}
+constexpr AmountRule kHalfLife{"0s, or a duration from 1m to 8784h such as 168h, or inherit",
+                               ParseHalfLife, FormatTerm};
+
 // By resource: `get` and `set` are one entry of the container.
 template <typename Map, typename Value>
 class ResourceElements : public Elements {
@@ -305,10 +313,10 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       });
 }
 
-void VisitTerm(FieldVisitor* visitor, const FieldInfo& info,
-               std::optional<cluster::Duration>* term) {
+void VisitTerm(FieldVisitor* visitor, const FieldInfo& info, std::optional<cluster::Duration>* term,
+               const AmountRule& rule = kTerm) {
   int64_t value = *term ? (*term)->value() : kInherited;
-  visitor->Amount(info, kTerm, &value);
+  visitor->Amount(info, rule, &value);
   term->reset();
   if (value != kInherited) *term = cluster::Duration(value);
 }
@@ -376,6 +384,8 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
                        {"overQuotaWeight", "weight"},
                        {"shared-weight", "weight"},
                        {"TRESBillingWeights", "resourceWeights"},
+                       {"usageHalfLifeTime", "usageHalfLife"},
+                       {"PriorityDecayHalfLife", "usageHalfLife"},
                        {"BestEffortFIFO", "fifo"},
                        {"StrictFIFO", "strict-fifo"},
                        {"LocalQueue", "namespace"},
@@ -387,6 +397,11 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
   visitor->Text({"parent", "The queue above it. Empty: root."}, kParent, &queue->parent);
   VisitNamespaces(queue, notes, visitor);
   VisitShares(queue, notes, visitor);
+  VisitTerm(visitor,
+            {"usageHalfLife",
+             "What it used so long ago counts for half when it is compared with its siblings.\n"
+             "0s: only what it uses now counts. inherit: as its parent says, else 0s."},
+            &queue->usage_half_life, kHalfLife);
   Enumeration(visitor,
               {"order",
                "fair: of the queues below, the one that is furthest below its share goes first.\n"

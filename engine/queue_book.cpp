@@ -11,6 +11,8 @@ using queues::Vector;
 
 namespace {
 
+constexpr int64_t kMinute = 60'000;
+
 // What the machine and its devices have, where they are ready and healthy.
 Usage CapacityOf(const cluster::Node& node) {
   Usage all;
@@ -29,13 +31,23 @@ Usage CapacityOf(const cluster::Node& node) {
 
 void QueueBook::Reload(const std::vector<queues::QueueSpec>& queues) {
   ++edition_;
-  book_.reset();
-  if (queues.empty()) return;
-  book_ = std::make_unique<Book>(std::make_shared<const queues::Tree>(queues));
+  if (queues.empty()) {
+    book_.reset();
+    return memory_.Clear();
+  }
+  const auto tree_now = std::make_shared<const queues::Tree>(queues);
+  if (on()) memory_.Reorder(tree().resources(), tree_now->resources());
+  if (!tree_now->remembers()) memory_.Clear();
+  book_ = std::make_unique<Book>(tree_now);
   book_->foreign.assign(tree().resources().size(), 0);
   book_->capacity.assign(tree().resources().size(), 0);
   book_->nodes_of.resize(tree().resources().size());
   was_on_ = true;
+  for (uint32_t i = 0; i < tree().size(); ++i) {
+    const queues::Queue& queue = tree().at(QueueIndex{i});
+    const bool fair = queue.preemption.reclaim == queues::Reclaim::kFairShare;
+    book_->shares_may_change = book_->shares_may_change || (fair && tree().remembers());
+  }
 }
 
 void QueueBook::Follow(cluster::ClusterState& cluster) {
@@ -87,6 +99,8 @@ const std::string& QueueBook::Enter(const cluster::GangId& gang, const std::stri
   if (!leaf) {
     Adopt(tree().WithNamespace(named, ns));
     leaf = tree().FindNamespace(named, ns);
+    book_->minute.reset();
+    if (book_->changed) book_->changed->insert(*leaf);
     // Until now that was the orphan's.
     const std::string& name = tree().at(*leaf).name;
     if (const auto seen = book_->seen.find(name); seen != book_->seen.end()) {
@@ -115,7 +129,8 @@ void QueueBook::Leave(const cluster::GangId& gang) {
 void QueueBook::DropEmpty() {
   for (const QueueIndex leaf : std::exchange(book_->left, {})) {
     if (book_->gangs[leaf] > 0) continue;
-    if (book_->seen.contains(tree().at(leaf).name) || book_->tournament.has_head(leaf)) {
+    const bool unknown = tree().remembers() && (!book_->changed || book_->changed->contains(leaf));
+    if (unknown || book_->seen.contains(tree().at(leaf).name) || book_->tournament.has_head(leaf)) {
       book_->left.insert(leaf);
       continue;
     }
@@ -123,6 +138,48 @@ void QueueBook::DropEmpty() {
     book_->charged.erase(leaf);
     Adopt(tree().WithoutNamespace(leaf));
   }
+}
+
+bool QueueBook::Remember(cluster::ClusterState& cluster, cluster::Time now) {
+  if (!on() || !tree().remembers()) return false;
+  Follow(cluster);
+  NoteUse(now);
+  const int64_t minute = now.milliseconds() / kMinute;
+  if (book_->minute == minute) return false;
+  book_->minute = minute;
+  memory_.LetGo(tree(), now);
+  for (uint32_t i = 1; i < tree().size(); ++i) {
+    const queues::Queue& queue = tree().at(QueueIndex{i});
+    Vector average;
+    if (!queue.name.empty() && queue.usage_half_life > cluster::Duration(0))
+      average = memory_.At(queue.name, tree().resources().size(), now);
+    book_->ledger.Remember(QueueIndex{i}, std::move(average));
+  }
+  book_->tournament.JudgeAll();
+  return book_->shares_may_change;
+}
+
+void QueueBook::NoteUse(cluster::Time now) {
+  std::set<QueueIndex> queues;
+  if (!book_->changed) {
+    for (uint32_t i = 1; i < tree().size(); ++i) queues.insert(QueueIndex{i});
+  } else {
+    for (const QueueIndex leaf : *book_->changed) {
+      for (QueueIndex queue = leaf; queue != queues::kRootIndex; queue = tree().at(queue).parent)
+        queues.insert(queue);
+    }
+  }
+  book_->changed.emplace();
+  for (const QueueIndex index : queues) {
+    const queues::Queue& queue = tree().at(index);
+    if (!queue.name.empty() && queue.usage_half_life > cluster::Duration(0))
+      memory_.Use(queue.name, queue.usage_half_life, book_->ledger.used(index), now);
+  }
+}
+
+cluster::Time QueueBook::due() const {
+  if (!on() || !book_->shares_may_change || !book_->minute) return cluster::Time::Never();
+  return cluster::Time((*book_->minute + 1) * kMinute);
 }
 
 void QueueBook::Adopt(std::shared_ptr<const queues::Tree> tree) {
@@ -147,6 +204,7 @@ void QueueBook::Charge(QueueIndex index, const Usage& before, const Usage& now) 
   for (size_t r = 0; r < sum.size(); ++r) sum[r] += more[r] - less[r];
   book_->ledger.Set(index, sum);
   book_->tournament.Judge(index);
+  if (book_->changed && tree().remembers()) book_->changed->insert(index);
 }
 
 void QueueBook::CountCapacity(const cluster::NodeTable& nodes) {

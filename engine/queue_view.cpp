@@ -112,8 +112,10 @@ std::vector<QueueView> ViewQueues(const QueueFacts& facts) {
                            given[i].share.floor(),
                            given[i].scaled,
                            std::max<int64_t>(0, queue.unlent[r] - ledger.used(QueueIndex{i})[r])};
-      const bool said = amounts.guarantee > 0 || amounts.limit != INT64_MAX || amounts.used > 0 ||
-                        amounts.pending > 0;
+      const Vector& average = ledger.average(QueueIndex{i});
+      if (!average.empty() && average[r] > 0) amounts.average = average[r];
+      const bool said = amounts.average || amounts.guarantee > 0 || amounts.limit != INT64_MAX ||
+                        amounts.used > 0 || amounts.pending > 0;
       if (said) views[i].amounts.push_back(std::move(amounts));
     }
   }

@@ -29,6 +29,8 @@ struct QueueAmounts {
   bool scaled = false;  // the cluster has less than is guaranteed
   // Of the guarantee, unused: kept for it, or lent where somebody borrows.
   int64_t kept = 0;
+  // What it used, the past counting less (usageHalfLife); nothing: that counts for nothing.
+  std::optional<int64_t> average = {};
   int64_t borrowed() const { return used > guarantee ? used - guarantee : 0; }
   int64_t idle() const { return used < guarantee ? guarantee - used : 0; }
 };

@@ -47,6 +47,7 @@ void AddAmount(JsonText& json, const QueueAmounts& amounts) {
   add("guarantee", amounts.guarantee);
   if (amounts.limit != INT64_MAX) add("limit", amounts.limit);
   add("used", amounts.used);
+  if (amounts.average) add("averageUsed", *amounts.average);
   add("pending", amounts.pending);
   add("share", amounts.share);
   if (amounts.scaled) json.Add("scaled", true);

@@ -22,7 +22,7 @@ Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
   const size_t resources = tree_->resources().size();
   capacity_.assign(resources, 0);
   foreign_.assign(resources, 0);
-  books_.assign(tree_->size(), {Vector(resources), Vector(resources), Vector(resources)});
+  books_.assign(tree_->size(), {Vector(resources), Vector(resources), Vector(resources), {}});
   for (size_t i = books_.size(); i-- > 0;) {
     const QueueIndex queue{static_cast<uint32_t>(i)};
     for (size_t r = 0; r < resources; ++r) {
@@ -36,7 +36,7 @@ Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
 void Ledger::Follow(std::shared_ptr<const Tree> tree) {
   tree_ = std::move(tree);
   const size_t resources = tree_->resources().size();
-  books_.resize(tree_->size(), {Vector(resources), Vector(resources), Vector(resources)});
+  books_.resize(tree_->size(), {Vector(resources), Vector(resources), Vector(resources), {}});
 }
 
 int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const {

@@ -44,7 +44,13 @@ class Ledger {
   // What the pods that are charged to `leaf` use. (To the orphan too.)
   void Set(QueueIndex leaf, const Vector& used);
 
+  // What the queue used on average (UsageMemory); empty: that counts for nothing.
+  void Remember(QueueIndex queue, Vector average) {
+    books_[queue.value].average = std::move(average);
+  }
+
   const Vector& used(QueueIndex queue) const { return books_[queue.value].used; }
+  const Vector& average(QueueIndex queue) const { return books_[queue.value].average; }
   const Vector& claim(QueueIndex queue) const { return books_[queue.value].claim; }
 
   // The first that keeps a gang of `leaf` that asks for so much from starting, from the leaf up;
@@ -56,6 +62,7 @@ class Ledger {
     Vector used;
     Vector claims_below;  // Σ over children
     Vector claim;
+    Vector average;
   };
   int64_t ClaimOf(QueueIndex queue, size_t resource, int64_t below) const;
 

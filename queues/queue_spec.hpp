@@ -85,6 +85,9 @@ struct QueueSpec {
   int64_t weight = 1;  // its part, beside its siblings', of what nobody has a guarantee for
   // What a unit counts in comparison with other resources; else as the parent says, else 1.
   std::map<Resource, int64_t> resource_weights = {};
+  // So long ago use counts for half in comparison with siblings; 0: only what is used now. Else as
+  // the parent says, else 0.
+  std::optional<cluster::Duration> usage_half_life = {};
   std::optional<int64_t> priority_cap = {};  // no gang below counts for more (R13)
   Order order = Order::kFair;
   FairBy fair_by = FairBy::kNone;
@@ -97,6 +100,8 @@ struct QueueSpec {
 inline constexpr int64_t kMostQueues = 2'000;
 inline constexpr int64_t kMostLevels = 12;  // below the root
 inline constexpr int64_t kMostDepth = 1'000;
+// Of a half-life that is not 0: shorter ones would be over before the next look.
+inline constexpr cluster::Duration kLeastHalfLife = cluster::Seconds(60);
 inline constexpr int64_t kMostWeight = 1'000'000;
 inline constexpr int64_t kMostAmount = int64_t{1} << 50U;
 

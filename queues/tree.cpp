@@ -119,6 +119,9 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
     queue.resource_weights.push_back(weight == spec.resource_weights.end() ? inherited
                                                                            : weight->second);
   }
+  if (above != nullptr) queue.usage_half_life = above->usage_half_life;
+  queue.usage_half_life = spec.usage_half_life.value_or(queue.usage_half_life);
+  remembers_ = remembers_ || queue.usage_half_life > cluster::Duration(0);
   if (above != nullptr) queue.bookings = above->bookings;
   const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };
   say(spec.bookings.depth, queue.bookings.depth);

@@ -40,7 +40,8 @@ struct Queue {
   Vector limit;   // INT64_MAX: none
   Vector resource_weights;
   int64_t weight = 1;
-  int64_t priority_cap = INT64_MAX;  // the lowest on its path
+  cluster::Duration usage_half_life;  // 0: what was used counts for nothing
+  int64_t priority_cap = INT64_MAX;   // the lowest on its path
   Order order = Order::kFair;
   bool by_namespace = false;             // FairBy::kNamespace; `order` is that of the queues below
   std::string of_namespace;              // it is one of those; empty: the policy has it
@@ -95,6 +96,8 @@ class Tree {
   // The model of the policy that a device is of; the longest name counts. Nothing: none.
   std::optional<size_t> ModelOf(std::string_view device) const;
 
+  // Some queue has a half-life.
+  bool remembers() const { return remembers_; }
   // What is kept from everybody else, of an idle tree.
   bool keeps_any() const { return keeps_any_; }
 
@@ -118,6 +121,7 @@ class Tree {
   std::shared_ptr<const Names> by_name_;  // those of the policy
   QueueIndex orphan_;
   bool keeps_any_ = false;
+  bool remembers_ = false;
 };
 
 }  // namespace muster::queues

@@ -178,6 +178,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].weight",
                                   "queues[].resourceWeights",
                                   "queues[].resourceWeights.*",
+                                  "queues[].usageHalfLife",
                                   "queues[].order",
                                   "queues[].fairBy",
                                   "queues[].priorityCap",

@@ -50,6 +50,16 @@ inline void TwoNamespacesOfA(World& world) {
   world.Settle();
 }
 
+// The same after a gang of queue a has run on all of the node.
+inline void ManyAfterAUsedMore(World& world) {
+  Asks(world, "used", "a", 4);
+  world.Settle();
+  world.Bind("used");
+  world.Pass(cluster::Seconds(7200));
+  world.RemovePod("used");
+  ManyOfAAndB(world);
+}
+
 // A gang of queue a runs on all of the node.
 inline void ABorrows(World& world) {
   OneNode(world);
