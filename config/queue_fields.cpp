@@ -373,6 +373,21 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
   });
 }
 
+void VisitOrder(QueueSpec* queue, FieldVisitor* visitor) {
+  Enumeration(visitor,
+              {"order",
+               "fair: of the queues below, the one that is furthest below its share goes first.\n"
+               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
+               "not fit blocks those behind it; only in queues that gangs name."},
+              {"fair", "fifo", "strict-fifo"}, &queue->order);
+  Enumeration(visitor,
+              {"fairBy",
+               "namespace: each namespace with gangs in the queue has one of its own below it,\n"
+               "QUEUE/NAMESPACE, of weight 1 and without a guarantee; order holds in each of\n"
+               "them. Only in queues that gangs name."},
+              {"none", "namespace"}, &queue->fair_by);
+}
+
 void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->OtherNames({{"nominalQuota", "guarantee"},
                        {"quota", "guarantee"},
@@ -402,18 +417,7 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
              "What it used so long ago counts for half when it is compared with its siblings.\n"
              "0s: only what it uses now counts. inherit: as its parent says, else 0s."},
             &queue->usage_half_life, kHalfLife);
-  Enumeration(visitor,
-              {"order",
-               "fair: of the queues below, the one that is furthest below its share goes first.\n"
-               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
-               "not fit blocks those behind it; only in queues that gangs name."},
-              {"fair", "fifo", "strict-fifo"}, &queue->order);
-  Enumeration(visitor,
-              {"fairBy",
-               "namespace: each namespace with gangs in the queue has one of its own below it,\n"
-               "QUEUE/NAMESPACE, of weight 1 and without a guarantee; order holds in each of\n"
-               "them. Only in queues that gangs name."},
-              {"none", "namespace"}, &queue->fair_by);
+  VisitOrder(queue, visitor);
   int64_t cap = queue->priority_cap.value_or(kNoCap);
   visitor->Whole({"priorityCap", "No gang of it counts for more than this priority."}, {0, kNoCap},
                  &cap);

@@ -97,9 +97,12 @@ void AssignQueue(EngineState& state, Gang& gang) {
       gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
                                0, std::move(choice.why));
     }
-    const bool chosen = choice.kind == queues::Choice::Kind::kChosen;
-    if (!chosen) book.Leave(gang.id);
-    queue = chosen ? book.Enter(gang.id, choice.queue) : std::move(choice.queue);
+    if (choice.kind == queues::Choice::Kind::kChosen) {
+      queue = book.Enter(gang.id, choice.queue);
+    } else {
+      book.Leave(gang.id);
+      queue = std::move(choice.queue);
+    }
     gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
   }
   for (const auto& [uid, member] : gang.members) state.cluster.ChargeTo(uid, queue);

@@ -17,7 +17,7 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
-constexpr Resource kGpu{Resource::Kind::kGpu};
+const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
 constexpr cluster::Duration kHour = Seconds(3600);
 
 // a and b, and the root's half-life.
