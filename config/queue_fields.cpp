@@ -108,6 +108,14 @@ std::string FormatTerm(int64_t term) {
 constexpr AmountRule kTerm{"a duration from 0s to 8784h, such as 5m or 1h30m, or inherit",
                            ParseTerm, FormatTerm};
 
+std::optional<int64_t> ParseHalfLife(std::string_view text) {
+  const std::optional<int64_t> term = ParseTerm(text);
+  const bool short_of = term && *term > 0 && *term < queues::kLeastHalfLife.value();
+  return short_of ? std::nullopt : term;
+}
+constexpr AmountRule kHalfLife{"0s, or a duration from 1m to 8784h such as 168h, or inherit",
+                               ParseHalfLife, FormatTerm};
+
 // By resource: `get` and `set` are one entry of the container.
 template <typename Map, typename Value>
 class ResourceElements : public Elements {
@@ -312,10 +320,10 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       });
 }
 
-void VisitTerm(FieldVisitor* visitor, const FieldInfo& info,
-               std::optional<cluster::Duration>* term) {
+void VisitTerm(FieldVisitor* visitor, const FieldInfo& info, std::optional<cluster::Duration>* term,
+               const AmountRule& rule = kTerm) {
   int64_t value = *term ? (*term)->value() : kInherited;
-  visitor->Amount(info, kTerm, &value);
+  visitor->Amount(info, rule, &value);
   term->reset();
   if (value != kInherited) *term = cluster::Duration(value);
 }
@@ -381,6 +389,21 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
   });
 }
 
+void VisitOrder(QueueSpec* queue, FieldVisitor* visitor) {
+  Enumeration(visitor,
+              {"order",
+               "fair: of the queues below, the one that is furthest below its share goes first.\n"
+               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
+               "not fit blocks those behind it; only in queues that gangs name."},
+              {"fair", "fifo", "strict-fifo"}, &queue->order);
+  Enumeration(visitor,
+              {"fairBy",
+               "namespace: each namespace with gangs in the queue has one of its own below it,\n"
+               "QUEUE/NAMESPACE, of weight 1 and without a guarantee; order holds in each of\n"
+               "them. Only in queues that gangs name."},
+              {"none", "namespace"}, &queue->fair_by);
+}
+
 void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
   visitor->OtherNames({{"nominalQuota", "guarantee"},
                        {"quota", "guarantee"},
@@ -392,8 +415,11 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
                        {"overQuotaWeight", "weight"},
                        {"shared-weight", "weight"},
                        {"TRESBillingWeights", "resourceWeights"},
+                       {"usageHalfLifeTime", "usageHalfLife"},
+                       {"PriorityDecayHalfLife", "usageHalfLife"},
                        {"BestEffortFIFO", "fifo"},
                        {"StrictFIFO", "strict-fifo"},
+                       {"LocalQueue", "namespace"},
                        {"Hold", "hold"},
                        {"HoldAndDrain", "drain"}},
                       notes);
@@ -402,12 +428,12 @@ void VisitQueue(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor*
   visitor->Text({"parent", "The queue above it. Empty: root."}, kParent, &queue->parent);
   VisitNamespaces(queue, notes, visitor);
   VisitShares(queue, notes, visitor);
-  Enumeration(visitor,
-              {"order",
-               "fair: of the queues below, the one that is furthest below its share goes first.\n"
-               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
-               "not fit blocks those behind it; only in queues that gangs name."},
-              {"fair", "fifo", "strict-fifo"}, &queue->order);
+  VisitTerm(visitor,
+            {"usageHalfLife",
+             "What it used so long ago counts for half when it is compared with its siblings.\n"
+             "0s: only what it uses now counts. inherit: as its parent says, else 0s."},
+            &queue->usage_half_life, kHalfLife);
+  VisitOrder(queue, visitor);
   int64_t cap = queue->priority_cap.value_or(kNoCap);
   visitor->Whole({"priorityCap", "No gang of it counts for more than this priority."}, {0, kNoCap},
                  &cap);

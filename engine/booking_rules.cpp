@@ -29,7 +29,7 @@ bool Has(const BookingNumbers& numbers, const Booking& booking) {
 // What it asks for is within the guarantee of its queue.
 bool WithinGuarantee(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
-  return queues::StandingOf(book.ledger(), book.IndexOf(QueueOf(gang)),
+  return queues::StandingOf(book.ledger(), book.WrittenOf(QueueOf(gang)),
                             book.tree().Dense(gang.queue->asks))
       .within;
 }
@@ -66,6 +66,11 @@ std::string ShowTime(Time time) {
 }
 
 }  // namespace
+
+const std::string& BookedFor(const EngineState& state, const Gang& gang) {
+  const QueueBook& book = state.queue_book;
+  return book.tree().at(book.WrittenOf(QueueOf(gang))).name;
+}
 
 queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
@@ -171,7 +176,7 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);
     if (booked == nullptr) continue;
-    if (QueueOf(gang) != booking.queue) {
+    if (BookedFor(state, gang) != booking.queue) {
       if (!within) within = WithinGuarantee(state, gang);
       if (*within && !WithinGuarantee(state, *booked)) continue;
     }

@@ -23,6 +23,8 @@ namespace muster::engine {
 
 struct EngineState;
 
+// The queue of the policy for whose gang room is booked (R10): its namespace's queue is below that.
+const std::string& BookedFor(const EngineState& state, const Gang& gang);
 // Its queue's.
 queues::BookingTerms TermsOfBookings(const EngineState& state, const Gang& gang);
 // It was tried, and nothing but room keeps it from starting.

@@ -208,7 +208,8 @@ class NextInOrder {
   bool AllTaken() const {
     const queues::Tree& tree = state_.queue_book.tree();
     int64_t depth = 0;
-    for (const queues::Queue& queue : tree.queues()) depth = std::max(depth, queue.bookings.depth);
+    for (uint32_t i = 0; i < tree.size(); ++i)
+      depth = std::max(depth, tree.at(queues::QueueIndex{i}).bookings.depth);
     if (std::ssize(taken_) < depth) return false;
     const std::shared_ptr<const cluster::Snapshot> snapshot = state_.cluster.TakeSnapshot();
     size_t nodes = 0;
@@ -266,7 +267,7 @@ void FollowBookings(EngineState& state, Time now) {
   for (const Booking& booking : std::vector<Booking>(bookings.all())) {
     const Gang* gang = state.members.Find(booking.gang);
     const bool waits =
-        gang != nullptr && StillBooks(state, *gang) && QueueOf(*gang) == booking.queue;
+        gang != nullptr && StillBooks(state, *gang) && BookedFor(state, *gang) == booking.queue;
     if (!waits) EndBooking(state, booking.gang);
   }
   for (auto at = bookings.refused().begin(); at != bookings.refused().end();) {
@@ -319,7 +320,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   }
   Booking booking;
   booking.gang = job.id;
-  booking.queue = QueueOf(*gang);
+  booking.queue = BookedFor(state, *gang);
   if (!closing) {
     const BookingJob::End& end = job.booking->ends[found.steps - 1];
     booking.at = end.at;

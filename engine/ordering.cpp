@@ -37,7 +37,15 @@ Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string
                  "there is no queue " + name + ": the policy has none, list them under \"queues\"",
                  ""};
   }
-  if (const auto queue = state.queue_book.tree().Find(name)) return *queue;
+  const queues::Tree& tree = state.queue_book.tree();
+  if (const auto queue = tree.Find(name)) {
+    const queues::QueueIndex written = tree.WrittenOf(*queue);
+    if (written == *queue) return *queue;
+    return Error{Code::kInvalidArgument,
+                 "expected a queue of the policy, found " + name + ", which is there for one " +
+                     "namespace of queue " + tree.at(written).name,
+                 ""};
+  }
   return Error{Code::kNotFound,
                "there is no queue " + name + " in the policy: see \"muster get queues\"", ""};
 }

@@ -45,7 +45,6 @@ class PendingQueue {
       : turns_(std::move(turns)), book_(book) {}
 
   using Question = std::function<bool(const Gang&)>;
-
   // To wait in `queue`. `asks`: see QueuePlace.
   void Add(Gang& gang, queues::OrderKey order, const std::string& queue,
            const cluster::Usage& asks = {});
@@ -88,14 +87,13 @@ class PendingQueue {
   // There is somebody to be tried. `growth`: ClusterState::growth().
   bool PassNeeded(uint64_t growth) const;
   void Begin(uint64_t growth);
-  // After Begin: of a kind whose gangs it says so of, none has a turn by its kind in this pass.
-  // Asked for the first of each kind, `most` in all.
+  // Right after it: asks of the first of each kind, `most` in all; those kinds have no turn in it.
   void PassOver(int64_t most, const Question& still_waits);
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
   // Null: the pass is over. `usage`: of now.
-  Gang* Next(const cluster::UsageTable& usage);
-  // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
+  Gang* Next(const cluster::UsageTable& usage);  // What is known to fail; null: nothing is.
+                                                 // `below`: PlanJob::preempts_below.
   const Reason* Failed(const policy::RequestKey& request, int64_t below,
                        const BookingNumbers& kept_off = {}) const;
   void Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
@@ -141,7 +139,6 @@ class PendingQueue {
   std::optional<int64_t> retry_above_;
   std::set<std::string> grown_;
   std::set<std::string> retry_queues_;
-
   std::map<std::tuple<policy::RequestKey, int64_t, BookingNumbers>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
 

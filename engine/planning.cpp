@@ -500,7 +500,17 @@ Time NextWake(const EngineState& state) {
   Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
   if (state.stale_resources.empty()) timer = std::min(timer, state.bookings.due());
   if (state.queue.empty()) return timer;
-  return std::min({timer, state.ever_fits.due(), state.preemptions.wake().value_or(Time::Never())});
+  return std::min({timer, state.ever_fits.due(), state.queue_book.due(),
+                   state.preemptions.wake().value_or(Time::Never())});
+}
+
+void FollowUse(EngineState& state, Time now) {
+  QueueBook& book = state.queue_book;
+  if (!book.Remember(state.cluster, now)) return;
+  for (const auto& [waits, priority] : state.queue.queues()) {
+    const queues::PreemptionSpec& says = book.tree().at(book.IndexOf(waits)).preemption;
+    if (says.reclaim == queues::Reclaim::kFairShare) state.queue.RetryQueue(waits);
+  }
 }
 
 bool PassNeeded(const EngineState& state, Time now) {

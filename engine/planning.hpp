@@ -10,6 +10,8 @@ namespace muster::engine {
 struct EngineState;
 
 // Some gang of those that are to be tried has a turn.
+// What queues have used, and who may have others evicted because of that.
+void FollowUse(EngineState& state, cluster::Time now);
 bool PassNeeded(const EngineState& state, cluster::Time now);
 // When there is work without further facts; Never: only a fact can bring some.
 cluster::Time NextWake(const EngineState& state);

@@ -105,10 +105,11 @@ Reason OverQueue(const QueueBook& book, const Gang& gang, const queues::Vector& 
 }  // namespace
 
 void AssignQueue(EngineState& state, Gang& gang) {
-  const QueueBook& book = state.queue_book;
+  QueueBook& book = state.queue_book;
   gang.queue_bar = {};
   gang.priority_cap = INT64_MAX;
   gang.non_preemptible = IsNonPreemptible(state, gang);
+  if (gang.members.empty()) book.Leave(gang.id);
   if (!book.was_on() || gang.members.empty()) return;
   std::string queue;
   if (book.on()) {
@@ -120,7 +121,12 @@ void AssignQueue(EngineState& state, Gang& gang) {
       gang.queue_bar = Because(unknown ? ReasonCode::kQueueUnknown : ReasonCode::kQueueForbidden, 0,
                                0, std::move(choice.why));
     }
-    queue = std::move(choice.queue);
+    if (choice.kind == queues::Choice::Kind::kChosen) {
+      queue = book.Enter(gang.id, choice.queue);
+    } else {
+      book.Leave(gang.id);
+      queue = std::move(choice.queue);
+    }
     gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
   }
   for (const auto& [uid, member] : gang.members)

@@ -57,7 +57,10 @@ QueueView ViewOf(const QueueFacts& facts, const Pending& pending, QueueIndex ind
   const queues::Tree& tree = facts.ledger->tree();
   const queues::Queue& queue = tree.at(index);
   QueueView view;
+  if (queue.name.empty()) return view;  // a namespace's that has gone
   view.name = queue.name;
+  view.by_namespace = queue.by_namespace;
+  view.of_namespace = queue.of_namespace;
   if (index != queues::kRootIndex) view.parent = tree.at(queue.parent).name;
   view.leaf = queue.leaf();
   view.weight = queue.weight;
@@ -90,7 +93,7 @@ void AddAmounts(const QueueFacts& facts, const Pending& pending, size_t resource
   const auto given = Entitle(tree, resource, ledger.capacity()[resource], demand);
   std::vector<QueueAmounts> all(tree.size());
   for (uint32_t i = 0; i < tree.size(); ++i) {
-    const queues::Queue& queue = tree.queues()[i];
+    const queues::Queue& queue = tree.at(QueueIndex{i});
     QueueAmounts& amounts = all[i];
     amounts.resource = tree.resources()[resource];
     amounts.guarantee = queue.guarantee[resource];
@@ -107,8 +110,10 @@ void AddAmounts(const QueueFacts& facts, const Pending& pending, size_t resource
   }
   for (uint32_t i = 0; i < tree.size(); ++i) {
     QueueAmounts& amounts = all[i];
-    const bool said = amounts.guarantee > 0 || amounts.limit != INT64_MAX || amounts.used > 0 ||
-                      amounts.pending > 0;
+    const Vector& average = ledger.average(QueueIndex{i});
+    if (!average.empty() && average[resource] > 0) amounts.average = average[resource];
+    const bool said = amounts.average || amounts.guarantee > 0 || amounts.limit != INT64_MAX ||
+                      amounts.used > 0 || amounts.pending > 0;
     if (said) views[i].amounts.push_back(std::move(amounts));
   }
 }

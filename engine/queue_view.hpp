@@ -29,6 +29,8 @@ struct QueueAmounts {
   bool scaled = false;  // the cluster has less than is guaranteed
   // Of the guarantee, unused: kept for it, or lent where somebody borrows.
   int64_t kept = 0;
+  // What it used, the past counting less (usageHalfLife); nothing: that counts for nothing.
+  std::optional<int64_t> average = {};
   int64_t borrowed() const { return used > guarantee ? used - guarantee : 0; }
   // R3: what it has of others' guarantees (of its parent: what that guarantees to none of its
   // children), and others of its own. See queues/loans.
@@ -46,6 +48,8 @@ struct QueueView {
   std::string name;
   std::string parent;  // of the root: empty
   bool leaf = true;
+  bool by_namespace = false;  // see queues::FairBy
+  std::string of_namespace;   // below such a queue; empty: the policy has it
   int64_t weight = 1;
   std::optional<int64_t> priority_cap;  // the lowest on its path
   queues::Order order = queues::Order::kFair;

@@ -70,6 +70,7 @@ void Scheduler::SettleAll(Time now) {
 bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
   if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
+  FollowUse(*state_, now);
   FollowBookings(*state_, now);
   if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one

@@ -47,6 +47,7 @@ void AddAmount(JsonText& json, const QueueAmounts& amounts) {
   add("guarantee", amounts.guarantee);
   if (amounts.limit != INT64_MAX) add("limit", amounts.limit);
   add("used", amounts.used);
+  if (amounts.average) add("averageUsed", *amounts.average);
   add("pending", amounts.pending);
   add("share", amounts.share);
   if (amounts.scaled) json.Add("scaled", true);
@@ -88,6 +89,8 @@ std::string QueuesJson(const std::vector<QueueView>& queues) {
     json.Add("name", queue.name);
     if (!queue.parent.empty()) json.Add("parent", queue.parent);
     json.Add("leaf", queue.leaf);
+    if (queue.by_namespace) json.Add("fairBy", "namespace");
+    if (!queue.of_namespace.empty()) json.Add("namespace", queue.of_namespace);
     json.Add("weight", queue.weight);
     json.Add("order", ToString(queue.order));
     json.Add("state", ToString(queue.state));
@@ -129,9 +132,10 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
                    .Name("muster_queue_booked_idle_gpu_hours_total")
                    .Help("GPU-hours kept free for gangs of the queue that have booked them")
                    .Register(registry);
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    const QueueView& queue = queues[i];
-    const std::string name = i < kMostQueueLabels ? queue.name : "other";
+  std::size_t labels_used = 0;
+  for (const QueueView& queue : queues) {
+    if (!queue.of_namespace.empty()) continue;  // as many as namespaces; the queue above has it all
+    const std::string name = labels_used++ < kMostQueueLabels ? queue.name : "other";
     pending.Add({{"queue", name}}).Increment(static_cast<double>(queue.pending));
     idle.Add({{"queue", name}}).Increment(GpuHours(queue.booked_idle));
     for (const QueueAmounts& amounts : queue.amounts) {

@@ -36,12 +36,12 @@ Choice ByName(const Tree& tree, const std::string& asked, const std::string& ns,
               const cluster::Labels& labels) {
   const std::optional<QueueIndex> index = tree.Find(asked);
   if (!index) {
-    const auto near = cluster::NearestWord(asked, tree.Leaves());
+    const auto near = cluster::NearestWord(asked, tree.Named());
     return Refused(Choice::Kind::kUnknown,
                    "there is no queue " + asked + (near ? ", did you mean " + *near + "?" : ""));
   }
   const Queue& queue = tree.at(*index);
-  if (!queue.leaf()) {
+  if (!queue.named()) {
     std::vector<std::string> below;
     for (const QueueIndex child : queue.children) {
       if (child != tree.orphan()) below.push_back(tree.at(child).name);
@@ -62,8 +62,9 @@ Choice Choose(const Tree& tree, const std::string& asked, const std::string& ns,
               const cluster::Labels& labels) {
   if (!asked.empty()) return ByName(tree, asked, ns, labels);
   std::array<std::vector<std::string>, 3> found;
-  for (const Queue& queue : tree.queues()) {
-    if (!queue.leaf() || queue.name == kOrphan) continue;
+  for (uint32_t i = 0; i < tree.size(); ++i) {
+    const Queue& queue = tree.at(QueueIndex{i});
+    if (!queue.named() || queue.name == kOrphan) continue;
     if (Lists(queue, ns)) {
       found[0].push_back(queue.name);
     } else if (Selects(queue, labels)) {

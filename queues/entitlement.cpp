@@ -60,14 +60,14 @@ class Entitler {
   std::vector<Entitlement> Run(int64_t capacity, const std::vector<int64_t>& demand) {
     given_.resize(tree_.size());
     for (size_t i = given_.size(); i-- > 0;) {
-      const Queue& queue = tree_.queues()[i];
+      const Queue& queue = tree_.at(QueueIndex{static_cast<uint32_t>(i)});
       int64_t wants = queue.leaf() ? demand[i] : 0;
       for (const QueueIndex child : queue.children)
         wants = cluster::SaturatingAdd(wants, given_[child.value].demand);
       given_[i].demand = std::min(wants, queue.limit[resource_]);
     }
     given_[kRootIndex.value].share = {Of(std::min(capacity, given_[kRootIndex.value].demand))};
-    for (size_t i = 0; i < given_.size(); ++i) Divide(tree_.queues()[i], given_[i].share);
+    for (uint32_t i = 0; i < given_.size(); ++i) Divide(tree_.at(QueueIndex{i}), given_[i].share);
     return std::move(given_);
   }
 

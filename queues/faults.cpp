@@ -100,6 +100,7 @@ void FaultFinder::CheckParents() {
     if (cycle && least)
       Tell(i, "parent", "expected a queue that is not below this one, found the cycle " + way);
     if (cycle || levels > std::ssize(queues_)) continue;
+    levels += queues_[i].fair_by == FairBy::kNamespace ? 1 : 0;
     if (levels > kMostLevels) {
       Tell(i, "parent",
            "expected at most " + std::to_string(kMostLevels) + " levels below the root, found " +
@@ -138,6 +139,11 @@ void FaultFinder::CheckAmounts(size_t i) {
     Tell(i, "lend." + ToString(resource),
          "expected at most the guarantee of " + ShowAmount(resource, guarantee.value()) +
              ", found " + ShowAmount(resource, most.value()));
+  }
+  if (queue.fair_by == FairBy::kNamespace && !children_[i].empty()) {
+    Tell(i, "fairBy",
+         "expected none in a queue that has others below it (" +
+             Quoted(queues_[children_[i].front()].name) + "), found namespace");
   }
   if (queue.order == Order::kStrictFifo && !children_[i].empty()) {
     Tell(i, "order",

@@ -18,12 +18,15 @@ int64_t Minus(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
 
 }  // namespace
 
+Ledger::Book Ledger::Unused(size_t resources) {
+  return {Vector(resources), Vector(resources), Vector(resources), Vector(resources), {}};
+}
+
 Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
   const size_t resources = tree_->resources().size();
   capacity_.assign(resources, 0);
   foreign_.assign(resources, 0);
-  books_.assign(tree_->size(),
-                {Vector(resources), Vector(resources), Vector(resources), Vector(resources)});
+  books_.assign(tree_->size(), Unused(resources));
   for (size_t i = books_.size(); i-- > 0;) {
     const QueueIndex queue{static_cast<uint32_t>(i)};
     for (size_t r = 0; r < resources; ++r) {
@@ -32,6 +35,12 @@ Ledger::Ledger(std::shared_ptr<const Tree> tree) : tree_(std::move(tree)) {
       if (queue != kRootIndex) books_[tree_->at(queue).parent.value].claims_below[r] += claim;
     }
   }
+}
+
+void Ledger::Follow(std::shared_ptr<const Tree> tree) {
+  tree_ = std::move(tree);
+  const size_t resources = tree_->resources().size();
+  books_.resize(tree_->size(), Unused(resources));
 }
 
 int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const {
@@ -83,11 +92,12 @@ std::optional<Excess> Ledger::Exceeds(QueueIndex leaf, const Vector& asks) const
 }
 
 std::optional<Excess> Ledger::ExceedsGuarantee(QueueIndex leaf, const Vector& asks) const {
+  const QueueIndex queue = tree_->WrittenOf(leaf);
   for (size_t r = 0; r < asks.size(); ++r) {
     if (asks[r] <= 0 || !tree_->guaranteed(r)) continue;
-    const int64_t most = tree_->at(leaf).guarantee[r];
-    const int64_t would = Plus(books_[leaf.value].non_preemptible[r], asks[r]);
-    if (would > most) return Excess{Excess::Kind::kOwnGuarantee, leaf, r, would, most};
+    const int64_t most = tree_->at(queue).guarantee[r];
+    const int64_t would = Plus(books_[queue.value].non_preemptible[r], asks[r]);
+    if (would > most) return Excess{Excess::Kind::kOwnGuarantee, queue, r, would, most};
   }
   return std::nullopt;
 }

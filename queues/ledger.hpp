@@ -38,6 +38,8 @@ class Ledger {
   explicit Ledger(std::shared_ptr<const Tree> tree);
 
   const Tree& tree() const { return *tree_; }
+  // A tree made from that one, with what every queue uses.
+  void Follow(std::shared_ptr<const Tree> tree);
   // By resource: what the cluster has; and of that what pods hold that are in no queue.
   void SetCapacity(Vector capacity) { capacity_ = std::move(capacity); }
   void SetForeign(Vector foreign) { foreign_ = std::move(foreign); }
@@ -45,15 +47,22 @@ class Ledger {
   const Vector& foreign() const { return foreign_; }
   // What the pods that are charged to `leaf` use. (To the orphan too.)
   void Set(QueueIndex leaf, const Vector& used);
-  // Of that, what gangs use that are not preemptible.
-  void SetNonPreemptible(QueueIndex leaf, Vector used) {
-    books_[leaf.value].non_preemptible = std::move(used);
+  // Of what is charged to a queue of the policy that gangs name, what those use that are not
+  // preemptible.
+  void SetNonPreemptible(QueueIndex named, Vector used) {
+    books_[named.value].non_preemptible = std::move(used);
+  }
+
+  // What the queue used on average (UsageMemory); empty: that counts for nothing.
+  void Remember(QueueIndex queue, Vector average) {
+    books_[queue.value].average = std::move(average);
   }
 
   const Vector& used(QueueIndex queue) const { return books_[queue.value].used; }
+  const Vector& average(QueueIndex queue) const { return books_[queue.value].average; }
   const Vector& claim(QueueIndex queue) const { return books_[queue.value].claim; }
-  const Vector& non_preemptible(QueueIndex leaf) const {
-    return books_[leaf.value].non_preemptible;
+  const Vector& non_preemptible(QueueIndex named) const {
+    return books_[named.value].non_preemptible;
   }
 
   // The first that keeps a gang of `leaf` that asks for so much from starting, from the leaf up;
@@ -66,10 +75,12 @@ class Ledger {
  private:
   struct Book {
     Vector used;
-    Vector non_preemptible;  // of leaves
+    Vector non_preemptible;  // of queues of the policy
     Vector claims_below;     // Σ over children
     Vector claim;
+    Vector average;
   };
+  static Book Unused(size_t resources);
   int64_t ClaimOf(QueueIndex queue, size_t resource, int64_t below) const;
 
   std::shared_ptr<const Tree> tree_;  // constant after construction

@@ -10,6 +10,7 @@
 
 #include "cluster/selector.hpp"
 #include "cluster/units.hpp"
+#include "queues/booking_terms.hpp"
 #include "queues/resource.hpp"
 
 namespace muster::queues {
@@ -26,6 +27,11 @@ inline constexpr const char* kOrphan = "_orphan";
 //   kStrictFifo  the same, and a gang that does not fit blocks those behind it; only in queues
 //                that gangs name
 enum class Order { kFair, kFifo, kStrictFifo };
+
+// Between whom a queue that gangs name is fair.
+//   kNone       its gangs are one line
+//   kNamespace  each namespace with gangs in it has a queue below it (Tree::WithNamespace)
+enum class FairBy { kNone, kNamespace };
 
 // What the queue, and all below it, may start.
 //   kOpen   everything
@@ -63,42 +69,6 @@ struct PreemptionSpec {
 inline constexpr PreemptionSpec kPreemptionDefaults{
     WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4, OnEvicted::kRequeue};
 
-// Which durations of gangs count for bookings; each includes those before it.
-//   kNone      none: nobody is known to end
-//   kEnforced  when pods are ended, whatever they do
-//   kDeclared  what their owners expect
-//   kLearnt    how long gangs like it ran
-enum class Trust { kNone, kEnforced, kDeclared, kLearnt };
-
-// When a gang that finds no room books some, and how. Not said: as the queue above says, else as
-// BookingTerms has it.
-struct BookingRules {
-  // So many gangs at a time that may use the same nodes; 0: none.
-  std::optional<int64_t> depth = {};
-  std::optional<cluster::Duration> min_age = {};  // only gangs that have waited for so long
-  // After this room is closed for a gang of which nobody knows when others leave it.
-  std::optional<cluster::Duration> reserve_after = {};
-  // Its gangs' booked room is lent to gangs that they may evict when they start (R16).
-  std::optional<bool> lend_to_evictable = {};
-  std::optional<bool> without_checkpoint = {};  // its gangs borrow so without checkpoints, too
-  std::optional<Trust> trust = {};              // which durations of the queue's gangs count
-  // So many gangs of a namespace that wait in the queue start ahead of a booking; 0: any number.
-  std::optional<int64_t> max_per_user = {};
-  bool operator==(const BookingRules&) const = default;
-};
-
-// The same, with all that is not said filled in.
-struct BookingTerms {
-  int64_t depth = 1;
-  cluster::Duration min_age = cluster::Seconds(300);
-  cluster::Duration reserve_after = cluster::Seconds(7200);
-  bool lend_to_evictable = true;
-  bool without_checkpoint = false;
-  Trust trust = Trust::kDeclared;
-  int64_t max_per_user = 0;
-  bool operator==(const BookingTerms&) const = default;
-};
-
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {
   cluster::Labels match_labels = {};
@@ -118,8 +88,12 @@ struct QueueSpec {
   int64_t weight = 1;  // its part, beside its siblings', of what nobody has a guarantee for
   // What a unit counts in comparison with other resources; else as the parent says, else 1.
   std::map<Resource, int64_t> resource_weights = {};
+  // So long ago use counts for half in comparison with siblings; 0: only what is used now. Else as
+  // the parent says, else 0.
+  std::optional<cluster::Duration> usage_half_life = {};
   std::optional<int64_t> priority_cap = {};  // no gang below counts for more (R13)
   Order order = Order::kFair;
+  FairBy fair_by = FairBy::kNone;
   QueueState state = QueueState::kOpen;
   PreemptionSpec preemption = {};
   BookingRules bookings = {};
@@ -129,6 +103,8 @@ struct QueueSpec {
 inline constexpr int64_t kMostQueues = 2'000;
 inline constexpr int64_t kMostLevels = 12;  // below the root
 inline constexpr int64_t kMostDepth = 1'000;
+// Of a half-life that is not 0: shorter ones would be over before the next look.
+inline constexpr cluster::Duration kLeastHalfLife = cluster::Seconds(60);
 inline constexpr int64_t kMostWeight = 1'000'000;
 inline constexpr int64_t kMostAmount = int64_t{1} << 50U;
 

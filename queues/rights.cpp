@@ -32,7 +32,9 @@ bool Rights::Contested(size_t resource) const {
 Rights::Sides Rights::SidesOf() const {
   Sides sides;
   for (const QueueIndex queue : tree().PathOf(claimant_.leaf)) {
-    if (queue != kRootIndex) sides[queue] = StandingOf(ledger_, queue, claimant_.asks);
+    if (queue == kRootIndex) continue;
+    sides[queue] = {StandingOf(ledger_, queue, claimant_.asks),
+                    StandingOf(ledger_, queue, claimant_.asks, Past::kIgnored)};
   }
   return sides;
 }
@@ -118,18 +120,20 @@ Judgement Rights::Judge(const Sides& sides, const Holding& holding) {
   if (says.reclaim == Reclaim::kNever) return denied(judgement, Denial::kNever);
   if (!Beyond(holding.leaf, branches->b, holding)) return denied(judgement, Denial::kHolder);
   judgement.straddles = Straddles(holding.leaf, branches->b, holding);
-  const Standing& side = sides.at(branches->a);
-  if (side.within) {
+  const Side& side = sides.at(branches->a);
+  if (side.standing.within) {
     judgement.right = Right::kGuarantee;
     return judgement;
   }
   if (says.reclaim != Reclaim::kFairShare) return denied(judgement, Denial::kClaimant);
   Leave(holding);
-  const Standing after = StandingOf(ledger_, branches->b, Vector(holding.held.size()));
+  const Standing after =
+      StandingOf(ledger_, branches->b, Vector(holding.held.size()), Past::kIgnored);
   const Standing back = StandingOf(ledger_, branches->b, holding.held);
   Return(holding);
   // With its gang back it must come after: shares that are equal decide nothing.
-  const bool share = std::is_lteq(CompareShares(side, after)) && std::is_lt(Compare(side, back));
+  const bool share =
+      std::is_lteq(CompareShares(side.present, after)) && std::is_lt(Compare(side.standing, back));
   if (!share) return denied(judgement, Denial::kClaimant);
   judgement.right = Right::kFairShare;
   return judgement;
@@ -202,7 +206,7 @@ bool Rights::PartsAreLawful(const std::vector<const Holding*>& set) {
   const Sides sides = SidesOf();
   return std::all_of(set.begin(), set.end(), [&](const Holding* holding) {
     const auto branches = tree().Diverge(claimant_.leaf, holding->leaf);
-    return holding->leaves || !branches || sides.at(branches->a).within;
+    return holding->leaves || !branches || sides.at(branches->a).standing.within;
   });
 }
 

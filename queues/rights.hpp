@@ -12,7 +12,9 @@
 // guaranteed. Where the gang names a model that is, the model is contested and not GPUs of any
 // kind. Nobody takes a device of a model of which its queue is within the guarantee.
 //
-// The right to evict agrees with the order (R2): who may evict goes first while both wait.
+// The right to evict agrees with the order (R2): who may evict goes first while both wait. What
+// queues have used (UsageMemory) counts for that order, and for nothing else here: it gives nobody
+// a right that the shares of now do not give.
 #pragma once
 
 #include <map>
@@ -89,7 +91,11 @@ class Rights {
  private:
   // Of the claimant's side when the victims have left, with the gang added: by queue of its path,
   // but for the root.
-  using Sides = std::map<QueueIndex, Standing>;
+  struct Side {
+    Standing standing;
+    Standing present;  // as if nothing was used before
+  };
+  using Sides = std::map<QueueIndex, Side>;
   Sides SidesOf() const;
   Sides SidesWithout(const std::vector<const Holding*>& set);
   void Leave(const Holding& holding);

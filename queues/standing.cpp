@@ -4,17 +4,23 @@
 
 namespace muster::queues {
 
-Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks) {
+Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks, Past past) {
   const Queue& known = ledger.tree().at(queue);
   const Vector& used = ledger.used(queue);
+  const Vector& average = ledger.average(queue);
+  const bool remembers = past == Past::kCounts && !average.empty();
   Standing standing;
   bool beyond = false;  // its guarantee, in something that the gang asks for
   standing.weightless = known.weight == 0;
   const auto weight = static_cast<uint64_t>(std::max<int64_t>(known.weight, 1));
   for (size_t r = 0; r < asks.size(); ++r) {
-    const int64_t over = std::max<int64_t>(
-        0, cluster::SaturatingAdd(cluster::SaturatingAdd(used[r], asks[r]), -known.guarantee[r]));
-    if (asks[r] > 0 && ledger.tree().guaranteed(r)) (over == 0 ? standing.within : beyond) = true;
+    const auto over_with = [&](int64_t counts) {
+      return std::max<int64_t>(
+          0, cluster::SaturatingAdd(cluster::SaturatingAdd(counts, asks[r]), -known.guarantee[r]));
+    };
+    const int64_t now = over_with(used[r]);
+    if (asks[r] > 0 && ledger.tree().guaranteed(r)) (now == 0 ? standing.within : beyond) = true;
+    const int64_t over = remembers ? over_with(std::max(used[r], average[r])) : now;
     if (over == 0) continue;
     const auto capacity = static_cast<uint64_t>(std::max<int64_t>(0, ledger.capacity()[r]));
     const auto counts = static_cast<uint64_t>(known.resource_weights[r]);

@@ -1,7 +1,10 @@
 // Standing: how far a queue is below its share, with the gang added that it would start next (R2).
 // Plain values; pure functions.
 //
-//   b = max over resources r of  w_r · max(0, U_r + g_r − G_r) / (W · C_r)
+//   b = max over resources r of  w_r · max(0, max(U_r, M_r) + g_r − G_r) / (W · C_r)
+//
+// M is what the queue used on average, where it has a half-life (UsageMemory). What it uses now
+// counts at least: else gangs that start would cost it nothing until the average has caught up.
 #pragma once
 
 #include <compare>
@@ -22,8 +25,11 @@ struct Standing {
   size_t resource = 0;      // in Tree::resources(), of b; the first of several
 };
 
+enum class Past { kCounts, kIgnored };  // kIgnored: as if no queue had a half-life
+
 // `asks`: of the gang, by resource.
-Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks);
+Standing StandingOf(const Ledger& ledger, QueueIndex queue, const Vector& asks,
+                    Past past = Past::kCounts);
 
 // Less: goes first.
 std::strong_ordering Compare(const Standing& a, const Standing& b);

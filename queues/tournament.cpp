@@ -10,8 +10,10 @@ bool Tournament::First::operator()(const Candidate& a, const Candidate& b) const
   return a.child < b.child;
 }
 
-Tournament::Tournament(const Ledger& ledger) : ledger_(ledger) {
-  const size_t size = ledger.tree().size();
+Tournament::Tournament(const Ledger& ledger) : ledger_(ledger) { Follow(); }
+
+void Tournament::Follow() {
+  const size_t size = ledger_.tree().size();
   heads_.resize(size);
   winners_.resize(size);
   candidates_.resize(size);
@@ -47,7 +49,8 @@ void Tournament::JudgeOne(QueueIndex child) {
   if (const std::optional<QueueIndex> leaf = winners_[child.value]) {
     const Head& head = heads_[leaf->value];
     Candidate candidate{child, *leaf, {}, head.gang};
-    if (ledger_.tree().at(parent).order == Order::kFair)
+    const Queue& known = ledger_.tree().at(parent);
+    if (known.by_namespace || known.order == Order::kFair)
       candidate.standing = StandingOf(ledger_, child, head.asks);
     entry = candidates.insert(candidate).first;
   }

@@ -6,7 +6,8 @@
 // only the queues on one path are judged again.
 //
 // 1. A head must stay as it is until it is taken back (SetHead with null) or another one is set.
-// 2. After Ledger::Set of a leaf, Judge that leaf; after a change of capacity, JudgeAll.
+// 2. After Ledger::Set of a leaf, Judge that leaf; after a change of capacity, JudgeAll; after
+//    Ledger::Follow, Follow. A queue that goes has no head.
 #pragma once
 
 #include <optional>
@@ -36,6 +37,8 @@ class Tournament {
   void SetHead(QueueIndex leaf, const OrderKey* gang, Vector asks);
   void Judge(QueueIndex leaf);
   void JudgeAll();
+  void Follow();
+  bool has_head(QueueIndex leaf) const { return heads_[leaf.value].gang != nullptr; }
 
   // The leaf whose head is first; nothing: nobody waits.
   std::optional<QueueIndex> Winner() const { return winners_[kRootIndex.value]; }

@@ -17,6 +17,9 @@ constexpr size_t kGpuMemory = 1;
 constexpr size_t kCpu = 2;
 constexpr size_t kMemory = 3;
 
+// Between the name of a queue, which has none in it, and that of a namespace.
+constexpr char kBelow = '/';
+
 PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   if (own.within_queue == WithinQueue::kInherit) own.within_queue = above.within_queue;
   if (own.reclaim == Reclaim::kInherit) own.reclaim = above.reclaim;
@@ -48,11 +51,27 @@ Tree::Tree(const std::vector<QueueSpec>& queues) {
   }
   AddQueue(root, kRootIndex);
   for (uint32_t i = 0; i < queues_.size(); ++i) {
-    for (const QueueSpec* child : below[queues_[i].name]) AddQueue(*child, QueueIndex{i});
+    for (const QueueSpec* child : below[queues_[i]->name]) AddQueue(*child, QueueIndex{i});
   }
-  if (queues_.size() == 1) return;
-  orphan_ = QueueIndex{static_cast<uint32_t>(queues_.size())};
-  AddQueue({.name = kOrphan, .weight = 0}, kRootIndex);
+  Names names;
+  std::vector<std::vector<QueueIndex>> children(queues_.size());
+  for (uint32_t i = 0; i < queues_.size(); ++i) {
+    names[queues_[i]->name] = QueueIndex{i};
+    if (i > 0) children[queues_[i]->parent.value].push_back(QueueIndex{i});
+  }
+  by_name_ = std::make_shared<const Names>(std::move(names));
+  if (queues_.size() > 1 || queues_.front()->by_namespace) {
+    orphan_ = QueueIndex{static_cast<uint32_t>(queues_.size())};
+    AddQueue({.name = kOrphan, .weight = 0}, kRootIndex);
+    children.front().push_back(orphan_);
+  }
+  for (uint32_t i = 0; i < children.size(); ++i) SetChildren(QueueIndex{i}, std::move(children[i]));
+}
+
+void Tree::SetChildren(QueueIndex queue, std::vector<QueueIndex> children) {
+  Queue now = at(queue);
+  now.children = std::move(children);
+  queues_[queue.value] = std::make_shared<const Queue>(std::move(now));
 }
 
 void Tree::AddResources(const std::vector<QueueSpec>& queues) {
@@ -72,20 +91,20 @@ void Tree::AddResources(const std::vector<QueueSpec>& queues) {
 }
 
 void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
-  const QueueIndex index{static_cast<uint32_t>(queues_.size())};
   Queue queue;
   queue.name = spec.name;
   queue.parent = parent;
-  queue.depth = queues_.empty() ? 0 : queues_[parent.value].depth + 1;
+  queue.depth = queues_.empty() ? 0 : at(parent).depth + 1;
   queue.weight = spec.weight;
   queue.order = spec.order;
+  queue.by_namespace = spec.fair_by == FairBy::kNamespace;
   queue.state = spec.state;
   queue.state_of = spec.name;
   queue.priority_cap = spec.priority_cap.value_or(INT64_MAX);
   queue.open = spec.namespaces.empty() && !spec.selector;
   queue.namespaces = spec.namespaces;
   queue.selector = spec.selector;
-  const Queue* above = queues_.empty() ? nullptr : &queues_[parent.value];
+  const Queue* above = queues_.empty() ? nullptr : &at(parent);
   queue.preemption =
       Inherit(spec.preemption, above == nullptr ? kPreemptionDefaults : above->preemption);
   for (size_t r = 0; r < resources_.size(); ++r) {
@@ -101,6 +120,9 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
     queue.resource_weights.push_back(weight == spec.resource_weights.end() ? inherited
                                                                            : weight->second);
   }
+  if (above != nullptr) queue.usage_half_life = above->usage_half_life;
+  queue.usage_half_life = spec.usage_half_life.value_or(queue.usage_half_life);
+  remembers_ = remembers_ || queue.usage_half_life > cluster::Duration(0);
   if (above != nullptr) queue.bookings = above->bookings;
   const auto say = [](const auto& said, auto& term) { term = said.value_or(term); };
   say(spec.bookings.depth, queue.bookings.depth);
@@ -121,24 +143,81 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
       queue.namespaces = above->namespaces;
       queue.selector = above->selector;
     }
-    queues_[parent.value].children.push_back(index);
   }
-  if (spec.name != kOrphan) by_name_[spec.name] = index;
-  queues_.push_back(std::move(queue));
+  queues_.push_back(std::make_shared<const Queue>(std::move(queue)));
 }
 
 std::optional<QueueIndex> Tree::Find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return std::nullopt;
-  return found->second;
+  if (const auto found = by_name_->find(name); found != by_name_->end()) return found->second;
+  const size_t slash = name.rfind(kBelow);
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto above = by_name_->find(name.substr(0, slash));
+  if (above == by_name_->end()) return std::nullopt;
+  return FindNamespace(above->second, name.substr(slash + 1));
 }
 
-std::vector<std::string> Tree::Leaves() const {
+std::vector<std::string> Tree::Named() const {
   std::vector<std::string> names;
-  for (const auto& [name, index] : by_name_) {
-    if (at(index).leaf()) names.push_back(name);
+  for (const auto& [name, index] : *by_name_) {
+    if (at(index).named()) names.push_back(name);
   }
   return names;
+}
+
+std::optional<QueueIndex> Tree::FindNamespace(QueueIndex queue, std::string_view ns) const {
+  if (!at(queue).by_namespace) return std::nullopt;
+  const std::vector<QueueIndex>& children = at(queue).children;
+  const auto found = std::lower_bound(
+      children.begin(), children.end(), ns,
+      [&](QueueIndex child, std::string_view name) { return at(child).of_namespace < name; });
+  if (found == children.end() || at(*found).of_namespace != ns) return std::nullopt;
+  return *found;
+}
+
+std::shared_ptr<const Tree> Tree::WithNamespace(QueueIndex queue, const std::string& ns) const {
+  MUSTER_CHECK(at(queue).by_namespace && !FindNamespace(queue, ns));
+  const Queue& above = at(queue);
+  const Vector none(resources_.size());
+  Queue child = above;
+  child.name = above.name + kBelow + ns;
+  child.parent = queue;
+  child.depth = above.depth + 1;
+  child.children.clear();
+  child.guarantee = none;
+  child.unlent = none;
+  child.limit.assign(resources_.size(), INT64_MAX);
+  child.weight = 1;
+  child.by_namespace = false;
+  child.of_namespace = ns;
+
+  auto tree = std::make_shared<Tree>(*this);
+  QueueIndex index{static_cast<uint32_t>(queues_.size())};
+  if (unused_.empty()) {
+    tree->queues_.emplace_back();
+  } else {
+    index = unused_.back();
+    tree->unused_.pop_back();
+  }
+  std::vector<QueueIndex> children = above.children;
+  const auto place = std::find_if(children.begin(), children.end(),
+                                  [&](QueueIndex other) { return at(other).of_namespace > ns; });
+  children.insert(place, index);
+  tree->queues_[index.value] = std::make_shared<const Queue>(std::move(child));
+  tree->SetChildren(queue, std::move(children));
+  return tree;
+}
+
+std::shared_ptr<const Tree> Tree::WithoutNamespace(QueueIndex of_namespace) const {
+  MUSTER_CHECK(!at(of_namespace).of_namespace.empty() && !at(of_namespace).name.empty());
+  auto tree = std::make_shared<Tree>(*this);
+  Queue nobody = at(of_namespace);
+  nobody.name.clear();
+  std::vector<QueueIndex> children = at(nobody.parent).children;
+  std::erase(children, of_namespace);
+  tree->SetChildren(nobody.parent, std::move(children));
+  tree->queues_[of_namespace.value] = std::make_shared<const Queue>(std::move(nobody));
+  tree->unused_.push_back(of_namespace);
+  return tree;
 }
 
 std::vector<QueueIndex> Tree::PathOf(QueueIndex below) const {

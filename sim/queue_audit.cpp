@@ -71,8 +71,8 @@ bool QueueAudit::IsKeptBeyond(const Pod& pod, const std::vector<QueueSpec>& queu
   if (known == queues.end() || !any || !OfGpusAlone(queues) || !IsKept(pod)) return false;
   if (pod.spec->gpus.none()) return false;
   int64_t used = 0;
-  for (const PodPtr& other : api_.Pods()) {
-    if (RunsOnNode(other->pod) && NameOf(other->pod) == known->name && IsKept(other->pod))
+  for (const auto& [uid, other] : runs_) {
+    if (NameOf(other->pod) == known->name && IsKept(other->pod))
       used += other->pod.spec->gpus.total().value();
   }
   return used > GuaranteeOf(*known, gpu).value();

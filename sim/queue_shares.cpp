@@ -8,8 +8,21 @@ namespace muster::sim {
 
 using cluster::GpuMilli;
 
+namespace {
+
+// What a queue is entitled to is the same, however it is divided among namespaces.
+std::vector<queues::QueueSpec> Undivided(std::vector<queues::QueueSpec> queues) {
+  for (queues::QueueSpec& queue : queues) queue.fair_by = queues::FairBy::kNone;
+  return queues;
+}
+
+}  // namespace
+
 QueueShares::QueueShares(const std::vector<queues::QueueSpec>& queues, GpuMilli capacity)
-    : tree_(queues), capacity_(capacity.value()), demand_(tree_.size()), used_(tree_.size()) {
+    : tree_(Undivided(queues)),
+      capacity_(capacity.value()),
+      demand_(tree_.size()),
+      used_(tree_.size()) {
   const auto& resources = tree_.resources();
   const auto gpu = std::find(resources.begin(), resources.end(), queues::Resource{});
   gpu_ = static_cast<size_t>(gpu - resources.begin());
@@ -32,10 +45,10 @@ void QueueShares::AddUse(const std::string& queue, GpuMilli gpus) {
 void QueueShares::Sample(cluster::Time at, std::vector<ShareSample>& samples) const {
   if (tree_.size() <= 1) return;
   const auto entitled = queues::Entitle(tree_, gpu_, capacity_, demand_);
-  for (size_t i = 0; i < tree_.size(); ++i) {
+  for (uint32_t i = 0; i < tree_.size(); ++i) {
     if (demand_[i] == 0) continue;
-    samples.push_back(
-        {at, tree_.queues()[i].name, GpuMilli(used_[i]), GpuMilli(entitled[i].share.floor())});
+    samples.push_back({at, tree_.at(queues::QueueIndex{i}).name, GpuMilli(used_[i]),
+                       GpuMilli(entitled[i].share.floor())});
   }
 }
 

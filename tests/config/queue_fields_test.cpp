@@ -56,6 +56,8 @@ TEST_CASE("a queue says all that it is", "[config][queues]") {
   limit: {gpu: 128}
   weight: 2
   order: strict-fifo
+  usageHalfLife: 168h
+  fairBy: namespace
   priorityCap: 1000
   state: drain
 )");
@@ -79,8 +81,10 @@ TEST_CASE("a queue says all that it is", "[config][queues]") {
                                .lend = {{kGpu, Limit(48'000)}},
                                .limit = {{kGpu, Limit(128'000)}},
                                .weight = 2,
+                               .usage_half_life = cluster::Seconds(168 * 3600),
                                .priority_cap = 1000,
                                .order = queues::Order::kStrictFifo,
+                               .fair_by = queues::FairBy::kNamespace,
                                .state = queues::QueueState::kDrain});
   CHECK(Queues("").empty());
   CHECK(Queues("queues: []\n").empty());
@@ -95,21 +99,23 @@ TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]"
   fairSharing: {weight: 3}
   namespaceSelector: {matchLabels: {team: a}}
   order: StrictFIFO
+  fairBy: LocalQueue
   state: HoldAndDrain
 - name: b
   deserved: {gpu: 8}
   capability: {gpu: 9}
   shared-weight: 2
   TRESBillingWeights: {gpu: 2}
+  PriorityDecayHalfLife: 24h
   order: BestEffortFIFO
   state: Hold
 )";
   const std::vector<QueueSpec> queues = Queues(theirs);
   CHECK(queues == Queues(R"(queues:
 - {name: a, guarantee: {gpu: 8}, lend: {gpu: 4}, limit: {gpu: 10}, weight: 3, order: strict-fifo,
-   state: drain, namespaces: {selector: {matchLabels: {team: a}}}}
-- {name: b, guarantee: {gpu: 8}, limit: {gpu: 9}, weight: 2, resourceWeights: {gpu: 2}, order: fifo,
-   state: hold}
+   fairBy: namespace, state: drain, namespaces: {selector: {matchLabels: {team: a}}}}
+- {name: b, guarantee: {gpu: 8}, limit: {gpu: 9}, weight: 2, resourceWeights: {gpu: 2}, usageHalfLife: 24h,
+   order: fifo, state: hold}
 )"));
   const std::string notes = Notes(theirs);
   CHECK_THAT(notes, Catch::Contains("p:5:17: queues[0].nominalQuota: is guarantee here\n"));
@@ -117,7 +123,7 @@ TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]"
              Catch::Contains("p:7:19: queues[0].borrowingLimit: is limit here, and counts the "
                              "guarantee too\n"));
   CHECK_THAT(notes, Catch::Contains("p:10:10: queues[0].order: StrictFIFO is strict-fifo here\n"));
-  CHECK(std::count(notes.begin(), notes.end(), '\n') == 13);
+  CHECK(std::count(notes.begin(), notes.end(), '\n') == 15);
   CHECK(Notes("queues: [{name: a, guarantee: {gpu: 1}}]\n").empty());
   // GPUs that are guaranteed by model are guaranteed GPUs.
   CHECK(Queues("queues: [{name: a, quota: {gpu/h100: 8}, borrowingLimit: {gpu: 4}}]\n") ==
@@ -157,9 +163,16 @@ queues:
        "as [0])\n"
        "p:8:33: queues[2].namespaces.names: expected namespaces that may have gangs, found "
        "\"kube-system\", which is in namespaces.deny\n");
-  // What Muster does not do yet is no field.
-  CHECK_THAT(Faults("queues: [{name: a, fairBy: namespace}]\n"),
-             Catch::Contains("queues[0].fairBy: unknown field"));
+  CHECK(
+      Faults("queues:\n- {name: a, fairBy: namespace}\n- {name: b, parent: a}\n") ==
+      "p:4:21: queues[0].fairBy: expected none in a queue that has others below it (\"b\"), found "
+      "namespace\n");
+  CHECK(
+      Faults("queues:\n- {name: a, usageHalfLife: 30s}\n") ==
+      "p:4:28: queues[0].usageHalfLife: expected 0s, or a duration from 1m to 8784h such as 168h, "
+      "or inherit, found \"30s\"\n");
+  CHECK_THAT(Faults("queues: [{name: a, fairBy: user}]\n"),
+             Catch::Contains("queues[0].fairBy: expected none or namespace, found \"user\""));
   CHECK_THAT(Faults("queues: [{name: a, min: {gpu: 1}, guarantee: {gpu: 1}}]\n"),
              Catch::Contains("queues[0].min: expected one name of guarantee, found two"));
 }

@@ -101,6 +101,24 @@ TEST_CASE("so many queues have metrics of their own, all others are added up", "
   CHECK_THAT(page, Catch::Contains("muster_queue_used{queue=\"other\",resource=\"gpu\"} 16.5\n"));
 }
 
+TEST_CASE("queues of namespaces are on the page, and have no metrics of their own", "[api]") {
+  std::vector<QueueView> queues = {Research(), Research()};
+  queues[0].leaf = false;
+  queues[0].by_namespace = true;
+  queues[1].name = "research/lab";
+  queues[1].parent = "research";
+  queues[1].of_namespace = "lab";
+  queues[1].amounts[0].average = 1'500;
+  const std::string page = Packed(QueuesJson(queues));
+  CHECK_THAT(page, Catch::Contains(R"("leaf":false,"fairBy":"namespace")"));
+  CHECK_THAT(page, Catch::Contains(R"("name":"research/lab","parent":"research","leaf":true,)"
+                                   R"("namespace":"lab")"));
+  CHECK_THAT(page, Catch::Contains(R"("averageUsed":1.5,)"));
+  const std::string metrics = QueueMetrics(queues);
+  CHECK_THAT(metrics, Catch::Contains("muster_queue_pending_gangs{queue=\"research\"} 3\n"));
+  CHECK_THAT(metrics, !Catch::Contains("lab"));
+}
+
 TEST_CASE("the page of a gang has its queue, and who goes first if somebody does", "[api]") {
   engine::GangView gang;
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("\"queue\"") && !Catch::Contains("turn"));

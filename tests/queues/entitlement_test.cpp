@@ -12,6 +12,7 @@ namespace {
 using testing::kGpu;
 using testing::kH100;
 using testing::MakeQueue;
+using testing::QueueAt;
 using testing::TreeOf;
 using testing::Whole;
 
@@ -27,7 +28,7 @@ std::string Shares(const std::vector<QueueSpec>& queues, int64_t capacity,
   std::string text;
   const auto given = Entitle(tree, index, Whole(capacity), wants);
   for (size_t i = 1; i < given.size(); ++i) {
-    const Queue& queue = tree.queues()[i];
+    const Queue& queue = QueueAt(tree, i);
     if (queue.name == kOrphan) continue;
     text += (text.empty() ? "" : ", ") + queue.name + " " +
             ShowAmount(resource, given[i].share.floor()) + (given[i].scaled ? "!" : "");

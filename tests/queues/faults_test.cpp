@@ -75,6 +75,13 @@ TEST_CASE("every fault of a list of queues is told at once", "[queues][faults]")
         MakeQueue("b").Guarantee(4).Guarantee(5, kCpu), MakeQueue("c", "b").Guarantee(4)},
        "[0].limit.gpu: expected at least 10, which queues below are guaranteed (a 6, b 4), found "
        "9\n"},
+      {"the guarantee of a queue that is fair by namespace over its parent's",
+       {MakeQueue("p"), MakeQueue("a", "p").Guarantee(4).FairByNamespace()},
+       "[0].guarantee.gpu: expected at least 4, which queues below are guaranteed (a 4), found "
+       "nothing\n"},
+      {"namespaces beside other queues",
+       {MakeQueue("a").FairByNamespace(), MakeQueue("b", "a")},
+       "[0].fairBy: expected none in a queue that has others below it (\"b\"), found namespace\n"},
       {"more GPUs by model than can be counted",
        {MakeQueue("a").Guarantee(kMostAmount / 1000, kH100).Guarantee(1, kT4)},
        "[0].guarantee: expected at most 1125899906842.624 GPUs of all models, found "
@@ -105,6 +112,9 @@ TEST_CASE("a tree has a depth that shares can be reckoned with", "[queues][fault
   CHECK(Faults(queues).empty());
   queues.push_back(MakeQueue("root"));
   CHECK(Faults(queues).empty());
+  queues[11].fair_by = FairBy::kNamespace;
+  CHECK(Faults(queues) == "[11].parent: expected at most 12 levels below the root, found 13\n");
+  queues[11].fair_by = FairBy::kNone;
   queues.push_back(MakeQueue("q13", "q12"));
   CHECK(Faults(queues) == "[13].parent: expected at most 12 levels below the root, found 13\n");
 }

@@ -16,6 +16,7 @@ using testing::kCpu;
 using testing::kGpu;
 using testing::kH100;
 using testing::MakeQueue;
+using testing::QueueAt;
 
 int64_t Steps() {
   const char* given = std::getenv("MUSTER_PROPERTY_STEPS");
@@ -50,6 +51,8 @@ std::vector<QueueSpec> SomeQueues(Random& random) {
   }
   for (int64_t i = count; i-- > 0;) {
     QueueSpec& queue = queues[static_cast<size_t>(i)];
+    const bool inner = std::find(parents.begin(), parents.end(), i) != parents.end();
+    if (!inner && random.Below(3) == 0) queue.fair_by = FairBy::kNamespace;
     for (const Resource& resource : {kGpu, kCpu}) {
       const Amount more(random.Below(3) == 0 ? random.Below(20) : 0);
       queue.guarantee.Set(resource, queue.guarantee.of(resource) + more);
@@ -81,28 +84,29 @@ class FromScratch {
         heads_(std::move(heads)),
         asks_(std::move(asks)) {
     for (size_t i = used_.size(); i-- > 1;) {
-      const size_t parent = tree_.queues()[i].parent.value;
+      const size_t parent = QueueAt(tree_, i).parent.value;
       for (size_t r = 0; r < capacity_.size(); ++r) used_[parent][r] += used_[i][r];
     }
   }
 
   const Vector& used(size_t queue) const { return used_[queue]; }
   int64_t Claim(size_t queue, size_t r) const {
-    const Queue& known = tree_.queues()[queue];
+    const Queue& known = QueueAt(tree_, queue);
     int64_t claim = known.leaf() ? used_[queue][r] : 0;
     for (const QueueIndex child : known.children) claim += Claim(child.value, r);
     return std::max(claim, known.unlent[r]);
   }
   // SIZE_MAX: nobody waits below.
   size_t Winner(size_t queue) const {
-    const Queue& known = tree_.queues()[queue];
+    const Queue& known = QueueAt(tree_, queue);
     if (known.leaf()) return heads_[queue] == nullptr ? SIZE_MAX : queue;
     size_t best = SIZE_MAX;
     size_t best_child = 0;
     for (const QueueIndex child : known.children) {
       const size_t one = Winner(child.value);
       if (one == SIZE_MAX) continue;
-      if (best == SIZE_MAX || GoesFirst(known.order, child.value, one, best_child, best)) {
+      const Order order = known.by_namespace ? Order::kFair : known.order;
+      if (best == SIZE_MAX || GoesFirst(order, child.value, one, best_child, best)) {
         best = one;
         best_child = child.value;
       }
@@ -115,14 +119,14 @@ class FromScratch {
     bool any = false;
     for (size_t r = 0; r < capacity_.size(); ++r) {
       if (asks_[leaf][r] == 0 || !tree_.guaranteed(r)) continue;
-      if (used_[child][r] + asks_[leaf][r] > tree_.queues()[child].guarantee[r]) return false;
+      if (used_[child][r] + asks_[leaf][r] > QueueAt(tree_, child).guarantee[r]) return false;
       any = true;
     }
     return any;
   }
   // Every b is over the same product of the capacities.
   Uint128 Over(size_t child, size_t leaf) const {
-    const Queue& queue = tree_.queues()[child];
+    const Queue& queue = QueueAt(tree_, child);
     Uint128 b = 0;
     for (size_t r = 0; r < capacity_.size(); ++r) {
       const int64_t over =
@@ -138,8 +142,8 @@ class FromScratch {
   bool GoesFirst(Order order, size_t child, size_t leaf, size_t than_child, size_t than) const {
     if (order == Order::kFair) {
       if (Within(child, leaf) != Within(than_child, than)) return Within(child, leaf);
-      const int64_t weight = tree_.queues()[child].weight;
-      const int64_t other = tree_.queues()[than_child].weight;
+      const int64_t weight = QueueAt(tree_, child).weight;
+      const int64_t other = QueueAt(tree_, than_child).weight;
       if ((weight == 0) != (other == 0)) return other == 0;
       const Uint128 b = Over(child, leaf) * static_cast<uint64_t>(std::max<int64_t>(other, 1));
       const Uint128 than_b =
@@ -156,26 +160,55 @@ class FromScratch {
   std::vector<Vector> asks_;
 };
 
+// One of the namespaces of some queue that is fair by namespace; a position without that.
+std::pair<QueueIndex, std::string> SomeNamespace(Random& random, const Tree& tree) {
+  const QueueIndex queue{static_cast<uint32_t>(random.Below(static_cast<int64_t>(tree.size())))};
+  return {queue, "ns" + std::to_string(random.Below(4))};
+}
+
+std::vector<size_t> LeavesOf(const Tree& tree) {
+  std::vector<size_t> leaves;
+  for (size_t i = 1; i < tree.size(); ++i) {
+    if (QueueAt(tree, i).leaf() && !QueueAt(tree, i).name.empty()) leaves.push_back(i);
+  }
+  return leaves;
+}
+
 TEST_CASE("incremental equals recomputed: usage, claims and whose turn it is",
           "[queues][property]") {
   Random random(13);
   for (int64_t left = Steps(); left > 0;) {
-    const Tree tree(SomeQueues(random));
-    Ledger ledger(std::make_shared<const Tree>(tree));
+    Ledger ledger(std::make_shared<const Tree>(SomeQueues(random)));
+    const Tree& before = ledger.tree();  // as the policy has it
     Tournament tournament(ledger);
-    Vector capacity(tree.resources().size(), 1);
+    const size_t resources = before.resources().size();
+    Vector capacity(resources, 1);
     for (int64_t& one : capacity) one += random.Below(60);
     ledger.SetCapacity(capacity);
-    std::vector<size_t> leaves;
-    for (size_t i = 1; i < tree.size(); ++i) {
-      if (tree.queues()[i].leaf()) leaves.push_back(i);
-    }
-    const size_t resources = tree.resources().size();
-    std::vector<Vector> used(tree.size(), Vector(resources));
-    std::vector<Vector> asks(tree.size(), Vector(resources));
-    std::vector<const OrderKey*> heads(tree.size(), nullptr);
+    std::vector<Vector> used(before.size(), Vector(resources));
+    std::vector<Vector> asks(before.size(), Vector(resources));
+    std::vector<const OrderKey*> heads(before.size(), nullptr);
     std::deque<OrderKey> gangs;
     for (int step = 0; step < 60 && left > 0; ++step, --left) {
+      if (const auto [queue, ns] = SomeNamespace(random, ledger.tree());
+          ledger.tree().at(queue).by_namespace) {
+        if (const auto known = ledger.tree().FindNamespace(queue, ns)) {
+          tournament.SetHead(*known, nullptr, {});
+          ledger.Set(*known, Vector(resources));
+          tournament.Judge(*known);
+          heads[known->value] = nullptr;
+          used[known->value] = Vector(resources);
+          ledger.Follow(ledger.tree().WithoutNamespace(*known));
+        } else {
+          ledger.Follow(ledger.tree().WithNamespace(queue, ns));
+        }
+        tournament.Follow();
+        used.resize(ledger.tree().size(), Vector(resources));
+        asks.resize(ledger.tree().size(), Vector(resources));
+        heads.resize(ledger.tree().size(), nullptr);
+      }
+      const Tree& tree = ledger.tree();
+      const std::vector<size_t> leaves = LeavesOf(tree);
       const size_t leaf = leaves[static_cast<size_t>(random.Below(std::ssize(leaves)))];
       const QueueIndex index{static_cast<uint32_t>(leaf)};
       switch (random.Below(4)) {
@@ -219,6 +252,7 @@ TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R
     std::vector<QueueSpec> queues = SomeQueues(random);
     for (QueueSpec& queue : queues) {
       queue.order = Order::kFair;
+      queue.fair_by = FairBy::kNone;
       queue.lend = {};
       queue.weight += 1;
     }
@@ -233,10 +267,10 @@ TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R
     std::vector<OrderKey> gangs(tree->size());
     std::vector<int64_t> waits(tree->size());
     for (size_t i = 1; i < tree->size(); ++i) {
-      if (!tree->queues()[i].leaf() || QueueIndex{static_cast<uint32_t>(i)} == tree->orphan())
+      if (!QueueAt(*tree, i).leaf() || QueueIndex{static_cast<uint32_t>(i)} == tree->orphan())
         continue;
       waits[i] = demand[i] = random.Below(80);
-      gangs[i].id.key.name = tree->queues()[i].name;
+      gangs[i].id.key.name = QueueAt(*tree, i).name;
       if (waits[i] > 0) tournament.SetHead(QueueIndex{static_cast<uint32_t>(i)}, &gangs[i], one);
     }
     std::vector<int64_t> used(tree->size());
@@ -262,9 +296,9 @@ TEST_CASE("R1 is where R2 leads to, for one resource", "[queues][property][R1][R
     for (size_t i = 0; i < tree->size(); ++i) {
       const QueueIndex queue{static_cast<uint32_t>(i)};
       const int64_t share = given[i].share.floor();
-      INFO(tree->queues()[i].name << " of " << tree->size());
-      CHECK(ledger.used(queue)[0] >= share - std::ssize(tree->queues()));
-      CHECK(ledger.used(queue)[0] <= share + std::ssize(tree->queues()));
+      INFO(QueueAt(*tree, i).name << " of " << tree->size());
+      CHECK(ledger.used(queue)[0] >= share - static_cast<int64_t>(tree->size()));
+      CHECK(ledger.used(queue)[0] <= share + static_cast<int64_t>(tree->size()));
     }
   }
   CHECK(compared > 0);

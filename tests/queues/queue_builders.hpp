@@ -53,6 +53,10 @@ class MakeQueue {
     spec_.order = order;
     return *this;
   }
+  MakeQueue& FairByNamespace() {
+    spec_.fair_by = FairBy::kNamespace;
+    return *this;
+  }
   MakeQueue& Is(QueueState state) {
     spec_.state = state;
     return *this;
@@ -73,6 +77,10 @@ class MakeQueue {
 
 inline std::shared_ptr<const Tree> TreeOf(const std::vector<QueueSpec>& queues) {
   return std::make_shared<const Tree>(queues);
+}
+
+inline const Queue& QueueAt(const Tree& tree, size_t index) {
+  return tree.at(QueueIndex{static_cast<uint32_t>(index)});
 }
 
 }  // namespace muster::queues::testing

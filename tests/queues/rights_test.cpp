@@ -18,7 +18,9 @@ using testing::Whole;
 class World {
  public:
   explicit World(const std::vector<QueueSpec>& queues, int64_t capacity = 100)
-      : tree_(TreeOf(queues)), ledger_(tree_) {
+      : World(TreeOf(queues), capacity) {}
+  explicit World(std::shared_ptr<const Tree> tree, int64_t capacity = 100)
+      : tree_(std::move(tree)), ledger_(tree_) {
     ledger_.SetCapacity(Vector(tree_->resources().size(), Whole(capacity)));
   }
   Vector Of(int64_t gpus, int64_t h100 = 0) const {
@@ -60,6 +62,34 @@ TEST_CASE("R4: within a queue only gangs of strictly lower priority go", "[queue
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 4)).right == Right::kWithinQueue);
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 5)).denial == Denial::kPriority);
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 6)).right == Right::kNone);
+}
+
+// Between namespaces R2 goes by shares, not by priority: so does the right to evict.
+TEST_CASE("R4 holds within a namespace, R5 without guarantees between those of a queue",
+          "[queues][R4][R5][namespaces]") {
+  for (const Reclaim reclaim : {Reclaim::kGuarantee, Reclaim::kFairShare}) {
+    const auto bare = TreeOf(
+        {Reclaims(MakeQueue("q").Guarantee(16).FairByNamespace(), reclaim), Guaranteed("z", 8)});
+    const auto tree =
+        bare->WithNamespace(*bare->Find("q"), "x")->WithNamespace(*bare->Find("q"), "y");
+    World world(tree);
+    world.Uses("q/x", 2);
+    world.Uses("q/y", 14);
+    world.Uses("z", 12);
+    CHECK(One(world.RightsOf("q/y", 2, 5), world.Holds("q/y", 4, 4)).right == Right::kWithinQueue);
+    CHECK(One(world.RightsOf("q/x", 2, 1), world.Holds("q/x", 2, 1)).denial == Denial::kPriority);
+    const bool fair = reclaim == Reclaim::kFairShare;
+    // x 2 + 4 against y 14 - 4; and not the other way, whatever the priority is.
+    CHECK(One(world.RightsOf("q/x", 4), world.Holds("q/y", 4, 99)).right ==
+          (fair ? Right::kFairShare : Right::kNone));
+    CHECK(One(world.RightsOf("q/x", 9), world.Holds("q/y", 4)).right == Right::kNone);
+    CHECK(One(world.RightsOf("q/y", 1, 99), world.Holds("q/x", 2)).right == Right::kNone);
+    // The queue as a whole is at its guarantee: nobody takes from it, and with 2 less it may take.
+    CHECK(One(world.RightsOf("z", 1), world.Holds("q/y", 4)).right == Right::kNone);
+    world.Uses("q/y", 12);
+    CHECK(One(world.RightsOf("q/x", 2), world.Holds("z", 4)).right == Right::kGuarantee);
+    CHECK(One(world.RightsOf("q/x", 3), world.Holds("z", 4)).right == Right::kNone);
+  }
 }
 
 TEST_CASE("R4: a queue may evict nobody of its own", "[queues][R4]") {

@@ -38,6 +38,28 @@ inline void ManyOfAAndB(World& world) {
   world.Settle();
 }
 
+// Four of each of two namespaces want the same four GPUs.
+inline void TwoNamespacesOfA(World& world) {
+  for (const char* ns : {"one", "two"}) {
+    for (int i = 0; i < 4; ++i) {
+      cluster::Pod pod = MakePod(ns + std::to_string(i)).Namespace(ns).Gpus(1).Gated();
+      pod.asked_queue = "a";
+      world.Add(pod);
+    }
+  }
+  world.Settle();
+}
+
+// The same after a gang of queue a has run on all of the node.
+inline void ManyAfterAUsedMore(World& world) {
+  Asks(world, "used", "a", 4);
+  world.Settle();
+  world.Bind("used");
+  world.Pass(cluster::Seconds(7200));
+  world.RemovePod("used");
+  ManyOfAAndB(world);
+}
+
 // A gang of queue a runs on all of the node.
 inline void ABorrows(World& world) {
   OneNode(world);

@@ -203,6 +203,10 @@ const Story kStories[] = {
        Asks(world, "small", "a", 1);
        world.Settle();
      }},
+    {"queues[].usageHalfLife", "queues: [{name: root, usageHalfLife: @}, {name: a}, {name: b}]",
+     "0s", "1h", OneNode, ManyAfterAUsedMore},
+    {"queues[].fairBy", "queues: [{name: a, fairBy: @}]", "none", "namespace", OneNode,
+     TwoNamespacesOfA},
     {"queues[].priorityCap", "queues: [{name: a, priorityCap: @}]", "1000", "10", OneNode,
      [](World& world) {
        Asks(world, "a", "a", 4, 50);

@@ -81,6 +81,12 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
   const queues::Resource gpu{queues::Resource::Kind::kGpu};
   if (!queues[3].limit.has(gpu) && random.Chance(300))
     queues[3].guarantee.Set(gpu, queues::Amount(6'000));
+  if (random.Chance(300))
+    queues[0].usage_half_life = Seconds(60 + static_cast<int64_t>(random.Below(600)));
+  if (random.Chance(300)) queues[3].usage_half_life = Seconds(60);
+  for (const size_t leaf : {1U, 2U, 3U}) {
+    if (random.Chance(300)) queues[leaf].fair_by = queues::FairBy::kNamespace;
+  }
   return queues;
 }
 
