@@ -92,8 +92,8 @@ class PendingQueue {
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
   // Null: the pass is over. `usage`: of now.
-  Gang* Next(const cluster::UsageTable& usage);  // What is known to fail; null: nothing is.
-                                                 // `below`: PlanJob::preempts_below.
+  Gang* Next(const cluster::UsageTable& usage);
+  // What is known to fail; null: nothing is. `below`: PlanJob::preempts_below.
   const Reason* Failed(const policy::RequestKey& request, int64_t below,
                        const BookingNumbers& kept_off = {}) const;
   void Fail(const policy::RequestKey& request, int64_t below, const Reason& why,
@@ -141,7 +141,6 @@ class PendingQueue {
   std::set<std::string> retry_queues_;
   std::map<std::tuple<policy::RequestKey, int64_t, BookingNumbers>, Reason> failed_;
   uint64_t growth_ = 0;  // when the last pass began
-
   bool in_pass_ = false;
   Scope scope_;
   uint64_t pass_ = 0;
