@@ -10,9 +10,9 @@ namespace muster::extender {
 
 // {"queues": [{name, parent, leaf, weight, order, state, heldBy, pausedUntil, priorityCap, pending,
 // next, within, b, amounts[{resource, guarantee, limit, used, pending, share, scaled, borrowed,
-// idle, kept, borrowedFrom[{queue, amount}], lentTo[{queue, amount}]}]}]}. Amounts are GPUs and cores, and MiB of memory; no limit is left out. `next` is
-// the gang whose turn it is below the queue, `within` and `b` how the queue is compared with its
-// siblings then.
+// idle, kept, borrowedFrom[{queue, amount}], lentTo[{queue, amount}]}]}]}. Amounts are GPUs and
+// cores, and MiB of memory; no limit is left out. `next` is the gang whose turn it is below the
+// queue, `within` and `b` how the queue is compared with its siblings then.
 std::string QueuesJson(const std::vector<engine::QueueView>& queues);
 
 // muster_queue_… of at most kMostQueueLabels queues; those that come later are added up as

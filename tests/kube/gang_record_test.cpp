@@ -1,7 +1,7 @@
 // What a gang's record says of an eviction survives being written and read.
-#include <catch2/catch.hpp>
-
 #include "kube/gang_record.hpp"
+
+#include <catch2/catch.hpp>
 
 namespace muster::kube {
 namespace {
