@@ -14,9 +14,8 @@
 //    longer after each such failure in a row.
 // 4. A pod that could not be evicted, or did not leave in time, is no gang's victim until its
 //    protection ends (Protect).
-// 5. For a gang that ended early after others were evicted for it nobody is for an hour
-// (EndedEarly),
-//    also if it is forgotten meanwhile.
+// 5. For a gang that ended early after others were evicted for it nobody is for an hour, also if it
+//    is forgotten meanwhile (EndedEarly).
 // 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
 //    protection ends (WakeAt).
 // 7. A gang that holds something has one entry, under the highest priority among its members.

@@ -72,7 +72,9 @@ bool QueueAudit::IsKeptBeyond(const Pod& pod, const std::vector<QueueSpec>& queu
   if (pod.spec->gpus.none()) return false;
   int64_t used = 0;
   for (const auto& [uid, other] : runs_) {
-    if (NameOf(other->pod) == known->name && IsKept(other->pod))
+    // What other schedulers bind in the queue meanwhile is not Muster's doing.
+    const bool counts = other->pod.spec->scheduler_name == pod.spec->scheduler_name;
+    if (counts && NameOf(other->pod) == known->name && IsKept(other->pod))
       used += other->pod.spec->gpus.total().value();
   }
   return used > GuaranteeOf(*known, gpu).value();
