@@ -35,10 +35,12 @@ std::string QueueAudit::NameOf(const Pod& pod) const {
 std::set<std::string> QueueAudit::QueuesOf(const Pod& pod) const {
   std::set<std::string> queues = {NameOf(pod)};
   if (pod.pod_group.empty()) return queues;
-  for (const PodPtr& other : api_.Pods()) {
-    if (other->pod.key.ns == pod.key.ns && other->pod.pod_group == pod.pod_group)
-      queues.insert(NameOf(other->pod));
-  }
+  const auto add = [&](const Pod& other) {
+    if (other.key.ns == pod.key.ns && other.pod_group == pod.pod_group)
+      queues.insert(NameOf(other));
+  };
+  for (const PodPtr& other : api_.Pods()) add(other->pod);
+  for (const auto& [at, other] : gone_) add(other->pod);
   return queues;
 }
 

@@ -48,7 +48,7 @@ class QueueAudit {
  private:
   // The queue that its PodGroup or it says; empty: neither.
   std::string NameOf(const cluster::Pod& pod) const;
-  // In which it may be: its gang's pods may name several.
+  // In which it may be: its gang's pods may name several, also those that have just gone.
   std::set<std::string> QueuesOf(const cluster::Pod& pod) const;
   bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;
 
