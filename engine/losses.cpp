@@ -47,11 +47,13 @@ std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
                                std::vector<LostPod>& bound) {
   if (!HasSurplus(state, gang)) return {};
   std::vector<const Member*> members;
+  members.reserve(bound.size());
   for (const LostPod& pod : bound) members.push_back(pod.member);
   const std::vector<const Member*> surplus = TakeSurplus(gang, members);
   if (surplus.empty()) return {};
   const auto pods_of = [&](const std::vector<const Member*>& some) {
     std::vector<LostPod> pods;
+    pods.reserve(some.size());
     for (const Member* member : some) {
       pods.push_back(*std::find_if(bound.begin(), bound.end(),
                                    [&](const LostPod& pod) { return pod.member == member; }));

@@ -55,6 +55,7 @@ void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time
   for (Lost& lost : losses) {
     if (lost.loss.leaves) continue;
     std::vector<const Member*> members;
+    members.reserve(lost.pods.size());
     for (const LostPod& pod : lost.pods) members.push_back(pod.member);
     const int64_t gpus = GpusOf(state, members);
     if (gpus == 0) {
