@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func (e *env) asked(token string, args ...string) whatIf {
 	return answer
 }
 
-// settled is what is shown once it has stayed so for a while: the last test's objects may still go.
+// settled is what is shown once it has stayed so for a while: pods of the test before may still go.
 func (e *env) settled() string {
 	e.t.Helper()
 	before := e.shown()
@@ -102,6 +103,9 @@ func (e *env) shown() string {
 	for _, what := range []string{"gangs", "nodes", "queues"} {
 		text, err := e.cli("get", what, "-o", "json")
 		e.must(err)
+		if what == "gangs" {
+			text = e.own(text)
+		}
 		for _, line := range strings.Split(text, "\n") {
 			if !strings.Contains(line, "Seconds") && !strings.Contains(line, "Hours") {
 				all.WriteString(line + "\n")
@@ -112,6 +116,19 @@ func (e *env) shown() string {
 		"custom-columns=NAME:.metadata.name,VERSION:.metadata.resourceVersion")
 	e.must(err)
 	return all.String() + text
+}
+
+// own is what the list of gangs says of those of the test's namespace: others may still be going.
+func (e *env) own(text string) string {
+	e.t.Helper()
+	var list struct {
+		Gangs []map[string]any `json:"gangs"`
+	}
+	e.must(json.Unmarshal([]byte(text), &list))
+	list.Gangs = slices.DeleteFunc(list.Gangs, func(gang map[string]any) bool { return gang["namespace"] != e.ns })
+	own, err := json.MarshalIndent(list, "", "  ")
+	e.must(err)
+	return string(own)
 }
 
 // manifest is a file with the gang's objects.
