@@ -91,6 +91,11 @@ bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& 
     if (NameOf(pod) == queue) used += pod.spec->gpus.total().value();
   };
   for (const auto& [uid, pod] : runs_) add(pod->pod);
+  // A plan is charged before its pods are bound: those that were released have one.
+  for (const PodPtr& pod : api_.Pods()) {
+    const bool released = !pod->pod.gated_by_muster() || !pod->pod.nominated_node.empty();
+    if (!pod->pod.bound() && !pod->pod.terminal() && released) add(pod->pod);
+  }
   for (const auto& [at, pod] : gone_) add(pod->pod);
   return used > GuaranteeOf(*known, {Resource::Kind::kGpu}).value();
 }
