@@ -95,9 +95,11 @@ std::string World::CheckRebuild() {
     // Its record went with its PodGroup: which pods are of an earlier run, say. Who is bound is
     // seen.
     const bool unrecorded = !gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr;
-    const bool same =
-        known->bound == gang.bound &&
-        (unrecorded || (known->state == gang.state && known->succeeded == gang.succeeded &&
+    // A single pod has no record that says that it was evicted and is not to start again.
+    const bool evicted = gang.id.solo && known->reason.code == engine::ReasonCode::kEvicted;
+    const bool same = known->bound == gang.bound &&
+                      (unrecorded || evicted ||
+                       (known->state == gang.state && known->succeeded == gang.succeeded &&
                         known->failed == gang.failed && known->min_member == gang.min_member));
     if (!same) {
       return "rebuilt from scratch the engine judges " + gang.id.key.name +
