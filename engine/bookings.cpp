@@ -44,7 +44,10 @@ void Bookings::Close(const GangId& gang) {
 }
 
 void Bookings::End(const GangId& gang) {
-  if (std::erase_if(all_, [&](const Booking& one) { return one.gang == gang; }) > 0) ++edition_;
+  if (std::erase_if(all_, [&](const Booking& one) { return one.gang == gang; }) > 0) {
+    ++edition_;
+    search_due_ = Time(0);  // another gang may book now
+  }
   std::erase_if(jumpers_, [&](const auto& one) { return one.second.over == gang; });
   if (all_.empty()) look_due_ = Time::Never();
 }

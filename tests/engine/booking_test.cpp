@@ -176,6 +176,28 @@ TEST_CASE("an impossible gang books nothing and blocks nobody", "[engine][R12]")
   CHECK(world.Gang("big").expected);
 }
 
+TEST_CASE("when a booking ends that kept nothing free, the next gang books at its minAge",
+          "[engine][R10]") {
+  BookingWorld world(WithQueues({Root()}));
+  world.Add(MakeNode("n0").Gpus(8).Build());
+  world.Ask("runs", 8, 3'600);
+  world.Run(Seconds(1));
+  world.Ask("first", 8, 3'600);
+  world.Run(Seconds(200));
+  world.Ask("next", 8, 3'600);
+  world.Run(Seconds(150));
+  REQUIRE(world.Gang("first").expected);
+  CHECK_FALSE(world.Gang("next").expected);
+  SECTION("it is young then") { world.RemovePod("first"); }
+  SECTION("it has waited for so long then") {
+    world.Run(Seconds(200));
+    CHECK_FALSE(world.Gang("next").expected);
+    world.RemovePod("first");
+  }
+  world.Run(Seconds(200));
+  CHECK(world.Gang("next").expected);
+}
+
 TEST_CASE("a booking ends with its gang, and others start", "[engine][R10]") {
   Blocked world;
   world.Run(Seconds(1));
