@@ -153,6 +153,12 @@ class NextInOrder {
  public:
   NextInOrder(EngineState& state, Time now) : state_(state), now_(now) {
     for (const Booking& booking : state.bookings.all()) taken_.push_back(booking.useful);
+    const queues::Tree& tree = state.queue_book.tree();
+    for (uint32_t i = 0; i < tree.size(); ++i)
+      most_depth_ = std::max(most_depth_, tree.at(queues::QueueIndex{i}).bookings.depth);
+    const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
+    for (NodeIndex index{0}; index.value < snapshot->size(); ++index.value)
+      nodes_ += size_t{snapshot->node(index) != nullptr};
   }
 
   std::optional<PlanJob> Find() {
@@ -206,17 +212,8 @@ class NextInOrder {
   // Every node is taken as often as any queue's depth allows: nobody can book before one of them
   // is given back.
   bool AllTaken() const {
-    const queues::Tree& tree = state_.queue_book.tree();
-    int64_t depth = 0;
-    for (uint32_t i = 0; i < tree.size(); ++i)
-      depth = std::max(depth, tree.at(queues::QueueIndex{i}).bookings.depth);
-    if (std::ssize(taken_) < depth) return false;
-    const std::shared_ptr<const cluster::Snapshot> snapshot = state_.cluster.TakeSnapshot();
-    size_t nodes = 0;
-    for (NodeIndex index{0}; index.value < snapshot->size(); ++index.value)
-      nodes += size_t{snapshot->node(index) != nullptr};
-    return depth <= std::count_if(taken_.begin(), taken_.end(),
-                                  [&](const NodeSet& one) { return one.count() >= nodes; });
+    return most_depth_ <= std::count_if(taken_.begin(), taken_.end(),
+                                        [&](const NodeSet& one) { return one.count() >= nodes_; });
   }
 
   // True: on to the next one.
@@ -241,6 +238,8 @@ class NextInOrder {
 
   EngineState& state_;
   const Time now_;
+  int64_t most_depth_ = 0;            // of any queue
+  size_t nodes_ = 0;                  // of the cluster
   std::optional<std::string> queue_;  // of which `terms_` are
   BookingTerms terms_;
   std::vector<NodeSet> taken_;  // by bookings, and by those for which there are none
