@@ -130,7 +130,7 @@ const Booking* AheadOf(EngineState& state, const Gang& gang) {
     const Gang* booked = state.members.Find(booking.gang);
     if (booked == nullptr || booked == &gang || !booked->pending()) continue;
     if (!useful.Meets(booking.useful)) continue;
-    if (QueueOf(gang) == booking.queue) {
+    if (BookedFor(state, gang) == booking.queue) {
       if (*gang.queue->order < *booked->queue->order) continue;
     } else {
       if (!within) within = WithinGuarantee(state, gang);
@@ -152,10 +152,9 @@ Reason BackfillBar(EngineState& state, const Gang& gang) {
   if (ahead < most) return {};
   const Booking* over = AheadOf(state, gang);
   if (over == nullptr) return {};
-  const std::string queue = QueueOf(gang);
-  Reason reason = Because(
-      ReasonCode::kBackfillLimit, ahead, most,
-      Describe(*over) + "; backfill.maxPerUser of queue " + queue + " is " + std::to_string(most));
+  Reason reason = Because(ReasonCode::kBackfillLimit, ahead, most,
+                          Describe(*over) + "; backfill.maxPerUser of queue " +
+                              BookedFor(state, gang) + " is " + std::to_string(most));
   state.bookings.TurnedAway(over->gang);
   return reason;
 }

@@ -175,7 +175,7 @@ bool Drains(const EngineState& state, const Gang& gang) {
 Reason EvictedBar(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   if (!book.on() || !gang.past.evicted() || gang.members.empty()) return {};
-  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  const queues::Queue& queue = book.tree().at(book.WrittenOf(QueueOf(gang)));
   if (queue.preemption.on_evicted != queues::OnEvicted::kFail) return {};
   return Because(
       ReasonCode::kEvicted, 0, 0,

@@ -57,6 +57,24 @@ TEST_CASE("no more gangs of a namespace go ahead of a booking than its queue all
   }
 }
 
+TEST_CASE("a gang goes ahead of one of another namespace of its queue, whatever is guaranteed",
+          "[engine][R10][maxPerUser]") {
+  QueueSpec a{.name = "a", .fair_by = queues::FairBy::kNamespace, .bookings = {.max_per_user = 1}};
+  a.guarantee.Set({queues::Resource::Kind::kGpu}, queues::Amount(6'000));
+  BookingWorld world(WithQueues({a}));
+  world.Add(MakeNode("n0").Gpus(8).Build());
+  world.Ask("runs", 4, 3'600, "a");
+  world.Run(Seconds(1));
+  world.Ask("big", 8, 3'600, "a");
+  world.Run(Seconds(300));
+  REQUIRE(world.Gang("big").expected);
+  for (const char* name : {"s0", "s1"})
+    world.AskLike(MakePod(name).Namespace("blue").Gpus(1), 600, "a");
+  world.Run(Seconds(1));
+  CHECK(world.Runs("s0"));
+  CHECK_FALSE(world.Runs("s1"));
+}
+
 TEST_CASE("without maxPerUser any number goes ahead of a booking", "[engine][R10][maxPerUser]") {
   Blocked world(0);
   for (const char* name : {"a", "b", "c", "d"}) world.Ask(name, 1, 600);

@@ -102,6 +102,26 @@ TEST_CASE("guarantee and limit of a queue stay with it, whatever its namespaces 
   CHECK(Reserved(world) == "blue/b0 blue/b1 green/g0 green/g1 green/g2 green/g3 red/r0 red/r1 ");
 }
 
+TEST_CASE("R14: gangs that are not preemptible share the guarantee of the queue of the policy",
+          "[engine][queues][namespaces][R14]") {
+  QueueSpec a = ByNamespace("a");
+  a.guarantee.Set(kGpu, Amount(4'000));
+  testing::Harness world(With({a}));
+  world.Add(MakeNode("n0").Gpus(8).Build());
+  for (const char* ns : {"red", "blue"}) {
+    cluster::Pod pod = Asks(ns, "kept", 3);
+    pod.uid = cluster::PodUid(std::string("uid-") + ns);
+    pod.preemptible = false;
+    world.Add(pod);
+    world.Settle();
+  }
+  CHECK(Reserved(world) == "red/kept ");
+  CHECK(
+      Describe(Find(world, "blue", "kept").reason) ==
+      "guarantees of queues leave no room for it: it is not preemptible, and such gangs of queue a "
+      "would use 6 of gpu, the guarantee is 4");
+}
+
 TEST_CASE("the queue of a namespace comes with its first gang and goes with its last pod",
           "[engine][queues][namespaces]") {
   testing::Harness world(With({ByNamespace("a"), {.name = "b"}}));
