@@ -85,6 +85,18 @@ void Take(EngineState& state, Gang& gang, const Step& step, Time now) {
   }
 }
 
+// When the last of its members was bound, as the API server has it: that may be before this process
+// began.
+Time BoundSince(const Gang& gang, Time now) {
+  Time last{0};
+  for (const auto& [uid, member] : gang.members) {
+    if (!CountsAsBound(member)) continue;
+    if (member.pod->bound_at == Time(0)) return now;
+    last = std::max(last, member.pod->bound_at);
+  }
+  return last == Time(0) ? now : std::min(last, now);
+}
+
 // The gang has its minimum.
 void Begin(EngineState& state, Gang& gang, Time now) {
   const cluster::Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
@@ -95,7 +107,7 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   }
   gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
-  gang.past.Begin(declared, Lack(declared, have) == 0, now);
+  gang.past.Begin(declared, Lack(declared, have) == 0, BoundSince(gang, now));
   gang.minimum = gang.past.Wanted(declared);
   state.preemptions.ForgetTries(gang.id);
 }

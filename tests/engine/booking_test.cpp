@@ -67,6 +67,16 @@ TEST_CASE("before minAge nothing is booked, and then at once", "[engine][R10]") 
   CHECK(other.Gang("big").expected);
 }
 
+TEST_CASE("a pod by itself began when it was bound, whatever restarts since", "[engine][R10]") {
+  Blocked world;
+  const cluster::Time began = world.StartedAt("runs");
+  world.Restart(Seconds(60));
+  world.Run(Seconds(301));
+  CHECK(world.Gang("runs").started_at == began);
+  REQUIRE(world.Gang("big").expected);
+  CHECK(world.Gang("big").expected->at == began + Seconds(3'600));
+}
+
 TEST_CASE("with depth 0 nothing is booked", "[engine][R10]") {
   Blocked world({.depth = 0});
   world.Run(Seconds(10));
