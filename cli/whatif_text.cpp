@@ -66,9 +66,20 @@ std::string Places(const JsonView& gang) {
   return text;
 }
 
+std::string In(const JsonView& object) {
+  return Elapsed(static_cast<double>(Whole(object, "afterSeconds")));
+}
+
 std::string After(const JsonView& gang) {
   const int64_t seconds = Whole(gang, "afterSeconds");
-  return seconds == 0 ? "at once" : "after " + Elapsed(static_cast<double>(seconds));
+  return seconds == 0 ? "at once" : "after " + In(gang);
+}
+
+// "in 3 h, declared: the end of gang a/b", what is known to come.
+std::string Expected(const JsonView& gang) {
+  const JsonView later = gang.Get("later");
+  if (!later.present()) return "not known";
+  return "in " + In(later) + ", " + Text(later, "class") + ": " + Text(later, "evidence");
 }
 
 std::string Why(const JsonView& gang) {
@@ -84,12 +95,27 @@ std::string Why(const JsonView& gang) {
 
 struct Page {
   Table starts{{{"#", true}, {"STARTS"}, {"QUEUE"}, {"PRIORITY", true}, {"WHEN"}, {"WHERE"}}};
-  Table waits{{{"WAITS"}, {"QUEUE"}, {"PRIORITY", true}, {"WHY"}}};
-  Table evicted{{{"EVICTED"}, {"PODS"}, {"QUEUE"}, {"PRIORITY", true}, {"FOR"}}};
+  Table waits{{{"WAITS"}, {"QUEUE"}, {"PRIORITY", true}, {"START"}, {"WHY"}}};
+  Table evicted{
+      {{"EVICTED"}, {"PODS"}, {"QUEUE"}, {"PRIORITY", true}, {"FOR"}, {"WHEN"}, {"RIGHT"}}};
   int64_t asked = 0;
   int64_t asked_start = 0;
   int64_t others_start = 0;
 };
+
+void AddEviction(const JsonView& eviction, Page& page) {
+  page.evicted.Add({Named(eviction),
+                    std::to_string(Whole(eviction, "pods")) + " of " +
+                        std::to_string(Whole(eviction, "podsInAll")),
+                    Text(eviction, "queue"), std::to_string(Signed(eviction, "priority")),
+                    Text(eviction, "for"), After(eviction),
+                    Text(eviction, "right").empty() ? "it moves" : Text(eviction, "right")});
+}
+
+void AddEvictions(const JsonView& of, Page& page) {
+  const JsonView evictions = of.Get("evictions");
+  evictions.Items([&](const JsonView& eviction) { AddEviction(eviction, page); });
+}
 
 void AddGang(const JsonView& gang, Page& page) {
   const bool starts = Truth(gang, "starts");
@@ -103,16 +129,10 @@ void AddGang(const JsonView& gang, Page& page) {
     page.starts.Add({std::to_string(page.starts.rows() + 1), Named(gang), queue, priority,
                      After(gang), Places(gang)});
   } else {
-    page.waits.Add({Named(gang), queue, priority, Why(gang)});
+    page.waits.Add({Named(gang), queue, priority, Expected(gang), Why(gang)});
+    const JsonView later = gang.Get("later");
+    if (later.present()) AddEvictions(later, page);
   }
-}
-
-void AddEviction(const JsonView& eviction, Page& page) {
-  page.evicted.Add({Named(eviction),
-                    std::to_string(Whole(eviction, "pods")) + " of " +
-                        std::to_string(Whole(eviction, "podsInAll")),
-                    Text(eviction, "queue"), std::to_string(Signed(eviction, "priority")),
-                    Text(eviction, "for")});
 }
 
 std::string Summary(const JsonView& root, const Page& page) {
@@ -130,6 +150,10 @@ std::string Summary(const JsonView& root, const Page& page) {
           Counted(Whole(root, "waiting"), "other gang", "other gangs") + " would wait\n";
   if (!Truth(root, "complete"))
     text += "not complete: the time for the answer was over, more may follow\n";
+  else if (!Truth(root, "lookedAtAll"))
+    text += "starts later than in " +
+            Elapsed(static_cast<double>(Whole(root, "lookedAheadSeconds"))) +
+            " are not known: the time for the answer was over\n";
   return text;
 }
 
@@ -144,8 +168,7 @@ Result<std::string> WhatIfText(std::string_view json) {
   if (root.ExpectObject()) {
     const JsonView gangs = root.Get("gangs");
     gangs.Items([&](const JsonView& gang) { AddGang(gang, page); });
-    const JsonView evictions = root.Get("evictions");
-    evictions.Items([&](const JsonView& eviction) { AddEviction(eviction, page); });
+    AddEvictions(root, page);
   }
   std::string text = Summary(root, page);
   for (const Table* table : {&page.starts, &page.evicted, &page.waits}) {

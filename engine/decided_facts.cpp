@@ -35,6 +35,7 @@ std::vector<Fact> FewFacts(const EngineState& state) {
   for (const auto& [ns, quotas] : state.quotas.all()) {
     for (const auto& [uid, quota] : quotas) facts.emplace_back(quota);
   }
+  facts.emplace_back(state.run_history.All());
   for (cluster::BatchJob& job : state.jobs.All()) facts.emplace_back(std::move(job));
   return facts;
 }
@@ -49,7 +50,10 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
       // A victim is gone.
       if (state.preemptions.PreemptorOf(uid) != nullptr) continue;
       const bool planned = member.planned() && !member.pod->bound();
-      facts.emplace_back(planned ? AsBound(*member.pod, *member.plan) : *member.pod);
+      Pod pod = planned ? AsBound(*member.pod, *member.plan) : *member.pod;
+      if (member.holds() && pod.bound_at == cluster::Time(0))
+        pod.bound_at = gang.past.running_since().value_or(cluster::Time(0));
+      facts.emplace_back(std::move(pod));
     }
     left -= CostOf(gang);
     last = next->first;

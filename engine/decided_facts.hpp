@@ -22,7 +22,7 @@ using cluster::GangId;
 
 struct EngineState;
 
-// Namespaces, PriorityClasses, PodDisruptionBudgets and Jobs.
+// Namespaces, PriorityClasses, PodDisruptionBudgets, orders, quotas, Jobs and learnt durations.
 std::vector<Fact> FewFacts(const EngineState& state);
 
 // Some gangs more, after `last`: their PodGroups and members. True when these were the last ones.

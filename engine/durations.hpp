@@ -13,6 +13,7 @@
 
 #include "cluster/run_times.hpp"
 #include "engine/gang.hpp"
+#include "engine/gang_view.hpp"
 #include "queues/queue_spec.hpp"
 
 namespace muster::engine {
@@ -24,11 +25,6 @@ inline constexpr cluster::Duration kLate = cluster::Seconds(60);
 
 struct Estimate {
   cluster::Duration duration = cluster::Duration::Unlimited();  // nobody says
-  queues::Trust by = queues::Trust::kNone;
-};
-
-struct KnownEnd {
-  cluster::Time at = cluster::Time::Never();
   queues::Trust by = queues::Trust::kNone;
 };
 

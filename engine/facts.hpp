@@ -4,6 +4,7 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "cluster/batch_job.hpp"
 #include "cluster/disruption_budget.hpp"
@@ -66,12 +67,22 @@ struct Fenced {
   cluster::PodUid pod;
 };
 
+// How long gangs of a template ran (RunHistory). In place of what was learnt before.
+struct LearntRun {
+  std::string of;  // the template
+  cluster::Duration last;
+  cluster::Duration before;  // 0: there was one only
+};
+struct LearntRuns {
+  std::vector<LearntRun> runs;  // the one that is longest without a run first
+};
+
 // An upserted record, the removal of one, or how far they can be trusted.
 using Fact =
     std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
                  PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
                  cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
                  DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale, Unfenced,
-                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved>;
+                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns>;
 
 }  // namespace muster::engine

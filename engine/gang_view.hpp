@@ -67,6 +67,12 @@ struct MemberView {
 // For people: "enforced", "declared", "learnt", "unknown".
 const char* ToString(queues::Trust trust);
 
+// When what a gang holds becomes free.
+struct KnownEnd {
+  cluster::Time at = cluster::Time::Never();
+  queues::Trust by = queues::Trust::kNone;
+};
+
 // When a gang that waits is to start: what it has booked.
 struct ExpectedStart {
   cluster::Time at = cluster::Time::Never();  // Never: nobody knows

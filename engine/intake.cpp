@@ -218,6 +218,7 @@ struct Visitor {
     if (!ns.empty()) state.work.Note(ns, {.waiting = true});
   }
   void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
+  void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }
 };
 
 // What is known of a pod before a fact about it, or about the next one of its name.

@@ -70,4 +70,22 @@ Duration RunHistory::MeanOf(const Gang& gang) const {
   return Duration((runs.last + runs.before).value() / 2);
 }
 
+LearntRuns RunHistory::All() const {
+  LearntRuns learnt;
+  for (const auto& [turn, of] : turns_) {
+    const Runs& runs = runs_.at(of);
+    learnt.runs.push_back({of, runs.last, runs.before});
+  }
+  return learnt;
+}
+
+void RunHistory::Adopt(const LearntRuns& learnt) {
+  runs_.clear();
+  turns_.clear();
+  for (const LearntRun& one : learnt.runs) {
+    runs_[one.of] = {one.last, one.before, ++turn_};
+    turns_[turn_] = one.of;
+  }
+}
+
 }  // namespace muster::engine

@@ -5,7 +5,7 @@
 //    without what controllers append: numbers, and the random endings of generateName.
 // 2. Only runs that ended well in this process's life count, of each template the last two.
 // 3. At most kMostTemplates are kept; the one that was longest without a run goes first.
-// 4. A restart forgets all of it.
+// 4. A restart forgets all of it. Another engine can be told (DecidedFacts).
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "cluster/units.hpp"
+#include "engine/facts.hpp"
 #include "engine/gang.hpp"
 
 namespace muster::engine {
@@ -30,6 +31,9 @@ class RunHistory {
   // The mean of the last two runs; 0: there was none.
   cluster::Duration MeanOf(const Gang& gang) const;
   bool empty() const { return runs_.empty(); }
+
+  LearntRuns All() const;
+  void Adopt(const LearntRuns& learnt);
 
  private:
   struct Runs {

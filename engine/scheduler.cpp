@@ -6,6 +6,7 @@
 
 #include "engine/booking_search.hpp"
 #include "engine/decided_facts.hpp"
+#include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/freeing.hpp"
 #include "engine/handover.hpp"
@@ -299,6 +300,15 @@ Counts Scheduler::Count() const {
     counts.gpu_free_milli += snapshot->free().at(index).gpu_total();
   }
   return counts;
+}
+
+std::optional<KnownEnd> Scheduler::EndOf(const GangId& id, Time now) const {
+  FairMutexLock lock(mu_);
+  const Gang* gang = state_->members.Find(id);
+  if (gang == nullptr || gang->tally.bound == 0) return std::nullopt;
+  const KnownEnd end = engine::EndOf(*state_, *gang, now);
+  if (end.at == Time::Never()) return std::nullopt;
+  return end;
 }
 
 std::vector<Fact> Scheduler::DecidedFacts() const {

@@ -117,7 +117,9 @@ class Scheduler {
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<QueueView> Queues() const;  // empty: the policy has none
   std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;  // where it waits in a queue
-  std::vector<NodeView> Nodes() const;                                  // ordered by name
+  // Nothing: it holds nothing, or nobody knows.
+  std::optional<KnownEnd> EndOf(const GangId& gang, cluster::Time now) const;
+  std::vector<NodeView> Nodes() const;  // ordered by name
   // policy::LinksOf; null: there is no such node.
   std::shared_ptr<const topology::NodeTopology> LinksOf(const std::string& node) const;
   // `gpus`: see ViewFabric.

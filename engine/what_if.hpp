@@ -1,16 +1,18 @@
 // WhatIf: what would become of a workload, or of all that waits under another policy? Answered by a
-// second engine that is told what the first one knows, beside an API server and a kube-scheduler of
-// which everything succeeds at once. Pure function: nothing of the first engine changes.
+// second engine that is told what the first one knows (trial_world.hpp). Pure function: nothing of
+// the first engine changes.
 //
 //   WhatIfAnswer answer = TryOut({.known = scheduler.DecidedFacts(), .workload = facts,
 //                                 .options = scheduler.options(), .now = now});
 //
-//   1. Pods of the workload are there, and nothing else comes. What runs goes on running.
-//   2. An evicted pod is gone at once, and nobody makes it again.
-//   3. The time goes on from one deadline to the next (minimum run times, delays), for `horizon` at
-//      most. So what starts later does so because nothing but time was missing.
-//   4. It ends at the first moment at which nothing follows, after `most_rounds` cycles, or when
-//      `stop` says so; then it is not complete.
+//   1. Now. Pods of the workload are there, and nothing else comes. What runs goes on running. The
+//      time goes on from one deadline to the next (minimum run times, delays), for `horizon` at
+//      most. So what starts does so because nothing but time was missing.
+//   2. Later, for gangs of the workload that do not start so, or, without one, all that do not.
+//      From now on gangs end when that is known (durations.hpp), until nobody waits any more,
+//      nothing follows, or `outlook` is over. So a start is expected, as surely as the weakest word
+//      of all ends before it.
+//   3. Each ends early after `most_rounds` cycles, or when `stop` says so; then it is not complete.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,7 @@ struct WhatIf {
   Rules rules = {};
   cluster::Time now;
   cluster::Duration horizon = cluster::Seconds(3600);
+  cluster::Duration outlook = cluster::Seconds(7 * 86'400);  // 0: nobody asks for later
   int64_t most_rounds = 10'000;
   std::function<bool()> stop = {};  // asked before each cycle; empty: never
 };
@@ -53,20 +56,37 @@ struct WhatIfEviction {
   int64_t pods_in_all = 0;  // of the gang, before
   int32_t priority = 0;     // of the gang
   std::string queue;        // of the gang
+  std::string right;        // by which it goes, for people; empty: it goes to be moved
+  cluster::Duration after;  // from now on
+};
+
+// The start of a gang that waits now.
+struct WhatIfLater {
+  cluster::Duration after;                     // from now on
+  queues::Trust by = queues::Trust::kNone;     // the weakest word of all ends before it
+  GangId last;                                 // which gang's end was the last one before it
+  std::vector<WhatIfEviction> evictions = {};  // for it
 };
 
 struct WhatIfWait {
-  GangView gang;
-  std::optional<TurnView> turn;  // of gangs of the workload
+  GangView gang;                     // as it is at the end of 1
+  std::optional<TurnView> turn;      // of gangs of the workload
+  std::optional<WhatIfLater> later;  // nothing: nobody knows
 };
 
 struct WhatIfAnswer {
   std::vector<WhatIfStart> starts;        // in order
-  std::vector<WhatIfEviction> evictions;  // in order
+  std::vector<WhatIfEviction> evictions;  // in order; of 1
   std::vector<WhatIfWait> waits;  // gangs that do not start, by id; those that lost pods too
   std::vector<GangId> workload;   // the gangs of which it has pods or the PodGroup
-  bool complete = true;
+  bool complete = true;           // 1
+  // How far 2 went: what is not known to start by then starts later, or never.
+  cluster::Duration looked_ahead;
+  bool looked_at_all = true;  // 2 was not cut off
 };
+
+// Has not started, or lacks members.
+bool Waits(const GangView& gang);
 
 WhatIfAnswer TryOut(const WhatIf& what);
 

@@ -61,29 +61,6 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.expected) AddExpected(json, *gang.expected, now);
 }
 
-// Who makes way, or made way, for it, by which right, and whom it may not have evicted.
-void AddPreemption(JsonText& json, const engine::Certificate& certificate, Time now) {
-  json.BeginObject("preemption");
-  json.AddSeconds("madeSecondsAgo", now - certificate.made_at);
-  json.Add("nodes", certificate.where);
-  json.Add("gpusMilliAsked", certificate.asked_milli);
-  json.BeginArray("victims");
-  for (const engine::VictimGang& victim : certificate.victims) {
-    json.BeginObject();
-    json.Add("gang", victim.gang.key.ToString());
-    json.Add("pods", victim.pods);
-    json.Add("gpusMilli", victim.gpu_milli);
-    json.AddSeconds("ranSeconds", victim.ran);
-    json.Add("right", victim.right);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.BeginArray("refused");
-  for (const std::string& refused : certificate.refused) json.Text(refused);
-  json.EndArray();
-  json.EndObject();
-}
-
 void AddTurn(JsonText& json, const engine::TurnView& turn) {
   json.BeginObject("turn");
   json.Add("queue", turn.queue);
@@ -276,6 +253,28 @@ void AddNode(JsonText& json, const engine::NodeView& view, Time now) {
 }
 
 }  // namespace
+
+void AddPreemption(JsonText& json, const engine::Certificate& certificate, Time now) {
+  json.BeginObject("preemption");
+  json.AddSeconds("madeSecondsAgo", now - certificate.made_at);
+  json.Add("nodes", certificate.where);
+  json.Add("gpusMilliAsked", certificate.asked_milli);
+  json.BeginArray("victims");
+  for (const engine::VictimGang& victim : certificate.victims) {
+    json.BeginObject();
+    json.Add("gang", victim.gang.key.ToString());
+    json.Add("pods", victim.pods);
+    json.Add("gpusMilli", victim.gpu_milli);
+    json.AddSeconds("ranSeconds", victim.ran);
+    json.Add("right", victim.right);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.BeginArray("refused");
+  for (const std::string& refused : certificate.refused) json.Text(refused);
+  json.EndArray();
+  json.EndObject();
+}
 
 std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
   JsonText json;

@@ -11,6 +11,7 @@
 #include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "engine/scheduler.hpp"
+#include "extender/json_text.hpp"
 #include "topology/node_topology.hpp"
 
 namespace muster::extender {
@@ -44,6 +45,10 @@ std::string FabricJson(const engine::FabricView& fabric);
 // {"source", "profile", "anotherSize", "matrix": text that topology::ParseMachine reads, "speeds":
 // {nvlink, pcie, …} in MB/s}
 std::string LinksJson(const topology::MachineFacts& facts);
+// "preemption": who makes way, or made way, for a gang, by which right, and whom it may not have
+// evicted: {madeSecondsAgo, nodes, gpusMilliAsked, victims[{gang, pods, gpusMilli, ranSeconds,
+// right}], refused[]}
+void AddPreemption(JsonText& json, const engine::Certificate& certificate, cluster::Time now);
 // {"error": "…", "place": "…"}
 std::string ErrorJson(const cluster::Error& error);
 

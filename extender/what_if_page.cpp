@@ -9,6 +9,7 @@
 
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
+#include "extender/api_json.hpp"
 #include "extender/embedded/workload.hpp"
 #include "extender/json_text.hpp"
 #include "kube/json.hpp"
@@ -60,6 +61,9 @@ Result<Request> ReadRequest(const std::string& body) {
   return request;
 }
 
+// Rounded up.
+int64_t InSeconds(cluster::Duration time) { return (time.value() + 999) / 1000; }
+
 void AddReason(JsonText& json, const engine::GangView& gang) {
   if (gang.reason.code == engine::ReasonCode::kNone) return;
   json.BeginObject("reason");
@@ -96,7 +100,8 @@ void BeginGang(JsonText& json, const engine::GangView& gang, bool asked, bool st
   json.Add("pods", static_cast<int64_t>(gang.members.size()));
 }
 
-void AddEvictions(JsonText& json, const std::vector<engine::WhatIfEviction>& evictions) {
+// Their pods.
+int64_t AddEvictions(JsonText& json, const std::vector<engine::WhatIfEviction>& evictions) {
   int64_t pods = 0;
   json.BeginArray("evictions");
   for (const engine::WhatIfEviction& eviction : evictions) {
@@ -109,10 +114,23 @@ void AddEvictions(JsonText& json, const std::vector<engine::WhatIfEviction>& evi
     json.Add("podsInAll", eviction.pods_in_all);
     json.Add("priority", eviction.priority);
     if (!eviction.queue.empty()) json.Add("queue", eviction.queue);
+    if (!eviction.right.empty()) json.Add("right", eviction.right);
+    json.Add("afterSeconds", InSeconds(eviction.after));
     json.EndObject();
   }
   json.EndArray();
-  json.Add("evictedPods", pods);
+  return pods;
+}
+
+void AddLater(JsonText& json, const engine::WhatIfLater& later) {
+  json.BeginObject("later");
+  json.Add("afterSeconds", InSeconds(later.after));
+  json.Add("class", engine::ToString(later.by));
+  json.Add("evidence", later.by == queues::Trust::kNone
+                           ? "nothing but time is missing"
+                           : "the end of gang " + later.last.key.ToString());
+  AddEvictions(json, later.evictions);
+  json.EndObject();
 }
 
 void AddWait(JsonText& json, const engine::WhatIfWait& wait, bool asked) {
@@ -126,6 +144,7 @@ void AddWait(JsonText& json, const engine::WhatIfWait& wait, bool asked) {
     json.Add("of", wait.turn->of);
     json.EndObject();
   }
+  if (wait.later) AddLater(json, *wait.later);
   json.EndObject();
 }
 
@@ -141,8 +160,10 @@ std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
   json.BeginArray("gangs");
   for (const engine::WhatIfStart& start : answer.starts) {
     BeginGang(json, start.gang, asked(start.gang), true);
-    json.Add("afterSeconds", (start.after.value() + 999) / 1000);
+    json.Add("afterSeconds", InSeconds(start.after));
     AddPlaces(json, start.gang);
+    if (start.gang.certificate)
+      AddPreemption(json, *start.gang.certificate, start.gang.certificate->made_at);
     json.EndObject();
   }
   for (const engine::WhatIfWait& wait : answer.waits) {
@@ -154,9 +175,11 @@ std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
     if (++others <= kMostOthers && with_others) AddWait(json, wait, false);
   }
   json.EndArray();
-  AddEvictions(json, answer.evictions);
+  json.Add("evictedPods", AddEvictions(json, answer.evictions));
   json.Add("waiting", static_cast<int64_t>(others));
   json.Add("complete", answer.complete);
+  json.Add("lookedAheadSeconds", InSeconds(answer.looked_ahead));
+  json.Add("lookedAtAll", answer.looked_at_all);
   json.AddNames("warnings", warnings);
   json.EndObject();
   return json.Take();

@@ -7,11 +7,12 @@
 //   {"manifests": [{"name": "FILE", "text": "…"}, …], "policy": {"name": "FILE", "text": "…"}}
 //     One of both at least. Manifests as `muster submit` reads them; Nodes may be among them.
 //   {"gangs": [{namespace, name, kind, asked, starts, afterSeconds, queue, priority, minMember,
-//     pods, reason{code, message}, turn{…}, placed[{pod, node, gpus[index]}]}],
-//    "evictions": [{namespace, name, for, pods, podsInAll, priority, queue}],
-//    "waiting", "evictedPods", "complete", "warnings"}
+//     pods, reason{code, message}, turn{…}, placed[{pod, node, gpus[index]}], preemption{…} as of
+//     GangJson, later{afterSeconds, class, evidence, evictions}}],
+//    "evictions": [{namespace, name, for, pods, podsInAll, priority, queue, right, afterSeconds}],
+//    "waiting", "evictedPods", "complete", "lookedAheadSeconds", "lookedAtAll", "warnings"}
 //     gangs: those that start, in order, then those that were asked about and do not, then, with a
-//     policy, the others that wait. `asked`: of the manifests.
+//     policy, the others that wait. `asked`: of the manifests. `later`: engine::WhatIfLater.
 #pragma once
 
 #include <atomic>

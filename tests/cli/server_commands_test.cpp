@@ -37,9 +37,9 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
   CHECK(run({"-f", file}, kExitOk) ==
         "0 of 1 gang would start, 0 pods would be evicted, 0 other gangs would wait\n"
         "\n"
-        "WAITS         QUEUE  PRIORITY  WHY\n"
-        "default/more                0  NotEnoughGpus: not enough free GPUs: 0 of 8 GPUs "
-        "were free on nodes it may use at its last try\n");
+        "WAITS         QUEUE  PRIORITY  START      WHY\n"
+        "default/more                0  not known  NotEnoughGpus: not enough free GPUs: 0 of 8 "
+        "GPUs were free on nodes it may use at its last try\n");
   std::string urgent = GangYaml("urgent", 1, 8);
   urgent.insert(urgent.find("  schedulerName"), "  priority: 7\n");
   std::ofstream(file) << urgent;
@@ -52,8 +52,10 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
         "#  STARTS          QUEUE  PRIORITY  WHEN     WHERE\n"
         "1  default/urgent                7  at once  node-00\n"
         "\n"
-        "EVICTED        PODS      QUEUE  PRIORITY  FOR\n"
-        "default/train  16 of 16                0  default/urgent\n");
+        "EVICTED        PODS      QUEUE  PRIORITY  FOR             WHEN     RIGHT\n"
+        "default/train  16 of 16                0  default/urgent  at once  of higher priority\n");
+  CHECK_THAT(run({"-f", file, "--policy", policy, "-o", "json"}, kExitOk),
+             Catch::Contains("\"preemption\": {") && Catch::Contains("\"gpusMilli\": 128000"));
   CHECK_THAT(run({"-f", file, "-o", "json"}, kExitOk), Catch::StartsWith("{\n  \"gangs\": ["));
   CHECK(test.StateOf("train") == "Running");
   CHECK(test.StateOf("urgent").empty());

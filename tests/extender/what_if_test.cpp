@@ -84,6 +84,21 @@ TEST_CASE("what-if tries another policy on what waits", "[service][whatif]") {
   CHECK(test.StateOf("urgent") == "Queued");
 }
 
+TEST_CASE("what-if tells when a gang that waits is expected to start", "[service][whatif]") {
+  TestService test;
+  std::string train = GangYaml("train", 16, 8);
+  const std::string name = "{name: train}";
+  train.replace(train.find(name), name.size(),
+                "{name: train, annotations: {muster.dev/expected-duration: 1h}}");
+  test.Submit(train);
+  REQUIRE(test.Reaches("train", "Running"));
+  const http::Reply reply = test.Post("/v1/whatif", Request(GangYaml("large", 2, 8)));
+  INFO(reply.body);
+  CHECK_THAT(reply.body, Catch::Contains("\"class\": \"declared\"") &&
+                             Catch::Contains("\"evidence\": \"the end of gang default/train\"") &&
+                             Catch::Contains("\"lookedAtAll\": true"));
+}
+
 TEST_CASE("what-if makes the pods of Jobs, and may add nodes", "[service][whatif]") {
   TestService test;
   const std::string job =
