@@ -178,7 +178,8 @@ Batches PlaceElastic(policy::Placer& placer, Transaction& tx, const std::vector<
 
 Remainder RemainderOf(const EngineState& state, const Gang& gang) {
   Remainder remainder;
-  if (gang.state != GangState::kRunning) return remainder;
+  // The last one may just have gone: nobody has looked since.
+  if (gang.state != GangState::kRunning || gang.members.empty()) return remainder;
   const std::vector<SegmentRule> rules = SegmentRulesOf(state, gang);
   if (rules.empty()) return remainder;
   const bool subgroups = !TopologyOf(state, gang).subgroups.empty();

@@ -162,5 +162,15 @@ TEST_CASE("segments that pods ask for hold back those pods only", "[engine][fabr
   CHECK_FALSE(world.Pod("b-0").node_name.empty());
 }
 
+TEST_CASE("a gang whose last pod has just gone can be looked at", "[engine][elastic]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(1));
+  world.AddGang("train", 1, 1, 1);
+  world.ScheduleAll("train");
+  REQUIRE(world.Gang("train").state == GangState::kRunning);
+  world.engine().Apply(engine::PodRemoved{world.Pod("train-0").uid}, world.now());
+  CHECK(world.engine().Gangs().front().members.empty());
+}
+
 }  // namespace
 }  // namespace muster::testing
