@@ -75,6 +75,11 @@ void AddTurn(const Value& gang, Table& facts) {
       when = "in " + Elapsed(Decimal(*expected, "inSeconds")) + ", " + Text(*expected, "class");
     facts.Add({"Start", when + ": " + Text(*expected, "evidence")});
   }
+  if (const Value* kept = Find(gang, "keptForRestart")) {
+    facts.Add({"Kept", "what " + std::to_string(Integer(*kept, "pods")) + " pods had on " +
+                           Text(*kept, "nodes") + ", for " + Elapsed(Decimal(*kept, "forSeconds")) +
+                           ": it ended early"});
+  }
   const Value* turn = Find(gang, "turn");
   if (turn == nullptr) return;
   facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +

@@ -285,7 +285,7 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
       {"preemption",
        "Whom Muster may evict for gangs of this queue and those below it, whole gangs at a\n"
        "time or members beyond their minimum. inherit: as the queue above says; at the root\n"
-       "lower-priority, guarantee, 0s, 0s, 0s, 2, 4 and requeue."},
+       "lower-priority, guarantee, 0s, 0s, 0s, 2, 4, requeue and 5m."},
       [&] {
         Enumeration(visitor, {"withinQueue", "Of the same queue."},
                     {"inherit", "never", "lower-priority"}, &says->within_queue);
@@ -317,6 +317,11 @@ void VisitPreemption(queues::PreemptionSpec* says, FieldVisitor* visitor) {
              "again. fail: it is not started again; its team submits it anew, as another\n"
              "PodGroup."},
             {"inherit", "requeue", "fail"}, &says->on_evicted);
+        visitor->Amount(
+            {"restartWindow",
+             "A gang for which others were evicted, and that dies before its minRuntime:\n"
+             "for so long its devices are kept for it. 0s: they are not."},
+            kInheritedDuration, &says->restart_window);
       });
 }
 

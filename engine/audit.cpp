@@ -102,6 +102,28 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   }
 }
 
+// Nobody else is planned on a device that is kept whole for a gang.
+void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) {
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    for (const cluster::Placement& kept : room.placements) {
+      const cluster::Node* node = state.cluster.node(kept.node);
+      if (node == nullptr || state.cluster.Overcommitted(kept.node)) continue;
+      const std::vector<cluster::GpuIndex> whole = cluster::WholeGpusOf(kept);
+      for (const cluster::PodUid& uid : state.cluster.HoldersOn(kept.node)) {
+        const cluster::Allocation& held = *state.cluster.AllocationOf(uid);
+        const Gang* gang = state.members.GangOf(uid);
+        if (held.holding != cluster::Holding::kReserved || gang == nullptr || gang->id == id)
+          continue;
+        for (const cluster::GpuShare& share : held.placement.gpus) {
+          if (std::find(whole.begin(), whole.end(), share.index) == whole.end()) continue;
+          broken.push_back("gang " + gang->id.key.ToString() + " is planned on node " + node->name +
+                           ", where a device is kept for gang " + id.key.ToString());
+        }
+      }
+    }
+  }
+}
+
 void AuditUnfenced(const EngineState& state, std::vector<std::string>& broken) {
   for (const auto& [uid, entry] : state.unfenced.pods()) {
     const Pod* pod = state.cluster.FindPod(uid);
@@ -124,6 +146,9 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.queue.Audit());
   add(state.queue_book.Audit(state.cluster));
   add(state.preemptions.Audit());
+  add(state.holdings.Audit());
+  add(state.kept_rooms.Audit());
+  AuditKeptRooms(state, broken);
   add(state.hami_turns.Audit());
   int64_t plans = 0;
   std::vector<const Member*> all;

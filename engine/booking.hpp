@@ -18,7 +18,8 @@
 
 namespace muster::engine {
 
-// Of bookings, rising: those from whose room a gang is kept.
+// Of bookings and of rooms that are kept for a restart (KeptRooms), rising: those from whose room a
+// gang is kept.
 using BookingNumbers = std::vector<uint64_t>;
 
 struct Booking {

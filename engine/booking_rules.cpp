@@ -11,6 +11,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_candidates.hpp"
 #include "engine/request.hpp"
+#include "engine/restart_window.hpp"
 #include "queues/standing.hpp"
 
 namespace muster::engine {
@@ -22,8 +23,10 @@ using cluster::Time;
 
 namespace {
 
-bool Has(const BookingNumbers& numbers, const Booking& booking) {
-  return std::binary_search(numbers.begin(), numbers.end(), booking.number);
+// `room`: a Booking or a KeptRoom.
+template <typename Room>
+bool Has(const BookingNumbers& numbers, const Room& room) {
+  return std::binary_search(numbers.begin(), numbers.end(), room.number);
 }
 
 // What it asks for is within the guarantee of its queue.
@@ -49,20 +52,6 @@ bool MayBorrow(const EngineState& state, const Gang& gang, const Gang& booked, T
 Time EndIfStarted(const EngineState& state, const Gang& gang, Time now) {
   const bool holds = gang.tally.bound_of_muster > 0 || gang.running();
   return holds ? EndOf(state, gang, now).at : now + EstimateOf(state, gang).duration;
-}
-
-std::string ShowTime(Time time) {
-  const auto since = std::chrono::milliseconds(time.milliseconds());
-  const auto day = std::chrono::floor<std::chrono::days>(since);
-  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
-  const std::chrono::hh_mm_ss clock{std::chrono::floor<std::chrono::seconds>(since - day)};
-  char text[64];
-  const int length = std::snprintf(
-      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-      static_cast<int>(clock.seconds().count()));
-  return {text, static_cast<size_t>(std::max(length, 0))};
 }
 
 }  // namespace
@@ -159,10 +148,10 @@ Reason BackfillBar(EngineState& state, const Gang& gang) {
   return reason;
 }
 
-BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
-  BookingNumbers numbers;
-  if (state.bookings.none() || Replaces(gang)) return numbers;
-  const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
+namespace {
+
+void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& useful, Time now,
+                 BookingNumbers& numbers) {
   const Time end = EndIfStarted(state, gang, now);
   std::optional<bool> within;
   // Whose time has come is kept off by those alone that booked before it: else two whose rooms
@@ -183,6 +172,19 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
     if (MayBorrow(state, gang, *booked, booking.at, now)) continue;
     numbers.push_back(booking.number);
   }
+}
+
+}  // namespace
+
+BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
+  BookingNumbers numbers;
+  if (state.bookings.none() && state.kept_rooms.none()) return numbers;
+  const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
+  const bool ran_there = Replaces(gang) || state.kept_rooms.Of(gang.id) != nullptr;
+  if (!ran_there) AddBookings(state, gang, useful, now, numbers);
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    if (id != gang.id && useful.Meets(room.nodes)) numbers.push_back(room.number);
+  }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
@@ -192,9 +194,35 @@ BookingNumbers OthersOf(const EngineState& state, const Gang& gang) {
   for (const Booking& booking : state.bookings.all()) {
     if (booking.gang != gang.id) numbers.push_back(booking.number);
   }
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    if (id != gang.id) numbers.push_back(room.number);
+  }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
+
+namespace {
+
+// Takes what is free of the placement's devices, and its other room with that. Where nothing is
+// free of devices that it has, somebody has come there already.
+void TakeFree(const Snapshot& snapshot, Placement kept, cluster::FreeTable& free) {
+  const cluster::Node* node = snapshot.node(kept.node);
+  if (node == nullptr) return;
+  const bool devices = !kept.gpus.empty();
+  const auto left = free.gpus(kept.node);
+  std::vector<cluster::GpuShare> shares;
+  for (const cluster::GpuShare& share : kept.gpus) {
+    for (size_t i = 0; i < left.size() && i < node->gpus.size(); ++i) {
+      if (node->gpus[i].index != share.index) continue;
+      const cluster::DeviceAmount taken = share.taken.AtMost(left[i]).AtLeast({});
+      if (!taken.none()) shares.push_back({share.index, taken});
+    }
+  }
+  kept.gpus = std::move(shares);
+  if (!devices || !kept.gpus.empty()) free.Take(*node, kept);
+}
+
+}  // namespace
 
 std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers& bookings) {
   std::shared_ptr<const Snapshot> now = state.cluster.TakeSnapshot();
@@ -204,17 +232,11 @@ std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers
   cluster::FreeTable free = now->free();
   for (const Booking& booking : state.bookings.all()) {
     if (!Has(bookings, booking)) continue;
-    for (Placement kept : booking.kept) {
-      const cluster::Node& node = *now->node(kept.node);
-      const auto left = free.gpus(kept.node);
-      for (cluster::GpuShare& share : kept.gpus) {
-        for (size_t i = 0; i < left.size(); ++i) {
-          if (node.gpus[i].index == share.index)
-            share.taken = share.taken.AtMost(left[i]).AtLeast({});
-        }
-      }
-      free.Take(node, kept);
-    }
+    for (const Placement& kept : booking.kept) TakeFree(*now, kept, free);
+  }
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    if (!Has(bookings, room)) continue;
+    for (const Placement& kept : room.placements) TakeFree(*now, kept, free);
   }
   known = std::make_shared<const Snapshot>(now->nodes(), std::move(free), now->generation(),
                                            now->layout());
@@ -227,6 +249,14 @@ const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings)
     return Has(bookings, booking) && !booking.kept.empty();
   });
   return found == all.end() ? nullptr : &*found;
+}
+
+std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings) {
+  if (const Booking* first = FirstOf(state, bookings)) return Describe(*first);
+  for (const auto& [id, room] : state.kept_rooms.all()) {
+    if (Has(bookings, room)) return Describe(room);
+  }
+  return {};
 }
 
 bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
@@ -250,11 +280,17 @@ bool Touches(const EngineState& state, const BookingNumbers& bookings, const Pla
                          [&](const auto& one) { return one.index == booked.index; });
     });
   };
-  return std::any_of(state.bookings.all().begin(), state.bookings.all().end(),
-                     [&](const Booking& booking) {
-                       return Has(bookings, booking) && booking.nodes.Contains(held.node) &&
-                              std::any_of(booking.room.begin(), booking.room.end(), overlaps);
-                     });
+  const auto booked = [&](const Booking& booking) {
+    return Has(bookings, booking) && booking.nodes.Contains(held.node) &&
+           std::any_of(booking.room.begin(), booking.room.end(), overlaps);
+  };
+  const auto kept = [&](const auto& entry) {
+    const KeptRoom& room = entry.second;
+    return Has(bookings, room) && room.nodes.Contains(held.node) &&
+           std::any_of(room.placements.begin(), room.placements.end(), overlaps);
+  };
+  return std::any_of(state.bookings.all().begin(), state.bookings.all().end(), booked) ||
+         std::any_of(state.kept_rooms.all().begin(), state.kept_rooms.all().end(), kept);
 }
 
 std::string Describe(const Booking& booking) {
@@ -263,19 +299,37 @@ std::string Describe(const Booking& booking) {
   return who + ", which is to start by " + ShowTime(booking.at) + " (" + ToString(booking.by) + ")";
 }
 
-std::string EvidenceOf(const EngineState& state, const Booking& booking) {
+std::string ShowTime(Time time) {
+  const auto since = std::chrono::milliseconds(time.milliseconds());
+  const auto day = std::chrono::floor<std::chrono::days>(since);
+  const std::chrono::year_month_day date{std::chrono::sys_days(day)};
+  const std::chrono::hh_mm_ss clock{std::chrono::floor<std::chrono::seconds>(since - day)};
+  char text[64];
+  const int length = std::snprintf(
+      text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
+  return {text, static_cast<size_t>(std::max(length, 0))};
+}
+
+std::string NamesOf(const EngineState& state, const cluster::NodeSet& nodes) {
   constexpr size_t kMostNames = 4;
-  const std::vector<cluster::NodeIndex> nodes = booking.nodes.Nodes();
   std::vector<std::string> names;
-  for (const cluster::NodeIndex index : nodes) {
+  for (const cluster::NodeIndex index : nodes.Nodes()) {
     if (const cluster::Node* node = state.cluster.node(index)) names.push_back(node->name);
   }
   std::sort(names.begin(), names.end());
-  std::string where;
+  std::string text;
   for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
-    where += (i == 0 ? "" : ", ") + names[i];
+    text += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > kMostNames)
-    where += " and " + std::to_string(names.size() - kMostNames) + " more";
+    text += " and " + std::to_string(names.size() - kMostNames) + " more";
+  return text;
+}
+
+std::string EvidenceOf(const EngineState& state, const Booking& booking) {
+  const std::string where = NamesOf(state, booking.nodes);
   if (booking.closed()) return "no others come to " + where + " until those there have ended";
   return "gang " + booking.last.key.ToString() + " is the last to leave " + where;
 }

@@ -1,5 +1,6 @@
-// What bookings mean for gangs (internal to engine/; R10, R15): who is kept off whose room. Reads
-// the engine's state; what it changes is only what is remembered of it.
+// What bookings (R10, R15) and rooms that are kept for a restart (KeptRooms) mean for gangs
+// (internal to engine/): who is kept off whose room. Reads the engine's state; what it changes is
+// only what is remembered of it.
 //
 // A booking keeps a gang off the free part of its room unless
 //
@@ -9,6 +10,9 @@
 //      its own
 //   4. it may have the booking's gang evicted: it would as soon as that gang had started
 //   5. the booking's gang may evict it when its time comes, and it loses little (R16)
+//   6. something is kept for its restart: it was there before
+//
+// A room that is kept for a restart keeps off every gang but its own.
 #pragma once
 
 #include <memory>
@@ -53,8 +57,10 @@ std::shared_ptr<const cluster::Snapshot> Without(EngineState& state,
 // All of it is free, and nothing of it kept.
 bool FitsBeside(EngineState& state, const BookingNumbers& bookings,
                 const std::vector<cluster::Placement>& placements);
-// Of these the first that has something free; null: none has.
+// Of these the first booking that has something free; null: none has.
 const Booking* FirstOf(const EngineState& state, const BookingNumbers& bookings);
+// For people: the first of these that keeps something free; empty: none does.
+std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings);
 // Some of it is on devices, or in the room of pods, that these have booked.
 bool Touches(const EngineState& state, const BookingNumbers& bookings,
              const cluster::Placement& held);
@@ -62,6 +68,9 @@ bool Touches(const EngineState& state, const BookingNumbers& bookings,
 // "gang a/b, which is to start by 2027-01-15T08:00:00Z (declared)".
 std::string Describe(const Booking& booking);
 
+std::string ShowTime(cluster::Time time);  // "2027-01-15T08:00:00Z"
+// Of nodes: their names in order, a few of them.
+std::string NamesOf(const EngineState& state, const cluster::NodeSet& nodes);
 // On what its time rests: "gang a/c leaves n0, n1".
 std::string EvidenceOf(const EngineState& state, const Booking& booking);
 

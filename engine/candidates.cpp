@@ -23,7 +23,7 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
   const policy::VictimRule& rule = *state.rules.victims;
   const int64_t below = rule.Below(preemptor).value_or(INT64_MAX);
   std::vector<Lost> losses;
-  const auto& holding = state.preemptions.holding();
+  const auto& holding = state.holdings.all();
   for (auto next = holding.begin(); next != holding.end() && next->first < below; ++next) {
     for (const GangId& id : next->second) {
       const Gang& gang = *state.members.Find(id);
@@ -112,7 +112,7 @@ bool Preempts(const EngineState& state, const Gang& gang) {
 }
 
 bool MayPreempt(const EngineState& state, const Gang& gang) {
-  const auto& holding = state.preemptions.holding();
+  const auto& holding = state.holdings.all();
   if (holding.empty()) return false;
   if (state.queue_book.on()) return MayHaveCandidates(state, gang) && Preempts(state, gang);
   const std::optional<int64_t> below = state.rules.victims->Below(PreemptorOf(gang));

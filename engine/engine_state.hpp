@@ -11,7 +11,9 @@
 #include "engine/candidates.hpp"
 #include "engine/ever_fits.hpp"
 #include "engine/hami_turns.hpp"
+#include "engine/holdings.hpp"
 #include "engine/job_table.hpp"
+#include "engine/kept_rooms.hpp"
 #include "engine/kubelet_picks.hpp"
 #include "engine/membership.hpp"
 #include "engine/node_classes.hpp"
@@ -57,6 +59,8 @@ struct EngineState {
   Membership members{cluster, options};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
+  Holdings holdings;
+  KeptRooms kept_rooms;
   OrderBook orders;  // of operators
   Bookings bookings;
   KeptSnapshots kept_snapshots;

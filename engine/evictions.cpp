@@ -9,6 +9,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/reclaim.hpp"
+#include "engine/restart_window.hpp"
 
 namespace muster::engine {
 
@@ -164,11 +165,13 @@ void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
       std::max(queue.preemption.min_runtime_preempt, queue.preemption.min_runtime_reclaim);
   if (now - since >= cluster::Duration(least)) return;
   state.preemptions.EndedEarly(gang.id, now);
+  const std::string kept = OpenWindow(state, gang, since);
   state.announcer.Tell(gang, true, "GangEndedEarly",
                        "others were evicted for it, and it ended " +
                            std::to_string((now - since).value() / 1000) +
                            " s after it had started, before the minRuntime of queue " + queue.name +
-                           ": nobody is evicted for it again within the hour");
+                           ": nobody is evicted for it again within the hour" +
+                           (kept.empty() ? "" : ", and " + kept));
 }
 
 // As long as nobody was evicted there is a way back: the gang lets them be, and others are looked
@@ -212,7 +215,7 @@ void FollowHolding(EngineState& state, const Gang& gang) {
                                         [](const auto& entry) { return entry.second.holds(); });
   const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
   const std::string queue = priority ? QueueOf(gang) : std::string();
-  const bool more = state.preemptions.Hold(gang.id, priority, available, queue);
+  const bool more = state.holdings.Hold(gang.id, priority, available, queue);
   if (!more) return;
   if (state.queue_book.on()) return state.queue.HoldsMore(queue);
   if (state.options.preemption != Preemption::kLowerPriority) return;

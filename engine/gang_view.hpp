@@ -80,6 +80,13 @@ struct ExpectedStart {
   std::string why;                            // whose end it waits for, and where
 };
 
+// What a gang had that ended early, until then. See engine/restart_window.hpp.
+struct KeptForRestart {
+  cluster::Time until;
+  int64_t pods = 0;
+  std::string nodes;  // for people
+};
+
 struct GangView {
   GangId id;
   GangState state = GangState::kForming;
@@ -97,6 +104,7 @@ struct GangView {
   std::optional<cluster::Time> started_at;  // min_member bound since; engine time
   std::optional<cluster::Time> deadline;    // of the reservation, of the backoff or of the repair
   std::optional<ExpectedStart> expected;    // nothing: it has booked nothing
+  std::optional<KeptForRestart> kept;       // nothing: nothing is
   int64_t attempts = 0;                     // failed starts in a row
   int64_t plans = 0;                        // made for it, as long as it is known
   std::vector<MemberView> members;          // ordered by name

@@ -8,6 +8,7 @@
 #include "engine/membership_moves.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
 
 namespace muster::engine {
@@ -131,6 +132,7 @@ void Restart(EngineState& state, Gang& gang, Time now) {
   if (gang.tally.bound == 0) gang.past = {};
   gang.course = {};
   state.preemptions.ForgetTries(gang.id);
+  EndKeptRoom(state, gang.id, WindowEnd::kDeleted);
   state.announcer.Forget(gang);
 }
 
@@ -157,6 +159,7 @@ void RemovePodGroup(EngineState& state, const cluster::PodGroupUid& uid, bool un
     state.cluster.Forget(uid);
   } else {
     state.cluster.Remove(uid);
+    if (id) EndKeptRoom(state, *id, WindowEnd::kDeleted);
   }
   if (id) EraseUnjudged(state, *id);
 }
@@ -234,6 +237,7 @@ struct Before {
     held = state.cluster.AllocationOf(known->uid) != nullptr;
     stayed = EverFits::PermanentlyBound(*known, state.options.scheduler_names);
     turn = known->hami_turn;
+    at_stake = RoomAtStake(state, known->uid);
   }
   cluster::ObjectKey group;
   bool ended = false;
@@ -243,6 +247,7 @@ struct Before {
   bool held = false;  // devices, bound or planned
   bool stayed = false;
   cluster::HamiTurn turn = cluster::HamiTurn::kNone;
+  std::optional<KeptRoom> at_stake;
 };
 
 // Another pod has its name now.
@@ -314,6 +319,7 @@ void ApplyPod(EngineState& state, Pod pod) {
   const bool managed = state.members.Managed(pod);
   const Before before(state, pod);
   const cluster::Applied applied = state.cluster.Upsert(std::move(pod));
+  if (before.at_stake) KeepRoom(state, *before.at_stake);
   if (before.stayed && applied.changed) state.ever_fits.TouchPods(before.node);
   if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before);
   if (asked_before && !applied.changed) state.members.Disclaim(uid);
@@ -347,6 +353,7 @@ void ApplyPod(EngineState& state, Pod pod) {
 // `given` may be a reference into what goes.
 void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
+  const std::optional<KeptRoom> at_stake = unseen ? std::nullopt : RoomAtStake(state, uid);
   NoteEnd(state, uid, unseen);
   Leave(state, uid);
   cluster::NodeIndex node;
@@ -358,6 +365,7 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   }
   ForgetPod(state, uid);
   state.cluster.Remove(uid);
+  if (at_stake) KeepRoom(state, *at_stake);
   TouchUnsound(state, node);
   TouchTurns(state, node);
 }

@@ -6,6 +6,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_hold.hpp"
 #include "engine/reclaim.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
 
 namespace muster::engine {
@@ -25,6 +26,11 @@ const Gang* FindGang(const EngineState& state, const ObjectKey& key) {
     if (gang != nullptr && !gang->members.empty()) return gang;
   }
   return nullptr;
+}
+
+bool IsPlanned(const Gang& gang) {
+  return std::any_of(gang.members.begin(), gang.members.end(),
+                     [](const auto& entry) { return entry.second.planned(); });
 }
 
 Error NoGang(const ObjectKey& key) {
@@ -209,7 +215,8 @@ struct Considering {
 
   Result<OrderEffect> operator()(const CancelPlan& order) const {
     const Gang* gang = FindGang(state, order.gang);
-    if (gang == nullptr) return NoGang(order.gang);
+    const KeptRoom* room = state.kept_rooms.Of({order.gang, false});
+    if (gang == nullptr) return room == nullptr ? NoGang(order.gang) : NothingKept(*room);
     const std::string who = "gang " + order.gang.ToString();
     const auto bound =
         std::count_if(gang->members.begin(), gang->members.end(), [](const auto& entry) {
@@ -224,12 +231,19 @@ struct Considering {
     }
     const auto planned = std::count_if(gang->members.begin(), gang->members.end(),
                                        [](const auto& entry) { return entry.second.planned(); });
+    if (planned == 0 && room != nullptr) return NothingKept(*room);
     if (planned == 0)
       return Error{Code::kConflict, who + " has no plan that could be given back", ""};
     OrderEffect effect = Now(state, "");
     effect.was =
         std::string(ToString(gang->state)) + ", " + std::to_string(planned) + " members planned";
     effect.is = "waits for " + std::to_string(kCancelPause.value() / 1000) + " s at least";
+    return effect;
+  }
+  Result<OrderEffect> NothingKept(const KeptRoom& room) const {
+    OrderEffect effect =
+        Now(state, "what it had on " + NodesOf(state, room) + " is kept for its restart");
+    effect.is = "nothing is kept for it";
     return effect;
   }
 };
@@ -292,6 +306,16 @@ struct Carrying {
     TouchAll(state);
   }
   void operator()(const CancelPlan& order) const {
+    const GangId grouped{order.gang, false};
+    const Gang* found = FindGang(state, order.gang);
+    const bool plans = found != nullptr && IsPlanned(*found);
+    if (state.kept_rooms.Of(grouped) != nullptr) {
+      EndKeptRoom(state, grouped, WindowEnd::kCancelled);
+      const Gang* gang = state.members.Find(grouped);
+      if (gang != nullptr && !plans)
+        state.announcer.Tell(*gang, true, "RestartWindowCancelled", Text() + ", ordered by " + by);
+    }
+    if (!plans) return;
     Gang& gang = Of(order.gang);
     const Reason why = Because(ReasonCode::kCancelled, 0, 0, by);
     GiveBack(state, gang, "muster: " + Describe(why));

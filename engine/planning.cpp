@@ -71,6 +71,7 @@ const Gang* BlockerOf(EngineState& state, const Gang& gang) {
 // Under strict order, behind a gang that does not fit.
 bool Blocked(EngineState& state, Gang& gang) {
   if (!StrictOrder(state, gang.queue->queue) || !Whole(gang)) return false;
+  if (state.kept_rooms.Of(gang.id) != nullptr) return false;  // no other one may have that room
   const Gang* blocker = BlockerOf(state, gang);
   if (blocker == nullptr) return false;
   KindKey behind;
@@ -91,7 +92,7 @@ void KeepOff(EngineState& state, const Gang& gang, PlanJob& job, Time now) {
   job.snapshot = state.cluster.TakeSnapshot();
   if (job.kept_off.empty()) return;
   LookAtBookings(state, now);
-  if (FirstOf(state, job.kept_off) == nullptr) return;  // nothing of it is free
+  if (KeeperOf(state, job.kept_off).empty()) return;  // nothing of it is free
   job.unkept = std::exchange(job.snapshot, Without(state, job.kept_off));
   if (gang.tally.bound_of_muster > 0) job.unkept = nullptr;
 }
@@ -133,6 +134,7 @@ bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) 
 
 // Slurm's bf_max_job_user.
 bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
+  if (state.kept_rooms.Of(gang.id) != nullptr) return false;
   Reason bar = BackfillBar(state, gang);
   if (bar.code == ReasonCode::kNone) return false;
   Wait(state, gang, KindOf(state, gang, job), GangState::kQueued, std::move(bar));
@@ -266,10 +268,9 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     if (why.code != ReasonCode::kNone) reason = why;
   }
   if (whole && result.booked) {
-    if (const Booking* first = FirstOf(state, job.kept_off)) {
-      reason = Because(ReasonCode::kReserved, 0, 0, Describe(*first));
-      state.bookings.TurnedAway(first->gang);
-    }
+    std::string keeper = KeeperOf(state, job.kept_off);
+    if (!keeper.empty()) reason = Because(ReasonCode::kReserved, 0, 0, std::move(keeper));
+    if (const Booking* first = FirstOf(state, job.kept_off)) state.bookings.TurnedAway(first->gang);
   }
   if (job.empty != nullptr) {
     const EverFits::Verdict verdict = {
@@ -359,9 +360,8 @@ void RetryReclaims(EngineState& state) {
     const int64_t highest = entry.second;
     const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
       if (waits != grew) return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
-      const auto holders = state.preemptions.holding_in().find(grew);
-      return holders != state.preemptions.holding_in().end() &&
-             holders->second.begin()->first < highest;
+      const auto holders = state.holdings.by_queue().find(grew);
+      return holders != state.holdings.by_queue().end() && holders->second.begin()->first < highest;
     });
     if (any) state.queue.RetryQueue(waits);
   }
@@ -497,7 +497,8 @@ Time NextWake(const EngineState& state) {
                    PassNeeded(state, Time(INT64_MIN)) || state.writes.has_actions() ||
                    state.ever_fits.Behind() || state.health.pending();
   if (now) return Time(0);
-  Time timer = std::min({state.work.due(), state.health.due(), state.orders.due()});
+  Time timer =
+      std::min({state.work.due(), state.health.due(), state.orders.due(), state.kept_rooms.due()});
   if (state.stale_resources.empty()) timer = std::min(timer, state.bookings.due());
   if (state.queue.empty()) return timer;
   return std::min({timer, state.ever_fits.due(), state.queue_book.due(),

@@ -178,37 +178,6 @@ bool Preemptions::TakeWake(Time now) {
   return true;
 }
 
-void Preemptions::LetGo(const GangId& gang, const Holder& holder) {
-  const auto alike = holding_.find(holder.priority);
-  alike->second.erase(gang);
-  if (alike->second.empty()) holding_.erase(alike);
-  const auto beside = holding_in_.find(holder.queue);
-  beside->second.erase({holder.priority, gang});
-  if (beside->second.empty()) holding_in_.erase(beside);
-}
-
-bool Preemptions::Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
-                       const std::string& queue) {
-  const auto known = holders_.find(gang);
-  if (known == holders_.end() && !priority) return false;
-  const int64_t before = known == holders_.end() ? 0 : known->second.available;
-  const bool same =
-      known != holders_.end() && priority == known->second.priority && queue == known->second.queue;
-  if (same) {
-    known->second.available = available;
-    return available > before;
-  }
-  if (known != holders_.end()) LetGo(gang, known->second);
-  if (!priority) {
-    holders_.erase(known);
-    return false;
-  }
-  holding_[*priority].insert(gang);
-  holding_in_[queue].emplace(*priority, gang);
-  holders_[gang] = {*priority, available, queue};
-  return available > before;
-}
-
 std::vector<std::string> Preemptions::Audit() const {
   std::vector<std::string> broken;
   for (const auto& [uid, preemptor] : preemptor_of_) {
@@ -221,12 +190,6 @@ std::vector<std::string> Preemptions::Audit() const {
     if (preemptor == nullptr || !VictimsOf(*preemptor)->asked)
       broken.push_back("pod UID " + uid.text() + " has no preemptor that asked");
   }
-  size_t holders = 0;
-  for (const auto& [priority, gangs] : holding_) holders += gangs.size();
-  size_t in_queues = 0;
-  for (const auto& [queue, gangs] : holding_in_) in_queues += gangs.size();
-  if (holders != holders_.size() || in_queues != holders_.size())
-    broken.emplace_back("gangs that hold something are miscounted");
   return broken;
 }
 

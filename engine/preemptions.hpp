@@ -1,6 +1,5 @@
-// Preemptions: which pods are victims of which gang, which cannot be for now, and which gangs hold
-// what others may want (internal to engine/). Only records; evictions.hpp decides. Guarded by
-// Scheduler.
+// Preemptions: which pods are victims of which gang, and which cannot be for now (internal to
+// engine/). Only records; evictions.hpp decides. Guarded by Scheduler.
 //
 //            Begin                 Ask                    Evicted
 //   (none) ────────▶ nominating ────────▶ evictions asked ────────▶ no way back
@@ -18,7 +17,6 @@
 //    is forgotten meanwhile (EndedEarly).
 // 6. Evictions of an hour are counted by gang (Evict), and who is to be looked at again when a
 //    protection ends (WakeAt).
-// 7. A gang that holds something has one entry, under the highest priority among its members.
 //
 // A restart forgets all of it: evictions that were asked for show in the pods.
 #pragma once
@@ -89,6 +87,8 @@ class Preemptions {
   bool ReleaseAll();
 
   void Pay(const GangId& preemptor) { paid_.insert(preemptor); }  // others were evicted for it
+  bool any_paid() const { return !paid_.empty(); }
+  bool Paid(const GangId& preemptor) const { return paid_.contains(preemptor); }
   bool TakeCost(const GangId& preemptor) { return paid_.erase(preemptor) > 0; }
   void EndedEarly(const GangId& preemptor, cluster::Time now);
   // Until then; nothing: it did not.
@@ -106,18 +106,6 @@ class Preemptions {
   // True when that time has come.
   bool TakeWake(cluster::Time now);
 
-  // What a gang holds: `available` members of it may be evicted; no priority: none. True: more than
-  // before.
-  bool Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
-            const std::string& queue);
-  // Gangs that hold something, the lowest priority first.
-  const std::map<int32_t, std::set<GangId>>& holding() const { return holding_; }
-  // The same by queue.
-  using Holders = std::set<std::pair<int32_t, GangId>>;
-  const std::map<std::string, Holders>& holding_in() const { return holding_in_; }
-  // Of a gang that holds something.
-  int32_t HighestOf(const GangId& gang) const { return holders_.at(gang).priority; }
-
   std::vector<std::string> Audit() const;
 
  private:
@@ -125,12 +113,6 @@ class Preemptions {
     int64_t tries = 0;
     std::optional<cluster::Time> until;
   };
-  struct Holder {
-    int32_t priority = 0;
-    int64_t available = 0;
-    std::string queue;
-  };
-  void LetGo(const GangId& gang, const Holder& holder);
 
   std::map<GangId, Victims> victims_;                         // by preemptor
   std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
@@ -142,9 +124,6 @@ class Preemptions {
   std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;
-  std::map<int32_t, std::set<GangId>> holding_;
-  std::map<std::string, Holders> holding_in_;
-  std::map<GangId, Holder> holders_;  // the same, by gang
 };
 
 }  // namespace muster::engine

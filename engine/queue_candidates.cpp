@@ -7,6 +7,7 @@
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"
+#include "engine/restart_window.hpp"
 #include "policy/victim_rule.hpp"
 
 namespace muster::engine {
@@ -90,7 +91,7 @@ class Search {
   struct Source {
     int64_t depth = 0;  // of the branch on the claimant's side
     QueueIndex leaf;
-    const Preemptions::Holders* gangs = nullptr;
+    const Holdings::Holders* gangs = nullptr;
   };
   std::vector<Source> Sources() const;
   void Collect(const Source& source);
@@ -120,7 +121,7 @@ class Search {
 std::vector<Search::Source> Search::Sources() const {
   std::vector<Source> sources;
   const QueueIndex own = rights_.claimant().leaf;
-  for (const auto& [queue, gangs] : state_.preemptions.holding_in()) {
+  for (const auto& [queue, gangs] : state_.holdings.by_queue()) {
     const QueueIndex leaf = state_.queue_book.IndexOf(queue);
     const auto branches = tree_.Diverge(own, leaf);
     sources.push_back({branches ? tree_.at(branches->a).depth : INT64_MAX, leaf, &gangs});
@@ -156,6 +157,8 @@ void Search::Collect(const Source& source) {
     if (gang.non_preemptible) Refuse(id, "it is not preemptible");
     std::vector<Lost> losses;
     AddLosses(state_, gang, priority, leaving_only_ || !lawful, losses);
+    if (gang.tally.leaving > 0 && KeepsIfLost(state_, gang, now_))
+      std::erase_if(losses, [](const Lost& lost) { return lost.loss.leaves; });
     for (Lost& lost : losses) Add(gang, source.leaf, std::move(lost));
   }
   for (const Entry& entry : entries_) {
@@ -412,8 +415,8 @@ bool OnceStarted::MayEvict(const Gang& holder) {
 bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const QueueIndex leaf = book.IndexOf(gang.queue->queue);
-  const auto own = state.preemptions.holding_in().find(gang.queue->queue);
-  const bool within = own != state.preemptions.holding_in().end() &&
+  const auto own = state.holdings.by_queue().find(gang.queue->queue);
+  const bool within = own != state.holdings.by_queue().end() &&
                       own->second.begin()->first < PriorityOf(gang) &&
                       book.tree().at(leaf).preemption.within_queue != queues::WithinQueue::kNever;
   return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));

@@ -156,6 +156,7 @@ QueueFacts LookAtQueues(EngineState& state) {
   facts.ledger = state.queue_book.ledger();
   facts.orders = state.orders.standing();
   facts.booked_idle = state.bookings.idle();
+  for (const auto& [queue, idle] : state.kept_rooms.idle()) facts.booked_idle[queue] += idle;
   for (const auto& [name, waiting] : state.queue.LookAtQueues()) {
     facts.lines[name] = {static_cast<int64_t>(waiting.gangs), waiting.asks,
                          *waiting.first->queue->order, waiting.first->queue->asks};

@@ -58,8 +58,9 @@ struct QueueView {
   std::optional<cluster::Time> paused_until;  // it holds until then, and ends by itself
   std::vector<QueueAmounts> amounts;          // of what is limited, guaranteed, used or asked for
   int64_t pending = 0;                        // gangs
-  int64_t booked_idle = 0;  // ever: milliseconds of a GPU kept free for bookings of its gangs
-  std::string next;         // of them; empty: none waits
+  // Ever: milliseconds of a GPU kept free for bookings of its gangs, and for their restart.
+  int64_t booked_idle = 0;
+  std::string next;  // of them; empty: none waits
   // As it is compared with its siblings, with that gang added.
   bool within = false;
   std::string b;

@@ -15,6 +15,7 @@
 #include "engine/ordering.hpp"
 #include "engine/planning.hpp"
 #include "engine/request.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/settle.hpp"
 #include "engine/verbs.hpp"
 #include "engine/view.hpp"
@@ -72,6 +73,7 @@ bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
   if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
   FollowUse(*state_, now);
+  FollowKeptRooms(*state_, now);
   FollowBookings(*state_, now);
   if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one

@@ -14,7 +14,6 @@
 //   Progress progress = scheduler.Advance(now);   // carry out progress.actions, Report outcomes
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 #include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
+#include "engine/counts.hpp"
 #include "engine/extender_api.hpp"
 #include "engine/fabric_view.hpp"
 #include "engine/facts.hpp"
@@ -39,38 +39,6 @@ namespace muster::engine {
 
 struct EngineState;
 struct PlanJob;
-
-// A gang whose minMember became bound.
-struct GangStarted {
-  GangId gang;
-  cluster::Duration waited;                    // since it was complete
-  std::optional<cluster::Duration> late = {};  // against its first booking; nothing: it had none
-};
-
-struct Progress {
-  std::vector<Action> actions;
-  std::vector<GangStarted> started;
-  int64_t gangs_tried = 0;    // plans attempted in this call
-  int64_t gangs_planned = 0;  // of these, reserved
-};
-
-struct Counts {
-  int64_t nodes = 0;
-  int64_t pods = 0;
-  int64_t reservations = 0;  // pods with a reservation
-  int64_t held_binds = 0;
-  int64_t gangs[kGangStates] = {};  // by GangState
-  std::vector<std::pair<ReasonCode, int64_t>>
-      waiting;  // gangs not started, by reason, ordered by code
-  int64_t gpu_capacity_milli = 0;
-  int64_t gpu_free_milli = 0;
-  int64_t nodes_left_out = 0;
-  int64_t gpus_left_out = 0;   // on other nodes
-  int64_t starts_refused = 0;  // ever: members that the kubelet did not admit
-  int64_t starts_failed = 0;   // ever: members that failed within BadNodes::start_window
-  // Ever: pods bound with whole GPUs of NVIDIA's device plugin, by topology::PickOutcome.
-  std::array<int64_t, topology::kPickOutcomes> kubelet_picks{};
-};
 
 class Scheduler {
  public:

@@ -9,6 +9,7 @@
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/rank.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/settle.hpp"
 
 namespace muster::engine {
@@ -32,6 +33,9 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.started_at = gang.past.running_since();
   if (const Booking* booking = state.bookings.Of(gang.id))
     view.expected = {booking->at, booking->by, EvidenceOf(state, *booking)};
+  if (const KeptRoom* room = state.kept_rooms.Of(gang.id); room != nullptr && room->until)
+    view.kept = {*room->until, static_cast<int64_t>(room->placements.size()),
+                 NodesOf(state, *room)};
   view.plans = gang.plan->made;
   view.attempts = gang.course.attempts;
   view.deadline =
@@ -125,6 +129,8 @@ bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& c
   counts.starts_refused = state.health.refused_at_admission();
   counts.starts_failed = state.health.failed_early();
   counts.kubelet_picks = state.kubelet_picks.counts();
+  counts.restart_kept_pods = state.kept_rooms.pods();
+  counts.restart_windows = state.kept_rooms.ended();
   return true;
 }
 

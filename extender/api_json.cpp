@@ -35,6 +35,14 @@ void AddExpected(JsonText& json, const engine::ExpectedStart& expected, Time now
   json.EndObject();
 }
 
+void AddKept(JsonText& json, const engine::KeptForRestart& kept, Time now) {
+  json.BeginObject("keptForRestart");
+  json.AddSeconds("forSeconds", kept.until - now);
+  json.Add("pods", kept.pods);
+  json.Add("nodes", kept.nodes);
+  json.EndObject();
+}
+
 void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("namespace", gang.id.key.ns);
   json.Add("name", gang.id.key.name);
@@ -59,6 +67,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.started_at) json.AddSeconds("startedSecondsAgo", now - *gang.started_at);
   if (gang.deadline) json.AddSeconds("deadlineInSeconds", *gang.deadline - now);
   if (gang.expected) AddExpected(json, *gang.expected, now);
+  if (gang.kept) AddKept(json, *gang.kept, now);
 }
 
 void AddTurn(JsonText& json, const engine::TurnView& turn) {

@@ -61,13 +61,16 @@ struct PreemptionSpec {
   // At most so many times the GPUs that a gang asks for are evicted for it.
   int64_t max_evicted_ratio = kInherit;
   OnEvicted on_evicted = OnEvicted::kInherit;
+  // ms: a gang for which others were evicted, and that dies before its minRuntime, keeps its
+  // devices for so long; 0: it does not.
+  int64_t restart_window = kInherit;
   bool operator==(const PreemptionSpec&) const = default;
 };
 
 // What holds where no queue on the path says anything: reclaim what is guaranteed, and protect
 // nobody but by the number of evictions.
 inline constexpr PreemptionSpec kPreemptionDefaults{
-    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4, OnEvicted::kRequeue};
+    WithinQueue::kLowerPriority, Reclaim::kGuarantee, 0, 0, 0, 2, 4, OnEvicted::kRequeue, 300'000};
 
 // Namespaces by their labels; all of it must hold. Without any requirement: every namespace.
 struct NamespaceSelector {

@@ -32,6 +32,7 @@ PreemptionSpec Inherit(PreemptionSpec own, const PreemptionSpec& above) {
   inherit(&PreemptionSpec::min_runtime_reclaim);
   inherit(&PreemptionSpec::max_evictions_per_hour);
   inherit(&PreemptionSpec::max_evicted_ratio);
+  inherit(&PreemptionSpec::restart_window);
   return own;
 }
 

@@ -77,7 +77,7 @@ Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
   return api.Unannotate(Actor::kMuster, action.pod, cluster::kHamiBindTimeAnnotation);
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
-  return api.EvictPod(Actor::kMuster, action.pod);
+  return api.EvictPod(Actor::kMuster, action.pod, action.gang);
 }
 Status Write(ApiServer& api, const engine::PatchGang& action) {
   return api.PatchPodGroupStatus(Actor::kMuster, action);

@@ -91,7 +91,8 @@ class ApiServer {
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
                             std::optional<cluster::Duration> grace = {});
   // The eviction subresource: as DeletePod with the pod's own grace.
-  cluster::Status EvictPod(Actor actor, const engine::PodRef& pod);
+  cluster::Status EvictPod(Actor actor, const engine::PodRef& pod,
+                           const cluster::ObjectKey& whose = {});
 
   // kConflict when the pod is being deleted, has a node already (also this one), has gates, or the
   // UID differs. Capacity is not checked. Clears nominatedNodeName.

@@ -177,7 +177,8 @@ Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optiona
   return impl_->Terminate(**slot, grace.value_or((**slot)->grace));
 }
 
-Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod) {
+Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod,
+                           const cluster::ObjectKey& whose) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kEvict);
@@ -185,6 +186,7 @@ Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod) {
   if (actor == Actor::kMuster && !(**slot)->pod.deleting) {
     auto next = std::make_shared<PodRecord>(***slot);
     next->evicted_by_muster = true;
+    next->evicted_for = whose;
     **slot = std::move(next);
   }
   return impl_->Terminate(**slot, (**slot)->grace);

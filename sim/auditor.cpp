@@ -10,6 +10,7 @@
 #include "sim/hami_audit.hpp"
 #include "sim/node_audit.hpp"
 #include "sim/queue_audit.hpp"
+#include "sim/restart_audit.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -39,6 +40,7 @@ class Auditor::Impl {
 
   std::vector<std::string> Check();
   const std::vector<std::string>& findings() const { return findings_; }
+  int64_t restart_windows() const { return restart_audit_.windows(); }
 
  private:
   struct NodeBook {
@@ -121,6 +123,7 @@ class Auditor::Impl {
   std::map<ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
+  RestartAudit restart_audit_{api_};
   std::map<int32_t, Time> waited_;                // by priority: until when a pod did
   Time reclaimed_;                                // when a queue paused for it last
   std::set<PodUid> evicted_;                      // by Muster, and judged
@@ -139,9 +142,11 @@ bool Auditor::Impl::Musters(const cluster::Pod& pod) const {
 void Auditor::Impl::See(const WatchEvent& event) {
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
     nodes_[(*node)->node.name].changed = event.at;
+    if (event.change == Change::kDeleted) restart_audit_.NodeGone((*node)->node.name);
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
+    restart_audit_.SeeGroup(event.change, **group);
     SeeGroup(event.change, **group, event.at);
   }
 }
@@ -190,6 +195,9 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   }
   if (known != bound_to_.end() && !live) queue_audit_.Gone(pod, at);
   SeeTurn(*pod, live, at);
+  if (muster_ != nullptr) restart_audit_.See(pod, live, muster_->scheduler().options().queues, at);
+  const bool fresh = live && known == bound_to_.end() && pod->pod.bound_by_muster;
+  if (fresh && !InDoubt(at, at)) Find(restart_audit_.Fault(pod->pod, at));
   if (live) {
     queue_audit_.Runs(pod);
     NodeBook& book = nodes_[pod->pod.node_name];
@@ -260,6 +268,7 @@ bool Auditor::Impl::Unseen(Time at) const {
 }
 
 void Auditor::Impl::NoteRestart(Time at) {
+  restart_audit_.Restarted();
   restarted_.push_back(at);
   const WriteFaults& writes = muster_->faults();
   const bool lossy = writes.lost_per_mille + writes.unclear_per_mille > 0;
@@ -555,5 +564,6 @@ Auditor::~Auditor() = default;
 
 std::vector<std::string> Auditor::Check() { return impl_->Check(); }
 const std::vector<std::string>& Auditor::findings() const { return impl_->findings(); }
+int64_t Auditor::restart_windows() const { return impl_->restart_windows(); }
 
 }  // namespace muster::sim

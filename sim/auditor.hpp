@@ -17,7 +17,9 @@
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
 //   6. Where HAMi's device plugin serves the node, it is told what was planned, and serves nobody
 //   else at that time: each pod gets just that.
-//   7. engine::Scheduler::Audit finds nothing.
+//   7. Nobody else comes to the devices of a gang that died early after others were evicted for it,
+//   as long as they are kept for its restart. Not judged where news takes time.
+//   8. engine::Scheduler::Audit finds nothing.
 //
 // Owned by sim::Cluster or a test; one thread at a time.
 #pragma once
@@ -55,6 +57,8 @@ class Auditor {
   std::vector<std::string> Check();
   // Everything that Check has found so far.
   const std::vector<std::string>& findings() const;
+  // Restart windows that rule 7 has seen open so far.
+  int64_t restart_windows() const;
 
  private:
   class Impl;

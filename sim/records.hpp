@@ -39,7 +39,8 @@ struct PodRecord {
   std::optional<cluster::Time> finished_at;
   std::optional<cluster::Time> delete_at;  // deletionTimestamp + grace
   bool evicted_by_muster = false;
-  bool acknowledged = false;  // by its kubelet, which has admitted it: status.startTime
+  cluster::ObjectKey evicted_for = {};  // then: the gang for which it was
+  bool acknowledged = false;            // by its kubelet, which has admitted it: status.startTime
   std::vector<cluster::HamiDevice> hami_given;  // by HAMi's plugin, in order
   std::string status_reason;  // "Unschedulable", "SchedulerError", "UnexpectedAdmissionError", …
   std::string status_message;

@@ -95,5 +95,15 @@ TEST_CASE("explain says when a gang with a booking is to start, and on what that
              Catch::Contains("not known: no others come to n0\n"));
 }
 
+TEST_CASE("explain says what is kept for a gang that ended early", "[cli]") {
+  const auto explained =
+      GangExplained(R"({"namespace":"a","name":"big","state":"Forming","keptForRestart":)"
+                    R"({"forSeconds":90,"pods":8,"nodes":"n0, n1"}})");
+  REQUIRE(explained.ok());
+  CHECK_THAT(*explained,
+             Catch::Contains("Kept") &&
+                 Catch::Contains("what 8 pods had on n0, n1, for 1m30s: it ended early\n"));
+}
+
 }  // namespace
 }  // namespace muster::cli

@@ -193,6 +193,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "queues[].preemption.maxEvictionsPerGangPerHour",
                                   "queues[].preemption.maxEvictedRatio",
                                   "queues[].preemption.onEvicted",
+                                  "queues[].preemption.restartWindow",
                                   "queues[].reservations",
                                   "queues[].reservations.depth",
                                   "queues[].reservations.minAge",

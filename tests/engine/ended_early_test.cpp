@@ -17,6 +17,7 @@ using testing::Queue;
 QueueSpec Claimant() {
   QueueSpec x = Queue("x", 8);
   x.preemption.min_runtime_preempt = 600'000;
+  x.preemption.restart_window = 0;
   return x;
 }
 

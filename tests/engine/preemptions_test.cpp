@@ -106,24 +106,5 @@ TEST_CASE("pods that stay are released one by one, or all when a budget changes"
   CHECK_FALSE(preemptions.ProtectedUntil(kB));
 }
 
-TEST_CASE("what gangs hold is known by priority, and it is told when more can be had",
-          "[engine][preemptions]") {
-  Preemptions preemptions;
-  CHECK_FALSE(preemptions.Hold(Id("a"), std::nullopt, 0, "q"));
-  CHECK(preemptions.Hold(Id("a"), 5, 2, "q"));
-  CHECK_FALSE(preemptions.Hold(Id("a"), 5, 2, "q"));
-  CHECK_FALSE(preemptions.Hold(Id("a"), 5, 0, "q"));  // it may not be taken apart for now
-  CHECK(preemptions.Hold(Id("a"), 5, 2, "q"));
-  CHECK(preemptions.Hold(Id("b"), 1, 1, "q"));
-  CHECK(preemptions.holding().begin()->first == 1);
-  CHECK_FALSE(preemptions.Hold(Id("a"), 1, 2, "q"));
-  CHECK(preemptions.holding().size() == 1);
-  CHECK(preemptions.Audit().empty());
-  preemptions.Hold(Id("a"), std::nullopt, 0, "q");
-  preemptions.Hold(Id("b"), std::nullopt, 0, "q");
-  CHECK(preemptions.holding().empty());
-  CHECK(preemptions.Audit().empty());
-}
-
 }  // namespace
 }  // namespace muster::engine

@@ -21,6 +21,15 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("formerCode"));
 }
 
+TEST_CASE("the page of a gang has what is kept for its restart, and for how long", "[api]") {
+  engine::GangView gang;
+  CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("keptForRestart"));
+  gang.kept = {cluster::Time(91'500), 8, "n0, n1"};
+  const std::string page = GangJson(gang, {}, cluster::Time(1'500));
+  for (const char* part : {"\"keptForRestart\"", "\"forSeconds\": 90", "\"pods\": 8", "\"n0, n1\""})
+    CHECK_THAT(page, Catch::Contains(part));
+}
+
 TEST_CASE("the page of a gang names links that leave domains, and the slowest and fastest ring",
           "[api]") {
   engine::GangView gang;

@@ -170,6 +170,86 @@ void World::Collect(const Operation& operation) {
                         });
 }
 
+// A pod of queue a that asks for so many GPUs and runs for minutes.
+PodRecord World::LongPod(const std::string& name, int32_t gpus, int32_t priority) {
+  PodRecord pod = NewPod(name, 1);
+  cluster::PodSpec spec = *pod.pod.spec;
+  spec.gpus.count = gpus;
+  spec.priority = priority;
+  pod.pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+  pod.pod.asked_queue = "a";
+  pod.pod.run_times = nullptr;
+  pod.runs_for = Seconds(400);
+  return pod;
+}
+
+// Pods fill the nodes, and a gang comes for which some of them have to go.
+void World::CreateClaim() {
+  ApiServer& api = cluster_->api();
+  const std::string name = "claim" + std::to_string(made_++);
+  for (const NodePtr& node : api.Nodes()) {
+    const auto gpus = static_cast<int32_t>(node->node.gpus.size());
+    if (gpus == 0) continue;
+    static_cast<void>(
+        api.CreatePod(Actor::kUser, LongPod("fill" + std::to_string(made_++), gpus, 0)));
+  }
+  Run(Seconds(10));
+  static_cast<void>(api.CreatePodGroup(Actor::kUser, MakePodGroup(name).MinMember(2)));
+  for (int i = 0; i < 2; ++i) {
+    PodRecord pod = LongPod(name + "-" + std::to_string(i), 1, 5);
+    pod.pod.pod_group = name;
+    static_cast<void>(api.CreatePod(Actor::kUser, std::move(pod)));
+  }
+  Run(Seconds(20));
+}
+
+// A gang for which others were evicted; the first of them is made.
+void World::DieEarly(const Operation& operation) {
+  if (options_.muster.engine.queues.empty()) return;
+  const auto paid = [&] {
+    std::vector<engine::GangView> gangs = cluster_->muster()->scheduler().Gangs();
+    std::erase_if(gangs, [](const engine::GangView& gang) {
+      return !gang.certificate || gang.state != engine::GangState::kRunning || gang.id.solo;
+    });
+    return gangs;
+  };
+  if (paid().empty()) {
+    Tell("pods fill the nodes, and a gang comes for which they have to go");
+    CreateClaim();
+  }
+  const std::vector<engine::GangView> gangs = paid();
+  if (!gangs.empty()) FailGang(gangs[operation.a % gangs.size()], operation);
+}
+
+// All of its pods fail, and half of the gangs come back, under other names.
+void World::FailGang(const engine::GangView& gang, const Operation& operation) {
+  ApiServer& api = cluster_->api();
+  const std::string& name = gang.id.key.name;
+  const bool comes_back = operation.b % 2 == 0 && api.FindPodGroup(gang.id.key) != nullptr;
+  Tell("all pods of gang " + name + " fail" + (comes_back ? ", and it comes back" : ""));
+  changed_.insert(name);
+  for (const engine::MemberView& member : gang.members) {
+    const PodPtr pod = api.FindPod(member.uid);
+    if (pod == nullptr || pod->pod.phase != cluster::PodPhase::kRunning) continue;
+    PodStatusPatch patch;
+    patch.phase = cluster::PodPhase::kFailed;
+    static_cast<void>(api.PatchPodStatus(Actor::kKubelet, RefOf(pod), patch));
+    // A Job's are replaced by its controller.
+    if (!comes_back || !pod->job_uid.empty()) continue;
+    PodRecord next = NewPod(name + "-again" + std::to_string(made_++), 1);
+    next.pod.spec = pod->pod.spec;
+    next.pod.pod_group = name;
+    next.pod.role = pod->pod.role;
+    next.pod.asked_queue = pod->pod.asked_queue;
+    next.pod.preemptible = pod->pod.preemptible;
+    const Duration late(operation.c % (operation.c % 3 == 0 ? 90'000 : 1000));
+    cluster_->loop().Post(cluster_->loop().now() + late, [&api, ref = RefOf(pod), next] {
+      static_cast<void>(api.DeletePod(Actor::kUser, ref, Duration()));
+      static_cast<void>(api.CreatePod(Actor::kUser, next));
+    });
+  }
+}
+
 void World::CreateForeignPod(const Operation& operation) {
   const NodePtr node = PickNode(operation.a);
   if (node == nullptr) return;

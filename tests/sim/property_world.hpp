@@ -49,8 +49,9 @@ enum class Happening {
   kForeignGang,  // all of them are
   kDoomedGang,   // kube-scheduler never asks about one of them, and its patience is endless
   kOrder,        // an operator's
+  kDieEarly,     // all pods of a gang for which others were evicted fail, and it comes back
 };
-inline constexpr int kHappenings = 29;
+inline constexpr int kHappenings = 30;
 
 struct Operation {
   Happening what = Happening::kWait;
@@ -97,6 +98,10 @@ class World {
   void CreateForeignPod(const Operation& operation);
   void CreateOddGang(const Operation& operation);
   void Collect(const Operation& operation);
+  PodRecord LongPod(const std::string& name, int32_t gpus, int32_t priority);
+  void CreateClaim();
+  void DieEarly(const Operation& operation);
+  void FailGang(const engine::GangView& gang, const Operation& operation);
   std::string CheckPlans();
   std::string CheckDomains();
   std::string CheckSubgroups(const PodGroupPtr& group);

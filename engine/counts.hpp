@@ -1,0 +1,53 @@
+// What one Advance did, and how much of everything there is. Plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cluster/gang_id.hpp"
+#include "cluster/units.hpp"
+#include "engine/actions.hpp"
+#include "engine/gang_view.hpp"
+#include "engine/kept_rooms.hpp"
+#include "engine/reason.hpp"
+
+namespace muster::engine {
+
+// A gang whose minMember became bound.
+struct GangStarted {
+  GangId gang;
+  cluster::Duration waited;                    // since it was complete
+  std::optional<cluster::Duration> late = {};  // against its first booking; nothing: it had none
+};
+
+struct Progress {
+  std::vector<Action> actions;
+  std::vector<GangStarted> started;
+  int64_t gangs_tried = 0;    // plans attempted in this call
+  int64_t gangs_planned = 0;  // of these, reserved
+};
+
+struct Counts {
+  int64_t nodes = 0;
+  int64_t pods = 0;
+  int64_t reservations = 0;  // pods with a reservation
+  int64_t held_binds = 0;
+  int64_t gangs[kGangStates] = {};  // by GangState
+  std::vector<std::pair<ReasonCode, int64_t>>
+      waiting;  // gangs not started, by reason, ordered by code
+  int64_t gpu_capacity_milli = 0;
+  int64_t gpu_free_milli = 0;
+  int64_t nodes_left_out = 0;
+  int64_t gpus_left_out = 0;   // on other nodes
+  int64_t starts_refused = 0;  // ever: members that the kubelet did not admit
+  int64_t starts_failed = 0;   // ever: members that failed within BadNodes::start_window
+  // Ever: pods bound with whole GPUs of NVIDIA's device plugin, by topology::PickOutcome.
+  std::array<int64_t, topology::kPickOutcomes> kubelet_picks{};
+  int64_t restart_kept_pods = 0;  // for which room is kept, see restart_window.hpp
+  std::array<int64_t, kWindowEnds> restart_windows{};  // ever, by WindowEnd
+};
+
+}  // namespace muster::engine

@@ -1,0 +1,43 @@
+// The restart window (internal to engine/; queues.md, section 3): a gang for which others were
+// evicted and that dies before its minRuntime keeps its devices for preemption.restartWindow.
+//
+//   KeepRoom         a member goes: what it had is kept, before anybody can be planned there
+//   OpenWindow       all of them are gone, or about to go
+//   FollowKeptRooms  before a pass: ends what is over
+//
+// What is kept is nobody's but the gang's: see KeptOff in booking_rules.hpp. Not kept is what a
+// member had that made way for another gang, that ended well, or that had no group: another pod in
+// its place has another name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/gang.hpp"
+#include "engine/kept_rooms.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// The room of a pod that would be kept if the pod went now; nothing: none. Whether its gang is
+// early is for FollowKeptRooms to say.
+std::optional<KeptRoom> RoomAtStake(const EngineState& state, const cluster::PodUid& pod);
+// What the gang's members have is kept for it if they go now.
+bool KeepsIfLost(const EngineState& state, const Gang& gang, cluster::Time now);
+// The pod is gone, or holds nothing any more.
+void KeepRoom(EngineState& state, const KeptRoom& room);
+
+void FollowKeptRooms(EngineState& state, cluster::Time now);
+// The gang, which ran since then, died early: what members still have that leave is kept, too. For
+// people: "what it had on n0, n1 is kept for it for 300 s"; empty: nothing is.
+std::string OpenWindow(EngineState& state, const Gang& gang, cluster::Time since);
+// Those that it kept off may fit now.
+void EndKeptRoom(EngineState& state, const GangId& gang, WindowEnd how);
+
+// "gang a/b, which lost it early and may start there again until 2027-01-15T08:00:00Z".
+std::string Describe(const KeptRoom& room);
+// The names of its nodes, in order, a few of them.
+std::string NodesOf(const EngineState& state, const KeptRoom& room);
+
+}  // namespace muster::engine

@@ -1,0 +1,63 @@
+// RestartAudit: whether nobody else comes to the devices of a gang for which others were evicted
+// and that died early (queues.md, section 3), as the API server's objects show it, and by other
+// means than Muster's. It finds starts that no rule allows, not each that a rule forbids: gangs
+// whose PodGroup changed while they ran, say, it leaves alone. Part of the Auditor; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "queues/queue_spec.hpp"
+#include "sim/api_server.hpp"
+
+namespace muster::sim {
+
+class RestartAudit {
+ public:
+  explicit RestartAudit(ApiServer& api) : api_(api) {}
+
+  // `live`: bound, and it has not ended. `queues`: the policy's.
+  void See(const PodPtr& pod, bool live, const std::vector<queues::QueueSpec>& queues,
+           cluster::Time at);
+  void SeeGroup(Change change, const PodGroupRecord& group);
+  // Another one of its name, or none any more.
+  void NodeGone(const std::string& node);
+  // Muster forgets all of it.
+  void Restarted();
+  // The pod is bound by Muster just now. Empty: it is nobody else's place.
+  std::string Fault(const cluster::Pod& pod, cluster::Time at) const;
+  int64_t windows() const { return windows_; }  // opened so far
+
+ private:
+  using Devices = std::set<std::pair<std::string, cluster::GpuIndex>>;  // node, GPU
+  struct Run {
+    bool paid = false;     // another gang's pod was evicted for it
+    bool odd = false;      // it is not judged
+    bool started = false;  // it had its minimum
+    cluster::Time since;   // then
+    std::map<cluster::PodUid, Devices> live;
+    Devices had;  // of members that went since it started
+  };
+  struct Window {
+    Devices devices;
+    cluster::Time opened;
+    cluster::Time until;
+  };
+  void NoteEviction(const PodRecord& pod);
+  bool Whole(const cluster::ObjectKey& key, const Run& run) const;
+  void Judge(const cluster::ObjectKey& key, Run& run, const std::string& queue,
+             const std::vector<queues::QueueSpec>& queues, cluster::Time at);
+  bool Cancelled(const cluster::ObjectKey& gang, cluster::Time since) const;
+
+  ApiServer& api_;
+  std::map<cluster::ObjectKey, Run> runs_;
+  std::map<cluster::ObjectKey, Window> windows_of_;
+  std::map<cluster::ObjectKey, std::pair<std::string, int64_t>> groups_;  // UID, minMember
+  std::set<cluster::PodUid> evicted_;                                     // and noted
+  int64_t windows_ = 0;
+};
+
+}  // namespace muster::sim
