@@ -36,6 +36,10 @@ static_assert(std::variant_size_v<engine::Action> == kActionKinds);
 constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict", "retry",
                                                       "refused"};
 
+// By the alternative of engine::Order::what.
+constexpr std::array<const char*, 4> kOrderNames = {"priority", "queue", "reclaim", "cancel"};
+static_assert(std::variant_size_v<decltype(engine::Order::what)> == kOrderNames.size());
+
 struct RefusalCause {
   const char* name;
   std::uint64_t http::ServerStats::*count;
@@ -165,6 +169,14 @@ class Metrics::Impl {
                         .Register(registry_);
     reloads_ok = &reloads.Add({{"result", "ok"}});
     reloads_failed = &reloads.Add({{"result", "failed"}});
+    auto& ordered = BuildCounter()
+                        .Name("muster_orders_total")
+                        .Help("Orders of operators, by what came of them")
+                        .Register(registry_);
+    for (std::size_t kind = 0; kind < orders.size(); ++kind) {
+      orders[kind][0] = &ordered.Add({{"kind", kOrderNames[kind]}, {"result", "ok"}});
+      orders[kind][1] = &ordered.Add({{"kind", kOrderNames[kind]}, {"result", "refused"}});
+    }
     fabric_findings =
         &OneGauge("muster_fabric_findings", "What is wrong with the nodes' labels of the fabric");
   }
@@ -201,6 +213,16 @@ class Metrics::Impl {
       const auto one = static_cast<topology::PickOutcome>(outcome);
       picks_[outcome] = &picks.Add({{"outcome", std::string(topology::ToString(one))}});
     }
+    restart_kept_ = &OneGauge("muster_restart_kept_pods",
+                              "Pods whose devices are kept for their gang's restart");
+    auto& windows = BuildCounter()
+                        .Name("muster_restart_windows_total")
+                        .Help("Restart windows of gangs that died early, by how they ended")
+                        .Register(registry_);
+    for (std::size_t end = 0; end < windows_.size(); ++end) {
+      windows_[end] =
+          &windows.Add({{"outcome", engine::ToString(static_cast<engine::WindowEnd>(end))}});
+    }
     pods_ = &OneGauge("muster_pods", "Pods known");
     reservations_ = &OneGauge("muster_reservations", "Pods with a reservation");
     held_ = &OneGauge("muster_held_binds", "Bind calls held at the barrier");
@@ -236,6 +258,9 @@ class Metrics::Impl {
     Raise(*starts_failed_, counts.starts_failed);
     for (std::size_t outcome = 0; outcome < picks_.size(); ++outcome)
       Raise(*picks_[outcome], counts.kubelet_picks[outcome]);
+    restart_kept_->Set(static_cast<double>(counts.restart_kept_pods));
+    for (std::size_t end = 0; end < windows_.size(); ++end)
+      Raise(*windows_[end], counts.restart_windows[end]);
     pods_->Set(static_cast<double>(counts.pods));
     reservations_->Set(static_cast<double>(counts.reservations));
     held_->Set(static_cast<double>(counts.held_binds));
@@ -269,6 +294,8 @@ class Metrics::Impl {
   Counter* starts_refused_ = nullptr;  // set as gauges are
   Counter* starts_failed_ = nullptr;
   std::array<Counter*, topology::kPickOutcomes> picks_{};
+  Gauge* restart_kept_ = nullptr;
+  std::array<Counter*, engine::kWindowEnds> windows_{};
   Gauge* pods_ = nullptr;
   Gauge* reservations_ = nullptr;
   Gauge* held_ = nullptr;
@@ -291,6 +318,7 @@ class Metrics::Impl {
   Counter* not_planned = nullptr;
   Counter* reloads_ok = nullptr;
   Counter* reloads_failed = nullptr;
+  std::array<std::array<Counter*, 2>, kOrderNames.size()> orders{};  // carried out, refused
   Gauge* fabric_findings = nullptr;
 };
 
@@ -328,6 +356,10 @@ void Metrics::ActionEnded(std::size_t kind, engine::OutcomeKind outcome) {
 
 void Metrics::PolicyReloaded(bool ok) {
   (ok ? impl_->reloads_ok : impl_->reloads_failed)->Increment();
+}
+
+void Metrics::Ordered(const engine::Order& order, bool ok) {
+  impl_->orders[order.what.index()][ok ? 0 : 1]->Increment();
 }
 
 void Metrics::FabricFindings(std::int64_t count) {

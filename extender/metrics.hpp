@@ -46,6 +46,8 @@ class Metrics {
   void ActionSent(std::size_t kind);
   void ActionEnded(std::size_t kind, engine::OutcomeKind outcome);
   void PolicyReloaded(bool ok);
+  // An order of an operator, by its kind; `ok`: it was carried out.
+  void Ordered(const engine::Order& order, bool ok);
   // So many hold now, see topology::Fabric::findings.
   void FabricFindings(std::int64_t count);
 

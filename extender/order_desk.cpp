@@ -72,6 +72,7 @@ cluster::Time OrderDesk::Work() {
     const std::string& by = waiting.request.order.by;
     const std::string who = by.empty() ? waiting.caller.peer : by;
     const std::string what = Describe(waiting.request.order);
+    if (!waiting.request.dry_run) ports_.ordered(waiting.request.order, effect.ok());
     if (!effect.ok()) {
       ports_.log.Info("order refused",
                       {{"order", what}, {"by", who}, {"error", effect.error().ToString()}});

@@ -36,6 +36,8 @@ class OrderDesk {
     std::function<std::string()> closed;
     // Keeps what stands over a restart.
     std::function<cluster::Status(const engine::StandingOrders&)> keep;
+    // An order was carried out, or refused.
+    std::function<void(const engine::Order&, bool ok)> ordered;
     const CallerAccess& access;
     const Logger& log;
   };

@@ -124,6 +124,8 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
   auto& guarantee = family("muster_queue_guarantee", "What the queue has whenever it wants it");
   auto& limit = family("muster_queue_limit", "What the queue may use at most");
   auto& used = family("muster_queue_used", "What pods of the queue hold, or have earmarked");
+  auto& average = family("muster_queue_average_used",
+                         "What the queue used, the past counting less (usageHalfLife)");
   auto& asked = family("muster_queue_asked", "What gangs that wait in the queue ask for");
   auto& lent = family("muster_queue_lent", "What other queues have of the queue's guarantee");
   auto& share = family("muster_queue_share", "What the queue is entitled to now");
@@ -146,6 +148,7 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
       add(guarantee, amounts.guarantee);
       if (amounts.limit != INT64_MAX) add(limit, amounts.limit);
       add(used, amounts.used);
+      if (amounts.average) add(average, *amounts.average);
       add(asked, amounts.pending);
       add(share, amounts.share);
       add(lent, amounts.lent());

@@ -384,17 +384,18 @@ Status Service::Impl::StartApi() {
                                                        .policy = [this] { return PolicyPage(); },
                                                        .access = *access_,
                                                        .cluster = cluster_.get()});
-  orders_ = std::make_unique<OrderDesk>(
-      OrderDesk::Ports{.scheduler = *scheduler_,
-                       .now = [this] { return Now(); },
-                       .told = [this] { loop_->Poke(); },
-                       .closed = [this] { return OrdersClosed(); },
-                       .keep =
-                           [this](const engine::StandingOrders& orders) {
-                             return api_cluster_ ? api_cluster_->KeepOrders(orders) : Status(Ok{});
-                           },
-                       .access = *access_,
-                       .log = log_});
+  orders_ = std::make_unique<OrderDesk>(OrderDesk::Ports{
+      .scheduler = *scheduler_,
+      .now = [this] { return Now(); },
+      .told = [this] { loop_->Poke(); },
+      .closed = [this] { return OrdersClosed(); },
+      .keep =
+          [this](const engine::StandingOrders& orders) {
+            return api_cluster_ ? api_cluster_->KeepOrders(orders) : Status(Ok{});
+          },
+      .ordered = [this](const engine::Order& order, bool ok) { metrics_.Ordered(order, ok); },
+      .access = *access_,
+      .log = log_});
   Result<http::ServerOptions> options = ApiOptions(started_with_.metrics);
   if (!options.ok()) return options.error();
   api_server_ = std::make_unique<http::RenewableServer>([this](http::Server& server) {

@@ -95,6 +95,8 @@ TEST_CASE("its victims do not get the devices back before the window has passed"
   CHECK(world.Windows(WindowEnd::kPassed) == 1);
   CHECK(world.Told("RestartWindowEnded") ==
         "what it had on n0 is not kept for it any more: it did not start again in time");
+  for (const QueueView& queue : world.engine().Queues())
+    CHECK(queue.booked_idle == (queue.name == "y" ? 0 : 8 * 300'000));
   CHECK(world.IsSound());
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "extender/metrics.hpp"
 #include "http/client.hpp"
 #include "tests/extender/service_test_support.hpp"
 #include "tests/kube/fake_api.hpp"
@@ -35,17 +36,19 @@ struct Desk {
       : access(
             {.settings = [this] { return settings; }, .reviewer = embedded ? nullptr : &reviewer}),
         log({.level = 3, .sink = [this](std::string_view line) { lines.Add(line); }, .now = {}}),
-        desk({.scheduler = scheduler,
-              .now = [] { return cluster::Time(1'000); },
-              .told = [] {},
-              .closed = [this] { return closed; },
-              .keep =
-                  [this](const engine::StandingOrders& orders) {
-                    if (kept.ok()) stored = orders;
-                    return kept;
-                  },
-              .access = access,
-              .log = log}),
+        desk(
+            {.scheduler = scheduler,
+             .now = [] { return cluster::Time(1'000); },
+             .told = [] {},
+             .closed = [this] { return closed; },
+             .keep =
+                 [this](const engine::StandingOrders& orders) {
+                   if (kept.ok()) stored = orders;
+                   return kept;
+                 },
+             .ordered = [this](const engine::Order& order, bool ok) { metrics.Ordered(order, ok); },
+             .access = access,
+             .log = log}),
         server(std::move(options)) {
     scheduler.Apply(MakeNode("n0").Gpus(8).Build(), cluster::Time(1));
     desk.Mount(server);
@@ -77,6 +80,7 @@ struct Desk {
   std::string closed;
   Status kept = cluster::Ok{};
   engine::StandingOrders stored;
+  Metrics metrics{"v"};
   config::OperatorSettings settings;
   LogLines lines;
   engine::Scheduler scheduler{WithQueues()};
@@ -105,6 +109,18 @@ TEST_CASE("whom the cluster's RBAC lets do it gives orders with a bearer token",
   CHECK(refused.status == 403);
   CHECK_THAT(refused.body, Catch::Contains("ann may not update queues/state.muster.dev"));
   CHECK(desk.scheduler.Orders().queues.size() == 1);
+}
+
+TEST_CASE("orders are counted by kind and by what came of them, trials are not", "[orders]") {
+  Desk desk({}, true);
+  CHECK(desk.Post(kState, kHold).status == 200);
+  CHECK(desk.Post("/v1/queues/research/reclaim", R"({"gpus": 1, "dryRun": true})").status == 409);
+  CHECK(desk.Post("/v1/queues/nobody/state", kHold).status == 404);
+  const std::string page = desk.metrics.Text({}, {});
+  CHECK_THAT(page, Catch::Contains("muster_orders_total{kind=\"queue\",result=\"ok\"} 1\n"));
+  CHECK_THAT(page, Catch::Contains("muster_orders_total{kind=\"queue\",result=\"refused\"} 1\n"));
+  CHECK_THAT(page, Catch::Contains("muster_orders_total{kind=\"cancel\",result=\"ok\"} 0\n"));
+  CHECK_THAT(page, Catch::Contains("muster_orders_total{kind=\"reclaim\",result=\"refused\"} 0\n"));
 }
 
 TEST_CASE("without anybody who says who asks nothing is done", "[orders]") {

@@ -73,18 +73,23 @@ TEST_CASE("the page of the queues has GPUs and MiB, and leaves out what is not l
 
 TEST_CASE("metrics of queues are in GPUs and bytes, and none are there without queues", "[api]") {
   CHECK(QueueMetrics({}).empty());
-  const std::string page = QueueMetrics({Research()});
+  QueueView research = Research();
+  research.amounts.front().average = 2'500;
+  const std::string page = QueueMetrics({research});
   for (const char* line :
        {"muster_queue_guarantee{queue=\"research\",resource=\"gpu\"} 4\n",
         "muster_queue_limit{queue=\"research\",resource=\"gpu\"} 8\n",
         "muster_queue_used{queue=\"research\",resource=\"gpu\"} 5.5\n",
+        "muster_queue_average_used{queue=\"research\",resource=\"gpu\"} 2.5\n",
         "muster_queue_asked{queue=\"research\",resource=\"gpu\"} 2\n",
         "muster_queue_used{queue=\"research\",resource=\"gpuMemory\"} 25165824\n",
         "muster_queue_lent{queue=\"research\",resource=\"gpuMemory\"} 33554432\n",
         "muster_queue_pending_gangs{queue=\"research\"} 3\n"}) {
     CHECK_THAT(page, Catch::Contains(line));
   }
-  // Without a limit there is no series of it.
+  // Without a limit there is no series of it, nor of an average that is nothing.
+  CHECK_THAT(page,
+             !Catch::Contains("muster_queue_average_used{queue=\"research\",resource=\"gpuM"));
   CHECK_THAT(page, !Catch::Contains("muster_queue_limit{queue=\"research\",resource=\"gpuMemory"));
 }
 
