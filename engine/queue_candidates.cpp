@@ -31,9 +31,8 @@ struct Entry {
 Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
   Usage usage;
   for (const Member* member : members) {
-    const cluster::Placement& held = state.cluster.AllocationOf(member->uid)->placement;
-    if (const cluster::Node* node = state.cluster.node(held.node))
-      usage += cluster::UsageOf(held, *node);
+    const cluster::Placement& held = member->held()->placement;
+    if (const cluster::Node* node = state.cluster.node(held.node)) usage.Add(held, *node);
   }
   return usage;
 }
@@ -168,7 +167,7 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
   Usage usage;
   for (const LostPod& pod : lost.pods) {
     if (const cluster::Node* node = state_.cluster.node(pod.held->node))
-      usage += cluster::UsageOf(*pod.held, *node);
+      usage.Add(*pod.held, *node);
   }
   Holding holding{leaf, lost.loss.holder.priority, tree_.Dense(usage), lost.loss.leaves};
   if (!lost.loss.leaves) {
@@ -214,7 +213,7 @@ void Search::Shield(const Lost& lost, const std::pair<Time, std::string>& by) {
     shielded.until = by.first;
     shielded.why = "gang " + name + ": " + by.second;
   }
-  shielded.candidates.push_back(std::move(ToCandidates({lost}).front()));
+  shielded.candidates.push_back(std::move(ToCandidates({&lost}).front()));
   Refuse(lost.loss.holder.gang, by.second);
 }
 
@@ -251,11 +250,10 @@ Entries Search::Lawful(const Entries& entries) {
 Entries Search::WithStraddlers() {
   Entries first;
   Entries last;
-  for (const Entry& entry : entries_) {
-    const bool stays =
-        entry.lost.loss.leaves || rights_.StaysBeyond(HoldingsOf(first), entry.holding);
-    (stays ? first : last).push_back(&entry);
-  }
+  Entries all;
+  for (const Entry& entry : entries_) all.push_back(&entry);
+  const std::vector<bool> stay = rights_.StayBeyond(HoldingsOf(all));
+  for (size_t i = 0; i < all.size(); ++i) (stay[i] ? first : last).push_back(all[i]);
   std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {
     const bool same = a->lost.loss.holder.gang == b->lost.loss.holder.gang;
     return same ? a->lost.loss.step < b->lost.loss.step
@@ -266,11 +264,11 @@ Entries Search::WithStraddlers() {
 }
 
 LawfulCandidates Search::Choice(const Entries& entries) const {
-  std::vector<Lost> losses;
+  std::vector<const Lost*> losses;
   std::vector<Holding> holdings;
   std::vector<int64_t> gpu_milli;
   for (const Entry* entry : entries) {
-    losses.push_back(entry->lost);
+    losses.push_back(&entry->lost);
     holdings.push_back(entry->holding);
     gpu_milli.push_back(entry->gpu_milli);
   }
@@ -291,8 +289,7 @@ std::map<GangId, Group> GroupsOf(const EngineState& state, const std::set<PodUid
   std::map<GangId, Group> groups;
   for (const PodUid& uid : victims) {
     const Member* member = state.members.FindMember(uid);
-    if (member == nullptr || !member->holds() || state.cluster.AllocationOf(uid) == nullptr)
-      continue;
+    if (member == nullptr || !member->holds() || member->held() == nullptr) continue;
     Group& group = groups[state.members.GangOf(uid)->id];
     group.members.push_back(member);
     group.leaves = group.leaves && member->leaving();
@@ -398,7 +395,7 @@ bool OnceStarted::MayEvict(const Gang& holder) {
   const QueueBook& book = state_.queue_book;
   std::vector<const Member*> members;
   for (const auto& [uid, member] : holder.members) {
-    if (state_.cluster.AllocationOf(uid) != nullptr) members.push_back(&member);
+    if (member.held() != nullptr) members.push_back(&member);
   }
   const bool charged = !members.empty();
   const Usage usage = charged ? HeldBy(state_, members) : holder.queue->asks;
@@ -414,7 +411,7 @@ bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
   const QueueIndex leaf = book.IndexOf(gang.queue->queue);
   const auto own = state.preemptions.holding_in().find(gang.queue->queue);
   const bool within = own != state.preemptions.holding_in().end() &&
-                      own->second.begin()->first < PriorityOf(gang) &&
+                      own->second.begin()->first < gang.queue->order->priority &&
                       book.tree().at(leaf).preemption.within_queue != queues::WithinQueue::kNever;
   return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));
 }
