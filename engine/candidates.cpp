@@ -9,6 +9,7 @@
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_candidates.hpp"
+#include "engine/queue_rights.hpp"
 
 namespace muster::engine {
 
