@@ -7,6 +7,7 @@
 //   reload   the policy was loaded again: besides, each gang is assigned to its queue anew
 //   one      one small thing changed since the last cycle: a pod of one GPU ended
 //   victims  a gang of 32 pods of 8 GPUs takes its queue's guarantee back: who has to leave
+//   domain   the same, and the gang has to be in one rack of 40 nodes
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ using queues::Resource;
 constexpr int kGpusOfNode = 8;
 constexpr int kTops = 20;
 constexpr int kBelow = 10;
+constexpr int kNodesOfRack = 40;
+constexpr const char* kRackLabel = "bench/rack";
 
 struct Sizes {
   int nodes = 5'000;
@@ -61,7 +64,8 @@ std::vector<QueueSpec> MakeQueues(const Sizes& sizes, int spared, int64_t weight
 
 class World {
  public:
-  World(const Sizes& sizes, int spared) : sizes_(sizes), spared_(spared), engine_(OptionsOf(1)) {
+  World(const Sizes& sizes, int spared, bool racks = false)
+      : sizes_(sizes), spared_(spared), racks_(racks), engine_(OptionsOf(1)) {
     for (int i = 0; i < sizes.nodes; ++i) AddNode(i);
     const int gpus = sizes.nodes * kGpusOfNode / sizes.running;
     for (int gang = 0; gang < sizes.running; ++gang) Run(gang, gpus);
@@ -71,6 +75,10 @@ class World {
   engine::Options OptionsOf(int64_t weight) const {
     engine::Options options;
     options.queues = MakeQueues(sizes_, spared_, weight);
+    if (racks_) {
+      options.placement.fabric.trees = {
+          {"racks", topology::FabricPreset::kNone, {{"rack", {kRackLabel}}}}};
+    }
     if (spared_ > 0) {
       QueueSpec claims{.name = "claims"};
       claims.guarantee.Set({Resource::Kind::kGpu}, Amount(256'000));
@@ -79,8 +87,9 @@ class World {
     return options;
   }
 
-  void Wait(const std::string& name, const std::string& queue, int pods, int gpus) {
-    AddGroup(name, queue, pods);
+  void Wait(const std::string& name, const std::string& queue, int pods, int gpus,
+            const std::string& level = "") {
+    AddGroup(name, queue, pods, level);
     for (int i = 0; i < pods; ++i) Apply(MakePod(name, i, gpus));
   }
   void End(const std::string& pod) {
@@ -117,6 +126,7 @@ class World {
     cluster::Node node;
     node.uid = cluster::NodeUid("node-" + std::to_string(number));
     node.name = "node-" + std::to_string(number);
+    node.labels[kRackLabel] = "rack-" + std::to_string(number / kNodesOfRack);
     node.allocatable = {cluster::MilliCpu(192'000), cluster::MiB(2'000'000), 110};
     for (uint16_t gpu = 0; gpu < kGpusOfNode; ++gpu) {
       cluster::Gpu device;
@@ -127,12 +137,14 @@ class World {
     }
     return node;
   }
-  void AddGroup(const std::string& name, const std::string& queue, int pods) {
+  void AddGroup(const std::string& name, const std::string& queue, int pods,
+                const std::string& level = "") {
     cluster::PodGroup group;
     group.uid = cluster::PodGroupUid("group-" + name);
     group.key = {"team", name};
     group.min_member = pods;
     group.queue = queue;
+    group.topology.required = level;
     group.created = now_;
     group.resource_version = ++version_;
     engine_.Apply(std::move(group), now_);
@@ -165,6 +177,7 @@ class World {
 
   const Sizes sizes_;
   const int spared_;
+  const bool racks_;
   Time now_{1'800'000'000'000};
   int64_t version_ = 0;
   engine::Scheduler engine_;
@@ -230,12 +243,13 @@ void BenchOne(const Sizes& sizes) {
   Print("one", one, 2);
 }
 
-void BenchVictims(const Sizes& sizes) {
+// Queues are beyond their guarantee by `spared` GPUs.
+void BenchVictims(const char* what, const Sizes& sizes, int spared, const std::string& level) {
   Times times;
-  World world(sizes, 2);
+  World world(sizes, spared, !level.empty());
   for (int round = 0; round < (sizes.rounds + 4) / 5; ++round) {
     const std::string name = "claim-" + std::to_string(round);
-    world.Wait(name, "claims", 32, 8);
+    world.Wait(name, "claims", 32, 8, level);
     world.Advance(times);
     if (world.engine().FindGang({"team", name})->state != engine::GangState::kPreempting)
       std::printf("nobody makes way\n");
@@ -243,7 +257,7 @@ void BenchVictims(const Sizes& sizes) {
     Times settled;
     world.Advance(settled);
   }
-  Print("victims", times, 40);
+  Print(what, times, 40);
 }
 
 }  // namespace
@@ -266,7 +280,8 @@ int main(int argc, char** argv) {
   const auto wanted = [&](std::string_view cycle) { return only.empty() || only == cycle; };
   if (wanted("all")) muster::bench::BenchAll(sizes);
   if (wanted("one")) muster::bench::BenchOne(sizes);
-  if (wanted("victims")) muster::bench::BenchVictims(sizes);
+  if (wanted("victims")) muster::bench::BenchVictims("victims", sizes, 2, "");
+  if (wanted("domain")) muster::bench::BenchVictims("domain", sizes, 100, "rack");
   if (wanted("reload")) muster::bench::BenchReload(sizes);
   return 0;
 }

@@ -146,6 +146,11 @@ const Allocation* ClusterState::AllocationOf(const PodUid& pod) const {
   return entry == nullptr || !entry->held ? nullptr : &*entry->held;
 }
 
+const std::optional<Allocation>* ClusterState::FindHolding(const PodUid& pod) const {
+  const PodEntry* entry = impl_->Find(pod);
+  return entry == nullptr ? nullptr : &entry->held;
+}
+
 const std::set<PodUid>& ClusterState::HoldersOn(NodeIndex node) const {
   const Impl::Slot* slot = impl_->SlotAt(node);
   return slot == nullptr ? impl_->nobody : slot->ledger.holders();

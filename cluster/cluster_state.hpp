@@ -117,6 +117,9 @@ class ClusterState {
   const PriorityClass* FindPriorityClass(const std::string& name) const;
   // What the pod holds on a known node; null when it holds nothing.
   const Allocation* AllocationOf(const PodUid& pod) const;
+  // Where that is kept: it stays there and shows what the pod holds now, as long as the pod is
+  // known. Null: it is not.
+  const std::optional<Allocation>* FindHolding(const PodUid& pod) const;
   // Pods that hold something on the node, ordered by UID.
   const std::set<PodUid>& HoldersOn(NodeIndex node) const;
   // Pods with an earmark on the node, ordered by UID.

@@ -23,19 +23,24 @@ Usage& Usage::operator-=(const Usage& less) {
   return *this;
 }
 
-Usage UsageOf(const Placement& held, const Node& node) {
-  Usage usage{.pods = 1, .requests = held.requests};
+void Usage::Add(const Placement& held, const Node& node) {
+  ++pods;
+  requests += held.requests;
   auto next = node.gpus.begin();  // both are ordered
   for (const GpuShare& share : held.gpus) {
     const int64_t milli = share.taken.most().value();
-    usage.gpu_milli += milli;
+    gpu_milli += milli;
     next = std::find_if(next, node.gpus.end(),
                         [&](const Gpu& gpu) { return gpu.index >= share.index; });
     if (next == node.gpus.end() || next->index != share.index || milli == 0) continue;
-    usage.gpu_memory +=
-        MiB(next->memory.value() * share.taken.memory().value() / kWholeGpu.value());
-    usage.gpu_milli_by_model[next->model] += milli;
+    gpu_memory += MiB(next->memory.value() * share.taken.memory().value() / kWholeGpu.value());
+    gpu_milli_by_model[next->model] += milli;
   }
+}
+
+Usage UsageOf(const Placement& held, const Node& node) {
+  Usage usage;
+  usage.Add(held, node);
   return usage;
 }
 
@@ -62,9 +67,8 @@ void Less(ByQueue& from, const ByQueue& less) {
 
 void UsageTable::Add(const std::string& queue, const Placement& held, const Node& node,
                      bool non_preemptible) {
-  const Usage more = UsageOf(held, node);
-  queues_[queue] += more;
-  if (non_preemptible) non_preemptible_[queue] += more;
+  queues_[queue].Add(held, node);
+  if (non_preemptible) non_preemptible_[queue].Add(held, node);
 }
 
 void UsageTable::Remove(const std::string& queue, const Placement& held, const Node& node,

@@ -17,6 +17,8 @@ struct Usage {
   int64_t gpu_milli = 0;  // Σ over devices of what is taken: of compute or of memory, the greater
   MiB gpu_memory = {};    // Σ over devices of what is taken of their memory
   std::map<std::string, int64_t> gpu_milli_by_model = {};  // by Gpu::model; none is 0
+  // What is held on its node, by one pod more.
+  void Add(const Placement& held, const Node& node);
   Usage& operator+=(const Usage& more);
   Usage& operator-=(const Usage& less);
   bool operator==(const Usage&) const = default;

@@ -157,7 +157,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
     if (state.work.settled()) AuditVictims(state, gang, broken);
     const bool preempts = state.preemptions.VictimsOf(id) != nullptr;
     for (const auto& [uid, member] : gang.members) {
-      const bool lost_node = member.may_be_bound() && state.cluster.AllocationOf(uid) == nullptr;
+      const bool lost_node = member.may_be_bound() && member.held() == nullptr;
       plans += member.planned() && !lost_node && !preempts ? 1 : 0;
       all.push_back(&member);
     }

@@ -8,7 +8,7 @@
 #include "cluster/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/durations.hpp"
-#include "engine/queue_candidates.hpp"
+#include "engine/queue_rights.hpp"
 
 namespace muster::engine {
 

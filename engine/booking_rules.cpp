@@ -9,7 +9,7 @@
 #include "engine/candidates.hpp"
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
-#include "engine/queue_candidates.hpp"
+#include "engine/queue_rights.hpp"
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
 #include "queues/standing.hpp"

@@ -39,7 +39,7 @@ void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
     if (id == gang.id) continue;
     for (const auto& [uid, member] : other.members) {
       if (!member.holds() && !member.planned()) continue;
-      const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+      const cluster::Allocation* held = member.held();
       if (held == nullptr || !useful.Contains(held->placement.node)) continue;
       const KnownEnd end = leavers.EndOf(uid).known;
       if (end.at == Time::Never() || Touches(state, others, held->placement)) continue;
@@ -163,8 +163,9 @@ class NextInOrder {
 
   std::optional<PlanJob> Find() {
     if (!AllTaken()) {
-      state_.queue.Walk([&](const Gang& gang) { return MayBookNow(gang); },
-                        [&](const Gang& gang) { return Visit(gang); });
+      state_.queue.Walk({[&](const Gang& first, Time since) { return MayEnter(first, since); },
+                         [&](const Gang& gang) { return MayBookNow(gang); },
+                         [&](const Gang& gang) { return Visit(gang); }});
     }
     state_.bookings.SetSearchDue(due_);
     return std::move(found_);
@@ -180,6 +181,15 @@ class NextInOrder {
     if (!queue_ || *queue_ != gang.queue->queue) terms_ = TermsOfBookings(state_, gang);
     queue_ = gang.queue->queue;
     return terms_;
+  }
+
+  // A queue whose gangs are all too young, or may not book, is passed over as a whole.
+  bool MayEnter(const Gang& first, Time since) {
+    const BookingTerms& terms = TermsOf(first);
+    if (terms.depth == 0 || since == Time::Never()) return false;
+    if (now_ - since >= terms.min_age) return true;
+    WakeAt(since + terms.min_age);
+    return false;
   }
 
   bool MayBookNow(const Gang& gang) {

@@ -9,6 +9,7 @@
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
 #include "engine/queue_candidates.hpp"
+#include "engine/queue_rights.hpp"
 
 namespace muster::engine {
 
@@ -36,6 +37,16 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
   return losses;
 }
 
+std::vector<policy::Candidate> CandidatesByRule(const EngineState& state,
+                                                const policy::Preemptor& preemptor,
+                                                bool leaving_only) {
+  const std::vector<Lost> losses = LossesByRule(state, preemptor, leaving_only);
+  std::vector<const Lost*> all;
+  all.reserve(losses.size());
+  for (const Lost& lost : losses) all.push_back(&lost);
+  return ToCandidates(all);
+}
+
 // The cluster when all of them are gone.
 std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candidate>& candidates,
                                                  const cluster::Snapshot& snapshot) {
@@ -58,22 +69,22 @@ bool MayEvictByRule(const EngineState& state, const policy::Preemptor& preemptor
 
 }  // namespace
 
-std::vector<policy::Candidate> ToCandidates(const std::vector<Lost>& losses) {
+std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses) {
   std::vector<policy::Candidate> candidates;
   candidates.reserve(losses.size());
   std::map<GangId, uint64_t> owners;
   uint64_t next_owner = 0;
-  for (const Lost& lost : losses) {
+  for (const Lost* lost : losses) {
     policy::Candidate candidate;
-    candidate.tier = TierOf(lost.loss);
-    candidate.gpu_time = lost.loss.gpu_time;
-    candidate.queue = lost.loss.holder.queue;
+    candidate.tier = TierOf(lost->loss);
+    candidate.gpu_time = lost->loss.gpu_time;
+    candidate.queue = lost->loss.holder.queue;
     // Those that leave anyway bind nobody else.
-    candidate.owner = lost.loss.leaves
+    candidate.owner = lost->loss.leaves
                           ? next_owner++
-                          : owners.try_emplace(lost.loss.holder.gang, next_owner++).first->second;
-    candidate.held.reserve(lost.pods.size());
-    for (const LostPod& pod : lost.pods) candidate.held.push_back(*pod.held);
+                          : owners.try_emplace(lost->loss.holder.gang, next_owner++).first->second;
+    candidate.held.reserve(lost->pods.size());
+    for (const LostPod& pod : lost->pods) candidate.held.push_back(*pod.held);
     candidates.push_back(std::move(candidate));
   }
   return candidates;
@@ -120,7 +131,7 @@ bool MayPreempt(const EngineState& state, const Gang& gang) {
 }
 
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
-  if (!state.queue_book.on()) return ToCandidates(LossesByRule(state, PreemptorOf(gang), false));
+  if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
   return found.choices.empty() ? std::vector<policy::Candidate>()
                                : std::move(found.choices.front().candidates);
@@ -154,7 +165,7 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
     known.choices.push_back({std::move(shared), std::move(without), std::move(law)});
   };
   if (!by_queue) {
-    add(ToCandidates(LossesByRule(state, preemptor, leaving_only)), nullptr);
+    add(CandidatesByRule(state, preemptor, leaving_only), nullptr);
     return known;
   }
   QueueCandidates found = FindQueueCandidates(state, gang, leaving_only, now);

@@ -60,7 +60,7 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, cluster::Tim
 // The same whatever the options say, and whoever was evicted for it in vain.
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang,
                                             cluster::Time now);
-std::vector<policy::Candidate> ToCandidates(const std::vector<Lost>& losses);
+std::vector<policy::Candidate> ToCandidates(const std::vector<const Lost*>& losses);
 // What the rule is told of a gang that wants room.
 policy::Preemptor PreemptorOf(const Gang& gang);
 // The gang may have these evicted: each is of a gang that goes whole or keeps its minimum. What the

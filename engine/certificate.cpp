@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/engine_state.hpp"
-#include "engine/queue_candidates.hpp"
+#include "engine/queue_rights.hpp"
 #include "engine/queue_rules.hpp"
 #include "queues/resource.hpp"
 

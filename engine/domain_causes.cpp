@@ -69,11 +69,6 @@ std::string NameOf(const Fabric& fabric, const LevelRef& level) {
   return topology::LevelsOf(fabric.options().trees[level.tree])[level.level].name;
 }
 
-bool HasDomains(const Fabric& fabric, const LevelRef& level) {
-  const Fabric::Range range = fabric.At(level);
-  return range.first < range.last;
-}
-
 std::string Gbps(uint32_t megabytes) {
   const uint32_t tenths = megabytes % 1000 / 100;
   return std::to_string(megabytes / 1000) + (tenths == 0 ? "" : "." + std::to_string(tenths));
@@ -143,7 +138,7 @@ class Comparison {
     size_t close = at.level;
     for (size_t level = at.level + 1; level < levels; ++level) {
       const LevelRef inner{at.tree, level};
-      if (HasDomains(fabric_, inner) && Together(fabric_, inner, nodes)) close = level;
+      if (fabric_.HasDomains(inner) && Together(fabric_, inner, nodes)) close = level;
     }
     return close;
   }
@@ -261,13 +256,13 @@ std::optional<LevelRef> LevelFor(const LyingGang& gang, const policy::DomainOffe
   if (terms.within()) {
     for (const topology::LevelSpan& span : SpansOf(options.fabric, terms)) {
       const LevelRef level{span.tree, span.innermost};
-      if (HasDomains(fabric, level)) return level;
+      if (fabric.HasDomains(level)) return level;
     }
     return std::nullopt;
   }
   if (!terms.spread.empty()) {
     for (const LevelRef& level : FindLevels(options.fabric, terms.spread)) {
-      if (HasDomains(fabric, level)) return level;
+      if (fabric.HasDomains(level)) return level;
     }
   }
   const bool chosen =
@@ -276,7 +271,7 @@ std::optional<LevelRef> LevelFor(const LyingGang& gang, const policy::DomainOffe
   std::optional<LevelRef> found;
   const size_t levels = LevelsOf(options.fabric.trees.front()).size();
   for (LevelRef level{0, 0}; level.level < levels; ++level.level) {
-    if (!HasDomains(fabric, level)) continue;
+    if (!fabric.HasDomains(level)) continue;
     if (!found || Together(fabric, level, gang.nodes)) found = level;
   }
   return found;

@@ -52,6 +52,7 @@ struct QueuePlace {
 struct WorkState {
   uint64_t version = 0;                // changes whenever anything a plan depends on changes
   std::optional<cluster::Time> timer;  // when it is looked at without further facts
+  std::optional<cluster::Time> tell;   // when it is told of without further facts
 };
 
 // What API objects say of the gang. See Announcer.

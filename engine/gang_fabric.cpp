@@ -53,11 +53,6 @@ bool Crosses(const Fabric& fabric, const LevelRef& level, NodeIndex a, NodeIndex
   return here != fabric.Of(level, b) || here == topology::kNoDomain;
 }
 
-bool HasAny(const Fabric& fabric, const LevelRef& level) {
-  const Fabric::Range range = fabric.At(level);
-  return range.first < range.last;
-}
-
 GangLevel ViewLevel(const Fabric& fabric, const LevelRef& level,
                     const std::vector<Ranked>& ranked) {
   const topology::FabricTree& tree = fabric.options().trees[level.tree];
@@ -79,7 +74,7 @@ void AddCrossings(const Fabric& fabric, size_t tree, const std::vector<Ranked>& 
   const std::vector<topology::FabricLevel> levels = topology::LevelsOf(said);
   std::vector<bool> told(LinksOf(ranked.size()), false);
   for (LevelRef level{tree, 0}; level.level < levels.size(); ++level.level) {
-    for (size_t i = 0; i < told.size() && HasAny(fabric, level); ++i) {
+    for (size_t i = 0; i < told.size() && fabric.HasDomains(level); ++i) {
       const Ranked& from = ranked[i];
       const Ranked& to = ranked[(i + 1) % ranked.size()];
       if (told[i] || !Crosses(fabric, level, from.node, to.node)) continue;
@@ -129,7 +124,7 @@ GangFabric ViewGangFabric(const std::shared_ptr<const cluster::Snapshot>& nodes,
   for (size_t tree = 0; tree < options.fabric.trees.size() && !ranked.empty(); ++tree) {
     const size_t levels = topology::LevelsOf(options.fabric.trees[tree]).size();
     for (LevelRef level{tree, 0}; level.level < levels; ++level.level) {
-      if (HasAny(*fabric, level)) view.levels.push_back(ViewLevel(*fabric, level, ranked));
+      if (fabric->HasDomains(level)) view.levels.push_back(ViewLevel(*fabric, level, ranked));
     }
     AddCrossings(*fabric, tree, ranked, view);
   }

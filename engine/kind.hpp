@@ -35,6 +35,7 @@ struct GangOrder {
 using GangsInOrder = std::set<Gang*, GangOrder>;  // each with an order
 
 struct Kind {
+  const KindKey* key = nullptr;  // under which the pending queue has it
   GangsInOrder gangs;
   GangState state = GangState::kQueued;
   Reason reason;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,9 @@ struct Lane {
   Gang* last = nullptr;  // planned last in this pass
   GangsInOrder next;     // of kinds of which one had a turn in this pass
   cluster::Usage asks;   // Σ over all
+  // The first Course::queued_at of all, which stays the same while they wait; Never: none has one;
+  // nothing: to be found out.
+  std::optional<cluster::Time> oldest;
   // While the book is on: who stands for the queue there; and that this may be another one.
   Gang* head = nullptr;
   bool changed = false;
@@ -39,6 +43,16 @@ struct Scope {
 struct Propagation {
   Kind* kind = nullptr;
   GangsInOrder::iterator next;
+};
+
+using GangQuestion = std::function<bool(const Gang&)>;
+
+// What PendingQueue::Walk asks.
+struct WalkQuestions {
+  // Of a queue, by its first gang and Lane::oldest: somebody there may count.
+  std::function<bool(const Gang&, cluster::Time)> enters;
+  GangQuestion counts;
+  GangQuestion goes_on;  // to the one after it
 };
 
 // Of a queue in which gangs wait: how many, what they ask for, and the first one.

@@ -85,7 +85,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   for (const auto& [uid, member] : gang.members) {
     if (!member.holds()) continue;
     const cluster::Allocation* held =
-        state.preemptions.PreemptorOf(uid) == nullptr ? state.cluster.AllocationOf(uid) : nullptr;
+        state.preemptions.PreemptorOf(uid) == nullptr ? member.held() : nullptr;
     if (!member.leaving()) {
       whole = whole && held != nullptr && member.pod->bound_by_muster;
       if (held != nullptr) bound.push_back({&member, &held->placement});

@@ -70,6 +70,8 @@ struct Member {
   // Its record, always of now (see ClusterState::FindPod). Members are looked at thousands of times
   // while a large gang starts.
   const cluster::Pod* pod = nullptr;
+  // What it holds, always of now (see ClusterState::FindHolding).
+  const std::optional<cluster::Allocation>* holding = nullptr;
   // Muster's to place and to evict; false: another scheduler's, it only counts.
   bool ours = true;
   // It has ended, in an earlier run of the gang: it counts no more.
@@ -85,6 +87,10 @@ struct Member {
   bool may_be_bound() const { return writes->doing == WriteKind::kBind || writes->outcome_unknown; }
   // It is bound and has not ended.
   bool holds() const { return pod->bound() && !pod->terminal(); }
+  // What it holds on a known node, bound or reserved; null: nothing.
+  const cluster::Allocation* held() const {
+    return holding != nullptr && holding->has_value() ? &**holding : nullptr;
+  }
   // On its way out.
   bool leaving() const { return pod->deleting || writes->evicting; }
   // It is malformed, or Muster's to place and asks for devices that Muster does not plan, and has

@@ -69,6 +69,7 @@ PlacedMember Membership::Add(const Pod& pod) {
   member.uid = pod.uid;
   member.key = pod.key;
   member.pod = cluster_.FindPod(pod.uid);
+  member.holding = cluster_.FindHolding(pod.uid);
   gang_of_[pod.uid] = &gang;
   return {&gang, &member};
 }

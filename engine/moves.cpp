@@ -157,8 +157,7 @@ std::string DomainOf(const Fabric& fabric, const std::vector<cluster::Placement>
 
 bool MayGo(const EngineState& state, const Member& member) {
   return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
-         !state.preemptions.ProtectedUntil(member.uid) &&
-         state.cluster.AllocationOf(member.uid) != nullptr;
+         !state.preemptions.ProtectedUntil(member.uid) && member.held() != nullptr;
 }
 
 }  // namespace
@@ -183,8 +182,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   for (const Member* member : live) {
     if (!member->ours || !member->holds()) continue;
     if (!MayGo(state, *member)) return {};  // the gang cannot be taken apart now
-    Movable movable{DemandOf(state, request.terms, *member, now),
-                    state.cluster.AllocationOf(member->uid)->placement};
+    Movable movable{DemandOf(state, request.terms, *member, now), member->held()->placement};
     movable.demand.preferred = {};
     movable.demand.rank = ranks[at.at(member->uid)];
     job.members.push_back(std::move(movable));

@@ -18,6 +18,7 @@ void PendingQueue::Add(Gang& gang, queues::OrderKey order, const std::string& qu
   Lane& lane = lanes_[queue];
   lane.asks += asks;
   lane.all.insert(&gang);
+  lane.oldest.reset();
   lane.untried.insert(&gang);
   Changed(lane);
 }
@@ -31,6 +32,7 @@ bool PendingQueue::Remove(Gang& gang) {
   Changed(lane);
   for (GangsInOrder* gangs : {&lane.all, &lane.untried, &lane.heads, &lane.next})
     gangs->erase(&gang);
+  lane.oldest.reset();
   lane.asks -= gang.queue->asks;
   if (lane.last == &gang) lane.last = nullptr;
   if (lane.all.empty()) {
@@ -78,7 +80,7 @@ void PendingQueue::Begin(uint64_t growth) {
   }
 }
 
-void PendingQueue::PassOver(int64_t most, const Question& still_waits) {
+void PendingQueue::PassOver(int64_t most, const GangQuestion& still_waits) {
   for (auto& [queue, lane] : lanes_) {
     for (Gang* head : lane.heads) {
       Kind* kind = head->queue->kind;
@@ -196,33 +198,46 @@ std::vector<std::pair<std::string, int64_t>> PendingQueue::queues() const {
   return queues;
 }
 
-void PendingQueue::Walk(const Question& counts, const Question& goes_on) {
+cluster::Time PendingQueue::OldestOf(Lane& lane) {
+  if (!lane.oldest) {
+    lane.oldest = cluster::Time::Never();
+    for (const Gang* gang : lane.all) {
+      if (gang->course.queued_at) lane.oldest = std::min(*lane.oldest, *gang->course.queued_at);
+    }
+  }
+  return *lane.oldest;
+}
+
+void PendingQueue::Walk(const WalkQuestions& ask) {
   std::map<queues::QueueIndex, std::pair<GangsInOrder::iterator, GangsInOrder::iterator>> left;
   queues::Tournament& tournament = book_->tournament();
   const auto enter = [&](queues::QueueIndex leaf) {
     auto& [next, end] = left.at(leaf);
-    while (next != end && !counts(**next)) ++next;
+    while (next != end && !ask.counts(**next)) ++next;
     if (next == end) return tournament.SetHead(leaf, nullptr, {});
     const QueuePlace& place = *(*next)->queue;
     tournament.SetHead(leaf, &*place.order, book_->tree().Dense(place.asks));
   };
   for (auto& [queue, lane] : lanes_) {
+    if (lane.head != nullptr) {
+      SetHead(queue, lane, nullptr);
+      Changed(lane);
+    }
+    if (!ask.enters(**lane.all.begin(), OldestOf(lane))) continue;
     const std::optional<queues::QueueIndex> leaf = book_->tree().Find(queue);
     if (!leaf || !book_->tree().at(*leaf).leaf()) continue;
-    SetHead(queue, lane, nullptr);
     left[*leaf] = {lane.all.begin(), lane.all.end()};
     enter(*leaf);
-    Changed(lane);
   }
   while (const std::optional<queues::QueueIndex> winner = tournament.Winner()) {
-    if (!goes_on(**left.at(*winner).first)) break;
+    if (!ask.goes_on(**left.at(*winner).first)) break;
     ++left.at(*winner).first;
     enter(*winner);
   }
   for (const auto& [leaf, where] : left) tournament.SetHead(leaf, nullptr, {});
 }
 
-const Gang* PendingQueue::FirstBefore(const Gang& gang, const Question& blocks) const {
+const Gang* PendingQueue::FirstBefore(const Gang& gang, const GangQuestion& blocks) const {
   for (const Gang* before : lanes_.at(gang.queue->queue).heads) {
     if (!GangOrder{}(before, &gang)) break;
     if (blocks(*before)) return before;
@@ -246,7 +261,7 @@ void PendingQueue::Judge(Gang& gang, const KindKey& key, GangState state, const 
   const auto at = kinds_.try_emplace(key).first;
   Kind& kind = at->second;
   const bool fresh = kind.gangs.empty();
-  if (fresh) at_.emplace(&kind, at);
+  kind.key = &at->first;
   if (gang.queue->kind != &kind) {
     Leave(gang);
     GangsInOrder& heads = LaneOf(gang).heads;
@@ -281,8 +296,8 @@ bool PendingQueue::PropagateVerdict(int64_t most,
   return true;
 }
 
-const KindKey* PendingQueue::KeyOf(const Gang& gang) const {
-  return gang.queue->kind == nullptr ? nullptr : &at_.at(gang.queue->kind)->first;
+const KindKey* PendingQueue::KeyOf(const Gang& gang) {
+  return gang.queue->kind == nullptr ? nullptr : gang.queue->kind->key;
 }
 
 void PendingQueue::Leave(Gang& gang) {
@@ -300,9 +315,7 @@ void PendingQueue::Leave(Gang& gang) {
   Changed(LaneOf(gang));
   if (!kind->gangs.empty()) return;
   std::erase_if(propagations_, [&](const Propagation& one) { return one.kind == kind; });
-  const auto known = at_.find(kind);
-  kinds_.erase(known->second);
-  at_.erase(known);
+  kinds_.erase(kinds_.find(*kind->key));
 }
 
 const Reason& PendingQueue::ReasonOf(const Gang& gang) {
@@ -317,9 +330,15 @@ std::vector<std::string> PendingQueue::Audit() const {
   const auto expect = [&](bool holds, const Gang& gang, const char* what) {
     if (!holds) broken.push_back("gang " + gang.id.key.ToString() + " " + what);
   };
+  std::set<const Kind*> kinds;
+  for (const auto& [key, kind] : kinds_) kinds.insert(&kind);
   size_t in_lanes = 0;
   for (const auto& [queue, lane] : lanes_) {
     in_lanes += lane.all.size();
+    Lane now = lane;
+    now.oldest.reset();
+    if (lane.oldest && *lane.oldest != OldestOf(now))
+      broken.push_back("queue \"" + queue + "\" has another oldest gang");
     if (lane.all.empty()) broken.push_back("queue \"" + queue + "\" is kept without a gang");
     for (const GangsInOrder* some : {&lane.untried, &lane.heads, &lane.next}) {
       for (const Gang* gang : *some)
@@ -328,7 +347,7 @@ std::vector<std::string> PendingQueue::Audit() const {
     for (const Gang* gang : lane.all) {
       expect(all_.contains(gang) && gang->queue->queue == queue, *gang, "waits in two queues");
       const Kind* kind = gang->queue->kind;
-      expect(kind == nullptr || (at_.contains(kind) && kind->gangs.contains(gang)), *gang,
+      expect(kind == nullptr || (kinds.contains(kind) && kind->gangs.contains(gang)), *gang,
              "is of a kind that does not know it");
       if (kind != nullptr && *kind->gangs.begin() == gang)
         expect(lane.heads.contains(gang), *gang, "is the first of its kind and has no turn");
@@ -337,6 +356,7 @@ std::vector<std::string> PendingQueue::Audit() const {
   if (in_lanes != all_.size()) broken.push_back("the queues have not the gangs that wait");
   for (const auto& [key, kind] : kinds_) {
     if (kind.gangs.empty()) broken.push_back("a kind is kept without a gang");
+    if (kind.key != &key) broken.push_back("a kind does not know its key");
     for (const Gang* gang : kind.gangs)
       expect(gang->queue->kind == &kind, *gang, "is counted for a kind that is not its own");
   }

@@ -44,7 +44,6 @@ class PendingQueue {
   explicit PendingQueue(std::shared_ptr<const queues::Turns> turns, QueueBook* book = nullptr)
       : turns_(std::move(turns)), book_(book) {}
 
-  using Question = std::function<bool(const Gang&)>;
   // To wait in `queue`. `asks`: see QueuePlace.
   void Add(Gang& gang, queues::OrderKey order, const std::string& queue,
            const cluster::Usage& asks = {});
@@ -63,10 +62,10 @@ class PendingQueue {
   size_t kinds() const { return kinds_.size(); }
   std::map<std::string, WaitingQueue> LookAtQueues() const;
   int64_t PositionOf(const Gang& gang) const;  // among those of its queue, from 1
-  // While the book is on: those that `counts`, in all queues' order as if none started.
-  void Walk(const Question& counts, const Question& goes_on);
+  // While the book is on: those that count, in all queues' order as if none started.
+  void Walk(const WalkQuestions& ask);
   // Of its queue, tried before its turn; null: nobody.
-  const Gang* FirstBefore(const Gang& gang, const Question& blocks) const;
+  const Gang* FirstBefore(const Gang& gang, const GangQuestion& blocks) const;
 
   // It has a turn in the next pass, whatever that goes through.
   void Retry(Gang& gang);
@@ -88,7 +87,7 @@ class PendingQueue {
   bool PassNeeded(uint64_t growth) const;
   void Begin(uint64_t growth);
   // Right after it: asks of the first of each kind, `most` in all; those kinds have no turn in it.
-  void PassOver(int64_t most, const Question& still_waits);
+  void PassOver(int64_t most, const GangQuestion& still_waits);
   void End() { in_pass_ = false; }
   bool in_pass() const { return in_pass_; }
   // Null: the pass is over. `usage`: of now.
@@ -107,7 +106,7 @@ class PendingQueue {
   // Its fate is its own again.
   void Leave(Gang& gang);
   // What its kind has in common; null: it is of none.
-  const KindKey* KeyOf(const Gang& gang) const;
+  static const KindKey* KeyOf(const Gang& gang);
 
   // Why the gang waits, with the newest numbers of its kind.
   static const Reason& ReasonOf(const Gang& gang);
@@ -124,6 +123,7 @@ class PendingQueue {
   Gang* Choose(const cluster::UsageTable& usage);
   Gang* ChooseByBook();
   void Changed(Lane& lane);
+  static cluster::Time OldestOf(Lane& lane);
   void SetHead(const std::string& queue, Lane& lane, Gang* head);
 
   std::shared_ptr<const queues::Turns> turns_;
@@ -133,7 +133,6 @@ class PendingQueue {
   GangsInOrder all_;
   std::map<std::string, Lane> lanes_;  // by queue; none is empty
   Kinds kinds_;                        // none is empty
-  std::map<const Kind*, Kinds::iterator> at_;
   bool retry_all_ = false;
   bool anything_may_fit_ = false;
   std::optional<int64_t> retry_above_;

@@ -1,18 +1,16 @@
 #include "engine/queue_candidates.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
-#include "engine/queue_rules.hpp"
+#include "engine/queue_rights.hpp"
 #include "engine/restart_window.hpp"
 #include "policy/victim_rule.hpp"
 
 namespace muster::engine {
 
-using cluster::PodUid;
 using cluster::Time;
 using cluster::Usage;
 using queues::Holding;
@@ -29,16 +27,6 @@ struct Entry {
   int64_t gpu_milli = 0;
 };
 
-Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
-  Usage usage;
-  for (const Member* member : members) {
-    const cluster::Placement& held = state.cluster.AllocationOf(member->uid)->placement;
-    if (const cluster::Node* node = state.cluster.node(held.node))
-      usage += cluster::UsageOf(held, *node);
-  }
-  return usage;
-}
-
 using Entries = std::vector<const Entry*>;
 
 std::vector<const Holding*> HoldingsOf(const Entries& entries) {
@@ -46,31 +34,6 @@ std::vector<const Holding*> HoldingsOf(const Entries& entries) {
   holdings.reserve(entries.size());
   for (const Entry* entry : entries) holdings.push_back(&entry->holding);
   return holdings;
-}
-
-// What the claimant has of its plan is earmarked, and so charged already.
-queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  const QueueIndex leaf = book.IndexOf(QueueOf(gang));
-  queues::Ledger ledger = book.ledger();
-  std::vector<cluster::Placement> planned;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.planned() && state.cluster.Earmarked(uid))
-      planned.push_back(*member.plan->placement);
-  }
-  if (!planned.empty()) {
-    const Vector own = book.tree().Dense(UsageOf(state, planned));
-    Vector used = ledger.used(leaf);
-    Vector kept = ledger.non_preemptible(leaf);
-    for (size_t r = 0; r < used.size(); ++r) {
-      used[r] -= own[r];
-      kept[r] -= gang.non_preemptible ? own[r] : 0;
-    }
-    ledger.Set(leaf, used);
-    ledger.SetNonPreemptible(leaf, std::move(kept));
-  }
-  return {std::move(ledger),
-          {leaf, PriorityOf(gang), book.tree().Dense(gang.queue->asks), gang.non_preemptible}};
 }
 
 // Collects whom a gang could have evicted, from its own queue outwards.
@@ -171,7 +134,7 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
   Usage usage;
   for (const LostPod& pod : lost.pods) {
     if (const cluster::Node* node = state_.cluster.node(pod.held->node))
-      usage += cluster::UsageOf(*pod.held, *node);
+      usage.Add(*pod.held, *node);
   }
   Holding holding{leaf, lost.loss.holder.priority, tree_.Dense(usage), lost.loss.leaves};
   if (!lost.loss.leaves) {
@@ -217,7 +180,7 @@ void Search::Shield(const Lost& lost, const std::pair<Time, std::string>& by) {
     shielded.until = by.first;
     shielded.why = "gang " + name + ": " + by.second;
   }
-  shielded.candidates.push_back(std::move(ToCandidates({lost}).front()));
+  shielded.candidates.push_back(std::move(ToCandidates({&lost}).front()));
   Refuse(lost.loss.holder.gang, by.second);
 }
 
@@ -254,11 +217,10 @@ Entries Search::Lawful(const Entries& entries) {
 Entries Search::WithStraddlers() {
   Entries first;
   Entries last;
-  for (const Entry& entry : entries_) {
-    const bool stays =
-        entry.lost.loss.leaves || rights_.StaysBeyond(HoldingsOf(first), entry.holding);
-    (stays ? first : last).push_back(&entry);
-  }
+  Entries all;
+  for (const Entry& entry : entries_) all.push_back(&entry);
+  const std::vector<bool> stay = rights_.StayBeyond(HoldingsOf(all));
+  for (size_t i = 0; i < all.size(); ++i) (stay[i] ? first : last).push_back(all[i]);
   std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {
     const bool same = a->lost.loss.holder.gang == b->lost.loss.holder.gang;
     return same ? a->lost.loss.step < b->lost.loss.step
@@ -269,11 +231,11 @@ Entries Search::WithStraddlers() {
 }
 
 LawfulCandidates Search::Choice(const Entries& entries) const {
-  std::vector<Lost> losses;
+  std::vector<const Lost*> losses;
   std::vector<Holding> holdings;
   std::vector<int64_t> gpu_milli;
   for (const Entry* entry : entries) {
-    losses.push_back(entry->lost);
+    losses.push_back(&entry->lost);
     holdings.push_back(entry->holding);
     gpu_milli.push_back(entry->gpu_milli);
   }
@@ -282,49 +244,6 @@ LawfulCandidates Search::Choice(const Entries& entries) const {
   const int64_t most = asked == 0 || ratio == 0 ? INT64_MAX : ratio * asked;
   return {ToCandidates(losses), std::make_shared<const QueueLaw>(QueueLaw{
                                     rights_, std::move(holdings), std::move(gpu_milli), most})};
-}
-
-// By gang: what goes as a whole or in part.
-struct Group {
-  std::vector<const Member*> members;
-  bool leaves = true;
-};
-
-std::map<GangId, Group> GroupsOf(const EngineState& state, const std::set<PodUid>& victims) {
-  std::map<GangId, Group> groups;
-  for (const PodUid& uid : victims) {
-    const Member* member = state.members.FindMember(uid);
-    if (member == nullptr || !member->holds() || state.cluster.AllocationOf(uid) == nullptr)
-      continue;
-    Group& group = groups[state.members.GangOf(uid)->id];
-    group.members.push_back(member);
-    group.leaves = group.leaves && member->leaving();
-  }
-  return groups;
-}
-
-struct Judged {
-  std::vector<GangId> gangs;
-  std::vector<Holding> holdings;
-  std::vector<Judgement> judgements;
-  bool within_limits = false;
-};
-
-Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<PodUid>& victims) {
-  const QueueBook& book = state.queue_book;
-  Judged judged;
-  for (const auto& [id, group] : GroupsOf(state, victims)) {
-    const Gang& of = *state.members.Find(id);
-    judged.gangs.push_back(id);
-    judged.holdings.push_back({book.IndexOf(QueueOf(of)), HighestHeld(of).value_or(INT32_MIN),
-                               book.tree().Dense(HeldBy(state, group.members)), group.leaves});
-  }
-  std::vector<const Holding*> set;
-  for (const Holding& holding : judged.holdings) set.push_back(&holding);
-  queues::Rights rights = RightsOf(state, gang);
-  judged.judgements = rights.JudgeAll(set);
-  judged.within_limits = !rights.Exceeds(set);
-  return judged;
 }
 
 }  // namespace
@@ -362,71 +281,6 @@ bool LawfulSets::Moderate(const std::vector<size_t>& chosen) const {
 QueueCandidates FindQueueCandidates(const EngineState& state, const Gang& gang, bool leaving_only,
                                     Time now) {
   return Search(state, gang, leaving_only, now).Find();
-}
-
-bool MayEvictByQueues(const EngineState& state, const Gang& gang, const std::set<PodUid>& victims) {
-  const Judged judged = JudgeVictims(state, gang, victims);
-  for (size_t i = 0; i < judged.gangs.size(); ++i) {
-    if (!judged.holdings[i].leaves && judged.judgements[i].right == Right::kNone) return false;
-  }
-  return judged.within_limits;
-}
-
-std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
-                                         const std::set<PodUid>& victims) {
-  const Judged judged = JudgeVictims(state, gang, victims);
-  std::map<GangId, std::string> rights;
-  for (size_t i = 0; i < judged.gangs.size(); ++i) {
-    rights[judged.gangs[i]] = judged.holdings[i].leaves
-                                  ? "it leaves anyway"
-                                  : Describe(state.queue_book.tree(), judged.judgements[i]);
-  }
-  return rights;
-}
-
-OnceStarted::OnceStarted(const EngineState& state, const Gang& claimant)
-    : state_(state), claimant_(claimant) {
-  const QueueBook& book = state.queue_book;
-  if (!book.on() || !EvictsAny(state, claimant)) return;
-  rights_.emplace(RightsOf(state, claimant));
-}
-
-bool OnceStarted::MayEvict(const Gang& holder) {
-  if (holder.non_preemptible) return false;
-  if (!state_.queue_book.on()) {
-    return state_.rules.victims->MayEvict(PreemptorOf(claimant_),
-                                          HolderOf(holder, PriorityOf(holder)));
-  }
-  if (!rights_) return false;
-  const QueueBook& book = state_.queue_book;
-  std::vector<const Member*> members;
-  for (const auto& [uid, member] : holder.members) {
-    if (state_.cluster.AllocationOf(uid) != nullptr) members.push_back(&member);
-  }
-  const bool charged = !members.empty();
-  const Usage usage = charged ? HeldBy(state_, members) : holder.queue->asks;
-  const Holding holding{book.IndexOf(QueueOf(holder)), PriorityOf(holder), book.tree().Dense(usage),
-                        false};
-  const Judgement judged =
-      charged ? rights_->JudgeInOrder({&holding}).front() : rights_->JudgeIfStarted(holding);
-  return judged.right != Right::kNone;
-}
-
-bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  const QueueIndex leaf = book.IndexOf(gang.queue->queue);
-  const auto own = state.holdings.by_queue().find(gang.queue->queue);
-  const bool within = own != state.holdings.by_queue().end() &&
-                      own->second.begin()->first < PriorityOf(gang) &&
-                      book.tree().at(leaf).preemption.within_queue != queues::WithinQueue::kNever;
-  return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));
-}
-
-bool EvictsAny(const EngineState& state, const Gang& gang) {
-  const QueueBook& book = state.queue_book;
-  const queues::PreemptionSpec& says = book.tree().at(book.IndexOf(QueueOf(gang))).preemption;
-  return says.within_queue != queues::WithinQueue::kNever ||
-         says.reclaim != queues::Reclaim::kNever;
 }
 
 }  // namespace muster::engine

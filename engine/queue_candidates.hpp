@@ -78,31 +78,4 @@ struct QueueCandidates {
 QueueCandidates FindQueueCandidates(const EngineState& state, const Gang& gang, bool leaving_only,
                                     cluster::Time now);
 
-// R7: the gang may have all of these evicted, as its queues are used now.
-bool MayEvictByQueues(const EngineState& state, const Gang& gang,
-                      const std::set<cluster::PodUid>& victims);
-
-// By which right each gang of them goes, for people.
-std::map<GangId, std::string> RightsOver(const EngineState& state, const Gang& gang,
-                                         const std::set<cluster::PodUid>& victims);
-
-// Whom a gang could have evicted that run, or once they had started. As the queues are used when it
-// is made; of one thread.
-class OnceStarted {
- public:
-  OnceStarted(const EngineState& state, const Gang& claimant);
-  bool MayEvict(const Gang& holder);
-
- private:
-  const EngineState& state_;
-  const Gang& claimant_;
-  std::optional<queues::Rights> rights_;  // nothing: there are no queues, or it may evict nobody
-};
-
-// A cheap look before an expensive one, at a gang that waits: there may be somebody.
-bool MayHaveCandidates(const EngineState& state, const Gang& gang);
-
-// The gang's queue lets it evict somebody.
-bool EvictsAny(const EngineState& state, const Gang& gang);
-
 }  // namespace muster::engine

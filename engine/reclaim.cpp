@@ -34,7 +34,7 @@ bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) 
 int64_t GpusOf(const EngineState& state, const std::vector<const Member*>& members) {
   int64_t milli = 0;
   for (const Member* member : members) {
-    const cluster::Placement& held = state.cluster.AllocationOf(member->uid)->placement;
+    const cluster::Placement& held = member->held()->placement;
     milli += cluster::UsageOf(held, *state.cluster.node(held.node)).gpu_milli;
   }
   return milli;

@@ -47,7 +47,7 @@ std::vector<policy::PlacedMember> PlacedOf(const EngineState& state, const Gang&
     const NodeIndex node = member.leaving() ? NodeIndex() : NodeOf(state, member);
     if (!node.valid()) continue;
     placed.push_back({node, member.pod->spec, terms.SubgroupOf(member.pod->role)});
-    const cluster::Allocation* held = state.cluster.AllocationOf(uid);
+    const cluster::Allocation* held = member.held();
     if (held != nullptr && held->placement.node == node)
       placed.back().gpus = cluster::WholeGpusOf(held->placement);
   }

@@ -47,6 +47,10 @@ Scheduler::~Scheduler() = default;
 // The cycle: what is told of changes the books (Apply, Report, Filter, Bind); Advance follows it
 // up.
 Progress Scheduler::Advance(Time now) {
+  {
+    FairMutexLock lock(mu_);
+    TellDue(*state_, now);
+  }
   for (int pass = 0; pass < kPasses; ++pass) {
     SettleAll(now);                                       // 1. states and deadlines
     if (!BeginPass(now)) break;                           //

@@ -66,7 +66,7 @@ GangView View(const EngineState& state, const Gang& gang) {
     one.planned_node = member.plan->node;
     one.bound_node = pod.node_name;
     one.bind_held = !member.writes->held.empty();
-    if (const cluster::Allocation* held = state.cluster.AllocationOf(member.uid)) {
+    if (const cluster::Allocation* held = member.held()) {
       for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
     }
     view.members.push_back(std::move(one));

@@ -1,5 +1,7 @@
 #include "engine/work_queue.hpp"
 
+#include <algorithm>
+
 namespace muster::engine {
 
 using cluster::Time;
@@ -29,17 +31,32 @@ std::optional<GangId> WorkQueue::NextTouched() {
   return TakeFirst(round_);
 }
 
-void WorkQueue::SetTimer(Gang& gang, Time due) {
-  std::optional<Time>& timer = gang.work.value_.timer;
-  if (timer) timers_.erase({*timer, gang.id});
+void WorkQueue::Set(Timers& timers, std::optional<Time>& timer, Gang& gang, Time due) {
+  if (timer.value_or(Time::Never()) == due) return;
+  if (timer) timers.erase({*timer, gang.id});
   timer.reset();
   if (due == Time::Never()) return;
   timer = due;
-  timers_[{due, gang.id}] = &gang;
+  timers[{due, gang.id}] = &gang;
+}
+
+void WorkQueue::SetTimer(Gang& gang, Time due) { Set(timers_, gang.work.value_.timer, gang, due); }
+
+void WorkQueue::SetTellTimer(Gang& gang, Time due) {
+  Set(tells_, gang.work.value_.tell, gang, due);
+}
+
+void WorkQueue::TellDue(int64_t most, Time now) {
+  for (; most > 0 && !tells_.empty() && tells_.begin()->first.first <= now; --most) {
+    Gang& gang = *tells_.begin()->second;
+    tells_.erase(tells_.begin());
+    gang.work.value_.tell.reset();
+    tried_.insert(gang.id);
+  }
 }
 
 std::optional<GangId> WorkQueue::TouchNextDue(Time now) {
-  if (timers_.empty() || due() > now) return std::nullopt;
+  if (timers_.empty() || timers_.begin()->first.first > now) return std::nullopt;
   Gang& gang = *timers_.begin()->second;
   timers_.erase(timers_.begin());
   gang.work.value_.timer.reset();
@@ -48,13 +65,17 @@ std::optional<GangId> WorkQueue::TouchNextDue(Time now) {
 }
 
 Time WorkQueue::due() const {
-  return timers_.empty() ? Time::Never() : timers_.begin()->first.first;
+  const auto first = [](const Timers& timers) {
+    return timers.empty() ? Time::Never() : timers.begin()->first.first;
+  };
+  return std::min(first(timers_), first(tells_));
 }
 
 std::optional<GangId> WorkQueue::NextTried() { return TakeFirst(tried_); }
 
 void WorkQueue::Forget(Gang& gang) {
   SetTimer(gang, Time::Never());
+  SetTellTimer(gang, Time::Never());
   touched_.erase(gang.id);
 }
 

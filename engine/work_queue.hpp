@@ -6,11 +6,16 @@
 //    kRounds of them Settle ends, and what is left is given out by the next one.
 // 2. A gang has one timer at most (WorkState::timer). When it is due the gang is touched.
 // 3. A fact that concerns many gangs only notes a Sweep. Sweeps of one namespace join.
-// 4. A gang that was tried in vain is told of when all touched ones are settled.
+// 4. A gang that was tried in vain is told of when all touched ones are settled, without being
+//    looked at.
+// 5. So is one whose second timer (WorkState::tell) is due, some at a time: gangs that came
+// together
+//    are due together.
 //
 // A restart forgets all of it: every gang is touched by its first fact.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,8 +41,12 @@ class WorkQueue {
 
   // Time::Never(): none.
   void SetTimer(Gang& gang, cluster::Time due);
+  void SetTellTimer(Gang& gang, cluster::Time due);
   // A gang whose timer is due, which has none any more and is touched; nothing: there is none.
   std::optional<GangId> TouchNextDue(cluster::Time now);
+  // Those that are due are told of, `most` of them, and have no such timer any more.
+  void TellDue(int64_t most, cluster::Time now);
+  // Of either kind of timer.
   cluster::Time due() const;
 
   // In every gang of the namespace; "": in every gang.
@@ -60,7 +69,12 @@ class WorkQueue {
   std::set<GangId> touched_;
   std::set<GangId> round_;  // touched ones of the present round
   int rounds_ = 0;
-  std::map<std::pair<cluster::Time, GangId>, Gang*> timers_;  // each with its timer set
+  // Each with its timer set.
+  using Timers = std::map<std::pair<cluster::Time, GangId>, Gang*>;
+  static void Set(Timers& timers, std::optional<cluster::Time>& timer, Gang& gang,
+                  cluster::Time due);
+  Timers timers_;
+  Timers tells_;
   std::map<std::string, Sweep> sweeps_;
   std::set<GangId> tried_;
 };

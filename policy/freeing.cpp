@@ -1,10 +1,12 @@
 #include "policy/freeing.hpp"
 
 #include <algorithm>
+#include <bitset>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "policy/domain_offers.hpp"
@@ -17,18 +19,26 @@ using topology::Fabric;
 
 namespace {
 
-// Positions of the candidates of all owners that hold something on those nodes.
-std::vector<size_t> ThoseOn(const cluster::NodeSet& nodes,
-                            const std::vector<Candidate>& candidates) {
-  std::set<uint64_t> owners;
-  for (const Candidate& candidate : candidates) {
-    const bool there = std::any_of(candidate.held.begin(), candidate.held.end(),
-                                   [&](const auto& held) { return nodes.Contains(held.node); });
-    if (there) owners.insert(candidate.owner);
+// For each of the domains the positions of the candidates of all owners that hold something there.
+std::vector<std::vector<size_t>> ThoseIn(const FreeingInput& input,
+                                         const std::vector<DomainToFree>& domains) {
+  using Domains = std::bitset<kMostDomains>;  // by position
+  std::vector<Domains> of_node(input.snapshot->size());
+  for (size_t i = 0; i < domains.size(); ++i) {
+    for (const cluster::NodeIndex node : input.fabric->domains()[domains[i].domain].nodes->Nodes())
+      of_node[node.value].set(i);
   }
-  std::vector<size_t> those;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (owners.contains(candidates[i].owner)) those.push_back(i);
+  std::unordered_map<uint64_t, Domains> of_owner;
+  for (const Candidate& candidate : input.candidates) {
+    Domains& in = of_owner[candidate.owner];
+    for (const cluster::Placement& held : candidate.held) in |= of_node[held.node.value];
+  }
+  std::vector<std::vector<size_t>> those(domains.size());
+  for (size_t i = 0; i < input.candidates.size(); ++i) {
+    const Domains& in = of_owner.at(input.candidates[i].owner);
+    for (size_t domain = 0; domain < domains.size(); ++domain) {
+      if (in.test(domain)) those[domain].push_back(i);
+    }
   }
   return those;
 }
@@ -56,10 +66,8 @@ class SetsOfSome final : public VictimSets {
 };
 
 DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& request,
-                  const DomainToFree& of) {
+                  const DomainToFree& of, const std::vector<size_t>& those) {
   DomainToFree one = of;
-  const std::vector<size_t> those =
-      ThoseOn(*input.fabric->domains()[one.domain].nodes, input.candidates);
   std::vector<Candidate> candidates;
   candidates.reserve(those.size());
   for (const size_t i : those) candidates.push_back(input.candidates[i]);
@@ -104,7 +112,9 @@ std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& inpu
     return std::tie(a.missing, a.domain) < std::tie(b.missing, b.domain);
   });
   if (domains.size() > kMostDomains) domains.resize(kMostDomains);
-  for (DomainToFree& one : domains) one = Free(placer, input, request, one);
+  const std::vector<std::vector<size_t>> those = ThoseIn(input, domains);
+  for (size_t i = 0; i < domains.size(); ++i)
+    domains[i] = Free(placer, input, request, domains[i], those[i]);
   std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {
     return std::tie(a.blocked, a.tier, a.gpu_time, a.owners, a.gpu_milli, a.missing, a.domain) <
            std::tie(b.blocked, b.tier, b.gpu_time, b.owners, b.gpu_milli, b.missing, b.domain);

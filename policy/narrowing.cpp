@@ -16,8 +16,7 @@ Narrowing::Narrowing(const LayoutScope& scope, std::vector<RoleRoom> roles)
   size_t level =
       scope.domain == topology::kNoDomain ? 0 : fabric.domains()[scope.domain].level.level + 1;
   for (; level < end; ++level) {
-    const Fabric::Range range = fabric.At({scope.tree, level});
-    if (range.first < range.last) levels_.push_back(level);
+    if (fabric.HasDomains({scope.tree, level})) levels_.push_back(level);
   }
 }
 

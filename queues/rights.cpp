@@ -225,15 +225,22 @@ int64_t Rights::ContestedOf(const Holding& holding) const {
   return sum;
 }
 
-bool Rights::StaysBeyond(const std::vector<const Holding*>& set, const Holding& holding) {
-  const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, holding.leaf);
-  if (!branches) return true;
-  for (const Holding* one : set) Leave(*one);
-  Leave(holding);
-  const bool beyond = Beyond(holding.leaf, branches->b, holding);
-  Return(holding);
-  ReturnAll(set);
-  return beyond;
+std::vector<bool> Rights::StayBeyond(const std::vector<const Holding*>& set) {
+  std::vector<bool> stay;
+  stay.reserve(set.size());
+  std::vector<const Holding*> left;
+  for (const Holding* holding : set) {
+    const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, holding->leaf);
+    Leave(*holding);
+    stay.push_back(holding->leaves || !branches || Beyond(holding->leaf, branches->b, *holding));
+    if (stay.back()) {
+      left.push_back(holding);
+    } else {
+      Return(*holding);
+    }
+  }
+  ReturnAll(left);
+  return stay;
 }
 
 bool MayReclaim(const Ledger& ledger, QueueIndex claimant, const Vector& asks) {

@@ -84,9 +84,10 @@ class Rights {
   std::optional<Excess> Exceeds(const std::vector<const Holding*>& set);
   // What is contested of the holding, in units of no matter.
   int64_t ContestedOf(const Holding& holding) const;
-  // There is more in every queue up to the lowest common ancestor than is guaranteed, when it has
-  // left and all of `set` before it.
-  bool StaysBeyond(const std::vector<const Holding*>& set, const Holding& holding);
+  // Each of a set, one after the other in this order: there is more in every queue up to the lowest
+  // common ancestor than is guaranteed, when it has left and those before it of which that is so.
+  // It is of those that leave anyway.
+  std::vector<bool> StayBeyond(const std::vector<const Holding*>& set);
 
  private:
   // Of the claimant's side when the victims have left, with the gang added: by queue of its path,

@@ -58,6 +58,7 @@ class Fabric {
     DomainId last = 0;
   };
   Range At(const LevelRef& level) const { return ranges_[ColumnOf(level)]; }
+  bool HasDomains(const LevelRef& level) const { return At(level).first < At(level).last; }
   // The domains of a tree that lie in no other.
   const std::vector<DomainId>& Outermost(size_t tree) const { return outermost_[tree]; }
   // The node's domain at that level; kNone: it is in none.

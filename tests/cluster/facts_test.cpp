@@ -147,6 +147,26 @@ TEST_CASE("what was removed is remembered for a bounded number of removals", "[c
   CHECK_FALSE(state.Upsert(MakePod("b").Uid("u0")).changed);
 }
 
+TEST_CASE("where it is kept what a pod holds stays as long as the pod is known",
+          "[cluster][facts]") {
+  ClusterState state;
+  CHECK(state.FindHolding(PodUid("pod-p")) == nullptr);
+  state.Upsert(MakePod("p").Gpus(2));
+  const std::optional<Allocation>* holding = state.FindHolding(PodUid("pod-p"));
+  REQUIRE(holding != nullptr);
+  CHECK_FALSE(holding->has_value());
+  for (int i = 0; i < 100; ++i) state.Upsert(MakePod("q" + std::to_string(i)));
+  state.Upsert(MakeNode("n0").Gpus(8));
+  state.Upsert(MakePod("p").Gpus(2).BoundTo("n0").Version(2));
+  CHECK(state.FindHolding(PodUid("pod-p")) == holding);
+  REQUIRE(holding->has_value());
+  CHECK(&**holding == state.AllocationOf(PodUid("pod-p")));
+  state.Remove(NodeUid("node-n0"));
+  CHECK_FALSE(holding->has_value());
+  state.Remove(PodUid("pod-p"));
+  CHECK(state.FindHolding(PodUid("pod-p")) == nullptr);
+}
+
 TEST_CASE("a pod bound to a node that is not known yet holds when the node appears",
           "[cluster][facts]") {
   ClusterState state;

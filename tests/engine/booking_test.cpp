@@ -67,6 +67,18 @@ TEST_CASE("before minAge nothing is booked, and then at once", "[engine][R10]") 
   CHECK(other.Gang("big").expected);
 }
 
+TEST_CASE("an old gang of a queue books though younger ones wait beside it", "[engine][R10]") {
+  Blocked world;
+  world.Ask("young", 8, 3'600);
+  world.Run(Seconds(1));
+  CHECK(world.Gang("big").expected);
+  world.RemovePod("big");
+  world.Run(Seconds(298));
+  CHECK_FALSE(world.Gang("young").expected);
+  world.Run(Seconds(3));
+  CHECK(world.Gang("young").expected);
+}
+
 TEST_CASE("a pod by itself began when it was bound, whatever restarts since", "[engine][R10]") {
   Blocked world;
   const cluster::Time began = world.StartedAt("runs");

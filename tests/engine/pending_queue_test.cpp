@@ -1,10 +1,12 @@
 #include "engine/pending_queue.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "tests/engine/harness.hpp"
@@ -207,6 +209,35 @@ TEST_CASE("a thousand gangs that ask for the same are planned once when room is 
   CHECK(world.Gang("w0").reason.have == 1000);
   CHECK(world.Gang("w999").reason.have == 1000);
   CHECK(world.Gang("w999").state == GangState::kQueued);
+}
+
+int64_t StatusWrites(const Progress& progress) {
+  return std::count_if(progress.actions.begin(), progress.actions.end(), [](const Action& action) {
+    return std::holds_alternative<PatchGang>(action);
+  });
+}
+
+TEST_CASE("gangs that begin to wait together are told of some at a time", "[engine][queue]") {
+  testing::Harness world;
+  for (const char* node : {"n0", "n1"}) world.Add(testing::MakeNode(node).Gpus(8).Build());
+  world.AddGang("running", 2, 8, 2);
+  world.Settle();
+  world.ScheduleAll("running");
+  world.Settle();
+  for (int i = 0; i < 200; ++i) world.AddGang("w" + std::to_string(i), 2, 8, 2);
+  world.Settle();
+  const cluster::Time later = world.now() + cluster::Seconds(5);
+  REQUIRE(world.Gang("w199").state == GangState::kQueued);
+  int64_t told = 0;
+  int rounds = 0;
+  for (; told < 200 && rounds < 20; ++rounds) {
+    const int64_t now = StatusWrites(world.engine().Advance(later));
+    CHECK(now <= 64);
+    told += now;
+    CHECK((world.engine().NextWake() <= later) == (told < 200));
+  }
+  CHECK(told == 200);
+  CHECK(rounds == 4);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 namespace muster::engine {
 namespace {
@@ -80,6 +81,29 @@ TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]
   work.Forget(b);
   CHECK(work.due() == Time::Never());
   CHECK(work.settled());
+}
+
+TEST_CASE("gangs that it is time to tell of are told of some at a time, and not looked at",
+          "[engine][work]") {
+  WorkQueue work;
+  std::vector<Gang> gangs(3);
+  for (size_t i = 0; i < gangs.size(); ++i) {
+    gangs[i].id = Id(std::string(1, static_cast<char>('a' + i)));
+    work.SetTellTimer(gangs[i], Time(100));
+  }
+  work.SetTimer(gangs[2], Time(300));
+  CHECK(work.due() == Time(100));
+  work.TellDue(2, Time(99));
+  CHECK(work.told_all());
+  work.TellDue(2, Time(100));
+  CHECK(work.settled());
+  CHECK(work.NextTried() == Id("a"));
+  CHECK(work.NextTried() == Id("b"));
+  CHECK(work.told_all());
+  CHECK_FALSE(gangs[0].work->tell);
+  CHECK(work.due() == Time(100));
+  work.Forget(gangs[2]);
+  CHECK(work.due() == Time::Never());
 }
 
 TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {

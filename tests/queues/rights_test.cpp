@@ -2,6 +2,7 @@
 #include "queues/rights.hpp"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <random>
 
 #include "tests/queues/queue_builders.hpp"
@@ -232,6 +233,71 @@ TEST_CASE("what a gang takes is no bar to looking again", "[queues]") {
   Rights rights = world.RightsOf("x", 8);
   const Holding one = world.Holds("y", 8);
   for (int i = 0; i < 3; ++i) CHECK(rights.JudgeAll({&one})[0].right == Right::kGuarantee);
+}
+
+TEST_CASE("a gang that straddles its queue's guarantee does not stay beyond it", "[queues][R5]") {
+  World world({Guaranteed("x", 16), Guaranteed("y", 8)});
+  world.Uses("y", 14);
+  const Holding small = world.Holds("y", 4);
+  const Holding large = world.Holds("y", 6);
+  Holding leaves = world.Holds("y", 6);
+  leaves.leaves = true;
+  Rights rights = world.RightsOf("x", 8);
+  // 14 - 4 > 8, and then 10 - 6 < 8; but 14 - 6 is 8 and no more.
+  CHECK(rights.StayBeyond({&small, &large}) == std::vector<bool>{true, false});
+  CHECK(rights.StayBeyond({&large, &small}) == std::vector<bool>{false, true});
+  CHECK(rights.StayBeyond({&leaves, &small}) == std::vector<bool>{true, false});
+  // Its own queue's are a matter of priority.
+  CHECK(world.RightsOf("y", 8).StayBeyond({&large, &large}) == std::vector<bool>{true, true});
+}
+
+TEST_CASE("property: who stays beyond the guarantee does so when all before it have left",
+          "[queues][R5][property]") {
+  std::mt19937 random(5);
+  const auto pick = [&](int most) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1));
+  };
+  const std::vector<std::string> leaves = {"p1", "p2", "q1", "q2"};
+  int64_t straddle = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    std::vector<QueueSpec> queues;
+    for (const char* top : {"p", "q"}) {
+      const int64_t one = 1 + pick(6);
+      const int64_t other = 1 + pick(6);
+      queues.push_back(Guaranteed(top, one + other + pick(4)));
+      queues.push_back(Guaranteed(std::string(top) + "1", one, top));
+      queues.push_back(Guaranteed(std::string(top) + "2", other, top));
+    }
+    World world(queues, 100);
+    std::map<std::string, int64_t> left;
+    for (const std::string& leaf : leaves) world.Uses(leaf, left[leaf] = 10 + pick(14));
+    const std::string own = leaves[static_cast<size_t>(pick(3))];
+    std::vector<Holding> holdings;
+    std::vector<std::string> of;
+    for (int i = 0; i < 8; ++i) {
+      of.push_back(leaves[static_cast<size_t>(pick(3))]);
+      holdings.push_back(world.Holds(of.back(), pick(3) + 1));
+      holdings.back().leaves = pick(5) == 0;
+    }
+    std::vector<const Holding*> set;
+    for (const Holding& holding : holdings) set.push_back(&holding);
+    const std::vector<bool> stay = world.RightsOf(own, 4).StayBeyond(set);
+    // The definition, asked once for each, by what is left.
+    const auto guarantee = [&](const std::string& queue) {
+      return world.ledger().tree().at(world.At(queue)).guarantee[0];
+    };
+    for (size_t i = 0; i < set.size(); ++i) {
+      left[of[i]] -= holdings[i].held[0] / 1000;
+      const std::string top = of[i].substr(0, 1);
+      bool beyond = Whole(left[of[i]]) > guarantee(of[i]);
+      if (top != own.substr(0, 1))
+        beyond = beyond && Whole(left[top + "1"] + left[top + "2"]) > guarantee(top);
+      REQUIRE(stay[i] == (holdings[i].leaves || of[i] == own || beyond));
+      straddle += stay[i] ? 0 : 1;
+      if (!stay[i]) left[of[i]] += holdings[i].held[0] / 1000;
+    }
+  }
+  CHECK(straddle > 500);
 }
 
 // Invariant 1 of the rules: order and right to evict agree.
