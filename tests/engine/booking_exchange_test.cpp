@@ -150,6 +150,22 @@ TEST_CASE("a free node that another gang has booked takes no closed node's place
   CHECK(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
 }
 
+TEST_CASE("a free node takes the place of one closed node, not of one for each gang",
+          "[engine][R15]") {
+  BookingWorld world(WithQueues({Root(2)}));
+  AddNodes(world, "aaaaa");
+  for (const char* node : {"n0", "n1", "n2", "n3"})
+    Occupy(world, std::string("on-") + node, 2, node);
+  Occupy(world, "full", 4, "n4");
+  AskBig(world, 2, "", "first");
+  AskBig(world, 2, "", "second");
+  world.Run(Seconds(101));
+  world.Succeed("full");
+  world.Run(Seconds(1));
+  CHECK(ClosedFor(world, "first") == "no others come to n0, n4 until those there have ended");
+  CHECK(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
+}
+
 TEST_CASE("a gang starts no later than the longest run on the nodes that were closed for it",
           "[engine][R15][property]") {
   std::mt19937 dice(static_cast<uint32_t>(Catch::rngSeed()));
@@ -158,7 +174,7 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
   };
   int exchanged = 0;
   for (int round = 0; round < 4; ++round) {
-    BookingWorld world(WithQueues({Root(1 + round % 3)}));
+    BookingWorld world(WithQueues({Root()}));
     AddNodes(world, "aaaaaa");
     std::map<std::string, Time> bound;
     std::map<std::string, std::string> closed;
