@@ -3,7 +3,7 @@
 // booking_exchange.hpp, read by planning.
 //
 //   Grant ──▶ booked ──Move: earlier room, or other room where it broke──▶ booked ──End──▶ (gone)
-//                 └──Close: nobody knows when it is free──▶ closed ──Exchange──▶ closed ──End──▶ (gone)
+//                 └──Close: no time is known──▶ closed ──Exchange──▶ closed ──End──▶ (gone)
 //
 // 1. A gang has at most one booking, and only while it waits as a whole and nothing but room keeps
 //    it from starting.
