@@ -196,9 +196,9 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
     int made = 0;
     for (int step = 0; step < 120; ++step) {
       for (int i = below(3); i > 0; --i)
-        world.AskLike(MakePod("p" + std::to_string(made++)).Gpus(1 + below(3)), 0, "",
+        world.AskLike(MakePod("p" + std::to_string(made++)).Gpus(1 + below(2)), 0, "",
                       60 + below(3'000));
-      if (step % 10 == 0) {
+      if (step % 5 == 0) {
         const std::string name = "big-" + std::to_string(step);
         world.Add(MakePodGroup(name).MinMember(2).CreatedAt(world.now().milliseconds()).Build());
         for (int i = 0; i < 2; ++i)
