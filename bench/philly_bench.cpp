@@ -2,13 +2,12 @@
 // as queues, under each policy and with each kind of knowledge of run times, on 180 and 200 nodes
 // of 8 GPUs.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "bench/philly_case.hpp"
+#include "bench/philly_plot.hpp"
 #include "bench/philly_policies.hpp"
+#include "bench/philly_tables.hpp"
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
@@ -32,11 +34,13 @@ using cluster::Result;
 constexpr std::size_t kMostBytes = std::size_t{1} << 26U;
 constexpr std::size_t kSmokeJobs = 500;
 constexpr int64_t kGpusPerNode = 8;
+constexpr int64_t kSlices = 300;
 // 2017-09-25 to 2017-10-17, when the list is complete.
 constexpr sim::Window kWindow{cluster::Time(3'544'380'000), cluster::Time(5'445'180'000)};
 constexpr const char* kUsage =
-    "bench_philly [--policy NAME,…] [--durations NAME,…] [--nodes N,…] [--parallel N] [--smoke]\n"
-    "bench_philly --print-policy NAME --nodes N\n"
+    "bench_philly [--policy NAME,…] [--durations NAME,…] [--nodes N,…] [--depth N]\n"
+    "             [--plot FILE.svg] [--parallel N] [--smoke]\n"
+    "bench_philly --print-policy NAME --nodes N [--depth N]\n"
     "  policies: strict-fifo, fifo, fair, fair-preemption; durations: unknown, exact, rough, "
     "learnt\n";
 
@@ -46,17 +50,9 @@ struct Choice {
   std::vector<int64_t> nodes{180, 200};
   int64_t parallel = 1;
   bool smoke = false;
+  int64_t depth = 6;
+  std::string plot;   // a file
   std::string print;  // a policy
-};
-
-struct Case {
-  std::string policy;
-  std::string durations;
-  int64_t nodes = 0;
-  std::string refused;  // why the policy could not be read
-  sim::ReplayStatistics window;
-  int64_t unfinished = 0;
-  double wall_s = 0;
 };
 
 struct Data {
@@ -84,16 +80,32 @@ Result<Data> ReadData() {
   return data;
 }
 
-Result<config::Policy> ReadPolicy(const Data& data, const std::string& policy, int64_t nodes) {
+Result<config::Policy> ReadPolicy(const Data& data, const PolicyChoice& policy, int64_t nodes) {
   Result<std::vector<Quota>> quotas = ReadQuotas(data.quotas, data.quotas_file, nodes);
   if (!quotas.ok()) return quotas.error();
-  return config::LoadPolicy(PolicyText(policy, *quotas, kGpusPerNode), policy);
+  return config::LoadPolicy(PolicyText(policy, *quotas, kGpusPerNode), policy.name);
 }
 
-void Run(const Data& data, bool smoke, Case& c) {
+// In slices of equal length, from the first job on.
+void TakeUsage(const sim::ReplayHistory& history, PhillyCase& c) {
+  const cluster::Time first = history.jobs.front().submitted;
+  const int64_t span = (history.last - first).value();
+  c.days = static_cast<double>(span) / 86'400'000;
+  for (int64_t i = 0; i < kSlices; ++i) {
+    const sim::Window slice{first + cluster::Duration(span * i / kSlices),
+                            first + cluster::Duration(span * (i + 1) / kSlices)};
+    const auto ms = static_cast<double>(std::max<int64_t>((slice.until - slice.from).value(), 1));
+    c.usage.push_back(sim::UsedIn(history, slice) /
+                      (static_cast<double>(history.capacity.value()) * ms));
+  }
+}
+
+void Run(const Data& data, const Choice& choice, PhillyCase& c) {
   const auto begin = std::chrono::steady_clock::now();
-  const Result<config::Policy> policy = ReadPolicy(data, c.policy, c.nodes);
-  const Result<config::Policy> fair = ReadPolicy(data, "fair", c.nodes);
+  const bool smoke = choice.smoke;
+  const bool learnt = c.durations == "learnt";
+  const Result<config::Policy> policy = ReadPolicy(data, {c.policy, choice.depth, learnt}, c.nodes);
+  const Result<config::Policy> fair = ReadPolicy(data, {"fair"}, c.nodes);
   Result<std::vector<sim::TraceJob>> jobs = sim::ReadGangJobs(data.jobs, data.jobs_file);
   Result<std::vector<cluster::Node>> nodes =
       sim::ParseNodeCount(std::to_string(c.nodes) + "x" + std::to_string(kGpusPerNode));
@@ -114,17 +126,18 @@ void Run(const Data& data, bool smoke, Case& c) {
   options.shares_by = fair->engine.queues;  // one measure for all
   const sim::ReplayReport report = sim::Replay(trace, options);
   c.window = sim::StatisticsOf(report.history, smoke ? sim::Window{} : kWindow);
-  c.unfinished = sim::StatisticsOf(report.history, {}).delays.front().unfinished;
+  c.all = sim::StatisticsOf(report.history, {});
+  TakeUsage(report.history, c);
   c.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // Each in a thread of its own, at most `parallel` at a time; they share nothing but the data.
-void RunAll(const Data& data, const Choice& choice, std::vector<Case>& cases) {
+void RunAll(const Data& data, const Choice& choice, std::vector<PhillyCase>& cases) {
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> done{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < cases.size(); i = next++) {
-      Run(data, choice.smoke, cases[i]);
+      Run(data, choice, cases[i]);
       std::fprintf(stderr, "%zu of %zu: %s, %s, %ld nodes: %.1f s\n", ++done, cases.size(),
                    cases[i].policy.c_str(), cases[i].durations.c_str(),
                    static_cast<long>(cases[i].nodes), cases[i].wall_s);
@@ -134,92 +147,6 @@ void RunAll(const Data& data, const Choice& choice, std::vector<Case>& cases) {
   for (int64_t i = 1; i < choice.parallel; ++i) threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();
-}
-
-const sim::DelayRow* RowOf(const Case& c, std::string_view gpus) {
-  for (const sim::DelayRow& row : c.window.delays) {
-    if (row.gpus == gpus && row.delay_s.samples > 0) return &row;
-  }
-  return nullptr;
-}
-
-std::optional<double> MeanHours(const Case& c, std::string_view gpus) {
-  const sim::DelayRow* row = RowOf(c, gpus);
-  return row == nullptr ? std::nullopt : std::optional(row->delay_s.mean / 3600);
-}
-
-constexpr std::array<const char*, 6> kMeans = {"1", "2-4", "5-8", "9-16", "over 16", "over 8"};
-
-void PrintRow(const Case& c) {
-  std::printf("%5ld %-15s %-8s", static_cast<long>(c.nodes), c.policy.c_str(), c.durations.c_str());
-  if (!c.refused.empty()) {
-    std::printf(" not run: %s\n", c.refused.c_str());
-    return;
-  }
-  const sim::Distribution& all = c.window.delays.front().delay_s;
-  for (const double seconds : {all.mean, all.p50, all.p90, all.p99, all.max})
-    std::printf(" %6.2f", seconds / 3600);
-  std::printf(" |");
-  for (const char* gpus : kMeans) std::printf(" %7.2f", MeanHours(c, gpus).value_or(0));
-  std::printf(" | %5.1f %6ld %5.2f", c.window.utilization * 100,
-              static_cast<long>(c.window.evictions), c.window.lost_ratio * 100);
-  if (c.window.least_served) {
-    std::printf(" %6.3f", c.window.least_served->ratio);
-  } else {
-    std::printf(" %6s", "-");
-  }
-  std::printf(" %6.1f\n", c.wall_s);
-  if (c.unfinished > 0)
-    std::printf("      %ld jobs never ended\n", static_cast<long>(c.unfinished));
-}
-
-// "mean 5.99 h, should be at most 5.85: missed by 2 %".
-void PrintGoal(const char* what, std::optional<double> value, double goal, bool at_least = false) {
-  if (!value) return;
-  const bool met = at_least ? *value >= goal : *value <= goal;
-  std::printf("  %-28s %8.2f, should be at %s %.2f: ", what, *value, at_least ? "least" : "most",
-              goal);
-  if (met) {
-    std::printf("met\n");
-  } else {
-    std::printf("missed by %.0f %%\n", std::abs(*value / goal - 1) * 100);
-  }
-}
-
-void PrintGoals(const Case& c, const std::vector<Case>& cases) {
-  if (!c.refused.empty() || c.policy == "strict-fifo") return;
-  if (c.durations == "exact") {
-    std::printf("\n%s, exact, %ld nodes\n", c.policy.c_str(), static_cast<long>(c.nodes));
-    if (c.nodes == 180) {
-      PrintGoal("mean delay, h", MeanHours(c, "all"), 5.85);
-      PrintGoal("mean over 8 GPUs, h", MeanHours(c, "over 8"), 27.5);
-      PrintGoal("utilization, %", c.window.utilization * 100, 93.8, true);
-    } else if (c.nodes == 200) {
-      PrintGoal("mean delay, h", MeanHours(c, "all"), 1.48);
-      PrintGoal("mean over 16 GPUs, h", MeanHours(c, "over 16"), 3.40);
-    }
-  }
-  if (c.durations != "unknown") return;
-  const auto fifo = std::find_if(cases.begin(), cases.end(), [&](const Case& other) {
-    return other.policy == "strict-fifo" && other.nodes == c.nodes && other.refused.empty();
-  });
-  if (fifo == cases.end()) return;
-  std::printf("\n%s, unknown, %ld nodes: mean by size over that of strict-fifo\n", c.policy.c_str(),
-              static_cast<long>(c.nodes));
-  for (const char* gpus : kMeans) {
-    const auto mean = MeanHours(c, gpus);
-    const auto base = MeanHours(*fifo, gpus);
-    if (mean && base && *base > 0) PrintGoal(gpus, *mean / *base, 2);
-  }
-}
-
-void Print(const std::vector<Case>& cases) {
-  std::printf("delays in hours of the jobs submitted in the window; use, losses in its time\n");
-  std::printf(
-      "%5s %-15s %-8s %6s %6s %6s %6s %6s | %7s %7s %7s %7s %7s %7s | %5s %6s %5s %6s %6s\n",
-      "nodes", "policy", "run time", "mean", "p50", "p90", "p99", "max", "1", "2-4", "5-8", "9-16",
-      ">16", ">8", "use %", "evict", "lost%", "fair", "wall s");
-  for (const Case& c : cases) PrintRow(c);
 }
 
 std::vector<std::string> Split(std::string_view text) {
@@ -267,6 +194,10 @@ std::optional<Choice> Choose(int argc, char** argv) {
       choice.nodes.clear();
       for (const std::string& part : Split(argv[i]))
         choice.nodes.push_back(Number(part).value_or(0));
+    } else if (flag == "--depth") {
+      choice.depth = Number(argv[i]).value_or(0);
+    } else if (flag == "--plot") {
+      choice.plot = argv[i];
     } else if (flag == "--parallel") {
       choice.parallel = Number(argv[i]).value_or(0);
     } else {
@@ -277,7 +208,8 @@ std::optional<Choice> Choose(int argc, char** argv) {
       std::all_of(choice.policies.begin(), choice.policies.end(), IsPolicy) &&
       std::all_of(choice.durations.begin(), choice.durations.end(),
                   [](const std::string& name) { return sim::ParseKnown(name).has_value(); }) &&
-      std::count(choice.nodes.begin(), choice.nodes.end(), 0) == 0 && choice.parallel > 0;
+      std::count(choice.nodes.begin(), choice.nodes.end(), 0) == 0 && choice.parallel > 0 &&
+      choice.depth > 0;
   return fine ? std::optional(choice) : std::nullopt;
 }
 
@@ -299,14 +231,14 @@ int Main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", quotas.error().ToString().c_str());
       return 1;
     }
-    std::printf("%s", PolicyText(choice->print, *quotas, kGpusPerNode).c_str());
+    std::printf("%s", PolicyText({choice->print, choice->depth}, *quotas, kGpusPerNode).c_str());
     return 0;
   }
-  std::vector<Case> cases;
+  std::vector<PhillyCase> cases;
   for (const int64_t nodes : choice->nodes) {
     for (const std::string& policy : choice->policies) {
       for (const std::string& durations : choice->durations) {
-        Case one;
+        PhillyCase one;
         one.policy = policy;
         one.durations = durations;
         one.nodes = nodes;
@@ -315,10 +247,12 @@ int Main(int argc, char** argv) {
     }
   }
   RunAll(*data, *choice, cases);
-  Print(cases);
-  for (const Case& c : cases) {
-    if (!choice->smoke) PrintGoals(c, cases);
+  if (!choice->plot.empty() && !(std::ofstream(choice->plot) << PlotCases(cases)).flush()) {
+    std::fprintf(stderr, "cannot write %s\n", choice->plot.c_str());
+    return 1;
   }
+  PrintTables(cases);
+  if (!choice->smoke) PrintGoals(cases);
   return 0;
 }
 

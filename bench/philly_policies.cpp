@@ -43,16 +43,18 @@ Result<std::vector<Quota>> ReadQuotas(std::string_view text, const std::string& 
   return quotas;
 }
 
-std::string PolicyText(const std::string& policy, const std::vector<Quota>& quotas,
+std::string PolicyText(const PolicyChoice& policy, const std::vector<Quota>& quotas,
                        int64_t gpus_per_node) {
-  // Links are no matter here, and several gangs may have bookings.
+  // Links are no matter here.
   std::string text =
       "apiVersion: muster.dev/v1alpha1\nkind: Policy\nplacement: {machineProfiles: none}\n"
-      "queues:\n- name: root\n  reservations: {depth: 6}\n";
-  const bool preempts = policy == "fair-preemption";
+      "queues:\n- name: root\n  reservations: {depth: " +
+      std::to_string(policy.depth) + "}\n";
+  if (policy.learnt) text += "  backfill: {trust: learnt}\n";
+  const bool preempts = policy.name == "fair-preemption";
   if (!preempts) text += "  preemption: {withinQueue: never, reclaim: never}\n";
-  if (policy == "strict-fifo") return text + "  order: strict-fifo\n";
-  if (policy == "fifo") return text + "  order: fifo\n";
+  if (policy.name == "strict-fifo") return text + "  order: strict-fifo\n";
+  if (policy.name == "fifo") return text + "  order: fifo\n";
   for (const Quota& quota : quotas) {
     text += "- name: \"" + quota.queue + "\"\n  order: fifo\n";
     const std::string part = std::to_string(quota.nodes * gpus_per_node);

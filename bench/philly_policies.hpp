@@ -30,8 +30,14 @@ cluster::Result<std::vector<Quota>> ReadQuotas(std::string_view text, const std:
 inline constexpr std::array<const char*, 4> kPolicies = {"strict-fifo", "fifo", "fair",
                                                          "fair-preemption"};
 
-// The policy file. `policy`: one of these.
-std::string PolicyText(const std::string& policy, const std::vector<Quota>& quotas,
+struct PolicyChoice {
+  std::string name;     // one of these
+  int64_t depth = 6;    // gangs that may have bookings at a time
+  bool learnt = false;  // what was learnt of run times counts
+};
+
+// The policy file.
+std::string PolicyText(const PolicyChoice& policy, const std::vector<Quota>& quotas,
                        int64_t gpus_per_node);
 
 }  // namespace muster::bench

@@ -125,6 +125,8 @@ void AddStatistics(extender::JsonText& json, const sim::ReplayStatistics& statis
   json.Add("evictions", statistics.evictions);
   json.AddDecimal("lost_gpu_hours", statistics.lost_gpu_hours);
   json.AddDecimal("lost_ratio", statistics.lost_ratio);
+  json.AddDecimal("booked_idle_gpu_hours", statistics.booked_idle_gpu_hours);
+  json.AddDecimal("booked_idle_ratio", statistics.booked_idle_ratio);
   if (statistics.least_served) {
     json.BeginObject("least_served");
     json.Add("queue", statistics.least_served->queue);
@@ -170,6 +172,10 @@ std::string ToTable(const sim::ReplayStatistics& statistics) {
           std::to_string(statistics.evictions) + " runs evicted, lost " +
           Decimal(statistics.lost_gpu_hours, 1) + " GPU-hours (" +
           Decimal(statistics.lost_ratio * 100, 2) + " % of the capacity)";
+  if (statistics.booked_idle_gpu_hours > 0) {
+    text += ", kept idle for bookings " + Decimal(statistics.booked_idle_gpu_hours, 1) +
+            " GPU-hours (" + Decimal(statistics.booked_idle_ratio * 100, 2) + " %)";
+  }
   if (statistics.least_served) {
     text += ", least service/share " + Decimal(statistics.least_served->ratio, 3) + " (" +
             Printable(statistics.least_served->queue) + ")";

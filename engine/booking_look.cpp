@@ -159,6 +159,37 @@ bool Leavers::Leaves(const PodUid& pod) const {
   return record != nullptr && !EverFits::PermanentlyBound(*record, state_.options.scheduler_names);
 }
 
+namespace {
+
+Time StartedAt(const EngineState& state, const PodUid& uid, Time now) {
+  const Gang* gang = state.members.GangOf(uid);
+  return gang == nullptr ? state.cluster.FindPod(uid)->bound_at : StartOf(*gang, now);
+}
+
+}  // namespace
+
+std::vector<policy::BusyNode> BusyNodes(const EngineState& state, const GangId& booked,
+                                        const cluster::NodeSet& nodes,
+                                        const std::function<bool(const Placement&)>& counts,
+                                        Time now) {
+  const Leavers leavers(state, booked, now);
+  std::vector<policy::BusyNode> busy;
+  for (const NodeIndex index : nodes.Nodes()) {
+    const Node* node = state.cluster.node(index);
+    if (node == nullptr || !node->schedulable()) continue;
+    policy::BusyNode one{index, 0, Time(0), {}};
+    for (const PodUid& uid : state.cluster.HoldersOn(index)) {
+      const Placement& held = state.cluster.AllocationOf(uid)->placement;
+      if (!leavers.Leaves(uid) || !counts(held)) continue;
+      for (const cluster::GpuShare& share : held.gpus) one.gpu_milli += share.taken.most().value();
+      one.last = std::max(one.last, StartedAt(state, uid, now));
+      one.leave.push_back(held);
+    }
+    if (!one.leave.empty()) busy.push_back(std::move(one));
+  }
+  return busy;
+}
+
 Looked LookAt(EngineState& state, const Booking& booking, bool closed, Time now) {
   return Look(state, booking, closed, now).All();
 }

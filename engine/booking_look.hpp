@@ -1,14 +1,18 @@
-// What of a booking's room is free, and whether all of it will be in time (internal to engine/).
+// What of a booking's room is free, who is there, and whether all of it will be free in time
+// (internal to engine/).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
+#include "cluster/node_set.hpp"
 #include "cluster/snapshot.hpp"
 #include "engine/booking.hpp"
 #include "engine/durations.hpp"
 #include "engine/queue_rights.hpp"
+#include "policy/later.hpp"
 
 namespace muster::engine {
 
@@ -47,5 +51,10 @@ struct Looked {
 };
 // As if it were `closed`, if that is asked.
 Looked LookAt(EngineState& state, const Booking& booking, bool closed, cluster::Time now);
+
+// Of these nodes, those where pods are that `counts` and that leave some time.
+std::vector<policy::BusyNode> BusyNodes(
+    const EngineState& state, const cluster::GangId& booked, const cluster::NodeSet& nodes,
+    const std::function<bool(const cluster::Placement&)>& counts, cluster::Time now);
 
 }  // namespace muster::engine

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/booking_exchange.hpp"
 #include "engine/booking_look.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/engine_state.hpp"
@@ -56,49 +57,20 @@ void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
   }
 }
 
-Time StartedAt(const EngineState& state, const cluster::PodUid& uid, Time now) {
-  const Gang* gang = state.members.GangOf(uid);
-  return gang == nullptr ? state.cluster.FindPod(uid)->bound_at : StartOf(*gang, now);
-}
-
-void AddBusyNodes(EngineState& state, const Gang& gang, const NodeSet& useful,
-                  const BookingNumbers& others, Time now, BookingJob& job) {
-  const Leavers leavers(state, gang.id, now);
-  for (const NodeIndex index : useful.Nodes()) {
-    const cluster::Node* node = state.cluster.node(index);
-    if (node == nullptr || !node->schedulable()) continue;
-    policy::BusyNode busy{index, 0, Time(0), {}};
-    for (const cluster::PodUid& uid : state.cluster.HoldersOn(index)) {
-      const Placement& held = state.cluster.AllocationOf(uid)->placement;
-      if (!leavers.Leaves(uid) || Touches(state, others, held)) continue;
-      for (const cluster::GpuShare& share : held.gpus) busy.gpu_milli += share.taken.most().value();
-      busy.last = std::max(busy.last, StartedAt(state, uid, now));
-      busy.leave.push_back(held);
-    }
-    if (!busy.leave.empty()) job.busy.push_back(std::move(busy));
-  }
-}
-
 PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) {
-  auto search = std::make_shared<BookingJob>();
+  BookingJob search;
   const BookingNumbers others = OthersOf(state, gang);
   const NodeSet useful = state.classes.Of(gang, state.cluster);
-  search->closing = closing;
+  search.closing = closing;
   if (closing) {
-    search->level = TopologyOf(state, gang).required;
-    AddBusyNodes(state, gang, useful, others, now, *search);
+    search.level = TopologyOf(state, gang).required;
+    search.busy = BusyNodes(
+        state, gang.id, useful,
+        [&](const Placement& held) { return !Touches(state, others, held); }, now);
   } else {
-    AddLeavers(state, gang, useful, others, now, *search);
+    AddLeavers(state, gang, useful, others, now, search);
   }
-  PlanJob job;
-  job.id = gang.id;
-  job.version = gang.work->version;
-  job.order = *gang.queue->order;
-  job.request = RequestOf(state, gang, now);
-  job.closed = ClosedTo(state, gang).nodes;
-  job.snapshot = Without(state, others);
-  job.booking = std::move(search);
-  return job;
+  return SearchJob(state, gang, std::move(search), now);
 }
 
 // Those that it kept off may fit now.
@@ -266,6 +238,35 @@ bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
 
 }  // namespace
 
+PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, Time now) {
+  search.growth = state.cluster.growth();
+  PlanJob job;
+  job.id = gang.id;
+  job.version = gang.work->version;
+  job.order = *gang.queue->order;
+  job.request = RequestOf(state, gang, now);
+  job.closed = ClosedTo(state, gang).nodes;
+  job.snapshot = Without(state, OthersOf(state, gang));
+  job.booking = std::make_shared<const BookingJob>(std::move(search));
+  return job;
+}
+
+bool StillSearched(EngineState& state, const PlanJob& job) {
+  const Gang* gang = state.members.Find(job.id);
+  return gang != nullptr && gang->pending() && gang->work->version == job.version &&
+         state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+}
+
+void SetRoom(const EngineState& state, std::vector<Placement> room, Booking& booking) {
+  booking.room = std::move(room);
+  booking.nodes = {};
+  booking.hosts.clear();
+  for (const Placement& one : booking.room) {
+    booking.nodes.Add(one.node);
+    booking.hosts.push_back(state.cluster.node(one.node)->uid);
+  }
+}
+
 void FollowBookings(EngineState& state, Time now) {
   Bookings& bookings = state.bookings;
   bookings.Count(now);
@@ -313,9 +314,9 @@ std::optional<PlanJob> NextSearch(EngineState& state, Time now) {
 
 void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
                   Time now) {
+  if (job.booking->exchange) return CommitExchange(state, job, found, now);
+  if (!StillSearched(state, job)) return;
   Gang* gang = state.members.Find(job.id);
-  if (gang == nullptr || !gang->pending() || gang->work->version != job.version) return;
-  if (state.cluster.TakeSnapshot()->layout() != job.snapshot->layout()) return;
   const Booking* known = state.bookings.Of(job.id);
   const bool closing = job.booking->closing;
   // Where it fits as it is, it has its turn in order.
@@ -339,11 +340,7 @@ void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAns
   const bool keeps = known != nullptr && known->sound && known->at <= booking.at;
   if (keeps) return state.bookings.Searched(job.id, now, state.cluster.growth());
   if (known != nullptr) state.queue.AnythingMayFit();
-  booking.room = found.placements;
-  for (const Placement& one : booking.room) {
-    booking.nodes.Add(one.node);
-    booking.hosts.push_back(state.cluster.node(one.node)->uid);
-  }
+  SetRoom(state, found.placements, booking);
   booking.useful = state.classes.Of(*gang, state.cluster);
   booking.searched_at = now;
   booking.searched_growth = state.cluster.growth();

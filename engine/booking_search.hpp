@@ -12,10 +12,13 @@
 // at most once in kAgain.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "engine/booking.hpp"
 #include "engine/gang.hpp"
 #include "policy/later.hpp"
 
@@ -36,8 +39,10 @@ struct BookingJob {
   std::vector<End> ends;
   // Else, where nodes are to be closed: who is there. `level`: of which one domain is closed.
   bool closing = false;
+  bool exchange = false;  // see booking_exchange.hpp
   std::vector<policy::BusyNode> busy;
   std::string level;
+  uint64_t growth = 0;  // ClusterState::growth() of what is searched
 };
 
 inline constexpr cluster::Duration kAgain = cluster::Seconds(10);
@@ -46,6 +51,11 @@ void FollowBookings(EngineState& state, cluster::Time now);
 // Brings up to date what of their room is free. Costs O(room) after a change of the cluster.
 void LookAtBookings(EngineState& state, cluster::Time now);
 std::optional<PlanJob> NextSearch(EngineState& state, cluster::Time now);
+// What `search` says, for that gang.
+PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, cluster::Time now);
+// The gang and the nodes are those for which it was searched.
+bool StillSearched(EngineState& state, const PlanJob& job);
+void SetRoom(const EngineState& state, std::vector<cluster::Placement> room, Booking& booking);
 void CommitSearch(EngineState& state, const PlanJob& job, const policy::LaterAnswer& found,
                   cluster::Time now);
 

@@ -1,9 +1,9 @@
 // Bookings: the room that is booked for gangs that wait, and what that costs (internal to engine/;
 // R10, R15). Owned and guarded by Scheduler; set by booking_search.hpp and
-// read by planning.
+// booking_exchange.hpp, read by planning.
 //
 //   Grant ──▶ booked ──Move: earlier room, or other room where it broke──▶ booked ──End──▶ (gone)
-//                 └──Close: nobody knows any more when it is free──▶ closed ──End──▶ (gone)
+//                 └──Close: no time is known──▶ closed ──Exchange──▶ closed ──End──▶ (gone)
 //
 // 1. A gang has at most one booking, and only while it waits as a whole and nothing but room keeps
 //    it from starting.

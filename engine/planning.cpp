@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/booking_exchange.hpp"
 #include "engine/booking_rules.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/candidates.hpp"
@@ -392,6 +393,8 @@ Turn NextJob(EngineState& state, Time now) {
     state.queue.PassOver(kMostPassedOver,
                          [&](const Gang& gang) { return StillTooFew(state, gang); });
   }
+  if (std::optional<PlanJob> exchange = NextExchange(state, now))
+    return {false, std::move(exchange)};
   for (int64_t looked = 0; looked < kSlice;) {
     state.queue_book.Follow(state.cluster);
     Gang* gang = state.queue.Next(state.cluster.usage());

@@ -19,6 +19,7 @@ using cluster::Time;
 
 namespace {
 
+constexpr Duration kSampleIdleEvery = cluster::Seconds(3600);
 constexpr int64_t kProgressEvery = 256;  // jobs submitted, or virtual hours passed
 
 // "5400s"; at least one, because 0 is no duration.
@@ -81,6 +82,14 @@ class Run {
     }
     if (time > cluster_.loop().now()) cluster_.loop().RunUntil(time);
     Drain();
+    if (cluster_.loop().now() >= next_idle_) SampleIdle();
+  }
+
+  void SampleIdle() {
+    next_idle_ = cluster_.loop().now() + kSampleIdleEvery;
+    if (cluster_.muster() == nullptr) return;
+    const std::vector<engine::QueueView> queues = cluster_.muster()->scheduler().Queues();
+    if (!queues.empty()) recorder_.BookedIdle(cluster_.loop().now(), queues.front().booked_idle);
   }
 
   void Submit(size_t index) {
@@ -162,6 +171,7 @@ class Run {
   }
 
   ReplayReport Report() {
+    SampleIdle();
     ReplayReport report;
     report.nodes = static_cast<int64_t>(trace_.nodes.size());
     const cluster::GpuMilli capacity = Capacity(trace_);
@@ -202,6 +212,7 @@ class Run {
   std::unique_ptr<Watch> watch_;
   const QueueShares queues_;  // of the policy, for what jobs can name
   ReplayRecorder recorder_;
+  Time next_idle_;
   bool drain_posted_ = false;
   std::multimap<Time, size_t> deletions_;
   int64_t pods_total_ = 0;

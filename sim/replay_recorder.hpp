@@ -37,6 +37,11 @@ class ReplayRecorder {
   // The trace deletes the job: what is over of it from now on has ended.
   void Deleted(size_t job) { fates_[job].deleted = true; }
 
+  // GPU time that bookings have kept idle until now: milliseconds of a GPU.
+  void BookedIdle(cluster::Time at, int64_t gpu_ms) {
+    history_.idle.push_back({at, gpu_ms * cluster::kWholeGpu.value()});
+  }
+
   // Tells which pod has to be made again, if one has: it was evicted, and is gone.
   std::optional<PodOfJob> Handle(const WatchEvent& event);
   // Of the job's run time, as far as no checkpoint has kept it.

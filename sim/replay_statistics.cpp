@@ -72,6 +72,21 @@ std::optional<QueueService> LeastServed(const ReplayHistory& history, const Wind
   return least;
 }
 
+// Between two samples in proportion to time.
+double IdleUntil(const std::vector<IdleSample>& samples, Time at) {
+  IdleSample before;
+  for (const IdleSample& sample : samples) {
+    if (sample.at >= at) {
+      const auto whole = static_cast<double>((sample.at - before.at).value());
+      const auto part = static_cast<double>(std::max<int64_t>((at - before.at).value(), 0));
+      const auto more = static_cast<double>(sample.milli_ms - before.milli_ms);
+      return static_cast<double>(before.milli_ms) + (whole > 0 ? more * part / whole : 0);
+    }
+    before = sample;
+  }
+  return static_cast<double>(before.milli_ms);
+}
+
 }  // namespace
 
 Distribution Summarize(std::vector<Duration> samples) {
@@ -119,10 +134,13 @@ ReplayStatistics StatisticsOf(const ReplayHistory& history, const Window& window
     ++result.evictions;
     lost += static_cast<double>(run.milli_ms);
   }
+  const double idle = IdleUntil(history.idle, window.until) - IdleUntil(history.idle, window.from);
   result.lost_gpu_hours = lost / kMilliMsPerGpuHour;
+  result.booked_idle_gpu_hours = idle / kMilliMsPerGpuHour;
   if (whole > 0) {
     result.utilization = UsedIn(history, window) / whole;
     result.lost_ratio = lost / whole;
+    result.booked_idle_ratio = idle / whole;
   }
   result.least_served = LeastServed(history, window);
   return result;

@@ -4,6 +4,7 @@
 //   delay of a job  = end − submission − run time: what waiting, and running again, cost it. Of a
 //                     job without a run time: start − submission.
 //   lost GPU time   = GPUs of a run × (its end by eviction − its start − what its checkpoint kept)
+//   booked idle     = GPU time kept free for gangs that have booked, as Muster counts it
 //   service / share = Σ GPUs that a queue used / Σ GPUs that it was entitled to (R1), by the hour
 #pragma once
 
@@ -59,6 +60,12 @@ struct UsageStep {
   cluster::GpuMilli used;
 };
 
+// What bookings have kept idle until `at`.
+struct IdleSample {
+  cluster::Time at;
+  int64_t milli_ms = 0;  // GPU-milli × ms, since the beginning
+};
+
 // Of a queue at one moment.
 struct ShareSample {
   cluster::Time at;
@@ -75,6 +82,7 @@ struct ReplayHistory {
   std::vector<UsageStep> usage;
   std::vector<LostRun> losses;
   std::vector<ShareSample> shares;
+  std::vector<IdleSample> idle;
 };
 
 struct DelayRow {
@@ -97,7 +105,9 @@ struct ReplayStatistics {
   double utilization = 0;
   int64_t evictions = 0;  // runs
   double lost_gpu_hours = 0;
-  double lost_ratio = 0;                     // of the capacity
+  double lost_ratio = 0;  // of the capacity
+  double booked_idle_gpu_hours = 0;
+  double booked_idle_ratio = 0;              // of the capacity
   std::optional<QueueService> least_served;  // nothing: the policy has no queues
 };
 

@@ -56,6 +56,14 @@ class BookingWorld : public Harness {
   bool Runs(const std::string& name) const { return ends_.contains(name); }
   bool Started(const std::string& name) const { return started_.contains(name); }
   cluster::Time StartedAt(const std::string& name) const { return started_.at(name); }
+  // When the last pod there ends, of those that do.
+  cluster::Time LastEndOn(const std::string& node) const {
+    cluster::Time last = now();
+    for (const auto& [name, end] : ends_) {
+      if (Pod(name).node_name == node) last = std::max(last, end);
+    }
+    return last;
+  }
   std::string Why(const std::string& name) const { return Describe(Gang(name).reason); }
 
  private:

@@ -150,6 +150,34 @@ ReplayReport ReplayEviction(Duration checkpoint) {
   return Replay(trace, options);
 }
 
+TEST_CASE("what bookings keep idle is counted in the window, in proportion between samples",
+          "[sim][replay]") {
+  ReplayHistory history;
+  history.capacity = GpuMilli(4000);
+  history.last = At(400);
+  history.idle = {{At(100), 0}, {At(200), 7'200'000'000}, {At(300), 10'800'000'000}};
+  const ReplayStatistics window = StatisticsOf(history, {At(150), At(300)});
+  CHECK(window.booked_idle_gpu_hours == Approx(2));
+  CHECK(window.booked_idle_ratio == Approx(2 * 3600 / (150.0 * 4)));
+  CHECK(StatisticsOf(history, {}).booked_idle_gpu_hours == Approx(3));
+}
+
+TEST_CASE("GPUs that wait for a booked gang are counted as idle", "[sim][replay]") {
+  Trace trace;
+  trace.nodes = ParseNodeCount("1x8").value();
+  trace.jobs =
+      ReadGangJobs("job_id,submit_s,gpus,duration_s\n0,0,6,36000\n1,0,8,60\n2,20000,2,36000\n", "j")
+          .value();
+  TellDurations(Known::kExact, trace.jobs);
+  ReplayOptions options;
+  options.cluster.api.gating = Gating::kAll;
+  options.cluster.muster.engine.queues = {{.name = "root"}};
+  const ReplayReport report = Replay(trace, options);
+  // Two GPUs, from five minutes after the second job's arrival until the first one has ended.
+  CHECK(StatisticsOf(report.history, {}).booked_idle_gpu_hours ==
+        Approx(2 * (36'000 - 300) / 3600.0).epsilon(0.01));
+}
+
 TEST_CASE("an evicted job is made again and runs anew", "[sim][replay]") {
   const ReplayReport report = ReplayEviction({});
   CHECK(report.audit_findings == 0);
