@@ -123,6 +123,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.members.Audit());
   add(state.queue.Audit());
   add(state.queue_book.Audit(state.cluster));
+  if (state.work.settled()) add(state.shapes.Audit());
   add(state.preemptions.Audit());
   add(state.hami_turns.Audit());
   int64_t plans = 0;

@@ -96,6 +96,7 @@ PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) 
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
   job.closed = ClosedTo(state, gang).nodes;
+  job.shaped = ShapedFor(state, gang);
   job.snapshot = Without(state, others);
   job.booking = std::move(search);
   return job;

@@ -71,6 +71,7 @@ void Scheduler::SettleAll(Time now) {
 bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
   if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
+  state_->shapes.Follow();
   FollowUse(*state_, now);
   FollowBookings(*state_, now);
   if (!PassNeeded(*state_, now)) return false;

@@ -17,7 +17,8 @@
 //   5. Nothing is written about a PodGroup that never had a pod of Muster's.
 //   6. Where HAMi's device plugin serves the node, it is told what was planned, and serves nobody
 //   else at that time: each pod gets just that.
-//   7. engine::Scheduler::Audit finds nothing.
+//   7. What nobody may evict takes no whole node that another queue is guaranteed (ShapeAudit).
+//   8. engine::Scheduler::Audit finds nothing.
 //
 // Owned by sim::Cluster or a test; one thread at a time.
 #pragma once
