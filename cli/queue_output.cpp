@@ -10,6 +10,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/output.hpp"
+#include "queues/queue_spec.hpp"
 
 namespace muster::cli {
 
@@ -59,6 +60,47 @@ Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Colu
       table.Add(row(queue, shown, (*amounts)[i], i == 0));
   }
   return table.ToString();
+}
+
+double GpusGuaranteed(const Value& queue) {
+  const Value* amounts = List(queue, "amounts");
+  if (amounts == nullptr) return 0;
+  for (const Value& amount : amounts->GetArray()) {
+    if (Text(amount, "resource") == "gpu") return Decimal(amount, "guarantee");
+  }
+  return 0;
+}
+
+// "research is guaranteed 3 whole h100 nodes: n0, n4 (1 lent to others), 1 missing"
+std::string ShapesText(std::string_view json) {
+  rapidjson::Document document;
+  const Value* queues = ParseList(document, json, "queues");
+  std::string text;
+  if (queues == nullptr) return text;
+  for (const Value& queue : queues->GetArray()) {
+    const Value* shapes = List(queue, "shapes");
+    if (shapes == nullptr) continue;
+    for (const Value& shape : shapes->GetArray()) {
+      std::string nodes;
+      if (const Value* names = List(shape, "nodes")) {
+        for (const Value& name : names->GetArray()) {
+          if (name.IsString()) nodes += (nodes.empty() ? "" : ", ") + std::string(name.GetString());
+        }
+      }
+      const int64_t lent = Integer(shape, "lent");
+      const int64_t missing = Integer(shape, "missing");
+      text += Text(queue, "name") + " is guaranteed " +
+              ToString(queues::Shape{Integer(shape, "wholeNodes"), Text(shape, "model")}) + ": " +
+              (nodes.empty() ? "none is there" : nodes) +
+              (lent > 0 ? " (" + std::to_string(lent) + " lent to others)" : "") +
+              (missing > 0 ? ", " + std::to_string(missing) + " missing" : "") +
+              (Decimal(shape, "gpus") > GpusGuaranteed(queue)
+                   ? "; they have more GPUs than its guarantee"
+                   : "") +
+              "\n";
+    }
+  }
+  return text.empty() ? text : "\n" + text;
 }
 
 std::string StateOf(const Value& queue) {
@@ -112,7 +154,7 @@ void AddPreemption(const Value& gang, Table& facts) {
 }
 
 Result<std::string> QueuesTable(std::string_view json) {
-  return TableOfQueues(
+  Result<std::string> table = TableOfQueues(
       json,
       {{"QUEUE"},
        {"STATE"},
@@ -139,6 +181,8 @@ Result<std::string> QueuesTable(std::string_view json) {
                                         once(std::to_string(Integer(queue, "pending"))),
                                         once(Text(queue, "next"))};
       });
+  if (!table.ok()) return table;
+  return *table + ShapesText(json);
 }
 
 Result<std::string> BorrowingTable(std::string_view json) {

@@ -73,6 +73,10 @@ constexpr TextRule kResource{"gpu, gpu/MODEL (such as gpu/h100), gpuMemory, cpu 
                              IsResource};
 constexpr TextRule kQueueName{"the name of a queue (lower-case letters, digits, '-' and '.')",
                               IsDnsSubdomain};
+bool IsModel(std::string_view text) {
+  return text.empty() || IsResource("gpu/" + std::string(text));
+}
+constexpr TextRule kModel{"a word of a GPU's name in lower case, such as h100", IsModel};
 bool IsParent(std::string_view text) { return text.empty() || IsDnsSubdomain(text); }
 constexpr TextRule kParent{"the name of a queue", IsParent};
 constexpr TextRule kNamespaceName{"a Kubernetes namespace", IsDnsLabel};
@@ -220,12 +224,31 @@ void AddBorrowingLimit(QueueSpec* queue, std::vector<std::string>* notes, FieldV
   }
 }
 
+void VisitShape(queues::Shape* shape, FieldVisitor* visitor) {
+  visitor->Whole({"wholeNodes", "So many, each with all of its GPUs."},
+                 {1, queues::kMostWholeNodes}, &shape->whole_nodes);
+  visitor->Text({"model", "Of all of their GPUs, as in gpu/MODEL. Empty: any."}, kModel,
+                &shape->model);
+}
+
+void VisitGuarantee(QueueSpec* queue, FieldVisitor* visitor) {
+  ResourceElements<queues::Amounts, queues::Amount> elements(&queue->guarantee);
+  visitor->Section(
+      {"guarantee",
+       "What it has whenever it wants it, by resource: gpu, gpu/MODEL, gpuMemory, cpu,\n"
+       "memory. Not said: 0. Its parent's is at least the sum of its children's."},
+      [&] {
+        SectionList(visitor,
+                    {"shapes",
+                     "Nodes that it can have as a whole, within gpu: gangs that it could not have\n"
+                     "evicted are kept off so many, however scattered what else is free."},
+                    &queue->shapes, VisitShape);
+        visitor->Named(kResource, &elements);
+      });
+}
+
 void VisitShares(QueueSpec* queue, std::vector<std::string>* notes, FieldVisitor* visitor) {
-  VisitAmounts(visitor,
-               {"guarantee",
-                "What it has whenever it wants it, by resource: gpu, gpu/MODEL, gpuMemory, cpu,\n"
-                "memory. Not said: 0. Its parent's is at least the sum of its children's."},
-               &queue->guarantee);
+  VisitGuarantee(queue, visitor);
   VisitAmounts(
       visitor,
       {"lend", "How much of the guarantee others may use while it does not. Not said: all of it."},

@@ -145,6 +145,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.members.Audit());
   add(state.queue.Audit());
   add(state.queue_book.Audit(state.cluster));
+  if (state.work.settled()) add(state.shapes.Audit());
   add(state.preemptions.Audit());
   add(state.holdings.Audit());
   add(state.kept_rooms.Audit());

@@ -246,6 +246,7 @@ PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, Time 
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
   job.closed = ClosedTo(state, gang).nodes;
+  job.shaped = ShapedFor(state, gang);
   job.snapshot = Without(state, OthersOf(state, gang));
   job.booking = std::make_shared<const BookingJob>(std::move(search));
   return job;

@@ -28,6 +28,7 @@
 #include "engine/rules.hpp"
 #include "engine/run_history.hpp"
 #include "engine/scheduler.hpp"
+#include "engine/shape_book.hpp"
 #include "engine/spec_table.hpp"
 #include "engine/unfenced.hpp"
 #include "engine/work_queue.hpp"
@@ -57,6 +58,7 @@ struct EngineState {
   QueueBook queue_book{options.queues};
   PendingQueue queue{rules.turns, &queue_book};  // to be planned
   Membership members{cluster, options};
+  ShapeBook shapes{cluster, members, queue_book};
   Reservations reservations{cluster, members, writes};
   Preemptions preemptions;
   Holdings holdings;

@@ -374,6 +374,7 @@ std::vector<PodUid> SetOptions(EngineState& state, Options options) {
   const bool others = state.options.scheduler_names != options.scheduler_names;
   if (state.options.queues != options.queues) state.queue_book.Reload(options.queues);
   state.options = std::move(options);
+  state.shapes.Follow();
   state.queue.ForgetFailures();
   state.ever_fits.TouchAll(state.cluster);
   state.health.Reconsider();

@@ -142,6 +142,43 @@ policy::LaterAnswer FindLater(policy::Placer& placer, const PlanJob& job,
   return policy::PlaceByClosing(placer, job.snapshot, search.busy, search.level, request);
 }
 
+// What the policy keeps for lost members is theirs; what is shut is nobody's.
+std::shared_ptr<const cluster::NodeSet> KeptFrom(policy::Placer& placer, const PlanJob& job,
+                                                 const cluster::Snapshot& nodes) {
+  if (job.request.terms.replaces) return nullptr;
+  return Together(placer.KeptOf(nodes, policy::NodeFilter::kSchedulable), job.closed);
+}
+
+// On nodes that no queue is guaranteed as a whole, else on those that are lent, else on those that
+// others may be promised for.
+policy::PlaceAnswer PlaceAside(policy::Placer& placer, const PlanJob& job, Transaction& tx,
+                               policy::GangTerms terms, PlanResult& result) {
+  const ShapedNodes& shaped = job.shaped;
+  const auto kept = terms.kept;
+  const auto place = [&](std::shared_ptr<const cluster::NodeSet> off) {
+    terms.kept = std::move(off);
+    return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
+  };
+  // Where members were to be before a restart they are to be again.
+  const bool nominated =
+      shaped.lent != nullptr &&
+      std::any_of(job.request.required.begin(), job.request.required.end(), [&](const auto& one) {
+        return one.preferred.valid() && shaped.lent->Contains(one.preferred);
+      });
+  if (shaped.lent != nullptr && !nominated) {
+    policy::PlaceAnswer answer = place(Together(Together(kept, shaped.shut), shaped.lent));
+    if (answer.placed) return answer;
+  }
+  policy::PlaceAnswer answer = place(Together(kept, shaped.shut));
+  if (answer.placed || shaped.shut == nullptr) return answer;
+  const size_t before = tx.checkpoint();
+  policy::PlaceAnswer anywhere = place(kept);
+  result.on_shaped = anywhere.placed;
+  if (!anywhere.placed || shaped.may_exchange) return anywhere;
+  tx.RollbackTo(before);
+  return answer;
+}
+
 bool FitsUnkept(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms) {
   if (job.unkept == nullptr) return false;
   Transaction tx(job.unkept);
@@ -154,16 +191,15 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
   PlanResult result;
   Transaction tx(job.snapshot);
   policy::GangTerms terms = job.request.terms;
-  const auto kept =
-      Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed);
-  if (!terms.replaces) terms.kept = kept;
+  terms.kept = KeptFrom(placer, job, *job.snapshot);
   if (job.booking != nullptr) {
+    terms.kept = Together(terms.kept, job.shaped.shut);
     result.later = FindLater(placer, job, terms);
     return result;
   }
   if (!job.request.required.empty()) {
-    policy::PlaceAnswer answer =
-        placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms);
+    policy::PlaceAnswer answer = PlaceAside(placer, job, tx, terms, result);
+    terms.kept = Together(terms.kept, job.shaped.shut);
     if (!answer.placed || job.over_queue) {
       result.shortage = answer.shortage;
       if (Preempt(placer, job, terms, result)) return result;
@@ -185,7 +221,9 @@ PlanResult Plan(policy::Placer& placer, const PlanJob& job) {
     result.required = std::move(answer.placements);
   }
   // They know where their gang is, and will be.
-  terms.kept = kept;
+  terms.kept =
+      Together(Together(placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable), job.closed),
+               job.shaped.shut);
   for (size_t i = 0; i < result.required.size(); ++i) {
     const policy::Demand& demand = job.request.required[i];
     terms.placed.push_back({result.required[i].node, demand.spec, demand.subgroup,

@@ -17,6 +17,7 @@
 #include "engine/elastic.hpp"
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
+#include "engine/shape_rules.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 
@@ -74,6 +75,8 @@ struct PlanJob {
   // Besides what is kept for others, no member that is not lost goes there: the queue's limits of
   // the devices' models forbid it. Null: nowhere.
   std::shared_ptr<const cluster::NodeSet> closed;
+  // Nodes that other queues are guaranteed as a whole.
+  ShapedNodes shaped;
 };
 
 struct PlanResult {
@@ -90,7 +93,9 @@ struct PlanResult {
   std::vector<cluster::PodUid> victims;  // the pods that must leave before it fits; ordered
   std::optional<Move> move;              // unless placed
   bool booked = false;                   // unless placed: it would be, but for what others booked
-  policy::LaterAnswer later;             // of PlanJob::booking
+  // It would be placed, or is, on nodes that other queues are guaranteed.
+  bool on_shaped = false;
+  policy::LaterAnswer later;  // of PlanJob::booking
 };
 
 struct Turn {

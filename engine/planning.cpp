@@ -160,7 +160,7 @@ policy::RequestKey OfAnyQueue(policy::RequestKey key) {
 }
 
 bool DependsOnQueue(const PlanJob& job) {
-  return job.preempts_below != INT64_MIN || job.closed != nullptr;
+  return job.preempts_below != INT64_MIN || job.closed != nullptr || job.shaped.shut != nullptr;
 }
 
 int64_t FreeGpuMilli(EngineState& state) {
@@ -219,6 +219,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   }
   if (whole && WaitsForQueue(state, gang, job, preempts)) return std::nullopt;
   job.closed = ClosedTo(state, gang).nodes;
+  job.shaped = ShapedFor(state, gang);
   if (whole && job.plain && !DependsOnQueue(job)) {
     const Reason* failed = state.queue.Failed(OfAnyQueue(job.request.key), INT64_MIN, job.kept_off);
     if (failed != nullptr) {
@@ -267,6 +268,11 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
   if (whole && job.closed != nullptr && result.shortage.kept > 0 && !result.never_fits) {
     const Reason why = ClosedTo(state, gang).why;
     if (why.code != ReasonCode::kNone) reason = why;
+  }
+  if (result.on_shaped && !result.never_fits) {
+    const Reason why = ShapeBar(state, gang);
+    if (why.code != ReasonCode::kNone) reason = why;
+    state.shapes.TurnedAway(QueueOf(gang));
   }
   if (whole && result.booked) {
     std::string keeper = KeeperOf(state, job.kept_off);
@@ -329,6 +335,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
   SetRanks(state, gang);
   CountJump(state, gang);
+  if (state.shapes.any()) state.shapes.Note(gang.id);
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
   // What is left of a node that was kept is anybody's now.
@@ -348,6 +355,12 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
     if (!member.pod->gated_by_muster()) state.writes.MarkNeedsWake(member);
   }
   state.work.Touch(gang);
+}
+
+// Gangs that are kept off whole nodes of other queues may have come to borrow, or the nodes may be
+// others.
+void RetryBesideShapes(EngineState& state) {
+  for (const std::string& queue : state.shapes.TakeTurnedAway()) state.queue.RetryQueue(queue);
 }
 
 // Where gangs hold more than before: those that may have them evicted have a turn.
@@ -385,6 +398,7 @@ Turn NextJob(EngineState& state, Time now) {
   if (!state.queue.in_pass()) {
     state.candidates = {};
     RetryReclaims(state);
+    RetryBesideShapes(state);
     state.free_gpu_milli = FreeGpuMilli(state);
     state.queue.Begin(state.cluster.growth());
     if (state.ever_fits.Follow(state.cluster, state.options.scheduler_names, now))
@@ -435,10 +449,15 @@ Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& p
   return plan.required.empty() && plan.elastic.empty() ? last : Reason{};
 }
 
-void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
+std::vector<cluster::Placement> PlacementsOf(const PlanResult& result) {
   std::vector<cluster::Placement> all = result.required;
   for (const std::vector<cluster::Placement>& batch : result.elastic)
     all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
+  const std::vector<cluster::Placement> all = PlacementsOf(result);
   const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
   if (!job.kept_off.empty()) LookAtBookings(state, now);
   if (!same_layout || !FitsBeside(state, job.kept_off, all) || !state.cluster.Reserve(all).ok()) {
@@ -473,6 +492,10 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
       }
       return;
     }
+  }
+  if (!ShapesHold(state, *gang, PlacementsOf(within ? *within : result))) {
+    state.shapes.NoExchange(gang->id);
+    return state.queue.Retry(*gang);
   }
   if (!result.victims.empty()) {
     switch (Earmark(state, *gang, job, result, now)) {

@@ -67,6 +67,7 @@ class Search {
   // In order, without those that are unlawful after the others.
   Entries Lawful(const Entries& entries);
   Entries WithStraddlers();
+  Entries OfPromisedFirst(Entries entries) const;
   LawfulCandidates Choice(const Entries& entries) const;
 
   const EngineState& state_;
@@ -102,6 +103,8 @@ QueueCandidates Search::Find() {
   Sort();
   Entries all;
   for (const Entry& entry : entries_) all.push_back(&entry);
+  const Entries there = OfPromisedFirst(all);
+  if (!there.empty()) found_.choices.push_back(Choice(Lawful(there)));
   const Entries first = Lawful(all);
   found_.choices.push_back(Choice(first));
   const bool straddlers = std::any_of(entries_.begin(), entries_.end(),
@@ -210,6 +213,32 @@ Entries Search::Lawful(const Entries& entries) {
     lawful.push_back(entries[i]);
   }
   return lawful;
+}
+
+// First those on nodes that are promised to the claimant's queues, of which a pod of it takes all
+// GPUs: the fewest others are there. Elsewhere others may be cheaper, and free no whole node.
+// Empty: none is there.
+Entries Search::OfPromisedFirst(Entries entries) const {
+  int64_t most = 0;  // of one pod
+  for (const auto& [uid, member] : gang_.members)
+    most = std::max(most, member.pod->spec->gpus.total().value());
+  const cluster::NodeSet nodes =
+      state_.shapes.NodesOf(state_.shapes.OwnOf(rights_.claimant().leaf));
+  const auto there = [&](const LostPod& pod) {
+    const cluster::Node* node = state_.cluster.node(pod.held->node);
+    return node != nullptr && nodes.Contains(pod.held->node) &&
+           static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value() <= most;
+  };
+  std::set<GangId> gangs;  // of whom the cheaper parts come first, wherever they are
+  for (const Entry* entry : entries) {
+    const std::vector<LostPod>& pods = entry->lost.pods;
+    if (std::any_of(pods.begin(), pods.end(), there)) gangs.insert(entry->lost.loss.holder.gang);
+  }
+  if (gangs.empty()) return {};
+  std::stable_partition(entries.begin(), entries.end(), [&](const Entry* entry) {
+    return entry->lost.loss.leaves || gangs.contains(entry->lost.loss.holder.gang);
+  });
+  return entries;
 }
 
 // First those without whom their queues still have more than they are guaranteed, then of the

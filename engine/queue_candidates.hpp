@@ -8,6 +8,8 @@
 // 2. One is in the list only if it is lawful after all that come before it. Where that is not
 //    enough there is a second list: in it queues go as far below their guarantee as one gang that
 //    straddles it takes them.
+//    For a gang with pods that take whole nodes which its queue is guaranteed there is one before
+//    both: in it gangs that are on the nodes promised to the queue come first.
 // 3. A gang is shielded until it has run for the minRuntime of its queue (R8), and when it was
 //    evicted often enough in this hour; its members beyond the minimum are not.
 #pragma once

@@ -109,6 +109,7 @@ void AssignQueue(EngineState& state, Gang& gang) {
   gang.queue_bar = {};
   gang.priority_cap = INT64_MAX;
   gang.non_preemptible = IsNonPreemptible(state, gang);
+  if (state.shapes.any()) state.shapes.Note(gang.id);
   if (gang.members.empty()) book.Leave(gang.id);
   if (!book.was_on() || gang.members.empty()) return;
   std::string queue;

@@ -5,6 +5,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/queue_hold.hpp"
+#include "engine/shape_rules.hpp"
 #include "queues/entitlement.hpp"
 #include "queues/loans.hpp"
 
@@ -70,6 +71,8 @@ QueueView ViewOf(const QueueFacts& facts, const Pending& pending, QueueIndex ind
   view.state = hold.state;
   view.held_by = std::move(hold.why);
   view.paused_until = hold.until;
+  if (const auto shapes = facts.shapes.find(queue.name); shapes != facts.shapes.end())
+    view.shapes = shapes->second;
   view.pending = pending.gangs[index.value];
   return view;
 }
@@ -155,6 +158,7 @@ QueueFacts LookAtQueues(EngineState& state) {
   state.queue_book.Follow(state.cluster);
   facts.ledger = state.queue_book.ledger();
   facts.orders = state.orders.standing();
+  facts.shapes = ViewShapes(state);
   facts.booked_idle = state.bookings.idle();
   for (const auto& [queue, idle] : state.kept_rooms.idle()) facts.booked_idle[queue] += idle;
   for (const auto& [name, waiting] : state.queue.LookAtQueues()) {

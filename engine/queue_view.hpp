@@ -44,6 +44,17 @@ struct QueueAmounts {
   int64_t idle() const { return used < guarantee ? guarantee - used : 0; }
 };
 
+// Nodes that the queue is guaranteed as a whole (R14): see ShapeBook.
+struct ShapeView {
+  queues::Shape shape;
+  std::vector<std::string> nodes;  // kept for it now, in order
+  int64_t whole = 0;               // of these, nobody else has GPUs there
+  int64_t lent = 0;                // others have, who may be evicted for it
+  int64_t gpu_milli = 0;           // of all of them
+  // There are no more such nodes that it could have.
+  int64_t missing() const { return shape.whole_nodes - static_cast<int64_t>(nodes.size()); }
+};
+
 struct QueueView {
   std::string name;
   std::string parent;  // of the root: empty
@@ -57,6 +68,7 @@ struct QueueView {
   std::string held_by;                        // whose that is, for people; empty: it is open
   std::optional<cluster::Time> paused_until;  // it holds until then, and ends by itself
   std::vector<QueueAmounts> amounts;          // of what is limited, guaranteed, used or asked for
+  std::vector<ShapeView> shapes;              // of its guarantee
   int64_t pending = 0;                        // gangs
   // Ever: milliseconds of a GPU kept free for bookings of its gangs, and for their restart.
   int64_t booked_idle = 0;
@@ -88,10 +100,11 @@ struct QueueFacts {
     queues::OrderKey first;
     cluster::Usage first_asks;
   };
-  std::optional<queues::Ledger> ledger;        // nothing: the policy has no queues
-  std::map<std::string, int64_t> booked_idle;  // by queue
-  std::map<std::string, Line> lines;           // by queue, where gangs wait
-  StandingOrders orders;                       // of operators
+  std::optional<queues::Ledger> ledger;                  // nothing: the policy has no queues
+  std::map<std::string, int64_t> booked_idle;            // by queue
+  std::map<std::string, Line> lines;                     // by queue, where gangs wait
+  StandingOrders orders;                                 // of operators
+  std::map<std::string, std::vector<ShapeView>> shapes;  // by queue
 };
 QueueFacts LookAtQueues(EngineState& state);
 

@@ -64,7 +64,7 @@ constexpr std::array<Names, 51> kNames = {{
      ""},
     {ReasonCode::kMinRuntime, "MinRuntime",
      "gangs that would make room for it may not be evicted yet", ""},
-    {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for another gang", ""},
+    {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for others", ""},
     {ReasonCode::kBackfillLimit, "BackfillLimit",
      "as many gangs of its namespace as its queue allows went ahead of a gang that waits", ""},
     {ReasonCode::kHold, "Hold", "its queue starts no gangs for now", ""},

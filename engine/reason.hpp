@@ -38,7 +38,8 @@ enum class ReasonCode {
   kQueueGuarantee,  // it would borrow `need` where `have` may be: the rest is kept for others; or
                     // it is not preemptible, and would be over its queue's guarantee
   kMinRuntime,      // `need` gangs that would make room are protected for now, see `detail`
-  kReserved,        // it would fit, but for room that the gang in `detail` has booked
+  kReserved,        // it would fit, but for room that the gang in `detail` has booked, or for nodes
+                    // that the queue in `detail` is guaranteed as a whole
   kBackfillLimit,   // as many gangs of its namespace as may have gone ahead of the one in `detail`
   kHold,            // its queue starts no gang for now
   // Backoff

@@ -76,6 +76,7 @@ void Scheduler::SettleAll(Time now) {
 bool Scheduler::BeginPass(Time now) {
   FairMutexLock lock(mu_);
   if (state_->preemptions.TakeWake(now)) state_->queue.AnythingMayFit();
+  state_->shapes.Follow();
   FollowUse(*state_, now);
   FollowKeptRooms(*state_, now);
   FollowBookings(*state_, now);

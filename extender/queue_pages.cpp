@@ -70,6 +70,18 @@ void AddAmount(JsonText& json, const QueueAmounts& amounts) {
   json.EndObject();
 }
 
+void AddShape(JsonText& json, const engine::ShapeView& shape) {
+  json.BeginObject();
+  json.Add("wholeNodes", shape.shape.whole_nodes);
+  if (!shape.shape.model.empty()) json.Add("model", shape.shape.model);
+  json.AddNames("nodes", shape.nodes);
+  json.AddMilli("gpus", shape.gpu_milli);
+  json.Add("whole", shape.whole);
+  json.Add("lent", shape.lent);
+  json.Add("missing", shape.missing());
+  json.EndObject();
+}
+
 // GPUs, cores or bytes.
 double Unit(const Resource& resource, int64_t amount) {
   const auto value = static_cast<double>(amount);
@@ -107,6 +119,11 @@ std::string QueuesJson(const std::vector<QueueView>& queues) {
     json.BeginArray("amounts");
     for (const QueueAmounts& amounts : queue.amounts) AddAmount(json, amounts);
     json.EndArray();
+    if (!queue.shapes.empty()) {
+      json.BeginArray("shapes");
+      for (const engine::ShapeView& shape : queue.shapes) AddShape(json, shape);
+      json.EndArray();
+    }
     json.EndObject();
   }
   json.EndArray();
@@ -130,6 +147,10 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
   auto& lent = family("muster_queue_lent", "What other queues have of the queue's guarantee");
   auto& share = family("muster_queue_share", "What the queue is entitled to now");
   auto& pending = family("muster_queue_pending_gangs", "Gangs that wait in the queue");
+  auto& whole = family("muster_queue_whole_nodes", "Whole nodes that the queue is guaranteed");
+  auto& missing =
+      family("muster_queue_shape_missing",
+             "Of the whole nodes that the queue is guaranteed those that it cannot have");
   auto& idle = prometheus::BuildCounter()
                    .Name("muster_queue_booked_idle_gpu_hours_total")
                    .Help("GPU-hours kept free for gangs of the queue that have booked them")
@@ -140,6 +161,11 @@ std::string QueueMetrics(const std::vector<QueueView>& queues) {
     const std::string name = labels_used++ < kMostQueueLabels ? queue.name : "other";
     pending.Add({{"queue", name}}).Increment(static_cast<double>(queue.pending));
     idle.Add({{"queue", name}}).Increment(GpuHours(queue.booked_idle));
+    for (const engine::ShapeView& shape : queue.shapes) {
+      const prometheus::Labels labels = {{"queue", name}, {"model", shape.shape.model}};
+      whole.Add(labels).Increment(static_cast<double>(shape.shape.whole_nodes));
+      missing.Add(labels).Increment(static_cast<double>(shape.missing()));
+    }
     for (const QueueAmounts& amounts : queue.amounts) {
       const prometheus::Labels labels = {{"queue", name}, {"resource", ToString(amounts.resource)}};
       const auto add = [&](auto& of, int64_t amount) {

@@ -25,6 +25,8 @@ class FaultFinder {
   void CheckRoot(size_t i);
   void CheckParents();
   void CheckAmounts(size_t i);
+  void CheckShapes(size_t i);
+  void CheckShapeSums(size_t i);
   void CheckSums(size_t i);
   void CheckReach(size_t i);
   bool SaysNamespaces(size_t i) const {
@@ -67,6 +69,7 @@ void FaultFinder::CheckRoot(size_t i) {
   };
   refuse(!root.parent.empty(), "parent", "which is above all others");
   refuse(!root.guarantee.none(), "guarantee", "which has the whole cluster");
+  refuse(!root.shapes.empty(), "guarantee.shapes", "which has the whole cluster");
   refuse(!root.lend.none(), "lend", "which has nobody to lend to");
   refuse(root.weight != 1, "weight", "which has no siblings");
 }
@@ -152,6 +155,58 @@ void FaultFinder::CheckAmounts(size_t i) {
   }
 }
 
+// How many GPUs a node has is not known here; it is one at least. What is not guaranteed as GPUs
+// cannot be had back from others (R5).
+void FaultFinder::CheckShapes(size_t i) {
+  const QueueSpec& queue = queues_[i];
+  std::map<std::string, size_t> models;
+  int64_t all = 0;
+  for (size_t s = 0; s < queue.shapes.size(); ++s) {
+    const Shape& shape = queue.shapes[s];
+    const std::string field = "guarantee.shapes[" + std::to_string(s) + "]";
+    const auto [first, fresh] = models.emplace(shape.model, s);
+    if (!fresh) {
+      Tell(i, field + ".model",
+           "expected a model that no other shape of the queue has, found " + Quoted(shape.model) +
+               " again (first as [" + std::to_string(first->second) + "])");
+    }
+    all += shape.whole_nodes;
+    const Resource of_model{Resource::Kind::kGpuModel, shape.model};
+    const int64_t least = shape.whole_nodes * 1000;
+    if (shape.model.empty() || !queue.guarantee.has(of_model)) continue;
+    if (queue.guarantee.of(of_model).value() >= least) continue;
+    Tell(i, "guarantee." + ToString(of_model),
+         "expected the GPUs of " + ToString(shape) + ", " + std::to_string(shape.whole_nodes) +
+             " at least, found " + ShowAmount(of_model, queue.guarantee.of(of_model).value()));
+  }
+  const Resource gpu{Resource::Kind::kGpu};
+  const int64_t guaranteed = GuaranteeOf(queue, gpu).value();
+  if (queue.shapes.empty() || queue.name == kRoot || guaranteed >= all * 1000) return;
+  Tell(i, "guarantee.shapes",
+       "expected gpu beside it in the guarantee, with the GPUs of its " + std::to_string(all) +
+           (all == 1 ? " node" : " nodes") + ", " + std::to_string(all) + " at least, found " +
+           (guaranteed == 0 ? "none" : ShowAmount(gpu, guaranteed)));
+}
+
+// A queue that says nothing of a model's nodes covers those of the queues below by its GPUs.
+void FaultFinder::CheckShapeSums(size_t i) {
+  for (size_t s = 0; s < queues_[i].shapes.size(); ++s) {
+    const Shape& own = queues_[i].shapes[s];
+    int64_t sum = 0;
+    std::string parts;
+    for (const size_t child : children_[i]) {
+      const int64_t part = WholeNodesOf(queues_[child], own.model);
+      if (part == 0) continue;
+      sum += part;
+      parts += (parts.empty() ? "" : ", ") + queues_[child].name + " " + std::to_string(part);
+    }
+    if (sum <= own.whole_nodes) continue;
+    Tell(i, "guarantee.shapes[" + std::to_string(s) + "].wholeNodes",
+         "expected at least " + std::to_string(sum) + ", which queues below are guaranteed (" +
+             parts + "), found " + std::to_string(own.whole_nodes));
+  }
+}
+
 // Who is promised something can have it only if those around it are promised as much. (The root
 // has the whole cluster, up to its limit.)
 void FaultFinder::CheckSums(size_t i) {
@@ -205,6 +260,8 @@ std::vector<Fault> FaultFinder::Find() {
   for (size_t i = 0; i < queues_.size(); ++i) {
     if (queues_[i].name == kRoot) CheckRoot(i);
     CheckAmounts(i);
+    CheckShapes(i);
+    CheckShapeSums(i);
     CheckSums(i);
     CheckReach(i);
   }

@@ -14,6 +14,19 @@ const char* ToString(QueueState state) {
   return "drain";
 }
 
+int64_t WholeNodesOf(const QueueSpec& queue, const std::string& model) {
+  for (const Shape& shape : queue.shapes) {
+    if (shape.model == model) return shape.whole_nodes;
+  }
+  return 0;
+}
+
+std::string ToString(const Shape& shape) {
+  return std::to_string(shape.whole_nodes) + " whole " +
+         (shape.model.empty() ? "" : shape.model + " ") +
+         (shape.whole_nodes == 1 ? "node" : "nodes");
+}
+
 Amount GuaranteedByModel(const QueueSpec& queue) {
   Amount sum;
   for (const auto& [resource, amount] : queue.guarantee.said()) {

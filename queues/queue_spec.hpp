@@ -78,6 +78,14 @@ struct NamespaceSelector {
   auto operator<=>(const NamespaceSelector&) const = default;
 };
 
+// So many nodes that the queue can have for itself, with all of their GPUs: they are empty, or used
+// by it, or by gangs that it may have evicted.
+struct Shape {
+  int64_t whole_nodes = 0;
+  std::string model = {};  // of all of the node's GPUs, as Resource::model; empty: any
+  bool operator==(const Shape&) const = default;
+};
+
 struct QueueSpec {
   std::string name = {};
   std::string parent = {};  // empty: kRoot
@@ -85,8 +93,9 @@ struct QueueSpec {
   // none says anything, all.
   std::vector<std::string> namespaces = {};
   std::optional<NamespaceSelector> selector = {};
-  Amounts guarantee = {};  // theirs when they want it
-  Limits lend = {};        // so much of the guarantee others may have while it is not wanted
+  Amounts guarantee = {};          // theirs when they want it
+  std::vector<Shape> shapes = {};  // of the guarantee
+  Limits lend = {};  // so much of the guarantee others may have while it is not wanted
   Limits limit = {};
   int64_t weight = 1;  // its part, beside its siblings', of what nobody has a guarantee for
   // What a unit counts in comparison with other resources; else as the parent says, else 1.
@@ -106,6 +115,7 @@ struct QueueSpec {
 inline constexpr int64_t kMostQueues = 2'000;
 inline constexpr int64_t kMostLevels = 12;  // below the root
 inline constexpr int64_t kMostDepth = 1'000;
+inline constexpr int64_t kMostWholeNodes = 100'000;
 // Of a half-life that is not 0: shorter ones would be over before the next look.
 inline constexpr cluster::Duration kLeastHalfLife = cluster::Seconds(60);
 inline constexpr int64_t kMostWeight = 1'000'000;
@@ -115,6 +125,10 @@ inline constexpr int64_t kMostAmount = int64_t{1} << 50U;
 Amount GuaranteeOf(const QueueSpec& queue, const Resource& resource);
 // The sum of those.
 Amount GuaranteedByModel(const QueueSpec& queue);
+// Of that model, or where it is empty of any; 0: the queue says none.
+int64_t WholeNodesOf(const QueueSpec& queue, const std::string& model);
+// For people: "2 whole h100 nodes", "1 whole node".
+std::string ToString(const Shape& shape);
 
 // What is wrong with a list of queues.
 struct Fault {

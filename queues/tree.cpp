@@ -12,7 +12,6 @@ namespace {
 using Kind = Resource::Kind;
 
 // Positions in Tree::resources() of those that are always there.
-constexpr size_t kGpu = 0;
 constexpr size_t kGpuMemory = 1;
 constexpr size_t kCpu = 2;
 constexpr size_t kMemory = 3;
@@ -83,6 +82,9 @@ void Tree::AddResources(const std::vector<QueueSpec>& queues) {
   };
   for (const QueueSpec& queue : queues) {
     for (const auto& [resource, amount] : queue.guarantee.said()) add(resource);
+    for (const Shape& shape : queue.shapes) {
+      if (!shape.model.empty()) add({Kind::kGpuModel, shape.model});
+    }
     for (const auto& [resource, amount] : queue.lend.said()) add(resource);
     for (const auto& [resource, amount] : queue.limit.said()) add(resource);
     for (const auto& [resource, weight] : queue.resource_weights) add(resource);
@@ -96,6 +98,8 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
   queue.name = spec.name;
   queue.parent = parent;
   queue.depth = queues_.empty() ? 0 : at(parent).depth + 1;
+  queue.shapes = spec.shapes;
+  shaped_ = shaped_ || !spec.shapes.empty();
   queue.weight = spec.weight;
   queue.order = spec.order;
   queue.by_namespace = spec.fair_by == FairBy::kNamespace;
@@ -185,6 +189,7 @@ std::shared_ptr<const Tree> Tree::WithNamespace(QueueIndex queue, const std::str
   child.depth = above.depth + 1;
   child.children.clear();
   child.guarantee = none;
+  child.shapes.clear();
   child.unlent = none;
   child.limit.assign(resources_.size(), INT64_MAX);
   child.weight = 1;

@@ -36,8 +36,9 @@ struct Queue {
   int64_t depth = 0;  // below the root
   std::vector<QueueIndex> children;
   Vector guarantee;
-  Vector unlent;  // of the guarantee: what is kept for it, wanted or not
-  Vector limit;   // INT64_MAX: none
+  std::vector<Shape> shapes;  // of the guarantee
+  Vector unlent;              // of the guarantee: what is kept for it, wanted or not
+  Vector limit;               // INT64_MAX: none
   Vector resource_weights;
   int64_t weight = 1;
   cluster::Duration usage_half_life;  // 0: what was used counts for nothing
@@ -90,6 +91,9 @@ class Tree {
 
   // GPUs, their memory, CPU, memory, and the models that the policy names.
   const std::vector<Resource>& resources() const { return resources_; }
+  static constexpr size_t kGpu = 0;  // the position of GPUs
+  // Some queue has a shape.
+  bool shaped() const { return shaped_; }
   // Some queue has a guarantee of it.
   bool guaranteed(size_t resource) const { return guaranteed_[resource]; }
   Vector Dense(const cluster::Usage& usage) const;
@@ -122,6 +126,7 @@ class Tree {
   QueueIndex orphan_;
   bool keeps_any_ = false;
   bool remembers_ = false;
+  bool shaped_ = false;
 };
 
 }  // namespace muster::queues

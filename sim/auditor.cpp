@@ -11,6 +11,7 @@
 #include "sim/node_audit.hpp"
 #include "sim/queue_audit.hpp"
 #include "sim/restart_audit.hpp"
+#include "sim/shape_audit.hpp"
 #include "sim/watch.hpp"
 
 namespace muster::sim {
@@ -104,6 +105,7 @@ class Auditor::Impl {
   void CheckPartial(Time since, const ObjectKey& gang, Time until);
   void CheckBinding(const PodRecord& pod);
   void CheckGuarantee(const PodRecord& pod);
+  void CheckShapes(const PodRecord& pod, Time at);
   void SeeTurn(const PodRecord& pod, bool live, Time at);
   void CheckDevices(const PodRecord& fresh, const NodeBook& book);
   bool Musters(const cluster::Pod& pod) const;
@@ -124,6 +126,7 @@ class Auditor::Impl {
   std::set<ObjectKey> ours_;                          // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
   RestartAudit restart_audit_{api_};
+  ShapeAudit shape_audit_{api_, queue_audit_};
   std::map<int32_t, Time> waited_;                // by priority: until when a pod did
   Time reclaimed_;                                // when a queue paused for it last
   std::set<PodUid> evicted_;                      // by Muster, and judged
@@ -143,6 +146,7 @@ void Auditor::Impl::See(const WatchEvent& event) {
   if (const NodePtr* node = std::get_if<NodePtr>(&event.object)) {
     nodes_[(*node)->node.name].changed = event.at;
     if (event.change == Change::kDeleted) restart_audit_.NodeGone((*node)->node.name);
+    if (event.change != Change::kAdded) shape_audit_.Disturbed(event.at);
   } else if (const PodPtr* pod = std::get_if<PodPtr>(&event.object)) {
     SeePod(event.change, *pod, event.at);
   } else if (const PodGroupPtr* group = std::get_if<PodGroupPtr>(&event.object)) {
@@ -193,7 +197,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     waited_[pod->pod.spec->priority] = at;
     queue_audit_.Waited(pod->pod, at);
   }
-  if (known != bound_to_.end() && !live) queue_audit_.Gone(pod, at);
+  if (known != bound_to_.end() && !live) {
+    queue_audit_.Gone(pod, at);
+    shape_audit_.Disturbed(at);
+  }
   SeeTurn(*pod, live, at);
   if (muster_ != nullptr) restart_audit_.See(pod, live, muster_->scheduler().options().queues, at);
   const bool fresh = live && known == bound_to_.end() && pod->pod.bound_by_muster;
@@ -207,6 +214,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
       if (Musters(pod->pod)) {
         CheckBinding(*pod);
         CheckGuarantee(*pod);
+        CheckShapes(*pod, at);
       } else {
         book.changed = at;  // others bind as they please
       }
@@ -410,6 +418,12 @@ void Auditor::Impl::CheckGuarantee(const PodRecord& pod) {
   if (ran || !queue_audit_.IsKeptBeyond(pod.pod, muster_->scheduler().options().queues)) return;
   Find("pod " + pod.pod.key.ToString() +
        " is bound, is not preemptible, and its queue's guarantee is used up");
+}
+
+void Auditor::Impl::CheckShapes(const PodRecord& pod, Time at) {
+  if (muster_ == nullptr) return;
+  std::string fault = shape_audit_.FaultOf(pod.pod, muster_->scheduler().options().queues, at);
+  if (!fault.empty()) Find(std::move(fault));
 }
 
 void Auditor::Impl::CheckDevices(const PodRecord& fresh, const NodeBook& book) {

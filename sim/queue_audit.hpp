@@ -36,6 +36,9 @@ class QueueAudit {
   void Waited(const cluster::Pod& pod, cluster::Time at) {
     waited_[{NameOf(pod), pod.spec->priority}] = at;
   }
+  const std::map<cluster::PodUid, PodPtr>& runs() const { return runs_; }
+  // The queue that its PodGroup or it says; empty: neither.
+  std::string NameOf(const cluster::Pod& pod) const;
   // R14. False too where not all of its gang's pods say the same: it may have been another then.
   bool IsKept(const cluster::Pod& victim) const;
   // R14: `pod` was bound; with it gangs of its queue that are not preemptible have more GPUs than
@@ -46,8 +49,6 @@ class QueueAudit {
              cluster::Time since);
 
  private:
-  // The queue that its PodGroup or it says; empty: neither.
-  std::string NameOf(const cluster::Pod& pod) const;
   // In which it may be: its gang's pods may name several, also those that have just gone.
   std::set<std::string> QueuesOf(const cluster::Pod& pod) const;
   bool Beyond(const std::string& queue, const std::vector<queues::QueueSpec>& queues) const;

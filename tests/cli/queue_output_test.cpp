@@ -37,6 +37,19 @@ TEST_CASE("the table of queues has a row for each resource, and children below t
         "idle        open        1                    -      -       -     -      -      0\n");
 }
 
+TEST_CASE("below the table of queues are the whole nodes that they are guaranteed", "[cli]") {
+  const auto table = QueuesTable(
+      R"({"queues":[{"name":"a","leaf":true,"weight":1,"state":"open","pending":0,"amounts":[)"
+      R"({"resource":"gpu","guarantee":8}],)"
+      R"("shapes":[{"wholeNodes":3,"model":"h100","nodes":["n0","n4"],"gpus":16,"whole":1,)"
+      R"("lent":1,"missing":1},{"wholeNodes":1,"nodes":[],"whole":0,"lent":0,"missing":1}]}]})");
+  REQUIRE(table.ok());
+  CHECK_THAT(*table,
+             Catch::EndsWith("\n\na is guaranteed 3 whole h100 nodes: n0, n4 (1 lent to others), 1 "
+                             "missing; they have more GPUs than its guarantee\na is guaranteed 1 "
+                             "whole node: none is there, 1 missing\n"));
+}
+
 TEST_CASE("the table of borrowing has what each queue borrows, leaves idle and keeps", "[cli]") {
   const auto table = BorrowingTable(kQueues);
   REQUIRE(table.ok());

@@ -90,6 +90,49 @@ TEST_CASE("a queue says all that it is", "[config][queues]") {
   CHECK(Queues("queues: []\n").empty());
 }
 
+TEST_CASE("a guarantee has shapes, in whole nodes", "[config][queues][R14]") {
+  const std::vector<QueueSpec> queues = Queues(R"(queues:
+- {name: a, guarantee: {gpu: 64, gpu/h100: 32, shapes: [{wholeNodes: 2, model: h100}, {wholeNodes: 1}]}}
+- {name: b, deserved: {gpu: 8, shapes: [{wholeNodes: 1, model: h100-80gb}]}}
+)");
+  CHECK(queues[0].shapes == std::vector<queues::Shape>{{2, "h100"}, {1, ""}});
+  CHECK(queues[0].guarantee == queues::Amounts{{kGpu, Amount(64'000)}, {kH100, Amount(32'000)}});
+  CHECK(queues[1].shapes == std::vector<queues::Shape>{{1, "h100-80gb"}});
+  CHECK(Faults(R"(queues:
+- name: a
+  guarantee:
+    gpu: 64
+    shapes:
+    - {wholeNodes: 0, model: H100}
+    - {model: h100, nodes: 3}
+  lend: {shapes: []}
+)") == "p:8:20: queues[0].guarantee.shapes[0].wholeNodes: expected a whole number from 1 to "
+       "100000, found \"0\"\n"
+       "p:8:30: queues[0].guarantee.shapes[0].model: expected a word of a GPU's name in lower "
+       "case, such as h100, found \"H100\"\n"
+       "p:9:7: queues[0].guarantee.shapes[1].wholeNodes: expected a whole number from 1 to "
+       "100000, found nothing\n"
+       "p:9:21: queues[0].guarantee.shapes[1].nodes: unknown field, did you mean "
+       "fabric.reserve[].nodes?\n"
+       "p:10:10: queues[0].lend.shapes: expected gpu, gpu/MODEL (such as gpu/h100), gpuMemory, "
+       "cpu or memory, found \"shapes\"\n");
+  CHECK(Faults(R"(queues:
+- name: a
+  guarantee: {gpu: 64, shapes: [{wholeNodes: 2, model: h100}, {wholeNodes: 1, model: h100}]}
+- name: b
+  parent: a
+  guarantee: {gpu: 32, shapes: [{wholeNodes: 3, model: h100}]}
+- {name: c, guarantee: {shapes: [{wholeNodes: 3}]}}
+)") == "p:5:46: queues[0].guarantee.shapes[0].wholeNodes: expected at least 3, which queues below "
+       "are guaranteed (b 3), found 2\n"
+       "p:5:76: queues[0].guarantee.shapes[1].wholeNodes: expected at least 3, which queues below "
+       "are guaranteed (b 3), found 1\n"
+       "p:5:86: queues[0].guarantee.shapes[1].model: expected a model that no other shape of the "
+       "queue has, found \"h100\" again (first as [0])\n"
+       "p:9:33: queues[2].guarantee.shapes: expected gpu beside it in the guarantee, with the GPUs "
+       "of its 3 nodes, 3 at least, found none\n");
+}
+
 TEST_CASE("other systems' words are taken, and said in ours", "[config][queues]") {
   const std::string theirs = R"(queues:
 - name: a
@@ -228,6 +271,7 @@ TEST_CASE("queues that are written are read as they were", "[config][queues]") {
 - {name: a, guarantee: {gpu: 1.25, memory: 3GiB}, limit: {gpu/t4: 2}, resourceWeights: {cpu: 3}}
 - {name: b, namespaces: {names: [x], selector: {matchLabels: {"k/l": "1"}}}, priorityCap: 5}
 - {name: c, reservations: {depth: 2, minAge: 1m}, backfill: {trust: learnt}}
+- {name: d, guarantee: {gpu: 24, shapes: [{wholeNodes: 2, model: h100}, {wholeNodes: 1}]}}
 )");
   const auto policy = LoadPolicy(text, "p");
   REQUIRE(policy.ok());

@@ -69,7 +69,7 @@ TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is 
   CHECK(world.Pod("x").node_name == "n2");
   CHECK(world.Gang("y").reason.code == ReasonCode::kReserved);
   CHECK(world.Why("y") ==
-        "there is room, but it is kept for another gang: gang default/big, which starts when those "
+        "there is room, but it is kept for others: gang default/big, which starts when those "
         "who run there have ended");
   world.Succeed("b");
   world.Run(Seconds(1));

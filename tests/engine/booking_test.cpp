@@ -47,7 +47,7 @@ TEST_CASE("a short gang goes ahead of one that waits, a long one does not", "[en
   world.Run(Seconds(3'000));
   CHECK(world.Gang("long").reason.code == ReasonCode::kReserved);
   CHECK(world.Why("long") ==
-        "there is room, but it is kept for another gang: gang default/big, which is to start by "
+        "there is room, but it is kept for others: gang default/big, which is to start by "
         "2027-01-15T09:00:00Z (declared)");
   world.Run(Seconds(600));
   CHECK(world.StartedAt("big") == world.StartedAt("runs") + Seconds(3'600));

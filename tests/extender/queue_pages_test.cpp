@@ -93,6 +93,24 @@ TEST_CASE("metrics of queues are in GPUs and bytes, and none are there without q
   CHECK_THAT(page, !Catch::Contains("muster_queue_limit{queue=\"research\",resource=\"gpuMemory"));
 }
 
+TEST_CASE("whole nodes that a queue is guaranteed are on the page and in the metrics", "[api]") {
+  QueueView queue = Research();
+  queue.amounts.clear();
+  queue.shapes = {{{3, "h100"}, {"n0", "n4"}, 1, 1, 16'000}, {{1, ""}, {}, 0, 0, 0}};
+  CHECK_THAT(Packed(QueuesJson({queue})),
+             Catch::Contains(R"("amounts":[],"shapes":[{"wholeNodes":3,"model":"h100",)"
+                             R"("nodes":["n0","n4"],"gpus":16,"whole":1,"lent":1,"missing":1},)"
+                             R"({"wholeNodes":1,"nodes":[],"gpus":0,"whole":0,"lent":0,)"
+                             R"("missing":1}]}]})"));
+  const std::string metrics = QueueMetrics({queue});
+  CHECK_THAT(metrics,
+             Catch::Contains("muster_queue_whole_nodes{model=\"h100\",queue=\"research\"} 3\n"));
+  CHECK_THAT(metrics,
+             Catch::Contains("muster_queue_shape_missing{model=\"h100\",queue=\"research\"} 1\n"));
+  CHECK_THAT(QueueMetrics({Research()}), !Catch::Contains("muster_queue_shape_missing{"));
+  CHECK_THAT(Packed(QueuesJson({Research()})), !Catch::Contains("shapes"));
+}
+
 TEST_CASE("so many queues have metrics of their own, all others are added up", "[api]") {
   std::vector<QueueView> queues;
   for (std::size_t i = 0; i < kMostQueueLabels + 3; ++i) {

@@ -86,6 +86,26 @@ TEST_CASE("every fault of a list of queues is told at once", "[queues][faults]")
        {MakeQueue("a").Guarantee(kMostAmount / 1000, kH100).Guarantee(1, kT4)},
        "[0].guarantee: expected at most 1125899906842.624 GPUs of all models, found "
        "1125899906843\n"},
+      {"the same model in two shapes",
+       {MakeQueue("a").Guarantee(64).Shape(1, "h100").Shape(2).Shape(3, "h100").Shape(1)},
+       "[0].guarantee.shapes[2].model: expected a model that no other shape of the queue has, "
+       "found \"h100\" again (first as [0])\n"
+       "[0].guarantee.shapes[3].model: expected a model that no other shape of the queue has, "
+       "found \"\" again (first as [1])\n"},
+      {"shapes without the GPUs of their nodes",
+       {MakeQueue("a").Shape(1), MakeQueue("b").Guarantee(2).Shape(2).Shape(1, "h100"),
+        MakeQueue("c").Guarantee(8).Guarantee(1, kH100).Shape(2, "h100")},
+       "[0].guarantee.shapes: expected gpu beside it in the guarantee, with the GPUs of its 1 "
+       "node, 1 at least, found none\n"
+       "[1].guarantee.shapes: expected gpu beside it in the guarantee, with the GPUs of its 3 "
+       "nodes, 3 at least, found 2\n"
+       "[2].guarantee.gpu/h100: expected the GPUs of 2 whole h100 nodes, 2 at least, found 1\n"},
+      {"shapes over the parent's",
+       {MakeQueue("p").Guarantee(64).Shape(3, "h100"),
+        MakeQueue("a", "p").Guarantee(32).Shape(2, "h100").Shape(1, "t4"),
+        MakeQueue("b", "p").Guarantee(32).Shape(2, "h100")},
+       "[0].guarantee.shapes[0].wholeNodes: expected at least 4, which queues below are guaranteed "
+       "(a 2, b 2), found 3\n"},
       {"what the root cannot have",
        {MakeQueue("root", "a").Guarantee(1).Weight(2), MakeQueue("a")},
        "[0].parent: expected nothing here in queue \"root\", which is above all others\n"
@@ -103,6 +123,13 @@ TEST_CASE("every fault of a list of queues is told at once", "[queues][faults]")
        "way\n"},
   }));
   DYNAMIC_SECTION(c.name) { CHECK(Faults(c.queues) == c.want); }
+}
+
+TEST_CASE("a queue that says nothing of a model's nodes covers those below by its GPUs",
+          "[queues][faults][R14]") {
+  CHECK(Faults({MakeQueue("p").Guarantee(24).Shape(1, "t4"),
+                MakeQueue("a", "p").Guarantee(16).Shape(2, "h100")})
+            .empty());
 }
 
 TEST_CASE("a tree has a depth that shares can be reckoned with", "[queues][faults]") {

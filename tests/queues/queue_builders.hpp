@@ -29,6 +29,10 @@ class MakeQueue {
     spec_.guarantee.Set(resource, Amount(Whole(amount)));
     return *this;
   }
+  MakeQueue& Shape(int64_t whole_nodes, const std::string& model = "") {
+    spec_.shapes.push_back({whole_nodes, model});
+    return *this;
+  }
   MakeQueue& Lend(int64_t amount, const Resource& resource = kGpu) {
     spec_.lend.Set(resource, Limit(Whole(amount)));
     return *this;

@@ -255,6 +255,11 @@ std::string World::Finish() {
   }
   Run(Seconds(2000));
   if (!Broken().empty()) return Broken();
+  // They may keep gangs of other queues off for ever.
+  engine::Options shapeless = options_.muster.engine;
+  for (queues::QueueSpec& queue : shapeless.queues) queue.shapes.clear();
+  if (shapeless.queues != options_.muster.engine.queues)
+    cluster_->muster()->SetOptions(std::move(shapeless));
   for (const JobPtr& job : api.Jobs()) static_cast<void>(api.DeleteJob(Actor::kUser, job->key));
   Run(Seconds(60));
   Tell("(what runs is taken away until all have run)");

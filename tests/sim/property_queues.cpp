@@ -72,6 +72,11 @@ std::vector<queues::QueueSpec> SomeQueues(Random& random) {
   for (const size_t leaf : {1U, 2U, 3U}) {
     if (random.Chance(300)) queues[leaf].fair_by = queues::FairBy::kNamespace;
   }
+  for (const size_t shaped : {0U, 1U, 3U}) {
+    const int64_t nodes = shaped == 0 ? 2 : 1;
+    if (queues[shaped].guarantee.has(gpu) && random.Chance(400))
+      queues[shaped].shapes.push_back({nodes, ""});
+  }
   return queues;
 }
 
