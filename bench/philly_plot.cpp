@@ -58,10 +58,11 @@ void DrawGrid(const Frame& frame, double above, const std::string& label, Svg& s
   svg.Text({frame.left - 6, y + 4}, label, Svg::Anchor::kEnd, 10);
 }
 
+std::string Zeros(int count) { return std::string(static_cast<std::size_t>(count), '0'); }
+
 void DrawDelays(const Row& row, const Frame& frame, Svg& svg) {
   for (int power = kLow; power <= kHigh; ++power) {
-    const std::string label =
-        power < 0 ? "0." + std::string(-power - 1, '0') + "1" : "1" + std::string(power, '0');
+    const std::string label = power < 0 ? "0." + Zeros(-power - 1) + "1" : "1" + Zeros(power);
     DrawGrid(frame, HeightOf(std::pow(10, power)), label, svg);
   }
   const double step = frame.width / kSizes.size();

@@ -162,7 +162,8 @@ Command QueueCommand() {
 }
 
 Command CancelCommand() {
-  return {"cancel", "NAMESPACE/NAME", "give back the plan of a gang of which no pod is bound yet",
+  return {"cancel", "NAMESPACE/NAME",
+          "give back the plan or the booked room of a gang of which no pod is bound yet",
           WithAccess({OutputFlag()}), Cancel};
 }
 

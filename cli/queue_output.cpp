@@ -122,6 +122,10 @@ void AddTurn(const Value& gang, Table& facts) {
                            Text(*kept, "nodes") + ", for " + Elapsed(Decimal(*kept, "forSeconds")) +
                            ": it ended early"});
   }
+  if (const Value* changes = List(gang, "wouldStartIf")) {
+    for (const Value& change : changes->GetArray())
+      facts.Add({"Would start if", Printable(Text(change, "text"))});
+  }
   const Value* turn = Find(gang, "turn");
   if (turn == nullptr) return;
   facts.Add({"Turn", std::to_string(Integer(*turn, "position")) + " of " +

@@ -418,12 +418,14 @@ void VisitBookings(queues::BookingRules* rules, std::vector<std::string>* notes,
 }
 
 void VisitOrder(QueueSpec* queue, FieldVisitor* visitor) {
-  Enumeration(visitor,
-              {"order",
-               "fair: of the queues below, the one that is furthest below its share goes first.\n"
-               "fifo: priority and age alone decide. strict-fifo: the same, and a gang that does\n"
-               "not fit blocks those behind it; only in queues that gangs name."},
-              {"fair", "fifo", "strict-fifo"}, &queue->order);
+  Enumeration(
+      visitor,
+      {"order",
+       "fair: of the queues below, the one that is furthest below its share goes first.\n"
+       "fifo: priority and age decide; of queues below, those within their guarantee go\n"
+       "first. strict-fifo: the same, and a gang that does not fit blocks those behind it;\n"
+       "only in queues that gangs name."},
+      {"fair", "fifo", "strict-fifo"}, &queue->order);
   Enumeration(visitor,
               {"fairBy",
                "namespace: each namespace with gangs in the queue has one of its own below it,\n"

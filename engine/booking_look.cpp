@@ -143,8 +143,9 @@ Leavers::End Leavers::EndOf(const Gang& gang) {
   if (claimant_ == nullptr) return {end};
   const bool protects = std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& one) {
     const Member& member = one.second;
-    return !member.ours || (member.holds() &&
-                            (member.pod->daemon || state_.preemptions.ProtectedUntil(member.uid)));
+    return !member.ours ||
+           (member.holds() &&
+            (member.pod->daemon || state_.preemptions.ProtectionOf(member.uid) != nullptr));
   });
   if (protects || !rights_->MayEvict(gang)) return {end};
   const Time from = EvictableFrom(state_, *claimant_, gang, now_ + cluster::Duration(1));

@@ -48,7 +48,7 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
     for (const PodUid& uid : result.victims) {
       const cluster::Allocation* held = cluster.AllocationOf(uid);
       if (!unsound.valid() || held == nullptr || held->placement.node != unsound) continue;
-      state.preemptions.Protect(uid, now + kProtectedFor);
+      state.preemptions.Protect(uid, {now + kProtectedFor});
       barred = true;
       TouchGangOf(state, uid);
     }
@@ -101,7 +101,7 @@ void AskEvictions(EngineState& state, Gang& gang, Time now) {
 void ProtectVictims(EngineState& state, const Gang& gang, Time now) {
   for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
     if (!state.members.IsMember(uid) || state.cluster.AllocationOf(uid) == nullptr) continue;
-    state.preemptions.Protect(uid, now + kProtectedFor);
+    state.preemptions.Protect(uid, {now + kProtectedFor});
     TouchGangOf(state, uid);
   }
 }
@@ -181,7 +181,8 @@ void RefuseEviction(EngineState& state, const Member& victim, const Outcome& out
       outcome.kind == OutcomeKind::kConflict || outcome.kind == OutcomeKind::kRefused;
   const GangId* preemptor = state.preemptions.PreemptorOf(victim.uid);
   if (preemptor == nullptr || state.preemptions.VictimsOf(*preemptor)->begun) return;
-  if (barred) state.preemptions.Protect(victim.uid, now + kProtectedFor);
+  const bool by_budget = outcome.kind == OutcomeKind::kConflict;
+  if (barred) state.preemptions.Protect(victim.uid, {now + kProtectedFor, by_budget});
   state.preemptions.Refused(*preemptor, outcome.message, barred);
   TouchPreemptor(state, victim);
 }
@@ -202,8 +203,8 @@ void TouchPreemptor(EngineState& state, const Member& victim) {
 
 void ExpireProtection(EngineState& state, const Gang& gang, Time now) {
   for (const auto& [uid, member] : gang.members) {
-    const std::optional<Time> until = state.preemptions.ProtectedUntil(uid);
-    if (!until || *until > now) continue;
+    const Protection* protection = state.preemptions.ProtectionOf(uid);
+    if (protection == nullptr || protection->until > now) continue;
     state.preemptions.Release(uid);
     state.queue.AnythingMayFit();
   }

@@ -92,9 +92,9 @@ std::vector<std::string> KeptRooms::Audit() const {
     if (room.gang != gang || !Owns(room.number)) broken.push_back(who + " is another one's");
     if (room.placements.empty() || room.placements.size() != room.hosts.size())
       broken.push_back(who + " has not one node for each pod");
-    const bool covered =
-        std::all_of(room.placements.begin(), room.placements.end(),
-                    [&](const auto& one) { return room.nodes.Contains(one.node); });
+    const cluster::NodeSet& nodes = room.nodes;
+    const bool covered = std::all_of(room.placements.begin(), room.placements.end(),
+                                     [&](const auto& one) { return nodes.Contains(one.node); });
     if (!covered) broken.push_back(who + " is on nodes that it does not name");
   }
   return broken;

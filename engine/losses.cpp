@@ -89,7 +89,7 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     if (!member.leaving()) {
       whole = whole && held != nullptr && member.pod->bound_by_muster;
       if (held != nullptr) bound.push_back({&member, &held->placement});
-    } else if (held != nullptr && !state.preemptions.ProtectedUntil(uid)) {
+    } else if (held != nullptr && state.preemptions.ProtectionOf(uid) == nullptr) {
       add({{&member, &held->placement}}, false);
     }
   }
@@ -103,6 +103,25 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
   });
   for (const LostPod& pod : SurplusOf(state, gang, bound)) add({pod}, false);
   if (!bound.empty()) add(std::move(bound), true);
+}
+
+std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
+                                             int64_t priority) {
+  if (gang.course.repairing || gang.non_preemptible) return std::nullopt;
+  KeptByBudget kept;
+  kept.lost.loss.holder = HolderOf(gang, priority);
+  kept.lost.whole = true;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.may_be_bound()) return std::nullopt;
+    if (!member.holds() || member.leaving()) continue;
+    const cluster::Allocation* held = member.held();
+    const Protection* by = state.preemptions.ProtectionOf(uid);
+    if (held == nullptr || (by != nullptr && !by->by_budget)) return std::nullopt;
+    if (by != nullptr) kept.until = std::max(kept.until, by->until);
+    kept.lost.pods.push_back({&member, &held->placement});
+  }
+  if (kept.until == Time()) return std::nullopt;
+  return kept;
 }
 
 std::optional<int32_t> HighestHeld(const Gang& gang) {
@@ -134,7 +153,8 @@ bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
   if (gang.course.repairing || gang.non_preemptible) return true;
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const auto& [uid, member] = entry;
-    return member.may_be_bound() || (member.holds() && state.preemptions.ProtectedUntil(uid));
+    return member.may_be_bound() ||
+           (member.holds() && state.preemptions.ProtectionOf(uid) != nullptr);
   });
 }
 

@@ -32,6 +32,14 @@ struct Lost {
 // Of pods that leave anyway alone, where `leaving_only` says so.
 void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, bool leaving_only,
                std::vector<Lost>& losses);
+// All that the gang holds, if nothing but PodDisruptionBudgets lets it not go; nothing: there is
+// none, or something else is in the way, too.
+struct KeptByBudget {
+  Lost lost;
+  cluster::Time until;  // it is asked again then, or when a budget changes
+};
+std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
+                                             int64_t priority);
 // Pods beyond the minimum may go, the others stay.
 bool HasSurplus(const EngineState& state, const Gang& gang);
 // R14: it says that it is not preemptible (its PodGroup, else one of its pods), or is of a

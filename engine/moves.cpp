@@ -157,7 +157,7 @@ std::string DomainOf(const Fabric& fabric, const std::vector<cluster::Placement>
 
 bool MayGo(const EngineState& state, const Member& member) {
   return member.pod->bound_by_muster && state.preemptions.PreemptorOf(member.uid) == nullptr &&
-         !state.preemptions.ProtectedUntil(member.uid) && member.held() != nullptr;
+         state.preemptions.ProtectionOf(member.uid) == nullptr && member.held() != nullptr;
 }
 
 }  // namespace

@@ -231,12 +231,17 @@ struct Considering {
     }
     const auto planned = std::count_if(gang->members.begin(), gang->members.end(),
                                        [](const auto& entry) { return entry.second.planned(); });
-    if (planned == 0 && room != nullptr) return NothingKept(*room);
-    if (planned == 0)
-      return Error{Code::kConflict, who + " has no plan that could be given back", ""};
+    const Booking* booking = state.bookings.Of(gang->id);
+    if (planned == 0 && booking == nullptr) {
+      if (room != nullptr) return NothingKept(*room);
+      return Error{Code::kConflict,
+                   who + " has no plan and no booked room that could be given back", ""};
+    }
     OrderEffect effect = Now(state, "");
     effect.was =
-        std::string(ToString(gang->state)) + ", " + std::to_string(planned) + " members planned";
+        std::string(ToString(gang->state)) + ", " +
+        (planned == 0 ? "room for " + std::to_string(booking->room.size()) + " members booked"
+                      : std::to_string(planned) + " members planned");
     effect.is = "waits for " + std::to_string(kCancelPause.value() / 1000) + " s at least";
     return effect;
   }
@@ -308,7 +313,7 @@ struct Carrying {
   void operator()(const CancelPlan& order) const {
     const GangId grouped{order.gang, false};
     const Gang* found = FindGang(state, order.gang);
-    const bool plans = found != nullptr && IsPlanned(*found);
+    const bool plans = found != nullptr && (IsPlanned(*found) || state.bookings.Of(found->id));
     if (state.kept_rooms.Of(grouped) != nullptr) {
       EndKeptRoom(state, grouped, WindowEnd::kCancelled);
       const Gang* gang = state.members.Find(grouped);

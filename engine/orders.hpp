@@ -68,7 +68,8 @@ struct ReclaimGpus {
   int64_t gpus = 0;
   cluster::Duration pause = kReclaimPause;
 };
-// A plan of which no member is bound is given back, and what is kept for the gang's restart.
+// A plan of which no member is bound is given back, or the room that a gang has booked, and what is
+// kept for the gang's restart.
 struct CancelPlan {
   cluster::ObjectKey gang;
 };

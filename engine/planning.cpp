@@ -257,8 +257,9 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     reason.need = static_cast<int64_t>(job.request.required.size());
   const bool whole = gang.tally.bound_of_muster == 0;
   if (result.shielded && whole && !result.never_fits)
-    reason = Because(ReasonCode::kMinRuntime, 0, job.candidates.shielded.gangs,
-                     job.candidates.shielded.why);
+    reason = Because(
+        job.candidates.shielded.by_budget ? ReasonCode::kDisruptionBudget : ReasonCode::kMinRuntime,
+        0, job.candidates.shielded.gangs, job.candidates.shielded.why);
   if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
   // In the domain where they have to be.
   gang.course.cramped = !whole && gang.past.has_run() &&

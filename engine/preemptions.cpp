@@ -77,7 +77,7 @@ void Preemptions::Lose(const PodUid& victim) {
 void Preemptions::Forget(const PodUid& pod) {
   preemptor_of_.erase(pod);
   to_evict_.erase(pod);
-  protected_until_.erase(pod);
+  protected_.erase(pod);
 }
 
 std::vector<PodUid> Preemptions::End(const GangId& preemptor) {
@@ -139,15 +139,15 @@ void Preemptions::Pass(const GangId& preemptor, Time now) {
   if (until && *until <= now) until.reset();
 }
 
-std::optional<Time> Preemptions::ProtectedUntil(const PodUid& pod) const {
-  if (protected_until_.empty()) return std::nullopt;
-  const auto found = protected_until_.find(pod);
-  return found == protected_until_.end() ? std::nullopt : std::optional<Time>(found->second);
+const Protection* Preemptions::ProtectionOf(const PodUid& pod) const {
+  if (protected_.empty()) return nullptr;
+  const auto found = protected_.find(pod);
+  return found == protected_.end() ? nullptr : &found->second;
 }
 
 bool Preemptions::ReleaseAll() {
-  const bool any = !protected_until_.empty();
-  protected_until_.clear();
+  const bool any = !protected_.empty();
+  protected_.clear();
   return any;
 }
 

@@ -79,10 +79,10 @@ class Preemptions {
   void Pass(const GangId& preemptor, cluster::Time now);
   void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
 
-  void Protect(const cluster::PodUid& pod, cluster::Time until) { protected_until_[pod] = until; }
-  // Nothing: it may be evicted as far as is known.
-  std::optional<cluster::Time> ProtectedUntil(const cluster::PodUid& pod) const;
-  void Release(const cluster::PodUid& pod) { protected_until_.erase(pod); }
+  void Protect(const cluster::PodUid& pod, const Protection& by) { protected_[pod] = by; }
+  // Null: it may be evicted as far as is known.
+  const Protection* ProtectionOf(const cluster::PodUid& pod) const;
+  void Release(const cluster::PodUid& pod) { protected_.erase(pod); }
   // True when there was one.
   bool ReleaseAll();
 
@@ -121,7 +121,7 @@ class Preemptions {
   std::map<GangId, PreemptionBackoff> backoff_;
   std::set<GangId> paid_;                              // TakeCost
   std::map<GangId, cluster::Time> ended_early_until_;  // of the last hour
-  std::unordered_map<cluster::PodUid, cluster::Time> protected_until_;
+  std::unordered_map<cluster::PodUid, Protection> protected_;
   std::deque<std::pair<cluster::Time, GangId>> evictions_;  // of the last hour
   std::optional<cluster::Time> wake_;
 };

@@ -59,9 +59,15 @@ class Search {
   std::vector<Source> Sources() const;
   void Collect(const Source& source);
   void Add(const Gang& gang, QueueIndex leaf, Lost lost);
-  // Until when its gang is protected as a whole; nothing: it is not.
-  std::optional<std::pair<Time, std::string>> ShieldOf(const Gang& gang, QueueIndex leaf) const;
-  void Shield(const Lost& lost, const std::pair<Time, std::string>& by);
+  // As Shielded has it.
+  struct Protector {
+    Time until;
+    std::string why;
+    bool by_budget = false;
+  };
+  // Of its gang as a whole; nothing: it is not protected.
+  std::optional<Protector> ShieldOf(const Gang& gang, QueueIndex leaf) const;
+  void Shield(const Lost& lost, const Protector& by);
   void Refuse(const GangId& gang, const std::string& why);
   void Sort();
   // In order, without those that are unlawful after the others.
@@ -126,6 +132,9 @@ void Search::Collect(const Source& source) {
     if (gang.tally.leaving > 0 && KeepsIfLost(state_, gang, now_))
       std::erase_if(losses, [](const Lost& lost) { return lost.loss.leaves; });
     for (Lost& lost : losses) Add(gang, source.leaf, std::move(lost));
+    if (leaving_only_ || !lawful) continue;
+    if (auto kept = FindKeptByBudget(state_, gang, priority))
+      Add(gang, source.leaf, std::move(kept->lost));
   }
   for (const Entry& entry : entries_) {
     if (entry.holding.leaf != source.leaf || entry.lost.loss.leaves) continue;
@@ -157,34 +166,37 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
   entries_.push_back({std::move(lost), std::move(holding), usage.gpu_milli});
 }
 
-std::optional<std::pair<Time, std::string>> Search::ShieldOf(const Gang& gang,
-                                                             QueueIndex leaf) const {
+std::optional<Search::Protector> Search::ShieldOf(const Gang& gang, QueueIndex leaf) const {
+  if (const auto kept = FindKeptByBudget(state_, gang, 0)) {
+    return Protector{kept->until, "a PodDisruptionBudget does not let all of its pods go", true};
+  }
   const auto branches = tree_.Diverge(rights_.claimant().leaf, leaf);
   const cluster::Duration least(branches ? tree_.at(branches->b).preemption.min_runtime_reclaim
                                          : tree_.at(leaf).preemption.min_runtime_preempt);
   if (const auto& since = gang.past.running_since(); since && *since + least > now_) {
-    return std::pair(*since + least, "queue " + tree_.at(branches ? branches->b : leaf).name +
-                                         " lets it run for its minRuntime first");
+    return Protector{*since + least, "queue " + tree_.at(branches ? branches->b : leaf).name +
+                                         " lets it run for its minRuntime first"};
   }
   const int64_t most = tree_.at(leaf).preemption.max_evictions_per_hour;
   if (const auto until = state_.preemptions.EvictedOftenUntil(gang.id, most, now_)) {
-    return std::pair(*until, "it was evicted " + std::to_string(most) +
+    return Protector{*until, "it was evicted " + std::to_string(most) +
                                  " times within an hour, which is as often as queue " +
-                                 tree_.at(leaf).name + " lets it be");
+                                 tree_.at(leaf).name + " lets it be"};
   }
   return std::nullopt;
 }
 
-void Search::Shield(const Lost& lost, const std::pair<Time, std::string>& by) {
+void Search::Shield(const Lost& lost, const Protector& by) {
   Shielded& shielded = found_.shielded;
   ++shielded.gangs;
   const std::string& name = lost.loss.holder.gang.key.ToString();
-  if (!shielded.until || by.first < *shielded.until) {
-    shielded.until = by.first;
-    shielded.why = "gang " + name + ": " + by.second;
+  if (!shielded.until || by.until < *shielded.until) {
+    shielded.until = by.until;
+    shielded.why = "gang " + name + ": " + by.why;
+    shielded.by_budget = by.by_budget;
   }
   shielded.candidates.push_back(std::move(ToCandidates({&lost}).front()));
-  Refuse(lost.loss.holder.gang, by.second);
+  Refuse(lost.loss.holder.gang, by.why);
 }
 
 void Search::Refuse(const GangId& gang, const std::string& why) {

@@ -55,6 +55,7 @@ struct Shielded {
   int64_t gangs = 0;
   std::optional<cluster::Time> until;  // the first of them is not any more
   std::string why;                     // of that one
+  bool by_budget = false;              // it is PodDisruptionBudgets that protect that one
   std::vector<policy::Candidate> candidates;
 };
 

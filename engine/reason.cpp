@@ -14,7 +14,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 51> kNames = {{
+constexpr std::array<Names, 52> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -64,6 +64,8 @@ constexpr std::array<Names, 51> kNames = {{
      ""},
     {ReasonCode::kMinRuntime, "MinRuntime",
      "gangs that would make room for it may not be evicted yet", ""},
+    {ReasonCode::kDisruptionBudget, "DisruptionBudget",
+     "gangs that would make room for it are protected by PodDisruptionBudgets", ""},
     {ReasonCode::kReserved, "Reserved", "there is room, but it is kept for others", ""},
     {ReasonCode::kBackfillLimit, "BackfillLimit",
      "as many gangs of its namespace as its queue allows went ahead of a gang that waits", ""},

@@ -35,13 +35,14 @@ enum class ReasonCode {
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`
   kBlockedByOrder,     // strict order: the gang named in `detail` takes precedence
   kQueueLimit,         // a queue on its path would be over its limit: `need` of at most `have`
-  kQueueGuarantee,  // it would borrow `need` where `have` may be: the rest is kept for others; or
-                    // it is not preemptible, and would be over its queue's guarantee
-  kMinRuntime,      // `need` gangs that would make room are protected for now, see `detail`
-  kReserved,        // it would fit, but for room that the gang in `detail` has booked, or for nodes
-                    // that the queue in `detail` is guaranteed as a whole
-  kBackfillLimit,   // as many gangs of its namespace as may have gone ahead of the one in `detail`
-  kHold,            // its queue starts no gang for now
+  kQueueGuarantee,    // it would borrow `need` where `have` may be: the rest is kept for others; or
+                      // it is not preemptible, and would be over its queue's guarantee
+  kMinRuntime,        // `need` gangs that would make room are protected for now, see `detail`
+  kDisruptionBudget,  // the same, by PodDisruptionBudgets
+  kReserved,       // it would fit, but for room that the gang in `detail` has booked, or for nodes
+                   // that the queue in `detail` is guaranteed as a whole
+  kBackfillLimit,  // as many gangs of its namespace as may have gone ahead of the one in `detail`
+  kHold,           // its queue starts no gang for now
   // Backoff
   // Also Degraded: the deadline passed before all members reached Bind (have of need did)
   kReservationExpired,

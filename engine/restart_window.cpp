@@ -143,7 +143,7 @@ void EndKeptRoom(EngineState& state, const GangId& id, WindowEnd how) {
 }
 
 std::string Describe(const KeptRoom& room) {
-  const std::string who = "gang " + room.gang.key.ToString() + ", which lost it early";
+  std::string who = "gang " + room.gang.key.ToString() + ", which lost it early";
   if (!room.until) return who;
   return who + " and may start there again until " + ShowTime(*room.until);
 }

@@ -211,6 +211,18 @@ std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Tim
   return fabric;
 }
 
+std::vector<LeastChange> Scheduler::ChangesFor(const cluster::ObjectKey& key, Time now) const {
+  ChangesJob job;
+  {
+    FairMutexLock lock(mu_);
+    const std::optional<GangView> view = ViewGang(*state_, key);
+    const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
+    if (gang == nullptr) return {};
+    job = ChangesJobOf(*state_, *gang, now);
+  }
+  return FindLeastChanges(job);
+}
+
 std::vector<QueueView> Scheduler::Queues() const {
   QueueFacts facts;
   {

@@ -29,6 +29,7 @@
 #include "engine/facts.hpp"
 #include "engine/gang_fabric.hpp"
 #include "engine/gang_view.hpp"
+#include "engine/least_changes.hpp"
 #include "engine/node_view.hpp"
 #include "engine/options.hpp"
 #include "engine/orders.hpp"
@@ -85,6 +86,8 @@ class Scheduler {
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<QueueView> Queues() const;  // empty: the policy has none
   std::optional<TurnView> TurnOf(const cluster::ObjectKey& key) const;  // where it waits in a queue
+  // Empty: it does not wait, or none was found.
+  std::vector<LeastChange> ChangesFor(const cluster::ObjectKey& key, cluster::Time now) const;
   // Nothing: it holds nothing, or nobody knows.
   std::optional<KnownEnd> EndOf(const GangId& gang, cluster::Time now) const;
   std::vector<NodeView> Nodes() const;  // ordered by name

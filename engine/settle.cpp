@@ -178,7 +178,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.writes->held) at(held.answer_by);
     at(member.writes->not_before);
-    at(state.preemptions.ProtectedUntil(uid));
+    if (const Protection* by = state.preemptions.ProtectionOf(uid)) at(by->until);
     at(member.plan->pauses_until);
     if (!gang.pending()) continue;
     for (const auto& [node, until] : member.plan->excluded) at(until);

@@ -33,6 +33,12 @@ struct Certificate {
   std::vector<std::string> refused;  // some that are not victims, and why not
 };
 
+// Why a pod is nobody's victim for now.
+struct Protection {
+  cluster::Time until;
+  bool by_budget = false;  // a PodDisruptionBudget let it not go; else it did not go in time
+};
+
 // What a Preempting gang waits for. Its members have earmarks in ClusterState, not reservations.
 struct Victims {
   std::set<cluster::PodUid> pods;

@@ -170,7 +170,8 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
       const cluster::Time now = ports_.now();
       const auto fabric = ports_.scheduler.FabricOf({parts[0], parts[1]}, now);
       return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
-                           ports_.scheduler.TurnOf({parts[0], parts[1]})));
+                           ports_.scheduler.TurnOf({parts[0], parts[1]}),
+                           ports_.scheduler.ChangesFor({parts[0], parts[1]}, now)));
     }
     return FailedAnswer({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
   }

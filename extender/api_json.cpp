@@ -86,6 +86,17 @@ void AddTurn(JsonText& json, const engine::TurnView& turn) {
   json.EndObject();
 }
 
+void AddChanges(JsonText& json, const std::vector<engine::LeastChange>& changes) {
+  json.BeginArray("wouldStartIf");
+  for (const engine::LeastChange& change : changes) {
+    json.BeginObject();
+    json.Add("what", engine::ToString(change.what));
+    json.Add("text", change.text);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 // "gpus" of the member are the planned ones.
 void AddPick(JsonText& json, const policy::KubeletPick& pick) {
   json.BeginObject("kubelet");
@@ -300,11 +311,13 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, Time now) {
 }
 
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric, Time now,
-                     const std::optional<engine::TurnView>& turn) {
+                     const std::optional<engine::TurnView>& turn,
+                     const std::vector<engine::LeastChange>& changes) {
   JsonText json;
   json.BeginObject();
   AddGang(json, gang, now);
   if (turn) AddTurn(json, *turn);
+  if (!changes.empty()) AddChanges(json, changes);
   if (gang.certificate) AddPreemption(json, *gang.certificate, now);
   json.BeginArray("members");
   std::map<std::string_view, const engine::MemberRing*> rings;  // by pod

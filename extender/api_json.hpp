@@ -24,7 +24,8 @@ namespace muster::extender {
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
 // One gang as above, with "turn", where it waits in a queue of the policy: {queue, position, of,
 // and, where another queue goes first, at, ahead, aheadGang, aheadB, own, ownB} (engine::TurnView),
-// and with its plan:
+// with "wouldStartIf", where a change is known that would let it start: [{what, text}]
+// (engine::LeastChange), and with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
 //     kubelet{outcome, predicted[index], choices}, ringGbps (GB/s), bindHeld}]
 //   "rings", where the links of nodes are known: {members, slowest{pod, node, ringGbps},
@@ -34,7 +35,8 @@ std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time 
 //     the gang waits for a domain also level, wanted, domains, offers[{name, members}],
 //     cheapestToFree{name, missing, blocked, gangs[], gangsInAll, gpus, pods[], podsInAll}
 std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fabric,
-                     cluster::Time now, const std::optional<engine::TurnView>& turn = {});
+                     cluster::Time now, const std::optional<engine::TurnView>& turn = {},
+                     const std::vector<engine::LeastChange>& changes = {});
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
 // gpus[{index, model, uuid, healthy, cordoned, free}]}]}

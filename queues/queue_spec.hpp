@@ -23,7 +23,7 @@ inline constexpr const char* kOrphan = "_orphan";
 
 // Whose turn it is among the gangs below the queue.
 //   kFair        the child that is furthest below its share (R2)
-//   kFifo        by priority and age alone
+//   kFifo        by priority and age; between queues, those within their guarantee first
 //   kStrictFifo  the same, and a gang that does not fit blocks those behind it; only in queues
 //                that gangs name
 enum class Order { kFair, kFifo, kStrictFifo };

@@ -25,7 +25,7 @@ Rights::Rights(Ledger ledger, Claimant claimant)
 }
 
 bool Rights::Contested(size_t resource) const {
-  if (claimant_.asks[resource] <= 0 || !tree().guaranteed(resource)) return false;
+  if (claimant_.asks[resource] <= 0 || !tree().contested(resource)) return false;
   return !by_model_ || tree().resources()[resource].kind != Kind::kGpu;
 }
 
@@ -125,7 +125,8 @@ Judgement Rights::Judge(const Sides& sides, const Holding& holding) {
     judgement.right = Right::kGuarantee;
     return judgement;
   }
-  if (says.reclaim != Reclaim::kFairShare) return denied(judgement, Denial::kClaimant);
+  const bool fair = tree().at(tree().at(branches->a).parent).fair();
+  if (says.reclaim != Reclaim::kFairShare || !fair) return denied(judgement, Denial::kClaimant);
   Leave(holding);
   const Standing after =
       StandingOf(ledger_, branches->b, Vector(holding.held.size()), Past::kIgnored);
@@ -146,7 +147,7 @@ bool Rights::MayEvictFrom(QueueIndex leaf, const Vector& spared) const {
   if (says.reclaim == Reclaim::kNever) return false;
   bool any = false;
   for (size_t r = 0; r < claimant_.asks.size(); ++r) {
-    if (claimant_.asks[r] <= 0 || !tree().guaranteed(r)) continue;
+    if (claimant_.asks[r] <= 0 || !tree().contested(r)) continue;
     any = any || (Contested(r) && ledger_.used(leaf)[r] > tree().at(leaf).guarantee[r]);
     const int64_t with =
         Less(SaturatingAdd(ledger_.used(branches->a)[r], claimant_.asks[r]), spared[r]);

@@ -6,11 +6,13 @@
 //   R5  of another one, where a and b are the children of the lowest common ancestor towards the
 //       two: with the gang added a is within its guarantee, and every queue from the victim's up to
 //       b is beyond its own before the victim leaves. fair-share: the same of b, and a's share with
-//       the gang added is at most b's without the victim.
+//       the gang added is at most b's without the victim. Not where the ancestor's order is fifo:
+//       there shares decide nothing.
 //
 // What counts is what is contested: what the gang asks for, the victim holds, and queues are
-// guaranteed. Where the gang names a model that is, the model is contested and not GPUs of any
-// kind. Nobody takes a device of a model of which its queue is within the guarantee.
+// guaranteed; where nobody is guaranteed anything: GPUs. Where the gang names a model that is, the
+// model is contested and not GPUs of any kind. Nobody takes a device of a model of which its queue
+// is within the guarantee.
 //
 // The right to evict agrees with the order (R2): who may evict goes first while both wait. What
 // queues have used (UsageMemory) counts for that order, and for nothing else here: it gives nobody

@@ -50,8 +50,12 @@ void Tournament::JudgeOne(QueueIndex child) {
     const Head& head = heads_[leaf->value];
     Candidate candidate{child, *leaf, {}, head.gang};
     const Queue& known = ledger_.tree().at(parent);
-    if (known.by_namespace || known.order == Order::kFair)
-      candidate.standing = StandingOf(ledger_, child, head.asks);
+    const Standing standing = StandingOf(ledger_, child, head.asks);
+    if (known.fair()) {
+      candidate.standing = standing;
+    } else {
+      candidate.standing.within = standing.within;
+    }
     entry = candidates.insert(candidate).first;
   }
   winners_[parent.value].reset();

@@ -1,7 +1,7 @@
 // Tournament: of all queues in which gangs wait, whose turn it is by R2. Owned by one thread.
 //
 // From the root down, among the children's candidates: (1) within its guarantee, (2) the smallest
-// b, (3) priority, (4) age, (5) id (OrderKey). In a queue of order fifo only (3) to (5). Each inner
+// b, (3) priority, (4) age, (5) id (OrderKey). In a queue of order fifo without (2). Each inner
 // queue keeps its children's candidates in order, so that a change costs O(depth · log children):
 // only the queues on one path are judged again.
 //

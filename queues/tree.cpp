@@ -117,6 +117,7 @@ void Tree::AddQueue(const QueueSpec& spec, QueueIndex parent) {
     const int64_t guarantee = GuaranteeOf(spec, resource).value();
     queue.guarantee.push_back(guarantee);
     guaranteed_[r] = guaranteed_[r] || guarantee > 0;
+    guarantees_any_ = guarantees_any_ || guarantee > 0;
     queue.unlent.push_back(guarantee - std::min(guarantee, spec.lend.of(resource).value()));
     keeps_any_ = keeps_any_ || queue.unlent.back() > 0;
     queue.limit.push_back(spec.limit.of(resource).value());

@@ -54,6 +54,8 @@ struct Queue {
   bool open = true;
   std::vector<std::string> namespaces = {};
   std::optional<NamespaceSelector> selector = {};
+  // Those below it are compared by their shares.
+  bool fair() const { return by_namespace || order == Order::kFair; }
   // Gangs wait in it, and pods are charged to it.
   bool leaf() const { return children.empty() && !by_namespace; }
   // Gangs can name it.
@@ -96,6 +98,11 @@ class Tree {
   bool shaped() const { return shaped_; }
   // Some queue has a guarantee of it.
   bool guaranteed(size_t resource) const { return guaranteed_[resource]; }
+  // Gangs may be evicted for it (R5): the same, and GPUs where nothing at all is guaranteed.
+  bool contested(size_t resource) const {
+    const bool gpus = resources_[resource].kind == Resource::Kind::kGpu;
+    return guaranteed_[resource] || (gpus && !guarantees_any_);
+  }
   Vector Dense(const cluster::Usage& usage) const;
   // The model of the policy that a device is of; the longest name counts. Nothing: none.
   std::optional<size_t> ModelOf(std::string_view device) const;
@@ -119,6 +126,7 @@ class Tree {
 
   std::vector<Resource> resources_;
   std::vector<bool> guaranteed_;
+  bool guarantees_any_ = false;
   std::vector<std::shared_ptr<const Queue>> queues_;  // shared by the trees made from each other
   std::vector<QueueIndex> unused_;                    // positions that no queue has
   using Names = std::map<std::string, QueueIndex, std::less<>>;

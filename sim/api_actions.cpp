@@ -1,6 +1,8 @@
 #include "sim/api_actions.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "cluster/hami_devices.hpp"
 
@@ -130,10 +132,34 @@ OutcomeKind ApiActions::CarryOut(const Action& action, std::string& message) {
   return status.error().code == Code::kConflict ? OutcomeKind::kConflict : OutcomeKind::kRefused;
 }
 
+// What is evicted for one gang goes together: one that a budget protects spares the others.
+std::set<engine::ActionId> ApiActions::Spare(const std::vector<Action>& actions) {
+  std::map<cluster::ObjectKey, std::vector<engine::EvictPod>> sets;  // by gang
+  for (const Action& action : actions) {
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict != nullptr) sets[evict->gang].push_back(*evict);
+  }
+  std::set<engine::ActionId> spared;
+  for (const auto& [gang, evictions] : sets) {
+    const engine::EvictPod* obstacle = api_.OverBudget(evictions);
+    if (obstacle == nullptr) continue;
+    for (const engine::EvictPod& one : evictions) {
+      spared.insert(one.id);
+      report_({one.id, &one == obstacle ? OutcomeKind::kConflict : OutcomeKind::kRetry,
+               "a PodDisruptionBudget protects pod " + obstacle->pod.key.ToString() +
+                   ", so none is evicted"});
+    }
+  }
+  return spared;
+}
+
 void ApiActions::Perform(const std::vector<Action>& actions) {
   const bool at_once = faults_.latency == Duration() && faults_.jitter == Duration();
+  const std::set<engine::ActionId> spared = Spare(actions);
   for (const Action& action : actions) {
     if (std::holds_alternative<engine::AnswerBind>(action)) continue;
+    const auto* evict = std::get_if<engine::EvictPod>(&action);
+    if (evict != nullptr && spared.contains(evict->id)) continue;
     if (at_once && busy_.empty()) {
       Do(action);
     } else {

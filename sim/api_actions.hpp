@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -48,6 +49,8 @@ class ApiActions final : public engine::ActionPort {
   engine::OutcomeKind CarryOut(const engine::Action& action, std::string& message);
 
  private:
+  // Evictions that are not carried out, because a budget forbids one of those for the same gang.
+  std::set<engine::ActionId> Spare(const std::vector<engine::Action>& actions);
   void Do(const engine::Action& action);
   // After `wait` and what is under way for the same object.
   void Later(const engine::Action& action, cluster::Duration wait);

@@ -90,9 +90,15 @@ class ApiServer {
   // others go at once, and so does any with a grace of zero.
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
                             std::optional<cluster::Duration> grace = {});
-  // The eviction subresource: as DeletePod with the pod's own grace.
+  // The eviction subresource: as DeletePod with the pod's own grace. kConflict when the budget of
+  // its gang lets no more go.
   cluster::Status EvictPod(Actor actor, const engine::PodRef& pod,
                            const cluster::ObjectKey& whose = {});
+  // A PodDisruptionBudget of a PodGroup's pods: so many may be evicted from now on. Pods that are
+  // not bound, have ended or are being deleted are not held to it.
+  void SetBudget(const cluster::ObjectKey& group, int64_t allowed);
+  // The first of these that their budgets do not let go beside those before it; null: all may go.
+  const engine::EvictPod* OverBudget(const std::vector<engine::EvictPod>& evictions) const;
 
   // kConflict when the pod is being deleted, has a node already (also this one), has gates, or the
   // UID differs. Capacity is not checked. Clears nominatedNodeName.

@@ -10,6 +10,7 @@ namespace muster::sim {
 using cluster::Code;
 using cluster::Duration;
 using cluster::Error;
+using cluster::ObjectKey;
 using cluster::Ok;
 using cluster::PodUid;
 using cluster::Result;
@@ -78,6 +79,17 @@ std::shared_ptr<const cluster::StartFailure> FailureOf(const PodRecord& before,
   failure.at = now;
   if (before.running_at) failure.ran = now - *before.running_at;
   return std::make_shared<const cluster::StartFailure>(std::move(failure));
+}
+
+ObjectKey BudgetOf(const cluster::Pod& pod) { return {pod.key.ns, pod.pod_group}; }
+
+bool IsHeldToBudgets(const cluster::Pod& pod) { return pod.bound() && !pod.ending(); }
+
+Error Protected(const cluster::Pod& pod) {
+  return {
+      Code::kConflict,
+      "Cannot evict pod \"" + pod.key.ToString() + "\" as it would violate its disruption budget",
+      ""};
 }
 
 }  // namespace
@@ -177,11 +189,33 @@ Status ApiServer::DeletePod(Actor actor, const engine::PodRef& pod, std::optiona
   return impl_->Terminate(**slot, grace.value_or((**slot)->grace));
 }
 
+void ApiServer::SetBudget(const cluster::ObjectKey& group, int64_t allowed) {
+  impl_->store.budgets[group] = allowed;
+}
+
+const engine::EvictPod* ApiServer::OverBudget(
+    const std::vector<engine::EvictPod>& evictions) const {
+  ByKey<int64_t> left = impl_->store.budgets;
+  for (const engine::EvictPod& one : evictions) {
+    const PodPtr record = FindPod(one.pod.uid);
+    if (record == nullptr) continue;
+    const auto budget = left.find(BudgetOf(record->pod));
+    if (budget != left.end() && IsHeldToBudgets(record->pod) && --budget->second < 0) return &one;
+  }
+  return nullptr;
+}
+
 Status ApiServer::EvictPod(Actor actor, const engine::PodRef& pod,
                            const cluster::ObjectKey& whose) {
   const Result<PodPtr*> slot = impl_->Find(pod);
   if (!slot.ok()) return slot.error();
   impl_->Count(actor, Verb::kEvict);
+  const cluster::Pod& evicted = (**slot)->pod;
+  const auto budget = impl_->store.budgets.find(BudgetOf(evicted));
+  if (budget != impl_->store.budgets.end() && IsHeldToBudgets(evicted)) {
+    if (budget->second <= 0) return Protected(evicted);
+    --budget->second;
+  }
   // The deletion shows it; who is on the way out already goes by somebody else's.
   if (actor == Actor::kMuster && !(**slot)->pod.deleting) {
     auto next = std::make_shared<PodRecord>(***slot);

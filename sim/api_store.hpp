@@ -48,6 +48,7 @@ class ApiStore {
   std::unordered_map<cluster::PodUid, PodPtr*> pods_by_uid;  // into `pods`
   ByKey<PodGroupPtr> pod_groups;
   ByKey<JobPtr> jobs;
+  ByKey<int64_t> budgets;  // of PodGroups: how many of their pods may be evicted
   std::map<std::pair<std::string, cluster::ObjectKey>, OtherPtr> others;  // by kind and key
 
  private:

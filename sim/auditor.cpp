@@ -94,6 +94,8 @@ class Auditor::Impl {
   bool Reclaimed() const;
   bool MayBeTakenBack(const PodRecord& pod) const;
   void SeePod(Change change, const PodPtr& pod, Time at);
+  void SeePlace(const PodPtr& pod, bool live, Time at);
+  void SeeMember(Change change, const PodRecord& record, bool live, Time at);
   void Judge(const ObjectKey& gang, Time at);
   void SetWhole(const ObjectKey& key, GangBook& gang, int64_t need, int64_t most, Time at);
   void SetPartial(const ObjectKey& key, GangBook& gang, bool partial, Time at);
@@ -202,6 +204,15 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     shape_audit_.Disturbed(at);
   }
   SeeTurn(*pod, live, at);
+  SeePlace(pod, live, at);
+  CheckEviction(*pod);
+  if (!pod->pod.pod_group.empty()) SeeMember(change, *pod, live, at);
+}
+
+// The node that it comes to, or leaves.
+void Auditor::Impl::SeePlace(const PodPtr& pod, bool live, Time at) {
+  const PodUid& uid = pod->pod.uid;
+  const auto known = bound_to_.find(uid);
   if (muster_ != nullptr) restart_audit_.See(pod, live, muster_->scheduler().options().queues, at);
   const bool fresh = live && known == bound_to_.end() && pod->pod.bound_by_muster;
   if (fresh && !InDoubt(at, at)) Find(restart_audit_.Fault(pod->pod, at));
@@ -225,30 +236,32 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
     nodes_[known->second].pods.erase(uid);
     bound_to_.erase(known);
   }
-  CheckEviction(*pod);
-  if (pod->pod.pod_group.empty()) return;
-  const ObjectKey key{pod->pod.key.ns, pod->pod.pod_group};
-  if (Musters(pod->pod)) ours_.insert(key);
-  const bool succeeded =
-      change != Change::kDeleted && pod->pod.phase == cluster::PodPhase::kSucceeded;
-  const bool counts = live && !pod->pod.deleting;
+}
+
+void Auditor::Impl::SeeMember(Change change, const PodRecord& record, bool live, Time at) {
+  const cluster::Pod& pod = record.pod;
+  const PodUid& uid = pod.uid;
+  const ObjectKey key{pod.key.ns, pod.pod_group};
+  if (Musters(pod)) ours_.insert(key);
+  const bool succeeded = change != Change::kDeleted && pod.phase == cluster::PodPhase::kSucceeded;
+  const bool counts = live && !pod.deleting;
   if (!counts && !succeeded && !gangs_.contains(key)) return;
   GangBook& gang = gangs_[key];
   const bool was_bound = gang.bound.erase(uid) > 0;
   if (counts) gang.bound.insert(uid);
   if (counts && !was_bound) gang.joined = at;
-  if (counts) gang.near = MustBeNear(pod->pod);
+  if (counts) gang.near = MustBeNear(pod);
   gang.leaving.erase(uid);
-  if (live && pod->pod.deleting) gang.leaving[uid] = pod->pod.leaves_by;
+  if (live && pod.deleting) gang.leaving[uid] = pod.leaves_by;
   gang.ours.erase(uid);
-  if (counts && Musters(pod->pod)) gang.ours.insert(uid);
+  if (counts && Musters(pod)) gang.ours.insert(uid);
   if (was_bound && !counts && !succeeded) {
     gang.lost = true;
     gang.gone[uid] = at;
   }
-  if (succeeded && gang.succeeded.try_emplace(uid, pod->pod.key.name).second) gang.news = at;
+  if (succeeded && gang.succeeded.try_emplace(uid, pod.key.name).second) gang.news = at;
   for (const auto& [other, name] : gang.succeeded) {
-    if (name == pod->pod.key.name && other != uid) gang.remade.insert(other);
+    if (name == pod.key.name && other != uid) gang.remade.insert(other);
   }
   // The object tells of its success; when it goes Muster has to write it down.
   const bool shown = gang.shown.erase(uid) > 0;

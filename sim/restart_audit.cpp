@@ -131,9 +131,10 @@ bool RestartAudit::Cancelled(const ObjectKey& gang, Time since) const {
 std::string RestartAudit::Fault(const Pod& pod, Time at) const {
   for (const auto& [gang, window] : windows_of_) {
     if (gang == ObjectKey{pod.key.ns, pod.pod_group} || window.until <= at + kDoubt) continue;
+    const auto& devices = window.devices;
     const bool there =
         std::any_of(pod.bound_gpus.begin(), pod.bound_gpus.end(), [&](cluster::GpuIndex gpu) {
-          return window.devices.contains({pod.node_name, gpu});
+          return devices.contains({pod.node_name, gpu});
         });
     if (!there || Cancelled(gang, window.opened)) continue;
     return "pod " + pod.key.ToString() + " is bound to devices on " + pod.node_name +

@@ -118,5 +118,15 @@ TEST_CASE("explain says what is kept for a gang that ended early", "[cli]") {
                  Catch::Contains("what 8 pods had on n0, n1, for 1m30s: it ended early\n"));
 }
 
+TEST_CASE("explain says what would let a gang start that waits", "[cli]") {
+  const std::string changes =
+      R"({"what":"ends","text":"gang a/b ends"},{"what":"fewer","text":"it asks for 3"})";
+  const auto explained = GangExplained(
+      R"({"namespace":"a","name":"big","state":"Queued","wouldStartIf":[)" + changes + "]}");
+  REQUIRE(explained.ok());
+  CHECK_THAT(*explained, Catch::Contains("gang a/b ends\n"));
+  CHECK_THAT(*explained, Catch::Contains("it asks for 3\n"));
+}
+
 }  // namespace
 }  // namespace muster::cli

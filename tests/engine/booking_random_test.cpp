@@ -70,5 +70,42 @@ TEST_CASE("a start that was promised never moves later while durations are exact
   }
 }
 
+TEST_CASE("the largest gang that the cluster holds starts within R15's bound, whatever comes",
+          "[engine][R15][property]") {
+  std::mt19937 dice(static_cast<uint32_t>(Catch::rngSeed()));
+  const auto below = [&](int most) {
+    return static_cast<int>(dice() % static_cast<uint32_t>(most));
+  };
+  constexpr int kNodes = 4;
+  constexpr int64_t kLongest = 2'000;  // s, of the small ones; nobody says how long they run
+  constexpr int64_t kReserveAfter = 600;
+  for (int round = 0; round < 6; ++round) {
+    BookingWorld world(
+        WithQueues({{.name = "root", .bookings = {.reserve_after = Seconds(kReserveAfter)}}}));
+    for (int i = 0; i < kNodes; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8).Build());
+    int made = 0;
+    const auto flood = [&](int64_t until_s) {
+      const Time until = world.now() + Seconds(until_s);
+      while (world.now() < until) {
+        for (int i = below(2); i > 0; --i) {
+          world.Ask("p" + std::to_string(made++), 1 << below(3), 0, "",
+                    60 + below(static_cast<int>(kLongest) - 60));
+        }
+        world.Run(Seconds(20 + below(60)));
+      }
+    };
+    flood(3'000);
+    const Time asked = world.now();
+    world.Add(testing::MakePodGroup("all").MinMember(kNodes).CreatedAt(asked.milliseconds()));
+    for (int i = 0; i < kNodes; ++i) {
+      world.AskLike(MakePod("all-" + std::to_string(i)).Gpus(8).InGroup("all"), 0, "", 100);
+    }
+    flood(kReserveAfter + kLongest + 200);
+    REQUIRE(world.Started("all-0"));
+    CHECK(world.StartedAt("all-0") <= asked + Seconds(kReserveAfter + kLongest + 1));
+    CHECK(made > 20);
+  }
+}
+
 }  // namespace
 }  // namespace muster::engine

@@ -60,6 +60,7 @@ class Harness {
   int Evictions() const;  // asked for so far
 
   engine::Scheduler& engine() { return *engine_; }
+  const engine::Scheduler& engine() const { return *engine_; }
   // A new engine that learns everything from the objects.
   // `away`: nobody is there for so long.
   void Restart(cluster::Duration away = {});

@@ -97,13 +97,14 @@ TEST_CASE("pods that stay are released one by one, or all when a budget changes"
           "[engine][preemptions]") {
   Preemptions preemptions;
   CHECK_FALSE(preemptions.ReleaseAll());
-  preemptions.Protect(kA, Time(100));
-  preemptions.Protect(kB, Time(200));
-  CHECK(preemptions.ProtectedUntil(kA) == Time(100));
+  preemptions.Protect(kA, {Time(100)});
+  preemptions.Protect(kB, {Time(200)});
+  REQUIRE(preemptions.ProtectionOf(kA) != nullptr);
+  CHECK(preemptions.ProtectionOf(kA)->until == Time(100));
   preemptions.Release(kA);
-  CHECK_FALSE(preemptions.ProtectedUntil(kA));
+  CHECK(preemptions.ProtectionOf(kA) == nullptr);
   CHECK(preemptions.ReleaseAll());
-  CHECK_FALSE(preemptions.ProtectedUntil(kB));
+  CHECK(preemptions.ProtectionOf(kB) == nullptr);
 }
 
 }  // namespace

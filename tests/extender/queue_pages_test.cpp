@@ -145,6 +145,9 @@ TEST_CASE("queues of namespaces are on the page, and have no metrics of their ow
 TEST_CASE("the page of a gang has its queue, and who goes first if somebody does", "[api]") {
   engine::GangView gang;
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("\"queue\"") && !Catch::Contains("turn"));
+  const std::string page =
+      Packed(GangJson(gang, {}, {}, {}, {{engine::LeastChange::What::kEnds, "ends"}}));
+  CHECK_THAT(page, Catch::Contains(R"("wouldStartIf":[{"what":"ends","text":"ends"}])"));
   gang.queue = "research";
   engine::TurnView turn;
   turn.queue = "research";

@@ -140,8 +140,8 @@ class FromScratch {
     return b;
   }
   bool GoesFirst(Order order, size_t child, size_t leaf, size_t than_child, size_t than) const {
+    if (Within(child, leaf) != Within(than_child, than)) return Within(child, leaf);
     if (order == Order::kFair) {
-      if (Within(child, leaf) != Within(than_child, than)) return Within(child, leaf);
       const int64_t weight = QueueAt(tree_, child).weight;
       const int64_t other = QueueAt(tree_, than_child).weight;
       if ((weight == 0) != (other == 0)) return other == 0;

@@ -197,6 +197,17 @@ TEST_CASE("R5: fair-share takes only where the other is still ahead without its 
   CHECK(One(world.RightsOf("y", 1), world.Holds("x", 1)).right == Right::kNone);
 }
 
+TEST_CASE("R5: fair-share needs no guarantees, guarantee does", "[queues][R5]") {
+  for (const Reclaim reclaim : {Reclaim::kFairShare, Reclaim::kGuarantee}) {
+    World world({Reclaims(Guaranteed("x", 0), reclaim), Guaranteed("y", 0)});
+    world.Uses("y", 16);
+    const Judgement judged = One(world.RightsOf("x", 4), world.Holds("y", 4));
+    CHECK(judged.right == (reclaim == Reclaim::kFairShare ? Right::kFairShare : Right::kNone));
+    CHECK(world.RightsOf("x", 4).MayEvictFrom(world.Holds("y", 4).leaf, Vector(8)) ==
+          (reclaim == Reclaim::kFairShare));
+  }
+}
+
 TEST_CASE("R5: nobody takes a device of a model of which its queue is within the guarantee",
           "[queues][R5]") {
   // y: 16 GPUs, of them 8 h100. It uses 8 h100 and 12 others.

@@ -12,6 +12,11 @@ using World = Harness;
 
 inline void OneNode(World& world) { world.Add(MakeNode("n0").Gpus(4)); }
 
+inline void TwoNodes(World& world) {
+  OneNode(world);
+  world.Add(MakeNode("n1").Gpus(4));
+}
+
 // A pod of its own that names a queue.
 inline void Asks(World& world, const std::string& name, const std::string& queue, int gpus,
                  int32_t priority = 0) {
@@ -141,6 +146,22 @@ inline void GangOfAIsEvicted(World& world) {
   }
   world.Settle();
   world.RemovePod("b0");
+  world.Settle();
+}
+
+// A gang of queue b has the one that borrows evicted, and dies at once; another one wants the room.
+inline void GangOfBDiesEarly(World& world) {
+  cluster::PodGroup group = MakePodGroup("g").MinMember(2);
+  group.queue = "b";
+  world.Add(group);
+  for (const char* name : {"g-0", "g-1"}) world.Add(MakePod(name).Gpus(2).InGroup("g").Gated());
+  world.Settle();
+  world.RemovePod("borrower");
+  world.ScheduleAll("g");
+  world.Pass(cluster::Seconds(10));
+  for (const char* name : {"g-0", "g-1"}) world.RemovePod(name);
+  world.Settle();
+  Asks(world, "other", "a", 4);
   world.Settle();
 }
 

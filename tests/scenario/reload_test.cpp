@@ -187,6 +187,14 @@ const Story kStories[] = {
      TwoGpusOfA},
     {"queues[].guarantee.*", "queues: [{name: a, guarantee: {gpu: @}, lend: {gpu: 0}}, {name: b}]",
      "0", "4", OneNode, OneGpuOfB},
+    {"queues[].guarantee.shapes[].wholeNodes",
+     "queues: [{name: a, guarantee: {gpu: 8, shapes: [{wholeNodes: @}]}}, {name: b, guarantee: "
+     "{gpu: 4}}]",
+     "1", "2", TwoNodes, OneGpuOfB},
+    {"queues[].guarantee.shapes[].model",
+     "queues: [{name: a, guarantee: {gpu: 8, shapes: [{wholeNodes: 2, model: @}]}}, {name: b, "
+     "guarantee: {gpu: 4}}]",
+     "a100", "h100", TwoNodes, OneGpuOfB},
     {"queues[].lend.*", "queues: [{name: a, guarantee: {gpu: 4}, lend: {gpu: @}}, {name: b}]", "4",
      "0", OneNode, OneGpuOfB},
     {"queues[].limit.*", "queues: [{name: a, limit: {gpu: @}}]", "4", "1", OneNode, TwoGpusOfA},
@@ -232,6 +240,10 @@ const Story kStories[] = {
     {"queues[].preemption.onEvicted",
      "queues: [{name: a, preemption: {onEvicted: @}}, {name: b, guarantee: {gpu: 4}}]", "requeue",
      "fail", GangOfABorrows, GangOfAIsEvicted},
+    {"queues[].preemption.restartWindow",
+     "queues: [{name: b, guarantee: {gpu: 4}, preemption: {restartWindow: @, minRuntime: {reclaim: "
+     "1h}}}, {name: a}]",
+     "0s", "10m", ABorrows, GangOfBDiesEarly},
     {"queues[].preemption.withinQueue", "queues: [{name: a, preemption: {withinQueue: @}}]",
      "never", "lower-priority", ABorrows, [](World& world) { Wants(world, "a", 1); }},
     {"queues[].preemption.reclaim",

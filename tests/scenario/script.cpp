@@ -93,6 +93,7 @@ Status Script::Do(const std::string& line) {
   words >> verb;
   if (verb == "order") return Order(words);
   if (verb == "quota") return Quota(words);
+  if (verb == "budget") return Budget(words);
   std::string first;
   std::string second;
   words >> first >> second;
@@ -145,6 +146,19 @@ Status Script::Tell(const engine::Fact& fact) {
   world().muster()->scheduler().Apply(fact, world().loop().now());
   world().muster()->Kick();
   return Ok{};
+}
+
+// No watch brings a budget that the embedded API server keeps: the script tells of it.
+Status Script::Budget(std::istringstream& words) {
+  std::string gang;
+  cluster::DisruptionBudget budget;
+  if (!(words >> gang >> budget.disruptions_allowed)) return Wrong("expected budget GANG N");
+  const cluster::ObjectKey key = KeyOf(gang);
+  world().api().SetBudget(key, budget.disruptions_allowed);
+  budget.uid = cluster::DisruptionBudgetUid("budget-" + gang);
+  budget.key = key;
+  budget.resource_version = world().loop().now().milliseconds();  // newer than the one before
+  return Tell(budget);
 }
 
 // The embedded API server charges no quotas: the script says how much is used.

@@ -21,6 +21,7 @@
 //   silence RESOURCES|off          the API server is silent: nothing new is planned
 //   unfenced POD NODE | fenced POD a leader before may still bind it there: it cannot be written
 //   quota NAME RESOURCE USED HARD  a ResourceQuota of namespace default: pods or gpu
+//   budget GANG N                  a PodDisruptionBudget of a gang lets N of its pods be evicted
 //   order priority GANG N|reset    an operator's order; it shows what was and what is
 //   order hold|drain|resume QUEUE
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
@@ -59,6 +60,7 @@ class Script {
   cluster::Status Unfence(const std::string& name, const std::string& node);
   cluster::Status Order(std::istringstream& words);
   cluster::Status Quota(std::istringstream& words);
+  cluster::Status Budget(std::istringstream& words);
   cluster::Status LoadPolicy(const std::string& file, bool reload);
   void SetFaults();
   cluster::Status Show(const std::string& what);

@@ -111,7 +111,7 @@ func TestABudgetThatTwoGangsOfAQueueShareLetsOneOfThemGo(t *testing.T) {
 			e.whole(60*time.Second, g)
 			continue
 		}
-		e.waitsFor(g, "NotEnoughGpus")
+		e.waitsFor(g, "DisruptionBudget")
 		left := first
 		if n := e.bound(second); n > 0 {
 			left = second

@@ -119,7 +119,7 @@ func TestABudgetKeepsAnotherTeamsGangFromBeingReclaimed(t *testing.T) {
 	e.protect(guest, "keep", 1)
 	mine := e.teamGang("mine", "research", 1, 8)
 	e.add(mine)
-	e.waitsFor(mine, "NotEnoughGpus")
+	e.waitsFor(mine, "DisruptionBudget")
 	e.runsOn(8*time.Second, guest)
 	e.must(e.Client.PolicyV1().PodDisruptionBudgets(e.ns).Delete(e.ctx, "keep", metav1.DeleteOptions{}))
 	e.whole(60*time.Second, mine)

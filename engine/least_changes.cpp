@@ -1,0 +1,208 @@
+#include "engine/least_changes.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "cluster/transaction.hpp"
+#include "engine/booking_rules.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/queue_rules.hpp"
+#include "engine/request.hpp"
+
+namespace muster::engine {
+
+using cluster::Time;
+
+namespace {
+
+using What = LeastChange::What;
+
+constexpr size_t kMostNames = 5;
+
+std::string Count(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+int64_t GpuMilli(const policy::Candidate& holder) {
+  int64_t milli = 0;
+  for (const cluster::Placement& held : holder.held) {
+    for (const cluster::GpuShare& share : held.gpus) milli += share.taken.most().value();
+  }
+  return milli;
+}
+
+// What its reason says, where that is not room.
+std::optional<LeastChange> SaidByReason(const Reason& reason) {
+  const int64_t lack = reason.need - reason.have;
+  switch (reason.code) {
+    case ReasonCode::kWaitingForMembers:
+      return LeastChange{What::kMembers, Count(lack, "more pod") + " of it " +
+                                             (lack == 1 ? "is" : "are") + " created"};
+    case ReasonCode::kHold:
+      return LeastChange{What::kHold, "its queue starts gangs again: " + reason.detail};
+    case ReasonCode::kQueueLimit:
+    case ReasonCode::kQueueGuarantee:
+      return LeastChange{What::kQueue, std::to_string(lack) + " less is in use there, or " +
+                                           std::to_string(lack) + " more may be: " + reason.detail};
+    default:
+      return std::nullopt;
+  }
+}
+
+// Those that hold GPUs, but for the gang itself and what leaves anyway.
+void AddHolders(const EngineState& state, const Gang& gang, ChangesJob& job) {
+  for (const auto& [id, other] : state.members.gangs()) {
+    if (id == gang.id) continue;
+    policy::Candidate holder;
+    holder.owner = job.holders.size();
+    holder.queue = QueueOf(other);
+    for (const auto& [uid, member] : other.members) {
+      if (!member.holds() || member.leaving()) continue;
+      if (const cluster::Allocation* held = member.held()) holder.held.push_back(held->placement);
+    }
+    if (holder.held.empty() || GpuMilli(holder) == 0) continue;
+    job.holders.push_back(std::move(holder));
+    job.names.push_back(id.key.ToString());
+  }
+}
+
+struct Ends {
+  std::vector<std::string> names;
+  int64_t gpu_milli = 0;
+};
+
+std::optional<Ends> EndsInOrder(policy::Placer& placer, const ChangesJob& job,
+                                const std::vector<size_t>& order) {
+  std::vector<policy::Candidate> holders;
+  holders.reserve(order.size());
+  for (const size_t i : order) holders.push_back(job.holders[i]);
+  const policy::PreemptionAnswer answer = policy::PlaceByPreemption(
+      placer, {job.snapshot, nullptr, holders}, job.request.required, job.request.terms);
+  if (!answer.placed) return std::nullopt;
+  Ends ends;
+  for (const size_t victim : answer.victims) {
+    ends.names.push_back(job.names[order[victim]]);
+    ends.gpu_milli += GpuMilli(job.holders[order[victim]]);
+  }
+  std::sort(ends.names.begin(), ends.names.end());
+  return ends;
+}
+
+std::string Describe(const Ends& ends) {
+  std::string text = ends.names.size() == 1 ? "gang " : "gangs ";
+  for (size_t i = 0; i < std::min(ends.names.size(), kMostNames); ++i)
+    text += (i == 0 ? "" : ", ") + ends.names[i];
+  if (ends.names.size() > kMostNames)
+    text += " and " + std::to_string(ends.names.size() - kMostNames) + " more";
+  const std::string gpus = queues::ShowAmount({queues::Resource::Kind::kGpu}, ends.gpu_milli);
+  return text + (ends.names.size() == 1 ? " ends" : " end") + " (" + gpus + " GPUs)";
+}
+
+// The fewest gangs, then the fewest GPUs, of two ways to look for them.
+std::optional<LeastChange> FindEnds(policy::Placer& placer, const ChangesJob& job) {
+  std::vector<size_t> order(job.holders.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> gpus;
+  for (const policy::Candidate& holder : job.holders) gpus.push_back(GpuMilli(holder));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return gpus[a] < gpus[b]; });
+  std::optional<Ends> least = EndsInOrder(placer, job, order);
+  if (!least) return std::nullopt;
+  std::reverse(order.begin(), order.end());
+  const std::optional<Ends> other = EndsInOrder(placer, job, order);
+  const auto key = [](const Ends& ends) { return std::pair(ends.names.size(), ends.gpu_milli); };
+  if (other && key(*other) < key(*least)) least = other;
+  if (least->names.empty()) return std::nullopt;  // it fits, and waits for its turn
+  return LeastChange{What::kEnds, Describe(*least)};
+}
+
+bool Fits(policy::Placer& placer, const ChangesJob& job, size_t members) {
+  cluster::Transaction tx(job.snapshot);
+  const std::vector<policy::Demand>& all = job.request.required;
+  const std::vector<policy::Demand> some(all.begin(),
+                                         all.begin() + static_cast<std::ptrdiff_t>(members));
+  return placer.PlaceGang(tx, some, policy::NodeFilter::kSchedulable, job.request.terms).placed;
+}
+
+std::optional<LeastChange> FindFewer(policy::Placer& placer, const ChangesJob& job) {
+  const size_t all = job.request.required.size();
+  if (!job.may_shrink || all < 2) return std::nullopt;
+  size_t fits = 0;
+  size_t fails = all;
+  while (fits + 1 < fails) {
+    const size_t middle = fits + (fails - fits) / 2;
+    (Fits(placer, job, middle) ? fits : fails) = middle;
+  }
+  if (fits == 0 || (fits + 1 == all && Fits(placer, job, all))) return std::nullopt;
+  return LeastChange{What::kFewer, "it asks for " + Count(static_cast<int64_t>(fits), "member") +
+                                       " in place of " + std::to_string(all)};
+}
+
+// As when it is planned: what is kept for lost members, and what its queue's limits forbid.
+void CloseNodes(policy::Placer& placer, ChangesJob& job) {
+  std::shared_ptr<const cluster::NodeSet>& kept = job.request.terms.kept;
+  if (!job.request.terms.replaces)
+    kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
+  if (kept == nullptr || job.closed == nullptr) {
+    if (kept == nullptr) kept = job.closed;
+    return;
+  }
+  cluster::NodeSet both = *kept;
+  both.Join(*job.closed);
+  kept = std::make_shared<const cluster::NodeSet>(std::move(both));
+}
+
+}  // namespace
+
+const char* ToString(What what) {
+  switch (what) {
+    case What::kMembers:
+      return "members";
+    case What::kHold:
+      return "hold";
+    case What::kQueue:
+      return "queue";
+    case What::kEnds:
+      return "ends";
+    case What::kFewer:
+      return "fewer";
+  }
+  return "";
+}
+
+ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
+  ChangesJob job;
+  if (auto change = SaidByReason(gang.reason)) {
+    job.known.push_back(*std::move(change));
+    return job;
+  }
+  const bool for_room = gang.pending() && !gang.members.empty() &&
+                        (gang.state == GangState::kQueued || gang.state == GangState::kBackoff ||
+                         gang.state == GangState::kUnsatisfiable);
+  if (!for_room) return job;
+  job.request = RequestOf(state, gang, now);
+  if (job.request.required.empty()) return job;
+  job.placement = state.options.placement;
+  job.snapshot = Without(state, KeptOff(state, gang, now));
+  job.closed = ClosedTo(state, gang).nodes;
+  const cluster::TopologyTerms& terms = TopologyOf(state, gang);
+  job.may_shrink = gang.tally.bound_of_muster == 0 && !gang.running() &&
+                   gang.minimum.roles.empty() && terms.segments.empty() && terms.subgroups.empty();
+  AddHolders(state, gang, job);
+  return job;
+}
+
+std::vector<LeastChange> FindLeastChanges(const ChangesJob& asked) {
+  ChangesJob job = asked;
+  std::vector<LeastChange> changes = std::move(job.known);
+  if (job.request.required.empty()) return changes;
+  policy::Placer placer(job.placement);
+  CloseNodes(placer, job);
+  if (auto ends = FindEnds(placer, job)) changes.push_back(*std::move(ends));
+  if (auto fewer = FindFewer(placer, job)) changes.push_back(*std::move(fewer));
+  return changes;
+}
+
+}  // namespace muster::engine

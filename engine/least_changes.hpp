@@ -1,0 +1,47 @@
+// LeastChanges: what would let a gang start that waits, for people: a few changes, each of which
+// would do by itself. Whether anybody is entitled to make them does not matter here.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/gang.hpp"
+#include "engine/options.hpp"
+#include "policy/gang_request.hpp"
+#include "policy/preemption.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// kMembers   so many more pods of it are created
+// kHold      its queue is resumed
+// kQueue     its queue uses less, or may use more
+// kEnds      so many gangs end: found by taking the smallest first and the largest first, not by
+//            trying all sets of them
+// kFewer     it asks for fewer members
+struct LeastChange {
+  enum class What { kMembers, kHold, kQueue, kEnds, kFewer };
+  What what = What::kMembers;
+  std::string text;  // "gangs a/x and a/y with 12 GPUs end"
+};
+const char* ToString(LeastChange::What what);  // "members", …
+
+// What is to be found out. Taken under the lock.
+struct ChangesJob {
+  std::vector<LeastChange> known;  // without looking at any node
+  policy::GangRequest request;     // nothing required: room is not what it lacks
+  bool may_shrink = false;         // its members are alike, and all of them wait
+  std::shared_ptr<const cluster::Snapshot> snapshot;
+  std::vector<policy::Candidate> holders;          // one a gang
+  std::vector<std::string> names;                  // of their gangs
+  std::shared_ptr<const cluster::NodeSet> closed;  // PlanJob::closed
+  policy::Options placement;
+};
+ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, cluster::Time now);
+
+// Pure, without the lock.
+std::vector<LeastChange> FindLeastChanges(const ChangesJob& job);
+
+}  // namespace muster::engine

@@ -1,0 +1,314 @@
+// What must hold in a ContestWorld, judged by its pods.
+#include <algorithm>
+#include <utility>
+
+#include "queues/tournament.hpp"
+#include "tests/engine/contest_world.hpp"
+
+namespace muster::testing {
+
+using cluster::Duration;
+using cluster::Seconds;
+using engine::GangState;
+using engine::GangView;
+using queues::Holding;
+using queues::QueueIndex;
+using queues::Resource;
+
+namespace {
+
+constexpr Duration kHour = cluster::Seconds(3600);
+
+}  // namespace
+
+queues::Vector ContestWorld::Gpus(int64_t count) const {
+  queues::Vector amounts(tree_->resources().size());
+  for (size_t r = 0; r < amounts.size(); ++r) {
+    if (tree_->resources()[r] == Resource{Resource::Kind::kGpu}) amounts[r] = 1000 * count;
+  }
+  return amounts;
+}
+
+// What every queue has by the pods that are bound and the plans that are not, but for the plan of
+// one gang.
+queues::Ledger ContestWorld::Truth(const std::string& without, bool leaving) const {
+  queues::Ledger ledger(tree_);
+  int64_t gpus = 0;
+  for (const auto& [node, ready] : nodes_ready_) gpus += ready ? node_gpus_ : 0;
+  queues::Vector capacity(tree_->resources().size(), 1'000'000'000);
+  for (size_t r = 0; r < capacity.size(); ++r) {
+    if (Gpus(1)[r] > 0) capacity[r] = 1000 * gpus;
+  }
+  ledger.SetCapacity(capacity);
+  std::map<QueueIndex, int64_t> used;
+  for (const GangView& gang : engine().Gangs()) {
+    const auto found = jobs_.find(gang.id.key.name);
+    if (found == jobs_.end()) continue;
+    for (const engine::MemberView& member : gang.members) {
+      const bool planned = !member.planned_node.empty() && gang.id.key.name != without;
+      const cluster::Pod& pod = Pod(member.pod.name);
+      if ((pod.bound() && (leaving || !pod.deleting)) || planned)
+        used[LeafOf(found->second)] += found->second.gpus;
+    }
+  }
+  for (const auto& [leaf, count] : used) ledger.Set(leaf, Gpus(count));
+  return ledger;
+}
+
+queues::Rights ContestWorld::RightsOf(const std::string& name, queues::Ledger ledger) const {
+  const Job& job = jobs_.at(name);
+  const int missing = std::max(0, job.least - BoundOf(job));
+  return {std::move(ledger),
+          {LeafOf(job), job.priority, Gpus(int64_t{job.gpus} * std::max(1, missing)), false}};
+}
+
+void ContestWorld::Hear(const engine::Action& action) {
+  if (const auto* bind = std::get_if<engine::BindPod>(&action)) JudgeEarmarks(*bind);
+  const auto* evict = std::get_if<engine::EvictPod>(&action);
+  if (evict == nullptr) return;
+  const std::string pod = evict->pod.key.name;
+  const std::string victim = Pod(pod).pod_group;
+  const std::string& claimant = evict->gang.name;
+  const bool slow = weather_ == Weather::kRough && Chance(20);
+  leaves_at_.try_emplace(pod, now() + Seconds(Below(slow ? 1800 : 300)));
+  if (claimant == victim) return;
+  ++tally_.evicted;
+  // It has just started, and its turn to make way has come.
+  if (BoundOf(jobs_.at(victim)) >= jobs_.at(victim).least && claims_.erase(victim) > 0)
+    ++tally_.started;
+  if (!jobs_.contains(claimant)) return Fail("pod " + pod + " is evicted for nobody");
+  const auto at =
+      batches_.try_emplace(claimant, Batch{now(), Truth(claimant), Truth(claimant, false), {}, {}})
+          .first;
+  if (!at->second.pods.contains(victim))
+    at->second.broken[victim] = BoundOf(jobs_.at(victim)) < jobs_.at(victim).least;
+  at->second.pods[victim].insert(pod);
+}
+
+void ContestWorld::JudgeBatches() {
+  for (const auto& [claimant, batch] : std::exchange(batches_, {})) {
+    if (claims_.insert(claimant).second) ++tally_.claims;
+    JudgeBatch(claimant, batch);
+  }
+}
+
+// Invariant 2: each victim of the set that is evicted is lawful, whoever goes before it.
+void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
+  const GangView gang = Gang(claimant);
+  if (!gang.certificate)
+    return Fail("others are evicted for " + claimant + " without a certificate");
+  std::vector<Holding> holdings;
+  std::vector<std::string> names;
+  int64_t evicted = 0;
+  for (const engine::VictimGang& victim : gang.certificate->victims) {
+    const std::string& name = victim.gang.key.name;
+    const auto pods = batch.pods.find(name);
+    const auto job = jobs_.find(name);
+    if (job == jobs_.end()) continue;
+    const auto count = pods == batch.pods.end() ? size_t{0} : pods->second.size();
+    const int64_t gpus = job->second.gpus * static_cast<int64_t>(count);
+    evicted += gpus;
+    const bool leaves = pods == batch.pods.end();
+    holdings.push_back({LeafOf(job->second), job->second.priority,
+                        Gpus(leaves ? victim.gpu_milli / 1000 : gpus), leaves});
+    names.push_back(name);
+    if (!leaves) JudgeProtection(claimant, name, batch);
+  }
+  for (const auto& [name, pods] : batch.pods) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      Fail("gang " + name + " is evicted for " + claimant + " and not in its certificate");
+  }
+  std::vector<const Holding*> set;
+  for (const Holding& holding : holdings) set.push_back(&holding);
+  queues::Rights rights = RightsOf(claimant, batch.ledger);
+  const std::vector<queues::Judgement> judged = rights.JudgeAll(set);
+  for (size_t i = 0; i < set.size(); ++i) {
+    if (!set[i]->leaves && judged[i].right == queues::Right::kNone)
+      Fail("the final set is not lawful: gang " + names[i] + " is evicted for " + claimant + ": " +
+           queues::Describe(*tree_, judged[i]));
+  }
+  // What others wait for that leaves counts no more: it is charged to those who get it.
+  std::vector<const Holding*> staying;
+  for (const Holding* holding : set) {
+    if (!holding->leaves) staying.push_back(holding);
+  }
+  // What is kept for queues is judged when the plan is made: the limits hold ever after.
+  const auto excess = RightsOf(claimant, batch.without_leaving).Exceeds(staying);
+  if (excess && excess->kind == queues::Excess::Kind::kLimit) {
+    Fail("gang " + claimant + " may not start, and others are evicted for it: in queue " +
+         tree_->at(excess->queue).name + " it would use " + std::to_string(excess->would) + " of " +
+         std::to_string(excess->most));
+  }
+  const queues::Queue& queue = tree_->at(LeafOf(jobs_.at(claimant)));
+  const int64_t ratio = queue.preemption.max_evicted_ratio;
+  const int64_t asked = gang.certificate->asked_milli / 1000;
+  if (ratio > 0 && evicted > ratio * asked)
+    Fail(std::to_string(evicted) + " GPUs are evicted for " + std::to_string(asked));
+}
+
+// R8, and how often a gang may be evicted.
+void ContestWorld::JudgeProtection(const std::string& claimant, const std::string& victim,
+                                   const Batch& batch) {
+  Job& job = jobs_.at(victim);
+  if (batch.broken.at(victim) || BoundOf(job) >= job.least) return;  // only what it has beyond
+  const QueueIndex leaf = LeafOf(job);
+  const auto branches = tree_->Diverge(LeafOf(jobs_.at(claimant)), leaf);
+  const Duration least(branches ? tree_->at(branches->b).preemption.min_runtime_reclaim
+                                : tree_->at(leaf).preemption.min_runtime_preempt);
+  if (job.whole_since && *job.whole_since + least > batch.at)
+    Fail("gang " + victim + " is evicted for " + claimant + " before its minRuntime");
+  // Its surplus may go for one gang and the rest for another at the same time: that is once.
+  if (!job.evicted_at.empty() && job.evicted_at.back() == batch.at) return;
+  job.evicted_at.push_back(batch.at);
+  while (job.evicted_at.front() + kHour <= batch.at) job.evicted_at.pop_front();
+  const int64_t most = tree_->at(leaf).preemption.max_evictions_per_hour;
+  if (static_cast<int64_t>(job.evicted_at.size()) > most)
+    Fail("gang " + victim + " is evicted " + std::to_string(job.evicted_at.size()) +
+         " times within an hour, which is more often than its queue lets it be");
+}
+
+// Invariant 3, devices: what a gang is to have whose victims are leaving, nobody else gets.
+void ContestWorld::JudgeEarmarks(const engine::BindPod& bind) {
+  const std::string& gang = Pod(bind.pod.key.name).pod_group;
+  for (const GangView& other : engine().Gangs()) {
+    if (other.id.key.name == gang) continue;
+    for (const engine::MemberView& member : other.members) {
+      const std::string& node = member.bound_node.empty() ? member.planned_node : member.bound_node;
+      if (node != bind.node) continue;
+      for (const cluster::GpuIndex gpu : bind.gpus) {
+        // A victim may still be there until the gang that it makes way for is bound.
+        if (std::find(member.gpus.begin(), member.gpus.end(), gpu) != member.gpus.end())
+          Fail("pod " + bind.pod.key.name + " gets GPU " + std::to_string(gpu.value) + " of " +
+               node + ", which pod " + member.pod.name + " of gang " + other.id.key.name + " has");
+      }
+    }
+  }
+}
+
+// Invariant 3, quota: what runs and what is planned is within all limits together, when those have
+// gone that are asked to.
+void ContestWorld::JudgeLimits() {
+  const queues::Ledger ledger = Truth("", false);
+  for (uint32_t i = 0; i < tree_->size(); ++i) {
+    const QueueIndex queue{i};
+    for (size_t r = 0; r < tree_->resources().size(); ++r) {
+      if (ledger.used(queue)[r] > tree_->at(queue).limit[r])
+        Fail("queue " + tree_->at(queue).name + " is over its limit");
+    }
+  }
+}
+
+std::vector<std::string> ContestWorld::Waiting() const {
+  std::vector<std::string> waiting;
+  for (const GangView& gang : engine().Gangs()) {
+    const bool whole = gang.bound == 0 && gang.state == GangState::kQueued;
+    if (whole && jobs_.contains(gang.id.key.name)) waiting.push_back(gang.id.key.name);
+  }
+  return waiting;
+}
+
+// Invariant 1: whoever may have another one evicted goes before it while both wait.
+void ContestWorld::JudgeOrder() {
+  if (!finding_.empty()) return;
+  std::vector<std::string> waiting = Waiting();
+  std::shuffle(waiting.begin(), waiting.end(), dice_);
+  if (waiting.size() > 4) waiting.resize(4);
+  const queues::Ledger ledger = Truth("");
+  const auto key = [&](const std::string& name) {
+    const Job& job = jobs_.at(name);
+    return queues::OrderKey{job.priority, false, false, job.created, {{"default", name}, false}};
+  };
+  for (const std::string& x : waiting) {
+    for (const std::string& y : waiting) {
+      if (x == y) continue;
+      ++tally_.pairs;
+      const Job& first = jobs_.at(x);
+      const Job& other = jobs_.at(y);
+      const queues::Vector asks = Gpus(int64_t{first.gpus} * first.least);
+      const queues::Vector holds = Gpus(int64_t{other.gpus} * other.least);
+      queues::Rights rights(ledger, {LeafOf(first), first.priority, asks, false});
+      const queues::Judgement judged =
+          rights.JudgeIfStarted({LeafOf(other), other.priority, holds, false});
+      if (judged.right == queues::Right::kNone) continue;
+      ++tally_.rights;
+      const queues::OrderKey own = key(x);
+      const queues::OrderKey others = key(y);
+      bool before = own < others;
+      if (LeafOf(first) != LeafOf(other)) {
+        queues::Tournament tournament(ledger);
+        tournament.SetHead(LeafOf(first), &own, asks);
+        tournament.SetHead(LeafOf(other), &others, holds);
+        before = tournament.Winner() == LeafOf(first);
+      }
+      if (!before)
+        Fail("gang " + x + " may have " + y + " evicted (" + queues::Describe(*tree_, judged) +
+             ") and goes after it");
+    }
+  }
+}
+
+// Every eviction is followed by the start of the gang that it is for, or by a reason.
+void ContestWorld::FollowClaims() {
+  for (auto at = claims_.begin(); at != claims_.end();) {
+    const std::string name = *at;
+    const GangView gang = Gang(name);
+    const bool started = BoundOf(jobs_.at(name)) >= jobs_.at(name).least;
+    const bool on_its_way = gang.state == GangState::kPreempting ||
+                            gang.state == GangState::kReserved || gang.state == GangState::kBinding;
+    if (on_its_way && !started) {
+      ++at;
+      continue;
+    }
+    if (started) {
+      ++tally_.started;
+    } else {
+      ++tally_.given_up[ToString(gang.reason.code)];
+      if (weather_ == Weather::kCalm)
+        Fail("others were evicted for " + name +
+             ", and it does not start: " + engine::Describe(gang.reason));
+    }
+    at = claims_.erase(at);
+  }
+}
+
+// At rest: a gang within its queue's guarantee does not wait while gangs run that it may have
+// evicted, if these have what it asks for. Looked at is the largest set of such gangs, where that
+// is lawful as a whole.
+void ContestWorld::JudgeGuarantees() {
+  if (weather_ != Weather::kCalm) return;  // there rules may forbid it, and room be in pieces
+  const queues::Ledger ledger = Truth("");
+  int64_t free = 0;
+  for (const auto& [node, ready] : nodes_ready_) free += ready ? node_gpus_ : 0;
+  std::vector<std::pair<std::string, Holding>> running;
+  for (const auto& [name, job] : jobs_) {
+    const int bound = BoundOf(job);
+    free -= int64_t{bound} * job.gpus;
+    if (bound > 0)
+      running.push_back(
+          {name, {LeafOf(job), job.priority, Gpus(int64_t{bound} * job.gpus), false}});
+  }
+  std::sort(running.begin(), running.end(),
+            [](const auto& a, const auto& b) { return a.second.held < b.second.held; });
+  for (const std::string& name : Waiting()) {
+    ++tally_.left_waiting;
+    const Job& job = jobs_.at(name);
+    queues::Rights rights = RightsOf(name, ledger);
+    int64_t reach = free;
+    std::vector<const Holding*> set;
+    for (const auto& [other, holding] : running) {
+      if (rights.JudgeInOrder({&holding}).front().right != queues::Right::kGuarantee) continue;
+      set.push_back(&holding);
+      reach += int64_t{BoundOf(jobs_.at(other))} * jobs_.at(other).gpus;
+    }
+    const std::vector<queues::Judgement> judged = rights.JudgeAll(set);
+    const bool lawful = std::all_of(judged.begin(), judged.end(), [](const auto& one) {
+      return one.right != queues::Right::kNone;
+    });
+    if (set.empty() || !lawful || reach < int64_t{job.least} * job.gpus || rights.Exceeds(set))
+      continue;
+    Fail("gang " + name + " is within its queue's guarantee and waits (" +
+         engine::Describe(Gang(name).reason) + ") while others borrow what it asks for");
+  }
+}
+
+}  // namespace muster::testing

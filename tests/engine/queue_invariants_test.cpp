@@ -1,0 +1,73 @@
+// The three invariants that end loops between queues (design note "the queue tree"), and what
+// follows from them, in random worlds.
+//
+//   MUSTER_PROPERTY_STEPS   steps in all, of which this takes a tenth (default 5,000)
+//   MUSTER_CONTEST_SEED     of the first world, to look further or to see a finding again (default
+//   1)
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "tests/engine/contest_world.hpp"
+
+namespace muster::engine {
+namespace {
+
+using testing::ContestWorld;
+using testing::Weather;
+
+constexpr uint64_t kStepsEach = 60;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+ContestWorld::Tally Contend(Weather weather) {
+  const uint64_t steps = FromEnvironment("MUSTER_PROPERTY_STEPS", 5'000) / 10;
+  const uint64_t first = FromEnvironment("MUSTER_CONTEST_SEED", 1);
+  ContestWorld::Tally all;
+  for (uint64_t i = 0; i * kStepsEach < steps; ++i) {
+    const uint64_t seed = first + i;
+    INFO("MUSTER_CONTEST_SEED=" << seed);
+    ContestWorld world(seed, weather);
+    for (uint64_t step = 0; step < kStepsEach && world.finding().empty(); ++step) world.Step();
+    if (world.finding().empty()) world.ComeToRest();
+    REQUIRE(world.finding() == "");
+    all.evicted += world.tally().evicted;
+    all.claims += world.tally().claims;
+    all.started += world.tally().started;
+    all.pairs += world.tally().pairs;
+    all.rights += world.tally().rights;
+    all.left_waiting += world.tally().left_waiting;
+    for (const auto& [why, count] : world.tally().given_up) all.given_up[why] += count;
+  }
+  std::string given_up;
+  for (const auto& [why, count] : all.given_up)
+    given_up += ", " + std::to_string(count) + " " + why;
+  WARN("MUSTER_CONTEST_SEED=" << first << ": " << all.evicted << " pods evicted for " << all.claims
+                              << " gangs, of which " << all.started << " started" << given_up
+                              << "; " << all.rights << " rights of " << all.pairs << " pairs");
+  return all;
+}
+
+TEST_CASE(
+    "order and right to evict agree, the final set is lawful, the earmark covers devices and quota",
+    "[engine][property][invariants]") {
+  SECTION("in a calm world, where every gang starts for which others are evicted") {
+    const ContestWorld::Tally all = Contend(Weather::kCalm);
+    CHECK(all.started > 0);
+    CHECK(all.rights > 0);
+    CHECK(all.left_waiting > 0);
+    CHECK(all.given_up.empty());
+  }
+  SECTION("in a rough one, where it starts or says why not") {
+    const ContestWorld::Tally all = Contend(Weather::kRough);
+    CHECK(all.started > 0);
+    CHECK(all.rights > 0);
+    CHECK_FALSE(all.given_up.contains(""));
+  }
+}
+
+}  // namespace
+}  // namespace muster::engine
