@@ -21,7 +21,7 @@ constexpr const char* kAxis = "#333333";
 constexpr const char* kGrid = "#dddddd";
 constexpr std::array<const char*, kPolicies.size()> kColours = {"#888888", "#3b6fb6", "#6aa84f",
                                                                 "#b03a2e"};
-constexpr std::array<const char*, 6> kSizes = {"all", "1", "2-4", "5-8", "9-16", "over 16"};
+constexpr std::array<const char*, 6> kDrawnSizes = {"all", "1", "2-4", "5-8", "9-16", "over 16"};
 // Powers of ten of hours; less and more is drawn as that.
 constexpr int kLow = -2;
 constexpr int kHigh = 3;
@@ -65,17 +65,17 @@ void DrawDelays(const Row& row, const Frame& frame, Svg& svg) {
     const std::string label = power < 0 ? "0." + Zeros(-power - 1) + "1" : "1" + Zeros(power);
     DrawGrid(frame, HeightOf(std::pow(10, power)), label, svg);
   }
-  const double step = frame.width / kSizes.size();
+  const double step = frame.width / kDrawnSizes.size();
   const double bar = step / (kPolicies.size() + 1);
-  for (size_t size = 0; size < kSizes.size(); ++size) {
+  for (size_t size = 0; size < kDrawnSizes.size(); ++size) {
     const double left = frame.left + step * static_cast<double>(size) + bar / 2;
     for (size_t i = 0; i < row.size(); ++i) {
-      const double height = HeightOf(MeanHours(row[i]->window, kSizes[size]).value_or(0));
+      const double height = HeightOf(MeanHours(row[i]->window, kDrawnSizes[size]).value_or(0));
       svg.Rectangle({left + bar * static_cast<double>(i), frame.bottom() - height}, bar - 1, height,
                     ColourOf(*row[i]));
     }
     svg.Text({frame.left + step * (static_cast<double>(size) + 0.5), frame.bottom() + 14},
-             kSizes[size], Svg::Anchor::kMiddle, 10);
+             kDrawnSizes[size], Svg::Anchor::kMiddle, 10);
   }
   svg.Text({frame.left + frame.width / 2, frame.bottom() + 30},
            "mean delay in hours (logarithmic) by GPUs of the gang", Svg::Anchor::kMiddle, 10);

@@ -19,7 +19,7 @@ namespace {
 
 // Promises make gangs come later in their queue's line, and that may end promises: so often both
 // are followed before only promises end, which ends no others.
-constexpr int kRounds = 4;
+constexpr int kMostRounds = 4;
 
 bool IsBelow(const Tree& tree, QueueIndex leaf, QueueIndex queue) {
   while (leaf != queue && leaf != queues::kRootIndex) leaf = tree.at(leaf).parent;
@@ -89,7 +89,7 @@ void ShapeBook::Follow() {
   const bool same = generation_ == cluster_.generation() && generation_ != 0;
   if (same && noted_.empty() && !look_everywhere_) return;
   ReadChanges();
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kMostRounds; ++round) {
     Classify();
     const bool lost = DropLost();
     PreferOwn();
