@@ -298,8 +298,12 @@ std::vector<const Holding*> LawfulSets::Chosen(const std::vector<bool>& chosen) 
 }
 
 bool LawfulSets::Allows(const std::vector<bool>& chosen) {
-  const std::vector<const Holding*> set = Chosen(chosen);
+  std::vector<const Holding*> set = Chosen(chosen);
   if (rights_.Exceeds(set)) return false;
+  // Those that leave anyway are counted first (R9), wherever they are.
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i] && law_.holdings[i].leaves) set.push_back(&law_.holdings[i]);
+  }
   const std::vector<Judgement> judgements = rights_.JudgeAll(set);
   for (size_t i = 0; i < set.size(); ++i) {
     if (!set[i]->leaves && judgements[i].right == Right::kNone) return false;

@@ -18,6 +18,48 @@ using queues::QueueIndex;
 using queues::Right;
 using queues::Vector;
 
+namespace {
+
+// Of a member that holds something.
+Holding HoldingOf(const EngineState& state, const Gang& gang, const Member& member, bool leaves) {
+  const cluster::Placement& held = member.held()->placement;
+  Usage usage;
+  if (const cluster::Node* node = state.cluster.node(held.node)) usage.Add(held, *node);
+  const QueueBook& book = state.queue_book;
+  return {book.IndexOf(QueueOf(gang)), CappedPriority(gang, member), book.tree().Dense(usage),
+          leaves};
+}
+
+// What leaves for other gangs, or by an operator's order.
+std::vector<Holding> GoingBeside(const EngineState& state, const Gang& gang) {
+  std::vector<Holding> going;
+  for (const auto& [uid, preemptor] : state.preemptions.victims()) {
+    const Member* member = state.members.FindMember(uid);
+    if (preemptor == gang.id || member == nullptr || member->held() == nullptr) continue;
+    going.push_back(HoldingOf(state, *state.members.GangOf(uid), *member, true));
+  }
+  return going;
+}
+
+// What leaves anyway and is nobody's victim.
+std::vector<Holding> LeavingBeside(const EngineState& state, const std::set<PodUid>& victims) {
+  std::vector<Holding> leaving;
+  for (const auto& [priority, gangs] : state.holdings.all()) {
+    for (const GangId& id : gangs) {
+      const Gang& gang = *state.members.Find(id);
+      if (gang.tally.leaving == 0) continue;
+      for (const auto& [uid, member] : gang.members) {
+        const bool leaves = member.leaving() && member.held() != nullptr &&
+                            state.preemptions.PreemptorOf(uid) == nullptr && !victims.contains(uid);
+        if (leaves) leaving.push_back(HoldingOf(state, gang, member, true));
+      }
+    }
+  }
+  return leaving;
+}
+
+}  // namespace
+
 // What the claimant has of its plan is earmarked, and so charged already.
 queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
@@ -40,7 +82,8 @@ queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
     ledger.SetNonPreemptible(leaf, std::move(kept));
   }
   return {std::move(ledger),
-          {leaf, PriorityOf(gang), book.tree().Dense(gang.queue->asks), gang.non_preemptible}};
+          {leaf, PriorityOf(gang), book.tree().Dense(gang.queue->asks), gang.non_preemptible},
+          GoingBeside(state, gang)};
 }
 
 namespace {
@@ -91,8 +134,11 @@ Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<P
   std::vector<const Holding*> set;
   for (const Holding& holding : judged.holdings) set.push_back(&holding);
   queues::Rights rights = RightsOf(state, gang);
-  judged.judgements = rights.JudgeAll(set);
   judged.within_limits = !rights.Exceeds(set);
+  const std::vector<Holding> leaving = LeavingBeside(state, victims);
+  for (const Holding& holding : leaving) set.push_back(&holding);
+  judged.judgements = rights.JudgeAll(set);
+  judged.judgements.resize(judged.holdings.size());
   return judged;
 }
 

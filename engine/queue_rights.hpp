@@ -16,7 +16,7 @@ namespace muster::engine {
 
 struct EngineState;
 
-// As the queues are used now, without what the gang has of its own plan.
+// As the queues are used now, without what the gang has of its own plan; victims of others leave.
 queues::Rights RightsOf(const EngineState& state, const Gang& gang);
 
 // R7: the gang may have all of these evicted, as its queues are used now.

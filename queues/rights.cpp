@@ -16,8 +16,9 @@ int64_t Less(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
 
 }  // namespace
 
-Rights::Rights(Ledger ledger, Claimant claimant)
-    : ledger_(std::move(ledger)), claimant_(std::move(claimant)) {
+Rights::Rights(Ledger ledger, Claimant claimant, std::vector<Holding> going)
+    : ledger_(std::move(ledger)), claimant_(std::move(claimant)), going_(std::move(going)) {
+  LeaveGoing();
   for (size_t r = 0; r < claimant_.asks.size(); ++r) {
     const bool model = tree().resources()[r].kind == Kind::kGpuModel;
     by_model_ = by_model_ || (model && claimant_.asks[r] > 0 && tree().guaranteed(r));
@@ -29,13 +30,23 @@ bool Rights::Contested(size_t resource) const {
   return !by_model_ || tree().resources()[resource].kind != Kind::kGpu;
 }
 
-Rights::Sides Rights::SidesOf() const {
+void Rights::LeaveGoing() {
+  for (const Holding& holding : going_) Leave(holding);
+}
+
+void Rights::ReturnGoing() {
+  for (const Holding& holding : going_) Return(holding);
+}
+
+Rights::Sides Rights::SidesOf() {
+  ReturnGoing();
   Sides sides;
   for (const QueueIndex queue : tree().PathOf(claimant_.leaf)) {
     if (queue == kRootIndex) continue;
     sides[queue] = {StandingOf(ledger_, queue, claimant_.asks),
                     StandingOf(ledger_, queue, claimant_.asks, Past::kIgnored)};
   }
+  LeaveGoing();
   return sides;
 }
 
@@ -195,11 +206,20 @@ std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) 
   return judgements;
 }
 
-std::optional<Excess> Rights::OwnExcess() const {
-  if (claimant_.non_preemptible) {
-    if (auto excess = ledger_.ExceedsGuarantee(claimant_.leaf, claimant_.asks)) return excess;
-  }
-  return ledger_.Exceeds(claimant_.leaf, claimant_.asks);
+// Both when all that leaves for others is gone, and as long as it is there.
+std::optional<Excess> Rights::OwnExcess() {
+  const auto now = [&]() -> std::optional<Excess> {
+    if (claimant_.non_preemptible) {
+      if (auto excess = ledger_.ExceedsGuarantee(claimant_.leaf, claimant_.asks)) return excess;
+    }
+    return ledger_.Exceeds(claimant_.leaf, claimant_.asks);
+  };
+  std::optional<Excess> excess = now();
+  if (excess || going_.empty()) return excess;
+  ReturnGoing();
+  excess = now();
+  LeaveGoing();
+  return excess;
 }
 
 bool Rights::PartsAreLawful(const std::vector<const Holding*>& set) {

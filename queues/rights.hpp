@@ -65,8 +65,10 @@ struct Holding {
 
 class Rights {
  public:
-  // `ledger`: without anything that is earmarked for the claimant already.
-  Rights(Ledger ledger, Claimant claimant);
+  // `ledger`: without anything that is earmarked for the claimant already. `going`: what leaves for
+  // others, and is gone by the time. Its queues have nothing of that beyond their guarantees any
+  // more; on the claimant's side, and for R3, it counts as long as it is there.
+  Rights(Ledger ledger, Claimant claimant, std::vector<Holding> going = {});
 
   const Claimant& claimant() const { return claimant_; }
   const Tree& tree() const { return ledger_.tree(); }
@@ -99,7 +101,7 @@ class Rights {
     Standing present;  // as if nothing was used before
   };
   using Sides = std::map<QueueIndex, Side>;
-  Sides SidesOf() const;
+  Sides SidesOf();
   Sides SidesWithout(const std::vector<const Holding*>& set);
   void Leave(const Holding& holding);
   void Return(const Holding& holding);
@@ -108,10 +110,13 @@ class Rights {
   bool Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
   bool Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
   bool Contested(size_t resource) const;
-  std::optional<Excess> OwnExcess() const;
+  std::optional<Excess> OwnExcess();
+  void ReturnGoing();
+  void LeaveGoing();
 
-  Ledger ledger_;  // the same after each call
+  Ledger ledger_;  // without `going_`; the same after each call
   Claimant claimant_;
+  std::vector<Holding> going_;
   bool by_model_ = false;  // it names a model that is contested
 };
 

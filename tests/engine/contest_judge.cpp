@@ -127,14 +127,18 @@ void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
       Fail("the final set is not lawful: gang " + names[i] + " is evicted for " + claimant + ": " +
            queues::Describe(*tree_, judged[i]));
   }
-  // What others wait for that leaves counts no more: it is charged to those who get it.
+  // The same when all that leaves is gone: it is charged to those who get it.
   std::vector<const Holding*> staying;
   for (const Holding* holding : set) {
     if (!holding->leaves) staying.push_back(holding);
   }
-  // What is kept for queues is judged when the plan is made: the limits hold ever after.
-  const auto excess = RightsOf(claimant, batch.without_leaving).Exceeds(staying);
-  if (excess && excess->kind == queues::Excess::Kind::kLimit) {
+  queues::Rights later = RightsOf(claimant, batch.without_leaving);
+  for (const queues::Judgement& one : later.JudgeAll(staying)) {
+    if (one.right == queues::Right::kNone)
+      Fail("the final set is not lawful when others have left: for " + claimant + ": " +
+           queues::Describe(*tree_, one));
+  }
+  if (const auto excess = later.Exceeds(staying)) {
     Fail("gang " + claimant + " may not start, and others are evicted for it: in queue " +
          tree_->at(excess->queue).name + " it would use " + std::to_string(excess->would) + " of " +
          std::to_string(excess->most));

@@ -83,6 +83,18 @@ TEST_CASE("R5: a gang that straddles the guarantee goes where nothing else is en
   CHECK(world.Evicted() == "large");
 }
 
+TEST_CASE("R9: what leaves for one gang is not what its queue has beyond its guarantee for another",
+          "[engine][queues][R5][R9]") {
+  World world({Queue("x", 4), Queue("z", 4), Queue("y", 8), Queue("guests", 0)}, 16);
+  world.Start("guest", "guests", 4);
+  world.Pass(Seconds(1'000));
+  for (const char* name : {"y0", "y1", "y2"}) world.Start(name, "y", 4);
+  world.Submit("x0", "x", 4);
+  REQUIRE(world.Evicted() == "y2");  // y has 8 left
+  world.Submit("z0", "z", 4);
+  CHECK(world.Evicted() == "guest y2");
+}
+
 TEST_CASE("R6: members beyond the minimum go before whole gangs", "[engine][queues][R6]") {
   World world({Queue("x", 2), Queue("y", 2)});
   world.SubmitGang("elastic", "y", 6, 4);

@@ -197,6 +197,25 @@ TEST_CASE("R5: fair-share takes only where the other is still ahead without its 
   CHECK(One(world.RightsOf("y", 1), world.Holds("x", 1)).right == Right::kNone);
 }
 
+TEST_CASE("R9: a queue has nothing beyond its guarantee in what leaves for others",
+          "[queues][R5][R9]") {
+  World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+  world.Uses("y", 12);
+  const Claimant claimant{world.At("x"), 0, world.Of(4)};
+  const Holding one = world.Holds("y", 4);
+  CHECK(One(Rights(world.ledger(), claimant), one).right == Right::kGuarantee);
+  Rights later(world.ledger(), claimant, {world.Holds("y", 4)});
+  CHECK(One(later, one).denial == Denial::kHolder);
+  // As long as it is there it counts on the claimant's own side, and for its limit.
+  QueueSpec limited = MakeQueue("x").Guarantee(8).AtMost(8);
+  World own({limited, Guaranteed("y", 0)});
+  own.Uses("x", 6);
+  own.Uses("y", 4);
+  Rights full(own.ledger(), {own.At("x"), 0, own.Of(4)}, {own.Holds("x", 4)});
+  CHECK(One(full, own.Holds("y", 4)).denial == Denial::kClaimant);
+  CHECK(full.Exceeds({}));
+}
+
 TEST_CASE("R5: fair-share needs no guarantees, guarantee does", "[queues][R5]") {
   for (const Reclaim reclaim : {Reclaim::kFairShare, Reclaim::kGuarantee}) {
     World world({Reclaims(Guaranteed("x", 0), reclaim), Guaranteed("y", 0)});
