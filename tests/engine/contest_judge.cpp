@@ -190,8 +190,11 @@ void ContestWorld::JudgeEarmarks(const engine::BindPod& bind) {
 }
 
 // Invariant 3, quota: what runs and what is planned is within all limits together, when those have
-// gone that are asked to.
+// gone that are asked to. Lost members come back whatever others have taken of their queue.
 void ContestWorld::JudgeLimits() {
+  const bool lost =
+      std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) { return entry.second.lost; });
+  if (lost) return;
   const queues::Ledger ledger = Truth("", false);
   for (uint32_t i = 0; i < tree_->size(); ++i) {
     const QueueIndex queue{i};

@@ -261,6 +261,7 @@ bool ContestWorld::CollectGone() {
       calls_.erase(pod);
       any = true;
     }
+    job.lost = job.lost || (!gone.empty() && BoundOf(job) > 0);
     Create(name, job);
   }
   return any;
@@ -295,7 +296,10 @@ int ContestWorld::BoundOf(const Job& job) const {
 void ContestWorld::NoteStarts() {
   for (auto& [name, job] : jobs_) {
     const int bound = BoundOf(job);
-    if (bound == 0) job.whole_since.reset();
+    if (bound == 0) {
+      job.whole_since.reset();
+      job.lost = false;
+    }
     if (bound < job.least || job.whole_since) continue;
     job.whole_since = now();
   }

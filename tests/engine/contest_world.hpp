@@ -55,6 +55,7 @@ class ContestWorld : public Harness {
     cluster::Duration runs_for;
     std::set<std::string> names;  // of its pods that are there
     int made = 0;                 // pods, ever
+    bool lost = false;            // of those that run some went, which come back
     std::optional<cluster::Time> whole_since;
     std::deque<cluster::Time> evicted_at;  // as a whole
   };
