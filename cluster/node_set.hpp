@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "cluster/ids.hpp"
@@ -90,5 +92,14 @@ class NodeSet {
 
   std::vector<uint64_t> words_;
 };
+
+// The nodes of either; null: none.
+inline std::shared_ptr<const NodeSet> Together(const std::shared_ptr<const NodeSet>& a,
+                                               const std::shared_ptr<const NodeSet>& b) {
+  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+  NodeSet both = *a;
+  both.Join(*b);
+  return std::make_shared<const NodeSet>(std::move(both));
+}
 
 }  // namespace muster::cluster

@@ -10,6 +10,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
+#include "engine/shape_rules.hpp"
 
 namespace muster::engine {
 
@@ -140,18 +141,12 @@ std::optional<LeastChange> FindFewer(policy::Placer& placer, const ChangesJob& j
                                        " in place of " + std::to_string(all)};
 }
 
-// As when it is planned: what is kept for lost members, and what its queue's limits forbid.
+// As when it is planned: not where lost members' room is kept, nor on what is closed to it.
 void CloseNodes(policy::Placer& placer, ChangesJob& job) {
   std::shared_ptr<const cluster::NodeSet>& kept = job.request.terms.kept;
   if (!job.request.terms.replaces)
     kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
-  if (kept == nullptr || job.closed == nullptr) {
-    if (kept == nullptr) kept = job.closed;
-    return;
-  }
-  cluster::NodeSet both = *kept;
-  both.Join(*job.closed);
-  kept = std::make_shared<const cluster::NodeSet>(std::move(both));
+  kept = cluster::Together(kept, job.closed);
 }
 
 }  // namespace
@@ -186,7 +181,7 @@ ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
   if (job.request.required.empty()) return job;
   job.placement = state.options.placement;
   job.snapshot = Without(state, KeptOff(state, gang, now));
-  job.closed = ClosedTo(state, gang).nodes;
+  job.closed = cluster::Together(ClosedTo(state, gang).nodes, ShapedFor(state, gang).shut);
   const cluster::TopologyTerms& terms = TopologyOf(state, gang);
   job.may_shrink = gang.tally.bound_of_muster == 0 && !gang.running() &&
                    gang.minimum.roles.empty() && terms.segments.empty() && terms.subgroups.empty();

@@ -34,9 +34,10 @@ struct ChangesJob {
   policy::GangRequest request;     // nothing required: room is not what it lacks
   bool may_shrink = false;         // its members are alike, and all of them wait
   std::shared_ptr<const cluster::Snapshot> snapshot;
-  std::vector<policy::Candidate> holders;          // one a gang
-  std::vector<std::string> names;                  // of their gangs
-  std::shared_ptr<const cluster::NodeSet> closed;  // PlanJob::closed
+  std::vector<policy::Candidate> holders;  // one a gang
+  std::vector<std::string> names;          // of their gangs
+  std::shared_ptr<const cluster::NodeSet>
+      closed;  // to it, by its queue's limits or for others' whole nodes
   policy::Options placement;
 };
 ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, cluster::Time now);

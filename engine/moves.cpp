@@ -216,11 +216,7 @@ std::optional<Move> FindMove(policy::Placer& placer, const PlanJob& job) {
     policy::GangTerms terms = TermsWithout(job, chosen);
     // Then nobody of it runs any more: it is a new gang.
     if (move.whole) terms.kept = placer.KeptOf(*job.snapshot, policy::NodeFilter::kSchedulable);
-    if (job.shaped.shut != nullptr) {
-      cluster::NodeSet off = *job.shaped.shut;
-      if (terms.kept != nullptr) off.Join(*terms.kept);
-      terms.kept = std::make_shared<const cluster::NodeSet>(std::move(off));
-    }
+    terms.kept = cluster::Together(terms.kept, job.shaped.shut);
     const policy::PlaceAnswer answer =
         placer.PlaceGang(tx, demands, policy::NodeFilter::kSchedulable, terms);
     if (!answer.placed) continue;

@@ -10,6 +10,7 @@
 namespace muster::engine {
 namespace {
 
+using cluster::Together;
 using cluster::Transaction;
 
 policy::PlaceAnswer PlaceInEmptyCluster(policy::Placer& placer, const PlanJob& job) {
@@ -58,15 +59,6 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
   if (!result.down.what.empty() || result.down.others || fits_in.empty()) return;
   shortage.domain = fits_in;
   result.down = look_in(fits_in);
-}
-
-// The nodes of either; null: none.
-std::shared_ptr<const cluster::NodeSet> Together(const std::shared_ptr<const cluster::NodeSet>& a,
-                                                 const std::shared_ptr<const cluster::NodeSet>& b) {
-  if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
-  cluster::NodeSet both = *a;
-  both.Join(*b);
-  return std::make_shared<const cluster::NodeSet>(std::move(both));
 }
 
 // In the domain of the level that it requires that is the cheapest to free.

@@ -92,11 +92,7 @@ bool TryMove(EngineState& state, policy::Placer& placer, const std::vector<Membe
   cluster::Transaction tx(snapshot);
   policy::GangTerms terms = TermsOf(state, question.gang, moving);
   if (!terms.replaces) terms.kept = placer.KeptOf(*snapshot, policy::NodeFilter::kSchedulable);
-  if (const auto shut = ShapedFor(state, question.gang).shut) {
-    cluster::NodeSet off = *shut;
-    if (terms.kept != nullptr) off.Join(*terms.kept);
-    terms.kept = std::make_shared<const cluster::NodeSet>(std::move(off));
-  }
+  terms.kept = cluster::Together(terms.kept, ShapedFor(state, question.gang).shut);
   std::vector<policy::Demand> demands;
   for (const Member* member : moving) {
     tx.Evict(*member->plan->placement, member->pod->queue);

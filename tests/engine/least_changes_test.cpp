@@ -49,6 +49,18 @@ TEST_CASE("a gang of equal members is told with how many it would start", "[engi
         "fewer: it asks for 3 members in place of 4");
 }
 
+TEST_CASE("no gang's end is told for room that is kept for another queue's whole nodes",
+          "[engine][explain]") {
+  queues::QueueSpec whole = Queue("a", 4);
+  whole.shapes = {{1, ""}};
+  QueueWorld world({whole, Queue("b", 8)}, 4);
+  world.Add(MakeNode("n1").Gpus(4).Build());
+  world.Start("one", "b", 4);
+  world.Submit("two", "b", 4);
+  REQUIRE(world.Gang("two").reason.code == ReasonCode::kReserved);
+  CHECK(Changes(world, "two") == "ends: gang default/one ends (4 GPUs)");
+}
+
 TEST_CASE("where its queue keeps a gang, the queue has to change", "[engine][explain]") {
   queues::QueueSpec limited = Calm("a");
   limited.limit.Set({queues::Resource::Kind::kGpu}, queues::Limit(4'000));

@@ -44,7 +44,8 @@ std::string World::CheckDecidedFacts() {
   engine::Scheduler second(what.options);
   for (const engine::Fact& fact : what.known) second.Apply(fact, now);
   const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
-  if (present.Count().gangs[preempting] == 0) {
+  // What makes way is told as gone.
+  if (present.Count().gangs[preempting] == 0 && reclaimed_ < now) {
     const auto a = present.Nodes();
     const auto b = second.Nodes();
     if (a.size() != b.size()) return "the facts that the engine tells have other nodes";

@@ -292,6 +292,9 @@ void World::Order(const Operation& operation) {
     }
   }
   const auto effect = cluster_->muster()->scheduler().Carry(order, cluster_->loop().now());
+  const bool reclaims = std::holds_alternative<engine::ReclaimGpus>(order.what);
+  if (effect.ok() && reclaims)
+    reclaimed_ = cluster_->loop().now() + options_.muster.engine.victim_timeout;
   cluster_->muster()->Kick();
   Tell("ann orders: " + what + (effect.ok() ? "" : " (refused: " + effect.error().message + ")"));
 }

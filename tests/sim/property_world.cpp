@@ -109,10 +109,9 @@ T Pick(const std::vector<T>& from, uint32_t pick) {
 
 std::vector<Operation> RandomOperations(uint64_t seed, size_t count) {
   Random random(seed);
-  // How often each happens, in the order of Happening. Orders of operators do not: what they have
-  // evicted is not gone yet where CheckDecidedFacts compares free room.
+  // How often each happens, in the order of Happening.
   constexpr int kWeights[kHappenings] = {14, 8,  3, 3, 8, 4, 4, 1, 2, 3, 4, 2, 2, 5, 3,
-                                         5,  22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 0, 3};
+                                         5,  22, 8, 6, 5, 4, 2, 3, 3, 8, 2, 1, 1, 2, 3};
   std::vector<Happening> bag;
   for (int i = 0; i < kHappenings; ++i) {
     bag.insert(bag.end(), static_cast<size_t>(kWeights[i]), static_cast<Happening>(i));

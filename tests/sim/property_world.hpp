@@ -131,6 +131,7 @@ class World {
   };
   std::map<cluster::ObjectKey, Plans> plans_;
   std::set<std::string> torn_;     // gangs that lost a node
+  cluster::Time reclaimed_;        // victims of an operator's order may be there until then
   std::set<std::string> changed_;  // gangs that lost a pod, or have another minimum
   int64_t told_ = 0;
   std::function<void(const std::string&)> tell_;
