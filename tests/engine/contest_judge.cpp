@@ -192,14 +192,16 @@ void ContestWorld::JudgeEarmarks(const engine::BindPod& bind) {
 // Invariant 3, quota: what runs and what is planned is within all limits together, when those have
 // gone that are asked to. Lost members come back whatever others have taken of their queue.
 void ContestWorld::JudgeLimits() {
-  const bool lost =
-      std::any_of(jobs_.begin(), jobs_.end(), [](const auto& entry) { return entry.second.lost; });
-  if (lost) return;
+  std::set<QueueIndex> of_lost;
+  for (const auto& [name, job] : jobs_) {
+    const std::vector<QueueIndex> path = tree_->PathOf(LeafOf(job));
+    if (job.lost) of_lost.insert(path.begin(), path.end());
+  }
   const queues::Ledger ledger = Truth("", false);
   for (uint32_t i = 0; i < tree_->size(); ++i) {
     const QueueIndex queue{i};
     for (size_t r = 0; r < tree_->resources().size(); ++r) {
-      if (ledger.used(queue)[r] > tree_->at(queue).limit[r])
+      if (!of_lost.contains(queue) && ledger.used(queue)[r] > tree_->at(queue).limit[r])
         Fail("queue " + tree_->at(queue).name + " is over its limit");
     }
   }
