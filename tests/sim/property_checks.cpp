@@ -68,8 +68,9 @@ std::string World::CheckRebuild() {
   const engine::Counts counts = present.Count();
   const auto preempting = static_cast<size_t>(engine::GangState::kPreempting);
   if (Delayed() || counts.reservations > 0 || counts.gangs[preempting] > 0) return "";
-  engine::Scheduler rebuilt(options_.muster.engine);
   const Time now = cluster_->loop().now();
+  if (now <= reclaimed_) return "";  // nor for whom they make way
+  engine::Scheduler rebuilt(options_.muster.engine);
   for (const NodePtr& node : cluster_->api().Nodes()) rebuilt.Apply(node->node, now);
   for (const PodGroupPtr& group : cluster_->api().PodGroups()) rebuilt.Apply(group->group, now);
   for (const PodPtr& pod : cluster_->api().Pods()) rebuilt.Apply(pod->pod, now);
