@@ -295,11 +295,13 @@ void ShapeBook::PreferOwn() {
   }
 }
 
+// A node that is promised to one claim helps another that can have it now, too: the first may take
+// another one.
 bool ShapeBook::FillUp() {
   const auto useful = [&](NodeIndex node) {
-    if (promises_.ClaimOn(node)) return false;
+    const std::optional<size_t> has = promises_.ClaimOn(node);
     for (size_t claim = 0; claim < claims_.size(); ++claim) {
-      if (SuitsOf(claim, node)) return true;
+      if (has != claim && SuitsOf(claim, node)) return true;
     }
     return false;
   };

@@ -226,6 +226,19 @@ TEST_CASE("R14: pods of other schedulers take whole nodes away, and pods without
   CHECK(world.NodeOf("y0") == "n1");
 }
 
+TEST_CASE("R14: a queue that can have another node leaves its own to one that lacks some",
+          "[engine][queues][R14]") {
+  World world({Shaped(Queue("x", 16), 1), Shaped(Queue("y", 8), 1)}, 3);
+  world.Start("x0", "x", 8, {.host = "n0"});
+  world.Start("x1", "x", 8, {.host = "n1"});
+  world.RemoveNode("n2");
+  REQUIRE(world.Shape("x") == "n0: 1 whole, 0 lent, 0 missing");
+  REQUIRE(world.Shape("y") == ": 0 whole, 0 lent, 1 missing");
+  world.Leave("x0");
+  CHECK(world.Shape("x") == "n1: 1 whole, 0 lent, 0 missing");
+  CHECK(world.Shape("y") == "n0: 1 whole, 0 lent, 0 missing");
+}
+
 TEST_CASE("R14: what queues below are guaranteed is part of what their queue is",
           "[engine][queues][R14]") {
   World world({Shaped(Queue("p", 24), 3), Shaped(Queue("x", 16, "p"), 2), Queue("z", 8, "p"),
