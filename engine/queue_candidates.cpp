@@ -1,8 +1,6 @@
 #include "engine/queue_candidates.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <utility>
 
 #include "engine/candidates.hpp"
@@ -75,7 +73,6 @@ class Search {
   // In order, without those that are unlawful after the others.
   Entries Lawful(const Entries& entries);
   Entries WithStraddlers();
-  const Entry* AsOne(const GangId& gang);
   Entries OfPromisedFirst(Entries entries) const;
   LawfulCandidates Choice(const Entries& entries) const;
 
@@ -87,7 +84,6 @@ class Search {
   queues::Rights rights_;
   Vector spared_;  // what candidates hold so far
   std::vector<Entry> entries_;
-  std::deque<Entry> merged_;  // of gangs, by AsOne
   std::set<GangId> refused_;
   QueueCandidates found_;
 };
@@ -257,52 +253,21 @@ Entries Search::OfPromisedFirst(Entries entries) const {
   return entries;
 }
 
-// All that the gang may lose, together; null: that is not all that it has.
-const Entry* Search::AsOne(const GangId& gang) {
-  Entry whole;
-  for (const Entry& entry : entries_) {
-    if (entry.lost.loss.leaves || entry.lost.loss.holder.gang != gang) continue;
-    std::vector<LostPod> pods = std::move(whole.lost.pods);
-    pods.insert(pods.end(), entry.lost.pods.begin(), entry.lost.pods.end());
-    if (whole.holding.held.empty()) {
-      whole.holding = entry.holding;
-    } else {
-      for (size_t r = 0; r < whole.holding.held.size(); ++r)
-        whole.holding.held[r] += entry.holding.held[r];
-    }
-    whole.lost = {entry.lost.loss, entry.lost.whole, std::move(pods)};
-    whole.gpu_milli += entry.gpu_milli;
-  }
-  if (!whole.lost.whole) return nullptr;
-  merged_.push_back(std::move(whole));
-  return &merged_.back();
-}
-
-// First those without whom their queues still have more than they are guaranteed, then of the
-// others the largest. A gang of which some part has to straddle goes as one: what its queue has
-// beyond may be less than the members that it can do without.
+// First those without whom their queues still have more than they are guaranteed; of the others
+// members beyond a minimum, then the largest gangs. So a gang goes as a whole only where its queue
+// has more than it is guaranteed without any such members: else it could come back within the
+// guarantee, and have others evicted in turn.
 Entries Search::WithStraddlers() {
   Entries first;
   Entries last;
   Entries all;
   for (const Entry& entry : entries_) all.push_back(&entry);
   const std::vector<bool> stay = rights_.StayBeyond(HoldingsOf(all));
-  std::map<GangId, const Entry*> as_one;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const GangId& gang = all[i]->lost.loss.holder.gang;
-    if (stay[i] || as_one.contains(gang)) continue;
-    as_one[gang] = AsOne(gang);
-    if (as_one[gang] != nullptr) last.push_back(as_one[gang]);
-  }
-  for (size_t i = 0; i < all.size(); ++i) {
-    const auto one = as_one.find(all[i]->lost.loss.holder.gang);
-    const bool merged = !all[i]->lost.loss.leaves && one != as_one.end() && one->second != nullptr;
-    if (!merged) (stay[i] ? first : last).push_back(all[i]);
-  }
+  for (size_t i = 0; i < all.size(); ++i) (stay[i] ? first : last).push_back(all[i]);
   std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {
-    const bool same = a->lost.loss.holder.gang == b->lost.loss.holder.gang;
-    return same ? a->lost.loss.step < b->lost.loss.step
-                : rights_.ContestedOf(a->holding) > rights_.ContestedOf(b->holding);
+    if (a->lost.whole != b->lost.whole) return b->lost.whole;
+    if (!a->lost.whole) return false;
+    return rights_.ContestedOf(a->holding) > rights_.ContestedOf(b->holding);
   });
   first.insert(first.end(), last.begin(), last.end());
   return Lawful(first);

@@ -71,6 +71,7 @@ void ContestWorld::Hear(const engine::Action& action) {
   const std::string& claimant = evict->gang.name;
   const bool slow = weather_ == Weather::kRough && Chance(20);
   leaves_at_.try_emplace(pod, now() + Seconds(Below(slow ? 1800 : 300)));
+  leaves_for_[pod] = claimant;
   if (claimant == victim) return;
   ++tally_.evicted;
   // It has just started, and its turn to make way has come.
@@ -92,6 +93,25 @@ void ContestWorld::JudgeBatches() {
   }
 }
 
+// Of the job, what left already when others were asked to go for the claimant, and for no other
+// gang that still waits for it.
+int64_t ContestWorld::LeavingFor(const std::string& claimant, const Batch& batch,
+                                 const Job& job) const {
+  int64_t gpus = 0;
+  for (const std::string& name : job.names) {
+    const cluster::Pod& pod = Pod(name);
+    const auto now = batch.pods.find(pod.pod_group);
+    if (!pod.bound() || !pod.deleting || (now != batch.pods.end() && now->second.contains(name)))
+      continue;
+    const auto other = leaves_for_.find(name);
+    const bool taken = other != leaves_for_.end() && other->second != claimant &&
+                       jobs_.contains(other->second) &&
+                       Gang(other->second).state == GangState::kPreempting;
+    gpus += taken ? 0 : job.gpus;
+  }
+  return gpus;
+}
+
 // Invariant 2: each victim of the set that is evicted is lawful, whoever goes before it.
 void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
   const GangView gang = Gang(claimant);
@@ -105,18 +125,22 @@ void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
     const auto pods = batch.pods.find(name);
     const auto job = jobs_.find(name);
     if (job == jobs_.end()) continue;
-    const auto count = pods == batch.pods.end() ? size_t{0} : pods->second.size();
-    const int64_t gpus = job->second.gpus * static_cast<int64_t>(count);
+    if (pods == batch.pods.end()) continue;  // it leaves anyway
+    const int64_t gpus = job->second.gpus * static_cast<int64_t>(pods->second.size());
     evicted += gpus;
-    const bool leaves = pods == batch.pods.end();
-    holdings.push_back({LeafOf(job->second), job->second.priority,
-                        Gpus(leaves ? victim.gpu_milli / 1000 : gpus), leaves});
+    holdings.push_back({LeafOf(job->second), job->second.priority, Gpus(gpus), false});
     names.push_back(name);
-    if (!leaves) JudgeProtection(claimant, name, batch);
+    JudgeProtection(claimant, name, batch);
   }
   for (const auto& [name, pods] : batch.pods) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       Fail("gang " + name + " is evicted for " + claimant + " and not in its certificate");
+  }
+  for (const auto& [name, job] : jobs_) {  // what leaves for nobody else is gone first (R9)
+    if (const int64_t gpus = LeavingFor(claimant, batch, job)) {
+      holdings.push_back({LeafOf(job), job.priority, Gpus(gpus), true});
+      names.push_back(name);
+    }
   }
   std::vector<const Holding*> set;
   for (const Holding& holding : holdings) set.push_back(&holding);
@@ -281,40 +305,44 @@ void ContestWorld::FollowClaims() {
 }
 
 // At rest: a gang within its queue's guarantee does not wait while gangs run that it may have
-// evicted, if these have what it asks for. Looked at is the largest set of such gangs, where that
-// is lawful as a whole.
+// evicted, if these have what it asks for. What they have beyond their minima goes first.
 void ContestWorld::JudgeGuarantees() {
   if (weather_ != Weather::kCalm) return;  // there rules may forbid it, and room be in pieces
-  const queues::Ledger ledger = Truth("");
   int64_t free = 0;
   for (const auto& [node, ready] : nodes_ready_) free += ready ? node_gpus_ : 0;
-  std::vector<std::pair<std::string, Holding>> running;
+  std::vector<Holding> surplus;  // one GPU each
+  std::vector<Holding> running;
   for (const auto& [name, job] : jobs_) {
     const int bound = BoundOf(job);
-    free -= int64_t{bound} * job.gpus;
-    if (bound > 0)
-      running.push_back(
-          {name, {LeafOf(job), job.priority, Gpus(int64_t{bound} * job.gpus), false}});
+    const int least = std::min(bound, job.least);
+    free -= bound;
+    surplus.insert(surplus.end(), static_cast<size_t>(bound - least),
+                   {LeafOf(job), job.priority, Gpus(1), false});
+    if (least > 0) running.push_back({LeafOf(job), job.priority, Gpus(least), false});
   }
   std::sort(running.begin(), running.end(),
-            [](const auto& a, const auto& b) { return a.second.held < b.second.held; });
+            [](const Holding& a, const Holding& b) { return a.held < b.held; });
+  surplus.insert(surplus.end(), running.begin(), running.end());
   for (const std::string& name : Waiting()) {
     ++tally_.left_waiting;
-    const Job& job = jobs_.at(name);
-    queues::Rights rights = RightsOf(name, ledger);
-    int64_t reach = free;
+    queues::Rights rights = RightsOf(name, Truth(""));
+    const queues::QueueIndex leaf = LeafOf(jobs_.at(name));
     std::vector<const Holding*> set;
-    for (const auto& [other, holding] : running) {
-      if (rights.JudgeInOrder({&holding}).front().right != queues::Right::kGuarantee) continue;
-      set.push_back(&holding);
-      reach += int64_t{BoundOf(jobs_.at(other))} * jobs_.at(other).gpus;
+    for (const Holding& holding : surplus) {
+      if (holding.leaf != leaf) set.push_back(&holding);
     }
-    const std::vector<queues::Judgement> judged = rights.JudgeAll(set);
-    const bool lawful = std::all_of(judged.begin(), judged.end(), [](const auto& one) {
-      return one.right != queues::Right::kNone;
-    });
-    if (set.empty() || !lawful || reach < int64_t{job.least} * job.gpus || rights.Exceeds(set))
-      continue;
+    for (size_t before = SIZE_MAX; before != set.size();) {  // each is judged as if all went
+      before = set.size();
+      const std::vector<queues::Judgement> judged = rights.JudgeInOrder(set);
+      std::vector<const Holding*> lawful;
+      for (size_t i = 0; i < set.size(); ++i) {
+        if (judged[i].right == queues::Right::kGuarantee) lawful.push_back(set[i]);
+      }
+      set = std::move(lawful);
+    }
+    int64_t reach = free;
+    for (const Holding* holding : set) reach += holding->held[queues::Tree::kGpu] / 1000;
+    if (set.empty() || reach < jobs_.at(name).least || rights.Exceeds(set)) continue;
     Fail("gang " + name + " is within its queue's guarantee and waits (" +
          engine::Describe(Gang(name).reason) + ") while others borrow what it asks for");
   }

@@ -151,6 +151,7 @@ void ContestWorld::End(const std::string& name) {
   for (const std::string& pod : jobs_.at(name).names) {
     RemovePod(pod);
     leaves_at_.erase(pod);
+    leaves_for_.erase(pod);
     calls_.erase(pod);
   }
   RemoveGroup(name);
@@ -258,6 +259,7 @@ bool ContestWorld::CollectGone() {
       RemovePod(pod);
       job.names.erase(pod);
       leaves_at_.erase(pod);
+      leaves_for_.erase(pod);
       calls_.erase(pod);
       any = true;
     }

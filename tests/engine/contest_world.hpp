@@ -87,6 +87,7 @@ class ContestWorld : public Harness {
   void Hear(const engine::Action& action);
   void JudgeBatches();
   void JudgeBatch(const std::string& claimant, const Batch& batch);
+  int64_t LeavingFor(const std::string& claimant, const Batch& batch, const Job& job) const;
   void JudgeProtection(const std::string& claimant, const std::string& victim, const Batch& batch);
   void JudgeEarmarks(const engine::BindPod& bind);
   void JudgeLimits();
@@ -109,6 +110,7 @@ class ContestWorld : public Harness {
   std::map<std::string, bool> nodes_ready_;
   std::map<std::string, Job> jobs_;
   std::map<std::string, cluster::Time> leaves_at_;  // pods that are asked to go
+  std::map<std::string, std::string> leaves_for_;   // of these, those that are evicted: for whom
   std::map<std::string, uint64_t> calls_;           // of pods: Bind calls without an answer
   std::map<std::string, Batch> batches_;            // by claimant, of this moment
   std::set<std::string> claims_;                    // gangs for which others were evicted
