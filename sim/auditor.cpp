@@ -297,7 +297,9 @@ void Auditor::Impl::NoteRestart(Time at) {
                                      options_.slack + options_.node_slack;
   std::vector<ObjectKey> keys;
   for (auto& [key, gang] : gangs_) {
-    if (gang.news > Time() && gang.news + to_write >= at) gang.forgotten = true;
+    // Of a gang that has never had its minimum nothing is written.
+    const bool never = !gang.surely && gang.succeeded.size() > gang.shown.size();
+    if (never || (gang.news > Time() && gang.news + to_write >= at)) gang.forgotten = true;
     if (!gang.gone.empty()) keys.push_back(key);
   }
   for (const ObjectKey& key : keys) Judge(key, at);
@@ -379,7 +381,7 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
     // Muster may not have seen a short while without any.
     if (gang.empty_since + options_.node_slack < at) {
       gang.started = gang.perhaps = gang.surely = gang.lost = false;
-      gang.forgotten = false;
+      gang.forgotten = gang.forgotten && !gang.succeeded.empty();  // those count on
       gang.lost_until = gang.news = Time();
     }
     gang.empty_since = Time::Never();

@@ -36,9 +36,11 @@ void RestartAudit::See(const PodPtr& pod, bool live, const std::vector<queues::Q
   const PodGroupPtr group = api_.FindPodGroup(key);
   Run& run = runs_[key];
   if (live) {
-    // It is plain how many members it needs, and all of them are Muster's.
+    // It is plain how many members it needs and which queue is theirs, and all of them are Muster's.
     const bool plain = group != nullptr && group->group.roles.empty() && pod->pod.bound_by_muster;
-    run.odd = run.odd || !plain || (pod->pod.deleting && !run.started);
+    const bool agrees = run.live.empty() || run.asked == pod->pod.asked_queue;
+    run.odd = run.odd || !plain || !agrees || (pod->pod.deleting && !run.started);
+    run.asked = pod->pod.asked_queue;
     Devices& devices = run.live[pod->pod.uid];
     for (const cluster::GpuIndex gpu : pod->pod.bound_gpus) {
       // Of a part others may have the rest.
@@ -59,9 +61,8 @@ void RestartAudit::See(const PodPtr& pod, bool live, const std::vector<queues::Q
   run.live.erase(known);
   if (Whole(key, run)) run.had.clear();  // it can do without that one
   if (!run.live.empty()) return;
-  const std::string& asked = pod->pod.asked_queue;
   const bool says = group != nullptr && !group->group.queue.empty();
-  Judge(key, run, says ? group->group.queue : asked, queues, at);
+  Judge(key, run, says ? group->group.queue : run.asked, queues, at);
   runs_.erase(key);
 }
 

@@ -38,6 +38,7 @@ class RestartAudit {
     bool odd = false;      // it is not judged
     bool started = false;  // it had its minimum
     cluster::Time since;   // then
+    std::string asked;     // the queue that its members name
     std::map<cluster::PodUid, Devices> live;
     Devices had;  // of members that went since it started
   };
