@@ -281,7 +281,9 @@ int main(int argc, char** argv) {
   if (wanted("all")) muster::bench::BenchAll(sizes);
   if (wanted("one")) muster::bench::BenchOne(sizes);
   if (wanted("victims")) muster::bench::BenchVictims("victims", sizes, 2, "");
-  if (wanted("domain")) muster::bench::BenchVictims("domain", sizes, 100, "rack");
+  const int half =
+      sizes.nodes * muster::bench::kGpusOfNode / (2 * muster::bench::kTops * muster::bench::kBelow);
+  if (wanted("domain")) muster::bench::BenchVictims("domain", sizes, half, "rack");
   if (wanted("reload")) muster::bench::BenchReload(sizes);
   return 0;
 }
