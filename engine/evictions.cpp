@@ -28,6 +28,20 @@ bool FailsWhenEvicted(const EngineState& state, const Gang& gang) {
                           queues::OnEvicted::kFail;
 }
 
+void Ask(EngineState& state, Gang& gang, Time now) {
+  std::vector<PodUid> to_go;
+  for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
+    const PlacedMember at = state.members.Find(uid);
+    if (at.member == nullptr || at.member->leaving()) continue;
+    to_go.push_back(uid);
+    state.writes.Postpone(*at.member, now);
+    state.work.Touch(*at.gang);
+  }
+  state.preemptions.Ask(gang.id, to_go, now);
+  state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
+  if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
+}
+
 }  // namespace
 
 Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
@@ -84,18 +98,23 @@ std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& g
   return left;
 }
 
-void AskEvictions(EngineState& state, Gang& gang, Time now) {
-  std::vector<PodUid> to_go;
-  for (const PodUid& uid : state.preemptions.VictimsOf(gang.id)->pods) {
-    const PlacedMember at = state.members.Find(uid);
-    if (at.member == nullptr || at.member->leaving()) continue;
-    to_go.push_back(uid);
-    state.writes.Postpone(*at.member, now);
-    state.work.Touch(*at.gang);
+bool AskEvictions(EngineState& state, Time now) {
+  std::vector<Gang*> asking;
+  for (const GangId& id : state.preemptions.TakeAsking()) {
+    Gang* gang = state.members.Find(id);
+    const Victims* victims = gang == nullptr ? nullptr : state.preemptions.VictimsOf(id);
+    if (victims != nullptr && !victims->asked) asking.push_back(gang);
   }
-  state.preemptions.Ask(gang.id, to_go, now);
-  state.reservations.SetDeadline(gang, now + state.options.victim_timeout);
-  if (!to_go.empty()) state.preemptions.CountTry(gang.id, state.options.victim_timeout, now);
+  if (asking.empty()) return false;
+  if (state.queue_book.on()) state.queue_book.Follow(state.cluster);
+  const bool lawful = std::all_of(asking.begin(), asking.end(), [&](const Gang* gang) {
+    return VictimsStillValid(state, *gang);
+  });
+  for (Gang* gang : asking) {
+    if (lawful) Ask(state, *gang, now);
+    state.work.Touch(*gang);
+  }
+  return true;
 }
 
 void ProtectVictims(EngineState& state, const Gang& gang, Time now) {

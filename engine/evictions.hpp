@@ -20,8 +20,10 @@ Earmarked Earmark(EngineState& state, const Gang& gang, const PlanJob& job,
 
 // Nothing: it preempts nobody.
 std::optional<VictimsLeft> LookAtVictims(const EngineState& state, const Gang& gang);
-// All members are nominated: its victims go now.
-void AskEvictions(EngineState& state, Gang& gang, cluster::Time now);
+// Evictions of gangs all of whose members are nominated (Preemptions::WantToAsk): all of them are
+// asked for, if all are still lawful by what is planned now. False: there are none. Otherwise the
+// gangs are to be looked at again.
+bool AskEvictions(EngineState& state, cluster::Time now);
 // Those that did not leave in time are nobody's victims for now.
 void ProtectVictims(EngineState& state, const Gang& gang, cluster::Time now);
 // The gang waits for nobody any more. Those that are not on their way out yet stay.

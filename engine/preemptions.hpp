@@ -52,6 +52,9 @@ class Preemptions {
   bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }
 
   void Begin(const GangId& preemptor, Victims victims);
+  // Its victims may go, once all gangs are settled on whose plans that may rest.
+  void WantToAsk(const GangId& preemptor) { asking_.insert(preemptor); }
+  std::set<GangId> TakeAsking() { return std::exchange(asking_, {}); }
   // Of its victims these are evicted now. Empty: they leave anyway.
   void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now);
   // One of its victims was evicted. True: it was the first one.
@@ -119,6 +122,7 @@ class Preemptions {
   std::map<GangId, Victims> victims_;                         // by preemptor
   std::unordered_map<cluster::PodUid, GangId> preemptor_of_;  // of victims that have not left
   std::unordered_set<cluster::PodUid> to_evict_;              // of these
+  std::set<GangId> asking_;
   std::map<GangId, Certificate> certificates_;
   std::map<GangId, PreemptionBackoff> backoff_;
   std::set<GangId> paid_;                              // TakeCost

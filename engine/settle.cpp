@@ -118,7 +118,7 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
   if (verdict.untried) PendingQueue::ForgetTry(gang);
   if (verdict.begins) Begin(state, gang, now);
   if (verdict.pending) Enqueue(state, gang);
-  if (verdict.asks_evictions) AskEvictions(state, gang, now);
+  if (verdict.asks_evictions) state.preemptions.WantToAsk(gang.id);
   if (!verdict.keep) SetState(gang, verdict.state, std::move(verdict.reason));
 }
 
@@ -139,7 +139,7 @@ void JudgeGang(EngineState& state, Gang& gang, Time now) {
   gang.ordered_priority = state.orders.PriorityOf(gang);
   const bool needs_recheck = gang.plan->needs_recheck;
   gang.course.Pass(now);
-  // Whether its victims are lawful is asked below.
+  // Whether its victims are lawful is asked below, and again before they go.
   if (state.queue_book.on() && state.preemptions.VictimsOf(gang.id) != nullptr)
     state.queue_book.Follow(state.cluster);
   Verdict verdict;
@@ -273,8 +273,8 @@ bool Settle(EngineState& state, Time now) {
   }
   while (left > 0) {
     const std::optional<GangId> id = state.work.NextTouched();
-    if (!id) break;
-    left -= SettleGang(state, *id, now);
+    if (!id && !AskEvictions(state, now)) break;
+    if (id) left -= SettleGang(state, *id, now);
   }
   if (left <= 0) return false;
   while (left > 0) {
