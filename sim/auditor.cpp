@@ -513,7 +513,8 @@ bool Auditor::Impl::MayFindNoRoom(const ObjectKey& key) const {
   const auto found = gangs_.find(key);
   if (found == gangs_.end() || !found->second.perhaps) return false;
   const GangBook& gang = found->second;
-  if (gang.bound.empty()) return gang.near;  // the last one has just gone
+  // The last one has just gone, or the PodGroup.
+  if (gang.bound.empty() || api_.FindPodGroup(key) == nullptr) return gang.near;
   return std::any_of(gang.bound.begin(), gang.bound.end(), [&](const PodUid& uid) {
     const PodPtr pod = api_.FindPod(uid);
     return pod != nullptr && MustBeNear(pod->pod);
