@@ -78,6 +78,7 @@ class Auditor::Impl {
     bool of_roles = false;
     // Nobody can say then what its gang lacks: Invalid, it starts nothing and nobody is evicted.
     bool malformed = false;
+    Time sound_until;  // when it became so
   };
 
   void See(const WatchEvent& event);
@@ -174,7 +175,8 @@ void Auditor::Impl::SeeGroup(Change change, const PodGroupRecord& group, Time at
   minimum.of_roles = !group.group.roles.empty();
   const std::vector<cluster::TopologySegment>& segments = group.group.topology.segments;
   const bool in_part = !segments.empty() && need % segments.front().size != 0;
-  minimum.malformed = need < 1 || of_roles > need || in_part;
+  const bool malformed = need < 1 || of_roles > need || in_part;
+  if (std::exchange(minimum.malformed, malformed) < malformed) minimum.sound_until = at;
   const bool told = !group.state.empty() && !group.group.claimed;
   if (told && change != Change::kDeleted && !ours_.contains(key))
     Find("PodGroup " + key.ToString() + " has no pod of Muster's and is written");
@@ -389,7 +391,9 @@ void Auditor::Impl::Judge(const ObjectKey& key, Time at) {
   const auto minimum = minima_.find(key);
   const bool of_roles = minimum != minima_.end() && minimum->second.of_roles;
   const bool malformed = minimum != minima_.end() && minimum->second.malformed;
-  if (!malformed) SetWhole(key, gang, need, most, at);
+  // Muster may not have heard that it is.
+  const bool perhaps_sound = !malformed || InDoubt(minimum->second.sound_until, at);
+  if (perhaps_sound) SetWhole(key, gang, need, most, at);
   // A gang of which nothing is bound may want again who ended well and was recreated.
   const int64_t surely = bound + succeeded - static_cast<int64_t>(gang.remade.size());
   if (gang.lost && !of_roles && !malformed && surely >= most) {
