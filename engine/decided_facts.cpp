@@ -49,7 +49,9 @@ bool TellGangs(const EngineState& state, std::optional<GangId>& last, std::vecto
     for (const auto& [uid, member] : gang.members) {
       // A victim is gone.
       if (state.preemptions.PreemptorOf(uid) != nullptr) continue;
-      const bool planned = member.planned() && !member.pod->bound();
+      // Its node may be another one of that name by now, and the plan about to go.
+      const bool has = member.held() != nullptr || state.cluster.Earmarked(uid);
+      const bool planned = member.planned() && has && !member.pod->bound();
       Pod pod = planned ? AsBound(*member.pod, *member.plan) : *member.pod;
       if (member.holds() && pod.bound_at == cluster::Time(0))
         pod.bound_at = gang.past.running_since().value_or(cluster::Time(0));
