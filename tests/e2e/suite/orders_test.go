@@ -236,7 +236,7 @@ func TestReclaimChoosesOthersThanABudgetProtects(t *testing.T) {
 	free := e.gang("free", 1, 4, objects.Annotated("muster.dev/queue", "research"))
 	e.add(free)
 	e.whole(30*time.Second, free)
-	time.Sleep(2 * time.Second) // what is lost counts in seconds
+	time.Sleep(2 * time.Second)                                                     // what is lost counts in seconds
 	kept := e.gang("kept", 1, 4, objects.Annotated("muster.dev/queue", "research")) // started last: it would go first
 	e.add(kept)
 	e.whole(30*time.Second, kept)
