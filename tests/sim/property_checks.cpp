@@ -96,6 +96,7 @@ std::string World::CheckRebuild() {
     if (known->members.size() != gang.members.size() || !Settled(*known) || !Settled(gang)) {
       continue;
     }
+    if (gang.members.empty()) continue;  // how it ended, who comes later cannot see
     // Its record went with its PodGroup: which pods are of an earlier run, say. Who is bound is
     // seen.
     const bool unrecorded = !gang.id.solo && cluster_->api().FindPodGroup(gang.id.key) == nullptr;
