@@ -22,7 +22,14 @@ std::string Gpus(int64_t count, const char* what) {
   return std::to_string(count) + (count == 1 ? " GPU " : " GPUs ") + what;
 }
 
-// Empty: nothing is wrong with it.
+bool IsSound(const Node& node, bool with_gpus) {
+  return node.ready && !node.unschedulable &&
+         (!with_gpus || std::all_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
+            return gpu.healthy && !gpu.cordoned;
+          }));
+}
+
+// Of one that is not sound.
 std::string FaultsOf(const Node& node, bool with_gpus) {
   std::vector<std::string> faults;
   if (!node.ready) faults.emplace_back("not ready");
@@ -76,14 +83,14 @@ Down DownAmong(const cluster::Snapshot& nodes, const cluster::NodeSet* among, co
   const auto look = [&](NodeIndex index) {
     const Node* node = index.value < nodes.size() ? nodes.node(index) : nullptr;
     if (node == nullptr || (gpus && node->gpus.empty())) return;
-    const std::string faults = FaultsOf(*node, gpus);
-    const bool in_use = node->ready && !node->unschedulable;
-    if (faults.empty() && (down.others || !Held(nodes, index, *node, gpus))) return;
+    const bool sound = IsSound(*node, gpus);
+    if (sound && (down.others || !Held(nodes, index, *node, gpus))) return;
     if (!cluster::MatchesNode(pod.constraints, node->name, node->labels)) return;
+    const bool in_use = node->ready && !node->unschedulable;
     down.others = down.others || (in_use && Held(nodes, index, *node, gpus));
-    if (faults.empty()) return;
+    if (sound) return;
     down.pods_more += PodsMore(nodes, index, *node, pod);
-    named.emplace_back(node->name, faults);
+    named.emplace_back(node->name, FaultsOf(*node, gpus));
   };
   if (among != nullptr) {
     for (const NodeIndex index : among->Nodes()) look(index);

@@ -32,8 +32,10 @@ bool AnyRequired(const std::vector<cluster::TopologySegment>& segments) {
 bool IsInSegments(const EngineState& state, const Gang& gang) {
   const topology::FabricOptions& fabric = state.options.placement.fabric;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const cluster::TopologyTerms* last = nullptr;  // most members say the same
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const cluster::TopologyTerms& said = policy::TermsOf(group, *entry.second.pod);
+    if (std::exchange(last, &said) == &said) return false;
     if (said.segments.empty() && said.subgroups.empty()) return false;
     const cluster::TopologyTerms terms = Heeded(fabric, said);
     return AnyRequired(terms.segments) ||
@@ -107,7 +109,8 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
 
 std::optional<KeptByBudget> FindKeptByBudget(const EngineState& state, const Gang& gang,
                                              int64_t priority) {
-  if (gang.course.repairing || gang.non_preemptible) return std::nullopt;
+  if (gang.course.repairing || gang.non_preemptible || !state.preemptions.any_protected())
+    return std::nullopt;
   KeptByBudget kept;
   kept.lost.loss.holder = HolderOf(gang, priority);
   kept.lost.whole = true;

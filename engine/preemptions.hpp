@@ -85,6 +85,7 @@ class Preemptions {
   void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
 
   void Protect(const cluster::PodUid& pod, const Protection& by) { protected_[pod] = by; }
+  bool any_protected() const { return !protected_.empty(); }
   // Null: it may be evicted as far as is known.
   const Protection* ProtectionOf(const cluster::PodUid& pod) const;
   void Release(const cluster::PodUid& pod) { protected_.erase(pod); }

@@ -85,6 +85,7 @@ func TestATeamBorrowsWhatIsIdleAndItsOwnerTakesItBack(t *testing.T) {
 	first := e.teamGang("first", "prod", 1, 8)
 	e.add(first)
 	e.whole(30*time.Second, first)
+	time.Sleep(1100 * time.Millisecond) // starts are told in seconds
 	second := e.teamGang("second", "prod", 2, 4)
 	e.add(second)
 	e.whole(30*time.Second, second) // beyond the guarantee
