@@ -37,13 +37,16 @@ struct Booking {
   cluster::NodeSet useful;                  // nodes that the gang may use
   // What of the room is free, and kept free. As of the last look.
   std::vector<cluster::Placement> kept;
+  bool free = false;             // as of then, all of the room is
   bool sound = true;             // as of then, it will be free at `at`
   bool turned_away = false;      // some gang is told that it waits for this one's room
-  bool called = false;           // `at` has come, and the gang had a turn for it
+  bool called = false;           // it was due, and the gang had a turn for it
   cluster::Time searched_at;     // earlier room was looked for
   uint64_t searched_growth = 0;  // ClusterState::growth() then
 
   bool closed() const { return at == cluster::Time::Never(); }
+  // Its gang is to start now.
+  bool due(cluster::Time now) const { return closed() ? free : at <= now; }
 };
 
 // The cluster without what some of them keep, as long as neither changes.

@@ -52,6 +52,7 @@ class Look {
         closed_(closed || booking.closed()),
         snapshot_(state.cluster.TakeSnapshot()),
         free_(snapshot_->free()),
+        now_free_(snapshot_->free()),
         leavers_(state, booking.gang, now) {}
 
   Looked All() {
@@ -60,6 +61,7 @@ class Look {
       const Node* node = snapshot_->node(index);
       const bool same = node != nullptr && node->uid == booking_.hosts[i];
       looked_.sound = looked_.sound && same && node->schedulable();
+      looked_.free = looked_.free && same;
       if (same) of_[index].push_back(&booking_.room[i]);
     }
     for (const auto& [index, room] : of_) Keep(index, room);
@@ -95,6 +97,8 @@ class Look {
     kept.requests = Beyond(asked, leaving);
     kept.gpus = FreeOf(snapshot_->free(), node, room);
     for (const Placement* one : room) {
+      looked_.free = looked_.free && now_free_.Fits(node, *one);
+      if (looked_.free) now_free_.Take(node, *one);
       looked_.sound = looked_.sound && free_.Fits(node, *one);
       if (looked_.sound) free_.Take(node, *one);
     }
@@ -106,7 +110,8 @@ class Look {
   const Booking& booking_;
   const bool closed_;
   const std::shared_ptr<const cluster::Snapshot> snapshot_;
-  cluster::FreeTable free_;
+  cluster::FreeTable free_;      // when all has left that leaves in time
+  cluster::FreeTable now_free_;  // without what was taken of it
   Leavers leavers_;
   std::map<NodeIndex, std::vector<const Placement*>> of_;
   Looked looked_;

@@ -45,6 +45,7 @@ class Leavers {
 };
 
 struct Looked {
+  bool free = true;   // all of the room is
   bool sound = true;  // all of the room will be free at the booking's time
   std::vector<cluster::Placement> kept;
   cluster::Time due = cluster::Time::Never();  // when that is to be looked at again

@@ -155,11 +155,14 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
   const Time end = EndIfStarted(state, gang, now);
   std::optional<bool> within;
   // Whose time has come is kept off by those alone that booked before it: else two whose rooms
-  // overlap, because a node was made anew, would wait for each other for ever.
+  // overlap, because a node was made anew, would wait for each other for ever. Whose closed room is
+  // free needs no other one, unless somebody keeps that very room.
   const Booking* own = state.bookings.Of(gang.id);
-  const bool due = own != nullptr && (own->closed() || own->at <= now);
+  const bool due = own != nullptr && own->due(now);
   for (const Booking& booking : state.bookings.all()) {
-    if (due && &booking >= own) break;
+    if (due && &booking >= own &&
+        (!own->closed() || !FitsBeside(state, {booking.number}, own->room)))
+      continue;
     if (booking.gang == gang.id || !useful.Meets(booking.nodes)) continue;
     if (!booking.closed() && end <= booking.at) continue;
     const Gang* booked = state.members.Find(booking.gang);

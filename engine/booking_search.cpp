@@ -297,8 +297,9 @@ void LookAtBookings(EngineState& state, Time now) {
     Looked looked = LookAt(state, booking, false, now);
     due = std::min(due, looked.due);
     if (booking.at > now) due = std::min(due, booking.at);
-    state.bookings.Look(booking.gang, std::move(looked.kept), looked.sound);
-    if (booking.at <= now && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
+    state.bookings.Look(booking.gang, std::move(looked.kept), looked.free, looked.sound);
+    const bool starts = state.bookings.Of(booking.gang)->due(now);
+    if (starts && state.bookings.Call(booking.gang)) CallGang(state, booking.gang);
   }
   state.bookings.LookedAt(state.cluster.generation(), due);
   state.kept_snapshots.Clear();

@@ -60,10 +60,12 @@ void Bookings::EndAll() {
   look_due_ = search_due_ = Time::Never();
 }
 
-void Bookings::Look(const GangId& gang, std::vector<cluster::Placement> kept, bool sound) {
+void Bookings::Look(const GangId& gang, std::vector<cluster::Placement> kept, bool free,
+                    bool sound) {
   Booking* booking = Find(gang);
   MUSTER_CHECK(booking != nullptr);
   booking->kept = std::move(kept);
+  booking->free = free;
   booking->sound = sound;
 }
 

@@ -42,8 +42,9 @@ class Bookings {
   void Close(const cluster::GangId& gang);
   void End(const cluster::GangId& gang);
   void EndAll();
-  // What is kept free from now on, and whether it will be free in time.
-  void Look(const cluster::GangId& gang, std::vector<cluster::Placement> kept, bool sound);
+  // What is kept free from now on, whether all of it is free, and whether it will be in time.
+  void Look(const cluster::GangId& gang, std::vector<cluster::Placement> kept, bool free,
+            bool sound);
   void TurnedAway(const cluster::GangId& gang);
   bool Call(const cluster::GangId& gang);  // true: for the first time
   void Searched(const cluster::GangId& gang, cluster::Time now, uint64_t growth);

@@ -150,6 +150,23 @@ TEST_CASE("a free node that another gang has booked takes no closed node's place
   CHECK(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
 }
 
+TEST_CASE("a gang whose nodes are closed does not start on those that were closed for a later one",
+          "[engine][R15]") {
+  BookingWorld world(WithQueues({Root(2)}));
+  AddNodes(world, "aaaa");
+  for (const char* node : {"n0", "n1", "n2", "n3"})
+    Occupy(world, std::string("on-") + node, 2, node);
+  AskBig(world, 2, "", "first");
+  AskBig(world, 2, "", "second");
+  world.Run(Seconds(101));
+  REQUIRE(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
+  world.Succeed("on-n2");
+  world.Succeed("on-n3");
+  world.Run(Seconds(1));
+  CHECK(world.Gang("second").state == GangState::kRunning);
+  CHECK(ClosedFor(world, "first") == "no others come to n0, n1 until those there have ended");
+}
+
 TEST_CASE("a free node takes the place of one closed node, not of one for each gang",
           "[engine][R15]") {
   BookingWorld world(WithQueues({Root(2)}));
@@ -174,7 +191,7 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
   };
   int exchanged = 0;
   for (int round = 0; round < 4; ++round) {
-    BookingWorld world(WithQueues({Root()}));
+    BookingWorld world(WithQueues({Root(1 + round % 3)}));
     AddNodes(world, "aaaaaa");
     std::map<std::string, Time> bound;
     std::map<std::string, std::string> closed;
