@@ -302,10 +302,13 @@ std::vector<const Holding*> LawfulSets::Chosen(const std::vector<bool>& chosen) 
 bool LawfulSets::Allows(const std::vector<bool>& chosen) {
   std::vector<const Holding*> set = Chosen(chosen);
   if (rights_.Exceeds(set)) return false;
-  // Those that leave anyway are counted first (R9), wherever they are.
+  // Those that leave anyway are counted first (R9), wherever they are. What is kept for their
+  // queues is free then, and nobody else's.
+  const size_t own = set.size();
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (!chosen[i] && law_.holdings[i].leaves) set.push_back(&law_.holdings[i]);
   }
+  if (set.size() > own && rights_.Exceeds(set)) return false;
   const std::vector<Judgement> judgements = rights_.JudgeAll(set);
   for (size_t i = 0; i < set.size(); ++i) {
     if (!set[i]->leaves && judgements[i].right == Right::kNone) return false;
@@ -314,6 +317,11 @@ bool LawfulSets::Allows(const std::vector<bool>& chosen) {
 }
 
 bool LawfulSets::AllowsParts(const std::vector<bool>& chosen) {
+  std::vector<const Holding*> leaving;
+  for (const Holding& holding : law_.holdings) {
+    if (holding.leaves) leaving.push_back(&holding);
+  }
+  if (!leaving.empty() && rights_.Exceeds(leaving)) return false;
   return rights_.PartsAreLawful(Chosen(chosen));
 }
 

@@ -137,6 +137,7 @@ Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<P
   judged.within_limits = !rights.Exceeds(set);
   const std::vector<Holding> leaving = LeavingBeside(state, victims);
   for (const Holding& holding : leaving) set.push_back(&holding);
+  judged.within_limits = judged.within_limits && (leaving.empty() || !rights.Exceeds(set));
   judged.judgements = rights.JudgeAll(set);
   judged.judgements.resize(judged.holdings.size());
   return judged;

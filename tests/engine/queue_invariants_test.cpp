@@ -23,24 +23,29 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// Through all of its steps, and to rest.
+ContestWorld::Tally Live(uint64_t seed, Weather weather) {
+  INFO("MUSTER_CONTEST_SEED=" << seed);
+  ContestWorld world(seed, weather);
+  for (uint64_t step = 0; step < kStepsEach && world.finding().empty(); ++step) world.Step();
+  if (world.finding().empty()) world.ComeToRest();
+  REQUIRE(world.finding() == "");
+  return world.tally();
+}
+
 ContestWorld::Tally Contend(Weather weather) {
   const uint64_t steps = FromEnvironment("MUSTER_PROPERTY_STEPS", 5'000) / 10;
   const uint64_t first = FromEnvironment("MUSTER_CONTEST_SEED", 1);
   ContestWorld::Tally all;
   for (uint64_t i = 0; i * kStepsEach < steps; ++i) {
-    const uint64_t seed = first + i;
-    INFO("MUSTER_CONTEST_SEED=" << seed);
-    ContestWorld world(seed, weather);
-    for (uint64_t step = 0; step < kStepsEach && world.finding().empty(); ++step) world.Step();
-    if (world.finding().empty()) world.ComeToRest();
-    REQUIRE(world.finding() == "");
-    all.evicted += world.tally().evicted;
-    all.claims += world.tally().claims;
-    all.started += world.tally().started;
-    all.pairs += world.tally().pairs;
-    all.rights += world.tally().rights;
-    all.left_waiting += world.tally().left_waiting;
-    for (const auto& [why, count] : world.tally().given_up) all.given_up[why] += count;
+    const ContestWorld::Tally tally = Live(first + i, weather);
+    all.evicted += tally.evicted;
+    all.claims += tally.claims;
+    all.started += tally.started;
+    all.pairs += tally.pairs;
+    all.rights += tally.rights;
+    all.left_waiting += tally.left_waiting;
+    for (const auto& [why, count] : tally.given_up) all.given_up[why] += count;
   }
   std::string given_up;
   for (const auto& [why, count] : all.given_up)
@@ -67,6 +72,11 @@ TEST_CASE(
     CHECK(all.rights > 0);
     CHECK_FALSE(all.given_up.contains(""));
   }
+}
+
+TEST_CASE("worlds in which something was found before", "[engine][invariants]") {
+  for (const uint64_t seed : {50'049U, 101'591U, 102'285U, 203'640U}) Live(seed, Weather::kCalm);
+  for (const uint64_t seed : {100'219U, 100'288U, 202'425U}) Live(seed, Weather::kRough);
 }
 
 }  // namespace
