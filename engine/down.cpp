@@ -24,9 +24,8 @@ std::string Gpus(int64_t count, const char* what) {
 
 bool IsSound(const Node& node, bool with_gpus) {
   return node.ready && !node.unschedulable &&
-         (!with_gpus || std::all_of(node.gpus.begin(), node.gpus.end(), [](const Gpu& gpu) {
-            return gpu.healthy && !gpu.cordoned;
-          }));
+         (!with_gpus || std::all_of(node.gpus.begin(), node.gpus.end(),
+                                    [](const Gpu& gpu) { return gpu.healthy && !gpu.cordoned; }));
 }
 
 // Of one that is not sound.

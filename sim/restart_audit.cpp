@@ -36,7 +36,8 @@ void RestartAudit::See(const PodPtr& pod, bool live, const std::vector<queues::Q
   const PodGroupPtr group = api_.FindPodGroup(key);
   Run& run = runs_[key];
   if (live) {
-    // It is plain how many members it needs and which queue is theirs, and all of them are Muster's.
+    // It is plain how many members it needs and which queue is theirs, and all of them are
+    // Muster's.
     const bool plain = group != nullptr && group->group.roles.empty() && pod->pod.bound_by_muster;
     const bool agrees = run.live.empty() || run.asked == pod->pod.asked_queue;
     run.odd = run.odd || !plain || !agrees || (pod->pod.deleting && !run.started);
