@@ -79,6 +79,16 @@ TEST_CASE("a what-if without that right is refused before it costs anything", "[
   CHECK_THAT(asked.Refusal(Code::kForbidden), Catch::Contains("over plain HTTP"));
 }
 
+TEST_CASE("nothing is answered while the API server says of nobody what he may",
+          "[whatif][access]") {
+  Asked asked;
+  asked.Sends("secret");
+  asked.api.On(Method::kPost, kTokens, kube::Reply(503, "{}"));
+  CHECK_THAT(asked.Refusal(Code::kUnavailable), Catch::Contains("HTTP 503"));
+  asked.Knows("true");
+  CHECK(asked.Refusal(Code::kUnavailable).empty());  // a failure is not remembered
+}
+
 TEST_CASE("a client certificate asks what-ifs if the policy names it", "[whatif][access]") {
   Asked asked;
   asked.request.tls = true;
