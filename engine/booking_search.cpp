@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "engine/booking_exchange.hpp"
@@ -120,7 +121,8 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
   return std::nullopt;
 }
 
-// R10: of each class of nodes the first `depth` gangs in order that are blocked by room.
+// R10: of each class of nodes the first `depth` gangs in order that are blocked by room. One goes
+// before them: of the highest priority the one that has waited longest, if for `reserveAfter`.
 class NextInOrder {
  public:
   NextInOrder(EngineState& state, Time now) : state_(state), now_(now) {
@@ -134,7 +136,7 @@ class NextInOrder {
   }
 
   std::optional<PlanJob> Find() {
-    if (!AllTaken()) {
+    if (!AllTaken() && VisitOverdue() && !AllTaken()) {
       state_.queue.Walk({[&](const Gang& first, Time since) { return MayEnter(first, since); },
                          [&](const Gang& gang) { return MayBookNow(gang); },
                          [&](const Gang& gang) { return Visit(gang); }});
@@ -196,6 +198,32 @@ class NextInOrder {
   bool AllTaken() const {
     return most_depth_ <= std::count_if(taken_.begin(), taken_.end(),
                                         [&](const NodeSet& one) { return one.count() >= nodes_; });
+  }
+
+  // Whoever has waited longest, for `reserveAfter` at least. True: on to the others.
+  bool VisitOverdue() {
+    const Gang* longest = nullptr;
+    bool all = false;  // of the queue that is looked at
+    const auto before = [](const Gang& a, const Gang& b) {
+      return std::make_tuple(-int64_t{PriorityOf(a)}, *a.course.queued_at, a.id) <
+             std::make_tuple(-int64_t{PriorityOf(b)}, *b.course.queued_at, b.id);
+    };
+    const auto enter = [&](const Gang& first, Time since) {
+      all = since != Time::Never() && now_ - since >= TermsOf(first).reserve_after;
+      return MayEnter(first, since);
+    };
+    const auto counts = [&](const Gang& gang) {
+      return BlockedByRoom(gang) && gang.course.queued_at &&
+             Waited(gang, now_) >= TermsOf(gang).min_age;
+    };
+    const auto look = [&](const Gang& gang) {
+      if (longest == nullptr || before(gang, *longest)) longest = &gang;
+      return all;
+    };
+    state_.queue.WalkEach({enter, counts, look});
+    const bool books = longest != nullptr && MayBookNow(*longest) &&
+                       Waited(*longest, now_) >= TermsOf(*longest).reserve_after;
+    return !books || Visit(*longest);
   }
 
   // True: on to the next one.

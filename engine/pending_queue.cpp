@@ -237,6 +237,15 @@ void PendingQueue::Walk(const WalkQuestions& ask) {
   for (const auto& [leaf, where] : left) tournament.SetHead(leaf, nullptr, {});
 }
 
+void PendingQueue::WalkEach(const WalkQuestions& ask) {
+  for (auto& [queue, lane] : lanes_) {
+    if (!ask.enters(**lane.all.begin(), OldestOf(lane))) continue;
+    for (const Gang* gang : lane.all) {
+      if (ask.counts(*gang) && !ask.goes_on(*gang)) break;
+    }
+  }
+}
+
 const Gang* PendingQueue::FirstBefore(const Gang& gang, const GangQuestion& blocks) const {
   for (const Gang* before : lanes_.at(gang.queue->queue).heads) {
     if (!GangOrder{}(before, &gang)) break;

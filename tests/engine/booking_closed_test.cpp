@@ -45,6 +45,31 @@ TEST_CASE("a big gang under a stream of small ones of unknown length starts in t
   CHECK(world.Gang("s" + std::to_string(made - 1)).reason.code != ReasonCode::kReserved);
 }
 
+TEST_CASE("a gang of a queue that always comes last starts in time as well", "[engine][R15]") {
+  QueueSpec large{.name = "x"};
+  large.weight = 7;
+  BookingWorld world(WithQueues(
+      {Root({.min_age = Seconds(0), .reserve_after = Seconds(1'000)}), large, {.name = "y"}}));
+  world.Add(MakeNode("n0").Gpus(8).Build());
+  int made = 0;
+  const auto stream = [&] {
+    for (; made < 6 || world.Started("s" + std::to_string(made - 4)); ++made)
+      world.AskLike(MakePod("s" + std::to_string(made)).Gpus(3), 0, "x", 300);
+  };
+  stream();
+  world.Run(Seconds(10));
+  world.Ask("big", 8, 0, "y", 100);
+  const cluster::Time asked = world.now();
+  for (int i = 0; i < 300 && !world.Started("big"); ++i) {
+    stream();
+    world.Run(Seconds(10));
+  }
+  REQUIRE(world.Started("big"));
+  CHECK(world.StartedAt("big") - asked > Seconds(1'000));
+  // A booking that another gang had by then is served first.
+  CHECK(world.StartedAt("big") - asked <= Seconds(1'000 + 2 * 300));
+}
+
 TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is furthest",
           "[engine][R15]") {
   BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
