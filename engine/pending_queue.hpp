@@ -71,8 +71,7 @@ class PendingQueue {
 
   // It has a turn in the next pass, whatever that goes through.
   void Retry(Gang& gang);
-  // All have, once more; what is known to fail still does.
-  void RetryAll() { retry_all_ = true; }
+  void RetryAll() { retry_all_ = true; }  // all have; what is known to fail still does
   // Something may fit that did not before, though nothing need have become free.
   void AnythingMayFit() { anything_may_fit_ = true; }
   // Gangs of higher priority than that may preempt that could not before.
