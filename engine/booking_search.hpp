@@ -50,6 +50,9 @@ inline constexpr cluster::Duration kAgain = cluster::Seconds(10);
 void FollowBookings(EngineState& state, cluster::Time now);
 // Brings up to date what of their room is free. Costs O(room) after a change of the cluster.
 void LookAtBookings(EngineState& state, cluster::Time now);
+// The gang was tried and finds no room. One that has closed room, all of which is free, has no use
+// for it: something else keeps it from there by now.
+void GiveUpRoom(EngineState& state, const PlanJob& job, cluster::Time now);
 std::optional<PlanJob> NextSearch(EngineState& state, cluster::Time now);
 // What `search` says, for that gang.
 PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, cluster::Time now);

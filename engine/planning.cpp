@@ -275,6 +275,7 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     if (why.code != ReasonCode::kNone) reason = why;
     state.shapes.TurnedAway(QueueOf(gang));
   }
+  if (whole) GiveUpRoom(state, job, now);
   if (whole && result.booked) {
     std::string keeper = KeeperOf(state, job.kept_off);
     if (!keeper.empty()) reason = Because(ReasonCode::kReserved, 0, 0, std::move(keeper));
