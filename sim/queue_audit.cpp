@@ -87,8 +87,9 @@ bool QueueAudit::Beyond(const std::string& queue, const std::vector<QueueSpec>& 
                                   [&](const QueueSpec& spec) { return spec.name == queue; });
   if (known == queues.end()) return true;  // what is charged to no queue is nobody's guarantee
   int64_t used = 0;
+  // Where its gang's pods name several, it may be charged to each.
   const auto add = [&](const Pod& pod) {
-    if (NameOf(pod) == queue) used += pod.spec->gpus.total().value();
+    if (QueuesOf(pod).contains(queue)) used += pod.spec->gpus.total().value();
   };
   for (const auto& [uid, pod] : runs_) add(pod->pod);
   // A plan is charged before its pods are bound: those that were released have one.
