@@ -92,8 +92,8 @@ void ShapeBook::Follow() {
   for (int round = 0; round < kMostRounds; ++round) {
     Classify();
     const bool lost = DropLost();
-    PreferOwn();
-    if (!FillUp() && !lost) break;
+    const bool moved = PreferOwn();
+    if (!FillUp() && !lost && !moved) break;
   }
   do Classify();
   while (DropLost());
@@ -275,7 +275,8 @@ bool ShapeBook::DropLost() {
 }
 
 // A node that only the queue itself uses takes the place of one that it does not use.
-void ShapeBook::PreferOwn() {
+bool ShapeBook::PreferOwn() {
+  bool any = false;
   for (const NodeIndex node : changed_) {
     if (promises_.ClaimOn(node)) continue;
     for (size_t claim = 0; claim < claims_.size(); ++claim) {
@@ -290,9 +291,11 @@ void ShapeBook::PreferOwn() {
       promises_.Drop(*worst);
       promises_.Give(claim, node);
       Moved(node);
+      any = true;
       break;
     }
   }
+  return any;
 }
 
 // A node that is promised to one claim helps another that can have it now, too: the first may take

@@ -105,7 +105,7 @@ class ShapeBook {
   void ReadChanges();
   void Classify();
   bool DropLost();
-  void PreferOwn();
+  bool PreferOwn();
   bool FillUp();
   bool Lacks(size_t claim) const { return std::ssize(promises_.of(claim)) < claims_[claim].nodes; }
   void Moved(cluster::NodeIndex node);
