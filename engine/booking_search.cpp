@@ -168,7 +168,7 @@ class NextInOrder {
 
   bool MayBookNow(const Gang& gang) {
     if (!BlockedByRoom(gang) || !gang.course.queued_at) return false;
-    if (state_.bookings.Of(gang.id) != nullptr) return false;
+    if (&gang == overdue_ || state_.bookings.Of(gang.id) != nullptr) return false;
     const BookingTerms& terms = TermsOf(gang);
     if (terms.depth == 0) return false;
     if (Waited(gang, now_) < terms.min_age) {
@@ -223,7 +223,9 @@ class NextInOrder {
     state_.queue.WalkEach({enter, counts, look});
     const bool books = longest != nullptr && MayBookNow(*longest) &&
                        Waited(*longest, now_) >= TermsOf(*longest).reserve_after;
-    return !books || Visit(*longest);
+    if (!books) return true;
+    overdue_ = longest;
+    return Visit(*longest);
   }
 
   // True: on to the next one.
@@ -252,7 +254,8 @@ class NextInOrder {
   size_t nodes_ = 0;                  // of the cluster
   std::optional<std::string> queue_;  // of which `terms_` are
   BookingTerms terms_;
-  std::vector<NodeSet> taken_;  // by bookings, and by those for which there are none
+  const Gang* overdue_ = nullptr;  // it had its turn before the others
+  std::vector<NodeSet> taken_;     // by bookings, and by those for which there are none
   std::map<const cluster::PodSpec*, int64_t> contenders_;  // how many of those; looked up only
   Time due_ = Time::Never();
   std::optional<PlanJob> found_;
