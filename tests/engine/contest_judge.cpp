@@ -69,7 +69,7 @@ void ContestWorld::Hear(const engine::Action& action) {
   const std::string pod = evict->pod.key.name;
   const std::string victim = Pod(pod).pod_group;
   const std::string& claimant = evict->gang.name;
-  const bool slow = weather_ == Weather::kRough && Chance(20);
+  const bool slow = weather_ == Weather::kRough && !resting_ && Chance(20);
   leaves_at_.try_emplace(pod, now() + Seconds(Below(slow ? 1800 : 300)));
   leaves_for_[pod] = claimant;
   if (claimant == victim) return;

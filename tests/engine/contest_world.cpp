@@ -308,6 +308,7 @@ void ContestWorld::NoteStarts() {
 }
 
 void ContestWorld::ComeToRest() {
+  resting_ = true;
   for (auto& [node, ready] : nodes_ready_) {
     if (!std::exchange(ready, true)) Add(MakeNode(node).Gpus(static_cast<int>(node_gpus_)).Build());
   }

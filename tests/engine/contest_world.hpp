@@ -115,6 +115,7 @@ class ContestWorld : public Harness {
   std::map<std::string, Batch> batches_;            // by claimant, of this moment
   std::set<std::string> claims_;                    // gangs for which others were evicted
   int64_t made_ = 0;
+  bool resting_ = false;  // nobody takes longer to leave than those who evict wait
   std::string finding_;
   Tally tally_;
 };
