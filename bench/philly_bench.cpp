@@ -50,7 +50,7 @@ struct Choice {
   std::vector<int64_t> nodes{180, 200};
   int64_t parallel = 1;
   bool smoke = false;
-  int64_t depth = 4;
+  int64_t depth = 8;
   std::string plot;   // a file
   std::string print;  // a policy
 };

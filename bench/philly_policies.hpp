@@ -32,7 +32,7 @@ inline constexpr std::array<const char*, 4> kPolicies = {"strict-fifo", "fifo", 
 
 struct PolicyChoice {
   std::string name;     // one of these
-  int64_t depth = 4;    // gangs that may have bookings at a time
+  int64_t depth = 8;    // gangs that may have bookings at a time
   bool learnt = false;  // what was learnt of run times counts
 };
 
