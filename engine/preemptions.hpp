@@ -52,8 +52,12 @@ class Preemptions {
   bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }
 
   void Begin(const GangId& preemptor, Victims victims);
-  // Its victims may go, once all gangs are settled on whose plans that may rest.
-  void WantToAsk(const GangId& preemptor) { asking_.insert(preemptor); }
+  // Whether its victims may go, once all gangs are settled on whose plans that may rest; as of the
+  // last time that the gang was.
+  void WantToAsk(const GangId& preemptor, bool wants) {
+    if (wants) asking_.insert(preemptor);
+    if (!wants) asking_.erase(preemptor);
+  }
   std::set<GangId> TakeAsking() { return std::exchange(asking_, {}); }
   // Of its victims these are evicted now. Empty: they leave anyway.
   void Ask(const GangId& preemptor, const std::vector<cluster::PodUid>& to_go, cluster::Time now);

@@ -118,7 +118,7 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
   if (verdict.untried) PendingQueue::ForgetTry(gang);
   if (verdict.begins) Begin(state, gang, now);
   if (verdict.pending) Enqueue(state, gang);
-  if (verdict.asks_evictions) state.preemptions.WantToAsk(gang.id);
+  state.preemptions.WantToAsk(gang.id, verdict.asks_evictions);
   if (!verdict.keep) SetState(gang, verdict.state, std::move(verdict.reason));
 }
 
