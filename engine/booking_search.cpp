@@ -270,11 +270,13 @@ bool AtOnce(const PlanJob& job, const policy::LaterAnswer& found, Time now) {
 }  // namespace
 
 void GiveUpRoom(EngineState& state, const PlanJob& job, Time now) {
+  LookAtBookings(state, now);
   const Booking* own = state.bookings.Of(job.id);
   const bool present = job.snapshot->generation() == state.cluster.generation();
   if (own == nullptr || !own->closed() || !own->due(now) || !present) return;
   EndBooking(state, job.id);
-  state.bookings.Refuse(job.id, {now, state.cluster.generation(), true});
+  // There may be other room as things are.
+  state.bookings.Refuse(job.id, {.searched_at = now, .generation = 0, .closing = true});
 }
 
 PlanJob SearchJob(EngineState& state, const Gang& gang, BookingJob search, Time now) {

@@ -118,6 +118,29 @@ TEST_CASE("a closed node that goes is given up for another one", "[engine][R15]"
   CHECK(world.Gang("big").expected->why.starts_with("no others come to n1"));
 }
 
+TEST_CASE("a closed node that is free and not the gang's any more is given up for another one",
+          "[engine][R15]") {
+  BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(4).Label("zone", "a"));
+  for (const char* pod : {"x", "y"}) world.AskLike(MakePod(pod).Gpus(3), 0);
+  world.Run(Seconds(1));
+  world.AskLike(MakePod("big").Gpus(4).Select("zone", "a"), 0);
+  world.Run(Seconds(101));
+  REQUIRE(world.Gang("big").expected);
+  const bool first = world.Gang("big").expected->why.find("n0") != std::string::npos;
+  const std::string closed = first ? "n0" : "n1";
+  const std::string other = first ? "n1" : "n0";
+  world.Add(MakeNode(closed).Gpus(4).Label("zone", "b"));
+  world.Succeed(world.Pod("x").node_name == closed ? "x" : "y");
+  world.Run(Seconds(30));
+  REQUIRE(world.Gang("big").expected);
+  CHECK(world.Gang("big").expected->why ==
+        "no others come to " + other + " until those there have ended");
+  world.Ask("z", 4, 0);
+  world.Run(Seconds(1));
+  CHECK(world.Pod("z").node_name == closed);
+}
+
 TEST_CASE("an exceeded time after reserveAfter closes the room that was booked", "[engine][R15]") {
   BookingWorld world(WithQueues({Root({.reserve_after = Seconds(1'000)})}));
   world.Add(MakeNode("n0").Gpus(8).Build());

@@ -58,6 +58,16 @@ std::string ClosedFor(const BookingWorld& world, const std::string& name = "big"
   return expected && expected->at == Time::Never() ? expected->why : "";
 }
 
+// Gangs first and second have two nodes each closed, all of which are in use.
+void CloseTwice(BookingWorld& world) {
+  AddNodes(world, "aaaa");
+  for (const char* node : {"n0", "n1", "n2", "n3"})
+    Occupy(world, std::string("on-") + node, 2, node);
+  AskBig(world, 2, "", "first");
+  AskBig(world, 2, "", "second");
+  world.Run(Seconds(101));
+}
+
 TEST_CASE("a node that becomes free takes the place of the closed one with most GPUs in use",
           "[engine][R15]") {
   BookingWorld world(WithQueues({Root()}));
@@ -136,12 +146,7 @@ TEST_CASE("a gang that has to be in one rack exchanges closed nodes within it al
 TEST_CASE("a free node that another gang has booked takes no closed node's place",
           "[engine][R15]") {
   BookingWorld world(WithQueues({Root(2)}));
-  AddNodes(world, "aaaa");
-  for (const char* node : {"n0", "n1", "n2", "n3"})
-    Occupy(world, std::string("on-") + node, 2, node);
-  AskBig(world, 2, "", "first");
-  AskBig(world, 2, "", "second");
-  world.Run(Seconds(101));
+  CloseTwice(world);
   REQUIRE(ClosedFor(world, "first") == "no others come to n0, n1 until those there have ended");
   REQUIRE(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
   world.Succeed("on-n0");
@@ -153,12 +158,7 @@ TEST_CASE("a free node that another gang has booked takes no closed node's place
 TEST_CASE("a gang whose nodes are closed does not start on those that were closed for a later one",
           "[engine][R15]") {
   BookingWorld world(WithQueues({Root(2)}));
-  AddNodes(world, "aaaa");
-  for (const char* node : {"n0", "n1", "n2", "n3"})
-    Occupy(world, std::string("on-") + node, 2, node);
-  AskBig(world, 2, "", "first");
-  AskBig(world, 2, "", "second");
-  world.Run(Seconds(101));
+  CloseTwice(world);
   REQUIRE(ClosedFor(world, "second") == "no others come to n2, n3 until those there have ended");
   world.Succeed("on-n2");
   world.Succeed("on-n3");
