@@ -155,8 +155,8 @@ void ContestWorld::End(const std::string& name) {
     calls_.erase(pod);
   }
   RemoveGroup(name);
-  jobs_.erase(name);
   if (claims_.erase(name) > 0) ++tally_.given_up["it is gone"];
+  jobs_.erase(name);  // the last: the name may be this job's own key
 }
 
 void ContestWorld::Disturb() {
