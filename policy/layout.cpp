@@ -208,6 +208,14 @@ bool IsWithin(const LayoutScope& scope, DomainId domain) {
   return domain == scope.domain;
 }
 
+// It has no node in common with the scope.
+bool IsBeside(const LayoutScope& scope, DomainId domain) {
+  if (IsWithin(scope, domain)) return false;
+  LayoutScope of = scope;
+  of.domain = domain;
+  return !IsWithin(of, scope.domain);
+}
+
 // Fills room with pods of one role, segment by segment.
 class SegmentFiller {
  public:
@@ -258,7 +266,9 @@ bool SegmentFiller::FillPartial() {
     const int64_t multiple = scope_.multiples[level];
     const Fabric::Range range = scope_.fabric->At({scope_.tree, level});
     for (DomainId id = range.first; id < range.last && multiple > 1; ++id) {
-      if (!IsWithin(scope_, id) || held_[id] % multiple == 0) continue;
+      if (held_[id] % multiple == 0) continue;
+      if (IsBeside(scope_, id)) return false;  // who comes next belongs there
+      if (!IsWithin(scope_, id)) continue;
       if (!Take(id, std::min(multiple - held_[id] % multiple, count_))) return false;
     }
   }
@@ -382,9 +392,10 @@ bool InWholeSegments(const LayoutScope& scope, const std::vector<cluster::NodeIn
   for (size_t level = first; level < scope.multiples.size(); ++level) {
     if (scope.multiples[level] <= 1) continue;
     for (const cluster::NodeIndex node : nodes) {
-      if (!IsWithin(scope, scope.fabric->Innermost(scope.tree, node))) continue;
       const DomainId id = scope.fabric->Of({scope.tree, level}, node);
-      if (id == topology::kNoDomain || counts[id] % scope.multiples[level] != 0) return false;
+      const bool within = IsWithin(scope, scope.fabric->Innermost(scope.tree, node));
+      if (id == topology::kNoDomain ? within : counts[id] % scope.multiples[level] != 0)
+        return false;
     }
   }
   return true;

@@ -99,6 +99,16 @@ TEST_CASE("a lost member is replaced in its segment's domain, not where most mem
   CHECK(world.In(world.Put(world.Ranked(1, 1), terms, beside), 2) == (full ? "nowhere" : "b0"));
 }
 
+TEST_CASE("no segment is begun in one block while one of another block lacks a member",
+          "[policy][segments]") {
+  Racks world(2, 2, 1);
+  const TopologyTerms terms = InSegments({{"rack", 2, true}});
+  const bool full = GENERATE(false, true);
+  if (full) world.Occupy("a0x", MakePod("other").Gpus(4), {0, 1, 2, 3});
+  const PlaceAnswer answer = world.Put(world.Ranked(1, 1), terms, {"b0x", "b0x", "a0x"});
+  CHECK(world.In(answer, 2) == (full ? "nowhere" : "a0"));
+}
+
 TEST_CASE("a late member begins a segment only where all of it has room", "[policy][segments]") {
   Racks world(1, 2, 1);
   world.Occupy("a0x", MakePod("other").Gpus(1), {0});
