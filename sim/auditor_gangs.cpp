@@ -75,7 +75,9 @@ void Auditor::Impl::SeeMember(Change change, const PodRecord& record, bool live,
   }
   if (succeeded && gang.succeeded.try_emplace(uid, pod.key.name).second) gang.news = at;
   for (const auto& [other, name] : gang.succeeded) {
-    if (name == pod.key.name && other != uid) gang.remade.insert(other);
+    if (name != pod.key.name || other == uid) continue;
+    // Muster may have seen this one before it saw that the other had ended well.
+    if (gang.remade.insert(other).second && InDoubt(gang.news, at)) gang.lost = true;
   }
   // The object tells of its success; when it goes Muster has to write it down.
   const bool shown = gang.shown.erase(uid) > 0;
