@@ -52,6 +52,19 @@ Status ReadTlsFlags(const Args& args, extender::ServiceOptions* options) {
   return Ok{};
 }
 
+// NAMESPACE/NAME of an object of the real cluster; without the flag nothing changes.
+Status ReadKey(const Args& args, const extender::ClusterAccess& access, const std::string& flag,
+               cluster::ObjectKey* key) {
+  if (!args.Has(flag)) return Ok{};
+  if (!access.given()) {
+    return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", flag};
+  }
+  const Result<cluster::ObjectKey> read = extender::ParseObjectKey(args.Text(flag));
+  if (!read.ok()) return read.error().At(flag);
+  *key = *read;
+  return Ok{};
+}
+
 // A real cluster, and nothing beside it that only an embedded one has.
 Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
   access->kubeconfig = args.Text("--kubeconfig");
@@ -66,23 +79,14 @@ Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
   if (args.Has("--context") && access->kubeconfig.empty()) {
     return Error{Code::kInvalidArgument, "needs --kubeconfig", "--context"};
   }
-  if (args.Has("--lease")) {
-    if (!access->given()) {
-      return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--lease"};
-    }
-    const Result<cluster::ObjectKey> lease = extender::ParseObjectKey(args.Text("--lease"));
-    if (!lease.ok()) return lease.error().At("--lease");
-    access->lease = *lease;
-  }
-  if (args.Has("--orders")) {
-    if (!access->given()) {
-      return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--orders"};
-    }
-    const Result<cluster::ObjectKey> orders = extender::ParseObjectKey(args.Text("--orders"));
-    if (!orders.ok()) return orders.error().At("--orders");
-    access->orders = *orders;
-  } else if (!access->lease.ns.empty()) {
+  if (Status read = ReadKey(args, *access, "--lease", &access->lease); !read.ok()) return read;
+  if (!access->lease.ns.empty()) {
     access->orders = {access->lease.ns, "muster-orders"};
+    access->usage = {access->lease.ns, "muster-usage"};
+  }
+  for (const auto& [flag, key] :
+       {std::pair("--orders", &access->orders), std::pair("--usage", &access->usage)}) {
+    if (Status read = ReadKey(args, *access, flag, key); !read.ok()) return read;
   }
   if (!access->given()) return Ok{};
   for (const char* flag :
@@ -177,6 +181,8 @@ Command ServeCommand() {
        {"--lease", "NS/NAME", "leader election: only the replica that holds this Lease decides"},
        {"--orders", "NS/NAME",
         "ConfigMap that keeps operators' orders (default: muster-orders beside the Lease)"},
+       {"--usage", "NS/NAME",
+        "ConfigMap that keeps what queues have used (default: muster-usage beside the Lease)"},
        {"--cluster", "FILE", "manifests of the embedded cluster (default: 16 nodes of 8 GPUs)"},
        {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
        {"--tls-key", "FILE", "key of --tls-cert, PEM"},

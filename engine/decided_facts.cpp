@@ -36,6 +36,7 @@ std::vector<Fact> FewFacts(const EngineState& state) {
     for (const auto& [uid, quota] : quotas) facts.emplace_back(quota);
   }
   facts.emplace_back(state.run_history.All());
+  if (auto usage = state.queue_book.UsedSoFar()) facts.emplace_back(*std::move(usage));
   for (cluster::BatchJob& job : state.jobs.All()) facts.emplace_back(std::move(job));
   return facts;
 }

@@ -15,6 +15,7 @@
 #include "cluster/priority_class.hpp"
 #include "cluster/resource_quota.hpp"
 #include "engine/orders.hpp"
+#include "queues/usage_record.hpp"
 
 namespace muster::engine {
 
@@ -78,11 +79,11 @@ struct LearntRuns {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact =
-    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                 PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
-                 cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                 DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale, Unfenced,
-                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns>;
+using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                          PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
+                          cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
+                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale,
+                          Unfenced, Fenced, StandingOrders, cluster::ResourceQuota,
+                          ResourceQuotaRemoved, LearntRuns, queues::UsageRecord>;
 
 }  // namespace muster::engine

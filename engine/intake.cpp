@@ -222,6 +222,9 @@ struct Visitor {
   }
   void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
   void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }
+  void operator()(const queues::UsageRecord& record) const {
+    state.queue_book.AdoptUsage(record, now);
+  }
 };
 
 // What is known of a pod before a fact about it, or about the next one of its name.

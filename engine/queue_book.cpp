@@ -197,6 +197,17 @@ cluster::Time QueueBook::due() const {
   return cluster::Time((*book_->minute + 1) * kMinute);
 }
 
+std::optional<queues::UsageRecord> QueueBook::UsedSoFar() const {
+  if (!on() || !tree().remembers()) return std::nullopt;
+  return memory_.All(tree().resources());
+}
+
+void QueueBook::AdoptUsage(const queues::UsageRecord& record, cluster::Time now) {
+  if (!on() || !tree().remembers() || !memory_.Adopt(record, tree(), now).ok()) return;
+  book_->changed.reset();
+  book_->minute.reset();
+}
+
 void QueueBook::Adopt(std::shared_ptr<const queues::Tree> tree) {
   book_->ledger.Follow(tree);
   book_->idle.Follow(std::move(tree));

@@ -10,8 +10,8 @@
 // 5. A queue of a namespace is there as long as a gang has entered it or pods are charged to it;
 //    the next Follow sees that it is not.
 //
-// A restart forgets all of it: usage follows from the pods, and what was used before is lost (a
-// queue begins as if it had always used what it uses then).
+// After a restart usage follows from the pods. What was used before is told again (UsageRecord is a
+// fact); else a queue begins as if it had always used what it uses then.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,11 @@ class QueueBook {
   bool Remember(cluster::ClusterState& cluster, cluster::Time now);
   // When Remember can say so next.
   cluster::Time due() const;
+  // What the queues have used; nothing: no queue has a half-life.
+  std::optional<queues::UsageRecord> UsedSoFar() const;
+  // What they had used before this process began. Without half-lives, or if it is at fault
+  // (CheckUsage), nothing changes.
+  void AdoptUsage(const queues::UsageRecord& record, cluster::Time now);
   // Nodes that have a device of that model (a position in Tree::resources()).
   const cluster::NodeSet& NodesOf(size_t model) const { return book_->nodes_of[model]; }
 

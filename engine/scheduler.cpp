@@ -125,6 +125,11 @@ StandingOrders Scheduler::Orders() const {
   return state_->orders.standing();
 }
 
+std::optional<queues::UsageRecord> Scheduler::UsedSoFar() const {
+  FairMutexLock lock(mu_);
+  return state_->queue_book.UsedSoFar();
+}
+
 void Scheduler::SetOptions(Options options) {
   std::vector<cluster::PodUid> pods;
   {

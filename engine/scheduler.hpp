@@ -54,6 +54,8 @@ class Scheduler {
   cluster::Result<OrderEffect> Consider(const Order& order, cluster::Time now) const;
   cluster::Result<OrderEffect> Carry(const Order& order, cluster::Time now);
   StandingOrders Orders() const;
+  // What queues have used, to be told to who comes after; nothing: no queue has a half-life.
+  std::optional<queues::UsageRecord> UsedSoFar() const;
   // New options hold from the next cycle on; reservations and running gangs stay.
   void SetOptions(Options options);
 

@@ -57,9 +57,7 @@ Status ApiCluster::Start() {
   reviewer_ = std::make_unique<kube::AccessReviewer>(
       kube::AccessReviewer::Ports{.api = *api_, .now = [] { return kube::ReadClocks().steady; }},
       kube::AccessReviewer::Options{});
-  orders_ = std::make_unique<kube::OrderStore>(
-      kube::OrderStore::Ports{.api = *api_, .may_write = [this] { return MayWrite(); }},
-      options_.orders);
+  MakeStores();
   if (options_.lease != cluster::ObjectKey()) {
     election_ = std::make_unique<kube::LeaderElection>(
         kube::LeaderElection::Ports{.api = *api_,
@@ -84,6 +82,23 @@ Status ApiCluster::Start() {
   writer_->Start();
   feed_->Start();
   return Ok{};
+}
+
+void ApiCluster::MakeStores() {
+  orders_ = std::make_unique<kube::OrderStore>(
+      kube::OrderStore::Ports{.api = *api_, .may_write = [this] { return MayWrite(); }},
+      options_.orders);
+  if (options_.usage != cluster::ObjectKey()) {
+    usage_ = std::make_unique<kube::UsageKeeper>(
+        kube::UsageKeeper::Ports{
+            .api = *api_,
+            .may_write = [this] { return Leads(); },  // the last time while it stops
+            .now = options_.now,
+            .used = options_.used,
+            .adopt = [this](const queues::UsageRecord& used) { options_.apply(used); },
+            .warn = [this](const std::string& what) { Warn(what); }},
+        options_.usage);
+  }
 }
 
 void ApiCluster::MakeReports() {
@@ -118,13 +133,18 @@ void ApiCluster::Stop() {
     stopping_ = true;
   }
   // Nothing is written any more when the lease goes back, so that the next leader waits for nobody.
-  // What is under way ends by itself: MayWrite says no to whatever would follow.
+  // What is under way ends by itself: MayWrite says no to whatever would follow, but for what
+  // queues have used, which that leader is to know.
   if (feed_) feed_->Quit();
   if (writer_) writer_->Stop();
   if (fence_thread_) fence_thread_->Stop();
   for (const auto& thread : status_threads_) thread->Stop();
   for (const auto& thread : event_threads_) thread->Stop();
   if (label_thread_) label_thread_->Stop();
+  if (usage_thread_) {
+    usage_thread_->Stop();
+    if (Leads()) usage_->Finish();
+  }
   const bool led = leading_.exchange(false);
   if (election_) election_->Stop();
   // After the lease, which is worth more: the next leader takes the label off as well.
@@ -193,11 +213,16 @@ void ApiCluster::TakeOver(uint64_t term) {
     End();
     return;
   }
+  if (usage_) usage_->Begin(kube::ReadClocks().steady);
   {
     const MutexLock lock(mu_);
     if (stopping_) return;
     leading_ = true;
     handed_over_.clear();
+    if (usage_) {
+      usage_thread_ = std::make_unique<kube::StepThread>(
+          [this](const kube::Clocks& now) { return usage_->Step(now); });
+    }
   }
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@
 #include "kube/pod_writer.hpp"
 #include "kube/step_thread.hpp"
 #include "kube/takeover.hpp"
+#include "kube/usage_keeper.hpp"
 
 namespace muster::extender {
 
@@ -44,10 +46,13 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey lease;    // empty: nobody else runs, this process leads once it has synced
     std::string identity;        // unlike any other replica's
     cluster::ObjectKey orders;   // ConfigMap of standing orders; empty: none are taken
+    cluster::ObjectKey usage;    // ConfigMap of what queues have used; empty: it is not kept
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
-    std::function<void()> synced;  // everything was listed; before lead
+    std::function<cluster::Time()> now;                        // the engine's
+    std::function<std::optional<queues::UsageRecord>()> used;  // Scheduler::UsedSoFar
+    std::function<void()> synced;                              // everything was listed; before lead
     // Everything was listed and this process may decide. Said once, from a thread of ours.
     std::function<void()> lead;
     // Leadership is gone for good; the process should end. Said once, after lead.
@@ -73,6 +78,7 @@ class ApiCluster final : public engine::ActionPort {
   std::string Unsynced() const;
 
  private:
+  void MakeStores();
   void MakeReports();
   void Apply(const engine::Fact& fact);
   void Synced();
@@ -83,7 +89,8 @@ class ApiCluster final : public engine::ActionPort {
   std::string Epoch() const;     // what this leader writes to pods that it hands over
   void Lose();
   void End();  // says once that this process should end
-  bool MayWrite() const { return leading_ && !stopping_ && (!election_ || election_->MayWrite()); }
+  bool MayWrite() const { return !stopping_ && Leads(); }
+  bool Leads() const { return leading_ && (!election_ || election_->MayWrite()); }
   void Publish(const engine::PatchGang& gang);
   void Publish(const engine::EmitEvent& event);
   void Warn(const std::string& what) const;
@@ -108,6 +115,8 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::AccessReviewer> reviewer_;
   std::unique_ptr<kube::OrderStore> orders_;
+  std::unique_ptr<kube::UsageKeeper> usage_;        // null: it is not kept
+  std::unique_ptr<kube::StepThread> usage_thread_;  // from TakeOver on
   std::unique_ptr<kube::LeaderElection> election_;  // null: nobody else runs
   std::unique_ptr<kube::Fence> fence_;              // from TakeOver on
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced

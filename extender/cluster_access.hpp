@@ -18,6 +18,8 @@ struct ClusterAccess {
   cluster::ObjectKey lease = {};
   // Of the ConfigMap that keeps operators' standing orders; empty: none are taken.
   cluster::ObjectKey orders = {};
+  // Of the ConfigMap that keeps what queues have used; empty: a restart forgets it.
+  cluster::ObjectKey usage = {};
 
   bool given() const { return in_cluster || !kubeconfig.empty(); }
 };

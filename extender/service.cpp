@@ -301,6 +301,9 @@ Status Service::Impl::StartApiCluster() {
   options.identity = OwnIdentity();
   options.own_pod = OwnPod();
   options.orders = options_.access.orders;
+  options.usage = options_.access.usage;
+  options.now = [this] { return Now(); };
+  options.used = [this] { return scheduler_->UsedSoFar(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
   options.synced = [this] { handlers_->SetAvailability(Availability::kNotLeader); };

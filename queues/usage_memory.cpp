@@ -11,7 +11,6 @@ using cluster::Time;
 
 namespace {
 
-constexpr unsigned kMeanDigits = 24;
 constexpr unsigned kDecayDigits = 52;
 constexpr unsigned kRootDigits = 62;  // of the powers that a decay is a product of
 constexpr size_t kMostGone = 4'096;
@@ -59,7 +58,7 @@ uint64_t Decay(Duration passed, Duration half_life) {
   return static_cast<uint64_t>(Rounded(power, digits));
 }
 
-Uint128 UsageMemory::MeanAt(const Past& past, size_t resource, Time now) {
+Uint128 UsageMemory::MeanAt(const PastUse& past, size_t resource, Time now) {
   const Uint128 used = Uint128{static_cast<uint64_t>(past.used[resource])} << kMeanDigits;
   const Uint128 before = past.mean[resource];
   if (past.half_life == Duration(0)) return used;
@@ -70,13 +69,13 @@ Uint128 UsageMemory::MeanAt(const Past& past, size_t resource, Time now) {
 
 void UsageMemory::Use(const std::string& queue, Duration half_life, const Vector& used, Time now) {
   const auto [at, fresh] = pasts_.try_emplace(queue);
-  Past& past = at->second;
+  PastUse& past = at->second;
   std::vector<Uint128> mean;
   for (size_t r = 0; r < used.size(); ++r) {
     mean.push_back(fresh ? Uint128{static_cast<uint64_t>(Counted(used[r]))} << kMeanDigits
                          : MeanAt(past, r, now));
   }
-  past = {half_life, now, used, std::move(mean), false};
+  past = {half_life, now, used, std::move(mean)};
   for (int64_t& one : past.used) one = Counted(one);
 }
 
@@ -90,40 +89,45 @@ Vector UsageMemory::At(const std::string& queue, size_t resources, Time now) con
 }
 
 void UsageMemory::LetGo(const Tree& tree, Time now) {
-  std::vector<std::pair<Time, std::string>> gone;
   for (auto at = pasts_.begin(); at != pasts_.end();) {
-    Past& past = at->second;
-    const bool gone_now = !tree.Find(at->first);
-    const size_t resources = past.used.size();
-    if (gone_now && !past.gone) Use(at->first, past.half_life, Vector(resources), now);
-    past.gone = gone_now;
-    if (past.gone && At(at->first, resources, now) == Vector(resources)) {
+    const PastUse& past = at->second;
+    const Vector nothing(past.used.size());
+    const bool gone = !tree.Find(at->first);
+    if (gone && past.used != nothing) Use(at->first, past.half_life, nothing, now);
+    if (gone && At(at->first, nothing.size(), now) == nothing) {
       at = pasts_.erase(at);
-      continue;
+    } else {
+      ++at;
     }
-    if (past.gone) gone.emplace_back(past.since, at->first);
-    ++at;
   }
-  if (gone.size() <= kMostGone) return;
-  std::sort(gone.begin(), gone.end());
-  gone.resize(gone.size() - kMostGone);
-  for (const auto& one : gone) pasts_.erase(one.second);
+  KeepLast(tree);
 }
 
-void UsageMemory::Reorder(const std::vector<Resource>& before, const std::vector<Resource>& after) {
-  if (before == after) return;
-  for (auto& [queue, past] : pasts_) {
-    Past next{past.half_life, past.since, Vector(after.size()), std::vector<Uint128>(after.size()),
-              past.gone};
-    for (size_t r = 0; r < after.size(); ++r) {
-      const auto found = std::find(before.begin(), before.end(), after[r]);
-      if (found == before.end()) continue;
-      const auto at = static_cast<size_t>(found - before.begin());
-      next.used[r] = past.used[at];
-      next.mean[r] = past.mean[at];
-    }
-    past = std::move(next);
+void UsageMemory::KeepLast(const Tree& tree) {
+  const auto gone = [&](const std::string& queue) { return !tree.Find(queue); };
+  size_t count = 0;
+  for (const auto& [queue, past] : pasts_) {
+    if (gone(queue)) ++count;
   }
+  if (count <= kMostGone) return;
+  for (const std::string& queue : LeastFirst(pasts_)) {
+    if (count == kMostGone) return;
+    if (gone(queue)) count -= pasts_.erase(queue);
+  }
+}
+
+UsageRecord UsageMemory::All(const std::vector<Resource>& resources) const {
+  if (none()) return {};
+  return {resources, pasts_};
+}
+
+cluster::Status UsageMemory::Adopt(UsageRecord record, const Tree& tree, Time now) {
+  if (cluster::Status sound = CheckUsage(record, now); !sound.ok()) return sound;
+  queues::Reorder(record.queues, record.resources, tree.resources());
+  record.queues.merge(pasts_);  // what the record says goes first
+  pasts_ = std::move(record.queues);
+  KeepLast(tree);
+  return cluster::Ok{};
 }
 
 }  // namespace muster::queues

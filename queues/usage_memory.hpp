@@ -12,18 +12,21 @@
 // off is rounded.
 //
 // 1. A queue begins with what it uses when it is first told of: as if it had always used that.
-// 2. Queues that are gone are remembered until nothing of theirs counts, 4,096 of them at most.
+// 2. Queues that are gone are remembered until nothing of theirs counts, 4,096 of them at most:
+//    those that used something last.
+// 3. Who adopts a record of all of it remembers the same to the last digit. Between the two each
+//    queue counts as using what it used when the record was made.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "queues/tree.hpp"
-#include "queues/wide.hpp"
+#include "queues/usage_record.hpp"
 
 namespace muster::queues {
 
@@ -43,19 +46,20 @@ class UsageMemory {
   // Those that the tree does not have use nothing from now on.
   void LetGo(const Tree& tree, cluster::Time now);
   // All of it by the resources of another tree.
-  void Reorder(const std::vector<Resource>& before, const std::vector<Resource>& after);
+  void Reorder(const std::vector<Resource>& before, const std::vector<Resource>& after) {
+    queues::Reorder(pasts_, before, after);
+  }
+  // `resources`: those of the tree.
+  UsageRecord All(const std::vector<Resource>& resources) const;
+  // What it says of its queues holds in place of what was known. An error (CheckUsage): nothing
+  // changed.
+  cluster::Status Adopt(UsageRecord record, const Tree& tree, cluster::Time now);
 
  private:
-  struct Past {
-    cluster::Duration half_life;
-    cluster::Time since;        // `used` is what it was from then on
-    Vector used;                // by resource, as what follows
-    std::vector<Uint128> mean;  // M then, times 2^24
-    bool gone = false;          // the tree does not have it
-  };
-  static Uint128 MeanAt(const Past& past, size_t resource, cluster::Time now);
+  static Uint128 MeanAt(const PastUse& past, size_t resource, cluster::Time now);
+  void KeepLast(const Tree& tree);
 
-  std::map<std::string, Past> pasts_;  // by queue
+  PastUses pasts_;
 };
 
 }  // namespace muster::queues

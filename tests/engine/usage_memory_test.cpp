@@ -123,7 +123,7 @@ TEST_CASE("guarantees and limits are of what is used now", "[engine][queues][mem
   CHECK(Reserved(world) == "guaranteed ");
 }
 
-TEST_CASE("another policy keeps the past of the queues that it has, a restart keeps none",
+TEST_CASE("another policy keeps the past of the queues that it has, one without memory keeps none",
           "[engine][queues][memory]") {
   testing::Harness world(With(kHour));
   Uses(world);
@@ -143,12 +143,114 @@ TEST_CASE("another policy keeps the past of the queues that it has, a restart ke
   world.engine().SetOptions(options);
   world.Settle();
   CHECK_FALSE(Average(world, "a"));
+}
+
+// The next engine is told what this one remembers, as a new leader is, after a while without any.
+void HandOver(testing::Harness& world, cluster::Duration away = Seconds(0)) {
+  const std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();
+  REQUIRE(usage);
+  world.Restart(away);
+  world.engine().Apply(*usage, world.now());
+}
+
+TEST_CASE("after a hand-over the same queue goes first", "[engine][queues][memory][R2]") {
+  for (const bool handed_over : {false, true}) {
+    testing::Harness world(With(kHour));
+    Uses(world);
+    world.Pass(kHour);
+    if (handed_over) HandOver(world);
+    world.RemovePod("used");
+    for (int i = 0; i < 8; ++i) world.Add(Asks("a" + std::to_string(i), "a", 1, 1));
+    for (int i = 0; i < 8; ++i) world.Add(Asks("b" + std::to_string(i), "b", 1, 2));
+    world.Settle();
+    CHECK(Reserved(world) == "a0 a1 b0 b1 b2 b3 b4 b5 ");
+    CHECK(Average(world, "a") == 6'000);
+  }
+}
+
+TEST_CASE("while nobody leads a queue counts as using what it used", "[engine][queues][memory]") {
+  testing::Harness world(With(kHour));
+  Uses(world);
+  HandOver(world, kHour);
+  world.RemovePod("used");
+  world.Settle();
+  CHECK(Average(world, "a") == 6'000);
+  HandOver(world, kHour);
+  world.Settle();
+  CHECK(Average(world, "a") == 3'000);
+}
+
+TEST_CASE("namespaces are remembered over a hand-over, whether they have gangs or not",
+          "[engine][queues][memory][namespaces]") {
+  const Options options =
+      With(kHour, {{.name = "a", .fair_by = queues::FairBy::kNamespace}, {.name = "b"}});
+  testing::Harness world(options);
+  Uses(world);
+  HandOver(world);
+  world.Settle();
+  CHECK(Average(world, "a/default") == 4'000);
+  world.RemovePod("used");
+  world.Settle();
+  HandOver(world);
+  world.Settle();
+  world.Add(Asks("again", "a", 1, 3));
+  world.Settle();
+  CHECK(Average(world, "a/default").value_or(0) > 3'900);
+}
+
+TEST_CASE("a hand-over under another policy is like a change of the policy",
+          "[engine][queues][memory]") {
+  testing::Harness world(With(kHour));
+  Uses(world);
+  world.RemovePod("used");
+  world.Settle();
+  const std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();
+  REQUIRE(usage);
+  // Until now a's half-life was an hour, from now on it is two.
+  testing::Harness next(With(kHour + kHour, {{.name = "c"}, {.name = "a"}}));
+  next.Pass(world.now() - next.now() + kHour);
+  next.engine().Apply(*usage, next.now());
+  next.Settle();
+  CHECK(Average(next, "a") == 2'000);
+  next.Pass(kHour + kHour);
+  next.Settle();
+  CHECK(Average(next, "a") == 1'000);
+  CHECK_FALSE(Average(next, "c"));
+  testing::Harness none(With(Seconds(0)));
+  none.Pass(world.now() - none.now());
+  none.engine().Apply(*usage, none.now());
+  none.Settle();
+  CHECK_FALSE(none.engine().UsedSoFar());
+}
+
+TEST_CASE("what is told late counts as if nobody had led until then", "[engine][queues][memory]") {
+  testing::Harness world(With(kHour));
+  Uses(world);
+  const std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();
+  REQUIRE(usage);
+  world.RemovePod("used");
   world.Restart();
   world.Settle();
   CHECK_FALSE(Average(world, "a"));
+  world.Pass(kHour);
+  world.engine().Apply(*usage, world.now());
+  world.Settle();
+  CHECK(Average(world, "a") == 6'000);
 }
 
-TEST_CASE("after a restart a queue begins with what it uses", "[engine][queues][memory]") {
+TEST_CASE("a record at fault changes nothing", "[engine][queues][memory]") {
+  testing::Harness world(With(kHour));
+  Uses(world);
+  std::optional<queues::UsageRecord> usage = world.engine().UsedSoFar();
+  REQUIRE(usage);
+  usage->queues.at("a").since = world.now() + Seconds(301);
+  world.Restart();
+  world.engine().Apply(*usage, world.now());
+  world.Settle();
+  CHECK(Average(world, "a") == 8'000);
+}
+
+TEST_CASE("without a record a queue begins with what it uses", "[engine][queues][memory]") {
   testing::Harness world(With(kHour));
   Uses(world);
   world.Restart();

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "queues/ledger.hpp"
@@ -119,6 +120,129 @@ TEST_CASE("another policy may count other resources", "[queues][memory]") {
   memory.Use("a", kHour, {Whole(8), 0, 0, 0, Whole(3)}, kStart);
   memory.Reorder(before->resources(), after->resources());
   CHECK(memory.At("a", 6, kStart) == Vector{Whole(8), 0, 0, 0, 0, Whole(3)});
+}
+
+// Everything that a record can hold: queues that are there and such as are gone, a model's GPUs,
+// means with digits after the point.
+UsageMemory Rich(const Tree& tree) {
+  UsageMemory memory;
+  std::mt19937_64 random(3);
+  for (int64_t second = 0; second < 50'000; second += 997) {
+    for (const char* queue : {"a", "b", "gone", "a/red"}) {
+      Vector used(tree.resources().size());
+      for (int64_t& one : used) one = static_cast<int64_t>(random() % 1'000'000'000);
+      memory.Use(queue, Seconds(3600 + second % 7), used, After(second));
+    }
+    if (second > 20'000) memory.LetGo(tree, After(second));
+  }
+  memory.Use("most", kHour, Vector(tree.resources().size(), kMostAmount), After(50'000));
+  return memory;
+}
+
+TEST_CASE("who adopts a record remembers the same to the last digit", "[queues][memory]") {
+  const auto tree = TreeOf({MakeQueue("a").Guarantee(1, testing::kT4), MakeQueue("b")});
+  UsageMemory memory = Rich(*tree);
+  const UsageRecord record = memory.All(tree->resources());
+  CHECK(record.queues.size() == 5);
+  UsageMemory next;
+  REQUIRE(next.Adopt(record, *tree, After(50'000)).ok());
+  CHECK(next.All(tree->resources()) == record);
+  for (int64_t second = 50'000; second < 2'000'000; second = second * 21 / 20) {
+    for (const auto& [queue, past] : record.queues)
+      CHECK(next.At(queue, 5, After(second)) == memory.At(queue, 5, After(second)));
+  }
+  // Changes go on as they would have.
+  for (UsageMemory* one : {&memory, &next}) {
+    one->Use("a", kHour, {1, 2, 3, 4, 5}, After(51'000));
+    one->LetGo(*tree, After(52'000));
+  }
+  CHECK(next.All(tree->resources()) == memory.All(tree->resources()));
+  CHECK(UsageMemory().All(tree->resources()) == UsageRecord{});
+}
+
+TEST_CASE("a record is read by the names of resources, and holds for its queues alone",
+          "[queues][memory]") {
+  const auto before = TreeOf({MakeQueue("a").Guarantee(1, testing::kT4)});
+  const auto after =
+      TreeOf({MakeQueue("b").Guarantee(1, testing::kH100).Guarantee(1, testing::kT4)});
+  UsageMemory memory;
+  memory.Use("a", kHour, {Whole(8), 1, 2, 3, Whole(3)}, kStart);
+  UsageMemory next;
+  next.Use("a", kHour, {Whole(1), 0, 0, 0, 0, 0}, After(60));
+  next.Use("b", kHour, {Whole(2), 0, 0, 0, 0, 0}, After(60));
+  REQUIRE(next.Adopt(memory.All(before->resources()), *after, After(120)).ok());
+  CHECK(next.At("a", 6, After(120)) == Vector{Whole(8), 1, 2, 3, 0, Whole(3)});
+  CHECK(next.At("b", 6, After(120)) == Vector{Whole(2), 0, 0, 0, 0, 0});
+  // a is gone, and is remembered as such.
+  next.LetGo(*after, After(120));
+  CHECK(next.At("a", 6, After(3720)).front() == Whole(4));
+}
+
+TEST_CASE("of the queues of a record that are gone those stay that used something last",
+          "[queues][memory]") {
+  const auto tree = TreeOf({MakeQueue("a")});
+  UsageMemory memory;
+  memory.Use("a", kHour, {Whole(8), 0, 0, 0}, kStart);
+  memory.Use("uses", kHour, {Whole(8), 0, 0, 0}, kStart);
+  for (int i = 0; i < 5'000; ++i) {
+    const std::string name = "x/" + std::to_string(i);
+    memory.Use(name, kHour, {Whole(8), 0, 0, 0}, kStart);
+    memory.Use(name, kHour, {0, 0, 0, 0}, After(1 + i));
+  }
+  UsageMemory next;
+  REQUIRE(next.Adopt(memory.All(tree->resources()), *tree, After(5'001)).ok());
+  CHECK(next.size() == 4'097);
+  const UsageRecord kept = next.All(tree->resources());
+  CHECK(kept.queues.contains("a"));
+  CHECK(kept.queues.contains("uses"));
+  CHECK_FALSE(kept.queues.contains("x/904"));
+  CHECK(kept.queues.contains("x/905"));
+}
+
+TEST_CASE("a record at fault is refused with its place, and changes nothing", "[queues][memory]") {
+  const auto tree = TreeOf({MakeQueue("a"), MakeQueue("b")});
+  UsageMemory memory = Rich(*tree);
+  const UsageRecord good = memory.All(tree->resources());
+  struct Case {
+    const char* name;
+    std::function<void(UsageRecord&)> change;
+    const char* want;
+  };
+  const auto at = GENERATE(values<Case>({
+      {"future", [](UsageRecord& record) { record.queues["a"].since = After(50'301); },
+       "queues.a.since: 1800050301000 ms since 1970 is more than 5 minutes ahead"},
+      {"past", [](UsageRecord& record) { record.queues["a"].since = Time(-1); }, "queues.a.since"},
+      {"half-life", [](UsageRecord& record) { record.queues["a"].half_life = Duration(-1); },
+       "queues.a.halfLife"},
+      {"lacks", [](UsageRecord& record) { record.queues["a"].mean.pop_back(); }, "queues.a.used"},
+      {"negative", [](UsageRecord& record) { record.queues["a"].used[1] = -1; }, "queues.a.used"},
+      {"most", [](UsageRecord& record) { record.queues["a"].used[1] = kMostAmount + 1; },
+       "queues.a.used"},
+      {"mean", [](UsageRecord& record) { record.queues["a"].mean[1] = ~Uint128{0}; },
+       "queues.a.mean"},
+      {"twice", [](UsageRecord& record) { record.resources[1] = record.resources[0]; },
+       "resources: a resource is there twice"},
+      {"nameless", [](UsageRecord& record) { record.queues[""] = record.queues["a"]; }, "queues"},
+  }));
+  INFO(at.name);
+  UsageRecord bad = good;
+  at.change(bad);
+  const cluster::Status adopted = memory.Adopt(bad, *tree, After(50'000));
+  REQUIRE_FALSE(adopted.ok());
+  CHECK_THAT(adopted.error().ToString(), Catch::StartsWith(at.want));
+  CHECK(memory.All(tree->resources()) == good);
+}
+
+TEST_CASE("a clock that is behind by little takes a record as of now", "[queues][memory]") {
+  const auto tree = TreeOf({MakeQueue("a")});
+  UsageMemory memory;
+  memory.Use("a", kHour, {0, 0, 0, 0}, After(0));
+  memory.Use("a", kHour, {Whole(8), 0, 0, 0}, After(0));
+  memory.Use("a", kHour, {0, 0, 0, 0}, After(3600));
+  UsageMemory next;
+  REQUIRE(next.Adopt(memory.All(tree->resources()), *tree, After(3300)).ok());
+  next.Use("a", kHour, {0, 0, 0, 0}, After(3300));
+  CHECK(next.At("a", 1, After(6900)) == Vector{Whole(2)});
 }
 
 // a and b use the same now; a has used more.

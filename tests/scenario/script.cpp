@@ -128,7 +128,9 @@ Status Script::Do(const std::string& line) {
   if (verb == "restart") {
     if (first == "muster") {
       const engine::StandingOrders orders = world().muster()->scheduler().Orders();
+      const auto usage = world().muster()->scheduler().UsedSoFar();
       world().muster()->Restart();
+      if (Status told = usage ? Tell(*usage) : Status(Ok{}); !told.ok()) return told;
       return Tell(orders);
     }
     if (first == "kube-scheduler") world().scheduler().Restart();

@@ -334,8 +334,10 @@ void World::RestartOrFail(const Operation& operation) {
     Tell("muster restarts");
     old_pods_.clear();  // a new process lists afresh and never hears what the old one was told
     const engine::StandingOrders orders = cluster_->muster()->scheduler().Orders();
+    const auto usage = cluster_->muster()->scheduler().UsedSoFar();
     cluster_->muster()->Restart();
     cluster_->muster()->scheduler().Apply(orders, cluster_->loop().now());
+    if (usage) cluster_->muster()->scheduler().Apply(*usage, cluster_->loop().now());
     return;
   }
   WriteFaults faults = options_.muster.writes;

@@ -1,0 +1,35 @@
+// Any bytes: what is kept in ConfigMaps is read or refused; what is read is written and read back
+// as the same, and usage that is believed can be adopted.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "cluster/check.hpp"
+#include "kube/order_store.hpp"
+#include "kube/usage_text.hpp"
+#include "queues/usage_memory.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace kube = muster::kube;
+  namespace queues = muster::queues;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto orders = kube::DecodeOrders(text); orders.ok()) {
+    const auto again = kube::DecodeOrders(kube::EncodeOrders(*orders));
+    MUSTER_CHECK(again.ok() && *again == *orders);
+  }
+  const auto usage = kube::DecodeUsage(text);
+  if (!usage.ok()) {
+    MUSTER_CHECK(!usage.error().message.empty());
+    return 0;
+  }
+  const auto again = kube::DecodeUsage(kube::EncodeUsage(*usage).json);
+  MUSTER_CHECK(again.ok() && *again == *usage);
+  constexpr muster::cluster::Time kNow{1'800'000'000'000};
+  const queues::Tree tree({{.name = "a"}, {.name = "b"}});
+  queues::UsageMemory memory;
+  if (!memory.Adopt(*usage, tree, kNow).ok()) return 0;
+  memory.LetGo(tree, kNow);
+  for (const auto& [queue, past] : usage->queues)
+    memory.At(queue, tree.resources().size(), kNow + muster::cluster::Seconds(3600));
+  return 0;
+}
