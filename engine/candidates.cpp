@@ -26,10 +26,9 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
   std::vector<Lost> losses;
   const auto& holding = state.holdings.all();
   for (auto next = holding.begin(); next != holding.end() && next->first < below; ++next) {
-    for (const GangId& id : next->second) {
-      const Gang& gang = *state.members.Find(id);
-      if (rule.MayEvict(preemptor, HolderOf(gang, next->first)))
-        AddLosses(state, gang, next->first, leaving_only, losses);
+    for (const auto& [id, gang] : next->second) {
+      if (rule.MayEvict(preemptor, HolderOf(*gang, next->first)))
+        AddLosses(state, *gang, next->first, leaving_only, losses);
     }
   }
   std::sort(losses.begin(), losses.end(),
