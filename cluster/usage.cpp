@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cluster/held_usage.hpp"
+
 namespace muster::cluster {
 
 Usage& Usage::operator+=(const Usage& more) {
@@ -23,19 +25,42 @@ Usage& Usage::operator-=(const Usage& less) {
   return *this;
 }
 
-void Usage::Add(const Placement& held, const Node& node) {
-  ++pods;
-  requests += held.requests;
-  auto next = node.gpus.begin();  // both are ordered
+namespace {
+
+// Null: the node has no such device. They are ordered by index, and mostly all are there.
+const Gpu* DeviceOf(const Node& node, GpuIndex index) {
+  if (index.value < node.gpus.size() && node.gpus[index.value].index == index)
+    return &node.gpus[index.value];
+  const auto found =
+      std::lower_bound(node.gpus.begin(), node.gpus.end(), index,
+                       [](const Gpu& gpu, GpuIndex wanted) { return gpu.index < wanted; });
+  return found == node.gpus.end() || found->index != index ? nullptr : &*found;
+}
+
+// visit(gpu, milli) for each device that the node has, and of which something is held.
+template <typename Visit>
+void AddHeld(Usage& usage, const Placement& held, const Node& node, const Visit& visit) {
+  ++usage.pods;
+  usage.requests += held.requests;
   for (const GpuShare& share : held.gpus) {
     const int64_t milli = share.taken.most().value();
-    gpu_milli += milli;
-    next = std::find_if(next, node.gpus.end(),
-                        [&](const Gpu& gpu) { return gpu.index >= share.index; });
-    if (next == node.gpus.end() || next->index != share.index || milli == 0) continue;
-    gpu_memory += MiB(next->memory.value() * share.taken.memory().value() / kWholeGpu.value());
-    gpu_milli_by_model[next->model] += milli;
+    usage.gpu_milli += milli;
+    const Gpu* gpu = DeviceOf(node, share.index);
+    if (gpu == nullptr || milli == 0) continue;
+    usage.gpu_memory += MiB(gpu->memory.value() * share.taken.memory().value() / kWholeGpu.value());
+    visit(*gpu, milli);
   }
+}
+
+}  // namespace
+
+void Usage::Add(const Placement& held, const Node& node) {
+  AddHeld(*this, held, node,
+          [&](const Gpu& gpu, int64_t milli) { gpu_milli_by_model[gpu.model] += milli; });
+}
+
+void AddBesideModels(Usage& usage, const Placement& held, const Node& node) {
+  AddHeld(usage, held, node, [](const Gpu& /*gpu*/, int64_t /*milli*/) {});
 }
 
 Usage UsageOf(const Placement& held, const Node& node) {

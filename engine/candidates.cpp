@@ -10,6 +10,7 @@
 #include "engine/minimum.hpp"
 #include "engine/queue_candidates.hpp"
 #include "engine/queue_rights.hpp"
+#include "engine/request.hpp"
 
 namespace muster::engine {
 
@@ -26,10 +27,9 @@ std::vector<Lost> LossesByRule(const EngineState& state, const policy::Preemptor
   std::vector<Lost> losses;
   const auto& holding = state.holdings.all();
   for (auto next = holding.begin(); next != holding.end() && next->first < below; ++next) {
-    for (const GangId& id : next->second) {
-      const Gang& gang = *state.members.Find(id);
-      if (rule.MayEvict(preemptor, HolderOf(gang, next->first)))
-        AddLosses(state, gang, next->first, leaving_only, losses);
+    for (const auto& [id, gang] : next->second) {
+      if (rule.MayEvict(preemptor, HolderOf(*gang, next->first)))
+        AddLosses(state, *gang, next->first, leaving_only, losses);
     }
   }
   std::sort(losses.begin(), losses.end(),
@@ -137,7 +137,9 @@ std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang
                                : std::move(found.choices.front().candidates);
 }
 
-KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
+namespace {
+
+KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
   // Others were evicted for it in vain: for now it only has what is left anyway.
   const bool leaving_only = state.preemptions.may_preempt_from(gang.id).has_value();
@@ -158,11 +160,9 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
   known.leaving_only = leaving_only;
   known.version = state.work.version();
   known.generation = state.cluster.generation();
-  const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
   const auto add = [&](std::vector<policy::Candidate> list, std::shared_ptr<const QueueLaw> law) {
     auto shared = std::make_shared<const std::vector<policy::Candidate>>(std::move(list));
-    auto without = Without(*shared, *snapshot);
-    known.choices.push_back({std::move(shared), std::move(without), std::move(law)});
+    known.choices.push_back({std::move(shared), nullptr, std::move(law)});
   };
   if (!by_queue) {
     add(CandidatesByRule(state, preemptor, leaving_only), nullptr);
@@ -174,6 +174,20 @@ KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
   known.shielded = std::move(found.shielded);
   known.refused = std::move(found.refused);
   if (known.shielded.until) state.preemptions.WakeAt(*known.shielded.until);
+  return known;
+}
+
+}  // namespace
+
+KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, Time now) {
+  KnownCandidates& known = FindCandidates(state, gang, now);
+  // One that requires a domain is looked at domain by domain.
+  if (!Heeded(state.options.placement.fabric, TopologyOf(state, gang)).required.empty())
+    return known;
+  const std::shared_ptr<const cluster::Snapshot> snapshot = state.cluster.TakeSnapshot();
+  for (VictimChoice& choice : known.choices) {
+    if (choice.without == nullptr) choice.without = Without(*choice.list, *snapshot);
+  }
   return known;
 }
 

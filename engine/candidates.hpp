@@ -27,8 +27,8 @@ struct EngineState;
 // Who may be victims, in the order in which they are to be lost, and which of them together.
 struct VictimChoice {
   std::shared_ptr<const std::vector<policy::Candidate>> list;  // cheapest first
-  std::shared_ptr<const cluster::Snapshot> without;            // the cluster when all are gone
-  std::shared_ptr<const QueueLaw> law;                         // null: any of them together
+  std::shared_ptr<const cluster::Snapshot> without;  // the cluster when all are gone; null: as yet
+  std::shared_ptr<const QueueLaw> law;               // null: any of them together
 };
 
 // Without candidates of whom that is so.

@@ -235,7 +235,7 @@ void FollowHolding(EngineState& state, const Gang& gang) {
                                         [](const auto& entry) { return entry.second.holds(); });
   const int64_t available = holders > 0 && !CannotBeEvicted(state, gang) ? holders : 0;
   const std::string queue = priority ? QueueOf(gang) : std::string();
-  const bool more = state.holdings.Hold(gang.id, priority, available, queue);
+  const bool more = state.holdings.Hold(gang, priority, available, queue);
   if (!more) return;
   if (state.queue_book.on()) return state.queue.HoldsMore(queue);
   if (state.options.preemption != Preemption::kLowerPriority) return;

@@ -1,7 +1,8 @@
 // Holdings: which gangs hold something that others may want (internal to engine/). Only records;
 // set by evictions.hpp while a gang is settled. Guarded by Scheduler.
 //
-// A gang that holds something has one entry, under the highest priority among its members.
+// A gang that holds something has one entry, under the highest priority among its members. It lets
+// go of that before it ends: the entry has its address.
 //
 // A restart rebuilds it from the pods.
 #pragma once
@@ -9,12 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cluster/gang_id.hpp"
+#include "engine/gang.hpp"
 
 namespace muster::engine {
 
@@ -24,12 +24,13 @@ class Holdings {
  public:
   // What a gang holds: `available` members of it may be evicted; no priority: none. True: more than
   // before.
-  bool Hold(const GangId& gang, std::optional<int32_t> priority, int64_t available,
+  bool Hold(const Gang& gang, std::optional<int32_t> priority, int64_t available,
             const std::string& queue);
   // Gangs that hold something, the lowest priority first.
-  const std::map<int32_t, std::set<GangId>>& all() const { return all_; }
+  using Gangs = std::map<GangId, const Gang*>;
+  const std::map<int32_t, Gangs>& all() const { return all_; }
   // The same by queue.
-  using Holders = std::set<std::pair<int32_t, GangId>>;
+  using Holders = std::map<std::pair<int32_t, GangId>, const Gang*>;
   const std::map<std::string, Holders>& by_queue() const { return by_queue_; }
 
   std::vector<std::string> Audit() const;
@@ -42,7 +43,7 @@ class Holdings {
   };
   void LetGo(const GangId& gang, const Holder& holder);
 
-  std::map<int32_t, std::set<GangId>> all_;
+  std::map<int32_t, Gangs> all_;
   std::map<std::string, Holders> by_queue_;
   std::map<GangId, Holder> holders_;  // the same, by gang
 };

@@ -44,10 +44,19 @@ bool IsInSegments(const EngineState& state, const Gang& gang) {
   });
 }
 
+// Not to be taken apart now, whatever its members do.
+bool IsFixed(const Gang& gang) { return gang.course.repairing || gang.non_preemptible; }
+
+// As long as this one is there its gang is not either.
+bool HoldsTogether(const EngineState& state, const Member& member) {
+  return member.may_be_bound() ||
+         (member.holds() && state.preemptions.ProtectionOf(member.uid) != nullptr);
+}
+
 // Takes them out of `bound`.
 std::vector<LostPod> SurplusOf(const EngineState& state, const Gang& gang,
                                std::vector<LostPod>& bound) {
-  if (!HasSurplus(state, gang)) return {};
+  if (NeedsAll(gang, std::ssize(bound)) || !HasSurplus(state, gang)) return {};
   std::vector<const Member*> members;
   members.reserve(bound.size());
   for (const LostPod& pod : bound) members.push_back(pod.member);
@@ -82,9 +91,11 @@ void AddLosses(const EngineState& state, const Gang& gang, int64_t priority, boo
     losses.push_back({loss, all, std::move(pods)});
     ++loss.step;
   };
-  bool whole = !CannotBeEvicted(state, gang);
+  bool whole = !IsFixed(gang);
   std::vector<LostPod> bound;
+  bound.reserve(gang.members.size());
   for (const auto& [uid, member] : gang.members) {
+    whole = whole && !HoldsTogether(state, member);
     if (!member.holds()) continue;
     const cluster::Allocation* held =
         state.preemptions.PreemptorOf(uid) == nullptr ? member.held() : nullptr;
@@ -153,12 +164,9 @@ bool IsNonPreemptible(const EngineState& state, const Gang& gang) {
 }
 
 bool CannotBeEvicted(const EngineState& state, const Gang& gang) {
-  if (gang.course.repairing || gang.non_preemptible) return true;
-  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
-    const auto& [uid, member] = entry;
-    return member.may_be_bound() ||
-           (member.holds() && state.preemptions.ProtectionOf(uid) != nullptr);
-  });
+  return IsFixed(gang) ||
+         std::any_of(gang.members.begin(), gang.members.end(),
+                     [&](const auto& entry) { return HoldsTogether(state, entry.second); });
 }
 
 }  // namespace muster::engine

@@ -53,15 +53,15 @@ enum class WriteKind { kNothing, kNominate, kRemoveGate, kWake, kRecord, kBind, 
 struct MemberWrites {
   std::vector<HeldBind> held;
   WriteKind doing = WriteKind::kNothing;
+  bool needs_wake = false;       // kube-scheduler got a refusal and does not ask again by itself
+  bool evicting = false;         // EvictPod done: the pod is about to go
+  bool outcome_unknown = false;  // of a binding: it is requested again until it is known
   ActionId action;               // of `doing`
   std::string asked_node;        // of the last Nominate
   bool asked_handover = false;   // and whether it hands the pod over
   std::string pinned_node;       // of the last RemoveGate that pinned it
   cluster::Time not_before;      // of the next action: after a failed one
   int64_t refusals = 0;          // of actions, in a row
-  bool needs_wake = false;       // kube-scheduler got a refusal and does not ask again by itself
-  bool evicting = false;         // EvictPod done: the pod is about to go
-  bool outcome_unknown = false;  // of a binding: it is requested again until it is known
 };
 
 struct Member {

@@ -136,6 +136,11 @@ std::vector<size_t> Needed(const Headcount& minimum, const Headcount& others,
   return needed;
 }
 
+bool NeedsAll(const Gang& gang, int64_t bound) {
+  const int64_t have = CountMembers(gang, false, CountsAsBound).members;
+  return gang.minimum.members - std::max<int64_t>(0, have - bound) >= bound;
+}
+
 std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound) {
   std::sort(bound.begin(), bound.end(), [](const Member* a, const Member* b) {
     return std::tie(b->pod->created, a->key, a->uid) < std::tie(a->pod->created, b->key, b->uid);

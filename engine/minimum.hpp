@@ -64,6 +64,8 @@ cluster::Headcount Lacking(const Gang& gang);
 // first ones first.
 std::vector<size_t> Needed(const cluster::Headcount& minimum, const cluster::Headcount& others,
                            const std::vector<const Member*>& members);
+// Of so many bound members the gang needs all in any case: none of them is surplus.
+bool NeedsAll(const Gang& gang, int64_t bound);
 // Takes from `bound` the members without which the gang keeps its minimum: youngest first, then by
 // name. None where the minimum is not met anyway.
 std::vector<const Member*> TakeSurplus(const Gang& gang, std::vector<const Member*>& bound);

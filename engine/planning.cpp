@@ -377,7 +377,8 @@ void RetryReclaims(EngineState& state) {
     const bool any = std::any_of(grown.begin(), grown.end(), [&](const std::string& grew) {
       if (waits != grew) return MayClaim(book.ledger(), book.IndexOf(waits), book.IndexOf(grew));
       const auto holders = state.holdings.by_queue().find(grew);
-      return holders != state.holdings.by_queue().end() && holders->second.begin()->first < highest;
+      return holders != state.holdings.by_queue().end() &&
+             holders->second.begin()->first.first < highest;
     });
     if (any) state.queue.RetryQueue(waits);
   }

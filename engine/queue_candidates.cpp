@@ -1,8 +1,10 @@
 #include "engine/queue_candidates.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
+#include "cluster/held_usage.hpp"
 #include "engine/candidates.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
@@ -22,6 +24,7 @@ using queues::Vector;
 namespace {
 
 struct Entry {
+  const Gang* gang = nullptr;
   Lost lost;
   Holding holding;
   int64_t gpu_milli = 0;
@@ -58,6 +61,7 @@ class Search {
   };
   std::vector<Source> Sources() const;
   void Collect(const Source& source);
+  Usage UsageOf(const Lost& lost) const;
   void Add(const Gang& gang, QueueIndex leaf, Lost lost);
   // As Shielded has it.
   struct Protector {
@@ -69,10 +73,11 @@ class Search {
   std::optional<Protector> ShieldOf(const Gang& gang, QueueIndex leaf) const;
   void Shield(const Lost& lost, const Protector& by);
   void Refuse(const GangId& gang, const std::string& why);
-  void Sort();
+  void Refuse(const GangId& gang, const Judgement& judgement);
+  Entries InOrder() const;
   // In order, without those that are unlawful after the others.
   Entries Lawful(const Entries& entries);
-  Entries WithStraddlers();
+  Entries WithStraddlers(const Entries& all);
   Entries OfPromisedFirst(Entries entries) const;
   LawfulCandidates Choice(const Entries& entries) const;
 
@@ -106,9 +111,7 @@ QueueCandidates Search::Find() {
   const bool some = std::any_of(entries_.begin(), entries_.end(),
                                 [](const Entry& one) { return !one.lost.loss.leaves; });
   if (entries_.empty() || (!some && !leaving_only_ && found_.shielded.gangs == 0)) return found_;
-  Sort();
-  Entries all;
-  for (const Entry& entry : entries_) all.push_back(&entry);
+  const Entries all = InOrder();
   const Entries there = OfPromisedFirst(all);
   if (!there.empty()) found_.choices.push_back(Choice(Lawful(there)));
   const Entries first = Lawful(all);
@@ -116,18 +119,21 @@ QueueCandidates Search::Find() {
   const bool straddlers = std::any_of(entries_.begin(), entries_.end(),
                                       [](const Entry& entry) { return entry.lost.loss.straddles; });
   if (straddlers && first.size() < entries_.size())
-    found_.choices.push_back(Choice(WithStraddlers()));
+    found_.choices.push_back(Choice(WithStraddlers(all)));
   return std::move(found_);
 }
 
 // Those that leave anyway count wherever they are: they are gone before others would be.
 void Search::Collect(const Source& source) {
   const bool lawful = rights_.MayEvictFrom(source.leaf, spared_);
-  for (const auto& [priority, id] : *source.gangs) {
-    const Gang& gang = *state_.members.Find(id);
+  const size_t before = entries_.size();
+  std::vector<Lost> losses;
+  for (const auto& [key, held_by] : *source.gangs) {
+    const auto& [priority, id] = key;
+    const Gang& gang = *held_by;
     if (&gang == &gang_ || (!lawful && gang.tally.leaving == 0)) continue;
     if (gang.non_preemptible) Refuse(id, "it is not preemptible");
-    std::vector<Lost> losses;
+    losses.clear();
     AddLosses(state_, gang, priority, leaving_only_ || !lawful, losses);
     if (gang.tally.leaving > 0 && KeepsIfLost(state_, gang, now_))
       std::erase_if(losses, [](const Lost& lost) { return lost.loss.leaves; });
@@ -136,24 +142,35 @@ void Search::Collect(const Source& source) {
     if (auto kept = FindKeptByBudget(state_, gang, priority))
       Add(gang, source.leaf, std::move(kept->lost));
   }
-  for (const Entry& entry : entries_) {
-    if (entry.holding.leaf != source.leaf || entry.lost.loss.leaves) continue;
-    for (size_t r = 0; r < spared_.size(); ++r) spared_[r] += entry.holding.held[r];
+  for (size_t i = before; i < entries_.size(); ++i) {
+    if (entries_[i].lost.loss.leaves) continue;
+    for (size_t r = 0; r < spared_.size(); ++r) spared_[r] += entries_[i].holding.held[r];
   }
 }
 
-void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
+Usage Search::UsageOf(const Lost& lost) const {
+  const bool models = tree_.names_models();
   Usage usage;
   for (const LostPod& pod : lost.pods) {
-    if (const cluster::Node* node = state_.cluster.node(pod.held->node))
+    const cluster::Node* node = state_.cluster.node(pod.held->node);
+    if (node == nullptr) continue;
+    if (models) {
       usage.Add(*pod.held, *node);
+    } else {
+      cluster::AddBesideModels(usage, *pod.held, *node);
+    }
   }
+  return usage;
+}
+
+void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
+  const Usage usage = UsageOf(lost);
   Holding holding{leaf, lost.loss.holder.priority, tree_.Dense(usage), lost.loss.leaves};
   if (!lost.loss.leaves) {
-    const Judgement alone = rights_.JudgeInOrder({&holding}).front();
+    const Judgement alone = rights_.JudgeAlone(holding);
     // The claimant's side may come to be within its guarantee when others leave.
     const bool hopeless = alone.right == Right::kNone && alone.denial != queues::Denial::kClaimant;
-    if (hopeless) return Refuse(gang.id, Describe(tree_, alone));
+    if (hopeless) return Refuse(gang.id, alone);
     if (lost.whole) {
       if (const auto shield = ShieldOf(gang, leaf)) return Shield(lost, *shield);
       const auto& since = gang.past.running_since();
@@ -163,7 +180,7 @@ void Search::Add(const Gang& gang, QueueIndex leaf, Lost lost) {
     lost.loss.whole = lost.whole;
     lost.loss.straddles = alone.straddles;
   }
-  entries_.push_back({std::move(lost), std::move(holding), usage.gpu_milli});
+  entries_.push_back({&gang, std::move(lost), std::move(holding), usage.gpu_milli});
 }
 
 std::optional<Search::Protector> Search::ShieldOf(const Gang& gang, QueueIndex leaf) const {
@@ -204,22 +221,31 @@ void Search::Refuse(const GangId& gang, const std::string& why) {
     found_.refused.push_back({gang, why});
 }
 
-void Search::Sort() {
-  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-    return policy::SmallerLoss(a.lost.loss, b.lost.loss);
+void Search::Refuse(const GangId& gang, const Judgement& judgement) {
+  if (found_.refused.size() < QueueCandidates::kMostRefused)
+    Refuse(gang, Describe(tree_, judgement));
+}
+
+Entries Search::InOrder() const {
+  Entries all;
+  all.reserve(entries_.size());
+  for (const Entry& entry : entries_) all.push_back(&entry);
+  std::stable_sort(all.begin(), all.end(), [](const Entry* a, const Entry* b) {
+    return policy::SmallerLoss(a->lost.loss, b->lost.loss);
   });
+  return all;
 }
 
 Entries Search::Lawful(const Entries& entries) {
   const std::vector<Judgement> judgements = rights_.JudgeInOrder(HoldingsOf(entries));
   Entries lawful;
-  std::set<GangId> broken;  // of these a cheaper part stays
+  std::unordered_set<const Gang*> broken;  // of these a cheaper part stays
   for (size_t i = 0; i < entries.size(); ++i) {
-    const GangId& id = entries[i]->lost.loss.holder.gang;
+    const Gang* gang = entries[i]->gang;
     const bool leaves = entries[i]->lost.loss.leaves;
-    if (!leaves && (judgements[i].right == Right::kNone || broken.contains(id))) {
-      broken.insert(id);
-      Refuse(id, Describe(tree_, judgements[i]));
+    if (!leaves && (judgements[i].right == Right::kNone || broken.contains(gang))) {
+      broken.insert(gang);
+      Refuse(gang->id, judgements[i]);
       continue;
     }
     lawful.push_back(entries[i]);
@@ -241,14 +267,14 @@ Entries Search::OfPromisedFirst(Entries entries) const {
     return node != nullptr && nodes.Contains(pod.held->node) &&
            static_cast<int64_t>(node->gpus.size()) * cluster::kWholeGpu.value() <= most;
   };
-  std::set<GangId> gangs;  // of whom the cheaper parts come first, wherever they are
+  std::unordered_set<const Gang*> gangs;  // their cheaper parts come first, wherever those are
   for (const Entry* entry : entries) {
     const std::vector<LostPod>& pods = entry->lost.pods;
-    if (std::any_of(pods.begin(), pods.end(), there)) gangs.insert(entry->lost.loss.holder.gang);
+    if (std::any_of(pods.begin(), pods.end(), there)) gangs.insert(entry->gang);
   }
   if (gangs.empty()) return {};
   std::stable_partition(entries.begin(), entries.end(), [&](const Entry* entry) {
-    return entry->lost.loss.leaves || gangs.contains(entry->lost.loss.holder.gang);
+    return entry->lost.loss.leaves || gangs.contains(entry->gang);
   });
   return entries;
 }
@@ -257,11 +283,9 @@ Entries Search::OfPromisedFirst(Entries entries) const {
 // members beyond a minimum, then the largest gangs. So a gang goes as a whole only where its queue
 // has more than it is guaranteed without any such members: else it could come back within the
 // guarantee, and have others evicted in turn.
-Entries Search::WithStraddlers() {
+Entries Search::WithStraddlers(const Entries& all) {
   Entries first;
   Entries last;
-  Entries all;
-  for (const Entry& entry : entries_) all.push_back(&entry);
   const std::vector<bool> stay = rights_.StayBeyond(HoldingsOf(all));
   for (size_t i = 0; i < all.size(); ++i) (stay[i] ? first : last).push_back(all[i]);
   std::stable_sort(last.begin(), last.end(), [&](const Entry* a, const Entry* b) {

@@ -45,13 +45,12 @@ std::vector<Holding> GoingBeside(const EngineState& state, const Gang& gang) {
 std::vector<Holding> LeavingBeside(const EngineState& state, const std::set<PodUid>& victims) {
   std::vector<Holding> leaving;
   for (const auto& [priority, gangs] : state.holdings.all()) {
-    for (const GangId& id : gangs) {
-      const Gang& gang = *state.members.Find(id);
-      if (gang.tally.leaving == 0) continue;
-      for (const auto& [uid, member] : gang.members) {
+    for (const auto& [id, gang] : gangs) {
+      if (gang->tally.leaving == 0) continue;
+      for (const auto& [uid, member] : gang->members) {
         const bool leaves = member.leaving() && member.held() != nullptr &&
                             state.preemptions.PreemptorOf(uid) == nullptr && !victims.contains(uid);
-        if (leaves) leaving.push_back(HoldingOf(state, gang, member, true));
+        if (leaves) leaving.push_back(HoldingOf(state, *gang, member, true));
       }
     }
   }
@@ -198,7 +197,7 @@ bool MayHaveCandidates(const EngineState& state, const Gang& gang) {
   const QueueIndex leaf = book.IndexOf(gang.queue->queue);
   const auto own = state.holdings.by_queue().find(gang.queue->queue);
   const bool within = own != state.holdings.by_queue().end() &&
-                      own->second.begin()->first < gang.queue->order->priority &&
+                      own->second.begin()->first.first < gang.queue->order->priority &&
                       book.tree().at(leaf).preemption.within_queue != queues::WithinQueue::kNever;
   return within || queues::MayReclaim(book.ledger(), leaf, book.tree().Dense(gang.queue->asks));
 }

@@ -73,9 +73,8 @@ void AddParts(const EngineState& state, const Gang& gang, int64_t priority, Time
 std::vector<Part> PartsOf(const EngineState& state, queues::QueueIndex queue, Time now) {
   std::vector<Part> parts;
   for (const auto& [priority, gangs] : state.holdings.all()) {
-    for (const GangId& id : gangs) {
-      const Gang& gang = *state.members.Find(id);
-      if (IsBelow(state.queue_book, gang, queue)) AddParts(state, gang, priority, now, parts);
+    for (const auto& [id, gang] : gangs) {
+      if (IsBelow(state.queue_book, *gang, queue)) AddParts(state, *gang, priority, now, parts);
     }
   }
   std::sort(parts.begin(), parts.end(),

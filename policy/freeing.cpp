@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "policy/domain_offers.hpp"
+#include "cluster/transaction.hpp"
 #include "policy/wish_within.hpp"
 
 namespace muster::policy {
@@ -95,17 +95,27 @@ DomainToFree Free(Placer& placer, const FreeingInput& input, const GangRequest& 
   return one;
 }
 
+// While nobody leaves: what the policy keeps for lost members is kept from it, unless it replaces
+// some.
+std::vector<DomainRoom> RoomsNow(Placer& placer, const FreeingInput& input,
+                                 const GangRequest& request) {
+  GangTerms terms = request.terms;
+  if (!terms.replaces) terms.kept = placer.KeptOf(*input.snapshot, NodeFilter::kSchedulable);
+  cluster::Transaction tx(input.snapshot);
+  return placer.RoomsFor(tx, request.required, NodeFilter::kSchedulable, terms);
+}
+
 }  // namespace
 
 std::vector<DomainToFree> DomainsToFree(Placer& placer, const FreeingInput& input,
                                         const GangRequest& request) {
-  const DomainOffers offers(input.snapshot, placer.options(), request);
+  const std::vector<DomainRoom> rooms = RoomsNow(placer, input, request);
   std::vector<DomainToFree> domains;
   domains.reserve(input.domains.size());
   for (const DomainId id : input.domains) {
     DomainToFree one;
     one.domain = id;
-    one.missing = std::ssize(request.required) - offers.rooms()[id].members;
+    one.missing = std::ssize(request.required) - rooms[id].members;
     domains.push_back(std::move(one));
   }
   std::sort(domains.begin(), domains.end(), [](const DomainToFree& a, const DomainToFree& b) {

@@ -104,13 +104,15 @@ void GangPlacement::CountAt(const Miss& miss) {
   shortage_ = {};
   shortage_.pod = demands_[miss.demand].pod;
   shortage_.placed_before = miss.placed_before;
-  CountRefusals(search_, *miss.role->shape, demands_[miss.demand], shortage_);
+  if (terms_.reasons) CountRefusals(search_, *miss.role->shape, demands_[miss.demand], shortage_);
   missed_shape_ = miss.role->shape;
   missed_demand_ = miss.demand;
 }
 
 PlaceAnswer GangPlacement::Refused() {
   PlaceAnswer answer;
+  answer.shortage = shortage_;
+  if (!terms_.reasons) return answer;
   const GpuMilliSum free = FreeGpus(search_, *missed_shape_, demands_[missed_demand_]);
   GpuMilliSum need;
   for (const Demand& demand : demands_) {

@@ -94,6 +94,7 @@ struct GangTerms {
   // The required ones come back to a gang that runs: what is kept for lost members is theirs too.
   bool replaces = false;
   std::shared_ptr<const cluster::NodeSet> kept = nullptr;  // from them (reserve.hpp); null: nothing
+  bool reasons = true;  // false: nobody asks why it does not fit, Shortage has no counts
 };
 
 struct GangRequest {

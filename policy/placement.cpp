@@ -242,13 +242,28 @@ std::shared_ptr<const cluster::NodeSet> Placer::KeptOf(const cluster::Snapshot& 
   return KeptNodes(nodes, *FabricOf(nodes.nodes()), filter);
 }
 
-PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
-                              NodeFilter filter, const GangTerms& terms) {
-  memory_->shapes.Follow(tx.base().nodes());
-  const Call call{tx, demands, filter, terms, !terms.subgroups.empty()};
-  const Wish* wish = terms.wish.get();
+void Placer::Follow(const cluster::NodeTable& nodes, NodeFilter filter, const GangTerms& terms) {
+  memory_->shapes.Follow(nodes);
   if (terms.kept != nullptr)
     memory_->shapes.FollowKept(Search::MemoryOf(filter, true), *terms.kept);
+}
+
+std::vector<DomainRoom> Placer::RoomsFor(Transaction& tx, const std::vector<Demand>& demands,
+                                         NodeFilter filter, const GangTerms& terms) {
+  Follow(tx.base().nodes(), filter, terms);
+  const auto& fabric = FabricOf(tx.base().nodes());
+  const Search search(tx, memory_->shapes.eligibility(), options_.strategy, filter, terms, nullptr);
+  std::vector<Role> roles = RolesOf(demands, memory_->shapes);
+  Sort(roles, RoleOrder::kMostGpus, search);
+  memory_->use.Follow(tx.base().free(), fabric);
+  return RoomByDomain(search, roles, fabric, memory_->use);
+}
+
+PlaceAnswer Placer::PlaceGang(Transaction& tx, const std::vector<Demand>& demands,
+                              NodeFilter filter, const GangTerms& terms) {
+  Follow(tx.base().nodes(), filter, terms);
+  const Call call{tx, demands, filter, terms, !terms.subgroups.empty()};
+  const Wish* wish = terms.wish.get();
   const auto told = [&](PlaceAnswer answer) {
     if (!answer.placed && answer.shortage.kept > 0)
       answer.shortage.reserve = TextOfReserve(options_.fabric);

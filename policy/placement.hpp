@@ -133,6 +133,9 @@ class Placer {
   PlaceAnswer PlaceGang(cluster::Transaction& tx, const std::vector<Demand>& demands,
                         NodeFilter filter, const GangTerms& terms = {});
 
+  // What each domain of the fabric has for it, by topology::DomainId.
+  std::vector<DomainRoom> RoomsFor(cluster::Transaction& tx, const std::vector<Demand>& demands,
+                                   NodeFilter filter, const GangTerms& terms);
   // What is kept of these nodes for lost members; null: nothing.
   std::shared_ptr<const cluster::NodeSet> KeptOf(const cluster::Snapshot& nodes, NodeFilter filter);
   // Their domains.
@@ -144,6 +147,7 @@ class Placer {
   struct Memory;
   struct Call;
   struct Alone;
+  void Follow(const cluster::NodeTable& nodes, NodeFilter filter, const GangTerms& terms);
   WishedDomains DomainsFor(const Call& call, const Wish& wish);
   PlaceAnswer PlaceWithin(const Call& call, const Domain& domain);
   PlaceAnswer PlaceSubgroups(const Call& call, const Domain& domain, int64_t& budget);

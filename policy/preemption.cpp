@@ -27,7 +27,10 @@ class Preemption {
         terms_(terms),
         candidates_(input.candidates),
         sets_(input.sets),
-        chosen_(candidates_.size(), false) {}
+        tx_(snapshot_),
+        chosen_(candidates_.size(), false) {
+    terms_.reasons = false;
+  }
 
   PreemptionAnswer Find() {
     if (candidates_.empty() || !TryAll()) return {};
@@ -54,8 +57,7 @@ class Preemption {
   // Takes these as the victims if the gang fits without them.
   bool Try(std::vector<bool> chosen) {
     if (!Allowed(chosen)) return false;
-    Transaction tx(snapshot_);
-    Evict(tx, chosen);
+    Transaction& tx = Evict(chosen);
     return Take(tx, std::move(chosen));
   }
 
@@ -71,11 +73,25 @@ class Preemption {
     return true;
   }
 
-  void Evict(Transaction& tx, const std::vector<bool>& chosen) const {
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      if (!chosen[i]) continue;
-      for (const Placement& held : candidates_[i].held) tx.Evict(held, candidates_[i].queue);
+  // The snapshot without these. What they begin with as those before did is still gone.
+  Transaction& Evict(const std::vector<bool>& chosen) {
+    size_t same = 0;
+    size_t next = 0;
+    for (; next < chosen.size(); ++next) {
+      const bool is_gone = same < gone_.size() && gone_[same].candidate == next;
+      if (chosen[next] != is_gone) break;
+      if (is_gone) ++same;
     }
+    tx_.RollbackTo(same < gone_.size() ? gone_[same].before : all_gone_);
+    gone_.resize(same);
+    for (; next < chosen.size(); ++next) {
+      if (!chosen[next]) continue;
+      gone_.push_back({next, tx_.checkpoint()});
+      const Candidate& candidate = candidates_[next];
+      for (const Placement& held : candidate.held) tx_.Evict(held, candidate.queue);
+    }
+    all_gone_ = tx_.checkpoint();
+    return tx_;
   }
 
   // The shortest prefix of candidates that makes room.
@@ -97,8 +113,7 @@ class Preemption {
   // Who can keep its place beside the placement found keeps it, dearest first. Room elsewhere than
   // on the gang's nodes is nobody's concern.
   void SpareBystanders() {
-    Transaction tx(snapshot_);
-    Evict(tx, chosen_);
+    Transaction& tx = Evict(chosen_);
     std::set<NodeIndex> used;
     for (const Placement& placement : placements_) {
       used.insert(placement.node);
@@ -152,9 +167,16 @@ class Preemption {
   std::shared_ptr<const cluster::Snapshot> snapshot_;
   std::shared_ptr<const cluster::Snapshot> without_;
   const std::vector<Demand>& demands_;
-  const GangTerms& terms_;
+  GangTerms terms_;
   const std::vector<Candidate>& candidates_;
   VictimSets* const sets_;
+  struct Gone {
+    size_t candidate;
+    size_t before;  // the checkpoint
+  };
+  Transaction tx_;
+  std::vector<Gone> gone_;  // evicted in `tx_`, in this order
+  size_t all_gone_ = 0;     // the checkpoint then
   std::vector<bool> chosen_;
   std::vector<Placement> placements_;
 };

@@ -50,17 +50,20 @@ int64_t Ledger::ClaimOf(QueueIndex queue, size_t resource, int64_t below) const 
 }
 
 void Ledger::Set(QueueIndex leaf, const Vector& used) {
-  for (size_t r = 0; r < used.size(); ++r) {
-    const int64_t more = Minus(used[r], books_[leaf.value].used[r]);
-    if (more == 0) continue;
-    for (QueueIndex queue = leaf;; queue = tree_->at(queue).parent) {
-      Book& book = books_[queue.value];
-      book.used[r] = Plus(book.used[r], more);
-      const int64_t before = std::exchange(book.claim[r], ClaimOf(queue, r, book.claims_below[r]));
-      if (queue == kRootIndex) break;
-      int64_t& above = books_[tree_->at(queue).parent.value].claims_below[r];
-      above = Plus(above, Minus(book.claim[r], before));
-    }
+  for (size_t r = 0; r < used.size(); ++r) Set(leaf, r, used[r]);
+}
+
+void Ledger::Set(QueueIndex leaf, size_t resource, int64_t used) {
+  const int64_t more = Minus(used, books_[leaf.value].used[resource]);
+  if (more == 0) return;
+  for (QueueIndex queue = leaf;; queue = tree_->at(queue).parent) {
+    Book& book = books_[queue.value];
+    book.used[resource] = Plus(book.used[resource], more);
+    const int64_t before =
+        std::exchange(book.claim[resource], ClaimOf(queue, resource, book.claims_below[resource]));
+    if (queue == kRootIndex) break;
+    int64_t& above = books_[tree_->at(queue).parent.value].claims_below[resource];
+    above = Plus(above, Minus(book.claim[resource], before));
   }
 }
 

@@ -47,6 +47,7 @@ class Ledger {
   const Vector& foreign() const { return foreign_; }
   // What the pods that are charged to `leaf` use. (To the orphan too.)
   void Set(QueueIndex leaf, const Vector& used);
+  void Set(QueueIndex leaf, size_t resource, int64_t used);
   // Of what is charged to a queue of the policy that gangs name, what those use that are not
   // preemptible.
   void SetNonPreemptible(QueueIndex named, Vector used) {

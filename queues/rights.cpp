@@ -58,15 +58,13 @@ Rights::Sides Rights::SidesWithout(const std::vector<const Holding*>& set) {
 }
 
 void Rights::Leave(const Holding& holding) {
-  Vector left = ledger_.used(holding.leaf);
-  for (size_t r = 0; r < left.size(); ++r) left[r] = Less(left[r], holding.held[r]);
-  ledger_.Set(holding.leaf, left);
+  for (size_t r = 0; r < holding.held.size(); ++r)
+    ledger_.Set(holding.leaf, r, Less(ledger_.used(holding.leaf)[r], holding.held[r]));
 }
 
 void Rights::Return(const Holding& holding) {
-  Vector all = ledger_.used(holding.leaf);
-  for (size_t r = 0; r < all.size(); ++r) all[r] = SaturatingAdd(all[r], holding.held[r]);
-  ledger_.Set(holding.leaf, all);
+  for (size_t r = 0; r < holding.held.size(); ++r)
+    ledger_.Set(holding.leaf, r, SaturatingAdd(ledger_.used(holding.leaf)[r], holding.held[r]));
 }
 
 void Rights::ReturnAll(const std::vector<const Holding*>& set) {
@@ -181,6 +179,11 @@ std::vector<Judgement> Rights::JudgeInOrder(const std::vector<const Holding*>& s
   }
   ReturnAll(left);
   return judgements;
+}
+
+Judgement Rights::JudgeAlone(const Holding& holding) {
+  if (!sides_) sides_ = SidesOf();
+  return Judge(*sides_, holding);
 }
 
 Judgement Rights::JudgeIfStarted(const Holding& holding) {

@@ -78,6 +78,8 @@ class Rights {
   // Each of a set, one after the other in this order; one that is unlawful stays. Those that leave
   // anyway are lawful.
   std::vector<Judgement> JudgeInOrder(const std::vector<const Holding*>& set);
+  // Of a set of one. What it holds is beside the claimant's side, which is judged once.
+  Judgement JudgeAlone(const Holding& holding);
   // Of one that does not hold that yet, as if it did.
   Judgement JudgeIfStarted(const Holding& holding);
   // R7: each of a set, the smallest first: lawful so if in any order. By position in `set`.
@@ -117,7 +119,8 @@ class Rights {
   Ledger ledger_;  // without `going_`; the same after each call
   Claimant claimant_;
   std::vector<Holding> going_;
-  bool by_model_ = false;  // it names a model that is contested
+  bool by_model_ = false;       // it names a model that is contested
+  std::optional<Sides> sides_;  // while all are there; nothing: nobody asked
 };
 
 // A gang of `claimant` that asks for so much may be able to have gangs of other queues evicted, by

@@ -244,13 +244,15 @@ std::optional<Tree::Branches> Tree::Diverge(QueueIndex x, QueueIndex y) const {
   return Branches{x, y};
 }
 
+bool Tree::names_models() const { return resources_.size() > kMemory + 1; }
+
 Vector Tree::Dense(const cluster::Usage& usage) const {
   Vector dense(resources_.size());
   dense[kGpu] = usage.gpu_milli;
   dense[kGpuMemory] = usage.gpu_memory.value();
   dense[kCpu] = usage.requests.cpu.value();
   dense[kMemory] = usage.requests.memory.value();
-  if (resources_.size() == kMemory + 1) return dense;
+  if (!names_models()) return dense;
   for (const auto& [device, milli] : usage.gpu_milli_by_model) {
     if (const std::optional<size_t> model = ModelOf(device)) dense[*model] += milli;
   }

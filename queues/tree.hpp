@@ -104,6 +104,8 @@ class Tree {
     return guaranteed_[resource] || (gpus && !guarantees_any_);
   }
   Vector Dense(const cluster::Usage& usage) const;
+  // Else Dense does not ask what is used by model.
+  bool names_models() const;
   // The model of the policy that a device is of; the longest name counts. Nothing: none.
   std::optional<size_t> ModelOf(std::string_view device) const;
 
