@@ -39,8 +39,8 @@ constexpr int64_t kSlices = 300;
 constexpr sim::Window kWindow{cluster::Time(3'544'380'000), cluster::Time(5'445'180'000)};
 constexpr const char* kUsage =
     "bench_philly [--policy NAME,…] [--durations NAME,…] [--nodes N,…] [--depth N]\n"
-    "             [--plot FILE.svg] [--parallel N] [--smoke]\n"
-    "bench_philly --print-policy NAME --nodes N [--depth N]\n"
+    "             [--guarantee PERCENT] [--plot FILE.svg] [--parallel N] [--smoke]\n"
+    "bench_philly --print-policy NAME --nodes N [--depth N] [--guarantee PERCENT]\n"
     "  policies: strict-fifo, fifo, fair, fair-preemption; durations: unknown, exact, rough, "
     "learnt\n";
 
@@ -51,8 +51,9 @@ struct Choice {
   int64_t parallel = 1;
   bool smoke = false;
   int64_t depth = 8;
-  std::string plot;   // a file
-  std::string print;  // a policy
+  int64_t guarantee = 75;  // percent of the quotas
+  std::string plot;        // a file
+  std::string print;       // a policy
 };
 
 struct Data {
@@ -86,6 +87,10 @@ Result<config::Policy> ReadPolicy(const Data& data, const PolicyChoice& policy, 
   return config::LoadPolicy(PolicyText(policy, *quotas, kGpusPerNode), policy.name);
 }
 
+PolicyChoice PolicyOf(const Choice& choice, const std::string& name, bool learnt) {
+  return {name, choice.depth, choice.guarantee, learnt};
+}
+
 // In slices of equal length, from the first job on.
 void TakeUsage(const sim::ReplayHistory& history, PhillyCase& c) {
   const cluster::Time first = history.jobs.front().submitted;
@@ -104,7 +109,8 @@ void Run(const Data& data, const Choice& choice, PhillyCase& c) {
   const auto begin = std::chrono::steady_clock::now();
   const bool smoke = choice.smoke;
   const bool learnt = c.durations == "learnt";
-  const Result<config::Policy> policy = ReadPolicy(data, {c.policy, choice.depth, learnt}, c.nodes);
+  const Result<config::Policy> policy =
+      ReadPolicy(data, PolicyOf(choice, c.policy, learnt), c.nodes);
   const Result<config::Policy> fair = ReadPolicy(data, {"fair"}, c.nodes);
   Result<std::vector<sim::TraceJob>> jobs = sim::ReadGangJobs(data.jobs, data.jobs_file);
   Result<std::vector<cluster::Node>> nodes =
@@ -196,6 +202,8 @@ std::optional<Choice> Choose(int argc, char** argv) {
         choice.nodes.push_back(Number(part).value_or(0));
     } else if (flag == "--depth") {
       choice.depth = Number(argv[i]).value_or(0);
+    } else if (flag == "--guarantee") {
+      choice.guarantee = Number(argv[i]).value_or(-1);
     } else if (flag == "--plot") {
       choice.plot = argv[i];
     } else if (flag == "--parallel") {
@@ -209,7 +217,7 @@ std::optional<Choice> Choose(int argc, char** argv) {
       std::all_of(choice.durations.begin(), choice.durations.end(),
                   [](const std::string& name) { return sim::ParseKnown(name).has_value(); }) &&
       std::count(choice.nodes.begin(), choice.nodes.end(), 0) == 0 && choice.parallel > 0 &&
-      choice.depth > 0;
+      choice.depth > 0 && choice.guarantee >= 0 && choice.guarantee <= 100;
   return fine ? std::optional(choice) : std::nullopt;
 }
 
@@ -231,7 +239,8 @@ int Main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", quotas.error().ToString().c_str());
       return 1;
     }
-    std::printf("%s", PolicyText({choice->print, choice->depth}, *quotas, kGpusPerNode).c_str());
+    std::printf("%s",
+                PolicyText(PolicyOf(*choice, choice->print, false), *quotas, kGpusPerNode).c_str());
     return 0;
   }
   std::vector<PhillyCase> cases;

@@ -56,10 +56,14 @@ std::string PolicyText(const PolicyChoice& policy, const std::vector<Quota>& quo
   if (policy.name == "strict-fifo") return text + "  order: strict-fifo\n";
   if (policy.name == "fifo") return text + "  order: fifo\n";
   for (const Quota& quota : quotas) {
-    text += "- name: \"" + quota.queue + "\"\n  order: fifo\n";
-    const std::string part = std::to_string(quota.nodes * gpus_per_node);
+    const int64_t gpus = quota.nodes * gpus_per_node;
+    text +=
+        "- name: \"" + quota.queue + "\"\n  order: fifo\n  weight: " + std::to_string(gpus) + "\n";
     // What is guaranteed is nobody else's booking to delay: shares alone decide without preemption.
-    text += preempts ? "  guarantee: {gpu: " + part + "}\n" : "  weight: " + part + "\n";
+    if (preempts) {
+      const int64_t kept = gpus * policy.guarantee / 100;
+      text += "  guarantee: {gpu: " + std::to_string(kept) + "}\n";
+    }
   }
   return text;
 }

@@ -25,15 +25,16 @@ cluster::Result<std::vector<Quota>> ReadQuotas(std::string_view text, const std:
 
 //   strict-fifo      one queue; a gang that does not fit blocks those behind it
 //   fifo             priority and age alone decide between all gangs
-//   fair             the virtual cluster furthest below its share goes first
-//   fair-preemption  the same, and guarantees are taken back from borrowers
+//   fair             the virtual cluster furthest below its share goes first; quotas are weights
+//   fair-preemption  the same, and a part of each quota is guaranteed: taken back from borrowers
 inline constexpr std::array<const char*, 4> kPolicies = {"strict-fifo", "fifo", "fair",
                                                          "fair-preemption"};
 
 struct PolicyChoice {
-  std::string name;     // one of these
-  int64_t depth = 8;    // gangs that may have bookings at a time
-  bool learnt = false;  // what was learnt of run times counts
+  std::string name;        // one of these
+  int64_t depth = 8;       // gangs that may have bookings at a time
+  int64_t guarantee = 75;  // percent of the quotas, with `fair-preemption`
+  bool learnt = false;     // what was learnt of run times counts
 };
 
 // The policy file.
