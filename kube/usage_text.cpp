@@ -59,12 +59,17 @@ std::vector<int64_t> ReadList(const JsonView& list, size_t size, int64_t most) {
   return values;
 }
 
+int64_t ReadMilliseconds(const JsonView& json) {
+  if (!json.present()) json.Problem("expected a number of milliseconds");
+  return json.Integer(0, 0, kMost);
+}
+
 PastUse ReadPast(const JsonView& json, size_t resources) {
   PastUse past;
   const JsonView half_life = json.Get("halfLife");
-  past.half_life = cluster::Duration(half_life.Integer(-1, 0, kMost));
+  past.half_life = cluster::Duration(ReadMilliseconds(half_life));
   const JsonView since = json.Get("since");
-  past.since = cluster::Time(since.Integer(-1, 0, kMost));
+  past.since = cluster::Time(ReadMilliseconds(since));
   const JsonView used = json.Get("used");
   past.used = ReadList(used, resources, queues::kMostAmount);
   const JsonView whole = json.Get("mean");

@@ -119,6 +119,8 @@ TEST_CASE("a malformed text of usage is refused with its place", "[kube][usage]"
        "usage.json.queues.a.rest[0]"},
       {queue(R"({"halfLife": 1, "since": -5, "used": [1], "mean": [1], "rest": [1]})"),
        "usage.json.queues.a.since"},
+      {queue(R"({"halfLife": 1, "used": [1], "mean": [1], "rest": [1]})"),
+       "usage.json.queues.a.since: expected a number of milliseconds"},
       {R"({"queues": {"a": {}, "a": {}}})", "usage.json"},
   }));
   INFO(at.text);
