@@ -39,6 +39,25 @@ TEST_CASE("R5: a queue gets its guarantee back from who borrowed it", "[engine][
   CHECK(world.Gang("x0").state == GangState::kReserved);
 }
 
+TEST_CASE("evictions are asked for once more gangs than one call looks at are settled",
+          "[engine][queues][R5]") {
+  const std::vector<QueueSpec> queues{Queue("x", 4), Queue("y", 4)};
+  World world(queues);
+  world.Start("y0", "y", 4);
+  world.Start("y1", "y", 4);
+  for (int i = 0; i < 600; ++i) {  // Settle looks at 256
+    cluster::Pod pod = MakePod("waits" + std::to_string(i)).Gpus(1).Gated().Build();
+    pod.asked_queue = "y";
+    world.Add(pod);
+  }
+  world.Settle();
+  REQUIRE(world.Evicted().empty());
+  world.engine().SetOptions(World::OptionsOf(queues));  // all of them are to be settled anew
+  world.Submit("x0", "x", 4);
+  CHECK(world.Evicted() == "y1");
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
 TEST_CASE("R5: neither priority nor age lets a queue take what is another's guarantee",
           "[engine][queues][R5]") {
   World world({Queue("x", 4), Queue("y", 4)});
