@@ -113,6 +113,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   Dequeue(state, gang);
   state.work.Forget(gang);
   state.preemptions.ForgetGang(id);
+  state.holdings.Hold(gang, std::nullopt, 0, "");
   state.queue_book.Leave(id);
   state.orders.ForgetGang(id.key);
   state.members.Erase(id);
