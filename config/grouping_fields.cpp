@@ -44,36 +44,36 @@ std::string Wrong(const Result<T>& parsed) {
   return parsed.ok() ? std::string() : parsed.error().message;
 }
 
-constexpr TextRule kKind{"a kind such as JobSet", IsKind};
-constexpr TextRule kGroup{"an API group such as batch, or core", IsGroup};
-constexpr TextRule kVersion{"a version such as v1", IsVersion};
-constexpr TextRule kResource{"the plural of the kind, such as jobsets", IsDnsLabel};
+constexpr TextRule kOwnerKind{"a kind such as JobSet", IsKind};
+constexpr TextRule kApiGroup{"an API group such as batch, or core", IsGroup};
+constexpr TextRule kGroupVersion{"a version such as v1", IsVersion};
+constexpr TextRule kPlural{"the plural of the kind, such as jobsets", IsDnsLabel};
 constexpr TextRule kBecause{"the reason, in words for people", IsSentence};
 constexpr TextRule kBecauseOrNone{"the reason, in words for people", IsNoOrSentence};
-constexpr TextRule kPath{"a path such as pod.metadata.labels[app]",
+constexpr TextRule kPathText{"a path such as pod.metadata.labels[app]",
                          [](std::string_view text) { return ParseGroupingPath(text).ok(); },
                          [](std::string_view text) { return Wrong(ParseGroupingPath(text)); }};
-constexpr TextRule kAmount{"an amount such as owner.spec.replicas or 1",
+constexpr TextRule kAmountText{"an amount such as owner.spec.replicas or 1",
                            [](std::string_view text) { return ParseGroupingAmount(text).ok(); },
                            [](std::string_view text) { return Wrong(ParseGroupingAmount(text)); },
                            true};
-constexpr TextRule kCondition{
+constexpr TextRule kConditionText{
     "a condition such as owner.spec.mode is Indexed",
     [](std::string_view text) { return ParseGroupingCondition(text).ok(); },
     [](std::string_view text) { return Wrong(ParseGroupingCondition(text)); }};
 // "item.name", "key", or a word that is the name itself.
-constexpr TextRule kName{"a name such as worker, item.name or key", IsRoleName};
+constexpr TextRule kRoleName{"a name such as worker, item.name or key", IsRoleName};
 
 void VisitPath(const FieldInfo& info, GroupingPath* path, FieldVisitor* visitor) {
   std::string text = FormatGroupingPath(*path);
-  visitor->Text(info, kPath, &text);
+  visitor->Text(info, kPathText, &text);
   Result<GroupingPath> read = ParseGroupingPath(text);
   if (read.ok()) *path = *std::move(read);
 }
 
 void VisitAmount(const FieldInfo& info, GroupingAmount* amount, FieldVisitor* visitor) {
   std::string text = FormatGroupingAmount(*amount);
-  visitor->Text(info, kAmount, &text);
+  visitor->Text(info, kAmountText, &text);
   Result<GroupingAmount> read = ParseGroupingAmount(text);
   if (read.ok()) *amount = *std::move(read);
 }
@@ -82,7 +82,7 @@ void VisitConditions(const FieldInfo& info, GroupingConditions* conditions, Fiel
   std::vector<std::string> texts;
   texts.reserve(conditions->size());
   for (const GroupingCondition& one : *conditions) texts.push_back(FormatGroupingCondition(one));
-  visitor->TextList(info, kCondition, &texts);
+  visitor->TextList(info, kConditionText, &texts);
   conditions->clear();
   for (const std::string& text : texts) {
     Result<GroupingCondition> read = ParseGroupingCondition(text);
@@ -96,7 +96,7 @@ bool IsFromElement(const GroupingPath& path) {
 
 void VisitName(const FieldInfo& info, GroupingRole* role, FieldVisitor* visitor) {
   std::string text = role->name_from.none() ? role->name : FormatGroupingPath(role->name_from);
-  visitor->Text(info, kName, &text);
+  visitor->Text(info, kRoleName, &text);
   const Result<GroupingPath> path = ParseGroupingPath(text);
   const bool from = path.ok() && IsFromElement(*path);
   role->name_from = from ? *path : GroupingPath{};
@@ -135,10 +135,10 @@ void VisitCase(GroupingCase* one, FieldVisitor* visitor) {
 }
 
 void VisitRule(GroupingRule* rule, FieldVisitor* visitor) {
-  visitor->Text({"kind", "Of the owner."}, kKind, &rule->kind);
-  visitor->Text({"group", "Its API group; core for that without a name."}, kGroup, &rule->group);
-  visitor->TextList({"versions", "Of the group; [] for all."}, kVersion, &rule->versions);
-  visitor->Text({"resource", "The plural that the API server serves it under."}, kResource,
+  visitor->Text({"kind", "Of the owner."}, kOwnerKind, &rule->kind);
+  visitor->Text({"group", "Its API group; core for that without a name."}, kApiGroup, &rule->group);
+  visitor->TextList({"versions", "Of the group; [] for all."}, kGroupVersion, &rule->versions);
+  visitor->Text({"resource", "The plural that the API server serves it under."}, kPlural,
                 &rule->resource);
   visitor->Flag({"wrapper", "It makes no pods but what makes them, whose own rule counts."},
                 &rule->wrapper);

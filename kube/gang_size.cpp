@@ -18,7 +18,7 @@ namespace {
 // Of one owner; what it says of more does not count.
 constexpr size_t kMostRoles = 1024;
 
-bool EqualAnyCase(std::string_view a, std::string_view b) {
+bool SameLetters(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   };
@@ -63,7 +63,7 @@ void GangSize::FindRole() {
                             [&](const Role& role) { return role.name == role_; });
   if (found == roles_.end()) {
     found = std::find_if(roles_.begin(), roles_.end(),
-                         [&](const Role& role) { return EqualAnyCase(role.name, role_); });
+                         [&](const Role& role) { return SameLetters(role.name, role_); });
   }
   known_role_ = found != roles_.end();
   if (known_role_) role_ = found->name;
