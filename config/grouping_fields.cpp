@@ -51,12 +51,12 @@ constexpr TextRule kPlural{"the plural of the kind, such as jobsets", IsDnsLabel
 constexpr TextRule kBecause{"the reason, in words for people", IsSentence};
 constexpr TextRule kBecauseOrNone{"the reason, in words for people", IsNoOrSentence};
 constexpr TextRule kPathText{"a path such as pod.metadata.labels[app]",
-                         [](std::string_view text) { return ParseGroupingPath(text).ok(); },
-                         [](std::string_view text) { return Wrong(ParseGroupingPath(text)); }};
-constexpr TextRule kAmountText{"an amount such as owner.spec.replicas or 1",
-                           [](std::string_view text) { return ParseGroupingAmount(text).ok(); },
-                           [](std::string_view text) { return Wrong(ParseGroupingAmount(text)); },
-                           true};
+                             [](std::string_view text) { return ParseGroupingPath(text).ok(); },
+                             [](std::string_view text) { return Wrong(ParseGroupingPath(text)); }};
+constexpr TextRule kAmountText{
+    "an amount such as owner.spec.replicas or 1",
+    [](std::string_view text) { return ParseGroupingAmount(text).ok(); },
+    [](std::string_view text) { return Wrong(ParseGroupingAmount(text)); }, true};
 constexpr TextRule kConditionText{
     "a condition such as owner.spec.mode is Indexed",
     [](std::string_view text) { return ParseGroupingCondition(text).ok(); },
