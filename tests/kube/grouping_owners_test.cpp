@@ -228,10 +228,9 @@ TEST_CASE("numbers beyond all measure stay numbers", "[kube][grouping]") {
 
 TEST_CASE("pods and owners of any shape are judged", "[kube][grouping]") {
   GroupingWorld world;
-  for (const std::string meta :
-       {"annotations: text", "ownerReferences: {}",
-        "ownerReferences: [3, {}, {controller: yes}, null]",
-        "ownerReferences: [{controller: true}]"}) {
+  for (const std::string meta : {"annotations: text", "ownerReferences: {}",
+                                 "ownerReferences: [3, {}, {controller: yes}, null]",
+                                 "ownerReferences: [{controller: true}]"}) {
     CHECK(world.Told(PodText("a", meta)).substr(0, 6) == "alone:");
   }
   world.Add(
