@@ -1,4 +1,5 @@
-# Writes OUTPUT, a source file with the name and text of each of FILES (config/shipped_files.hpp). For cmake -P.
+# Writes OUTPUT, a source file with the name and text of each of FILES, which come from FOLDER, as what
+# FUNCTION returns (config/shipped_files.hpp). For cmake -P.
 set(body "")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME)
@@ -9,18 +10,18 @@ foreach(file IN LISTS FILES)
   endif()
   string(APPEND body "    {\"${name}\", R\"muster(${text})muster\"},\n")
 endforeach()
-file(WRITE ${OUTPUT} "// Generated from config/topologies/.
+file(WRITE ${OUTPUT} "// Generated from ${FOLDER}/.
 #include \"config/shipped_files.hpp\"
 
 namespace muster::config {
 namespace {
 
-constexpr ShippedFile kTopologies[] = {
+constexpr ShippedFile kFiles[] = {
 ${body}};
 
 }  // namespace
 
-std::span<const ShippedFile> ShippedTopologies() { return kTopologies; }
+std::span<const ShippedFile> ${FUNCTION}() { return kFiles; }
 
 }  // namespace muster::config
 ")

@@ -145,14 +145,22 @@ void FieldReader::Flag(const FieldInfo& info, bool* value) {
 
 const std::string* FieldReader::TextOf(const std::string& path, const TextRule& rule,
                                        const YamlNode& node) {
-  if (node.kind == YamlNode::Kind::kPlain && ResolvePlain(node.text).type != ScalarType::kText) {
+  const bool taken = rule.numbers && rule.accepts(node.text);
+  if (node.kind == YamlNode::Kind::kPlain && !taken &&
+      ResolvePlain(node.text).type != ScalarType::kText) {
     Refuse(path, node.mark,
            "expected " + std::string(rule.expected) + ", found " + node.text +
                ", which YAML takes for a number or a truth value: put it in quotes");
     return nullptr;
   }
   if (node.scalar() && rule.accepts(node.text)) return &node.text;
-  Expected(path, std::string(rule.expected), node);
+  if (node.scalar() && rule.wrong != nullptr) {
+    Refuse(path, node.mark,
+           "expected " + std::string(rule.expected) + ", found " + Quoted(node.text) + ": " +
+               rule.wrong(node.text));
+  } else {
+    Expected(path, std::string(rule.expected), node);
+  }
   return nullptr;
 }
 

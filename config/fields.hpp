@@ -43,6 +43,9 @@ struct WholeRange {
 struct TextRule {
   std::string_view expected;  // "a Kubernetes namespace"
   bool (*accepts)(std::string_view text);
+  // What is wrong with a text that is not accepted, where more can be said; null: nothing.
+  std::string (*wrong)(std::string_view text) = nullptr;
+  bool numbers = false;  // a number without quotes is taken as it is written
 };
 // An amount with a way to write it of its own.
 struct AmountRule {

@@ -14,5 +14,7 @@ struct ShippedFile {
 
 // config/topologies/*.yaml, ordered by name.
 std::span<const ShippedFile> ShippedTopologies();
+// config/grouping/*.yaml, likewise.
+std::span<const ShippedFile> ShippedGrouping();
 
 }  // namespace muster::config

@@ -146,6 +146,21 @@ std::string_view JsonView::Text() const {
   return {};
 }
 
+bool JsonView::list() const { return value_ != nullptr && Of(*value_).IsArray(); }
+
+bool JsonView::blank() const {
+  if (value_ == nullptr) return true;
+  const rapidjson::Value& value = Of(*value_);
+  if (value.IsString()) return value.GetStringLength() == 0;
+  return value.IsArray() && value.Empty();
+}
+
+std::string JsonView::ScalarText() const {
+  if (value_ == nullptr) return {};
+  if (Of(*value_).IsBool()) return Of(*value_).GetBool() ? "true" : "false";
+  return QuantityText();
+}
+
 std::string_view JsonView::RequiredText() const {
   const std::string_view text = Text();
   if (text.empty()) Problem("is missing");

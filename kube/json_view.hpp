@@ -45,6 +45,9 @@ class JsonView {
   JsonView& operator=(const JsonView&) = delete;
 
   bool present() const { return value_ != nullptr; }
+  // Absent, an empty text or an empty list.
+  bool blank() const;
+  bool list() const;  // a list, of whatever length
   // For decoders that take a value; it must be present.
   const JsonNode& node() const { return *value_; }
   // The value written out again, without white space; absent: null.
@@ -59,6 +62,7 @@ class JsonView {
 
   std::string_view Text() const;          // absent: empty
   std::string_view RequiredText() const;  // absent or empty: a problem
+  std::string ScalarText() const;         // the same of numbers and booleans, as they are written
   bool Flag(bool otherwise) const;
   int64_t Integer(int64_t otherwise, int64_t least, int64_t most) const;
   // A quantity may be written as text or as a number.

@@ -131,6 +131,7 @@ constexpr Kept kSomePodAnnotations[] = {
     Value("gang.scheduling.koordinator.sh/name"),
     Value("gang.scheduling.koordinator.sh/min-available"),
     Value("kueue.x-k8s.io/pod-group-total-count"),
+    Value("kueue.x-k8s.io/pod-group-serving"),
     Value(kGpuFractionAnnotation),
     Value(kGpuMemoryAnnotation),
     Value(kGpuFractionDevicesAnnotation),

@@ -18,6 +18,7 @@
 #include "kube/node_devices.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_constraints.hpp"
+#include "kube/pod_group_link.hpp"
 #include "kube/pod_reader.hpp"
 #include "kube/pod_requests.hpp"
 #include "kube/pod_start.hpp"
@@ -41,32 +42,6 @@ constexpr const char* kVolcanoTask = "volcano.sh/task-spec";
 // Of one pod's record.
 constexpr size_t kMaxGates = 64;
 constexpr size_t kMaxDefect = 1024;  // bytes of what an annotation says
-
-// The first of `keys` that has a text.
-std::string FirstOf(const JsonView& texts, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    const std::string_view text = texts.Get(key).Text();
-    if (!text.empty()) return std::string(text);
-  }
-  return {};
-}
-
-std::string ReadPodGroupName(const JsonView& spec, const JsonView& labels,
-                             const JsonView& annotations) {
-  const JsonView group = spec.Get("schedulingGroup");
-  std::string name(group.Get("podGroupName").Text());
-  if (name.empty()) {
-    name = FirstOf(labels,
-                   {"scheduling.x-k8s.io/pod-group", "scheduling.k8s.io/pod-group",
-                    "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
-                    "kueue.x-k8s.io/pod-group-name", "grove.io/podgang"});
-  }
-  if (name.empty()) {
-    name = FirstOf(annotations, {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name",
-                                 "pod-group-name", "gang.scheduling.koordinator.sh/name"});
-  }
-  return name;
-}
 
 // The gang's size where a pod carries it, by whatever name its ecosystem gives that.
 int64_t ReadDeclaredMinMember(const JsonView& labels, const JsonView& annotations) {
@@ -238,7 +213,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   const JsonView status = pod.Get("status");
   spec.ExpectObject();
   record.spec = ReadSpec(spec, metadata, options);
-  record.pod_group = ReadPodGroupName(spec, labels, annotations);
+  record.pod_group = ReadPodGroupLink(spec, labels, annotations);
   if (!record.pod_group.empty()) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);
   }

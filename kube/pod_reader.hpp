@@ -12,7 +12,8 @@ namespace muster::kube {
 //   PodGroup  spec.schedulingGroup.podGroupName; labels scheduling.x-k8s.io/pod-group,
 //   scheduling.k8s.io/pod-group,
 //             pod-group.scheduling.sigs.k8s.io, pod-group.scheduling.sigs.k8s.io/name,
-//             kueue.x-k8s.io/pod-group-name, grove.io/podgang; annotations
+//             kueue.x-k8s.io/pod-group-name (not with annotation
+//             kueue.x-k8s.io/pod-group-serving: "true"), grove.io/podgang; annotations
 //             scheduling.k8s.io/group-name, scheduling.volcano.sh/group-name, pod-group-name,
 //             gang.scheduling.koordinator.sh/name
 //   its size  annotations muster.dev/min-member, scheduling.volcano.sh/group-min-member,

@@ -128,6 +128,11 @@ TEST_CASE("the first link to a PodGroup counts", "[kube][pod]") {
        "volcano2"},
       {"", R"("pod-group-name":"kai")", "", "kai"},
       {R"("scheduling.x-k8s.io/pod-group":"")", R"("pod-group-name":"kai")", "", "kai"},
+      {R"("kueue.x-k8s.io/pod-group-name":"kueue")", "", "", "kueue"},
+      {R"("kueue.x-k8s.io/pod-group-name":"kueue")", R"("kueue.x-k8s.io/pod-group-serving":"true")",
+       "", ""},
+      {R"("kueue.x-k8s.io/pod-group-name":"kueue","grove.io/podgang":"gang")",
+       R"("kueue.x-k8s.io/pod-group-serving":"true")", "", "gang"},
   }));
   CAPTURE(c.want);
   CHECK(Decode(PodText(R"(,"labels":{)" + c.labels + R"(},"annotations":{)" + c.annotations + "}",

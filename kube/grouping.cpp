@@ -1,0 +1,269 @@
+#include "kube/grouping.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "kube/decode.hpp"
+#include "kube/gang_size.hpp"
+#include "kube/grouping_values.hpp"
+#include "kube/json_view.hpp"
+#include "kube/pod_group_link.hpp"
+
+namespace muster::kube {
+
+using cluster::GroupingCase;
+using cluster::GroupingException;
+using cluster::GroupingRule;
+using cluster::GroupingRules;
+
+namespace {
+
+Grouping Said(Grouping::Kind kind, std::string reason) {
+  Grouping grouping;
+  grouping.kind = kind;
+  grouping.reason = std::move(reason);
+  return grouping;
+}
+Grouping Alone(std::string reason) { return Said(Grouping::Kind::kAlone, std::move(reason)); }
+Grouping Refused(std::string reason) { return Said(Grouping::Kind::kRefused, std::move(reason)); }
+
+// What somebody wrote about grouping on a pod or an owner, label or annotation.
+struct Wish {
+  bool off = false;
+  std::optional<int64_t> min_member;
+  std::string defect;
+};
+
+Wish WishOn(const OwnerLink& link) {
+  JsonProblems ignored;
+  const std::string name = link.key.Shown();
+  const JsonView object(*link.object, name, ignored);
+  const JsonView metadata = object.Get("metadata");
+  const JsonView annotations = metadata.Get("annotations");
+  const JsonView labels = metadata.Get("labels");
+  const auto written = [&](const char* key) {
+    const std::string_view text = annotations.Get(key).Text();
+    return text.empty() ? labels.Get(key).Text() : text;
+  };
+  Wish wish;
+  const std::string_view gang = written(kGroupingOff);
+  wish.off = gang == "false";
+  if (!gang.empty() && gang != "false" && gang != "true") {
+    wish.defect = name + ": " + kGroupingOff + " expected \"false\" or nothing, found \"" +
+                  std::string(gang.substr(0, 40)) + "\"";
+  }
+  const std::string_view size = written(kMinMemberAnnotation);
+  if (size.empty()) return wish;
+  int64_t count = 0;
+  const auto read = std::from_chars(size.data(), size.data() + size.size(), count);
+  if (read.ec == std::errc() && read.ptr == size.data() + size.size() && count > 0) {
+    wish.min_member = count;
+  } else {
+    wish.defect = name + ": " + kMinMemberAnnotation + " expected a whole number from 1, found \"" +
+                  std::string(size.substr(0, 40)) + "\"";
+  }
+  return wish;
+}
+
+// Nearest first: a pod's word counts before its owner's.
+Wish WishOf(const OwnerChain& chain) {
+  Wish wish;
+  for (const OwnerLink& link : chain.links) {
+    const Wish one = WishOn(link);
+    if (wish.defect.empty()) wish.defect = one.defect;
+    if (!wish.off && !wish.min_member) wish.off = one.off;
+    if (!wish.off && !wish.min_member) wish.min_member = one.min_member;
+  }
+  return wish;
+}
+
+bool NamesPodGroup(const JsonNode& pod) {
+  JsonProblems ignored;
+  const JsonView view(pod, "Pod", ignored);
+  const JsonView spec = view.Get("spec");
+  const JsonView metadata = view.Get("metadata");
+  const JsonView labels = metadata.Get("labels");
+  const JsonView annotations = metadata.Get("annotations");
+  return !ReadPodGroupLink(spec, labels, annotations).empty();
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// Eight digits that differ where the texts do (FNV-1a, its halves folded).
+std::string Digest(std::initializer_list<std::string_view> texts) {
+  uint64_t hash = 14695981039346656037ULL;
+  const auto add = [&](unsigned char c) { hash = (hash ^ c) * 1099511628211ULL; };
+  for (const std::string_view text : texts) {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    add(0xFF);
+  }
+  const auto folded = static_cast<uint32_t>(hash ^ (hash >> 32U));
+  std::array<char, 8> digits{};
+  for (size_t i = 0; i < digits.size(); ++i) {
+    digits[i] = "0123456789abcdef"[(folded >> (28U - 4U * i)) & 0xFU];
+  }
+  return {digits.data(), digits.size()};
+}
+
+// Judges one pod whose owners are all known.
+class Judge {
+ public:
+  explicit Judge(const OwnerChain& chain) : chain_(chain), leader_(&chain.links.front()) {
+    for (const OwnerLink& link : chain.links) {
+      if (link.is_pod()) leader_ = &link;
+    }
+  }
+
+  Grouping Run() {
+    const Wish wish = WishOf(chain_);
+    if (!wish.defect.empty()) return Refused(wish.defect);
+    if (wish.off) return Alone(std::string(kGroupingOff) + " is \"false\"");
+    if (!chain_.broken.empty()) return Alone(chain_.broken);
+    FindRuleThatCounts();
+    if (!problems_.none()) return Refused(problems_.first().ToString());
+    if (owner_ == nullptr) return WithoutRule(wish.min_member);
+    const GroupingException* exception = FindException();
+    if (!problems_.none()) return Refused(problems_.first().ToString());
+    if (exception != nullptr) return Said(Grouping::Kind::kNotMember, exception->because);
+    if (case_->gang == GroupingCase::Gang::kAlone && !wish.min_member) {
+      return Alone(owner_->key.Shown() + ": " + case_->because);
+    }
+    return InGang(wish.min_member);
+  }
+
+ private:
+  GroupingValues ValuesOf(const OwnerLink& owner) {
+    return GroupingValues({&owner, &chain_.links.front(), leader_}, problems_);
+  }
+
+  // The outermost owner that is no wrapper, with a case that holds.
+  void FindRuleThatCounts() {
+    for (auto link = chain_.links.rbegin(); link != chain_.links.rend(); ++link) {
+      if (link->rule == nullptr || link->rule->wrapper) continue;
+      const GroupingValues values = ValuesOf(*link);
+      for (const GroupingCase& one : link->rule->cases) {
+        if (!values.Holds(one.when)) continue;
+        owner_ = &*link;
+        case_ = &one;
+        return;
+      }
+    }
+  }
+
+  const GroupingException* FindException() {
+    const GroupingValues values = ValuesOf(*owner_);
+    for (const OwnerLink* link = owner_; link <= &chain_.links.back(); ++link) {
+      if (link->rule == nullptr) continue;
+      for (const GroupingException& one : link->rule->not_members) {
+        if (values.Holds(one.when)) return &one;
+      }
+    }
+    return nullptr;
+  }
+
+  Grouping WithoutRule(std::optional<int64_t> min_member) const {
+    const OwnerKey* owner = nullptr;
+    if (chain_.links.size() > 1) {
+      owner = &chain_.links[1].key;
+    } else if (chain_.beyond) {
+      owner = &*chain_.beyond;
+    } else if (chain_.unreadable) {
+      owner = &*chain_.unreadable;
+    }
+    if (owner == nullptr) {
+      if (!min_member || *min_member == 1) return Alone("it has no owner");
+      return Refused(std::string(kMinMemberAnnotation) + " asks for " +
+                     std::to_string(*min_member) +
+                     " members, but the pod has no owner and names no PodGroup, so nobody knows "
+                     "the others");
+    }
+    if (!min_member) {
+      if (chain_.links.size() > 1) return Alone(owner->Shown() + " runs its own pods one by one");
+      if (chain_.unreadable) return Alone("its owner " + owner->Shown() + " may not be read");
+      return Alone("no grouping rule is for " + owner->kind + " of " + owner->group());
+    }
+    Grouping grouping;
+    grouping.kind = Grouping::Kind::kGang;
+    Name(*owner, {}, {}, &grouping);
+    grouping.minimum = *min_member;
+    return grouping;
+  }
+
+  // `part`: what tells gangs of one owner apart.
+  void Name(const OwnerKey& owner, const std::string& part, const std::string& attempt,
+            Grouping* grouping) const {
+    grouping->owner = owner;
+    grouping->attempt = attempt;
+    grouping->key.ns = chain_.links.front().key.ns;
+    grouping->key.name = LowerCase(owner.kind) + ":" + owner.name + (part.empty() ? "" : ":") +
+                         part + "~" + Digest({owner.uid, part, attempt});
+  }
+
+  Grouping InGang(std::optional<int64_t> min_member) {
+    const GroupingRule& rule = *owner_->rule;
+    const GroupingValues values = ValuesOf(*owner_);
+    const bool per_role = case_->gang == GroupingCase::Gang::kPerRole;
+    GangSize size(rule, *case_, values);
+    std::string part = values.Text(rule.per);
+    const std::string attempt = values.Text(rule.attempt);
+    if (!problems_.none()) return Refused(problems_.first().ToString());
+    if (!rule.per.none() && part.empty()) {
+      return Alone(owner_->key.Shown() + ": the pod does not say which of its gangs it is in");
+    }
+    if (per_role && !size.KeepRole()) {
+      return Alone(owner_->key.Shown() + ": the pod does not say which of its roles it has");
+    }
+    if (per_role) part += (part.empty() ? "" : ":") + size.role();
+    Grouping grouping;
+    Name(owner_->key, part, attempt, &grouping);
+    grouping.role = size.role();
+    const GangSize::Answer answer = size.Of(min_member);
+    if (!problems_.none()) {
+      grouping.reason = problems_.first().ToString();
+    } else if (!answer.defect.empty()) {
+      grouping.reason = owner_->key.Shown() + " " + answer.defect;
+    }
+    grouping.kind = grouping.reason.empty() ? Grouping::Kind::kGang : Grouping::Kind::kRefused;
+    if (grouping.kind == Grouping::Kind::kRefused) return grouping;
+    grouping.minimum = answer.minimum;
+    grouping.roles = answer.roles;
+    return grouping;
+  }
+
+  const OwnerChain& chain_;
+  const OwnerLink* leader_;
+  JsonProblems problems_;
+  const OwnerLink* owner_ = nullptr;
+  const GroupingCase* case_ = nullptr;
+};
+
+}  // namespace
+
+Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const OwnerLookup& lookup) {
+  if (NamesPodGroup(pod)) return Said(Grouping::Kind::kLinked, "the pod names its PodGroup");
+  const OwnerLookup nobody = [](const OwnerKey&) { return OwnerRead{}; };
+  const OwnerChain itself = FollowOwners(pod, {}, nobody);
+  const Wish own = WishOn(itself.links.front());
+  if (own.off) return Alone(std::string(kGroupingOff) + " is \"false\"");
+  const OwnerChain chain = FollowOwners(pod, rules, lookup);
+  if (chain.unread) {
+    Grouping grouping = Said(Grouping::Kind::kUnread, chain.unread->Shown() + " is not read yet");
+    grouping.next = chain.unread;
+    return grouping;
+  }
+  Grouping grouping = Judge(chain).Run();
+  if (chain.unreadable) {
+    grouping.note = chain.unreadable->Shown() + " may not be read: what it and its owners say of " +
+                    "gangs does not count";
+  }
+  return grouping;
+}
+
+}  // namespace muster::kube

@@ -1,0 +1,60 @@
+// JudgeGrouping: which gang a pod is in when no PodGroup says so: what its owners are, and what the
+// grouping rules say of them.
+//
+// Pure, any thread. It is to be called by the reader of pods (ClusterFeed's side of kube/) for
+// every pod that names no PodGroup, before the pod's fact is told: Pod::pod_group, role and
+// declared_min_member are what `key`, `role` and `minimum` say, and DeclaredGangs makes the group
+// of them. That reader reads owners (`next`), keeps them as long as a pod needs them, and asks
+// again when one came or changed. Three things are its own:
+//   - the minimum of a gang is the least that its pods' judgements say: a phase ends for all pods
+//     when it has ended for the last (`early` in config/grouping/README.md);
+//   - a pod that was placed keeps its gang whatever becomes of its owners: `gone` is what happens
+//     to the pods of an owner that is being removed;
+//   - `note` is for one message per kind, not one per pod.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/grouping_rule.hpp"
+#include "cluster/ids.hpp"
+#include "cluster/pod_group.hpp"
+#include "kube/json.hpp"
+#include "kube/owner_chain.hpp"
+
+namespace muster::kube {
+
+// Annotation or label of a pod or an owner, "false": its pods are in no gang by their owners. (On a
+// PodGroup the same name is cluster::kClaimAnnotation.)
+inline constexpr const char* kGroupingOff = "muster.dev/gang";
+
+struct Grouping {
+  enum class Kind {
+    kLinked,     // the pod names its PodGroup: nothing else counts
+    kUnread,     // `next` must be read first
+    kAlone,      // for `reason`
+    kNotMember,  // alone, although its owner's other pods are a gang, for `reason`
+    kGang,
+    kRefused,  // asked for is what can never start, for `reason`; `key` may be empty
+  };
+  Kind kind = Kind::kAlone;
+  std::string reason;  // in plain words
+  std::string note;    // an owner may not be read, so that what is above it does not count
+  std::optional<OwnerKey> next;
+
+  // Of a gang. Two attempts of one workload have two keys, and so have an owner and the one that is
+  // made anew under its name. No PodGroup object can have such a name: "jobset:train~1f8e0a2c".
+  cluster::ObjectKey key;
+  OwnerKey owner;       // what the gang is made of
+  std::string attempt;  // as the controller counts it; empty: by the owner's UID alone
+  std::string role;
+  int64_t minimum = 0;
+  std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`
+};
+
+Grouping JudgeGrouping(const JsonNode& pod, const cluster::GroupingRules& rules,
+                       const OwnerLookup& lookup);
+
+}  // namespace muster::kube
