@@ -109,6 +109,15 @@ TEST_CASE("no segment is begun in one block while one of another block lacks a m
   CHECK(world.In(answer, 2) == (full ? "nowhere" : "a0"));
 }
 
+TEST_CASE("a whole segment is not begun either while one of another block lacks a member",
+          "[policy][segments]") {
+  Racks world(2, 2, 1);
+  world.Occupy("a0x", MakePod("other").Gpus(4), {0, 1, 2, 3});
+  const PlaceAnswer answer =
+      world.Put(world.Ranked(2, 1), InSegments({{"rack", 2, true}}), {"b0x", "b0x", "a0x"});
+  CHECK_FALSE(answer.placed);
+}
+
 TEST_CASE("a late member begins a segment only where all of it has room", "[policy][segments]") {
   Racks world(1, 2, 1);
   world.Occupy("a0x", MakePod("other").Gpus(1), {0});
