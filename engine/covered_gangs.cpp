@@ -119,23 +119,28 @@ int64_t CoveredGangs::DepthOf(const GangId& gang) const {
 
 // Of the queue, up to the gang and with what it holds.
 int64_t CoveredGangs::Ahead(const queues::Ledger& ledger, QueueIndex queue, const GangId& gang,
-                            size_t resource) const {
+                            int64_t priority, size_t resource) const {
   const auto at = entries_.find(gang);
   const auto line = lines_.find(queue);
   const bool among = at != entries_.end() && line != lines_.end() &&
                      line->second.contains(at->second.key()) &&
                      line->second.at(at->second.key()) == gang;
-  if (!among) return ledger.used(queue)[resource];
-  int64_t sum = 0;
+  int64_t sum = among ? 0 : ledger.used(queue)[resource];
+  if (line == lines_.end()) return sum;
   for (const auto& [key, one] : line->second) {
-    sum += entries_.at(one).holding.held[resource];
-    if (one == gang) break;
+    const Holding& holding = entries_.at(one).holding;
+    if (among) {
+      sum += holding.held[resource];
+      if (one == gang) break;
+    } else if (!holding.stays && holding.priority < priority) {
+      sum -= holding.held[resource];
+    }
   }
   return sum;
 }
 
 int64_t CoveredGangs::DepthWith(const queues::Ledger& ledger, const GangId& gang, QueueIndex leaf,
-                                const Vector& more, bool any_model) const {
+                                int64_t priority, const Vector& more, bool any_model) const {
   const Tree& tree = ledger.tree();
   for (const QueueIndex queue : tree.PathOf(leaf)) {
     const Vector& guarantee = tree.at(queue).guarantee;
@@ -143,7 +148,7 @@ int64_t CoveredGangs::DepthWith(const queues::Ledger& ledger, const GangId& gang
       if (!IsGpu(tree, r) || guarantee[r] <= 0) continue;
       const bool any = any_model && r != Tree::kGpu;
       const int64_t takes = any ? std::max<int64_t>(more[r], 1) : more[r];
-      if (takes > 0 && Ahead(ledger, queue, gang, r) + takes <= guarantee[r])
+      if (takes > 0 && Ahead(ledger, queue, gang, priority, r) + takes <= guarantee[r])
         return tree.at(queue).depth;
     }
   }

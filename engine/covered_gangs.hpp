@@ -2,15 +2,17 @@
 // have borrowed (internal to engine/; R5). Owned by ShapeBook.
 //
 // In each queue the first gangs are covered, as long as what they hold together is within its
-// guarantee, of GPUs or of a model. First come those that stay whatever happens, then those that
-// are on no promised node, then the others; each in the order in which they were first told of. So
-// when the others leave, the last first, each leaves a queue that is beyond its guarantee.
+// guarantee, of GPUs or of a model. First come those that stay whatever happens, then those of
+// higher priority, of these those that are on no promised node; each in the order in which they
+// were first told of. So when the others leave, the last first, each leaves a queue that is beyond
+// its guarantee, also without those that it could have evicted itself (queues::Ranks).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,7 @@ class CoveredGangs {
 
   struct Holding {
     queues::QueueIndex leaf;
+    int64_t priority = 0;
     bool stays = false;     // it may not be evicted: R14, or another scheduler's pods are in it
     bool promised = false;  // it is on nodes that are promised to other queues
     queues::Vector held;    // by Tree::resources(); of what is no GPU, no matter
@@ -42,28 +45,33 @@ class CoveredGangs {
   // The depth of the deepest queue on its path within whose guarantee it is; 0: within none's.
   // Gangs of other queues may have it evicted from where the paths part, if that is as deep.
   int64_t DepthOf(const cluster::GangId& gang) const;
-  // The same when it holds so much more, as the last one of its queue. `any_model`: it may hold
-  // GPUs of any model.
+  // The same when it holds so much more; one that holds nothing comes as the last one of its queue
+  // and priority. `any_model`: it may hold GPUs of any model.
   int64_t DepthWith(const queues::Ledger& ledger, const cluster::GangId& gang,
-                    queues::QueueIndex leaf, const queues::Vector& more, bool any_model) const;
+                    queues::QueueIndex leaf, int64_t priority, const queues::Vector& more,
+                    bool any_model) const;
 
   // What is not so.
   std::vector<std::string> Audit(const queues::Tree& tree) const;
 
  private:
-  using Key = std::pair<int, uint64_t>;  // what comes first; the order in which they came
+  // Those that stay; the highest priority, negated; on no promised node; in which order they came.
+  using Key = std::tuple<bool, int64_t, bool, uint64_t>;
   using Line = std::map<Key, cluster::GangId>;
   struct Entry {
     Holding holding;
     uint64_t since = 0;
     std::vector<queues::QueueIndex> lines;  // in which it is
     std::set<int64_t> covered;              // depths
-    Key key() const { return {holding.stays ? 0 : holding.promised ? 2 : 1, since}; }
+    Key key() const {
+      return {!holding.stays, holding.stays ? 0 : -holding.priority,
+              !holding.stays && holding.promised, since};
+    }
   };
   std::set<cluster::GangId> CoveredIn(const queues::Tree& tree, const queues::Queue& queue,
                                       const Line& line) const;
   int64_t Ahead(const queues::Ledger& ledger, queues::QueueIndex queue, const cluster::GangId& gang,
-                size_t resource) const;
+                int64_t priority, size_t resource) const;
 
   std::map<cluster::GangId, Entry> entries_;
   std::map<queues::QueueIndex, Line> lines_;  // of queues that are guaranteed GPUs

@@ -47,6 +47,8 @@ class Preemptions {
   const Victims* VictimsOf(const GangId& preemptor) const;
   // Null: it is no victim.
   const GangId* PreemptorOf(const cluster::PodUid& victim) const;
+  // By the gangs for which they make way.
+  const std::map<GangId, Victims>& by_preemptor() const { return victims_; }
   // All victims that have not left, and for whom they make way; in no order.
   const std::unordered_map<cluster::PodUid, GangId>& victims() const { return preemptor_of_; }
   bool MustGo(const cluster::PodUid& victim) const { return to_evict_.contains(victim); }

@@ -126,6 +126,8 @@ QueueCandidates Search::Find() {
 // Those that leave anyway count wherever they are: they are gone before others would be.
 void Search::Collect(const Source& source) {
   const bool lawful = rights_.MayEvictFrom(source.leaf, spared_);
+  if (lawful && source.leaf != rights_.claimant().leaf)
+    SetRanks(state_, gang_, source.leaf, rights_);
   const size_t before = entries_.size();
   std::vector<Lost> losses;
   for (const auto& [key, held_by] : *source.gangs) {

@@ -20,14 +20,21 @@ using queues::Vector;
 
 namespace {
 
-// Of a member that holds something.
-Holding HoldingOf(const EngineState& state, const Gang& gang, const Member& member, bool leaves) {
-  const cluster::Placement& held = member.held()->placement;
+Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
   Usage usage;
-  if (const cluster::Node* node = state.cluster.node(held.node)) usage.Add(held, *node);
+  for (const Member* member : members) {
+    const cluster::Placement& held = member->held()->placement;
+    if (const cluster::Node* node = state.cluster.node(held.node)) usage.Add(held, *node);
+  }
+  return usage;
+}
+
+// Of members that hold something. The priority is that of the whole gang, as in Holdings.
+Holding HoldingOf(const EngineState& state, const Gang& gang,
+                  const std::vector<const Member*>& members, bool leaves) {
   const QueueBook& book = state.queue_book;
-  return {book.IndexOf(QueueOf(gang)), CappedPriority(gang, member), book.tree().Dense(usage),
-          leaves};
+  return {book.IndexOf(QueueOf(gang)), HighestHeld(gang).value_or(INT32_MIN),
+          book.tree().Dense(HeldBy(state, members)), leaves};
 }
 
 // What leaves for other gangs, or by an operator's order.
@@ -36,7 +43,7 @@ std::vector<Holding> GoingBeside(const EngineState& state, const Gang& gang) {
   for (const auto& [uid, preemptor] : state.preemptions.victims()) {
     const Member* member = state.members.FindMember(uid);
     if (preemptor == gang.id || member == nullptr || member->held() == nullptr) continue;
-    going.push_back(HoldingOf(state, *state.members.GangOf(uid), *member, true));
+    going.push_back(HoldingOf(state, *state.members.GangOf(uid), {member}, true));
   }
   return going;
 }
@@ -50,11 +57,20 @@ std::vector<Holding> LeavingBeside(const EngineState& state, const std::set<PodU
       for (const auto& [uid, member] : gang->members) {
         const bool leaves = member.leaving() && member.held() != nullptr &&
                             state.preemptions.PreemptorOf(uid) == nullptr && !victims.contains(uid);
-        if (leaves) leaving.push_back(HoldingOf(state, *gang, member, true));
+        if (leaves) leaving.push_back(HoldingOf(state, *gang, {&member}, true));
       }
     }
   }
   return leaving;
+}
+
+std::vector<cluster::Placement> EarmarksOf(const EngineState& state, const Gang& gang) {
+  std::vector<cluster::Placement> planned;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.planned() && state.cluster.Earmarked(uid))
+      planned.push_back(*member.plan->placement);
+  }
+  return planned;
 }
 
 }  // namespace
@@ -64,11 +80,7 @@ queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   const QueueIndex leaf = book.IndexOf(QueueOf(gang));
   queues::Ledger ledger = book.ledger();
-  std::vector<cluster::Placement> planned;
-  for (const auto& [uid, member] : gang.members) {
-    if (member.planned() && state.cluster.Earmarked(uid))
-      planned.push_back(*member.plan->placement);
-  }
+  const std::vector<cluster::Placement> planned = EarmarksOf(state, gang);
   if (!planned.empty()) {
     const Vector own = book.tree().Dense(UsageOf(state, planned));
     Vector used = ledger.used(leaf);
@@ -87,14 +99,58 @@ queues::Rights RightsOf(const EngineState& state, const Gang& gang) {
 
 namespace {
 
-Usage HeldBy(const EngineState& state, const std::vector<const Member*>& members) {
-  Usage usage;
-  for (const Member* member : members) {
-    const cluster::Placement& held = member->held()->placement;
-    if (const cluster::Node* node = state.cluster.node(held.node)) usage.Add(held, *node);
+// What goes of a gang, now or when others of its queue have it evicted; a budget that keeps it does
+// so for a while.
+std::vector<const Member*> MayGo(const Gang& gang) {
+  std::vector<const Member*> all;
+  std::vector<const Member*> leaving;
+  bool stays = gang.non_preemptible;
+  for (const auto& [uid, member] : gang.members) {
+    if (member.held() == nullptr) continue;
+    all.push_back(&member);
+    if (member.leaving()) leaving.push_back(&member);
+    stays = stays || (member.holds() && !member.leaving() && !member.pod->bound_by_muster);
   }
-  return usage;
+  return stays ? leaving : all;
 }
+
+// What gangs of the leaf are to have for which others leave, but for the claimant.
+void AddPlanned(const EngineState& state, QueueIndex leaf, const GangId& claimant,
+                queues::Ranks& ranks) {
+  const QueueBook& book = state.queue_book;
+  for (const auto& [id, victims] : state.preemptions.by_preemptor()) {
+    const Gang* gang = state.members.Find(id);
+    if (gang == nullptr || id == claimant || book.IndexOf(QueueOf(*gang)) != leaf) continue;
+    const Vector planned = book.tree().Dense(UsageOf(state, EarmarksOf(state, *gang)));
+    Vector& sum = ranks[PriorityOf(*gang)];
+    sum.resize(planned.size());
+    for (size_t r = 0; r < sum.size(); ++r) sum[r] += gang->non_preemptible ? 0 : planned[r];
+  }
+}
+
+}  // namespace
+
+void SetRanks(const EngineState& state, const Gang& claimant, QueueIndex leaf,
+              queues::Rights& rights) {
+  const queues::Tree& tree = state.queue_book.tree();
+  if (leaf == tree.orphan()) return;
+  queues::Ranks ranks;
+  AddPlanned(state, leaf, claimant.id, ranks);
+  const auto holders = state.holdings.by_queue().find(tree.at(leaf).name);
+  if (holders == state.holdings.by_queue().end()) return;
+  const Holdings::Holders& gangs = holders->second;
+  const bool alike = gangs.begin()->first.first == gangs.rbegin()->first.first;
+  if (alike && (ranks.empty() || ranks.begin()->first >= gangs.begin()->first.first)) return;
+  for (const auto& [key, gang] : gangs) {
+    Vector& sum = ranks[key.first];
+    sum.resize(tree.resources().size());
+    const Vector held = tree.Dense(HeldBy(state, MayGo(*gang)));
+    for (size_t r = 0; r < sum.size(); ++r) sum[r] += held[r];
+  }
+  rights.SetRanks(leaf, std::move(ranks));
+}
+
+namespace {
 
 // By gang: what goes as a whole or in part.
 struct Group {
@@ -122,17 +178,19 @@ struct Judged {
 };
 
 Judged JudgeVictims(const EngineState& state, const Gang& gang, const std::set<PodUid>& victims) {
-  const QueueBook& book = state.queue_book;
   Judged judged;
   for (const auto& [id, group] : GroupsOf(state, victims)) {
     const Gang& of = *state.members.Find(id);
     judged.gangs.push_back(id);
-    judged.holdings.push_back({book.IndexOf(QueueOf(of)), HighestHeld(of).value_or(INT32_MIN),
-                               book.tree().Dense(HeldBy(state, group.members)), group.leaves});
+    judged.holdings.push_back(HoldingOf(state, of, group.members, group.leaves));
   }
   std::vector<const Holding*> set;
   for (const Holding& holding : judged.holdings) set.push_back(&holding);
   queues::Rights rights = RightsOf(state, gang);
+  std::set<QueueIndex> leaves;
+  for (const Holding& holding : judged.holdings) {
+    if (leaves.insert(holding.leaf).second) SetRanks(state, gang, holding.leaf, rights);
+  }
   judged.within_limits = !rights.Exceeds(set);
   const std::vector<Holding> leaving = LeavingBeside(state, victims);
   for (const Holding& holding : leaving) set.push_back(&holding);
@@ -184,9 +242,10 @@ bool OnceStarted::MayEvict(const Gang& holder) {
     if (member.held() != nullptr) members.push_back(&member);
   }
   const bool charged = !members.empty();
+  const QueueIndex leaf = book.IndexOf(QueueOf(holder));
+  if (ranked_.insert(leaf).second) SetRanks(state_, claimant_, leaf, *rights_);
   const Usage usage = charged ? HeldBy(state_, members) : holder.queue->asks;
-  const Holding holding{book.IndexOf(QueueOf(holder)), PriorityOf(holder), book.tree().Dense(usage),
-                        false};
+  const Holding holding{leaf, PriorityOf(holder), book.tree().Dense(usage), false};
   const Judgement judged =
       charged ? rights_->JudgeInOrder({&holding}).front() : rights_->JudgeIfStarted(holding);
   return judged.right != Right::kNone;

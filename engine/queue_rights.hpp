@@ -19,6 +19,11 @@ struct EngineState;
 // As the queues are used now, without what the gang has of its own plan; victims of others leave.
 queues::Rights RightsOf(const EngineState& state, const Gang& gang);
 
+// What Rights::SetRanks asks for; of gangs of which another scheduler bound pods only what leaves.
+// Nothing is set where all are of the same priority.
+void SetRanks(const EngineState& state, const Gang& claimant, queues::QueueIndex leaf,
+              queues::Rights& rights);
+
 // R7: the gang may have all of these evicted, as its queues are used now.
 bool MayEvictByQueues(const EngineState& state, const Gang& gang,
                       const std::set<cluster::PodUid>& victims);
@@ -38,6 +43,7 @@ class OnceStarted {
   const EngineState& state_;
   const Gang& claimant_;
   std::optional<queues::Rights> rights_;  // nothing: there are no queues, or it may evict nobody
+  std::set<queues::QueueIndex> ranked_;
 };
 
 // A cheap look before an expensive one, at a gang that waits: there may be somebody.

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/losses.hpp"
 #include "engine/membership.hpp"
 
 namespace muster::engine {
@@ -207,6 +208,7 @@ void ShapeBook::Classify() {
     const GangUse& use = gangs_.at(id);
     CoveredGangs::Holding holding;
     holding.leaf = queues_.IndexOf(QueueOf(gang));
+    holding.priority = HighestHeld(gang).value_or(PriorityOf(gang));
     holding.stays = gang.non_preemptible || HasOthersPods(gang);
     holding.promised = std::any_of(use.nodes.begin(), use.nodes.end(), [&](NodeIndex node) {
       const std::optional<size_t> claim = promises_.ClaimOn(node);
@@ -327,15 +329,16 @@ bool ShapeBook::FillUp() {
   return any;
 }
 
-std::vector<size_t> ShapeBook::Against(const GangId& gang, QueueIndex leaf, bool stays,
-                                       const Vector& more, bool any_model) const {
+std::vector<size_t> ShapeBook::Against(const GangId& gang, QueueIndex leaf, int64_t priority,
+                                       bool stays, const Vector& more, bool any_model) const {
   std::vector<size_t> against;
   const std::vector<size_t> others = OthersOf(leaf);
   if (others.empty()) return against;
   int64_t depth = CoveredGangs::kStays;
   if (!stays) {
-    depth = more[Tree::kGpu] > 0 ? covered_.DepthWith(queues_.ledger(), gang, leaf, more, any_model)
-                                 : covered_.DepthOf(gang);
+    depth = more[Tree::kGpu] > 0
+                ? covered_.DepthWith(queues_.ledger(), gang, leaf, priority, more, any_model)
+                : covered_.DepthOf(gang);
   }
   for (const size_t claim : others) {
     if (!MayHaveEvicted(claims_[claim], leaf, depth)) against.push_back(claim);

@@ -61,8 +61,9 @@ class ShapeBook {
   }
   // The claims whose queues could not have the gang evicted, once it has so much more; `stays`:
   // whatever its queue uses. Not those of its own queues.
-  std::vector<size_t> Against(const cluster::GangId& gang, queues::QueueIndex leaf, bool stays,
-                              const queues::Vector& more, bool any_model) const;
+  std::vector<size_t> Against(const cluster::GangId& gang, queues::QueueIndex leaf,
+                              int64_t priority, bool stays, const queues::Vector& more,
+                              bool any_model) const;
   // The claims of the queues of the leaf's path; and those of all others.
   std::vector<size_t> OwnOf(queues::QueueIndex leaf) const { return ClaimsBeside(leaf, true); }
   std::vector<size_t> OthersOf(queues::QueueIndex leaf) const { return ClaimsBeside(leaf, false); }

@@ -22,8 +22,8 @@ std::vector<size_t> Against(const EngineState& state, const Gang& gang) {
   const cluster::Usage asks = gang.pending() ? gang.queue->asks : cluster::Usage();
   int64_t unnamed = asks.gpu_milli;
   for (const auto& [model, milli] : asks.gpu_milli_by_model) unnamed -= milli;
-  return state.shapes.Against(gang.id, book.IndexOf(QueueOf(gang)), gang.non_preemptible,
-                              book.tree().Dense(asks), unnamed > 0);
+  return state.shapes.Against(gang.id, book.IndexOf(QueueOf(gang)), PriorityOf(gang),
+                              gang.non_preemptible, book.tree().Dense(asks), unnamed > 0);
 }
 
 std::shared_ptr<const NodeSet> Some(NodeSet nodes) {

@@ -1,6 +1,7 @@
 #include "queues/rights.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "cluster/units.hpp"
@@ -13,6 +14,12 @@ using Kind = Resource::Kind;
 namespace {
 
 int64_t Less(int64_t a, int64_t b) { return SaturatingAdd(a, -b); }
+
+void AddTo(Ranks& ranks, const Holding& holding, int sign) {
+  Vector& sum = ranks[holding.priority];
+  sum.resize(holding.held.size());
+  for (size_t r = 0; r < sum.size(); ++r) sum[r] = SaturatingAdd(sum[r], sign * holding.held[r]);
+}
 
 }  // namespace
 
@@ -57,14 +64,38 @@ Rights::Sides Rights::SidesWithout(const std::vector<const Holding*>& set) {
   return sides;
 }
 
+void Rights::SetRanks(QueueIndex leaf, Ranks ranks) {
+  if (tree().at(leaf).preemption.within_queue == WithinQueue::kNever) return;
+  for (const Holding& holding : going_) {
+    if (holding.leaf == leaf) AddTo(ranks, holding, -1);
+  }
+  ranks_[leaf] = std::move(ranks);
+}
+
 void Rights::Leave(const Holding& holding) {
   for (size_t r = 0; r < holding.held.size(); ++r)
     ledger_.Set(holding.leaf, r, Less(ledger_.used(holding.leaf)[r], holding.held[r]));
+  if (const auto ranks = ranks_.find(holding.leaf); ranks != ranks_.end())
+    AddTo(ranks->second, holding, -1);
 }
 
 void Rights::Return(const Holding& holding) {
   for (size_t r = 0; r < holding.held.size(); ++r)
     ledger_.Set(holding.leaf, r, SaturatingAdd(ledger_.used(holding.leaf)[r], holding.held[r]));
+  if (const auto ranks = ranks_.find(holding.leaf); ranks != ranks_.end())
+    AddTo(ranks->second, holding, 1);
+}
+
+// What is there of lower priority in its leaf.
+int64_t Rights::Outranked(const Holding& holding, size_t resource) const {
+  const auto ranks = ranks_.find(holding.leaf);
+  if (ranks == ranks_.end()) return 0;
+  int64_t sum = 0;
+  for (const auto& [priority, held] : ranks->second) {
+    if (priority >= holding.priority) break;
+    sum = SaturatingAdd(sum, std::max<int64_t>(0, held[resource]));
+  }
+  return sum;
 }
 
 void Rights::ReturnAll(const std::vector<const Holding*>& set) {
@@ -72,16 +103,18 @@ void Rights::ReturnAll(const std::vector<const Holding*>& set) {
 }
 
 // Every queue from the leaf up to `top` uses more than it is guaranteed of something contested that
-// the holding has, and of each model of its that is guaranteed there.
-bool Rights::Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const {
+// the holding has, and of each model of its that is guaranteed there; without what the holding
+// outranks.
+bool Rights::Beyond(QueueIndex top, const Holding& holding, bool with_outranked) const {
   const auto beyond_all_the_way = [&](size_t r) {
-    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
-      if (ledger_.used(queue)[r] <= tree().at(queue).guarantee[r]) return false;
+    const int64_t outranked = with_outranked ? 0 : Outranked(holding, r);
+    for (QueueIndex queue = holding.leaf;; queue = tree().at(queue).parent) {
+      if (Less(ledger_.used(queue)[r], outranked) <= tree().at(queue).guarantee[r]) return false;
       if (queue == top) return true;
     }
   };
   const auto guaranteed_on_the_way = [&](size_t r) {
-    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
+    for (QueueIndex queue = holding.leaf;; queue = tree().at(queue).parent) {
       if (tree().at(queue).guarantee[r] > 0) return true;
       if (queue == top) return false;
     }
@@ -99,11 +132,12 @@ bool Rights::Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) con
   return any;
 }
 
-bool Rights::Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const {
+bool Rights::Straddles(QueueIndex top, const Holding& holding) const {
   for (size_t r = 0; r < holding.held.size(); ++r) {
     if (holding.held[r] <= 0 || !Contested(r)) continue;
-    for (QueueIndex queue = leaf;; queue = tree().at(queue).parent) {
-      const int64_t left = Less(ledger_.used(queue)[r], holding.held[r]);
+    const int64_t gone = SaturatingAdd(Outranked(holding, r), holding.held[r]);
+    for (QueueIndex queue = holding.leaf;; queue = tree().at(queue).parent) {
+      const int64_t left = Less(ledger_.used(queue)[r], gone);
       if (left < tree().at(queue).guarantee[r]) return true;
       if (queue == top) break;
     }
@@ -127,8 +161,11 @@ Judgement Rights::Judge(const Sides& sides, const Holding& holding) {
   }
   Judgement judgement{Right::kNone, Denial::kNone, branches->a, branches->b};
   if (says.reclaim == Reclaim::kNever) return denied(judgement, Denial::kNever);
-  if (!Beyond(holding.leaf, branches->b, holding)) return denied(judgement, Denial::kHolder);
-  judgement.straddles = Straddles(holding.leaf, branches->b, holding);
+  if (!Beyond(branches->b, holding)) {
+    const bool by_outranked = Beyond(branches->b, holding, true);
+    return denied(judgement, by_outranked ? Denial::kOutranks : Denial::kHolder);
+  }
+  judgement.straddles = Straddles(branches->b, holding);
   const Side& side = sides.at(branches->a);
   if (side.standing.within) {
     judgement.right = Right::kGuarantee;
@@ -136,17 +173,23 @@ Judgement Rights::Judge(const Sides& sides, const Holding& holding) {
   }
   const bool fair = tree().at(tree().at(branches->a).parent).fair();
   if (says.reclaim != Reclaim::kFairShare || !fair) return denied(judgement, Denial::kClaimant);
-  Leave(holding);
-  const Standing after =
-      StandingOf(ledger_, branches->b, Vector(holding.held.size()), Past::kIgnored);
-  const Standing back = StandingOf(ledger_, branches->b, holding.held);
-  Return(holding);
-  // With its gang back it must come after: shares that are equal decide nothing.
-  const bool share =
-      std::is_lteq(CompareShares(side.present, after)) && std::is_lt(Compare(side.standing, back));
-  if (!share) return denied(judgement, Denial::kClaimant);
+  if (!MayTakeByShare(judgement, side, holding)) return denied(judgement, Denial::kClaimant);
   judgement.right = Right::kFairShare;
   return judgement;
+}
+
+// With the holding's gang back its queue must come after: shares that are equal decide nothing.
+bool Rights::MayTakeByShare(const Judgement& judgement, const Side& side, const Holding& holding) {
+  Holding gone = holding;
+  for (size_t r = 0; r < gone.held.size(); ++r)
+    gone.held[r] = SaturatingAdd(gone.held[r], Outranked(holding, r));
+  Leave(gone);
+  const Standing after =
+      StandingOf(ledger_, judgement.b, Vector(holding.held.size()), Past::kIgnored);
+  const Standing back = StandingOf(ledger_, judgement.b, holding.held);
+  Return(gone);
+  return std::is_lteq(CompareShares(side.present, after)) &&
+         std::is_lt(Compare(side.standing, back));
 }
 
 bool Rights::MayEvictFrom(QueueIndex leaf, const Vector& spared) const {
@@ -193,13 +236,48 @@ Judgement Rights::JudgeIfStarted(const Holding& holding) {
   return judged;
 }
 
-std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
-  std::vector<size_t> order(set.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
-    if (set[x]->leaves != set[y]->leaves) return set[x]->leaves;
-    return ContestedOf(*set[x]) < ContestedOf(*set[y]);
+// In a leaf with ranks one that goes takes nothing from what those of higher priority are judged
+// by. So there the lowest priority goes first; and of the next ones of all leaves the smallest.
+std::vector<size_t> Rights::BestOrder(const std::vector<const Holding*>& set) const {
+  struct Turn {
+    int64_t size = 0;  // of the largest up to this one, of its leaf
+    size_t position = 0;
+    size_t index = 0;
+  };
+  std::map<QueueIndex, std::vector<size_t>> lines;
+  std::vector<Turn> turns;
+  for (size_t i = 0; i < set.size(); ++i) {
+    if (set[i]->leaves) {
+      turns.push_back({-1, i, i});
+    } else if (ranks_.contains(set[i]->leaf)) {
+      lines[set[i]->leaf].push_back(i);
+    } else {
+      turns.push_back({ContestedOf(*set[i]), i, i});
+    }
+  }
+  for (const auto& [leaf, positions] : lines) {
+    std::vector<size_t> line = positions;
+    std::stable_sort(line.begin(), line.end(), [&](size_t x, size_t y) {
+      if (set[x]->priority != set[y]->priority) return set[x]->priority < set[y]->priority;
+      return ContestedOf(*set[x]) < ContestedOf(*set[y]);
+    });
+    int64_t largest = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      largest = std::max(largest, ContestedOf(*set[line[i]]));
+      turns.push_back({largest, positions[i], line[i]});
+    }
+  }
+  std::sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
+    return std::tie(a.size, a.position) < std::tie(b.size, b.position);
   });
+  std::vector<size_t> order;
+  order.reserve(turns.size());
+  for (const Turn& turn : turns) order.push_back(turn.index);
+  return order;
+}
+
+std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
+  const std::vector<size_t> order = BestOrder(set);
   std::vector<const Holding*> ordered;
   ordered.reserve(order.size());
   for (const size_t i : order) ordered.push_back(set[i]);
@@ -256,7 +334,7 @@ std::vector<bool> Rights::StayBeyond(const std::vector<const Holding*>& set) {
   for (const Holding* holding : set) {
     const std::optional<Tree::Branches> branches = tree().Diverge(claimant_.leaf, holding->leaf);
     Leave(*holding);
-    stay.push_back(holding->leaves || !branches || Beyond(holding->leaf, branches->b, *holding));
+    stay.push_back(holding->leaves || !branches || Beyond(branches->b, *holding));
     if (stay.back()) {
       left.push_back(holding);
     } else {
@@ -321,6 +399,8 @@ std::string Describe(const Tree& tree, const Judgement& judgement) {
       return a + " would be beyond its guarantee";
     case Denial::kHolder:
       return b + " is within its guarantee";
+    case Denial::kOutranks:
+      return b + " is beyond its guarantee only by gangs of lower priority";
     case Denial::kNone:
       break;
   }

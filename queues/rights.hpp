@@ -8,6 +8,8 @@
 //       b is beyond its own before the victim leaves. fair-share: the same of b, and a's share with
 //       the gang added is at most b's without the victim. Not where the ancestor's order is fifo:
 //       there shares decide nothing.
+//       What the victim may have evicted by R4 counts as gone (Ranks): else the victim would come
+//       back within the guarantee in place of that.
 //
 // What counts is what is contested: what the gang asks for, the victim holds, and queues are
 // guaranteed; where nobody is guaranteed anything: GPUs. Where the gang names a model that is, the
@@ -38,6 +40,7 @@ enum class Denial {
   kPriority,  // R4: the holder's is not lower
   kClaimant,  // R5: the claimant's side would be beyond its guarantee
   kHolder,    // R5: the holder's side is within its guarantee
+  kOutranks,  // R5: it is so without what the holder could have evicted itself
 };
 
 struct Judgement {
@@ -63,12 +66,19 @@ struct Holding {
   bool leaves = false;  // anyway
 };
 
+// What the gangs of a leaf hold that may be evicted, and what leaves: by their priority.
+using Ranks = std::map<int64_t, Vector>;
+
 class Rights {
  public:
   // `ledger`: without anything that is earmarked for the claimant already. `going`: what leaves for
   // others, and is gone by the time. Its queues have nothing of that beyond their guarantees any
   // more; on the claimant's side, and for R3, it counts as long as it is there.
   Rights(Ledger ledger, Claimant claimant, std::vector<Holding> going = {});
+
+  // Of each leaf with holdings that are judged, before they are; with all that is there now, also
+  // what leaves for others. Without it all gangs of the leaf count as of the same priority.
+  void SetRanks(QueueIndex leaf, Ranks ranks);
 
   const Claimant& claimant() const { return claimant_; }
   const Tree& tree() const { return ledger_.tree(); }
@@ -82,7 +92,7 @@ class Rights {
   Judgement JudgeAlone(const Holding& holding);
   // Of one that does not hold that yet, as if it did.
   Judgement JudgeIfStarted(const Holding& holding);
-  // R7: each of a set, the smallest first: lawful so if in any order. By position in `set`.
+  // R7: each of a set, by position; in an order in which it is lawful if it is in any.
   std::vector<Judgement> JudgeAll(const std::vector<const Holding*>& set);
   // Every part of a lawful set is lawful too, and R3 lets the claimant start whoever stays.
   bool PartsAreLawful(const std::vector<const Holding*>& set);
@@ -109,8 +119,11 @@ class Rights {
   void Return(const Holding& holding);
   void ReturnAll(const std::vector<const Holding*>& set);
   Judgement Judge(const Sides& sides, const Holding& holding);
-  bool Beyond(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
-  bool Straddles(QueueIndex leaf, QueueIndex top, const Holding& holding) const;
+  int64_t Outranked(const Holding& holding, size_t resource) const;
+  std::vector<size_t> BestOrder(const std::vector<const Holding*>& set) const;
+  bool MayTakeByShare(const Judgement& judgement, const Side& side, const Holding& holding);
+  bool Beyond(QueueIndex top, const Holding& holding, bool with_outranked = false) const;
+  bool Straddles(QueueIndex top, const Holding& holding) const;
   bool Contested(size_t resource) const;
   std::optional<Excess> OwnExcess();
   void ReturnGoing();
@@ -119,8 +132,9 @@ class Rights {
   Ledger ledger_;  // without `going_`; the same after each call
   Claimant claimant_;
   std::vector<Holding> going_;
-  bool by_model_ = false;       // it names a model that is contested
-  std::optional<Sides> sides_;  // while all are there; nothing: nobody asked
+  std::map<QueueIndex, Ranks> ranks_;  // without `going_`, as `ledger_`
+  bool by_model_ = false;              // it names a model that is contested
+  std::optional<Sides> sides_;         // while all are there; nothing: nobody asked
 };
 
 // A gang of `claimant` that asks for so much may be able to have gangs of other queues evicted, by

@@ -31,15 +31,15 @@ queues::Vector ContestWorld::Gpus(int64_t count) const {
 
 // What every queue has by the pods that are bound and the plans that are not, but for the plan of
 // one gang.
-queues::Ledger ContestWorld::Truth(const std::string& without, bool leaving) const {
-  queues::Ledger ledger(tree_);
+ContestWorld::Use ContestWorld::Truth(const std::string& without, bool leaving) const {
+  Use use{queues::Ledger(tree_)};
   int64_t gpus = 0;
   for (const auto& [node, ready] : nodes_ready_) gpus += ready ? node_gpus_ : 0;
   queues::Vector capacity(tree_->resources().size(), 1'000'000'000);
   for (size_t r = 0; r < capacity.size(); ++r) {
     if (Gpus(1)[r] > 0) capacity[r] = 1000 * gpus;
   }
-  ledger.SetCapacity(capacity);
+  use.ledger.SetCapacity(capacity);
   std::map<QueueIndex, int64_t> used;
   for (const GangView& gang : engine().Gangs()) {
     const auto found = jobs_.find(gang.id.key.name);
@@ -47,19 +47,25 @@ queues::Ledger ContestWorld::Truth(const std::string& without, bool leaving) con
     for (const engine::MemberView& member : gang.members) {
       const bool planned = !member.planned_node.empty() && gang.id.key.name != without;
       const cluster::Pod& pod = Pod(member.pod.name);
-      if ((pod.bound() && (leaving || !pod.deleting)) || planned)
-        used[LeafOf(found->second)] += found->second.gpus;
+      const bool holds = pod.bound() && (leaving || !pod.deleting);
+      if (holds || planned) used[LeafOf(found->second)] += found->second.gpus;
+      if (!holds && !(planned && gang.state == GangState::kPreempting)) continue;
+      queues::Vector& rank = use.ranks[LeafOf(found->second)][found->second.priority];
+      rank.resize(capacity.size());
+      for (size_t r = 0; r < rank.size(); ++r) rank[r] += Gpus(found->second.gpus)[r];
     }
   }
-  for (const auto& [leaf, count] : used) ledger.Set(leaf, Gpus(count));
-  return ledger;
+  for (const auto& [leaf, count] : used) use.ledger.Set(leaf, Gpus(count));
+  return use;
 }
 
-queues::Rights ContestWorld::RightsOf(const std::string& name, queues::Ledger ledger) const {
+// Of a gang that asks for so many pods.
+queues::Rights ContestWorld::RightsOf(const std::string& name, const Use& use, int pods) const {
   const Job& job = jobs_.at(name);
-  const int missing = std::max(0, job.least - BoundOf(job));
-  return {std::move(ledger),
-          {LeafOf(job), job.priority, Gpus(int64_t{job.gpus} * std::max(1, missing)), false}};
+  queues::Rights rights(use.ledger,
+                        {LeafOf(job), job.priority, Gpus(int64_t{job.gpus} * pods), false});
+  for (const auto& [leaf, ranks] : use.ranks) rights.SetRanks(leaf, ranks);
+  return rights;
 }
 
 void ContestWorld::Hear(const engine::Action& action) {
@@ -144,7 +150,9 @@ void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
   }
   std::vector<const Holding*> set;
   for (const Holding& holding : holdings) set.push_back(&holding);
-  queues::Rights rights = RightsOf(claimant, batch.ledger);
+  const Job& of = jobs_.at(claimant);
+  const int missing = std::max(1, of.least - BoundOf(of));
+  queues::Rights rights = RightsOf(claimant, batch.use, missing);
   const std::vector<queues::Judgement> judged = rights.JudgeAll(set);
   for (size_t i = 0; i < set.size(); ++i) {
     if (!set[i]->leaves && judged[i].right == queues::Right::kNone)
@@ -156,7 +164,7 @@ void ContestWorld::JudgeBatch(const std::string& claimant, const Batch& batch) {
   for (const Holding* holding : set) {
     if (!holding->leaves) staying.push_back(holding);
   }
-  queues::Rights later = RightsOf(claimant, batch.without_leaving);
+  queues::Rights later = RightsOf(claimant, batch.without_leaving, missing);
   for (const queues::Judgement& one : later.JudgeAll(staying)) {
     if (one.right == queues::Right::kNone)
       Fail("the final set is not lawful when others have left: for " + claimant + ": " +
@@ -221,7 +229,7 @@ void ContestWorld::JudgeLimits() {
     const std::vector<QueueIndex> path = tree_->PathOf(LeafOf(job));
     if (job.lost) of_lost.insert(path.begin(), path.end());
   }
-  const queues::Ledger ledger = Truth("", false);
+  const queues::Ledger ledger = Truth("", false).ledger;
   for (uint32_t i = 0; i < tree_->size(); ++i) {
     const QueueIndex queue{i};
     for (size_t r = 0; r < tree_->resources().size(); ++r) {
@@ -246,7 +254,7 @@ void ContestWorld::JudgeOrder() {
   std::vector<std::string> waiting = Waiting();
   std::shuffle(waiting.begin(), waiting.end(), dice_);
   if (waiting.size() > 4) waiting.resize(4);
-  const queues::Ledger ledger = Truth("");
+  const Use use = Truth("");
   const auto key = [&](const std::string& name) {
     const Job& job = jobs_.at(name);
     return queues::OrderKey{job.priority, false, false, job.created, {{"default", name}, false}};
@@ -259,7 +267,7 @@ void ContestWorld::JudgeOrder() {
       const Job& other = jobs_.at(y);
       const queues::Vector asks = Gpus(int64_t{first.gpus} * first.least);
       const queues::Vector holds = Gpus(int64_t{other.gpus} * other.least);
-      queues::Rights rights(ledger, {LeafOf(first), first.priority, asks, false});
+      queues::Rights rights = RightsOf(x, use, first.least);
       const queues::Judgement judged =
           rights.JudgeIfStarted({LeafOf(other), other.priority, holds, false});
       if (judged.right == queues::Right::kNone) continue;
@@ -268,7 +276,7 @@ void ContestWorld::JudgeOrder() {
       const queues::OrderKey others = key(y);
       bool before = own < others;
       if (LeafOf(first) != LeafOf(other)) {
-        queues::Tournament tournament(ledger);
+        queues::Tournament tournament(use.ledger);
         tournament.SetHead(LeafOf(first), &own, asks);
         tournament.SetHead(LeafOf(other), &others, holds);
         before = tournament.Winner() == LeafOf(first);
@@ -325,7 +333,7 @@ void ContestWorld::JudgeGuarantees() {
   surplus.insert(surplus.end(), running.begin(), running.end());
   for (const std::string& name : Waiting()) {
     ++tally_.left_waiting;
-    queues::Rights rights = RightsOf(name, Truth(""));
+    queues::Rights rights = RightsOf(name, Truth(""), jobs_.at(name).least);
     const queues::QueueIndex leaf = LeafOf(jobs_.at(name));
     std::vector<const Holding*> set;
     for (const Holding& holding : surplus) {

@@ -59,11 +59,16 @@ class ContestWorld : public Harness {
     std::optional<cluster::Time> whole_since;
     std::deque<cluster::Time> evicted_at;  // as a whole
   };
+  // What queues use, and which priority that has.
+  struct Use {
+    queues::Ledger ledger;
+    std::map<queues::QueueIndex, queues::Ranks> ranks = {};
+  };
   // What is evicted for one gang at one time.
   struct Batch {
     cluster::Time at;
-    queues::Ledger ledger;  // as it was just before
-    queues::Ledger without_leaving;
+    Use use;  // as it was just before
+    Use without_leaving;
     std::map<std::string, std::set<std::string>> pods;  // by gang
     std::map<std::string, bool> broken;                 // of these, what lacked members before
   };
@@ -99,8 +104,8 @@ class ContestWorld : public Harness {
   queues::QueueIndex LeafOf(const Job& job) const { return *tree_->Find(job.queue); }
   queues::Vector Gpus(int64_t count) const;
   // `leaving`: what pods hold that are asked to go counts, too.
-  queues::Ledger Truth(const std::string& without, bool leaving = true) const;
-  queues::Rights RightsOf(const std::string& name, queues::Ledger ledger) const;
+  Use Truth(const std::string& without, bool leaving = true) const;
+  queues::Rights RightsOf(const std::string& name, const Use& use, int pods) const;
   std::vector<std::string> Waiting() const;
 
   std::mt19937 dice_;

@@ -30,8 +30,9 @@ struct World {
   }
   QueueIndex Leaf(const std::string& queue) const { return *tree->Find(queue); }
   static GangId Id(const std::string& name) { return {{"default", name}, false}; }
-  void Hold(const std::string& name, const std::string& queue, int64_t gpus, int64_t h100 = 0) {
-    covered.Set(*tree, Id(name), {Leaf(queue), false, false, Gpus(gpus, h100)});
+  void Hold(const std::string& name, const std::string& queue, int64_t gpus, int64_t h100 = 0,
+            int64_t priority = 0) {
+    covered.Set(*tree, Id(name), {Leaf(queue), priority, false, false, Gpus(gpus, h100)});
     covered.Follow(*tree);
   }
   void Change(const std::string& name, bool stays, bool promised) {
@@ -106,8 +107,9 @@ TEST_CASE("no device of a model goes while its queue is within its guarantee of 
 TEST_CASE("what a gang will be is known before it starts", "[engine][queues][R14]") {
   World world({MakeQueue("x").Guarantee(8)});
   const QueueIndex x = world.Leaf("x");
-  const auto with = [&](const std::string& name, int64_t more) {
-    return world.covered.DepthWith(world.ledger, World::Id(name), x, world.Gpus(more), false);
+  const auto with = [&](const std::string& name, int64_t more, int64_t priority = 0) {
+    return world.covered.DepthWith(world.ledger, World::Id(name), x, priority, world.Gpus(more),
+                                   false);
   };
   world.Hold("a", "x", 4);
   world.ledger.Set(x, world.Gpus(4));
@@ -118,6 +120,26 @@ TEST_CASE("what a gang will be is known before it starts", "[engine][queues][R14
   CHECK(with("new", 3) == 0);
   CHECK(with("a", 4) == 1);  // it comes before b, whatever b has
   CHECK(with("a", 5) == 0);
+  CHECK(with("new", 8, 1) == 1);  // a and b are of lower priority
+  CHECK(with("new", 9, 1) == 0);
+  world.Hold("c", "x", 2, 0, 1);
+  world.ledger.Set(x, world.Gpus(8));
+  CHECK(with("new", 6, 1) == 1);
+  CHECK(with("new", 7, 1) == 0);
+}
+
+TEST_CASE("of gangs of a queue those of higher priority are within its guarantee first",
+          "[engine][queues][R14]") {
+  World world({MakeQueue("x").Guarantee(8)});
+  world.Hold("low", "x", 4);
+  world.Hold("high", "x", 8, 0, 1);
+  CHECK(world.Depth("low") == 0);
+  CHECK(world.Depth("high") == 1);
+  world.Change("high", false, true);
+  CHECK(world.Depth("high") == 1);  // also where it is on promised nodes
+  world.Change("low", true, false);
+  CHECK(world.Depth("high") == 0);  // what stays comes before all priorities
+  CHECK(world.covered.Audit(*world.tree).empty());
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct World : testing::Harness {
     bool kept = false;      // not preemptible
     std::string host = {};  // where it has to be
     int32_t priority = 0;
+    bool owned = false;  // its controller makes another one when it is evicted
   };
   void Submit(const std::string& name, const std::string& queue, int gpus, const Terms& terms) {
     auto builder = MakePod(name);
@@ -50,6 +51,7 @@ struct World : testing::Harness {
     cluster::Pod pod = builder.Build();
     pod.asked_queue = queue;
     if (terms.kept) pod.preemptible = false;
+    if (terms.owned) pod.owner_uid = "a-controller";
     Add(pod);
     Settle();
     Check();
@@ -259,13 +261,31 @@ TEST_CASE("R14: those on the whole nodes go where cheaper victims would not free
   World world({Shaped(Queue("x", 8), 1), Queue("y", 8), Queue("z", 8)}, 3);
   world.Start("z1", "z", 4, {.kept = true, .host = "n1"});
   world.Start("z2", "z", 4, {.kept = true, .host = "n2"});
-  world.Start("y1", "y", 4, {.host = "n1"});
-  world.Start("y2", "y", 4, {.host = "n2"});
-  world.Flood("y-late", "y", 8, {.host = "n0", .priority = 100});
+  world.Start("y1", "y", 4, {.host = "n1", .owned = true});
+  world.Start("y2", "y", 4, {.host = "n2", .owned = true});
+  world.Flood("y-late", "y", 8, {.host = "n0"});
   REQUIRE(world.Shape("x") == "n0: 0 whole, 1 lent, 0 missing");
   world.Submit("x0", "x", 8);
   CHECK(world.Evictions() == 8);
   CHECK(world.NodeOf("x0") == "n0");
+}
+
+// R5 takes nobody whose queue is beyond its guarantee only by what that one could evict itself.
+TEST_CASE("R14: a gang is kept off the whole nodes that is within the guarantee by its priority",
+          "[engine][queues][R14]") {
+  World world({Shaped(Queue("x", 8), 1), Queue("y", 8)}, 2);
+  world.Start("low", "y", 8, {.host = "n1"});
+  REQUIRE(world.Shape("x") == "n0: 1 whole, 0 lent, 0 missing");
+  SECTION("it has the lower one evicted") {
+    world.Submit("high", "y", 8, {.priority = 1});
+    CHECK(world.NodeOf("high") == "n1");
+    CHECK(world.Shape("x") == "n0: 1 whole, 0 lent, 0 missing");
+  }
+  SECTION("one of the same priority is lent them") {
+    world.Submit("late", "y", 8);
+    CHECK(world.NodeOf("late") == "n0");
+    CHECK(world.Shape("x") == "n0: 0 whole, 1 lent, 0 missing");
+  }
 }
 
 TEST_CASE("R14: another policy promises other nodes", "[engine][queues][R14]") {
