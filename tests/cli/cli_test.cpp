@@ -2,6 +2,7 @@
 #include "cli/cli.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -86,6 +87,18 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
   const auto args = Args::Parse(kFlags, words);
   REQUIRE_FALSE(args.ok());
   CHECK(args.error().message == want);
+}
+
+TEST_CASE("the server is the one of --server, else of $MUSTER_SERVER", "[cli]") {
+  ::setenv("MUSTER_SERVER", "nowhere", 1);
+  const CliRun by_variable = Run({"get", "gangs"});
+  const CliRun by_flag = Run({"get", "gangs", "--server", "127.0.0.1:1"});
+  ::setenv("MUSTER_SERVER", "", 1);
+  const CliRun by_default = Run({"get", "gangs"});
+  ::unsetenv("MUSTER_SERVER");
+  CHECK_THAT(by_variable.err, Catch::Contains("$MUSTER_SERVER: \"nowhere\" is no address"));
+  CHECK_THAT(by_flag.err, Catch::Contains("no answer from http://127.0.0.1:1 "));
+  CHECK_THAT(by_default.err, Catch::Contains("http://127.0.0.1:8889"));
 }
 
 TEST_CASE("a mistyped word is told what it was most likely meant to be", "[cli]") {
