@@ -56,7 +56,7 @@ kube::News NewsOf(const sim::WatchEvent& event) {
 }  // namespace
 
 std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
-  kube::NewsJoiner::Joined joined = joiner_.Join(NewsOf(event));
+  kube::NewsJoiner::Joined joined = joiner_.Join(NewsOf(event), cluster::Time());
   if (warn_) {
     for (const std::string& warning : joined.warnings) warn_(warning);
   }
