@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <set>
 #include <string>
 
 #include "config/file.hpp"
 #include "config/grouping_fields.hpp"
+#include "config/policy_file.hpp"
 
 namespace muster::config {
 namespace {
@@ -237,6 +237,28 @@ TEST_CASE("a rule of one's own for some versions leaves the others as they were"
   const GroupingRules all = WithOwnRules(two.rules, own.rules);
   CHECK_FALSE(Find(all, "Foo", "x.io", "v1")->wrapper);
   CHECK(Find(all, "Foo", "x.io", "v2")->wrapper);
+}
+
+TEST_CASE("a policy has rules of its own, checked as those that ship are", "[config][grouping]") {
+  const std::string head = "apiVersion: muster.dev/v1alpha1\nkind: Policy\ngrouping:\n";
+  const auto good =
+      LoadPolicy(head + kFoo + "cases: [{gang: whole, minimum: owner.spec.n}]}\n", "p");
+  REQUIRE(good.ok());
+  REQUIRE(good->grouping.size() == 1);
+  CHECK(good->grouping[0].kind == "Foo");
+  CHECK(WithOwnRules(ShippedGroupingRules(), good->grouping).size() ==
+        ShippedGroupingRules().size() + 1);
+  const auto again = LoadPolicy(WritePolicy(*good), "p");
+  REQUIRE(again.ok());
+  CHECK(again->grouping == good->grouping);
+  const auto wrong = LoadPolicy(head + kFoo + "cases: [{gang: whole, minimun: 3}]}\n", "p");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK_THAT(wrong.error().ToString(),
+             Catch::Contains("p:4:66: grouping[0].cases[0].minimun: unknown field, did you mean "
+                             "minimum?"));
+  const auto twice = LoadPolicy(head + kFoo + "wrapper: true}\n" + kFoo + "wrapper: true}\n", "p");
+  REQUIRE_FALSE(twice.ok());
+  CHECK_THAT(twice.error().ToString(), Catch::Contains("grouping[1].kind: expected one rule"));
 }
 
 }  // namespace muster::config
