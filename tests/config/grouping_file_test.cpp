@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 
 #include "config/file.hpp"
@@ -259,6 +261,31 @@ TEST_CASE("a policy has rules of its own, checked as those that ship are", "[con
   const auto twice = LoadPolicy(head + kFoo + "wrapper: true}\n" + kFoo + "wrapper: true}\n", "p");
   REQUIRE_FALSE(twice.ok());
   CHECK_THAT(twice.error().ToString(), Catch::Contains("grouping[1].kind: expected one rule"));
+}
+
+// What ClusterRole muster is to have for owners, as manifests/base/permissions.yaml writes it.
+std::string RightsForOwners() {
+  std::map<std::string, std::set<std::string>> resources;  // by group
+  for (const cluster::GroupingRule& rule : ShippedGroupingRules()) {
+    if (rule.group != cluster::kCoreGroup) resources[rule.group].insert(rule.resource);
+  }
+  std::string text;
+  for (const auto& [group, names] : resources) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    text += "- apiGroups: [" + group + "]\n  resources: [" + list + "]\n  verbs: [get]\n";
+  }
+  return text;
+}
+
+TEST_CASE("Muster may get the owners that its rules name, and no others", "[config][grouping]") {
+  const auto file = ReadFile(MUSTER_SOURCE_DIR "/manifests/base/permissions.yaml", 1U << 20U);
+  REQUIRE(file.ok());
+  const std::string begin = "# Owners of pods, ";
+  const size_t comment = file->find(begin);
+  REQUIRE(comment != std::string::npos);
+  const size_t rules = file->find("\n- ", comment) + 1;
+  CHECK(file->substr(rules, file->find("\n#", rules) + 1 - rules) == RightsForOwners());
 }
 
 }  // namespace muster::config
