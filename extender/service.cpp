@@ -362,6 +362,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.scheduler.scheduler_names.push_back("default-scheduler");
   options.scheduler.http_timeout = started_with_.extender.http_timeout;
   options.kubelet.seed = options_.seed;
+  options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
@@ -483,6 +484,7 @@ Status Service::Impl::ReloadPolicy(bool retry) {
     fabric_report_.ForgetPlaces();
   scheduler_->SetOptions(policy->engine);
   if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
+  if (cluster_) cluster_->SetGrouping(GroupingOf(*policy));
   loop_->Poke();
   {
     const MutexLock lock(mu_);

@@ -36,7 +36,7 @@ OwnerTable::Need NeedOf(const Pod& pod) {
 
 }  // namespace
 
-std::string GroupingText(const JsonNode& pod, const Pod& record) {
+std::string GroupingText(const JsonNode& pod, const Pod& record, std::string_view owners) {
   if (!record.pod_group.empty() || record.daemon) return {};
   JsonProblems ignored;
   const JsonView view(pod, "Pod", ignored);
@@ -49,8 +49,14 @@ std::string GroupingText(const JsonNode& pod, const Pod& record) {
   std::string text;
   JsonWriter json(text);
   json.BeginObject().Key("metadata").BeginObject();
-  for (const char* key : {"name", "namespace", "uid", "labels", "annotations", "ownerReferences"})
-    CopyMember(metadata, key, json);
+  json.Key("name").Text(record.key.name).Key("namespace").Text(record.key.ns);
+  json.Key("uid").Text(record.uid.text());
+  for (const char* key : {"labels", "annotations"}) CopyMember(metadata, key, json);
+  if (owners.empty()) {
+    CopyMember(metadata, "ownerReferences", json);
+  } else {
+    json.Key("ownerReferences").Raw(owners);
+  }
   json.EndObject().Key("spec").BeginObject();
   if (record.bound()) json.Key("nodeName").Text(record.node_name);
   json.EndObject().EndObject();
@@ -180,9 +186,16 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
 
 void GroupingBook::JudgeAgain(const PodUid& uid, Told& told) {
   Entry& entry = pods_.at(uid);
-  if (!entry.pod || !Mine(entry)) return;
-  if (!Judge(uid, entry)) return;
-  TellAgain(entry, told);
+  if (!entry.pod) return;
+  if (Mine(entry)) {
+    if (Judge(uid, entry)) TellAgain(entry, told);
+  } else if (entry.judged) {  // it was Muster's
+    owners_.Forget(uid);
+    entry.owners.clear();
+    entry.grouping = {};
+    entry.judged = false;
+    TellAgain(entry, told);
+  }
 }
 
 void GroupingBook::TellAgain(Entry& entry, Told& told) {

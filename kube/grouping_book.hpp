@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,9 @@ struct GroupingSettings {
 
 // What grouping rules may look at of a pod, as JSON: its labels, its owners, its node, and of its
 // annotations what PodFields keeps. Empty: it names a PodGroup, or nothing could be said of it.
-std::string GroupingText(const JsonNode& pod, const cluster::Pod& record);
+// `owners`: its ownerReferences, where `pod` is a template and has none.
+std::string GroupingText(const JsonNode& pod, const cluster::Pod& record,
+                         std::string_view owners = {});
 
 class GroupingBook {
  public:

@@ -219,6 +219,9 @@ void OwnerTable::EndRefusal(const Kind& kind, Time now) {
 }
 
 std::vector<PodUid> OwnerTable::BeginRefusal(const Kind& kind, Time now) {
+  // Nobody has asked for those any more.
+  std::erase_if(refused_until_,
+                [&](const auto& one) { return one.second + options_.refused_for < now; });
   refused_until_[kind] = now + options_.refused_for;
   std::vector<PodUid> pods;
   for (auto& [key, owner] : owners_) {

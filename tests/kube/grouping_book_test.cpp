@@ -280,6 +280,20 @@ TEST_CASE("rules that change are followed at once", "[kube][grouping]") {
   CHECK(world.book.owners().size() == 0);
 }
 
+TEST_CASE("pods that are not Muster's any more are told as they were read", "[kube][grouping]") {
+  World world;
+  world.See("a");
+  world.See("b", {.job = "unread"});
+  world.Answer(JobJson("train", 2));
+  const GroupingBook::Told told = world.book.Set({config::ShippedGroupingRules(), {"other"}});
+  REQUIRE(told.pods.size() == 1);
+  CHECK(World::Shown(told.pods[0]) == "a: alone");
+  REQUIRE(told.first.size() == 1);
+  CHECK(World::Shown(told.first[0]) == "b: alone");
+  CHECK(world.book.withheld() == 0);
+  CHECK(world.book.owners().size() == 0);
+}
+
 TEST_CASE("every part of a pod that a rule names is kept of it", "[kube][grouping]") {
   const auto kept = [](const cluster::GroupingPath& path) {
     if (path.root != cluster::GroupingPath::Root::kPod || path.steps.size() < 2) return true;
