@@ -1,7 +1,6 @@
 #include "queues/rights.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "cluster/units.hpp"
@@ -236,52 +235,51 @@ Judgement Rights::JudgeIfStarted(const Holding& holding) {
   return judged;
 }
 
-// In a leaf with ranks one that goes takes nothing from what those of higher priority are judged
-// by. So there the lowest priority goes first; and of the next ones of all leaves the smallest.
-std::vector<size_t> Rights::BestOrder(const std::vector<const Holding*>& set) const {
-  struct Turn {
-    int64_t size = 0;  // of the largest up to this one, of its leaf
-    size_t position = 0;
-    size_t index = 0;
-  };
-  std::map<QueueIndex, std::vector<size_t>> lines;
-  std::vector<Turn> turns;
-  for (size_t i = 0; i < set.size(); ++i) {
-    if (set[i]->leaves) {
-      turns.push_back({-1, i, i});
-    } else if (ranks_.contains(set[i]->leaf)) {
-      lines[set[i]->leaf].push_back(i);
-    } else {
-      turns.push_back({ContestedOf(*set[i]), i, i});
-    }
-  }
-  for (const auto& [leaf, positions] : lines) {
-    std::vector<size_t> line = positions;
-    std::stable_sort(line.begin(), line.end(), [&](size_t x, size_t y) {
-      if (set[x]->priority != set[y]->priority) return set[x]->priority < set[y]->priority;
-      return ContestedOf(*set[x]) < ContestedOf(*set[y]);
+// Backwards: when all have gone they come back one by one, each as soon as it would be lawful as
+// the next one to go. Who comes back makes nobody else less lawful, so all come back if in any
+// order.
+std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
+  const Sides sides = SidesWithout(set);
+  for (const Holding* holding : set) Leave(*holding);
+  std::vector<Judgement> judgements(set.size());
+  std::vector<size_t> gone = BySize(set);
+  std::reverse(gone.begin(), gone.end());
+  std::erase_if(gone, [&](size_t i) { return set[i]->leaves; });
+  for (size_t before = SIZE_MAX; before != gone.size();) {
+    before = gone.size();
+    std::erase_if(gone, [&](size_t i) {
+      Return(*set[i]);
+      judgements[i] = Judge(sides, *set[i]);
+      if (judgements[i].right != Right::kNone) return true;
+      Leave(*set[i]);
+      return false;
     });
-    int64_t largest = 0;
-    for (size_t i = 0; i < line.size(); ++i) {
-      largest = std::max(largest, ContestedOf(*set[line[i]]));
-      turns.push_back({largest, positions[i], line[i]});
-    }
   }
-  std::sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
-    return std::tie(a.size, a.position) < std::tie(b.size, b.position);
+  for (const size_t i : gone) Return(*set[i]);
+  for (const Holding* holding : set) {
+    if (holding->leaves) Return(*holding);
+  }
+  return gone.empty() ? judgements : JudgeBySize(set);
+}
+
+// Those that leave anyway first, then the smallest.
+std::vector<size_t> Rights::BySize(const std::vector<const Holding*>& set) const {
+  std::vector<size_t> order(set.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    if (set[x]->leaves != set[y]->leaves) return set[x]->leaves;
+    return ContestedOf(*set[x]) < ContestedOf(*set[y]);
   });
-  std::vector<size_t> order;
-  order.reserve(turns.size());
-  for (const Turn& turn : turns) order.push_back(turn.index);
   return order;
 }
 
-std::vector<Judgement> Rights::JudgeAll(const std::vector<const Holding*>& set) {
-  const std::vector<size_t> order = BestOrder(set);
+// Of a set that is not lawful, which of it is.
+std::vector<Judgement> Rights::JudgeBySize(const std::vector<const Holding*>& set) {
+  const std::vector<size_t> order = BySize(set);
   std::vector<const Holding*> ordered;
   ordered.reserve(order.size());
   for (const size_t i : order) ordered.push_back(set[i]);
-  std::vector<Judgement> in_order = JudgeInOrder(ordered);
+  const std::vector<Judgement> in_order = JudgeInOrder(ordered);
   std::vector<Judgement> judgements(set.size());
   for (size_t i = 0; i < order.size(); ++i) judgements[order[i]] = in_order[i];
   return judgements;

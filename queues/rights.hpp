@@ -8,8 +8,7 @@
 //       b is beyond its own before the victim leaves. fair-share: the same of b, and a's share with
 //       the gang added is at most b's without the victim. Not where the ancestor's order is fifo:
 //       there shares decide nothing.
-//       What the victim may have evicted by R4 counts as gone (Ranks): else the victim would come
-//       back within the guarantee in place of that.
+//       What the victim outranks (Ranks) counts as gone: else it would come back in place of that.
 //
 // What counts is what is contested: what the gang asks for, the victim holds, and queues are
 // guaranteed; where nobody is guaranteed anything: GPUs. Where the gang names a model that is, the
@@ -92,7 +91,7 @@ class Rights {
   Judgement JudgeAlone(const Holding& holding);
   // Of one that does not hold that yet, as if it did.
   Judgement JudgeIfStarted(const Holding& holding);
-  // R7: each of a set, by position; in an order in which it is lawful if it is in any.
+  // R7: each of a set, by position. If they are all lawful in any order, they are here.
   std::vector<Judgement> JudgeAll(const std::vector<const Holding*>& set);
   // Every part of a lawful set is lawful too, and R3 lets the claimant start whoever stays.
   bool PartsAreLawful(const std::vector<const Holding*>& set);
@@ -120,7 +119,8 @@ class Rights {
   void ReturnAll(const std::vector<const Holding*>& set);
   Judgement Judge(const Sides& sides, const Holding& holding);
   int64_t Outranked(const Holding& holding, size_t resource) const;
-  std::vector<size_t> BestOrder(const std::vector<const Holding*>& set) const;
+  std::vector<size_t> BySize(const std::vector<const Holding*>& set) const;
+  std::vector<Judgement> JudgeBySize(const std::vector<const Holding*>& set);
   bool MayTakeByShare(const Judgement& judgement, const Side& side, const Holding& holding);
   bool Beyond(QueueIndex top, const Holding& holding, bool with_outranked = false) const;
   bool Straddles(QueueIndex top, const Holding& holding) const;
