@@ -13,6 +13,10 @@ using cluster::Time;
 
 namespace {
 
+// When what was never read is due: what only ended pods need comes after what others wait for.
+constexpr Time kFirst(0);
+constexpr Time kLast(1);
+
 // Pods name their owners, and anybody may write a pod: no name may lead out of its place in a path.
 bool PlainName(std::string_view name) {
   const auto plain = [](char c) {
@@ -93,6 +97,7 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
     if (!is_new) {
       const bool rests = owner.due == Time::Never() && !owner.reading && !owner.path.empty();
       if (rests && need != Need::kEnded) SetDue(key, owner, owner.read_at + options_.while_waiting);
+      if (owner.due == kLast && need != Need::kEnded) SetDue(key, owner, kFirst);
       continue;
     }
     owner.path = PathOf(key, rules);
@@ -101,10 +106,9 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
       owner.state = OwnerRead::State::kForbidden;
     } else if (refused_until_.contains(KindOf(key))) {
       owner.state = OwnerRead::State::kForbidden;
-      SetDue(key, owner, Time());
+      SetDue(key, owner, kFirst);
     } else {
-      // What only ended pods need is read after what others wait for.
-      SetDue(key, owner, need == Need::kEnded ? Time(1) : Time());
+      SetDue(key, owner, need == Need::kEnded ? kLast : kFirst);
     }
   }
   if (keys.empty()) {
@@ -120,7 +124,7 @@ void OwnerTable::Follow(const cluster::GroupingRules& rules) {
     if (path.empty() || path == owner.path) continue;
     owner.path = std::move(path);
     refused_until_.erase(KindOf(key));
-    if (!owner.reading) SetDue(key, owner, Time());
+    if (!owner.reading) SetDue(key, owner, kFirst);
     owner.stale = owner.reading;
   }
 }

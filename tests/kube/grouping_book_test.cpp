@@ -165,6 +165,18 @@ TEST_CASE("an owner is read again now and then while its pods wait, seldom while
   CHECK(world.book.owners().NextDue() == Time::Never());
 }
 
+TEST_CASE("what pods wait for is read before what only ended pods need", "[kube][grouping]") {
+  World world;
+  world.See("a", {.job = "a-ended", .node = "n0", .phase = "Succeeded"});
+  world.See("b", {.job = "b-both", .node = "n0", .phase = "Succeeded"});
+  world.See("c", {.job = "c-waits"});
+  world.See("d", {.job = "b-both"});
+  for (const char* job : {"b-both", "c-waits", "a-ended"}) {
+    world.Answer(JobJson(job, 2));
+    CHECK_THAT(world.read, Catch::EndsWith(std::string("/") + job));
+  }
+}
+
 TEST_CASE("an owner that may not be read leaves its pods alone, and is said once for its kind",
           "[kube][grouping]") {
   World world;
