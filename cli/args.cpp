@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/nearest.hpp"
+
 namespace muster::cli {
 namespace {
 
@@ -18,6 +20,12 @@ const Flag* FindFlag(const std::vector<Flag>& flags, const std::string& name) {
     return flag.name == name || (!flag.short_name.empty() && flag.short_name == name);
   });
   return found == flags.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Flag>& flags) {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  return names;
 }
 
 std::optional<int64_t> ParseInteger(const std::string& text) {
@@ -48,7 +56,7 @@ Result<Args> Args::Parse(const std::vector<Flag>& flags, const std::vector<std::
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const Flag* flag = FindFlag(flags, name);
-    if (flag == nullptr) return Usage("unknown flag " + name);
+    if (flag == nullptr) return Usage("unknown flag " + name + DidYouMean(name, NamesOf(flags)));
     std::string value;
     if (flag->value_name.empty()) {
       if (equals != std::string::npos) return Usage(name + " takes no value");

@@ -33,7 +33,8 @@ Command CheckPolicyCommand() {
           "FILE",
           "check a policy file; show errors with line and column",
           {{"--show", "", "print every field with its value, including defaults"}},
-          CheckPolicy};
+          CheckPolicy,
+          {"muster check-policy policy.yaml", "muster check-policy policy.yaml --show"}};
 }
 
 }  // namespace muster::cli

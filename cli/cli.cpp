@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/nearest.hpp"
 #include "extender/version.hpp"
 
 namespace muster::cli {
@@ -29,6 +30,14 @@ void PrintHelp(std::ostream& out, const Command& command) {
   out << command.summary << "\n\nusage: " << Synopsis(command)
       << (command.flags.empty() ? "" : " [flags]") << "\n";
   if (!command.flags.empty()) out << "\nflags:\n" << DescribeFlags(command.flags);
+  if (!command.examples.empty()) out << "\nexamples:\n";
+  for (const std::string& example : command.examples) out << "  " << example << "\n";
+}
+
+std::string NoSuchCommand(const std::vector<Command>& commands, const std::string& name) {
+  std::vector<std::string> names = {"help", "version"};
+  for (const Command& command : commands) names.push_back(command.name);
+  return "there is no command \"" + name + "\"" + DidYouMean(name, names);
 }
 
 const Command* FindCommand(const std::vector<Command>& commands, const std::string& name) {
@@ -45,7 +54,7 @@ int Help(const std::vector<Command>& commands, const std::vector<std::string>& w
   }
   const Command* command = FindCommand(commands, words[1]);
   if (command == nullptr) {
-    return Misused(streams, "help", "there is no command \"" + words[1] + "\"");
+    return Misused(streams, "help", NoSuchCommand(commands, words[1]));
   }
   PrintHelp(streams.out, *command);
   return kExitOk;
@@ -84,8 +93,8 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   }
   const Command* command = FindCommand(commands, name);
   if (command == nullptr) {
-    streams.err << "muster: there is no command \"" << name << "\"\n\n";
-    PrintOverview(streams.err, commands);
+    streams.err << "muster: " << NoSuchCommand(commands, name)
+                << "\n\"muster help\" lists the commands\n";
     return kExitUsage;
   }
   const std::vector<std::string> rest(words.begin() + 1, words.end());

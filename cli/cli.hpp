@@ -32,6 +32,7 @@ struct Command {
   std::string summary;
   std::vector<Flag> flags;
   std::function<int(const Args&, const CliStreams&)> run;
+  std::vector<std::string> examples;  // "muster get gangs -n team"
 };
 
 // All of them, in the order of help.

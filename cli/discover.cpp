@@ -196,7 +196,8 @@ Command DiscoverCommand() {
        {"--output", "FORMAT",
         "text (default): KEY=VALUE for kubectl annotate; json: for kubectl patch --type merge",
         "-o"}},
-      Discover};
+      Discover,
+      {"muster discover -o json", "muster discover --node gpu-7 --in-cluster --every 300"}};
 }
 
 }  // namespace muster::cli

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "cli/cli.hpp"
+#include "cli/nearest.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
+#include "http/url.hpp"
 
 namespace muster::cli {
 namespace {
@@ -12,11 +14,30 @@ namespace {
 constexpr int64_t kMostGpus = 1'000'000;  // of one gang
 constexpr const char* kWhat = "gangs, nodes, queues, topology";
 
+// One word per list, whether people say "gang" or "gangs".
+std::string InPlural(const std::string& word) {
+  return word == "gang" || word == "node" || word == "queue" ? word + "s" : word;
+}
+
+int GetGangs(const Args& args, const CliStreams& streams) {
+  const std::string ns = args.Text("--namespace");
+  if (args.Has("--namespace") && args.Has("--all-namespaces"))
+    return Misused(streams, "get", "--namespace and --all-namespaces do not go together");
+  if (args.Has("--namespace") && (ns.empty() || !http::IsUnreserved(ns)))
+    return Misused(streams, "get", "\"" + ns + "\" is no namespace");
+  return ShowPage(args, streams, "get", ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns,
+                  GangsTable);
+}
+
 int Get(const Args& args, const CliStreams& streams) {
   if (args.positionals().size() != 1) {
     return Misused(streams, "get", std::string("give one of ") + kWhat);
   }
-  const std::string& what = args.positionals().front();
+  const std::string what = InPlural(args.positionals().front());
+  for (const char* flag : {"--namespace", "--all-namespaces"}) {
+    if (args.Has(flag) && what != "gangs")
+      return Misused(streams, "get", std::string(flag) + " is for gangs, not for \"" + what + "\"");
+  }
   if (args.Has("--slots") && what != "topology") {
     return Misused(streams, "get", "--slots is for topology, not for \"" + what + "\"");
   }
@@ -27,7 +48,7 @@ int Get(const Args& args, const CliStreams& streams) {
     return ShowPage(args, streams, "get", "/v1/queues",
                     args.Has("--borrowing") ? BorrowingTable : QueuesTable);
   }
-  if (what == "gangs") return ShowPage(args, streams, "get", "/v1/gangs", GangsTable);
+  if (what == "gangs") return GetGangs(args, streams);
   if (what == "nodes") return ShowPage(args, streams, "get", "/v1/nodes", NodesTable);
   if (what == "topology") {
     const cluster::Result<int64_t> slots = args.Number("--slots", 8, 1, kMostGpus);
@@ -35,20 +56,27 @@ int Get(const Args& args, const CliStreams& streams) {
     return ShowPage(args, streams, "get", "/v1/topology?slots=" + std::to_string(*slots),
                     FabricTable);
   }
-  return Misused(streams, "get", "\"" + what + "\" is unknown: give one of " + kWhat);
+  return Misused(streams, "get",
+                 "\"" + what + "\" is unknown: give one of " + kWhat +
+                     DidYouMean(what, {"gangs", "nodes", "queues", "topology"}));
 }
 
 }  // namespace
 
 Command GetCommand() {
   return {
-      "get", "gangs|nodes|queues|topology",
+      "get",
+      "gangs|nodes|queues|topology",
       "list gangs, nodes, queues, or the domains of the fabric",
       WithAccess({{"--slots", "GPUS",
                    "with topology: how many gangs of so many GPUs fit in each domain (default 8)"},
                   {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
+                  {"--namespace", "NS", "with gangs: those of this namespace only", "-n"},
+                  {"--all-namespaces", "", "with gangs: those of all namespaces (default)", "-A"},
                   OutputFlag()}),
-      Get};
+      Get,
+      {"muster get gangs -n team", "muster get queues --borrowing",
+       "muster get topology --slots 16"}};
 }
 
 }  // namespace muster::cli

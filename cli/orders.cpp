@@ -24,13 +24,11 @@ constexpr std::size_t kMaxAnswer = std::size_t{32} << 20U;
 // Names of objects have no other characters.
 bool IsNameInPath(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
-// "/v1/gangs/NAMESPACE/NAME/"; empty: the text names none.
-std::string GangPath(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  const std::string ns = slash == std::string::npos ? "default" : text.substr(0, slash);
-  const std::string name = slash == std::string::npos ? text : text.substr(slash + 1);
-  if (!IsNameInPath(ns) || !IsNameInPath(name)) return {};
-  return "/v1/gangs/" + ns + "/" + name + "/";
+// "/v1/gangs/NAMESPACE/NAME/".
+Result<std::string> GangPath(const Args& args, const std::string& word) {
+  const Result<cluster::ObjectKey> gang = GangNamed(args, word);
+  if (!gang.ok()) return gang.error();
+  return "/v1/gangs/" + gang->ToString() + "/";
 }
 
 // As names are, without what a terminal would take for a command.
@@ -85,23 +83,23 @@ int Priority(const Args& args, const CliStreams& streams) {
   const bool reset = args.Has("--reset");
   if (words.size() != (reset ? 1U : 2U))
     return Misused(streams, "priority", "give NAMESPACE/NAME and a priority, or --reset");
-  const std::string path = GangPath(words[0]);
-  if (path.empty())
-    return Misused(streams, "priority", "\"" + words[0] + "\" is no NAMESPACE/NAME");
-  if (reset) return Send(args, streams, "priority", path + "priority", "{\"priority\": null}");
+  const Result<std::string> path = GangPath(args, words[0]);
+  if (!path.ok()) return Misused(streams, "priority", path.error().message);
+  if (reset) return Send(args, streams, "priority", *path + "priority", "{\"priority\": null}");
   const std::string& number = words[1];
   const std::size_t digits =
       number.find_first_not_of("0123456789", number.starts_with('-') ? 1 : 0);
   if (number.empty() || number == "-" || digits != std::string::npos || number.size() > 11)
     return Misused(streams, "priority", "\"" + number + "\" is no priority: give a whole number");
-  return Send(args, streams, "priority", path + "priority", "{\"priority\": " + number + "}");
+  return Send(args, streams, "priority", *path + "priority", "{\"priority\": " + number + "}");
 }
 
 int Cancel(const Args& args, const CliStreams& streams) {
   const std::vector<std::string>& words = args.positionals();
-  const std::string path = words.size() == 1 ? GangPath(words[0]) : "";
-  if (path.empty()) return Misused(streams, "cancel", "give NAMESPACE/NAME");
-  return Send(args, streams, "cancel", path + "cancel", "{}");
+  if (words.size() != 1) return Misused(streams, "cancel", "give NAMESPACE/NAME");
+  const Result<std::string> path = GangPath(args, words[0]);
+  if (!path.ok()) return Misused(streams, "cancel", path.error().message);
+  return Send(args, streams, "cancel", *path + "cancel", "{}");
 }
 
 int Reclaim(const Args& args, const CliStreams& streams, const std::string& path) {
@@ -143,14 +141,19 @@ int Queue(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command PriorityCommand() {
-  return {"priority", "NAMESPACE/NAME N | NAMESPACE/NAME --reset",
-          "order the priority of a gang, instead of its pods' own",
-          WithAccess({{"--reset", "", "its pods' own counts again"}, OutputFlag()}), Priority};
+  return {
+      "priority",
+      "NAMESPACE/NAME N | NAMESPACE/NAME --reset",
+      "order the priority of a gang, instead of its pods' own",
+      WithAccess({{"--reset", "", "its pods' own counts again"}, NamespaceFlag(), OutputFlag()}),
+      Priority,
+      {"muster priority team/train 1000", "muster priority team/train --reset"}};
 }
 
 Command QueueCommand() {
   return {
-      "queue", "hold|resume|reclaim NAME",
+      "queue",
+      "hold|resume|reclaim NAME",
       "start nothing more from a queue, start again, or take GPUs back from it",
       WithAccess({{"--drain", "", "with hold: nor members beyond the minimum of gangs that run"},
                   {"--gpus", "N", "with reclaim: evict gangs that hold at least so many GPUs"},
@@ -158,13 +161,18 @@ Command QueueCommand() {
                    "with reclaim: start nothing from the queue for so long (default 10m)"},
                   {"--dry-run", "", "with reclaim: only say who would be evicted"},
                   OutputFlag()}),
-      Queue};
+      Queue,
+      {"muster queue hold research --drain", "muster queue reclaim research --gpus 16 --dry-run",
+       "muster queue resume research"}};
 }
 
 Command CancelCommand() {
-  return {"cancel", "NAMESPACE/NAME",
+  return {"cancel",
+          "NAMESPACE/NAME",
           "give back the plan or the booked room of a gang of which no pod is bound yet",
-          WithAccess({OutputFlag()}), Cancel};
+          WithAccess({NamespaceFlag(), OutputFlag()}),
+          Cancel,
+          {"muster cancel team/train"}};
 }
 
 }  // namespace muster::cli

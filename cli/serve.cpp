@@ -194,7 +194,8 @@ Command ServeCommand() {
        {"--drain-seconds", "N", "seconds that SIGTERM waits for held Bind calls (default 10)"},
        {"--seed", "N", "random seed of the embedded cluster (default 1)"},
        {"--log-level", "N", "0 errors, 1 decisions (default), 2 flow, 3 debug"}},
-      Serve};
+      Serve,
+      {"muster serve", "muster serve --in-cluster --lease muster/muster --policy policy.yaml"}};
 }
 
 }  // namespace muster::cli

@@ -1,10 +1,12 @@
 #include "cli/server_pages.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cli/output.hpp"
 #include "config/file.hpp"
 #include "http/host_port.hpp"
+#include "http/url.hpp"
 
 namespace muster::cli {
 
@@ -16,12 +18,34 @@ namespace {
 
 constexpr int kHttpOk = 200;
 constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10U;
+constexpr const char* kServerVariable = "MUSTER_SERVER";
+
+// Names of objects have no other characters.
+bool IsPathText(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
 }  // namespace
 
 Flag ServerFlag() {
   return {"--server", "URL",
-          "address of muster's API (default http://" + std::string(kDefaultApiAddress) + ")", "-s"};
+          "address of muster's API (default: $" + std::string(kServerVariable) + ", else http://" +
+              kDefaultApiAddress + ")",
+          "-s"};
+}
+
+Flag NamespaceFlag() { return {"--namespace", "NS", "of the gang (default: default)", "-n"}; }
+
+Result<cluster::ObjectKey> GangNamed(const Args& args, const std::string& word) {
+  const std::size_t slash = word.find('/');
+  const std::string ns =
+      slash == std::string::npos ? args.Text("--namespace", "default") : word.substr(0, slash);
+  const std::string name = slash == std::string::npos ? word : word.substr(slash + 1);
+  if (!IsPathText(ns) || !IsPathText(name))
+    return Error{Code::kInvalidArgument, "\"" + word + "\" is no NAMESPACE/NAME", ""};
+  if (args.Text("--namespace", ns) != ns) {
+    return Error{Code::kInvalidArgument,
+                 "\"" + word + "\" is not in --namespace " + args.Text("--namespace"), ""};
+  }
+  return cluster::ObjectKey{ns, name};
 }
 
 std::vector<Flag> AccessFlags() {
@@ -41,7 +65,9 @@ std::vector<Flag> WithAccess(std::vector<Flag> flags) {
 Flag OutputFlag() { return {"--output", "FORMAT", "table (default) or json", "-o"}; }
 
 Result<http::ClientOptions> ServerAt(const Args& args) {
-  std::string url = args.Text("--server", kDefaultApiAddress);
+  const char* const variable = std::getenv(kServerVariable);
+  const bool by_variable = !args.Has("--server") && variable != nullptr && *variable != '\0';
+  std::string url = by_variable ? variable : args.Text("--server", kDefaultApiAddress);
   constexpr std::string_view kScheme = "http://";
   constexpr std::string_view kTlsScheme = "https://";
   const bool tls = url.starts_with(kTlsScheme);
@@ -49,7 +75,8 @@ Result<http::ClientOptions> ServerAt(const Args& args) {
   if (url.starts_with(kScheme)) url.erase(0, kScheme.size());
   if (!url.empty() && url.back() == '/') url.pop_back();
   const Result<http::HostPort> address = http::ParseHostPort(url);
-  if (!address.ok()) return address.error().At("--server");
+  if (!address.ok())
+    return address.error().At(by_variable ? std::string("$") + kServerVariable : "--server");
   http::ClientOptions options;
   options.host = address->host.empty() ? "127.0.0.1" : address->host;
   options.port = address->port;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cluster/ids.hpp"
 #include "cluster/result.hpp"
 #include "http/client.hpp"
 
@@ -15,11 +16,15 @@ namespace muster::cli {
 std::vector<Flag> AccessFlags();
 // These, and --server.
 std::vector<Flag> WithAccess(std::vector<Flag> flags);
-// --server and --output.
+// --server, --output and --namespace.
 Flag ServerFlag();
 Flag OutputFlag();
+Flag NamespaceFlag();
 
-// Where --server says.
+// NAMESPACE/NAME, or NAME in --namespace (default: "default").
+cluster::Result<cluster::ObjectKey> GangNamed(const Args& args, const std::string& word);
+
+// Where --server says, else $MUSTER_SERVER.
 cluster::Result<http::ClientOptions> ServerAt(const Args& args);
 // The answer's body, or an error that says what the server said.
 cluster::Result<std::string> BodyOf(const cluster::Result<http::Reply>& reply,

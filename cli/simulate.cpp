@@ -358,7 +358,9 @@ Command SimulateCommand() {
         "each share) or HAMi's scheduler"},
        {"--audit", "", "check every invariant after every event (slow)"},
        {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
-      Simulate};
+      Simulate,
+      {"muster simulate --nodes 180x8@rack=10 --jobs jobs.csv --policy policy.yaml",
+       "muster simulate --nodes nodes.yaml --pods pods.csv"}};
 }
 
 }  // namespace muster::cli

@@ -69,7 +69,8 @@ Command SubmitCommand() {
           {{"--file", "FILE", "manifests in YAML or JSON, - for standard input; may be repeated",
             "-f", true},
            ServerFlag()},
-          Submit};
+          Submit,
+          {"muster submit -f job.yaml", "cat *.yaml | muster submit -f -"}};
 }
 
 }  // namespace muster::cli

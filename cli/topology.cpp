@@ -411,7 +411,8 @@ Command TopologyCommand() {
            {"--free", "LIST", "choose among these GPUs only, by index: 0,2,3"},
            {"--dot", "", "print the graph for Graphviz"},
            OutputFlag()},
-          Topology};
+          Topology,
+          {"nvidia-smi topo -m | muster topology -f -", "muster topology --node gpu-7"}};
 }
 
 }  // namespace muster::cli

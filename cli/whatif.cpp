@@ -86,7 +86,8 @@ int WhatIf(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command WhatIfCommand() {
-  return {"whatif", "[-f FILE] [--policy FILE]",
+  return {"whatif",
+          "[-f FILE] [--policy FILE]",
           "say what would become of a workload, or of what waits under another policy, and change "
           "nothing",
           WithAccess({{"--file", "FILE",
@@ -95,7 +96,8 @@ Command WhatIfCommand() {
                        "-f", true},
                       {"--policy", "FILE", "policy YAML to try in place of the one in force"},
                       OutputFlag()}),
-          WhatIf};
+          WhatIf,
+          {"muster whatif -f job.yaml", "muster whatif --policy new-policy.yaml"}};
 }
 
 }  // namespace muster::cli

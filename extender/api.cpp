@@ -105,9 +105,7 @@ void ApiHandlers::Mount(http::Server& server) {
     page.content_type = "text/plain; version=0.0.4; charset=utf-8";
     return page;
   });
-  server.Handle("GET", "/v1/gangs", [this](const http::Request&) {
-    return Json(GangsJson(ports_.scheduler.Gangs(), ports_.now()));
-  });
+  server.Handle("GET", "/v1/gangs", [this](const http::Request& r) { return Gangs(r); });
   server.Handle("GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
   server.Handle("GET", "/v1/queues", [this](const http::Request&) {
     return Json(QueuesJson(ports_.scheduler.Queues()));
@@ -160,6 +158,15 @@ http::Response ApiHandlers::Links(const http::Request& request) const {
     return FailedAnswer({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
   }
   return FailedAnswer({Code::kNotFound, "there is no node " + parts[0], ""});
+}
+
+http::Response ApiHandlers::Gangs(const http::Request& request) const {
+  std::vector<engine::GangView> gangs = ports_.scheduler.Gangs();
+  if (const auto ns = request.query.find("namespace"); ns != request.query.end()) {
+    std::erase_if(gangs,
+                  [&](const engine::GangView& gang) { return gang.id.key.ns != ns->second; });
+  }
+  return Json(GangsJson(gangs, ports_.now()));
 }
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {

@@ -53,6 +53,7 @@ class ApiHandlers {
  private:
   http::Response Ready() const;
   http::Response Links(const http::Request& request) const;
+  http::Response Gangs(const http::Request& request) const;
   http::Response Gang(const http::Request& request) const;
   http::Response Fabric(const http::Request& request) const;
   http::Response WhatIf(const http::Request& request);

@@ -2,12 +2,14 @@
 #include "cli/cli.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/args.hpp"
+#include "cli/nearest.hpp"
 #include "cli/output.hpp"
 #include "cli/table.hpp"
 #include "tests/http/tls_test_support.hpp"
@@ -76,7 +78,7 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
     std::string want;
   };
   const auto [words, want] = GENERATE(values<Case>({
-      {{"--lisen", "x"}, "unknown flag --lisen"},
+      {{"--lisen", "x"}, "unknown flag --lisen; did you mean \"--listen\"?"},
       {{"--listen"}, "--listen needs a value: --listen ADDR"},
       {{"--listen", "a", "-l", "b"}, "-l is given twice"},
       {{"--http=yes"}, "--http takes no value"},
@@ -85,6 +87,58 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
   const auto args = Args::Parse(kFlags, words);
   REQUIRE_FALSE(args.ok());
   CHECK(args.error().message == want);
+}
+
+TEST_CASE("the server is the one of --server, else of $MUSTER_SERVER", "[cli]") {
+  ::setenv("MUSTER_SERVER", "nowhere", 1);
+  const CliRun by_variable = Run({"get", "gangs"});
+  const CliRun by_flag = Run({"get", "gangs", "--server", "127.0.0.1:1"});
+  ::setenv("MUSTER_SERVER", "", 1);
+  const CliRun by_default = Run({"get", "gangs"});
+  ::unsetenv("MUSTER_SERVER");
+  CHECK_THAT(by_variable.err, Catch::Contains("$MUSTER_SERVER: \"nowhere\" is no address"));
+  CHECK_THAT(by_flag.err, Catch::Contains("no answer from http://127.0.0.1:1 "));
+  CHECK_THAT(by_default.err, Catch::Contains("http://127.0.0.1:8889"));
+}
+
+TEST_CASE("a mistyped word is told what it was most likely meant to be", "[cli]") {
+  const std::vector<std::string> choices = {"serve", "simulate", "submit", "get", "explain"};
+  struct Case {
+    std::string word;
+    std::string nearest;
+  };
+  const auto [word, nearest] = GENERATE(values<Case>({
+      {"gte", "get"},          // two neighbours swapped
+      {"servee", "serve"},     // one too many
+      {"sumit", "submit"},     // one too few
+      {"explaim", "explain"},  // another one
+      {"simualte", "simulate"},
+      {"sub", "submit"},  // its beginning
+      {"g", "get"},
+      {"x", ""},
+      {"delete", ""},
+      {"", ""},
+  }));
+  CAPTURE(word);
+  CHECK(Nearest(word, choices) == nearest);
+}
+
+TEST_CASE("every command shows an example that it can read", "[cli]") {
+  for (const Command& command : Commands()) {
+    CAPTURE(command.name);
+    CHECK_FALSE(command.examples.empty());
+    for (const std::string& example : command.examples) {
+      CAPTURE(example);
+      const std::size_t at = example.find("muster " + command.name);
+      REQUIRE(at != std::string::npos);
+      std::istringstream text(example.substr(at + std::string("muster ").size()));
+      std::vector<std::string> words;
+      for (std::string word; text >> word;) words.push_back(word);
+      words.erase(words.begin());
+      const auto args = Args::Parse(command.flags, words);
+      CHECK(args.ok());
+    }
+  }
 }
 
 TEST_CASE("numbers have limits", "[cli]") {
@@ -107,8 +161,10 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
   };
   const auto [words, want] = GENERATE(values<Case>({
       {{}, "usage: muster COMMAND"},
-      {{"frobnicate"}, "there is no command \"frobnicate\""},
-      {{"serve", "--polcy", "x"}, "unknown flag --polcy"},
+      {{"frobnicate"}, "there is no command \"frobnicate\"\n\"muster help\" lists the commands"},
+      {{"explian"}, "there is no command \"explian\"; did you mean \"explain\"?"},
+      {{"sim"}, "there is no command \"sim\"; did you mean \"simulate\"?"},
+      {{"serve", "--polcy", "x"}, "unknown flag --polcy; did you mean \"--policy\"?"},
       {{"serve", "extra"}, "unexpected \"extra\""},
       {{"serve", "--listen", "nowhere"}, "--listen: \"nowhere\" is no address"},
       {{"serve", "--tls-cert", "a"}, "--tls-cert and --tls-key go together"},
@@ -126,10 +182,18 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"get"}, "one of gangs, nodes, queues, topology"},
       {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
       {{"get", "topology", "--slots", "0"}, "--slots"},
-      {{"get", "pods"}, "\"pods\" is unknown"},
+      {{"get", "pods"}, "\"pods\" is unknown: give one of gangs, nodes, queues, topology\n"},
+      {{"get", "gnags"}, "\"gnags\" is unknown: give one of gangs, nodes, queues, topology; did"},
+      {{"get", "node", "-n", "team"}, "--namespace is for gangs, not for \"nodes\""},
+      {{"get", "queues", "-A"}, "--all-namespaces is for gangs"},
+      {{"get", "gangs", "-n", "team", "-A"}, "--namespace and --all-namespaces do not go together"},
+      {{"get", "gangs", "-n", "a b"}, "\"a b\" is no namespace"},
       {{"get", "gangs", "-o", "xml"}, "--output must be table or json"},
       {{"explain", "gang"}, "gang NAMESPACE/NAME"},
       {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
+      {{"explain", "gang", "a/b", "-n", "c"}, "\"a/b\" is not in --namespace c"},
+      {{"priority", "a/b/c", "1"}, "is no NAMESPACE/NAME"},
+      {{"cancel"}, "give NAMESPACE/NAME"},
       {{"simulate", "--nodes", "2x8"}, "one of --pods and --jobs"},
       {{"simulate", "--pods", "x"}, "--nodes is needed"},
       {{"simulate", "--nodes", "2x8", "--pods", "x", "--plot", "y.svg"}, "--plot is for --jobs"},

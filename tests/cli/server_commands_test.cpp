@@ -85,6 +85,10 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   REQUIRE(test.Reaches("train", "Running"));
   CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
   CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
+  CHECK_THAT(run({"get", "gang", "-n", "default"}, kExitOk), Catch::Contains("train"));
+  CHECK(run({"get", "gangs", "-n", "other"}, kExitOk) == "no gangs\n");
+  CHECK_THAT(run({"explain", "gang", "train", "-n", "default"}, kExitOk),
+             Catch::Contains("Running"));
   const std::string explained = run({"explain", "gang", "default/train"}, kExitOk);
   CHECK_THAT(explained, Catch::Contains("Running"));
   CHECK_THAT(explained, Catch::Contains("train-1"));
