@@ -11,7 +11,7 @@ namespace muster::kube {
 namespace {
 
 // An object of an API server is at most 1.5 MiB in etcd, unless its operator allows more.
-constexpr size_t kMaxBytes = size_t{4} << 20;
+constexpr size_t kMaxOwnerBytes = size_t{4} << 20;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ OwnerAnswer ReadOwner(ApiCaller& api, const OwnerRequest& request) {
   const cluster::Result<ApiReply> reply = api.Call(call);
   if (!reply.ok()) return {Kind::kFailed, nullptr, reply.error().ToString()};
   if (reply->ok()) {
-    cluster::Result<Json> json = Json::Parse(reply->body, kMaxBytes, request.key.kind);
+    cluster::Result<Json> json = Json::Parse(reply->body, kMaxOwnerBytes, request.key.kind);
     if (!json.ok()) return {Kind::kFailed, nullptr, json.error().ToString()};
     return {Kind::kRead, std::make_shared<const Json>(*std::move(json)), {}};
   }
