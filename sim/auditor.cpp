@@ -172,7 +172,7 @@ std::vector<std::string> Auditor::Impl::Check() {
     NoteRestart(loop_.now());
   }
   const cluster::Duration limit = options_.partial_limit + options_.slack;
-  const Time restarted = restarted_.empty() ? Time() : restarted_.back();
+  const Time restarted = restarted_.empty() ? Time() : restarted_.back().at;
   while (!partial_.empty() && std::max(partial_.begin()->first, restarted) + limit < loop_.now()) {
     const auto [since, key] = *partial_.begin();
     CheckPartial(since, key, loop_.now());

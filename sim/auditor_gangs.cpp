@@ -97,18 +97,19 @@ std::pair<int64_t, int64_t> Auditor::Impl::NeedOf(const ObjectKey& gang, Time at
   return need;
 }
 
-// Muster was restarted about then, and may not know what happened.
+// Muster was restarted about then, and may not know what happened: it had not seen it, or not
+// written it down.
 bool Auditor::Impl::Unseen(Time at) const {
-  return std::any_of(restarted_.begin(), restarted_.end(), [&](Time restarted) {
-    return at + options_.node_slack >= restarted && restarted + options_.node_slack >= at;
+  return std::any_of(restarted_.begin(), restarted_.end(), [&](const Restart& restart) {
+    return at + options_.node_slack >= restart.written && restart.at + options_.node_slack >= at;
   });
 }
 
 void Auditor::Impl::NoteRestart(Time at) {
   restart_audit_.Restarted();
-  restarted_.push_back(at);
   const WriteFaults& writes = muster_->faults();
   const bool lossy = writes.lost_per_mille + writes.unclear_per_mille > 0;
+  restarted_.push_back({at, lossy ? at + cluster::Duration(-kWrittenAgain.value()) : at});
   const cluster::Duration to_write = (lossy ? kWrittenAgain : writes.latency + writes.jitter) +
                                      options_.slack + options_.node_slack;
   std::vector<ObjectKey> keys;
@@ -277,7 +278,7 @@ void Auditor::Impl::CheckPartial(Time since, const ObjectKey& gang, Time until) 
         options.lost_member != engine::LostMember::kPartialGang && MayFindNoRoom(gang);
     if (waits || options.partial_gang == engine::PartialGang::kHold) return;
   }
-  if (!restarted_.empty()) since = std::max(since, restarted_.back());
+  if (!restarted_.empty()) since = std::max(since, restarted_.back().at);
   if (since + options_.partial_limit + options_.slack >= until) return;
   Find("gang " + gang.ToString() + " is partially bound from " +
        std::to_string(since.milliseconds()) + " to " + std::to_string(until.milliseconds()) +

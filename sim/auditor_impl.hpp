@@ -126,8 +126,12 @@ class Auditor::Impl {
   std::set<cluster::PodUid> evicted_;        // by Muster, and judged
   std::set<std::pair<cluster::Time, cluster::ObjectKey>> partial_;  // by since when
   int64_t restarts_ = 0;                                            // of Muster, seen so far
-  std::vector<cluster::Time> restarted_;                            // when
-  std::vector<std::string> found_;                                  // by the present Check
+  struct Restart {
+    cluster::Time at;
+    cluster::Time written;  // what Muster had seen by then is surely on the objects
+  };
+  std::vector<Restart> restarted_;
+  std::vector<std::string> found_;  // by the present Check
   std::vector<std::string> findings_;
 };
 
