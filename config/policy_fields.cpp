@@ -7,6 +7,7 @@
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
 #include "config/fabric_fields.hpp"
+#include "config/grouping_fields.hpp"
 #include "config/queue_fields.hpp"
 #include "config/yaml_text.hpp"
 
@@ -296,6 +297,13 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitQueues(&options.queues, &policy->notes, visitor);
   VisitGangs(&options, &policy->notes, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
+  VisitGroupingRules(
+      {"grouping",
+       "Which pods start together where no PodGroup says it: rules by the kind of owner, each in\n"
+       "place of the one that Muster has for that kind. config/grouping/README.md has their "
+       "words,\n"
+       "and the files beside it the rules that Muster has."},
+      &policy->grouping, visitor);
   VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
     visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
@@ -331,6 +339,7 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
   }
   FindFabricContradictions(options.placement.fabric, &found);
   FindQueueContradictions(options.queues, options.namespaces, &found);
+  FindGroupingContradictions("grouping", policy.grouping, &found);
   check(!options.strict_order || options.queues.empty(), "gangs.strictOrder",
         "expected false beside queues: write order: strict-fifo in those that are to have it");
   check(options.backoff_first <= options.backoff_max, "gangs.backoff.max",

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/grouping_rule.hpp"
 #include "cluster/result.hpp"
 #include "config/extender_settings.hpp"
 #include "config/field_file.hpp"
@@ -23,6 +24,7 @@ struct Policy {
   ExtenderSettings extender;
   MetricsSettings metrics;
   OperatorSettings operators;
+  cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
   // For the author of the file, with places: fields that have no effect any more. Not part of it.
   std::vector<std::string> notes = {};
 };

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/mutex.hpp"
@@ -48,6 +49,7 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey orders;   // ConfigMap of standing orders; empty: none are taken
     cluster::ObjectKey usage;    // ConfigMap of what queues have used; empty: it is not kept
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
+    kube::GroupingSettings grouping;
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::function<cluster::Time()> now;                        // the engine's
@@ -69,6 +71,9 @@ class ApiCluster final : public engine::ActionPort {
   void Stop();
 
   void Perform(const std::vector<engine::Action>& actions) override;
+  // After Start.
+  void SetGrouping(kube::GroupingSettings settings) { feed_->SetGrouping(std::move(settings)); }
+  std::string AskGrouping(cluster::Pod& pod) { return feed_->AskGrouping(pod); }
   // Keeps what operators have ordered.
   cluster::Status KeepOrders(const engine::StandingOrders& orders);
   kube::AccessReviewer& reviewer() { return *reviewer_; }  // after Start

@@ -50,8 +50,12 @@ HandlerReply ExtenderHandlers::Filter(std::string_view body) {
     return Reply(EncodeFilterError(error));
   };
   if (const char* why = Unavailable(availability_); *why != '\0') return fail(why);
-  const Result<ExtenderArgs> args = DecodeArgs(body);
+  Result<ExtenderArgs> args = DecodeArgs(body);
   if (!args.ok()) return fail("muster: " + args.error().ToString());
+  if (ports_.group) {
+    const std::string why = ports_.group(args->question.pod);
+    if (!why.empty()) return fail("muster: " + why + ", try again");
+  }
 
   const engine::FilterAnswer answer = ports_.scheduler().Filter(args->question, ports_.now());
   Told();

@@ -66,6 +66,9 @@ class ExtenderHandlers {
     std::function<cluster::Time()> now;
     // The engine was told something that may call for an Advance; empty: the caller knows.
     std::function<void()> told;
+    // Brings the pod of a Filter call to what is known of its gang. Not empty: why nothing can be
+    // said of it yet. Empty function: everything is known of it.
+    std::function<std::string(cluster::Pod&)> group = {};
     Metrics* metrics = nullptr;  // may be null
   };
   struct Options {

@@ -178,6 +178,10 @@ Status Service::Impl::StartExtender() {
       ExtenderHandlers::Ports{.scheduler = [this]() -> engine::Scheduler& { return *scheduler_; },
                               .now = [this] { return Now(); },
                               .told = [this] { loop_->Poke(); },
+                              .group =
+                                  [this](cluster::Pod& pod) {
+                                    return api_cluster_ ? api_cluster_->AskGrouping(pod) : "";
+                                  },
                               .metrics = &metrics_},
       ExtenderHandlers::Options{});
   Result<http::ServerOptions> options = ExtenderOptions(started_with_.extender);
@@ -302,6 +306,7 @@ Status Service::Impl::StartApiCluster() {
   options.own_pod = OwnPod();
   options.orders = options_.access.orders;
   options.usage = options_.access.usage;
+  options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.used = [this] { return scheduler_->UsedSoFar(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
@@ -357,6 +362,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.scheduler.scheduler_names.push_back("default-scheduler");
   options.scheduler.http_timeout = started_with_.extender.http_timeout;
   options.kubelet.seed = options_.seed;
+  options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
@@ -477,6 +483,8 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   if (policy->engine.placement.fabric != InForce().engine.placement.fabric)
     fabric_report_.ForgetPlaces();
   scheduler_->SetOptions(policy->engine);
+  if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
+  if (cluster_) cluster_->SetGrouping(GroupingOf(*policy));
   loop_->Poke();
   {
     const MutexLock lock(mu_);

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "config/grouping_file.hpp"
 #include "config/policy_fields.hpp"
 #include "config/shipped_profiles.hpp"
 
@@ -71,6 +72,11 @@ std::vector<std::string> KeepForEmbedded(const Policy& started, Policy* policy) 
   // 0.8 of the httpTimeout that its kube-scheduler has.
   policy->engine.bind_hold_timeout = started.engine.bind_hold_timeout;
   return changed;
+}
+
+kube::GroupingSettings GroupingOf(const config::Policy& policy) {
+  return {config::WithOwnRules(config::ShippedGroupingRules(), policy.grouping),
+          policy.engine.scheduler_names};
 }
 
 }  // namespace muster::extender

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/policy_file.hpp"
+#include "kube/grouping_book.hpp"
 
 namespace muster::extender {
 
@@ -19,5 +20,8 @@ config::PolicyReading ReadStartPolicy(const std::string& file, const config::Tls
 // configuration. Puts back what `started` has of these; returns the fields ("extender.tls") whose
 // change waits for a restart.
 std::vector<std::string> KeepForEmbedded(const config::Policy& started, config::Policy* policy);
+
+// Which pods are in gangs by their owners: by the rules that ship, and by those of the policy.
+kube::GroupingSettings GroupingOf(const config::Policy& policy);
 
 }  // namespace muster::extender

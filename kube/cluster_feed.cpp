@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/owner_reader.hpp"
+
 namespace muster::kube {
 
 using cluster::MutexLock;
@@ -37,9 +39,13 @@ Resource ResourceOf(const ServedKind& served) {
 // The pod that the news are of, or null.
 const cluster::Pod* PodOf(const News& news) {
   if (const auto* claiming = std::get_if<PodOfClaims>(&news)) return &claiming->pod;
+  if (const auto* owned = std::get_if<PodOfOwners>(&news)) return &owned->pod;
   const auto* fact = std::get_if<engine::Fact>(&news);
   return fact == nullptr ? nullptr : std::get_if<cluster::Pod>(fact);
 }
+
+// Reads of owners at a time.
+constexpr int kOwnerThreads = 4;
 
 }  // namespace
 
@@ -49,6 +55,10 @@ ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
 ClusterFeed::~ClusterFeed() { Stop(); }
 
 void ClusterFeed::Start() {
+  for (int i = 0; i < kOwnerThreads; ++i) {
+    owner_threads_.push_back(
+        std::make_unique<StepThread>([this](const Clocks&) { return ReadOwners(); }));
+  }
   {
     const MutexLock lock(mu_);
     const auto apply = [this](const News& news) { Apply(news); };
@@ -72,6 +82,7 @@ void ClusterFeed::Stop() {
   Quit();
   if (discovery_.joinable()) discovery_.join();
   if (ages_) ages_->Stop();
+  for (const auto& thread : owner_threads_) thread->Stop();
   {
     const MutexLock lock(mu_);
     readers.swap(readers_);
@@ -292,26 +303,87 @@ void ClusterFeed::Apply(const News& news) {
   } else if (const auto* gone = fact ? std::get_if<engine::PodRemoved>(fact) : nullptr) {
     ports_.versions.Forget(gone->uid);
   }
-  bool withheld = false;
-  NewsJoiner::Joined joined;
+  Said said;
   {
     const MutexLock lock(facts_mu_);
-    joined = joiner_.Join(news);
-    for (const engine::Fact& one : joined.facts) withheld = Tell(one) || withheld;
+    said = TellAll(joiner_.Join(news, ReadClocks().steady));
   }
-  if (joined.read_nodes) ReadNodesAgain();
-  for (const std::string& warning : joined.warnings) ports_.warn(warning);
-  if (withheld) {
-    ports_.warn(
+  if (said.withheld) {
+    said.warnings.push_back(
         "PodGroup " + std::get<cluster::PodGroup>(*fact).key.ToString() +
         " exists in more than one kind: the oldest object counts, the others are left alone");
   }
+  Say(said);
+}
+
+ClusterFeed::Said ClusterFeed::TellAll(NewsJoiner::Joined joined) {
+  Said said{std::move(joined.warnings), false, joined.read_nodes, false};
+  for (const engine::Fact& one : joined.facts) said.withheld = Tell(one) || said.withheld;
+  said.read_owners = joiner_.owners().NextDue() <= ReadClocks().steady;
+  return said;
+}
+
+void ClusterFeed::Say(const Said& said) {
+  if (said.read_nodes) ReadNodesAgain();
+  if (said.read_owners) PokeOwners();
+  for (const std::string& warning : said.warnings) ports_.warn(warning);
+}
+
+void ClusterFeed::PokeOwners() {
+  for (const auto& thread : owner_threads_) thread->Poke();
+}
+
+cluster::Time ClusterFeed::ReadOwners() {
+  while (true) {
+    std::optional<OwnerRequest> request;
+    {
+      const MutexLock lock(facts_mu_);
+      request = joiner_.owners().Take(ReadClocks().steady);
+      if (!request) return joiner_.owners().NextDue();
+    }
+    {
+      const MutexLock lock(mu_);
+      if (stopping_) return cluster::Time::Never();
+    }
+    OwnerAnswer answer = ReadOwner(ports_.api, *request);
+    Said said;
+    {
+      const MutexLock lock(facts_mu_);
+      said = TellAll(joiner_.Learn(request->key, std::move(answer), ReadClocks().steady));
+    }
+    said.read_owners = false;  // as this does next
+    Say(said);
+    OneSynced();
+  }
+}
+
+void ClusterFeed::SetGrouping(GroupingSettings settings) {
+  Said said;
+  {
+    const MutexLock lock(facts_mu_);
+    said = TellAll(joiner_.Set(std::move(settings)));
+  }
+  Say(said);
+}
+
+std::string ClusterFeed::AskGrouping(cluster::Pod& pod) {
+  NewsJoiner::Joined joined;
+  Said said;
+  std::string why;
+  {
+    const MutexLock lock(facts_mu_);
+    why = joiner_.Ask(pod, joined);
+    said = TellAll(std::move(joined));
+  }
+  Say(said);
+  return why;
 }
 
 bool ClusterFeed::Tell(const engine::Fact& fact) {
   const PodGroupChoice::Told told = choice_.Observe(fact);
   for (const engine::Fact& one : told.facts) {
-    for (const engine::Fact& follows : declared_.Observe(one)) ports_.apply(follows);
+    for (const engine::Fact& follows : declared_.Observe(one, joiner_.RolesOf(one)))
+      ports_.apply(follows);
     ports_.apply(one);
   }
   return told.withheld;
@@ -363,10 +435,20 @@ void ClusterFeed::OneSynced(bool patient) {
       if (patient || !(reader.flavour || reader.awaited)) return;
       missing += (missing.empty() ? "" : ", ") + reader.reflector->resource().name;
     }
+    // Of pods that were listed.
+    const MutexLock facts(facts_mu_);
+    if (joiner_.withheld() > 0) {
+      if (patient) return;
+      missing += (missing.empty() ? "" : ", ") + std::string("owners of pods");
+    }
     said_synced_ = true;
   }
   if (!missing.empty()) ports_.warn("not waited for any longer: " + missing);
   SettleParts();
+  {
+    const MutexLock lock(facts_mu_);
+    TellAll(joiner_.Start());
+  }
   ports_.synced();
 }
 

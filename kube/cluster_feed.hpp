@@ -12,7 +12,12 @@
 //   discover ──▶ podgroups.*,
 //                podgangs     ─┐
 //           nodes, pods, …    ─┼─▶ Reflectors ──▶ join ──▶ apply(fact)
-//           optional kinds    ─┘                                   …all listed once ──▶ synced()
+//           optional kinds    ─┘          ▲                        …all listed once ──▶ synced()
+//                       owners of pods ───┘ one GET each
+//
+// Owners of pods that name no PodGroup are read one by one, and what grouping rules say of them is
+// told with the pods (GroupingBook). The start waits for those of pods that exist then, for
+// `patience` at most.
 //
 // Start and Stop by one thread; the rest from any.
 #pragma once
@@ -93,6 +98,11 @@ class ClusterFeed {
   // waits for it.
   bool Refresh(const std::function<bool()>& go_on);
   std::vector<FeedHealth> Health() const;  // ordered by resource
+  // Which pods are in gangs by their owners. Before Start, and whenever it changes.
+  void SetGrouping(GroupingSettings settings);
+  // As GroupingBook::Ask: `pod` as kube-scheduler has it becomes what is known of its gang. Not
+  // empty: why that is not known yet.
+  std::string AskGrouping(cluster::Pod& pod);
   // As what a PodGroup is served, as was found last; nothing when there is no such object.
   std::optional<ServedPodGroups> FindServed(const cluster::PodGroupUid& uid) const;
 
@@ -124,6 +134,18 @@ class ClusterFeed {
   std::optional<Reader> GiveUpOther(const Resource& resource);
   void ApplyPodGroup(PodGroupFlavour flavour, const engine::Fact& fact);
   void Apply(const News& news);
+  // Reads what is due of owners; when the next one is.
+  cluster::Time ReadOwners();
+  void PokeOwners();
+  // What of it is for the log comes after the lock.
+  struct Said {
+    std::vector<std::string> warnings;
+    bool withheld = false;  // a PodGroup
+    bool read_nodes = false;
+    bool read_owners = false;
+  };
+  Said TellAll(NewsJoiner::Joined joined) MUSTER_REQUIRES(facts_mu_);
+  void Say(const Said& said);
   // True: it is a PodGroup that is withheld.
   bool Tell(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
@@ -140,7 +162,8 @@ class ClusterFeed {
   uint64_t seed_;
   std::thread discovery_;
 
-  mutable cluster::Mutex facts_mu_;  // facts of several resources are told one after the other
+  // Facts of several resources are told one after the other. After mu_.
+  mutable cluster::Mutex facts_mu_;
   NewsJoiner joiner_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
@@ -151,9 +174,10 @@ class ClusterFeed {
 
   mutable cluster::Mutex mu_;
   std::unique_ptr<StepThread> ages_;
-  cluster::Mutex silence_mu_;                            // before mu_ and facts_mu_
-  std::string silent_ MUSTER_GUARDED_BY(silence_mu_);    // as told
-  cluster::Time basics_since_ = cluster::Time::Never();  // listed; of the thread of ages_
+  std::vector<std::unique_ptr<StepThread>> owner_threads_;  // constant from Start on
+  cluster::Mutex silence_mu_;                               // before mu_ and facts_mu_
+  std::string silent_ MUSTER_GUARDED_BY(silence_mu_);       // as told
+  cluster::Time basics_since_ = cluster::Time::Never();     // listed; of the thread of ages_
   cluster::CondVar stopped_;
   bool stopping_ MUSTER_GUARDED_BY(mu_) = false;
   bool discovered_ MUSTER_GUARDED_BY(mu_) = false;

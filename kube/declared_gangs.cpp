@@ -8,10 +8,10 @@ namespace muster::kube {
 using cluster::ObjectKey;
 using engine::Fact;
 
-std::vector<Fact> DeclaredGangs::Observe(const Fact& fact) {
+std::vector<Fact> DeclaredGangs::Observe(const Fact& fact, const Roles* roles) {
   std::vector<Fact> facts;
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
-    ObservePod(*pod, facts);
+    ObservePod(*pod, roles, facts);
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     ForgetPod(gone->uid, facts);
   } else if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
@@ -36,7 +36,8 @@ void DeclaredGangs::ForgetObject(const cluster::PodGroupUid& uid, std::vector<Fa
   Tell(key, facts);
 }
 
-void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts) {
+void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Roles* roles,
+                               std::vector<Fact>& facts) {
   if (pod.declared_min_member == 0 || pod.pod_group.empty()) {
     ForgetPod(pod.uid, facts);
     return;
@@ -49,9 +50,11 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, std::vector<Fact>& facts
   }
   Gang& gang = gangs_[key];
   Member& member = gang.members[pod.uid];
-  const Member now{pod.declared_min_member, pod.created, pod.bound() && !pod.terminal()};
+  const Member now{pod.declared_min_member, pod.created, pod.bound() && !pod.terminal(),
+                   roles != nullptr, roles == nullptr ? Roles{} : *roles};
   const Member before = std::exchange(member, now);
-  const bool same = before.min_member == now.min_member && before.created == now.created;
+  const bool same = before.min_member == now.min_member && before.created == now.created &&
+                    before.by_owner == now.by_owner && before.roles == now.roles;
   if (!same || (before.runs != now.runs && !gang.agreed)) Tell(key, facts);
 }
 
@@ -82,23 +85,34 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   group.uid = gang.told;
   group.key = key;
   group.declared = true;
-  group.created = gang.members.begin()->second.created;
-  int64_t least = INT64_MAX;
+  SetMinimum(gang, group);
+  facts.emplace_back(std::move(group));
+}
+
+void DeclaredGangs::SetMinimum(Gang& gang, cluster::PodGroup& group) {
+  const Member& first = gang.members.begin()->second;
+  const Member* least = &first;
+  const Member* of_running = nullptr;
   int64_t most = 0;
-  int64_t of_running = INT64_MAX;
+  bool by_owner = false;
+  group.created = first.created;
   for (const auto& [pod, member] : gang.members) {
     group.created = std::min(group.created, member.created);
-    least = std::min(least, member.min_member);
     most = std::max(most, member.min_member);
-    if (member.runs) of_running = std::min(of_running, member.min_member);
+    by_owner = by_owner || member.by_owner;
+    if (member.min_member < least->min_member) least = &member;
+    if (member.runs && (of_running == nullptr || member.min_member < of_running->min_member))
+      of_running = &member;
   }
-  gang.agreed = least == most;
-  group.min_member = of_running == INT64_MAX ? least : of_running;
-  if (!gang.agreed && of_running == INT64_MAX) {
-    group.defect = "its pods disagree on how many members it needs: " + std::to_string(least) +
-                   " and " + std::to_string(most);
+  gang.agreed = least->min_member == most;
+  const Member& counts = of_running == nullptr || by_owner ? *least : *of_running;
+  group.min_member = counts.min_member;
+  group.roles = counts.roles;
+  if (!gang.agreed && of_running == nullptr && !by_owner) {
+    group.defect =
+        "its pods disagree on how many members it needs: " + std::to_string(least->min_member) +
+        " and " + std::to_string(most);
   }
-  facts.emplace_back(std::move(group));
 }
 
 }  // namespace muster::kube

@@ -2,7 +2,9 @@
 // (Pod::declared_min_member). Such a group lives as long as a pod of it does; an object of the same
 // name takes precedence over it. Pods that say different numbers are a defect, unless some of them
 // run: then those do not suffer for who came with another number, and the lowest of theirs counts
-// until all agree. One thread at a time.
+// until all agree. Of pods whose owner says it (GroupingBook) the lowest number counts always: they
+// hear of a change one after the other, and a phase has ended when it has for the last. One thread
+// at a time.
 #pragma once
 
 #include <map>
@@ -21,14 +23,18 @@ inline constexpr const char* kDeclaredUidPrefix = "declared/";
 
 class DeclaredGangs {
  public:
-  // The facts about declared PodGroups that follow from `fact`, to be told before it.
-  std::vector<engine::Fact> Observe(const engine::Fact& fact);
+  using Roles = std::vector<cluster::RoleMinimum>;
+  // The facts about declared PodGroups that follow from `fact`, to be told before it. `roles`: what
+  // the owner of this pod says of them; null: no owner says anything.
+  std::vector<engine::Fact> Observe(const engine::Fact& fact, const Roles* roles = nullptr);
 
  private:
   struct Member {
     int64_t min_member = 0;
     cluster::Time created;
     bool runs = false;
+    bool by_owner = false;
+    Roles roles = {};
     auto operator<=>(const Member&) const = default;
   };
   struct Gang {
@@ -37,9 +43,11 @@ class DeclaredGangs {
     bool agreed = true;                         // so it was told
   };
 
-  void ObservePod(const cluster::Pod& pod, std::vector<engine::Fact>& facts);
+  void ObservePod(const cluster::Pod& pod, const Roles* roles, std::vector<engine::Fact>& facts);
   void ForgetPod(const cluster::PodUid& uid, std::vector<engine::Fact>& facts);
   void ForgetObject(const cluster::PodGroupUid& uid, std::vector<engine::Fact>& facts);
+  // Of the group, and what is wrong with it.
+  static void SetMinimum(Gang& gang, cluster::PodGroup& group);
   // Brings what was told about the gang up to date.
   void Tell(const cluster::ObjectKey& key, std::vector<engine::Fact>& facts);
 

@@ -1,16 +1,9 @@
 // JudgeGrouping: which gang a pod is in when no PodGroup says so: what its owners are, and what the
 // grouping rules say of them.
 //
-// Pure, any thread. It is to be called by the reader of pods (ClusterFeed's side of kube/) for
-// every pod that names no PodGroup, before the pod's fact is told: Pod::pod_group, role and
-// declared_min_member are what `key`, `role` and `minimum` say, and DeclaredGangs makes the group
-// of them. That reader reads owners (`next`), keeps them as long as a pod needs them, and asks
-// again when one came or changed. Three things are its own:
-//   - the minimum of a gang is the least that its pods' judgements say: a phase ends for all pods
-//     when it has ended for the last (`early` in config/grouping/README.md);
-//   - a pod that was placed keeps its gang whatever becomes of its owners: `gone` is what happens
-//     to the pods of an owner that is being removed;
-//   - `note` is for one message per kind, not one per pod.
+// Pure, any thread. GroupingBook (grouping_book.hpp) calls it for every pod of Muster's that names no
+// PodGroup, and has the owners that it asks for (`next`) read. A pod is told with what `key`, `role`
+// and `minimum` say; DeclaredGangs makes the group of it.
 #pragma once
 
 #include <cstdint>

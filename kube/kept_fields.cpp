@@ -85,35 +85,7 @@ constexpr Kept kNodeAffinity[] = {Object("requiredDuringSchedulingIgnoredDuringE
 constexpr Kept kAffinity[] = {Object("nodeAffinity", kNodeAffinity)};
 constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"), Value("effect")};
 
-// Pods (pod_decoder.cpp, pod_requests.cpp).
-constexpr Kept kPodLabels[] = {
-    kOwn,
-    Value("kueue.x-k8s.io/queue-name"),
-    Value("kai.scheduler/queue"),
-    Value("kai.scheduler/preemptibility"),
-    Value("volcano.sh/preemptable"),
-    Value("scheduling.volcano.sh/queue-name"),
-    Value("scheduling.x-k8s.io/pod-group"),
-    Value("scheduling.k8s.io/pod-group"),
-    Value("pod-group.scheduling.sigs.k8s.io"),
-    Value("pod-group.scheduling.sigs.k8s.io/name"),
-    Value("pod-group.scheduling.sigs.k8s.io/min-available"),
-    Value("kueue.x-k8s.io/pod-group-name"),
-    Value("fluence.group-size"),
-    Value("kai.scheduler/subgroup-name"),
-    Value("volcano.sh/task-spec"),
-    Value("grove.io/podgang"),
-    Value("grove.io/podclique"),
-    Value(kLeaderWorkerSetLabel),
-    Value(kCompletionIndex),
-    Value(kJobIndex),
-    Value("leaderworkerset.sigs.k8s.io/worker-index"),
-    Value("grove.io/podclique-pod-index"),
-    Value("training.kubeflow.org/replica-index"),
-    Value("kueue.x-k8s.io/pod-group-pod-index"),
-    Value("apps.kubernetes.io/pod-index"),
-    Value(kMaxExecTime),
-};
+// Pods (pod_decoder.cpp, pod_requests.cpp, grouping_book.cpp).
 constexpr Kept kSomePodAnnotations[] = {
     kOwn,
     Value("kubernetes.io/config.mirror"),
@@ -138,16 +110,20 @@ constexpr Kept kSomePodAnnotations[] = {
     Value(cluster::kHamiPhaseAnnotation),
     Value(cluster::kHamiNodeAnnotation),
     Value(cluster::kHamiBindTimeAnnotation),
+    Value("alpha.jobset.sigs.k8s.io/exclusive-topology"),
+    Value("alpha.jobset.sigs.k8s.io/node-selector"),
+    Value("leaderworkerset.sigs.k8s.io/size"),
+    Value("volcano.sh/job-version"),
 };
 constexpr auto kPodAnnotations = Join(kSomePodAnnotations, kTopologyAnnotations);
-constexpr Kept kOwner[] = {Value("controller"), kUid, kKind};
+constexpr Kept kOwner[] = {Value("controller"), kUid, kKind, kApiVersion, kName};
 constexpr Kept kPodMeta[] = {kName,
                              kNamespace,
                              kUid,
                              kVersion,
                              kCreated,
                              kDeleted,
-                             Object("labels", kPodLabels),
+                             Map("labels"),  // grouping rules name any of them
                              Object("annotations", kPodAnnotations),
                              List("ownerReferences", kOwner)};
 constexpr Kept kResources[] = {Map("requests"), Map("limits")};

@@ -1,10 +1,11 @@
 // News: what the reader of one resource tells. Most of it is a fact. The rest is a part of facts
 // about objects of another kind, and is joined to them before the engine is told (NodeParts,
-// ChannelClaims). Plain values.
+// ChannelClaims, GroupingBook). Plain values.
 #pragma once
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,6 +64,13 @@ struct PodOfClaims {
   std::vector<std::string> templates;  // names, at least one
 };
 
+// A pod that names no PodGroup, so that its owners say whether it is in a gang.
+struct PodOfOwners {
+  cluster::Pod pod;
+  std::vector<std::string> templates;       // as in PodOfClaims; none: it claims nothing
+  std::shared_ptr<const std::string> text;  // what grouping rules look at of it, as JSON
+};
+
 // A ComputeDomain: claims of this template are for a channel of it.
 struct ComputeDomain {
   std::string uid;
@@ -73,8 +81,8 @@ struct ComputeDomainRemoved {
   std::string uid;
 };
 
-using News =
-    std::variant<engine::Fact, NodeOfOwnPolicy, NodeTopology, NodeTopologyRemoved, ResourceSlice,
-                 ResourceSliceRemoved, PodOfClaims, ComputeDomain, ComputeDomainRemoved>;
+using News = std::variant<engine::Fact, NodeOfOwnPolicy, NodeTopology, NodeTopologyRemoved,
+                          ResourceSlice, ResourceSliceRemoved, PodOfClaims, PodOfOwners,
+                          ComputeDomain, ComputeDomainRemoved>;
 
 }  // namespace muster::kube

@@ -1,9 +1,11 @@
 #include "kube/resource.hpp"
 
+#include <memory>
 #include <utility>
 
 #include "kube/decode.hpp"
 #include "kube/discovery.hpp"
+#include "kube/grouping_book.hpp"
 #include "kube/kept_fields.hpp"
 
 namespace muster::kube {
@@ -49,7 +51,11 @@ Result<Observed> ObservePod(const KeptObject& object) {
   if (!pod.ok()) return pod.error();
   Observed observed{pod->uid.text(), pod->key.ToString(), {}, {}};
   std::vector<std::string> templates = ReadClaimTemplates(object.node());
-  if (templates.empty()) {
+  std::string text = GroupingText(object.node(), *pod);
+  if (!text.empty()) {
+    observed.news = PodOfOwners{*std::move(pod), std::move(templates),
+                                std::make_shared<const std::string>(std::move(text))};
+  } else if (templates.empty()) {
     observed.news = engine::Fact(*std::move(pod));
   } else {
     observed.news = PodOfClaims{*std::move(pod), std::move(templates)};

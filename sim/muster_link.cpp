@@ -36,7 +36,11 @@ class MusterLink::Impl {
     reader_ = options_.make_reader ? options_.make_reader() : MusterLinkOptions::Reader();
     informer_ = std::make_unique<Informer>(
         loop_, api_,
-        Kinds{.nodes = true, .pods = true, .pod_groups = true, .others = reader_ != nullptr},
+        Kinds{.nodes = true,
+              .pods = true,
+              .pod_groups = true,
+              .jobs = reader_ != nullptr,
+              .others = reader_ != nullptr},
         options_.watch, options_.seed + static_cast<uint64_t>(stats_.restarts),
         [this](const WatchEvent& event) { Tell(event); }, [this] { OnNews(); });
     started_ = true;

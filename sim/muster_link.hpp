@@ -29,8 +29,8 @@ struct MusterLinkOptions {
   WatchFaults watch{};
   WriteFaults writes{};
   uint64_t seed = 1;
-  // Makes the reader of a process, which makes facts out of the events of all kinds but Jobs. Null:
-  // FactOf, and other kinds tell nothing.
+  // Makes the reader of a process, which makes facts out of the events of all kinds. Null: FactOf,
+  // and Jobs and other kinds tell nothing.
   using Reader = std::function<std::vector<engine::Fact>(const WatchEvent&)>;
   std::function<Reader()> make_reader = nullptr;
 };

@@ -29,6 +29,7 @@ struct PodRecord {
       runs_for;  // simulated run time once Running; absent: until it is deleted
   // Names of the ResourceClaimTemplates of its claims, where no annotation says what they are for.
   std::vector<std::string> claim_templates;
+  std::string json;     // as it was submitted; empty: a controller made it
   std::string job_uid;  // the Job that made it; empty: none
   int64_t job_index = 0;
   cluster::Duration grace = cluster::Seconds(30);  // terminationGracePeriodSeconds
@@ -60,6 +61,7 @@ struct PodGroupRecord {
 // batch/v1 Job, as far as the controller below needs it. Pods are named <job>-<index>; the n-th
 // replacement of an index is <job>-<index>-<n>.
 struct JobRecord {
+  std::string json;  // as it was submitted: without uid
   std::string uid;
   cluster::ObjectKey key;
   int64_t resource_version = 0;

@@ -20,17 +20,14 @@ EmbeddedCluster::EmbeddedCluster(Options options)
     : options_(std::move(options)),
       loop_(options_.now()),
       api_(loop_, options_.api),
-      facts_(options_.warn) {
+      facts_(options_.grouping, options_.warn) {
   // Muster hears of an event before kube-scheduler does: what watches first is told first.
   actions_ = std::make_unique<sim::ApiActions>(loop_, api_, sim::WriteFaults(), options_.api.seed,
                                                options_.report);
   informer_ = std::make_unique<sim::Informer>(
       loop_, api_, FactReader::kWatched, sim::WatchFaults(), options_.api.seed,
       [this](const sim::WatchEvent& event) {
-        for (const engine::Fact& fact : facts_.Read(event)) {
-          for (const engine::Fact& follows : declared_.Observe(fact)) options_.apply(follows);
-          options_.apply(fact);
-        }
+        for (const engine::Fact& fact : facts_.Read(event)) options_.apply(fact);
       },
       [] {});
   extender_ = options_.extender([this](Task task) { Post(std::move(task)); });
@@ -57,6 +54,12 @@ void EmbeddedCluster::Stop() {
   stopped_ = true;
   mail_.clear();
   mail_done_.NotifyAll();
+}
+
+void EmbeddedCluster::SetGrouping(const kube::GroupingSettings& settings) {
+  Post([this, settings] {
+    for (const engine::Fact& fact : facts_.SetGrouping(settings)) options_.apply(fact);
+  });
 }
 
 void EmbeddedCluster::Perform(const std::vector<engine::Action>& actions) {

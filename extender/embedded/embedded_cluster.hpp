@@ -18,7 +18,6 @@
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
 #include "extender/embedded/fact_reader.hpp"
-#include "kube/declared_gangs.hpp"
 #include "sim/api_actions.hpp"
 #include "sim/api_server.hpp"
 #include "sim/event_loop.hpp"
@@ -43,6 +42,7 @@ class EmbeddedCluster final : public engine::ActionPort {
     // Called on the cluster's thread.
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
+    kube::GroupingSettings grouping = {};
     // Of what is ignored of objects beside each other; empty: nobody is told.
     std::function<void(const std::string&)> warn = {};
     // Makes the way to the extender; `post` runs a task on the cluster's thread, from any thread.
@@ -61,6 +61,7 @@ class EmbeddedCluster final : public engine::ActionPort {
 
   // From any thread: the writes are made by the cluster's thread, in order.
   void Perform(const std::vector<engine::Action>& actions) override;
+  void SetGrouping(const kube::GroupingSettings& settings);
   // Runs `task` on the cluster's thread and waits for it. False when the cluster has stopped and
   // the task will not run.
   bool Do(const std::function<void(sim::ApiServer&)>& task);
@@ -91,7 +92,6 @@ class EmbeddedCluster final : public engine::ActionPort {
   std::unique_ptr<sim::JobController> jobs_;
   std::unique_ptr<sim::ApiActions> actions_;
   FactReader facts_;
-  kube::DeclaredGangs declared_;
   std::unique_ptr<sim::Informer> informer_;
 };
 

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "cluster/check.hpp"
+#include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
 #include "kube/optional_kinds.hpp"
 #include "sim/muster_link.hpp"
 
@@ -39,28 +41,158 @@ kube::News OtherNews(const sim::OtherRecord& record, sim::Change change) {
   return std::move(decoded->news);
 }
 
-kube::News NewsOf(const sim::WatchEvent& event) {
-  if (const auto* other = std::get_if<sim::OtherPtr>(&event.object)) {
-    return OtherNews(**other, event.change);
+// The object as the API server would show it.
+std::string Shown(const kube::JsonNode& object, const std::string& ns, const std::string& uid) {
+  kube::JsonProblems ignored;
+  const kube::JsonView view(object, "object", ignored);
+  const kube::JsonView metadata = view.Get("metadata");
+  std::string text;
+  kube::JsonWriter json(text);
+  const auto copy = [&](const kube::JsonView& from, const char* key) {
+    const kube::JsonView member = from.Get(key);
+    std::string value;
+    member.AppendTo(value);
+    if (member.present()) json.Key(key).Raw(value);
+  };
+  json.BeginObject();
+  copy(view, "apiVersion");
+  copy(view, "kind");
+  json.Key("metadata").BeginObject();
+  for (const char* key : {"name", "labels", "annotations", "ownerReferences"}) copy(metadata, key);
+  const kube::JsonView own = metadata.Get("uid");  // by which others know it
+  json.Key("namespace").Text(ns).Key("uid").Text(own.present() ? own.Text() : uid).EndObject();
+  copy(view, "spec");
+  copy(view, "status");
+  json.EndObject();
+  return text;
+}
+
+std::shared_ptr<const kube::Json> Parsed(const std::string& json) {
+  cluster::Result<kube::Json> parsed = kube::Json::Parse(json, json.size(), "object");
+  return parsed.ok() ? std::make_shared<const kube::Json>(*std::move(parsed)) : nullptr;
+}
+
+// Nothing here waits for the time: what is to be read is read at once, and told when it changes.
+constexpr cluster::Time kNow{2};
+
+}  // namespace
+
+FactReader::FactReader(kube::GroupingSettings grouping,
+                       std::function<void(const std::string&)> warn)
+    : warn_(std::move(warn)), joiner_(versions_) {
+  SetGrouping(std::move(grouping));
+}
+
+std::string FactReader::GroupingText(const sim::PodRecord& record) const {
+  if (!record.pod.pod_group.empty()) return {};
+  const auto job = jobs_.find(record.job_uid);
+  if (job == jobs_.end()) {
+    const auto object = record.json.empty() ? nullptr : Parsed(record.json);
+    return object == nullptr ? "" : kube::GroupingText(object->root(), record.pod);
   }
+  const Owner& owner = owners_.at(job->second);
+  kube::JsonProblems ignored;
+  const kube::JsonView view(owner.object->root(), "Job", ignored);
+  const kube::JsonView spec = view.Get("spec");
+  const kube::JsonView pod_template = spec.Get("template");
+  if (!pod_template.present()) return {};
+  std::string owners;
+  kube::JsonWriter json(owners);
+  json.BeginArray().BeginObject().Key("apiVersion").Text(owner.key.api_version);
+  json.Key("kind").Text(owner.key.kind).Key("name").Text(owner.key.name);
+  json.Key("uid").Text(owner.key.uid).Key("controller").Flag(true).EndObject().EndArray();
+  return kube::GroupingText(pod_template.node(), record.pod, owners);
+}
+
+kube::News FactReader::NewsOf(const sim::WatchEvent& event) const {
+  const auto* other = std::get_if<sim::OtherPtr>(&event.object);
+  if (other != nullptr) return OtherNews(**other, event.change);
   if (event.change == sim::Change::kDeleted) return sim::FactOf(event);
   const auto* node = std::get_if<sim::NodePtr>(&event.object);
   if (node != nullptr && (*node)->own_numa_policy) return kube::NodeOfOwnPolicy{(*node)->node};
   const auto* pod = std::get_if<sim::PodPtr>(&event.object);
-  if (pod != nullptr && !(*pod)->claim_templates.empty()) {
-    return kube::PodOfClaims{(*pod)->pod, (*pod)->claim_templates};
+  if (pod == nullptr) return sim::FactOf(event);
+  std::string text = GroupingText(**pod);
+  if (!text.empty()) {
+    return kube::PodOfOwners{(*pod)->pod, (*pod)->claim_templates,
+                             std::make_shared<const std::string>(std::move(text))};
   }
-  return sim::FactOf(event);
+  if ((*pod)->claim_templates.empty()) return sim::FactOf(event);
+  return kube::PodOfClaims{(*pod)->pod, (*pod)->claim_templates};
 }
 
-}  // namespace
-
 std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
-  kube::NewsJoiner::Joined joined = joiner_.Join(NewsOf(event));
-  if (warn_) {
-    for (const std::string& warning : joined.warnings) warn_(warning);
+  Facts facts;
+  const bool gone = event.change == sim::Change::kDeleted;
+  const auto* job = std::get_if<sim::JobPtr>(&event.object);
+  const auto* other = std::get_if<sim::OtherPtr>(&event.object);
+  if (job != nullptr) {
+    const OwnerName name{"Job", (*job)->key};
+    if (!gone) jobs_.insert_or_assign((*job)->uid, name);
+    if (gone) jobs_.erase((*job)->uid);
+    gone ? ForgetOwner(name, facts) : ReadOwner(name, (*job)->json, (*job)->uid, facts);
+  } else if (other != nullptr && kube::FindOptionalKind((*other)->kind) == nullptr) {
+    const OwnerName name{(*other)->kind, (*other)->key};
+    gone ? ForgetOwner(name, facts) : ReadOwner(name, (*other)->json, (*other)->uid, facts);
+  } else {
+    Tell(joiner_.Join(NewsOf(event), kNow), facts);
   }
-  return std::move(joined.facts);
+  ReadOwners(facts);
+  return facts;
+}
+
+std::vector<engine::Fact> FactReader::SetGrouping(kube::GroupingSettings grouping) {
+  Facts facts;
+  Tell(joiner_.Set(std::move(grouping)), facts);
+  ReadOwners(facts);
+  return facts;
+}
+
+void FactReader::Tell(kube::NewsJoiner::Joined joined, Facts& facts) {
+  for (engine::Fact& fact : joined.facts) {
+    for (engine::Fact& follows : declared_.Observe(fact, joiner_.RolesOf(fact)))
+      facts.push_back(std::move(follows));
+    facts.push_back(std::move(fact));
+  }
+  if (!warn_) return;
+  for (const std::string& warning : joined.warnings) warn_(warning);
+}
+
+void FactReader::ReadOwners(Facts& facts) {
+  while (const auto request = joiner_.owners().Take(kNow)) {
+    kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kGone, nullptr, {}};
+    const auto found = owners_.find({request->key.kind, {request->key.ns, request->key.name}});
+    if (found != owners_.end() && found->second.key.group() == request->key.group())
+      answer = {kube::OwnerAnswer::Kind::kRead, found->second.object, {}};
+    Tell(joiner_.Learn(request->key, std::move(answer), kNow), facts);
+  }
+}
+
+void FactReader::ReadOwner(const OwnerName& name, const std::string& json, const std::string& uid,
+                           Facts& facts) {
+  const auto given = Parsed(json.empty() ? "{}" : json);
+  MUSTER_CHECK(given != nullptr);  // it was read before it was created
+  const auto object = Parsed(Shown(given->root(), name.second.ns, uid));
+  MUSTER_CHECK(object != nullptr);
+  kube::JsonProblems ignored;
+  const kube::JsonView view(object->root(), "object", ignored);
+  const kube::JsonView metadata = view.Get("metadata");
+  Owner owner{{std::string(view.Get("apiVersion").Text()), name.first, name.second.ns,
+               name.second.name, std::string(metadata.Get("uid").Text())},
+              object};
+  const auto known = owners_.find(name);
+  if (known != owners_.end() && known->second.key == owner.key) return;  // what it says is the same
+  kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kRead, object, {}};
+  Tell(joiner_.Learn(owner.key, std::move(answer), kNow), facts);
+  owners_.insert_or_assign(name, std::move(owner));
+}
+
+void FactReader::ForgetOwner(const OwnerName& name, Facts& facts) {
+  const auto found = owners_.find(name);
+  if (found == owners_.end()) return;
+  const kube::OwnerKey key = found->second.key;
+  owners_.erase(found);
+  Tell(joiner_.Learn(key, {kube::OwnerAnswer::Kind::kGone, nullptr, {}}, kNow), facts);
 }
 
 }  // namespace muster::extender

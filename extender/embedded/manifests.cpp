@@ -9,6 +9,7 @@
 
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
+#include "config/grouping_file.hpp"
 #include "config/manifest.hpp"
 #include "config/node_pool.hpp"
 #include "config/yaml_json.hpp"
@@ -16,6 +17,7 @@
 #include "extender/embedded/manifest_warnings.hpp"
 #include "kube/decode.hpp"
 #include "kube/optional_kinds.hpp"
+#include "kube/owner_chain.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::extender {
@@ -109,6 +111,7 @@ Result<ManifestObject> ReadPod(const Source& source) {
   if (Status fine = CheckDefect(pod->defect, source.malformed); !fine.ok()) return fine.error();
   sim::PodRecord record;
   record.pod = *std::move(pod);
+  record.json = source.json;
   if (Status added = AddSimulated(source.tree, record); !added.ok()) return added.error();
   return ManifestObject(std::move(record));
 }
@@ -118,6 +121,7 @@ Result<ManifestObject> ReadJob(const Source& source) {
   if (!job.ok()) return job.error();
   if (Status fine = CheckDefect(job->pod.defect, source.malformed); !fine.ok()) return fine.error();
   sim::JobRecord record;
+  record.json = source.json;
   record.key = job->key;
   record.parallelism = job->suspend ? 0 : job->parallelism;
   record.completions = job->completions;
@@ -158,6 +162,22 @@ Result<ManifestObject> ReadOptional(kube::OptionalKind kind, const Source& sourc
   return ManifestObject(std::move(record));
 }
 
+// A kind that grouping rules name.
+bool IsOwner(const YamlNode& tree) {
+  const kube::OwnerKey key{tree.TextAt("apiVersion"), tree.TextAt("kind"), "", "", ""};
+  return kube::FindRule(config::ShippedGroupingRules(), key) != nullptr;
+}
+
+Result<ManifestObject> ReadOwner(const Source& source) {
+  const YamlNode* metadata = source.tree.Find("metadata");
+  sim::OtherRecord record;
+  record.kind = source.tree.TextAt("kind");
+  if (metadata != nullptr) record.key = {metadata->TextAt("namespace"), metadata->TextAt("name")};
+  if (record.key.ns.empty()) record.key.ns = "default";
+  record.json = source.json;
+  return ManifestObject(std::move(record));
+}
+
 Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& warnings) {
   const std::string kind = source.tree.TextAt("kind");
   if (kind == "Node") {
@@ -174,6 +194,8 @@ Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& w
   if (kind == "Job") return ReadJob(source);
   if (const auto* names = kube::FindOptionalKind(kind))
     return ReadOptional(names->kind, source, warnings);
+  // Nothing makes the pods of such an object here: handed in by itself it would do nothing.
+  if (source.malformed == Malformed::kKept && IsOwner(source.tree)) return ReadOwner(source);
   return Error{Code::kInvalidArgument,
                "expected a Node, NodePool, PodGroup, PodGang, Pod, Job, NodeResourceTopology, "
                "ComputeDomain or ResourceSlice, found \"" +

@@ -1,7 +1,8 @@
 // Manifests: Kubernetes YAML (or JSON, which is YAML) as objects of the embedded cluster.
 //
 // Nodes, PodGroups of every flavour (also Grove's PodGangs), Pods and Jobs, the optional kinds of
-// kube/optional_kinds.hpp, and Lists of them.
+// kube/optional_kinds.hpp, and Lists of them; where malformed objects are kept also those of kinds
+// that grouping rules name, with the uid by which the ownerReferences of others know them.
 // Beside what Muster itself reads, annotations and terminationGracePeriodSeconds are kept, and the
 // annotation
 //   sim.muster.dev/runs-for: 90s       how long a simulated pod runs before it succeeds

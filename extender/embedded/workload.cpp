@@ -6,9 +6,9 @@
 #include <utility>
 #include <variant>
 
+#include "config/grouping_file.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
-#include "kube/declared_gangs.hpp"
 #include "sim/job_controller.hpp"
 
 namespace muster::extender {
@@ -55,16 +55,12 @@ Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
   options.gating = sim::Gating::kAll;
   options.gated_schedulers = schedulers;
   sim::ApiServer api(loop, options);
-  FactReader reader([&](const std::string& warning) { workload.warnings.push_back(warning); });
-  kube::DeclaredGangs declared;
+  FactReader reader({config::ShippedGroupingRules(), schedulers},
+                    [&](const std::string& warning) { workload.warnings.push_back(warning); });
   const sim::Informer informer(
       loop, api, FactReader::kWatched, {}, kSeed,
       [&](const sim::WatchEvent& event) {
-        for (engine::Fact& fact : reader.Read(event)) {
-          for (engine::Fact& follows : declared.Observe(fact))
-            workload.facts.push_back(std::move(follows));
-          workload.facts.push_back(std::move(fact));
-        }
+        for (engine::Fact& fact : reader.Read(event)) workload.facts.push_back(std::move(fact));
       },
       [] {});
   const sim::JobController jobs(loop, api);

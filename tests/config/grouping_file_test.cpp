@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 
 #include "config/file.hpp"
 #include "config/grouping_fields.hpp"
+#include "config/policy_file.hpp"
 
 namespace muster::config {
 namespace {
@@ -237,6 +239,53 @@ TEST_CASE("a rule of one's own for some versions leaves the others as they were"
   const GroupingRules all = WithOwnRules(two.rules, own.rules);
   CHECK_FALSE(Find(all, "Foo", "x.io", "v1")->wrapper);
   CHECK(Find(all, "Foo", "x.io", "v2")->wrapper);
+}
+
+TEST_CASE("a policy has rules of its own, checked as those that ship are", "[config][grouping]") {
+  const std::string head = "apiVersion: muster.dev/v1alpha1\nkind: Policy\ngrouping:\n";
+  const auto good =
+      LoadPolicy(head + kFoo + "cases: [{gang: whole, minimum: owner.spec.n}]}\n", "p");
+  REQUIRE(good.ok());
+  REQUIRE(good->grouping.size() == 1);
+  CHECK(good->grouping[0].kind == "Foo");
+  CHECK(WithOwnRules(ShippedGroupingRules(), good->grouping).size() ==
+        ShippedGroupingRules().size() + 1);
+  const auto again = LoadPolicy(WritePolicy(*good), "p");
+  REQUIRE(again.ok());
+  CHECK(again->grouping == good->grouping);
+  const auto wrong = LoadPolicy(head + kFoo + "cases: [{gang: whole, minimun: 3}]}\n", "p");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK_THAT(wrong.error().ToString(),
+             Catch::Contains("p:4:66: grouping[0].cases[0].minimun: unknown field, did you mean "
+                             "minimum?"));
+  const auto twice = LoadPolicy(head + kFoo + "wrapper: true}\n" + kFoo + "wrapper: true}\n", "p");
+  REQUIRE_FALSE(twice.ok());
+  CHECK_THAT(twice.error().ToString(), Catch::Contains("grouping[1].kind: expected one rule"));
+}
+
+// What ClusterRole muster is to have for owners, as manifests/base/permissions.yaml writes it.
+std::string RightsForOwners() {
+  std::map<std::string, std::set<std::string>> resources;  // by group
+  for (const cluster::GroupingRule& rule : ShippedGroupingRules()) {
+    if (rule.group != cluster::kCoreGroup) resources[rule.group].insert(rule.resource);
+  }
+  std::string text;
+  for (const auto& [group, names] : resources) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    text += "- apiGroups: [" + group + "]\n  resources: [" + list + "]\n  verbs: [get]\n";
+  }
+  return text;
+}
+
+TEST_CASE("Muster may get the owners that its rules name, and no others", "[config][grouping]") {
+  const auto file = ReadFile(MUSTER_SOURCE_DIR "/manifests/base/permissions.yaml", 1U << 20U);
+  REQUIRE(file.ok());
+  const std::string begin = "# Owners of pods, ";
+  const size_t comment = file->find(begin);
+  REQUIRE(comment != std::string::npos);
+  const size_t rules = file->find("\n- ", comment) + 1;
+  CHECK(file->substr(rules, file->find("\n#", rules) + 1 - rules) == RightsForOwners());
 }
 
 }  // namespace muster::config

@@ -2,6 +2,7 @@
 #include "extender/handlers.hpp"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ class World {
       : handlers({.scheduler = [this]() -> engine::Scheduler& { return scheduler; },
                   .now = [this] { return now; },
                   .told = [this] { ++told; },
+                  .group = [this](cluster::Pod& pod) { return group(pod); },
                   .metrics = &metrics},
                  {.most_open_binds = most_open_binds}) {
     handlers.SetAvailability(Availability::kReady);
@@ -85,6 +87,7 @@ class World {
   const std::vector<std::string> pods = {"p0", "p1"};
   Time now{1000};
   int told = 0;
+  std::function<std::string(cluster::Pod&)> group = [](cluster::Pod&) { return ""; };
   Metrics metrics{"test"};
   engine::Scheduler scheduler{engine::Options{}};
   ExtenderHandlers handlers;
@@ -92,6 +95,26 @@ class World {
 };
 
 }  // namespace
+
+TEST_CASE("a Filter call about a pod of a gang that is not known yet tells the engine nothing",
+          "[handlers][grouping]") {
+  World world;
+  world.group = [](cluster::Pod&) { return "pod default/late: Job train is not read yet"; };
+  const std::string before = world.scheduler.Dump();
+  const std::string question = EncodeArgs({MakePod("late").Gpus(8).Build(), world.nodes});
+  const auto refused = DecodeFilterReply(world.handlers.Filter(question).body, NodesForm::kNames);
+  REQUIRE(refused.ok());
+  CHECK(refused->error == "muster: pod default/late: Job train is not read yet, try again");
+  CHECK(world.scheduler.Dump() == before);
+  // Once it is, the pod comes as a member.
+  world.group = [](cluster::Pod& pod) {
+    pod.pod_group = "train";
+    return "";
+  };
+  world.handlers.Filter(question);
+  REQUIRE(world.scheduler.FindGang({"default", "train"}).has_value());
+  CHECK(world.scheduler.FindGang({"default", "train"})->members.size() == 3);
+}
 
 TEST_CASE("Filter answers the planned node, the same bytes each time, and changes nothing",
           "[handlers]") {

@@ -285,4 +285,27 @@ TEST_CASE("what the embedded cluster was started with waits for a restart", "[se
   CHECK(test.Status(port, 2000) == 413);
 }
 
+TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][grouping]") {
+  const TempFolder folder;
+  ServiceOptions options;
+  options.policy_file = folder.File("policy.yaml");
+  std::ofstream(options.policy_file) << kHead;
+  TestService test(options);
+  // More pods than there are nodes.
+  test.Submit(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  completionMode: "
+      "Indexed\n  parallelism: 20\n  completions: 20\n  template:\n    spec:\n      "
+      "schedulerName: muster\n      containers: [{name: main, resources: {limits: "
+      "{nvidia.com/gpu: 8}}}]\n");
+  const auto gangs = [&] { return test.Get("/v1/gangs").body; };
+  REQUIRE(Eventually([&] { return gangs().find("job:train~") != std::string::npos; }));
+  CHECK(test.StateOf("train-0").empty());
+  std::ofstream(options.policy_file)
+      << kHead << "grouping:\n- {kind: Job, group: batch, resource: jobs, "
+      << "cases: [{gang: alone, because: its pods need not wait for each other}]}\n";
+  REQUIRE(test.service.ReloadPolicy().ok());
+  CHECK(test.Reaches("train-0", "Running"));
+  CHECK(gangs().find("job:train~") == std::string::npos);
+}
+
 }  // namespace muster::extender::testing

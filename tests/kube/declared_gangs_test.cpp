@@ -142,5 +142,23 @@ TEST_CASE("a size that is none is a defect, and without a gang it says nothing",
   CHECK(decode("", "two").defect.empty());
 }
 
+TEST_CASE("of pods whose owner says it the least minimum counts, with its roles",
+          "[kube][declared][grouping]") {
+  DeclaredGangs gangs;
+  const auto tell = [&](const std::string& uid, int64_t size, const DeclaredGangs::Roles& roles) {
+    std::string text;
+    for (const engine::Fact& one : gangs.Observe(Pod(uid, size), &roles)) {
+      const auto& group = std::get<cluster::PodGroup>(one);
+      text += std::to_string(group.min_member) + group.defect;
+      for (const cluster::RoleMinimum& role : group.roles)
+        text += " " + role.name + " " + std::to_string(role.min_member);
+    }
+    return text;
+  };
+  CHECK(tell("a", 1, {}) == "1");  // a phase in which only the leader is there
+  CHECK(tell("b", 3, {{"leader", 1}, {"worker", 2}}) == "1");
+  CHECK(tell("a", 3, {{"leader", 1}, {"worker", 2}}) == "3 leader 1 worker 2");
+}
+
 }  // namespace
 }  // namespace muster::kube

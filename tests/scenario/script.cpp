@@ -9,7 +9,6 @@
 #include "config/amounts.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
-#include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "kube/optional_kinds.hpp"
 
@@ -78,9 +77,9 @@ sim::Cluster& Script::world() {
   if (!world_) {
     options_.audit = true;
     config::UseProfiles(&options_.muster.engine.placement);
-    options_.muster.make_reader = [] {
-      const auto facts = std::make_shared<extender::FactReader>();
-      return [facts](const sim::WatchEvent& event) { return facts->Read(event); };
+    options_.muster.make_reader = [this] {
+      reader_ = std::make_shared<extender::FactReader>(grouping_);
+      return [facts = reader_](const sim::WatchEvent& event) { return facts->Read(event); };
     };
     world_ = std::make_unique<sim::Cluster>(options_);
   }
@@ -234,7 +233,12 @@ Status Script::LoadPolicy(const std::string& file, bool reload) {
   Result<config::Policy> policy = config::LoadPolicyFile((folder_ / file).string());
   if (!policy.ok()) return policy.error();
   config::UseProfiles(&policy->engine.placement);
+  grouping_ = extender::GroupingOf(*policy);
   if (reload) {
+    world();
+    for (const engine::Fact& fact : reader_->SetGrouping(grouping_)) {
+      if (Status told = Tell(fact); !told.ok()) return told;
+    }
     world().muster()->SetOptions(policy->engine);
     world().muster()->Kick();
   } else {
@@ -285,6 +289,7 @@ Status Script::Delete(const std::string& kind, const std::string& name) {
     return api.DeleteOther(sim::Actor::kUser, kind,
                            namespaced ? key : cluster::ObjectKey{"", name});
   }
+  if (api.FindOther(kind, key) != nullptr) return api.DeleteOther(sim::Actor::kUser, kind, key);
   const sim::PodPtr pod = api.FindPod(key);
   if (kind != "pod" || !pod) return Wrong("there is no " + kind + " " + name);
   return api.DeletePod(sim::Actor::kUser, {key, pod->pod.uid});

@@ -39,6 +39,8 @@
 
 #include "cluster/result.hpp"
 #include "engine/facts.hpp"
+#include "extender/embedded/fact_reader.hpp"
+#include "extender/start_policy.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::testing {
@@ -72,6 +74,8 @@ class Script {
   std::filesystem::path folder_;
   sim::Options options_;
   sim::WriteFaults faults_;
+  kube::GroupingSettings grouping_ = extender::GroupingOf(config::Policy());
+  std::shared_ptr<extender::FactReader> reader_;  // of the process that runs
   std::unique_ptr<sim::Cluster> world_;
   std::string shown_;
 };

@@ -1,0 +1,252 @@
+#include "kube/grouping_book.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "kube/decode.hpp"
+#include "kube/json_sieve.hpp"
+#include "kube/json_view.hpp"
+#include "kube/json_writer.hpp"
+
+namespace muster::kube {
+
+using cluster::Pod;
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+void CopyMember(const JsonView& object, const char* key, JsonWriter& json) {
+  const JsonView member = object.Get(key);
+  if (!member.present()) return;
+  std::string text;
+  member.AppendTo(text);
+  json.Key(key).Raw(text);
+}
+
+bool Same(const Grouping& a, const Grouping& b) {
+  return a.kind == b.kind && a.reason == b.reason && a.key == b.key && a.role == b.role &&
+         a.minimum == b.minimum && a.roles == b.roles;
+}
+
+OwnerTable::Need NeedOf(const Pod& pod) {
+  if (pod.terminal()) return OwnerTable::Need::kEnded;
+  return pod.bound() ? OwnerTable::Need::kRunning : OwnerTable::Need::kWaiting;
+}
+
+}  // namespace
+
+std::string GroupingText(const JsonNode& pod, const Pod& record, std::string_view owners) {
+  if (!record.pod_group.empty() || record.daemon) return {};
+  JsonProblems ignored;
+  const JsonView view(pod, "Pod", ignored);
+  const JsonView metadata = view.Get("metadata");
+  const JsonView labels = metadata.Get("labels");
+  const JsonView annotations = metadata.Get("annotations");
+  const bool asks =
+      labels.Get(kMinMemberAnnotation).present() || annotations.Get(kMinMemberAnnotation).present();
+  if (record.owner_uid.empty() && !asks) return {};
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Key("metadata").BeginObject();
+  json.Key("name").Text(record.key.name).Key("namespace").Text(record.key.ns);
+  json.Key("uid").Text(record.uid.text());
+  for (const char* key : {"labels", "annotations"}) CopyMember(metadata, key, json);
+  if (owners.empty()) {
+    CopyMember(metadata, "ownerReferences", json);
+  } else {
+    json.Key("ownerReferences").Raw(owners);
+  }
+  json.EndObject().Key("spec").BeginObject();
+  if (record.bound()) json.Key("nodeName").Text(record.node_name);
+  json.EndObject().EndObject();
+  return text;
+}
+
+bool GroupingBook::Mine(const Entry& entry) const {
+  const Pod& pod = *entry.pod;
+  const auto& names = settings_.scheduler_names;
+  return entry.asked || pod.bound_by_muster || pod.handed_over || pod.gated_by_muster() ||
+         std::find(names.begin(), names.end(), pod.spec->scheduler_name) != names.end();
+}
+
+GroupingBook::Told GroupingBook::Set(GroupingSettings settings) {
+  settings_ = std::move(settings);
+  owners_.Follow(settings_.rules);
+  Told told;
+  std::vector<PodUid> pods;
+  for (const auto& [uid, entry] : pods_) pods.push_back(uid);
+  std::sort(pods.begin(), pods.end());
+  for (const PodUid& uid : pods) JudgeAgain(uid, told);
+  return told;
+}
+
+void GroupingBook::Keep(const PodUid& pod, std::shared_ptr<const std::string> text) {
+  Entry& entry = pods_[pod];
+  if (entry.text != nullptr && *entry.text == *text) return;
+  entry.text = std::move(text);
+  entry.judged = false;
+}
+
+std::optional<Pod> GroupingBook::Join(Pod pod, Time now) {
+  const auto found = pods_.find(pod.uid);
+  if (found == pods_.end()) return pod;
+  Entry& entry = found->second;
+  const bool is_new = !entry.pod;
+  const bool need = is_new || NeedOf(*entry.pod) != NeedOf(pod);
+  entry.pod = std::move(pod);
+  if (!Mine(entry)) {
+    Pod others = *entry.pod;
+    if (others.bound()) pods_.erase(found);
+    return others;
+  }
+  const PodUid& uid = found->first;
+  if (!entry.judged) {
+    Judge(uid, entry);
+    owners_.RefreshPod(uid, now);
+  } else if (need) {
+    Use(uid, entry);
+  }
+  // More than it is to have: the owner may want more now.
+  const Grouping& grouping = entry.grouping;
+  if (is_new && grouping.kind == Grouping::Kind::kGang &&
+      static_cast<int64_t>(owners_.CountPods(grouping.owner)) > grouping.minimum) {
+    for (const OwnerKey& owner : entry.owners) owners_.Refresh(owner, now);
+  }
+  return Tell(entry);
+}
+
+void GroupingBook::Forget(const PodUid& pod, Time now) {
+  const auto found = pods_.find(pod);
+  if (found == pods_.end()) return;
+  const Entry& entry = found->second;
+  owners_.Forget(pod);
+  // Who has fewer pods may want fewer.
+  if (entry.pod && !entry.pod->terminal()) {
+    for (const OwnerKey& owner : entry.owners) owners_.Refresh(owner, now);
+  }
+  owners_.RefreshPod(pod, now);
+  if (entry.withheld) --withheld_;
+  pods_.erase(found);
+}
+
+void GroupingBook::Use(const PodUid& uid, const Entry& entry) {
+  owners_.Use(uid, entry.owners, NeedOf(*entry.pod), settings_.rules);
+}
+
+Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& entry) {
+  entry.owners.clear();
+  Grouping grouping = JudgeGrouping(pod, settings_.rules, [&](const OwnerKey& key) {
+    entry.owners.push_back(key);
+    return owners_.Look(key);
+  });
+  Use(uid, entry);
+  return grouping;
+}
+
+bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
+  const auto text = Json::Parse(*entry.text, JsonSieve::kMaxKept, "Pod");
+  if (!text.ok()) return false;
+  Grouping grouping = LookAt(uid, text->root(), entry);
+  // Of an owner whose kind is refused that is known as soon as somebody needs it.
+  if (grouping.kind == Grouping::Kind::kUnread &&
+      owners_.Look(*grouping.next).state != OwnerRead::State::kUnread)
+    grouping = LookAt(uid, text->root(), entry);
+  entry.judged = true;
+  const bool was_gang = entry.grouping.kind == Grouping::Kind::kGang;
+  const bool unread = grouping.kind == Grouping::Kind::kUnread;
+  const bool gone = std::any_of(entry.owners.begin(), entry.owners.end(),
+                                [&](const OwnerKey& key) { return owners_.IsGone(key); });
+  const bool refused_late = grouping.kind == Grouping::Kind::kRefused && entry.pod->bound();
+  if (was_gang && (unread || gone || refused_late)) return false;
+  if (Same(entry.grouping, grouping)) return false;
+  entry.grouping = std::move(grouping);
+  return true;
+}
+
+std::optional<Pod> GroupingBook::Tell(Entry& entry) {
+  Pod pod = *entry.pod;
+  const Grouping& grouping = entry.grouping;
+  const bool unread = grouping.kind == Grouping::Kind::kUnread;
+  const bool holds = pod.bound() || pod.handed_over;
+  const bool withhold = unread && !pod.terminal() && !(holds && started_);
+  if (withhold && !entry.withheld) ++withheld_;
+  if (!withhold && entry.withheld) --withheld_;
+  entry.withheld = withhold;
+  if (withhold) return std::nullopt;
+  if (grouping.kind == Grouping::Kind::kGang) {
+    pod.pod_group = grouping.key.name;
+    pod.declared_min_member = grouping.minimum;
+    if (!grouping.role.empty()) pod.role = grouping.role;
+  }
+  if (grouping.kind == Grouping::Kind::kRefused && !pod.bound() && pod.defect.empty())
+    pod.defect = grouping.reason;
+  return pod;
+}
+
+void GroupingBook::JudgeAgain(const PodUid& uid, Told& told) {
+  Entry& entry = pods_.at(uid);
+  if (!entry.pod) return;
+  if (Mine(entry)) {
+    if (Judge(uid, entry)) TellAgain(entry, told);
+  } else if (entry.judged) {  // it was Muster's
+    owners_.Forget(uid);
+    entry.owners.clear();
+    entry.grouping = {};
+    entry.judged = false;
+    TellAgain(entry, told);
+  }
+}
+
+void GroupingBook::TellAgain(Entry& entry, Told& told) {
+  const bool withheld = entry.withheld;
+  std::optional<Pod> pod = Tell(entry);
+  if (pod) (withheld ? told.first : told.pods).push_back(*std::move(pod));
+}
+
+GroupingBook::Told GroupingBook::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {
+  OwnerTable::Learnt learnt = owners_.Learn(key, std::move(answer), now);
+  Told told;
+  if (!learnt.warning.empty()) told.warnings.push_back(std::move(learnt.warning));
+  for (const PodUid& uid : learnt.pods) JudgeAgain(uid, told);
+  return told;
+}
+
+GroupingBook::Told GroupingBook::Start() {
+  started_ = true;
+  Told told;
+  for (auto& [uid, entry] : pods_) {
+    if (entry.withheld) TellAgain(entry, told);
+  }
+  return told;
+}
+
+GroupingBook::Asked GroupingBook::Ask(Pod& pod) {
+  Asked asked;
+  if (!pod.pod_group.empty() || pod.daemon) return asked;
+  const auto found = pods_.find(pod.uid);
+  if (found == pods_.end() || !found->second.pod) {
+    if (!pod.owner_uid.empty())
+      asked.why = "pod " + pod.key.ToString() + " did not come with the watch yet";
+    return asked;
+  }
+  Entry& entry = found->second;
+  const bool mine = Mine(entry);
+  entry.asked = true;
+  if (!mine) JudgeAgain(pod.uid, asked.told);
+  if (entry.withheld) {
+    asked.why = "pod " + pod.key.ToString() + ": " + entry.grouping.reason;
+    return asked;
+  }
+  const Pod as_read = std::exchange(*entry.pod, pod);
+  if (std::optional<Pod> said = Tell(entry)) pod = *std::move(said);
+  *entry.pod = as_read;
+  return asked;
+}
+
+const Grouping* GroupingBook::Find(const PodUid& pod) const {
+  const auto found = pods_.find(pod);
+  return found == pods_.end() || !found->second.judged ? nullptr : &found->second.grouping;
+}
+
+}  // namespace muster::kube

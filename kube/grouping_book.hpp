@@ -1,0 +1,103 @@
+// GroupingBook: which gangs the pods that name no PodGroup are in, kept up as pods, owners and
+// rules change. Pods of Muster's only: by their schedulerName, their gate or its marks, or because
+// a Filter call asks about them.
+//
+//   pod as read ──▶ Join ──▶ pod as it is to be told: pod_group, role, declared_min_member, defect
+//                    │ its owners are not read yet: withheld, until Learn or Start
+//   owner as read ──▶ Learn ──▶ its pods, where that makes a difference
+//
+// 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
+//    it holds something, and is told as a gang of one until its owners are known.
+// 2. A pod keeps its gang when its owners go, and while they are read anew.
+// 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
+// 4. A restart forgets all of it; it follows from the objects again.
+//
+// Pure; one thread at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/grouping_rule.hpp"
+#include "cluster/pod.hpp"
+#include "kube/grouping.hpp"
+#include "kube/owner_table.hpp"
+
+namespace muster::kube {
+
+struct GroupingSettings {
+  cluster::GroupingRules rules;
+  std::vector<std::string> scheduler_names;  // of Muster's pods
+};
+
+// What grouping rules may look at of a pod, as JSON: its labels, its owners, its node, and of its
+// annotations what PodFields keeps. Empty: it names a PodGroup, or nothing could be said of it.
+// `owners`: its ownerReferences, where `pod` is a template and has none.
+std::string GroupingText(const JsonNode& pod, const cluster::Pod& record,
+                         std::string_view owners = {});
+
+class GroupingBook {
+ public:
+  struct Told {
+    std::vector<cluster::Pod> pods;   // to be told again
+    std::vector<cluster::Pod> first;  // withheld until now
+    std::vector<std::string> warnings;
+  };
+
+  explicit GroupingBook(OwnerTable::Options options = {}) : owners_(options) {}
+
+  Told Set(GroupingSettings settings);
+  // What is said of the pod next is said with this; before Join.
+  void Keep(const cluster::PodUid& pod, std::shared_ptr<const std::string> text);
+  // Nothing: it is withheld.
+  std::optional<cluster::Pod> Join(cluster::Pod pod, cluster::Time now);
+  // It is gone, or names a PodGroup.
+  void Forget(const cluster::PodUid& pod, cluster::Time now);
+  Told Learn(const OwnerKey& key, OwnerAnswer answer, cluster::Time now);
+  // From here on decisions are made.
+  Told Start();
+  // Brings a pod of which kube-scheduler asks to what is known of it. `why`: it cannot be said yet,
+  // for people; empty: it is said.
+  struct Asked {
+    std::string why;
+    Told told;
+  };
+  Asked Ask(cluster::Pod& pod);
+
+  // What is said of the pod; null: nobody asked for it, or it names its PodGroup.
+  const Grouping* Find(const cluster::PodUid& pod) const;
+  size_t withheld() const { return withheld_; }
+  OwnerTable& owners() { return owners_; }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const std::string> text;
+    std::optional<cluster::Pod> pod;  // as it was read last
+    bool asked = false;               // by a Filter call
+    bool judged = false;              // by `text`
+    bool withheld = false;
+    Grouping grouping;
+    std::vector<OwnerKey> owners;  // that were looked at
+  };
+
+  bool Mine(const Entry& entry) const;
+  // True: it says something else now.
+  bool Judge(const cluster::PodUid& uid, Entry& entry);
+  Grouping LookAt(const cluster::PodUid& uid, const JsonNode& pod, Entry& entry);
+  void Use(const cluster::PodUid& uid, const Entry& entry);
+  std::optional<cluster::Pod> Tell(Entry& entry);
+  void TellAgain(Entry& entry, Told& told);
+  void JudgeAgain(const cluster::PodUid& uid, Told& told);
+
+  OwnerTable owners_;
+  GroupingSettings settings_;
+  bool started_ = false;
+  size_t withheld_ = 0;
+  std::unordered_map<cluster::PodUid, Entry> pods_;
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,268 @@
+#include "kube/owner_table.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "kube/json_view.hpp"
+
+namespace muster::kube {
+
+using cluster::PodUid;
+using cluster::Time;
+
+namespace {
+
+// When what was never read is due: what only ended pods need comes after what others wait for.
+constexpr Time kFirst(0);
+constexpr Time kLast(1);
+
+// Pods name their owners, and anybody may write a pod: no name may lead out of its place in a path.
+bool PlainName(std::string_view name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return !name.empty() && name.size() <= 253 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+// Empty: it cannot be asked for.
+std::string PathOf(const OwnerKey& key, const cluster::GroupingRules& rules) {
+  const bool pod = key.kind == "Pod" && key.group() == cluster::kCoreGroup;
+  const cluster::GroupingRule* const rule = FindRule(rules, key);
+  if (!pod && rule == nullptr) return {};
+  const bool core = key.group() == cluster::kCoreGroup;
+  if (!PlainName(key.version()) || !PlainName(key.ns) || !PlainName(key.name)) return {};
+  return (core ? "/api/v1" : "/apis/" + rule->group + "/" + key.version()) + "/namespaces/" +
+         key.ns + "/" + (pod ? "pods" : rule->resource) + "/" + key.name;
+}
+
+std::string VersionOf(const Json& object) {
+  JsonProblems ignored;
+  const JsonView view(object.root(), "object", ignored);
+  const JsonView metadata = view.Get("metadata");
+  return std::string(metadata.Get("uid").Text()) + " " +
+         std::string(metadata.Get("resourceVersion").Text());
+}
+
+}  // namespace
+
+OwnerTable::Kind OwnerTable::KindOf(const OwnerKey& key) {
+  return {key.api_version + " " + key.kind, key.ns};
+}
+
+OwnerRead OwnerTable::Look(const OwnerKey& key) const {
+  const auto found = owners_.find(key);
+  if (found != owners_.end()) {
+    const Owner& owner = found->second;
+    return {owner.state, owner.object == nullptr ? nullptr : &owner.object->root()};
+  }
+  return {};
+}
+
+bool OwnerTable::IsGone(const OwnerKey& key) const {
+  return Look(key).state == OwnerRead::State::kGone;
+}
+
+void OwnerTable::SetDue(const OwnerKey& key, Owner& owner, Time due) {
+  if (owner.due != Time::Never()) due_.erase({owner.due, key});
+  owner.due = due;
+  if (due != Time::Never()) due_.emplace(due, key);
+}
+
+OwnerTable::Need OwnerTable::NeedOf(const Owner& owner) const {
+  Need need = Need::kEnded;
+  for (const auto& [pod, one] : owner.pods) need = std::max(need, one);
+  return need;
+}
+
+void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
+                     const cluster::GroupingRules& rules) {
+  std::vector<OwnerKey> before;
+  if (const auto found = used_by_.find(pod); found != used_by_.end())
+    before = std::move(found->second);
+  for (const OwnerKey& key : before) {
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const auto owner = owners_.find(key);
+    owner->second.pods.erase(pod);
+    if (!owner->second.pods.empty()) continue;
+    SetDue(key, owner->second, Time::Never());
+    if (key.kind == "Pod") pods_.erase(key.uid);
+    owners_.erase(owner);
+  }
+  for (const OwnerKey& key : keys) {
+    const auto [at, is_new] = owners_.try_emplace(key);
+    Owner& owner = at->second;
+    owner.pods[pod] = need;
+    if (!is_new) {
+      const bool rests = owner.due == Time::Never() && !owner.reading && !owner.path.empty();
+      if (rests && need != Need::kEnded) SetDue(key, owner, owner.read_at + options_.while_waiting);
+      if (owner.due == kLast && need != Need::kEnded) SetDue(key, owner, kFirst);
+      continue;
+    }
+    owner.path = PathOf(key, rules);
+    if (key.kind == "Pod") pods_.emplace(key.uid, key);
+    if (owner.path.empty()) {
+      owner.state = OwnerRead::State::kForbidden;
+    } else if (refused_until_.contains(KindOf(key))) {
+      owner.state = OwnerRead::State::kForbidden;
+      SetDue(key, owner, kFirst);
+    } else {
+      SetDue(key, owner, need == Need::kEnded ? kLast : kFirst);
+    }
+  }
+  if (keys.empty()) {
+    used_by_.erase(pod);
+  } else {
+    used_by_.insert_or_assign(pod, std::move(keys));
+  }
+}
+
+void OwnerTable::Follow(const cluster::GroupingRules& rules) {
+  for (auto& [key, owner] : owners_) {
+    std::string path = PathOf(key, rules);
+    if (path.empty() || path == owner.path) continue;
+    owner.path = std::move(path);
+    refused_until_.erase(KindOf(key));
+    if (!owner.reading) SetDue(key, owner, kFirst);
+    owner.stale = owner.reading;
+  }
+}
+
+size_t OwnerTable::CountPods(const OwnerKey& key) const {
+  const auto found = owners_.find(key);
+  return found == owners_.end() ? 0 : found->second.pods.size();
+}
+
+void OwnerTable::Refresh(const OwnerKey& key, Time now) {
+  const auto found = owners_.find(key);
+  if (found == owners_.end()) return;
+  Owner& owner = found->second;
+  if (owner.state != OwnerRead::State::kKnown) return;
+  if (owner.reading) {
+    owner.stale = true;
+    return;
+  }
+  const Time due = std::max(now, owner.read_at + options_.again_after);
+  if (due < owner.due) SetDue(key, owner, due);
+}
+
+void OwnerTable::RefreshPod(const PodUid& pod, Time now) {
+  const auto found = pods_.find(std::string(pod.text()));
+  if (found != pods_.end()) Refresh(found->second, now);
+}
+
+Time OwnerTable::NextDue() const { return due_.empty() ? Time::Never() : due_.begin()->first; }
+
+std::optional<OwnerRequest> OwnerTable::Take(Time now) {
+  while (NextDue() <= now) {
+    const OwnerKey key = due_.begin()->second;
+    Owner& owner = owners_.at(key);
+    const auto refused = refused_until_.find(KindOf(key));
+    if (refused != refused_until_.end() && now < refused->second) {
+      SetDue(key, owner, refused->second);
+      continue;
+    }
+    // The others of its kind wait for what is said of this one.
+    if (refused != refused_until_.end()) refused->second = now + options_.refused_for;
+    SetDue(key, owner, Time::Never());
+    owner.reading = true;
+    return OwnerRequest{key, owner.path};
+  }
+  return std::nullopt;
+}
+
+Time OwnerTable::NextRead(const Owner& owner, Time now) const {
+  switch (NeedOf(owner)) {
+    case Need::kEnded:
+      return Time::Never();
+    case Need::kRunning:
+      return now + options_.while_running;
+    case Need::kWaiting:
+      break;
+  }
+  return now + options_.while_waiting;
+}
+
+OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {
+  Learnt learnt;
+  const bool served =
+      answer.kind == OwnerAnswer::Kind::kRead || answer.kind == OwnerAnswer::Kind::kGone;
+  if (served) EndRefusal(KindOf(key), now);
+  if (answer.kind == OwnerAnswer::Kind::kRefused) learnt.pods = BeginRefusal(KindOf(key), now);
+  bool any = !learnt.pods.empty();
+  const auto found = owners_.find(key);
+  if (found != owners_.end()) {
+    Owner& owner = found->second;
+    const bool stale = std::exchange(owner.stale, false);
+    owner.reading = false;
+    owner.read_at = now;
+    bool changed = false;
+    if (served) {
+      owner.failures = 0;
+      changed = LearnObject(owner, std::move(answer.object));
+      SetDue(key, owner, stale ? now + options_.again_after : NextRead(owner, now));
+    } else if (answer.kind == OwnerAnswer::Kind::kRefused) {
+      SetDue(key, owner, now + options_.refused_for);
+    } else {
+      changed = any = LearnFailure(key, owner, now);
+    }
+    if (changed) {
+      for (const auto& [pod, need] : owner.pods) learnt.pods.push_back(pod);
+    }
+  }
+  if (any) learnt.warning = SayOnce(key, answer.why);
+  return learnt;
+}
+
+void OwnerTable::EndRefusal(const Kind& kind, Time now) {
+  if (refused_until_.erase(kind) == 0) return;
+  for (auto& [key, owner] : owners_) {
+    if (KindOf(key) == kind && owner.due != Time::Never()) SetDue(key, owner, now);
+  }
+}
+
+std::vector<PodUid> OwnerTable::BeginRefusal(const Kind& kind, Time now) {
+  // Nobody has asked for those any more.
+  std::erase_if(refused_until_,
+                [&](const auto& one) { return one.second + options_.refused_for < now; });
+  refused_until_[kind] = now + options_.refused_for;
+  std::vector<PodUid> pods;
+  for (auto& [key, owner] : owners_) {
+    if (KindOf(key) != kind || owner.state != OwnerRead::State::kUnread) continue;
+    owner.state = OwnerRead::State::kForbidden;
+    for (const auto& [pod, need] : owner.pods) pods.push_back(pod);
+  }
+  return pods;
+}
+
+bool OwnerTable::LearnObject(Owner& owner, std::shared_ptr<const Json> object) {
+  const OwnerRead::State before = owner.state;
+  owner.state = object == nullptr ? OwnerRead::State::kGone : OwnerRead::State::kKnown;
+  std::string version = object == nullptr ? "" : VersionOf(*object);
+  const bool same = before == owner.state && version == owner.version;
+  owner.object = std::move(object);
+  owner.version = std::move(version);
+  return !same;
+}
+
+bool OwnerTable::LearnFailure(const OwnerKey& key, Owner& owner, Time now) {
+  if (owner.failures == 0) owner.failing_since = now;
+  const int doublings = std::min(owner.failures++, 10);
+  const auto wait = std::min(options_.retry_first * (int64_t{1} << doublings), options_.retry_most);
+  SetDue(key, owner, now + wait);
+  if (owner.state != OwnerRead::State::kUnread) return false;
+  if (now - owner.failing_since < options_.patience) return false;
+  owner.state = OwnerRead::State::kForbidden;
+  return true;
+}
+
+std::string OwnerTable::SayOnce(const OwnerKey& key, const std::string& why) {
+  const std::string kind = key.kind + " of " + key.group();
+  if (!said_.insert(kind).second) return {};
+  return "owners of kind " + kind +
+         " cannot be read, what they and their owners say of gangs does " + "not count (" + why +
+         ")";
+}
+
+}  // namespace muster::kube

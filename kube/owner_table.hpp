@@ -1,0 +1,130 @@
+// OwnerTable: the owners that pods are judged by: what was read of each, who needs it, and when it
+// is to be read again. Each is read once for all of its pods. Pure but for the time that it is
+// told; one thread at a time.
+//
+// An owner is not watched: that would take the right to list whole kinds, of which Muster needs few
+// objects. It is read
+//   - when a pod needs it for the first time;
+//   - when its pods change in a way that it may be the cause of (Refresh): at most once in
+//     `again_after`;
+//   - every `while_waiting` as long as a pod of it is not placed, else every `while_running`; with
+//     ended pods only, never again.
+//
+// An owner that was read once stays known by what was read last until it is gone. Before that,
+// reads that fail for `patience` count as a refusal. What is refused is asked again after
+// `refused_for`, by one owner of its kind and namespace, and is said once for each kind.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/grouping_rule.hpp"
+#include "cluster/ids.hpp"
+#include "cluster/units.hpp"
+#include "kube/json.hpp"
+#include "kube/owner_chain.hpp"
+
+namespace muster::kube {
+
+// What an API server said to a read of one owner.
+struct OwnerAnswer {
+  enum class Kind {
+    kRead,
+    kGone,
+    kRefused,  // it may not be read, or its kind is not served
+    kFailed,   // nobody knows: to be tried again
+  };
+  Kind kind = Kind::kFailed;
+  std::shared_ptr<const Json> object;  // of kRead
+  std::string why;                     // of kRefused and kFailed, for people
+};
+
+struct OwnerRequest {
+  OwnerKey key;
+  std::string path;  // "/apis/batch/v1/namespaces/team/jobs/train"
+};
+
+class OwnerTable {
+ public:
+  struct Options {
+    cluster::Duration again_after = cluster::Duration(2'000);
+    cluster::Duration while_waiting = cluster::Duration(30'000);
+    cluster::Duration while_running = cluster::Duration(300'000);
+    cluster::Duration retry_first = cluster::Duration(500);
+    cluster::Duration retry_most = cluster::Duration(15'000);
+    cluster::Duration patience = cluster::Duration(60'000);
+    cluster::Duration refused_for = cluster::Duration(60'000);
+  };
+  // How much the pods of an owner depend on it.
+  enum class Need { kEnded, kRunning, kWaiting };
+
+  explicit OwnerTable(Options options) : options_(options) {}
+
+  // What is known of it; without a rule for its kind it cannot be asked for.
+  OwnerRead Look(const OwnerKey& key) const;
+  // The pod needs these now, and no others. `rules`: they name where objects are served.
+  void Use(const cluster::PodUid& pod, std::vector<OwnerKey> keys, Need need,
+           const cluster::GroupingRules& rules);
+  void Forget(const cluster::PodUid& pod) { Use(pod, {}, Need::kEnded, {}); }
+  // Rules have changed: what they say is served elsewhere is read there.
+  void Follow(const cluster::GroupingRules& rules);
+  // It may have changed.
+  void Refresh(const OwnerKey& key, cluster::Time now);
+  // So may the pod, if others are owned by it.
+  void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
+  bool IsGone(const OwnerKey& key) const;
+  size_t CountPods(const OwnerKey& key) const;  // that need it
+  size_t size() const { return owners_.size(); }
+
+  // What is to be read by now; nothing: nothing is. Each is to be answered by Learn.
+  std::optional<OwnerRequest> Take(cluster::Time now);
+  cluster::Time NextDue() const;
+  struct Learnt {
+    std::vector<cluster::PodUid> pods;  // that are to be judged again
+    std::string warning;                // empty: nothing to say
+  };
+  Learnt Learn(const OwnerKey& key, OwnerAnswer answer, cluster::Time now);
+
+ private:
+  struct Owner {
+    OwnerRead::State state = OwnerRead::State::kUnread;
+    std::shared_ptr<const Json> object;
+    std::string version;
+    std::string path;
+    std::map<cluster::PodUid, Need> pods;  // that need it
+    cluster::Time due = cluster::Time::Never();
+    cluster::Time read_at;
+    bool reading = false;
+    bool stale = false;  // it may have changed since that began
+    cluster::Time failing_since;
+    int failures = 0;
+  };
+  using Kind = std::pair<std::string, std::string>;  // "batch/v1 Job", namespace
+
+  static Kind KindOf(const OwnerKey& key);
+  void SetDue(const OwnerKey& key, Owner& owner, cluster::Time due);
+  Need NeedOf(const Owner& owner) const;
+  cluster::Time NextRead(const Owner& owner, cluster::Time now) const;
+  // Whether its pods are to be judged again.
+  bool LearnObject(Owner& owner, std::shared_ptr<const Json> object);
+  bool LearnFailure(const OwnerKey& key, Owner& owner, cluster::Time now);
+  void EndRefusal(const Kind& kind, cluster::Time now);
+  std::vector<cluster::PodUid> BeginRefusal(const Kind& kind, cluster::Time now);
+  std::string SayOnce(const OwnerKey& key, const std::string& why);
+
+  const Options options_;
+  std::map<OwnerKey, Owner> owners_;
+  std::map<cluster::PodUid, std::vector<OwnerKey>> used_by_;
+  std::map<std::string, OwnerKey> pods_;  // owners that are pods, by UID
+  std::set<std::pair<cluster::Time, OwnerKey>> due_;
+  std::map<Kind, cluster::Time> refused_until_;
+  std::set<std::string> said_;  // kinds
+};
+
+}  // namespace muster::kube

@@ -1,0 +1,75 @@
+package suite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"muster.dev/e2e/objects"
+)
+
+// plainJob creates an Indexed Job of pods of four GPUs. Nothing of it names a gang.
+func (e *env) plainJob(name string, pods int) {
+	e.t.Helper()
+	manifest := fmt.Sprintf(`apiVersion: batch/v1
+kind: Job
+metadata: {name: %[1]s, namespace: %[2]s}
+spec:
+  completionMode: Indexed
+  completions: %[3]d
+  parallelism: %[3]d
+  template:
+    metadata: {labels: {%[4]s: runs}}
+    spec:
+      schedulerName: muster
+      restartPolicy: Never
+      containers:
+      - name: worker
+        image: train
+        resources: {limits: {nvidia.com/gpu: 4}}
+`, name, e.ns, pods, objects.KubeletLabel)
+	_, err := e.Kubectl(e.ctx, manifest, "apply", "-f", "-")
+	e.must(err)
+	e.t.Cleanup(func() { // before the namespace's pods go, which it would recreate
+		background := metav1.DeletePropagationBackground
+		err := e.Client.BatchV1().Jobs(e.ns).Delete(e.ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
+		if err != nil {
+			e.t.Error(err)
+		}
+	})
+}
+
+func (e *env) podsOfJob(name string) ([]corev1.Pod, error) {
+	return e.list("batch.kubernetes.io/job-name=" + name)
+}
+
+func TestAPlainIndexedJobIsAGangAndStartsWhole(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	e.plainJob("train", 4)
+	e.eventually(30*time.Second, "the Job has its pods", func() error {
+		pods, err := e.podsOfJob("train")
+		if err == nil && len(pods) != 4 {
+			err = errorf("it has %d", len(pods))
+		}
+		return err
+	})
+	e.always(5*time.Second, "no pod starts where only two of four have room", func() error {
+		pods, err := e.podsOfJob("train")
+		if n := countBound(pods); err == nil && n != 0 {
+			err = errorf("%d have nodes", n)
+		}
+		return err
+	})
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.eventually(30*time.Second, "all of them start once there is room", func() error {
+		pods, err := e.podsOfJob("train")
+		if n := countBound(pods); err == nil && n != 4 {
+			err = errorf("%d have nodes", n)
+		}
+		return err
+	})
+}

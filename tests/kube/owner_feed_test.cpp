@@ -1,0 +1,108 @@
+// Owners of pods, read by ClusterFeed from a played API server.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "config/grouping_file.hpp"
+#include "kube/owner_reader.hpp"
+#include "tests/kube/feed_world.hpp"
+
+namespace muster::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+const char* const kJobPath = "/apis/batch/v1/namespaces/team/jobs/train";
+const char* const kJob =
+    R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"train","namespace":"team",)"
+    R"("uid":"train-uid","resourceVersion":"1"},"spec":{"completionMode":"Indexed",)"
+    R"("parallelism":2,"completions":2}})";
+
+std::string OwnedPod(const std::string& name) {
+  return R"({"metadata":{"name":")" + name + R"(","namespace":"team","uid":")" + name +
+         R"(-uid","resourceVersion":"4","ownerReferences":[{"apiVersion":"batch/v1",)"
+         R"("kind":"Job","name":"train","uid":"train-uid","controller":true}]},)"
+         R"("spec":{"schedulerName":"muster","containers":[{"name":"main"}]}})";
+}
+
+// Two pods of one Job.
+struct OwnedWorld : FeedWorld {
+  explicit OwnedWorld(FakeApi::Answer job, milliseconds patience = std::chrono::minutes(1))
+      : FeedWorld(std::chrono::hours(1), patience) {
+    api.On(Method::kGet, "/api/v1/pods?limit=500",
+           Reply(200, ListOf("PodList", OwnedPod("a") + "," + OwnedPod("b"))));
+    api.On(Method::kGet, kJobPath, std::move(job));
+    feed->SetGrouping({config::ShippedGroupingRules(), {"muster"}});
+  }
+  int64_t Reads() const {
+    const auto lines = api.lines();
+    return std::count(lines.begin(), lines.end(), std::string("GET ") + kJobPath);
+  }
+};
+
+TEST_CASE("the start waits for the owners of pods, which are read once for all of them",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Reply(200, kJob));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  const auto told = world.told();
+  const auto gang = [](const std::string& line) {
+    return line.starts_with("declared gang team/job:train~") && line.ends_with(" of 2");
+  };
+  CHECK(std::count_if(told.begin(), told.end(), gang) == 2);  // told again with the second pod
+  CHECK(world.Told("pod team/a"));
+  CHECK(world.Told("pod team/b"));
+  CHECK(world.Reads() == 1);
+}
+
+TEST_CASE("pods of a Job that may not be read are told alone, and that is said once",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Refusal(403, "jobs.batch is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.Told("pod team/a"));
+  CHECK(world.LastTold("declared gang").empty());
+  const auto warned = world.warned();
+  CHECK(std::count_if(warned.begin(), warned.end(), [](const std::string& line) {
+          return line.starts_with("owners of kind Job of batch cannot be read");
+        }) == 1);
+}
+
+TEST_CASE("owners that the API server does not give hold the start up for a while only",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Refusal(503, "try later"), milliseconds(30));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK_THAT(world.warned(),
+             Catch::VectorContains(std::string("not waited for any longer: owners of pods")));
+}
+
+TEST_CASE("what an API server answers for an owner is told apart", "[kube][feed][grouping]") {
+  using Kind = OwnerAnswer::Kind;
+  struct Case {
+    FakeApi::Answer answer;
+    Kind want;
+  };
+  ApiReply gone = Refusal(404, "jobs.batch \"train\" not found");
+  gone.body = R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404})";
+  const Case cases[] = {{Reply(200, kJob), Kind::kRead},
+                        {gone, Kind::kGone},
+                        {Reply(404, "404 page not found"), Kind::kRefused},
+                        {Refusal(403, "forbidden"), Kind::kRefused},
+                        {Refusal(401, "who is it"), Kind::kFailed},
+                        {Refusal(429, "slowly"), Kind::kFailed},
+                        {Refusal(500, "no"), Kind::kFailed},
+                        {Reply(200, "no JSON"), Kind::kFailed},
+                        {NoConnection(), Kind::kFailed}};
+  for (const Case& one : cases) {
+    FakeApi api;
+    api.On(Method::kGet, kJobPath, one.answer);
+    const OwnerAnswer answer =
+        ReadOwner(api, {{"batch/v1", "Job", "team", "train", "train-uid"}, kJobPath});
+    CHECK(answer.kind == one.want);
+    CHECK((answer.object != nullptr) == (one.want == Kind::kRead));
+  }
+}
+
+}  // namespace
+}  // namespace muster::kube
