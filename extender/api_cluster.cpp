@@ -42,7 +42,7 @@ Status ApiCluster::Start() {
                                .synced = [this] { Synced(); },
                                .warn = [this](const std::string& what) { Warn(what); }},
       kube::ClusterFeedOptions{}, seed);
-  feed_->SetGrouping(options_.grouping);
+  if (options_.grouping) feed_->SetGrouping(*options_.grouping);
   writer_ = std::make_unique<kube::PodWriter>(
       kube::PodWriter::Ports{
           .api = *api_,

@@ -49,7 +49,7 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey orders;   // ConfigMap of standing orders; empty: none are taken
     cluster::ObjectKey usage;    // ConfigMap of what queues have used; empty: it is not kept
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
-    kube::GroupingSettings grouping;
+    std::optional<kube::GroupingSettings> grouping;  // nothing: no gangs by owner
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::function<cluster::Time()> now;                        // the engine's

@@ -306,7 +306,7 @@ Status Service::Impl::StartApiCluster() {
   options.own_pod = OwnPod();
   options.orders = options_.access.orders;
   options.usage = options_.access.usage;
-  options.grouping = GroupingOf(started_with_);
+  if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.used = [this] { return scheduler_->UsedSoFar(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
@@ -362,7 +362,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.scheduler.scheduler_names.push_back("default-scheduler");
   options.scheduler.http_timeout = started_with_.extender.http_timeout;
   options.kubelet.seed = options_.seed;
-  options.grouping = GroupingOf(started_with_);
+  if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
@@ -483,8 +483,9 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   if (policy->engine.placement.fabric != InForce().engine.placement.fabric)
     fabric_report_.ForgetPlaces();
   scheduler_->SetOptions(policy->engine);
-  if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
-  if (cluster_) cluster_->SetGrouping(GroupingOf(*policy));
+  const bool grouped = options_.group_by_owner;
+  if (grouped && api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
+  if (grouped && cluster_) cluster_->SetGrouping(GroupingOf(*policy));
   loop_->Poke();
   {
     const MutexLock lock(mu_);

@@ -64,15 +64,16 @@ std::string GroupingText(const JsonNode& pod, const Pod& record, std::string_vie
 }
 
 bool GroupingBook::Mine(const Entry& entry) const {
+  if (!settings_) return false;
   const Pod& pod = *entry.pod;
-  const auto& names = settings_.scheduler_names;
+  const auto& names = settings_->scheduler_names;
   return entry.asked || pod.bound_by_muster || pod.handed_over || pod.gated_by_muster() ||
          std::find(names.begin(), names.end(), pod.spec->scheduler_name) != names.end();
 }
 
 GroupingBook::Told GroupingBook::Set(GroupingSettings settings) {
   settings_ = std::move(settings);
-  owners_.Follow(settings_.rules);
+  owners_.Follow(settings_->rules);
   Told told;
   std::vector<PodUid> pods;
   for (const auto& [uid, entry] : pods_) pods.push_back(uid);
@@ -131,12 +132,12 @@ void GroupingBook::Forget(const PodUid& pod, Time now) {
 }
 
 void GroupingBook::Use(const PodUid& uid, const Entry& entry) {
-  owners_.Use(uid, entry.owners, NeedOf(*entry.pod), settings_.rules);
+  owners_.Use(uid, entry.owners, NeedOf(*entry.pod), settings_->rules);
 }
 
 Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& entry) {
   entry.owners.clear();
-  Grouping grouping = JudgeGrouping(pod, settings_.rules, [&](const OwnerKey& key) {
+  Grouping grouping = JudgeGrouping(pod, settings_->rules, [&](const OwnerKey& key) {
     entry.owners.push_back(key);
     return owners_.Look(key);
   });
@@ -223,7 +224,7 @@ GroupingBook::Told GroupingBook::Start() {
 
 GroupingBook::Asked GroupingBook::Ask(Pod& pod) {
   Asked asked;
-  if (!pod.pod_group.empty() || pod.daemon) return asked;
+  if (!settings_ || !pod.pod_group.empty() || pod.daemon) return asked;
   const auto found = pods_.find(pod.uid);
   if (found == pods_.end() || !found->second.pod) {
     if (!pod.owner_uid.empty())

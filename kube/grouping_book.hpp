@@ -50,6 +50,7 @@ class GroupingBook {
 
   explicit GroupingBook(OwnerTable::Options options = {}) : owners_(options) {}
 
+  // Until it is called no pod is in a gang by its owners, and no owner is read.
   Told Set(GroupingSettings settings);
   // What is said of the pod next is said with this; before Join.
   void Keep(const cluster::PodUid& pod, std::shared_ptr<const std::string> text);
@@ -94,7 +95,7 @@ class GroupingBook {
   void JudgeAgain(const cluster::PodUid& uid, Told& told);
 
   OwnerTable owners_;
-  GroupingSettings settings_;
+  std::optional<GroupingSettings> settings_;
   bool started_ = false;
   size_t withheld_ = 0;
   std::unordered_map<cluster::PodUid, Entry> pods_;

@@ -42,7 +42,7 @@ class EmbeddedCluster final : public engine::ActionPort {
     // Called on the cluster's thread.
     std::function<void(const engine::Fact&)> apply;
     std::function<void(const engine::Outcome&)> report;
-    kube::GroupingSettings grouping = {};
+    std::optional<kube::GroupingSettings> grouping = {};  // nothing: no gangs by owner
     // Of what is ignored of objects beside each other; empty: nobody is told.
     std::function<void(const std::string&)> warn = {};
     // Makes the way to the extender; `post` runs a task on the cluster's thread, from any thread.

@@ -77,10 +77,10 @@ constexpr cluster::Time kNow{2};
 
 }  // namespace
 
-FactReader::FactReader(kube::GroupingSettings grouping,
+FactReader::FactReader(std::optional<kube::GroupingSettings> grouping,
                        std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)), joiner_(versions_) {
-  SetGrouping(std::move(grouping));
+  if (grouping) SetGrouping(*std::move(grouping));
 }
 
 std::string FactReader::GroupingText(const sim::PodRecord& record) const {

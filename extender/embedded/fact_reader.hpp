@@ -27,7 +27,7 @@ class FactReader {
       .nodes = true, .pods = true, .pod_groups = true, .jobs = true, .others = true};
 
   // `warn`: of what is ignored, as it is read.
-  explicit FactReader(kube::GroupingSettings grouping,
+  explicit FactReader(std::optional<kube::GroupingSettings> grouping,
                       std::function<void(const std::string&)> warn = {});
   ~FactReader() = default;
   FactReader(const FactReader&) = delete;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
 
-#include "config/grouping_file.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/embedded/manifests.hpp"
 #include "sim/job_controller.hpp"
@@ -55,7 +55,7 @@ Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
   options.gating = sim::Gating::kAll;
   options.gated_schedulers = schedulers;
   sim::ApiServer api(loop, options);
-  FactReader reader({config::ShippedGroupingRules(), schedulers},
+  FactReader reader(std::nullopt,
                     [&](const std::string& warning) { workload.warnings.push_back(warning); });
   const sim::Informer informer(
       loop, api, FactReader::kWatched, {}, kSeed,

@@ -78,7 +78,8 @@ sim::Cluster& Script::world() {
     options_.audit = true;
     config::UseProfiles(&options_.muster.engine.placement);
     options_.muster.make_reader = [this] {
-      reader_ = std::make_shared<extender::FactReader>(grouping_);
+      reader_ = std::make_shared<extender::FactReader>(group_by_owner_ ? std::optional(grouping_)
+                                                                       : std::nullopt);
       return [facts = reader_](const sim::WatchEvent& event) { return facts->Read(event); };
     };
     world_ = std::make_unique<sim::Cluster>(options_);
@@ -236,7 +237,9 @@ Status Script::LoadPolicy(const std::string& file, bool reload) {
   grouping_ = extender::GroupingOf(*policy);
   if (reload) {
     world();
-    for (const engine::Fact& fact : reader_->SetGrouping(grouping_)) {
+    const auto facts =
+        group_by_owner_ ? reader_->SetGrouping(grouping_) : std::vector<engine::Fact>();
+    for (const engine::Fact& fact : facts) {
       if (Status told = Tell(fact); !told.ok()) return told;
     }
     world().muster()->SetOptions(policy->engine);
@@ -252,6 +255,10 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
     options_.api.gating = value == "all"     ? sim::Gating::kAll
                           : value == "gangs" ? sim::Gating::kGangs
                                              : sim::Gating::kNone;
+    return Ok{};
+  }
+  if (name == "group-by-owner") {
+    group_by_owner_ = value == "on";
     return Ok{};
   }
   const auto duration = config::ParseDuration(value);
