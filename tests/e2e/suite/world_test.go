@@ -143,6 +143,9 @@ func (o worldOptions) name() string {
 	if o.kueue {
 		name += "-kueue"
 	}
+	if o.owners {
+		name += "-owners"
+	}
 	return name
 }
 
