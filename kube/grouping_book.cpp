@@ -98,7 +98,11 @@ std::optional<Pod> GroupingBook::Join(Pod pod, Time now) {
   entry.pod = std::move(pod);
   if (!Mine(entry)) {
     Pod others = *entry.pod;
-    if (others.bound()) pods_.erase(found);
+    if (others.bound()) {
+      owners_.Forget(others.uid);
+      if (entry.withheld) --withheld_;
+      pods_.erase(found);
+    }
     return others;
   }
   const PodUid& uid = found->first;

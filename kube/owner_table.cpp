@@ -37,6 +37,13 @@ std::string PathOf(const OwnerKey& key, const cluster::GroupingRules& rules) {
          key.ns + "/" + (pod ? "pods" : rule->resource) + "/" + key.name;
 }
 
+std::string UidOf(const Json& object) {
+  JsonProblems ignored;
+  const JsonView view(object.root(), "object", ignored);
+  const JsonView metadata = view.Get("metadata");
+  return std::string(metadata.Get("uid").Text());
+}
+
 std::string VersionOf(const Json& object) {
   JsonProblems ignored;
   const JsonView view(object.root(), "object", ignored);
@@ -200,6 +207,8 @@ OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Ti
     bool changed = false;
     if (served) {
       owner.failures = 0;
+      // One that was made anew under its name is another one.
+      if (answer.object != nullptr && UidOf(*answer.object) != key.uid) answer.object = nullptr;
       changed = LearnObject(owner, std::move(answer.object));
       SetDue(key, owner, stale ? now + options_.again_after : NextRead(owner, now));
     } else if (answer.kind == OwnerAnswer::Kind::kRefused) {

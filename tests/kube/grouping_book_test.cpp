@@ -31,6 +31,7 @@ std::string JobJson(const std::string& name, int parallelism, int version = 1) {
 
 struct PodOptions {
   std::string job = "train";
+  bool gated = false;
   std::string node = {};
   std::string scheduler = "muster";
   std::string phase = "Pending";
@@ -42,6 +43,7 @@ std::string PodJson(const std::string& name, const PodOptions& options) {
          R"("name":")" + options.job + R"(","uid":"uid-)" + options.job +
          R"(","controller":true}]},"spec":{"schedulerName":")" + options.scheduler + "\"" +
          (options.node.empty() ? "" : R"(,"nodeName":")" + options.node + "\"") +
+         (options.gated ? R"(,"schedulingGates":[{"name":"muster.dev/gang"}])" : "") +
          R"(,"containers":[{"name":"main"}]},"status":{"phase":")" + options.phase + "\"}}";
 }
 
@@ -231,6 +233,27 @@ TEST_CASE("pods that are judged keep their gang when their owner goes", "[kube][
   CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, nullptr, {}}).empty());
   CHECK(world.See("a", {.node = "n0"}) == "a: job:train of 2");
   CHECK(world.See("b") == "b: alone");
+}
+
+TEST_CASE("an owner made anew under its name is another one", "[kube][grouping]") {
+  World world;
+  world.See("a");
+  world.Answer(JobJson("train", 2));
+  world.now = world.now + Duration(30'000);
+  std::string anew = JobJson("train", 5);
+  anew.replace(anew.find("uid-train"), 9, "uid-other");
+  CHECK(world.Answer(anew).empty());
+  CHECK(world.See("a") == "a: job:train of 2");  // its own is gone
+}
+
+TEST_CASE("a pod that is not Muster's any more and is bound needs its owners no more",
+          "[kube][grouping]") {
+  World world;
+  CHECK(world.See("a", {.gated = true, .scheduler = "other"}) == "withheld");
+  CHECK(world.book.owners().size() == 1);
+  CHECK(world.See("a", {.node = "n0", .scheduler = "other"}) == "a: alone");
+  CHECK(world.book.withheld() == 0);
+  CHECK(world.book.owners().size() == 0);
 }
 
 TEST_CASE("a pod that holds something is withheld before the start only", "[kube][grouping]") {
