@@ -24,6 +24,7 @@ const Flag* FindFlag(const std::vector<Flag>& flags, const std::string& name) {
 
 std::vector<std::string> NamesOf(const std::vector<Flag>& flags) {
   std::vector<std::string> names;
+  names.reserve(flags.size());
   for (const Flag& flag : flags) names.push_back(flag.name);
   return names;
 }

@@ -1,9 +1,9 @@
 // JudgeGrouping: which gang a pod is in when no PodGroup says so: what its owners are, and what the
 // grouping rules say of them.
 //
-// Pure, any thread. GroupingBook (grouping_book.hpp) calls it for every pod of Muster's that names no
-// PodGroup, and has the owners that it asks for (`next`) read. A pod is told with what `key`, `role`
-// and `minimum` say; DeclaredGangs makes the group of it.
+// Pure, any thread. GroupingBook (grouping_book.hpp) calls it for every pod of Muster's that names
+// no PodGroup, and has the owners that it asks for (`next`) read. A pod is told with what `key`,
+// `role` and `minimum` say; DeclaredGangs makes the group of it.
 #pragma once
 
 #include <cstdint>
