@@ -6,9 +6,9 @@
 
 namespace muster::cli {
 
-// The choice that is the fewest typing errors away (a character too many, too few, another one, or
-// two neighbours swapped), if those are at most two and a third of the word; else the first
-// that begins with the word. Empty: none is near.
+// The choice that the fewest typing errors lead to (a character too many, too few, another one, or
+// two neighbours swapped): at most two, and no more than one for every three characters of the
+// word, but one in any case. Else the first choice that begins with the word. Empty: none is near.
 std::string Nearest(const std::string& word, const std::vector<std::string>& choices);
 
 // "; did you mean \"get\"?", or nothing.

@@ -5,32 +5,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "cli/cli.hpp"
+#include "tests/cli/cli_run.hpp"
 #include "tests/http/tls_test_support.hpp"
 #include "tests/topology/machines.hpp"
 
 namespace muster::cli::testing {
 namespace {
-
-struct CliRun {
-  int status = -1;
-  std::string out;
-  std::string err;
-};
-
-CliRun Run(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  CliRun run;
-  run.status = RunCli(words, {out, err});
-  run.out = out.str();
-  run.err = err.str();
-  return run;
-}
 
 using http::testing::TempFolder;
 
