@@ -103,6 +103,8 @@ class Service::Impl {
   void FinishHeldBinds();
   void LogNotes(const config::Policy& policy) const {
     for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
+    if (policy.grouping.empty() || options_.group_by_owner) return;
+    log_.Info("policy", {{"note", "grouping: has no effect without --group-by-owner"}});
   }
   void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
     for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});

@@ -302,6 +302,11 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
   if (!options.group_by_owner) {
     CHECK(test.Reaches("train-0", "Running"));
     CHECK(gangs().find("job:train~") == std::string::npos);
+    std::ofstream(options.policy_file)
+        << kHead
+        << "grouping:\n- {kind: Job, group: batch, resource: jobs, cases: [{gang: whole}]}\n";
+    REQUIRE(test.service.ReloadPolicy().ok());
+    CHECK(test.lines.Has("grouping: has no effect without --group-by-owner"));
     return;
   }
   REQUIRE(Eventually([&] { return gangs().find("job:train~") != std::string::npos; }));
@@ -312,6 +317,7 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
   REQUIRE(test.service.ReloadPolicy().ok());
   CHECK(test.Reaches("train-0", "Running"));
   CHECK(gangs().find("job:train~") == std::string::npos);
+  CHECK_FALSE(test.lines.Has("grouping: has no effect"));
 }
 
 }  // namespace muster::extender::testing
