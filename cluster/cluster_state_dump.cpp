@@ -261,7 +261,7 @@ void DumpRunTimes(const RunTimes& times, Line& line) {
 void DumpPod(const Pod& pod, std::string& out) {
   const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
-               bound_gpus, bound_by_muster, created, bound_at, resource_version, defect,
+               bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
                gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
                run_times, preemptible, non_preemptible] = pod;
   Line line("pod");
@@ -280,6 +280,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (bound_at != Time()) line.Number("boundat", bound_at.milliseconds());
   line.List("annotated", bound_gpus, [](GpuIndex gpu, Line& to) { to.Append(gpu.value); });
   line.Flag("ours", bound_by_muster).Text("defect", defect);
+  if (!bound_in.empty()) line.Text("boundin", bound_in);
   if (gang_record) DumpRecord(*gang_record, line);
   line.Number("running", running_since.milliseconds());
   if (start_failure != nullptr) {
@@ -318,7 +319,8 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, claimed, topology, record, queue, run_times, preemptible] = group;
+               declared, by_owner, keeps_rest, claimed, topology, record, queue, run_times,
+               preemptible] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -330,6 +332,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   });
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
+  if (by_owner) line.Flag("byowner", true).Flag("keepsrest", keeps_rest);
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);

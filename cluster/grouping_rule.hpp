@@ -93,8 +93,9 @@ struct GroupingCase {
   enum class Gang { kWhole, kPerRole, kAlone };
   GroupingConditions when;
   Gang gang = Gang::kWhole;
-  GroupingAmount minimum;  // of the whole; absent: what the roles need
-  std::string because;     // of kAlone
+  GroupingAmount minimum;   // of the whole; absent: what the roles need
+  bool keeps_rest = false;  // PodGroup::keeps_rest, unless somebody wrote a minimum
+  std::string because;      // of kAlone
   bool operator==(const GroupingCase&) const = default;
 };
 

@@ -36,6 +36,9 @@ inline constexpr const char* kTopologyPathAnnotation = "muster.dev/topology-path
 // its schedulerName is, and knows it as its own after a restart.
 inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
 inline constexpr const char* kBoundByMuster = "muster";
+// Annotation written with the Binding of a pod whose gang its owner says: the name of that gang. A
+// pod without it was bound by itself, before its owner was known, say.
+inline constexpr const char* kBoundInAnnotation = "muster.dev/bound-in";
 // Annotation of every pod that a leader of Muster's lets kube-scheduler bring to Bind, written with
 // what does so: the term and the identity of that leader, or of the one that took the pod over. A
 // pod without it has no Binding of Muster's under way.
@@ -117,6 +120,7 @@ struct Pod {
   std::string node_name;             // spec.nodeName; empty: not bound
   std::vector<GpuIndex> bound_gpus;  // from kGpusAnnotation, only meaningful when bound
   bool bound_by_muster = false;      // kBoundByAnnotation says so
+  std::string bound_in;              // kBoundInAnnotation; empty: it says nothing
   Time created;                      // creationTimestamp, milliseconds since 1970
   Time bound_at;                     // when it was bound, likewise; 0: not known
   int64_t resource_version = 0;      // 0: not known. Within one UID a lower one is older news

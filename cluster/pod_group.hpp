@@ -43,6 +43,11 @@ struct PodGroup {
   int64_t resource_version = 0;    // 0: not known
   std::string defect;              // why the object is malformed; empty: fine
   bool declared = false;           // by what its pods say: there is no object
+  // By what the owner of its pods says. A controller makes them, and knows when one is to be
+  // replaced: as long as there is no pod in a lost one's place, none is missing.
+  bool by_owner = false;
+  // Once it has run it is not taken apart because members are lost.
+  bool keeps_rest = false;
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
   TopologyTerms topology;  // where its members want to be; none: as the pods say
   GangRecord record;       // what Muster wrote there; nothing where there is no object

@@ -131,6 +131,8 @@ void VisitCase(GroupingCase* one, FieldVisitor* visitor) {
   Enumeration(visitor, {"gang", "All pods of the owner, those of each role, or every pod alone."},
               {"whole", "perRole", "alone"}, &one->gang);
   VisitAmount({"minimum", "Of the whole; not given: what the roles need."}, &one->minimum, visitor);
+  visitor->Flag({"keepsRest", "Once it has run, those that are left stay when others are lost."},
+                &one->keeps_rest);
   visitor->Text({"because", "Why every pod is alone."}, kBecauseOrNone, &one->because);
 }
 
@@ -271,6 +273,7 @@ class RuleCheck {
     Expect(!alone || !one.because.empty(), at + ".because",
            "expected why every pod is alone, found nothing");
     Expect(alone || one.because.empty(), at + ".because", "expected none but with gang: alone");
+    Expect(!alone || !one.keeps_rest, at + ".keepsRest", "expected none with gang: alone");
     Expect(one.gang == GroupingCase::Gang::kWhole || one.minimum.none(), at + ".minimum",
            "expected none but with gang: whole");
     const bool names =

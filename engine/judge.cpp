@@ -60,6 +60,8 @@ class GangJudge {
   // When a time began, in which no turn passes that a member waits for.
   Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
   Verdict Started();
+  bool KeepsRest() const;
+  bool AwaitsController() const;
   Verdict Partial();
   Verdict Unbound();
   Verdict Incomplete(int64_t lacks);
@@ -205,6 +207,17 @@ Verdict GangJudge::Started() {
   return Final(GangState::kRunning, {});
 }
 
+bool GangJudge::KeepsRest() const {
+  return around_.group != nullptr && around_.group->keeps_rest && gang_.past.has_run();
+}
+
+// Nobody has made a pod in the place of one that was lost: whoever makes the gang's pods knows when
+// that is due, if ever.
+bool GangJudge::AwaitsController() const {
+  return around_.group != nullptr && around_.group->by_owner && gang_.past.has_run() &&
+         Need(gang_, Counting::kPresent) > 0;
+}
+
 // Some members are bound, but fewer than the gang wants.
 Verdict GangJudge::Partial() {
   const Tally& tally = gang_.tally;
@@ -213,14 +226,16 @@ Verdict GangJudge::Partial() {
   const int64_t have = tally.bound + tally.succeeded;
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
-  if (options.partial_gang == PartialGang::kHold && !course().relocating) course().EndRepair();
+  const PartialGang rule = KeepsRest() ? PartialGang::kHold : options.partial_gang;
+  if (rule == PartialGang::kHold && !course().relocating) course().EndRepair();
   if (AllMoved(gang_, course())) {
     course().EndRepair();
     course().partial_since = now;
   }
   if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
-  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
+  const bool barred =
+      Is(around_.fence_bar) || !around_.stale_resources.empty() || AwaitsController();
   // While it may not be completed no time passes, and none has when that ends.
   if (!course().repairing && (barred || course().barred)) course().partial_since = now;
   if (!course().repairing && waits) course().partial_since.reset();
@@ -235,7 +250,7 @@ Verdict GangJudge::Partial() {
   }
   const bool overdue =
       course().partial_since && *course().partial_since + options.partial_timeout <= now;
-  if (course().repairing || (overdue && options.partial_gang == PartialGang::kEvict)) {
+  if (course().repairing || (overdue && rule == PartialGang::kEvict)) {
     // Its bound members go, so that they do not hold what they cannot use.
     if (!course().repairing)
       course().BeginRepair(Because(ReasonCode::kRepairing, have, need), options, now);
@@ -253,8 +268,9 @@ Verdict GangJudge::Partial() {
   if (Need(gang_, Counting::kPlanned) == 0) return Final(GangState::kBinding, Binding(have));
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
-  verdict_.pending =
-      Need(gang_, Counting::kReady) == 0 && !course().replan_from && !Is(around_.namespace_bar);
+  const bool plannable =
+      KeepsRest() ? tally.pending > tally.planned : Need(gang_, Counting::kReady) == 0;
+  verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
   const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;

@@ -165,6 +165,8 @@ bool MayGo(const EngineState& state, const Member& member) {
 MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::GangRequest& request,
                   Time now) {
   const LostMember most = state.options.lost_member;
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  if (group != nullptr && group->keeps_rest) return {};
   MoveJob job;
   const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
   const bool early = gang.course.move_from && *gang.course.move_from > now;
@@ -191,7 +193,6 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
   for (const policy::Demand& demand : request.required)
     job.lost_ranks.push_back(ranks[at.at(demand.pod)]);
   job.topology = TopologyOf(state, gang);
-  const cluster::PodGroup* group = state.members.GroupOf(gang);
   job.by_pods = group == nullptr || group->topology.none();
   job.most = most;
   return job;

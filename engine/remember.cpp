@@ -122,6 +122,18 @@ bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
   return changed;
 }
 
+// Its owner says that it is a gang, and one of its members was bound before that was known: they
+// run one by one, and the gang wants no more than one of them until it is unbound.
+bool RunsOneByOne(const EngineState& state, const Gang& gang) {
+  const PodGroup* group = state.members.GroupOf(gang);
+  if (group == nullptr || !group->by_owner || gang.past.running_since()) return false;
+  return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
+    const Member& member = entry.second;
+    const Pod& pod = *member.pod;
+    return member.ours && pod.bound() && !pod.ending() && pod.bound_in != gang.id.key.name;
+  });
+}
+
 }  // namespace
 
 Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
@@ -152,6 +164,7 @@ void Remember(EngineState& state, Gang& gang, Time now) {
       SettleMembers(state, gang);
     }
   }
+  if (RunsOneByOne(state, gang)) gang.past.Begin({1, {}}, false, now);
   gang.minimum = gang.past.Wanted(Declared(state, gang));
 }
 

@@ -105,6 +105,11 @@ void Scheduler::Apply(const Fact& fact, Time now) {
   engine::Apply(*state_, fact, now);
 }
 
+void Scheduler::Apply(std::span<const Fact> facts, Time now) {
+  FairMutexLock lock(mu_);
+  for (const Fact& fact : facts) engine::Apply(*state_, fact, now);
+}
+
 void Scheduler::Report(const Outcome& outcome, Time now) {
   FairMutexLock lock(mu_);
   engine::Report(*state_, outcome, now);

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void Apply(const Fact& fact, cluster::Time now);
+  // No decision is made between them.
+  void Apply(std::span<const Fact> facts, cluster::Time now);
   void Report(const Outcome& outcome, cluster::Time now);
   // What operators order. Consider changes nothing, and says what Carry would do.
   cluster::Result<OrderEffect> Consider(const Order& order, cluster::Time now) const;

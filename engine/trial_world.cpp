@@ -105,6 +105,7 @@ void TrialWorld::Do(const BindPod& act) {
     pod.node_name = act.node;
     pod.bound_gpus = act.gpus;
     pod.bound_by_muster = true;
+    pod.bound_in = act.gang;
     pod.nominated_node.clear();
     pod.bound_at = now_;
   });

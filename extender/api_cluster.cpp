@@ -36,11 +36,12 @@ Status ApiCluster::Start() {
   api_ = *std::move(client);
   const uint64_t seed = SeedOf(options_.identity);
   feed_ = std::make_unique<kube::ClusterFeed>(
-      kube::ClusterFeed::Ports{.api = *api_,
-                               .versions = versions_,
-                               .apply = [this](const engine::Fact& fact) { Apply(fact); },
-                               .synced = [this] { Synced(); },
-                               .warn = [this](const std::string& what) { Warn(what); }},
+      kube::ClusterFeed::Ports{
+          .api = *api_,
+          .versions = versions_,
+          .apply = [this](std::span<const engine::Fact> facts) { Apply(facts); },
+          .synced = [this] { Synced(); },
+          .warn = [this](const std::string& what) { Warn(what); }},
       kube::ClusterFeedOptions{}, seed);
   if (options_.grouping) feed_->SetGrouping(*options_.grouping);
   writer_ = std::make_unique<kube::PodWriter>(
@@ -96,7 +97,7 @@ void ApiCluster::MakeStores() {
             .may_write = [this] { return Leads(); },  // the last time while it stops
             .now = options_.now,
             .used = options_.used,
-            .adopt = [this](const queues::UsageRecord& used) { options_.apply(used); },
+            .adopt = [this](const queues::UsageRecord& used) { Tell(used); },
             .warn = [this](const std::string& what) { Warn(what); }},
         options_.usage);
   }
@@ -159,7 +160,14 @@ void ApiCluster::Perform(const std::vector<engine::Action>& actions) { writer_->
 
 void ApiCluster::Warn(const std::string& what) const { log_.Info("api server", {{"what", what}}); }
 
-void ApiCluster::Apply(const engine::Fact& fact) {
+void ApiCluster::Tell(const engine::Fact& fact) { options_.apply({&fact, 1}); }
+
+void ApiCluster::Apply(std::span<const engine::Fact> facts) {
+  for (const engine::Fact& fact : facts) NoteHandedOver(fact);
+  options_.apply(facts);
+}
+
+void ApiCluster::NoteHandedOver(const engine::Fact& fact) {
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
     const std::optional<kube::HandedOverPod> handed_over = kube::MayBeBound(*pod);
     const MutexLock lock(mu_);
@@ -172,7 +180,6 @@ void ApiCluster::Apply(const engine::Fact& fact) {
     const MutexLock lock(mu_);
     handed_over_.erase(gone->uid);
   }
-  options_.apply(fact);
 }
 
 std::string ApiCluster::Unsynced() const {
@@ -236,7 +243,7 @@ bool ApiCluster::ReadOrders() {
   for (int tries = 0; tries < kOrderTries; ++tries) {
     const cluster::Result<engine::StandingOrders> orders = orders_->Read();
     if (orders.ok()) {
-      options_.apply(*orders);
+      Tell(*orders);
       return true;
     }
     Warn("orders of operators: " + orders.error().ToString());
@@ -270,7 +277,7 @@ bool ApiCluster::FenceOff(uint64_t term) {
       kube::Fence::Ports{.api = *api_,
                          .versions = versions_,
                          .leads = [this] { return !stopping_ && election_->MayWrite(); },
-                         .tell = options_.apply,
+                         .tell = [this](const engine::Fact& fact) { Tell(fact); },
                          .warn = [this](const std::string& what) { Warn(what); }},
       kube::FenceOptions{});
   if (!fence_->Raise(pods, Epoch()).ok()) return false;

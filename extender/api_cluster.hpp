@@ -50,7 +50,8 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey usage;    // ConfigMap of what queues have used; empty: it is not kept
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
     std::optional<kube::GroupingSettings> grouping;  // nothing: no gangs by owner
-    std::function<void(const engine::Fact&)> apply;
+    // As Scheduler::Apply: no decision is made between facts that come together.
+    std::function<void(std::span<const engine::Fact>)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::function<cluster::Time()> now;                        // the engine's
     std::function<std::optional<queues::UsageRecord>()> used;  // Scheduler::UsedSoFar
@@ -85,7 +86,9 @@ class ApiCluster final : public engine::ActionPort {
  private:
   void MakeStores();
   void MakeReports();
-  void Apply(const engine::Fact& fact);
+  void Apply(std::span<const engine::Fact> facts);
+  void Tell(const engine::Fact& fact);
+  void NoteHandedOver(const engine::Fact& fact);
   void Synced();
   // Fences the leader before off, and lets this one decide.
   void TakeOver(uint64_t term);

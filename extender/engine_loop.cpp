@@ -54,8 +54,8 @@ void EngineLoop::Poke() {
   wake_.NotifyAll();
 }
 
-void EngineLoop::Apply(const engine::Fact& fact) {
-  parts_.scheduler.Apply(fact, parts_.now());
+void EngineLoop::Apply(std::span<const engine::Fact> facts) {
+  parts_.scheduler.Apply(facts, parts_.now());
   Poke();
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <span>
 #include <thread>
 #include <unordered_map>
 
@@ -46,7 +47,8 @@ class EngineLoop {
 
   // Something was told to the scheduler directly.
   void Poke();
-  void Apply(const engine::Fact& fact);
+  // As Scheduler::Apply.
+  void Apply(std::span<const engine::Fact> facts);
   // Counts the outcome and tells the scheduler.
   void Report(const engine::Outcome& outcome);
 

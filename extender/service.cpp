@@ -311,7 +311,7 @@ Status Service::Impl::StartApiCluster() {
   if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.used = [this] { return scheduler_->UsedSoFar(); };
-  options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
+  options.apply = [this](std::span<const engine::Fact> facts) { loop_->Apply(facts); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
   options.synced = [this] { handlers_->SetAvailability(Availability::kNotLeader); };
   options.lead = [this] { Lead(); };
@@ -366,7 +366,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.kubelet.seed = options_.seed;
   if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
-  options.apply = [this](const engine::Fact& fact) { loop_->Apply(fact); };
+  options.apply = [this](std::span<const engine::Fact> facts) { loop_->Apply(facts); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
   options.warn = [this](const std::string& what) {
     log_.Info("embedded cluster", {{"warning", what}});

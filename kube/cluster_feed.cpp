@@ -47,6 +47,17 @@ const cluster::Pod* PodOf(const News& news) {
 // Reads of owners at a time.
 constexpr int kOwnerThreads = 4;
 
+// As many facts are told together, and more where they are of one gang: nobody is to decide on a
+// gang of which half the pods were told. Each costs some ten microseconds.
+constexpr size_t kFactsTogether = 256;
+
+bool OneGang(const engine::Fact& a, const engine::Fact& b) {
+  const auto* one = std::get_if<cluster::Pod>(&a);
+  const auto* other = std::get_if<cluster::Pod>(&b);
+  return one != nullptr && other != nullptr && !one->pod_group.empty() &&
+         one->pod_group == other->pod_group && one->key.ns == other->key.ns;
+}
+
 }  // namespace
 
 ClusterFeed::ClusterFeed(Ports ports, ClusterFeedOptions options, uint64_t seed)
@@ -318,8 +329,19 @@ void ClusterFeed::Apply(const News& news) {
 
 ClusterFeed::Said ClusterFeed::TellAll(NewsJoiner::Joined joined) {
   Said said{std::move(joined.warnings), false, joined.read_nodes, false};
-  for (const engine::Fact& one : joined.facts) said.withheld = Tell(one) || said.withheld;
-  said.read_owners = joiner_.owners().NextDue() <= ReadClocks().steady;
+  std::vector<engine::Fact> facts;
+  for (size_t i = 0; i < joined.facts.size(); ++i) {
+    said.withheld = Choose(joined.facts[i], facts) || said.withheld;
+    const bool last = i + 1 == joined.facts.size();
+    if (!last && (facts.size() < kFactsTogether || OneGang(joined.facts[i], joined.facts[i + 1])))
+      continue;
+    ports_.apply(facts);
+    facts.clear();
+  }
+  // Threads sleep until what was due when they looked.
+  const cluster::Time due = joiner_.owners().NextDue();
+  said.read_owners = due < owners_due_;
+  owners_due_ = std::min(due, owners_due_);
   return said;
 }
 
@@ -339,7 +361,7 @@ cluster::Time ClusterFeed::ReadOwners() {
     {
       const MutexLock lock(facts_mu_);
       request = joiner_.owners().Take(ReadClocks().steady);
-      if (!request) return joiner_.owners().NextDue();
+      if (!request) return owners_due_ = joiner_.owners().NextDue();
     }
     {
       const MutexLock lock(mu_);
@@ -379,12 +401,12 @@ std::string ClusterFeed::AskGrouping(cluster::Pod& pod) {
   return why;
 }
 
-bool ClusterFeed::Tell(const engine::Fact& fact) {
-  const PodGroupChoice::Told told = choice_.Observe(fact);
-  for (const engine::Fact& one : told.facts) {
-    for (const engine::Fact& follows : declared_.Observe(one, joiner_.RolesOf(one)))
-      ports_.apply(follows);
-    ports_.apply(one);
+bool ClusterFeed::Choose(const engine::Fact& fact, std::vector<engine::Fact>& facts) {
+  PodGroupChoice::Told told = choice_.Observe(fact);
+  for (engine::Fact& one : told.facts) {
+    for (engine::Fact& follows : declared_.Observe(one, joiner_.GangOf(one)))
+      facts.push_back(std::move(follows));
+    facts.push_back(std::move(one));
   }
   return told.withheld;
 }

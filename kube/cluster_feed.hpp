@@ -28,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -74,8 +75,8 @@ class ClusterFeed {
   struct Ports {
     ApiCaller& api;
     PodVersions& versions;
-    // One call at a time.
-    std::function<void(const engine::Fact&)> apply;
+    // One call at a time. Facts that come together belong together: a gang and its pods.
+    std::function<void(std::span<const engine::Fact>)> apply;
     // Said when every resource found at first was listed once, and never again.
     std::function<void()> synced;
     std::function<void(const std::string&)> warn;
@@ -146,8 +147,8 @@ class ClusterFeed {
   };
   Said TellAll(NewsJoiner::Joined joined) MUSTER_REQUIRES(facts_mu_);
   void Say(const Said& said);
-  // True: it is a PodGroup that is withheld.
-  bool Tell(const engine::Fact& fact) MUSTER_REQUIRES(facts_mu_);
+  // Adds what the fact becomes. True: it is a PodGroup that is withheld.
+  bool Choose(const engine::Fact& fact, std::vector<engine::Fact>& told) MUSTER_REQUIRES(facts_mu_);
   using Awaited = std::map<std::string, uint64_t>;  // refreshes, by path
   // What is left in `awaited` was not waited for any longer; false: it should have come.
   bool Await(Awaited& awaited, const std::function<bool()>& go_on) MUSTER_REQUIRES(mu_);
@@ -167,6 +168,8 @@ class ClusterFeed {
   NewsJoiner joiner_ MUSTER_GUARDED_BY(facts_mu_);
   PodGroupChoice choice_ MUSTER_GUARDED_BY(facts_mu_);
   DeclaredGangs declared_ MUSTER_GUARDED_BY(facts_mu_);
+  // The earliest time for which a thread of owner_threads_ sleeps, or was woken.
+  cluster::Time owners_due_ MUSTER_GUARDED_BY(facts_mu_) = cluster::Time::Never();
   std::unordered_map<cluster::PodGroupUid, PodGroupFlavour> flavour_of_
       MUSTER_GUARDED_BY(facts_mu_);
   // As found last: a CRD may be installed again in another version, or with a status subresource.

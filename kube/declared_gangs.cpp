@@ -8,10 +8,10 @@ namespace muster::kube {
 using cluster::ObjectKey;
 using engine::Fact;
 
-std::vector<Fact> DeclaredGangs::Observe(const Fact& fact, const Roles* roles) {
+std::vector<Fact> DeclaredGangs::Observe(const Fact& fact, const Grouping* owner) {
   std::vector<Fact> facts;
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
-    ObservePod(*pod, roles, facts);
+    ObservePod(*pod, owner, facts);
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     ForgetPod(gone->uid, facts);
   } else if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
@@ -36,7 +36,17 @@ void DeclaredGangs::ForgetObject(const cluster::PodGroupUid& uid, std::vector<Fa
   Tell(key, facts);
 }
 
-void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Roles* roles,
+void DeclaredGangs::Leave(Gang& gang, const cluster::PodUid& uid) {
+  const auto found = gang.members.find(uid);
+  if (found == gang.members.end()) return;
+  const Member& member = found->second;
+  if (member.runs) --member.said->second.running;
+  if (--member.said->second.pods == 0) gang.sayings.erase(member.said);
+  gang.created.erase(gang.created.find(member.created));
+  gang.members.erase(found);
+}
+
+void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
                                std::vector<Fact>& facts) {
   if (pod.declared_min_member == 0 || pod.pod_group.empty()) {
     ForgetPod(pod.uid, facts);
@@ -48,14 +58,21 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Roles* roles,
     ForgetPod(pod.uid, facts);
     gang_of_.emplace(pod.uid, key);
   }
+  Said said{pod.declared_min_member};
+  if (owner != nullptr) {
+    said.roles = owner->roles;
+    said.by_owner = true;
+    said.keeps_rest = owner->keeps_rest;
+  }
   Gang& gang = gangs_[key];
-  Member& member = gang.members[pod.uid];
-  const Member now{pod.declared_min_member, pod.created, pod.bound() && !pod.terminal(),
-                   roles != nullptr, roles == nullptr ? Roles{} : *roles};
-  const Member before = std::exchange(member, now);
-  const bool same = before.min_member == now.min_member && before.created == now.created &&
-                    before.by_owner == now.by_owner && before.roles == now.roles;
-  if (!same || (before.runs != now.runs && !gang.agreed)) Tell(key, facts);
+  Leave(gang, pod.uid);
+  const bool runs = pod.bound() && !pod.terminal();
+  const auto saying = gang.sayings.try_emplace(std::move(said)).first;
+  ++saying->second.pods;
+  if (runs) ++saying->second.running;
+  gang.created.insert(pod.created);
+  gang.members.emplace(pod.uid, Member{saying, pod.created, runs});
+  Tell(key, facts);
 }
 
 void DeclaredGangs::ForgetPod(const cluster::PodUid& uid, std::vector<Fact>& facts) {
@@ -63,7 +80,7 @@ void DeclaredGangs::ForgetPod(const cluster::PodUid& uid, std::vector<Fact>& fac
   if (found == gang_of_.end()) return;
   const ObjectKey key = found->second;
   gang_of_.erase(found);
-  gangs_.at(key).members.erase(uid);
+  Leave(gangs_.at(key), uid);
   Tell(key, facts);
 }
 
@@ -72,46 +89,42 @@ void DeclaredGangs::Tell(const ObjectKey& key, std::vector<Fact>& facts) {
   if (found == gangs_.end()) return;
   Gang& gang = found->second;
   if (gang.members.empty() || objects_.contains(key)) {
-    if (!gang.told.empty()) facts.emplace_back(engine::PodGroupRemoved{gang.told});
+    if (!gang.told.uid.empty()) facts.emplace_back(engine::PodGroupRemoved{gang.told.uid});
     gang.told = {};
     if (gang.members.empty()) gangs_.erase(found);
     return;
   }
-  if (gang.told.empty()) {
-    gang.told =
+  cluster::PodGroup group;
+  group.uid = gang.told.uid;
+  if (group.uid.empty()) {
+    group.uid =
         cluster::PodGroupUid(kDeclaredUidPrefix + key.ToString() + "/" + std::to_string(++last_));
   }
-  cluster::PodGroup group;
-  group.uid = gang.told;
   group.key = key;
   group.declared = true;
   SetMinimum(gang, group);
+  if (group == gang.told) return;
+  gang.told = group;
   facts.emplace_back(std::move(group));
 }
 
-void DeclaredGangs::SetMinimum(Gang& gang, cluster::PodGroup& group) {
-  const Member& first = gang.members.begin()->second;
-  const Member* least = &first;
-  const Member* of_running = nullptr;
-  int64_t most = 0;
-  bool by_owner = false;
-  group.created = first.created;
-  for (const auto& [pod, member] : gang.members) {
-    group.created = std::min(group.created, member.created);
-    most = std::max(most, member.min_member);
-    by_owner = by_owner || member.by_owner;
-    if (member.min_member < least->min_member) least = &member;
-    if (member.runs && (of_running == nullptr || member.min_member < of_running->min_member))
-      of_running = &member;
+void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
+  const Said* counts = &gang.sayings.begin()->first;
+  const int64_t least = counts->min_member;
+  const int64_t most = gang.sayings.rbegin()->first.min_member;
+  const Said* of_running = nullptr;
+  for (const auto& [said, count] : gang.sayings) {
+    group.by_owner = group.by_owner || said.by_owner;
+    if (of_running == nullptr && count.running > 0) of_running = &said;
   }
-  gang.agreed = least->min_member == most;
-  const Member& counts = of_running == nullptr || by_owner ? *least : *of_running;
-  group.min_member = counts.min_member;
-  group.roles = counts.roles;
-  if (!gang.agreed && of_running == nullptr && !by_owner) {
-    group.defect =
-        "its pods disagree on how many members it needs: " + std::to_string(least->min_member) +
-        " and " + std::to_string(most);
+  if (of_running != nullptr && !group.by_owner) counts = of_running;
+  group.created = *gang.created.begin();
+  group.min_member = counts->min_member;
+  group.roles = counts->roles;
+  group.keeps_rest = counts->keeps_rest;
+  if (least != most && of_running == nullptr && !group.by_owner) {
+    group.defect = "its pods disagree on how many members it needs: " + std::to_string(least) +
+                   " and " + std::to_string(most);
   }
 }
 

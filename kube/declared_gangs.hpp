@@ -8,13 +8,14 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "cluster/ids.hpp"
 #include "engine/facts.hpp"
+#include "kube/grouping.hpp"
 
 namespace muster::kube {
 
@@ -23,31 +24,43 @@ inline constexpr const char* kDeclaredUidPrefix = "declared/";
 
 class DeclaredGangs {
  public:
-  using Roles = std::vector<cluster::RoleMinimum>;
-  // The facts about declared PodGroups that follow from `fact`, to be told before it. `roles`: what
-  // the owner of this pod says of them; null: no owner says anything.
-  std::vector<engine::Fact> Observe(const engine::Fact& fact, const Roles* roles = nullptr);
+  // The facts about declared PodGroups that follow from `fact`, to be told before it; none where
+  // nothing about the group changes. `owner`: what the owners of this pod say of its gang; null:
+  // nothing.
+  std::vector<engine::Fact> Observe(const engine::Fact& fact, const Grouping* owner = nullptr);
 
  private:
-  struct Member {
+  // The least minimum comes first.
+  struct Said {
     int64_t min_member = 0;
+    std::vector<cluster::RoleMinimum> roles = {};
+    bool by_owner = false;
+    bool keeps_rest = false;
+    auto operator<=>(const Said&) const = default;
+  };
+  struct Count {
+    int64_t pods = 0;
+    int64_t running = 0;  // of these
+  };
+  using Sayings = std::map<Said, Count>;
+  struct Member {
+    Sayings::iterator said;
     cluster::Time created;
     bool runs = false;
-    bool by_owner = false;
-    Roles roles = {};
-    auto operator<=>(const Member&) const = default;
   };
   struct Gang {
-    std::map<cluster::PodUid, Member> members;  // those that say something
-    cluster::PodGroupUid told;                  // as what; empty: it is not told of
-    bool agreed = true;                         // so it was told
+    std::unordered_map<cluster::PodUid, Member> members;  // those that say something
+    Sayings sayings;                                      // theirs
+    std::multiset<cluster::Time> created;                 // likewise
+    cluster::PodGroup told;                               // without UID: it is not told of
   };
 
-  void ObservePod(const cluster::Pod& pod, const Roles* roles, std::vector<engine::Fact>& facts);
+  void ObservePod(const cluster::Pod& pod, const Grouping* owner, std::vector<engine::Fact>& facts);
   void ForgetPod(const cluster::PodUid& uid, std::vector<engine::Fact>& facts);
   void ForgetObject(const cluster::PodGroupUid& uid, std::vector<engine::Fact>& facts);
+  static void Leave(Gang& gang, const cluster::PodUid& uid);
   // Of the group, and what is wrong with it.
-  static void SetMinimum(Gang& gang, cluster::PodGroup& group);
+  static void SetMinimum(const Gang& gang, cluster::PodGroup& group);
   // Brings what was told about the gang up to date.
   void Tell(const cluster::ObjectKey& key, std::vector<engine::Fact>& facts);
 

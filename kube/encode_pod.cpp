@@ -175,6 +175,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   WriteTopology(pod.spec->topology, json);
   if (!pod.defect.empty()) json.Key(kDefectAnnotation).Text(pod.defect);
   if (pod.bound_by_muster) json.Key(cluster::kBoundByAnnotation).Text(cluster::kBoundByMuster);
+  if (!pod.bound_in.empty()) json.Key(cluster::kBoundInAnnotation).Text(pod.bound_in);
   if (pod.gang_record) {
     json.Key(cluster::kGangRecordAnnotation).Text(FormatGangRecord(*pod.gang_record));
   }

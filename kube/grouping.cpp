@@ -233,6 +233,7 @@ class Judge {
     grouping.kind = grouping.reason.empty() ? Grouping::Kind::kGang : Grouping::Kind::kRefused;
     if (grouping.kind == Grouping::Kind::kRefused) return grouping;
     grouping.minimum = answer.minimum;
+    grouping.keeps_rest = case_->keeps_rest && !min_member;
     grouping.roles = answer.roles;
     return grouping;
   }
@@ -259,6 +260,7 @@ Grouping JudgeGrouping(const JsonNode& pod, const GroupingRules& rules, const Ow
     return grouping;
   }
   Grouping grouping = Judge(chain).Run();
+  grouping.owner_gone = chain.owner_gone;
   if (chain.unreadable) {
     grouping.note = chain.unreadable->Shown() + " may not be read: what it and its owners say of " +
                     "gangs does not count";

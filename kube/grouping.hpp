@@ -36,6 +36,7 @@ struct Grouping {
   std::string reason;  // in plain words
   std::string note;    // an owner may not be read, so that what is above it does not count
   std::optional<OwnerKey> next;
+  bool owner_gone = false;  // the pod is about to be removed
 
   // Of a gang. Two attempts of one workload have two keys, and so have an owner and the one that is
   // made anew under its name. No PodGroup object can have such a name: "jobset:train~1f8e0a2c".
@@ -45,6 +46,7 @@ struct Grouping {
   std::string role;
   int64_t minimum = 0;
   std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`
+  bool keeps_rest = false;                  // as in cluster::PodGroup
 };
 
 Grouping JudgeGrouping(const JsonNode& pod, const cluster::GroupingRules& rules,

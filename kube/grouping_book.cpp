@@ -26,7 +26,7 @@ void CopyMember(const JsonView& object, const char* key, JsonWriter& json) {
 
 bool Same(const Grouping& a, const Grouping& b) {
   return a.kind == b.kind && a.reason == b.reason && a.key == b.key && a.role == b.role &&
-         a.minimum == b.minimum && a.roles == b.roles;
+         a.minimum == b.minimum && a.roles == b.roles && a.keeps_rest == b.keeps_rest;
 }
 
 OwnerTable::Need NeedOf(const Pod& pod) {
@@ -160,10 +160,8 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
   entry.judged = true;
   const bool was_gang = entry.grouping.kind == Grouping::Kind::kGang;
   const bool unread = grouping.kind == Grouping::Kind::kUnread;
-  const bool gone = std::any_of(entry.owners.begin(), entry.owners.end(),
-                                [&](const OwnerKey& key) { return owners_.IsGone(key); });
   const bool refused_late = grouping.kind == Grouping::Kind::kRefused && entry.pod->bound();
-  if (was_gang && (unread || gone || refused_late)) return false;
+  if (was_gang && (unread || grouping.owner_gone || refused_late)) return false;
   if (Same(entry.grouping, grouping)) return false;
   entry.grouping = std::move(grouping);
   return true;

@@ -99,11 +99,11 @@ std::string NewsJoiner::Ask(cluster::Pod& pod, Joined& joined) {
   return std::move(asked.why);
 }
 
-const std::vector<cluster::RoleMinimum>* NewsJoiner::RolesOf(const engine::Fact& fact) const {
+const Grouping* NewsJoiner::GangOf(const engine::Fact& fact) const {
   const auto* pod = std::get_if<cluster::Pod>(&fact);
   const Grouping* grouping = pod == nullptr ? nullptr : grouping_.Find(pod->uid);
   const bool gang = grouping != nullptr && grouping->kind == Grouping::Kind::kGang;
-  return gang ? &grouping->roles : nullptr;
+  return gang ? grouping : nullptr;
 }
 
 // The engine takes two records of one version for the same, and one without a version for news.

@@ -40,8 +40,8 @@ class NewsJoiner {
   Joined Start() { return Told(grouping_.Start()); }
   // As GroupingBook::Ask; what is to be told is added to `joined`.
   std::string Ask(cluster::Pod& pod, Joined& joined);
-  // What the owners of the pod that the fact is of say of its gang's roles; null: nothing.
-  const std::vector<cluster::RoleMinimum>* RolesOf(const engine::Fact& fact) const;
+  // What the owners of the pod that the fact is of say of its gang; null: nothing.
+  const Grouping* GangOf(const engine::Fact& fact) const;
   size_t withheld() const { return grouping_.withheld(); }
   OwnerTable& owners() { return grouping_.owners(); }
 

@@ -111,6 +111,7 @@ OwnerChain FollowOwners(const JsonNode& pod, const GroupingRules& rules,
                        IdentityOf(*read.object).uid == link.key.uid;
     if (!known) {
       const bool wrapper = link.rule != nullptr && link.rule->wrapper;
+      chain.owner_gone = !wrapper;
       if (!wrapper) chain.broken = "its owner " + link.key.Shown() + " is gone";
       return chain;
     }

@@ -57,6 +57,7 @@ struct OwnerChain {
   std::optional<OwnerKey> beyond;      // the owner of the last link: no rule names its kind
   std::optional<OwnerKey> unreadable;  // or it may not be read
   std::string broken;                  // or why the owners say nothing about the pod; empty: fine
+  bool owner_gone = false;             // because of this
 };
 
 // `ns`: of the pod. Owners by `controller: true` only. A wrapper that is gone ends the chain; any

@@ -67,10 +67,6 @@ OwnerRead OwnerTable::Look(const OwnerKey& key) const {
   return {};
 }
 
-bool OwnerTable::IsGone(const OwnerKey& key) const {
-  return Look(key).state == OwnerRead::State::kGone;
-}
-
 void OwnerTable::SetDue(const OwnerKey& key, Owner& owner, Time due) {
   if (owner.due != Time::Never()) due_.erase({owner.due, key});
   owner.due = due;

@@ -78,7 +78,6 @@ class OwnerTable {
   void Refresh(const OwnerKey& key, cluster::Time now);
   // So may the pod, if others are owned by it.
   void RefreshPod(const cluster::PodUid& pod, cluster::Time now);
-  bool IsGone(const OwnerKey& key) const;
   size_t CountPods(const OwnerKey& key) const;  // that need it
   size_t size() const { return owners_.size(); }
 

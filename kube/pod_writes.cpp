@@ -132,6 +132,7 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   }
   json.Key("annotations").BeginObject().TextKey(cluster::kBoundByAnnotation);
   json.Text(cluster::kBoundByMuster);
+  if (!action.gang.empty()) json.TextKey(cluster::kBoundInAnnotation).Text(action.gang);
   if (!action.gpus.empty()) json.TextKey(cluster::kGpusAnnotation).Text(GpuList(action.gpus));
   if (!action.gpu_uuids.empty()) json.TextKey(cluster::kGpuUuidsAnnotation).Text(action.gpu_uuids);
   if (action.rank) json.TextKey(cluster::kRankAnnotation).Text(std::to_string(*action.rank));

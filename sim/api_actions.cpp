@@ -55,6 +55,7 @@ Status Write(ApiServer& api, const engine::RecordPod& action) {
 Status Write(ApiServer& api, const engine::BindPod& action) {
   Binding binding{
       action.pod, action.node, {{cluster::kBoundByAnnotation, cluster::kBoundByMuster}}};
+  if (!action.gang.empty()) binding.annotations[cluster::kBoundInAnnotation] = action.gang;
   if (!action.gpus.empty()) binding.annotations[cluster::kGpusAnnotation] = GpuList(action.gpus);
   if (!action.gpu_uuids.empty())
     binding.annotations[cluster::kGpuUuidsAnnotation] = action.gpu_uuids;

@@ -65,6 +65,8 @@ void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
   const auto by = record.annotations.find(cluster::kBoundByAnnotation);
   record.pod.bound_by_muster =
       by != record.annotations.end() && by->second == cluster::kBoundByMuster;
+  const auto in = record.annotations.find(cluster::kBoundInAnnotation);
+  if (in != record.annotations.end()) record.pod.bound_in = in->second;
   const auto gpus = record.annotations.find(cluster::kGpusAnnotation);
   if (gpus != record.annotations.end()) record.pod.bound_gpus = ParseGpus(gpus->second);
 }

@@ -82,7 +82,7 @@ class MusterLink::Impl {
   void Advance();
   void Tell(const WatchEvent& event) {
     if (!reader_) return scheduler_->Apply(FactOf(event), loop_.now());
-    for (const Fact& fact : reader_(event)) scheduler_->Apply(fact, loop_.now());
+    scheduler_->Apply(reader_(event), loop_.now());
   }
   // At once, so that what follows from an event is written before kube-scheduler hears of the
   // event.

@@ -26,10 +26,7 @@ EmbeddedCluster::EmbeddedCluster(Options options)
                                                options_.report);
   informer_ = std::make_unique<sim::Informer>(
       loop_, api_, FactReader::kWatched, sim::WatchFaults(), options_.api.seed,
-      [this](const sim::WatchEvent& event) {
-        for (const engine::Fact& fact : facts_.Read(event)) options_.apply(fact);
-      },
-      [] {});
+      [this](const sim::WatchEvent& event) { options_.apply(facts_.Read(event)); }, [] {});
   extender_ = options_.extender([this](Task task) { Post(std::move(task)); });
   scheduler_ =
       std::make_unique<sim::KubeScheduler>(loop_, api_, extender_.get(), options_.scheduler);
@@ -57,9 +54,7 @@ void EmbeddedCluster::Stop() {
 }
 
 void EmbeddedCluster::SetGrouping(const kube::GroupingSettings& settings) {
-  Post([this, settings] {
-    for (const engine::Fact& fact : facts_.SetGrouping(settings)) options_.apply(fact);
-  });
+  Post([this, settings] { options_.apply(facts_.SetGrouping(settings)); });
 }
 
 void EmbeddedCluster::Perform(const std::vector<engine::Action>& actions) {

@@ -40,7 +40,8 @@ class EmbeddedCluster final : public engine::ActionPort {
     // Milliseconds on the clock that the engine is told, never going back.
     std::function<cluster::Time()> now;
     // Called on the cluster's thread.
-    std::function<void(const engine::Fact&)> apply;
+    // As Scheduler::Apply: no decision is made between facts that come together.
+    std::function<void(std::span<const engine::Fact>)> apply;
     std::function<void(const engine::Outcome&)> report;
     std::optional<kube::GroupingSettings> grouping = {};  // nothing: no gangs by owner
     // Of what is ignored of objects beside each other; empty: nobody is told.

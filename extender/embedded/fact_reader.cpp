@@ -150,7 +150,7 @@ std::vector<engine::Fact> FactReader::SetGrouping(kube::GroupingSettings groupin
 
 void FactReader::Tell(kube::NewsJoiner::Joined joined, Facts& facts) {
   for (engine::Fact& fact : joined.facts) {
-    for (engine::Fact& follows : declared_.Observe(fact, joiner_.RolesOf(fact)))
+    for (engine::Fact& follows : declared_.Observe(fact, joiner_.GangOf(fact)))
       facts.push_back(std::move(follows));
     facts.push_back(std::move(fact));
   }

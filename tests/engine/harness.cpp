@@ -148,6 +148,7 @@ void Harness::Perform(const engine::Action& action) {
       pod.node_name = bind->node;
       pod.bound_gpus = bind->gpus;
       pod.bound_by_muster = true;
+      pod.bound_in = bind->gang;
       pod.bound_at = now_;
       pod.nominated_node.clear();
       if (!bind->hami_devices.empty()) pod.hami_turn = cluster::HamiTurn::kAllocating;

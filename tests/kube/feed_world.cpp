@@ -92,7 +92,10 @@ FeedWorld::FeedWorld(milliseconds stale_after, milliseconds patience, millisecon
   feed = std::make_unique<ClusterFeed>(
       ClusterFeed::Ports{.api = api,
                          .versions = versions,
-                         .apply = [this](const engine::Fact& fact) { Note(fact); },
+                         .apply =
+                             [this](std::span<const engine::Fact> facts) {
+                               for (const engine::Fact& fact : facts) Note(fact);
+                             },
                          .synced =
                              [this] {
                                const MutexLock lock(mu_);
