@@ -52,13 +52,15 @@ HandlerReply ExtenderHandlers::Filter(std::string_view body) {
   if (const char* why = Unavailable(availability_); *why != '\0') return fail(why);
   Result<ExtenderArgs> args = DecodeArgs(body);
   if (!args.ok()) return fail("muster: " + args.error().ToString());
-  if (ports_.group) {
-    const std::string why = ports_.group(args->question.pod);
-    if (!why.empty()) return fail("muster: " + why + ", try again");
+  engine::FilterAnswer answer;
+  // What is not known yet is told to the engine when it is, which then wakes the pod.
+  if (ports_.group) answer.refusal = ports_.group(args->question.pod);
+  if (answer.refusal.empty()) {
+    answer = ports_.scheduler().Filter(args->question, ports_.now());
+    Told();
+  } else {
+    answer.refusal.insert(0, "muster: ");
   }
-
-  const engine::FilterAnswer answer = ports_.scheduler().Filter(args->question, ports_.now());
-  Told();
   HandlerReply reply = Reply(EncodeFilterReply(*args, answer));
   Count(ExtenderVerb::kFilter,
         !answer.error.empty() ? VerbResult::kError

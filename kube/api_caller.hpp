@@ -28,8 +28,9 @@ enum class Lane {
   kGang,    // nominations, gates, evictions and the reads that settle them
   kReport,  // statuses, conditions, events
   kList,    // lists and discovery
+  kOwner,   // owners of pods, one by one
 };
-inline constexpr int kLanes = 5;
+inline constexpr int kLanes = 6;
 
 struct ApiRequest {
   Method method = Method::kGet;

@@ -1,4 +1,4 @@
-// ReadOwner: what an API server says of one owner. One GET, in Lane::kList; any thread.
+// ReadOwner: what an API server says of one owner. One GET, in Lane::kOwner; any thread.
 #pragma once
 
 #include "kube/api_caller.hpp"

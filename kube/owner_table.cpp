@@ -8,6 +8,7 @@
 
 namespace muster::kube {
 
+using cluster::Duration;
 using cluster::PodUid;
 using cluster::Time;
 
@@ -98,8 +99,10 @@ void OwnerTable::Use(const PodUid& pod, std::vector<OwnerKey> keys, Need need,
     Owner& owner = at->second;
     owner.pods[pod] = need;
     if (!is_new) {
-      const bool rests = owner.due == Time::Never() && !owner.reading && !owner.path.empty();
-      if (rests && need != Need::kEnded) SetDue(key, owner, owner.read_at + options_.while_waiting);
+      const bool rests = owner.due == Time::Never() && !owner.reading && !owner.path.empty() &&
+                         owner.state != OwnerRead::State::kGone;
+      if (rests && need != Need::kEnded)
+        SetDue(key, owner, owner.read_at + LookAfter(Need::kWaiting));
       if (owner.due == kLast && need != Need::kEnded) SetDue(key, owner, kFirst);
       continue;
     }
@@ -175,16 +178,16 @@ std::optional<OwnerRequest> OwnerTable::Take(Time now) {
   return std::nullopt;
 }
 
+Duration OwnerTable::LookAfter(Need need) const {
+  const Duration all = options_.between_looks * static_cast<int64_t>(owners_.size());
+  return std::max(all, need == Need::kWaiting ? options_.while_waiting : options_.while_running);
+}
+
 Time OwnerTable::NextRead(const Owner& owner, Time now) const {
-  switch (NeedOf(owner)) {
-    case Need::kEnded:
-      return Time::Never();
-    case Need::kRunning:
-      return now + options_.while_running;
-    case Need::kWaiting:
-      break;
-  }
-  return now + options_.while_waiting;
+  const Need need = NeedOf(owner);
+  // A UID does not come back.
+  const bool over = need == Need::kEnded || owner.state == OwnerRead::State::kGone;
+  return over ? Time::Never() : now + LookAfter(need);
 }
 
 OwnerTable::Learnt OwnerTable::Learn(const OwnerKey& key, OwnerAnswer answer, Time now) {

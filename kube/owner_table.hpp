@@ -8,7 +8,8 @@
 //   - when its pods change in a way that it may be the cause of (Refresh): at most once in
 //     `again_after`;
 //   - every `while_waiting` as long as a pod of it is not placed, else every `while_running`; with
-//     ended pods only, never again.
+//     ended pods only, never again. Where there are many owners these times are longer, so that
+//     such reads come `between_looks` apart on average.
 //
 // An owner that was read once stays known by what was read last until it is gone. Before that,
 // reads that fail for `patience` count as a refusal. What is refused is asked again after
@@ -56,6 +57,7 @@ class OwnerTable {
     cluster::Duration again_after = cluster::Duration(2'000);
     cluster::Duration while_waiting = cluster::Duration(30'000);
     cluster::Duration while_running = cluster::Duration(300'000);
+    cluster::Duration between_looks = cluster::Duration(50);
     cluster::Duration retry_first = cluster::Duration(500);
     cluster::Duration retry_most = cluster::Duration(15'000);
     cluster::Duration patience = cluster::Duration(60'000);
@@ -109,6 +111,8 @@ class OwnerTable {
   static Kind KindOf(const OwnerKey& key);
   void SetDue(const OwnerKey& key, Owner& owner, cluster::Time due);
   Need NeedOf(const Owner& owner) const;
+  // From one look at an owner to the next, without an occasion.
+  cluster::Duration LookAfter(Need need) const;
   cluster::Time NextRead(const Owner& owner, cluster::Time now) const;
   // Whether its pods are to be judged again.
   bool LearnObject(Owner& owner, std::shared_ptr<const Json> object);

@@ -26,6 +26,7 @@ inline constexpr LaneRates kDefaultLaneRates = {{
     {1'000, 2'000},  // kGang
     {20, 40},        // kReport
     {50, 100},       // kList
+    {200, 400},      // kOwner
 }};
 
 // One bucket, without a clock: asked at `now`, says when that call may go. Answers never go back,

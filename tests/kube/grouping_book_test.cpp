@@ -167,6 +167,43 @@ TEST_CASE("an owner is read again now and then while its pods wait, seldom while
   CHECK(world.book.owners().NextDue() == Time::Never());
 }
 
+TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping]") {
+  World world;
+  constexpr int kJobs = 3'000;
+  for (int job = 0; job < kJobs; ++job)
+    world.See("p" + std::to_string(job), {.job = "job-" + std::to_string(job)});
+  int reads = 0;
+  const Time end = world.now + Duration(600'000);
+  for (; world.now < end; world.now = world.now + Duration(1'000)) {
+    while (const auto request = world.book.owners().Take(world.now)) {
+      ++reads;
+      world.book.Learn(request->key,
+                       {OwnerAnswer::Kind::kRead, Object(JobJson(request->key.name, 2)), {}},
+                       world.now);
+    }
+  }
+  CHECK(reads > 2 * kJobs);
+  CHECK(reads <= kJobs + 600 * 20);
+}
+
+TEST_CASE("a gang's size is followed when what wraps its owner is gone", "[kube][grouping]") {
+  World world;
+  const auto job = [](int parallelism, int version) {
+    std::string json = JobJson("train", parallelism, version);
+    return json.insert(json.find(R"("resourceVersion")"),
+                       R"("ownerReferences":[{"apiVersion":"batch/v1","kind":"CronJob",)"
+                       R"("name":"nightly","uid":"uid-nightly","controller":true}],)");
+  };
+  world.See("a");
+  CHECK(world.Answer(job(3, 1)).empty());
+  CHECK(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kGone, nullptr, {}}) == "a: job:train of 3;");
+  world.now = world.now + Duration(30'000);
+  CHECK(world.Answer(job(2, 2)) == "a: job:train of 2;");
+  world.now = world.now + Duration(30'000);
+  world.Answer(job(2, 2));
+  CHECK(world.book.owners().NextDue() > world.now);  // nobody asks for what is gone
+}
+
 TEST_CASE("what pods wait for is read before what only ended pods need", "[kube][grouping]") {
   World world;
   world.See("a", {.job = "a-ended", .node = "n0", .phase = "Succeeded"});

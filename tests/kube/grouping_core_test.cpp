@@ -61,6 +61,23 @@ std::string Deployment(const std::string& annotations) {
 
 }  // namespace
 
+TEST_CASE("a Job whose indexes may fail by themselves is no gang", "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(Job(kIndexed + ", backoffLimitPerIndex: 0"));
+  CHECK(world.Told(JobPod(0)) ==
+        "alone: Job train: with backoffLimitPerIndex each index of a Job may fail by itself");
+}
+
+TEST_CASE("a gang that nobody asked for keeps its rest when a member is lost", "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(Job(kIndexed));
+  CHECK(world.Judge(JobPod(0)).keeps_rest);
+  world.Add(Job(kIndexed + ", scheduling: {schedulingPolicy: {gang: {minCount: 4}}}"));
+  CHECK_FALSE(world.Judge(JobPod(0)).keeps_rest);
+  world.Add(Job(kIndexed, ", annotations: {muster.dev/min-member: \"4\"}"));
+  CHECK_FALSE(world.Judge(JobPod(0)).keeps_rest);
+}
+
 TEST_CASE("an Indexed Job that runs all its completions at once is a gang", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(Job(kIndexed));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/grouping_file.hpp"
+#include "kube/json_view.hpp"
 #include "kube/owner_reader.hpp"
 #include "tests/kube/feed_world.hpp"
 
@@ -49,10 +50,37 @@ TEST_CASE("the start waits for the owners of pods, which are read once for all o
   const auto gang = [](const std::string& line) {
     return line.starts_with("declared gang team/job:train~") && line.ends_with(" of 2");
   };
-  CHECK(std::count_if(told.begin(), told.end(), gang) == 2);  // told again with the second pod
+  CHECK(std::count_if(told.begin(), told.end(), gang) == 1);
   CHECK(world.Told("pod team/a"));
   CHECK(world.Told("pod team/b"));
   CHECK(world.Reads() == 1);
+}
+
+TEST_CASE("an owner that may have changed is read again, though nothing else happens",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Reply(200, kJob));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  REQUIRE(world.Reads() == 1);
+  world.Send("/api/v1/pods", "DELETED", OwnedPod("b"));
+  CHECK(Eventually([&] { return world.Reads() == 2; }));
+}
+
+TEST_CASE("who wrote which field of an owner is not kept", "[kube][feed][grouping]") {
+  FakeApi api;
+  std::string fat = kJob;
+  fat.insert(fat.find("\"name\":\"train\""), R"("managedFields":[{"manager":"m"}],)");
+  api.On(Method::kGet, kJobPath, Reply(200, fat));
+  const OwnerAnswer answer =
+      ReadOwner(api, {{"batch/v1", "Job", "team", "train", "train-uid"}, kJobPath});
+  REQUIRE(answer.object != nullptr);
+  JsonProblems problems;
+  const JsonView job(answer.object->root(), "Job", problems);
+  const JsonView metadata = job.Get("metadata");
+  CHECK_FALSE(metadata.Get("managedFields").present());
+  CHECK(metadata.Get("uid").Text() == "train-uid");
+  const JsonView spec = job.Get("spec");
+  CHECK(spec.Get("parallelism").Integer(0, 0, 9) == 2);
 }
 
 TEST_CASE("pods of a Job that may not be read are told alone, and that is said once",
