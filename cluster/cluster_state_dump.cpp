@@ -319,7 +319,7 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, by_owner, keeps_rest, claimed, topology, record, queue, run_times,
+               declared, by_owner, ended, keeps_rest, claimed, topology, record, queue, run_times,
                preemptible] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
@@ -332,7 +332,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   });
   line.Number("timeout", schedule_timeout.value()).Text("defect", defect);
   line.Flag("declared", declared).Flag("claimed", claimed);
-  if (by_owner) line.Flag("byowner", true).Flag("keepsrest", keeps_rest);
+  if (by_owner) line.Flag("byowner", true).Flag("keepsrest", keeps_rest).Number("ended", ended);
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);

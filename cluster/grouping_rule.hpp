@@ -94,6 +94,7 @@ struct GroupingCase {
   GroupingConditions when;
   Gang gang = Gang::kWhole;
   GroupingAmount minimum;   // of the whole; absent: what the roles need
+  GroupingAmount ended;     // how many pods have ended well, as the owner counts them
   bool keeps_rest = false;  // PodGroup::keeps_rest, unless somebody wrote a minimum
   std::string because;      // of kAlone
   bool operator==(const GroupingCase&) const = default;

@@ -36,8 +36,8 @@ inline constexpr const char* kTopologyPathAnnotation = "muster.dev/topology-path
 // its schedulerName is, and knows it as its own after a restart.
 inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
 inline constexpr const char* kBoundByMuster = "muster";
-// Annotation written with the Binding of a pod whose gang its owner says: the name of that gang. A
-// pod without it was bound by itself, before its owner was known, say.
+// Annotation written with the Bindings with which a gang starts that its pods' owner says: the name
+// of that gang. A pod without it was bound by itself: before its owner was known, or later on.
 inline constexpr const char* kBoundInAnnotation = "muster.dev/bound-in";
 // Annotation of every pod that a leader of Muster's lets kube-scheduler bring to Bind, written with
 // what does so: the term and the identity of that leader, or of the one that took the pod over. A

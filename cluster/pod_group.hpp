@@ -46,6 +46,8 @@ struct PodGroup {
   // By what the owner of its pods says. A controller makes them, and knows when one is to be
   // replaced: as long as there is no pod in a lost one's place, none is missing.
   bool by_owner = false;
+  // So many of its pods have ended well, as that owner counts: their objects may be gone.
+  int64_t ended = 0;
   // Once it has run it is not taken apart because members are lost.
   bool keeps_rest = false;
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod

@@ -131,6 +131,8 @@ void VisitCase(GroupingCase* one, FieldVisitor* visitor) {
   Enumeration(visitor, {"gang", "All pods of the owner, those of each role, or every pod alone."},
               {"whole", "perRole", "alone"}, &one->gang);
   VisitAmount({"minimum", "Of the whole; not given: what the roles need."}, &one->minimum, visitor);
+  VisitAmount({"ended", "How many pods have ended well, as the owner counts; not given: unknown."},
+              &one->ended, visitor);
   visitor->Flag({"keepsRest", "Once it has run, those that are left stay when others are lost."},
                 &one->keeps_rest);
   visitor->Text({"because", "Why every pod is alone."}, kBecauseOrNone, &one->because);
@@ -270,11 +272,14 @@ class RuleCheck {
     const bool alone = one.gang == GroupingCase::Gang::kAlone;
     Conditions(at + ".when", one.when, false);
     Value(at + ".minimum", one.minimum, false);
+    Value(at + ".ended", one.ended, false);
     Expect(!alone || !one.because.empty(), at + ".because",
            "expected why every pod is alone, found nothing");
     Expect(alone || one.because.empty(), at + ".because", "expected none but with gang: alone");
     Expect(!alone || !one.keeps_rest, at + ".keepsRest", "expected none with gang: alone");
     Expect(one.gang == GroupingCase::Gang::kWhole || one.minimum.none(), at + ".minimum",
+           "expected none but with gang: whole");
+    Expect(one.gang == GroupingCase::Gang::kWhole || one.ended.none(), at + ".ended",
            "expected none but with gang: whole");
     const bool names =
         !rule_.role.none() || std::any_of(rule_.roles.begin(), rule_.roles.end(),

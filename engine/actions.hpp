@@ -72,8 +72,8 @@ struct BindPod {
   std::vector<cluster::GpuIndex> gpus;
   std::optional<uint32_t> rank = std::nullopt;  // nothing: of a gang of one
   std::string topology_path = {};               // empty: the node is in no tree
-  std::string gang = {};          // its name, where the pod's owner says it (PodGroup::by_owner)
-  std::string gpu_uuids = {};     // comma-separated; empty: not all of them are known
+  std::string gang = {};                        // kBoundInAnnotation; empty: none
+  std::string gpu_uuids = {};                   // comma-separated; empty: not all of them are known
   std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
 };
 // Takes cluster::kHamiBindTimeAnnotation off a pod that HAMi's plugin has served, so that the

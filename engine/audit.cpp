@@ -8,6 +8,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/losses.hpp"
 #include "engine/minimum.hpp"
+#include "engine/partial.hpp"
 #include "engine/request.hpp"
 #include "engine/view.hpp"
 
@@ -73,7 +74,9 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
   }
   const std::optional<Time>& since = gang.course.partial_since;
   const bool overdue = since && *since + state.options.partial_timeout + kSlack < now;
-  if (overdue && !gang.course.repairing && state.options.partial_gang == PartialGang::kEvict) {
+  const bool held = state.options.partial_gang == PartialGang::kHold ||
+                    KeepsRest(gang, state.members.GroupOf(gang));
+  if (overdue && !gang.course.repairing && !held) {
     broken.push_back(who + " is partially bound for too long and nothing is done about it");
   }
   if (gang.pending() && !state.queue.Contains(gang))

@@ -189,7 +189,8 @@ void HandoverStep::Bind(Member& member) {
     bind.gpus.push_back(share.index);
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
   const cluster::PodGroup* group = state_.members.GroupOf(gang_);
-  if (group != nullptr && group->by_owner) bind.gang = gang_.id.key.name;
+  if (group != nullptr && group->by_owner && !gang_.past.running_since())
+    bind.gang = gang_.id.key.name;
   if (const cluster::Node* at = state_.cluster.FindNode(node)) {
     bind.topology_path = topology::PathOf(state_.options.placement.fabric, *at);
     bind.gpu_uuids = UuidsOf(*at, bind.gpus);

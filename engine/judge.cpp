@@ -60,8 +60,6 @@ class GangJudge {
   // When a time began, in which no turn passes that a member waits for.
   Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
   Verdict Started();
-  bool KeepsRest() const;
-  bool AwaitsController() const;
   Verdict Partial();
   Verdict Unbound();
   Verdict Incomplete(int64_t lacks);
@@ -207,17 +205,6 @@ Verdict GangJudge::Started() {
   return Final(GangState::kRunning, {});
 }
 
-bool GangJudge::KeepsRest() const {
-  return around_.group != nullptr && around_.group->keeps_rest && gang_.past.has_run();
-}
-
-// Nobody has made a pod in the place of one that was lost: whoever makes the gang's pods knows when
-// that is due, if ever.
-bool GangJudge::AwaitsController() const {
-  return around_.group != nullptr && around_.group->by_owner && gang_.past.has_run() &&
-         Need(gang_, Counting::kPresent) > 0;
-}
-
 // Some members are bound, but fewer than the gang wants.
 Verdict GangJudge::Partial() {
   const Tally& tally = gang_.tally;
@@ -226,7 +213,8 @@ Verdict GangJudge::Partial() {
   const int64_t have = tally.bound + tally.succeeded;
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
-  const PartialGang rule = KeepsRest() ? PartialGang::kHold : options.partial_gang;
+  const bool keeps_rest = KeepsRest(gang_, around_.group);
+  const PartialGang rule = keeps_rest ? PartialGang::kHold : options.partial_gang;
   if (rule == PartialGang::kHold && !course().relocating) course().EndRepair();
   if (AllMoved(gang_, course())) {
     course().EndRepair();
@@ -234,8 +222,8 @@ Verdict GangJudge::Partial() {
   }
   if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
-  const bool barred =
-      Is(around_.fence_bar) || !around_.stale_resources.empty() || AwaitsController();
+  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty() ||
+                      AwaitsController(gang_, around_.group);
   // While it may not be completed no time passes, and none has when that ends.
   if (!course().repairing && (barred || course().barred)) course().partial_since = now;
   if (!course().repairing && waits) course().partial_since.reset();
@@ -269,7 +257,7 @@ Verdict GangJudge::Partial() {
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
   const bool plannable =
-      KeepsRest() ? tally.pending > tally.planned : Need(gang_, Counting::kReady) == 0;
+      keeps_rest ? tally.pending > tally.planned : Need(gang_, Counting::kReady) == 0;
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/minimum.hpp"
+
 namespace muster::engine {
 
 using cluster::Duration;
@@ -39,6 +41,15 @@ void FollowPartial(const Gang& gang, Course& course, Duration timeout, Time now)
   if (in_grace) course.partial_since = std::max(*course.partial_since, gang.tally.leave_by);
   if (course.in_grace && !in_grace) course.partial_since = std::min(*course.partial_since, now);
   course.in_grace = in_grace;
+}
+
+bool KeepsRest(const Gang& gang, const cluster::PodGroup* group) {
+  return group != nullptr && group->keeps_rest && gang.past.running_since();
+}
+
+bool AwaitsController(const Gang& gang, const cluster::PodGroup* group) {
+  return group != nullptr && group->by_owner && gang.past.running_since() &&
+         Need(gang, Counting::kPresent) > 0;
 }
 
 }  // namespace muster::engine

@@ -144,6 +144,14 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
   return past;
 }
 
+Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
+  const Headcount wanted = gang.past.Wanted(declared);
+  if (group == nullptr || group->ended == 0) return wanted;
+  // Its owner counts more that have ended well than are here or were seen.
+  const int64_t seen = gang.tally.succeeded + gang.past.ended().members;
+  return Minus(wanted, {std::max<int64_t>(0, group->ended - seen), {}});
+}
+
 void Remember(EngineState& state, Gang& gang, Time now) {
   if (!gang.past.adopted() && AdoptRecord(state, gang, now)) SettleMembers(state, gang);
   if (gang.tally.bound == 0) {
@@ -165,7 +173,7 @@ void Remember(EngineState& state, Gang& gang, Time now) {
     }
   }
   if (RunsOneByOne(state, gang)) gang.past.Begin({1, {}}, false, now);
-  gang.minimum = gang.past.Wanted(Declared(state, gang));
+  gang.minimum = WantedNow(gang, state.members.GroupOf(gang), Declared(state, gang));
 }
 
 }  // namespace muster::engine

@@ -16,6 +16,7 @@
 #include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
 #include "engine/reclaim.hpp"
+#include "engine/remember.hpp"
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
@@ -108,7 +109,7 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
   gang.past.Begin(declared, Lack(declared, have) == 0, BoundSince(gang, now));
-  gang.minimum = gang.past.Wanted(declared);
+  gang.minimum = WantedNow(gang, state.members.GroupOf(gang), declared);
   state.preemptions.ForgetTries(gang.id);
 }
 

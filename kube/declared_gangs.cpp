@@ -61,6 +61,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
   Said said{pod.declared_min_member};
   if (owner != nullptr) {
     said.roles = owner->roles;
+    said.ended = owner->ended;
     said.by_owner = true;
     said.keeps_rest = owner->keeps_rest;
   }
@@ -115,6 +116,7 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   const Said* of_running = nullptr;
   for (const auto& [said, count] : gang.sayings) {
     group.by_owner = group.by_owner || said.by_owner;
+    group.ended = std::max(group.ended, said.ended);
     if (of_running == nullptr && count.running > 0) of_running = &said;
   }
   if (of_running != nullptr && !group.by_owner) counts = of_running;

@@ -34,6 +34,7 @@ class DeclaredGangs {
   struct Said {
     int64_t min_member = 0;
     std::vector<cluster::RoleMinimum> roles = {};
+    int64_t ended = 0;
     bool by_owner = false;
     bool keeps_rest = false;
     auto operator<=>(const Said&) const = default;

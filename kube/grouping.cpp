@@ -225,6 +225,7 @@ class Judge {
     Name(owner_->key, part, attempt, &grouping);
     grouping.role = size.role();
     const GangSize::Answer answer = size.Of(min_member);
+    grouping.ended = values.Amount(case_->ended).value_or(0);
     if (!problems_.none()) {
       grouping.reason = problems_.first().ToString();
     } else if (!answer.defect.empty()) {

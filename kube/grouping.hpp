@@ -46,6 +46,7 @@ struct Grouping {
   std::string role;
   int64_t minimum = 0;
   std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`
+  int64_t ended = 0;                        // as in cluster::PodGroup
   bool keeps_rest = false;                  // as in cluster::PodGroup
 };
 

@@ -162,9 +162,11 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
   const bool unread = grouping.kind == Grouping::Kind::kUnread;
   const bool refused_late = grouping.kind == Grouping::Kind::kRefused && entry.pod->bound();
   if (was_gang && (unread || grouping.owner_gone || refused_late)) return false;
-  if (Same(entry.grouping, grouping)) return false;
+  // That more have ended makes a difference to those that wait only.
+  const bool same = Same(entry.grouping, grouping) && (entry.grouping.ended == grouping.ended ||
+                                                       entry.pod->bound() || entry.pod->terminal());
   entry.grouping = std::move(grouping);
-  return true;
+  return !same;
 }
 
 std::optional<Pod> GroupingBook::Tell(Entry& entry) {

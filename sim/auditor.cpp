@@ -53,6 +53,7 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
   SeeTurn(*pod, live, at);
   SeePlace(pod, live, at);
   CheckEviction(*pod);
+  owner_audit_.See(change, *pod, live, at);
   if (!pod->pod.pod_group.empty()) SeeMember(change, *pod, live, at);
 }
 
@@ -139,7 +140,7 @@ void Auditor::Impl::CheckEviction(const PodRecord& pod) {
   if (!Musters(pod.pod) && !pod.pod.bound_by_muster) Find(what + "is not Muster's");
   if (muster_ == nullptr) return;
   const engine::Options options = muster_->scheduler().options();
-  if (MayBeTakenBack(pod)) return;
+  if (MayBeTakenBack(pod) || owner_audit_.MayBeTakenBack(pod)) return;
   if (queue_audit_.IsKept(pod.pod)) Find(what + "its gang is not preemptible");
   if (Reclaimed()) return;
   if (!options.queues.empty()) {
@@ -178,6 +179,7 @@ std::vector<std::string> Auditor::Impl::Check() {
     CheckPartial(since, key, loop_.now());
     partial_.erase(partial_.begin());  // said once
   }
+  for (std::string& one : owner_audit_.Overdue(restarted, loop_.now(), limit)) Find(std::move(one));
   if (muster_ != nullptr && options_.ask_engine) {
     for (std::string& finding : muster_->scheduler().Audit(loop_.now())) {
       Find("engine: " + std::move(finding));

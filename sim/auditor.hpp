@@ -20,7 +20,9 @@
 //   7. Nobody else comes to the devices of a gang that died early after others were evicted for it,
 //   as long as they are kept for its restart. Not judged where news takes time.
 //   8. What nobody may evict takes no whole node that another queue is guaranteed (ShapeAudit).
-//   9. engine::Scheduler::Audit finds nothing.
+//   9. An Indexed Job that Muster binds as a gang starts whole, and is not taken back for one of
+//   its pods (OwnerAudit).
+//   10. engine::Scheduler::Audit finds nothing.
 //
 // Owned by sim::Cluster or a test; one thread at a time.
 #pragma once

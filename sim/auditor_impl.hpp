@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/auditor.hpp"
+#include "sim/owner_audit.hpp"
 #include "sim/queue_audit.hpp"
 #include "sim/restart_audit.hpp"
 #include "sim/shape_audit.hpp"
@@ -119,6 +120,7 @@ class Auditor::Impl {
   std::map<cluster::ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<cluster::ObjectKey> ours_;  // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
+  OwnerAudit owner_audit_{api_};
   RestartAudit restart_audit_{api_};
   ShapeAudit shape_audit_{api_, queue_audit_};
   std::map<int32_t, cluster::Time> waited_;  // by priority: until when a pod did

@@ -41,8 +41,9 @@ kube::News OtherNews(const sim::OtherRecord& record, sim::Change change) {
   return std::move(decoded->news);
 }
 
-// The object as the API server would show it.
-std::string Shown(const kube::JsonNode& object, const std::string& ns, const std::string& uid) {
+// The object as the API server would show it. `succeeded`: of a Job.
+std::string Shown(const kube::JsonNode& object, const std::string& ns, const std::string& uid,
+                  std::optional<int64_t> succeeded) {
   kube::JsonProblems ignored;
   const kube::JsonView view(object, "object", ignored);
   const kube::JsonView metadata = view.Get("metadata");
@@ -60,9 +61,14 @@ std::string Shown(const kube::JsonNode& object, const std::string& ns, const std
   json.Key("metadata").BeginObject();
   for (const char* key : {"name", "labels", "annotations", "ownerReferences"}) copy(metadata, key);
   const kube::JsonView own = metadata.Get("uid");  // by which others know it
-  json.Key("namespace").Text(ns).Key("uid").Text(own.present() ? own.Text() : uid).EndObject();
+  json.Key("namespace").Text(ns).Key("uid").Text(own.present() ? own.Text() : uid);
+  json.Key("resourceVersion").Text(std::to_string(succeeded.value_or(0) + 1)).EndObject();
   copy(view, "spec");
-  copy(view, "status");
+  if (succeeded) {
+    json.Key("status").BeginObject().Key("succeeded").Integer(*succeeded).EndObject();
+  } else {
+    copy(view, "status");
+  }
   json.EndObject();
   return text;
 }
@@ -130,10 +136,11 @@ std::vector<engine::Fact> FactReader::Read(const sim::WatchEvent& event) {
     const OwnerName name{"Job", (*job)->key};
     if (!gone) jobs_.insert_or_assign((*job)->uid, name);
     if (gone) jobs_.erase((*job)->uid);
-    gone ? ForgetOwner(name, facts) : ReadOwner(name, (*job)->json, (*job)->uid, facts);
+    gone ? ForgetOwner(name, facts)
+         : ReadOwner(name, {(*job)->json, (*job)->uid, (*job)->succeeded}, facts);
   } else if (other != nullptr && kube::FindOptionalKind((*other)->kind) == nullptr) {
     const OwnerName name{(*other)->kind, (*other)->key};
-    gone ? ForgetOwner(name, facts) : ReadOwner(name, (*other)->json, (*other)->uid, facts);
+    gone ? ForgetOwner(name, facts) : ReadOwner(name, {(*other)->json, (*other)->uid, {}}, facts);
   } else {
     Tell(joiner_.Join(NewsOf(event), kNow), facts);
   }
@@ -168,20 +175,22 @@ void FactReader::ReadOwners(Facts& facts) {
   }
 }
 
-void FactReader::ReadOwner(const OwnerName& name, const std::string& json, const std::string& uid,
-                           Facts& facts) {
-  const auto given = Parsed(json.empty() ? "{}" : json);
+void FactReader::ReadOwner(const OwnerName& name, const OwnerText& text, Facts& facts) {
+  const auto given = Parsed(text.json.empty() ? "{}" : text.json);
   MUSTER_CHECK(given != nullptr);  // it was read before it was created
-  const auto object = Parsed(Shown(given->root(), name.second.ns, uid));
+  const auto object = Parsed(Shown(given->root(), name.second.ns, text.uid, text.succeeded));
   MUSTER_CHECK(object != nullptr);
   kube::JsonProblems ignored;
   const kube::JsonView view(object->root(), "object", ignored);
   const kube::JsonView metadata = view.Get("metadata");
   Owner owner{{std::string(view.Get("apiVersion").Text()), name.first, name.second.ns,
                name.second.name, std::string(metadata.Get("uid").Text())},
-              object};
+              object,
+              text.succeeded};
   const auto known = owners_.find(name);
-  if (known != owners_.end() && known->second.key == owner.key) return;  // what it says is the same
+  const bool same = known != owners_.end() && known->second.key == owner.key &&
+                    known->second.succeeded == owner.succeeded;
+  if (same) return;
   kube::OwnerAnswer answer{kube::OwnerAnswer::Kind::kRead, object, {}};
   Tell(joiner_.Learn(owner.key, std::move(answer), kNow), facts);
   owners_.insert_or_assign(name, std::move(owner));

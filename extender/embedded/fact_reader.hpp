@@ -42,13 +42,18 @@ class FactReader {
   struct Owner {
     kube::OwnerKey key;
     std::shared_ptr<const kube::Json> object;  // with uid and namespace
+    std::optional<int64_t> succeeded;          // of a Job
+  };
+  struct OwnerText {
+    const std::string& json;  // as it was submitted
+    const std::string& uid;
+    std::optional<int64_t> succeeded;
   };
   using OwnerName = std::pair<std::string, cluster::ObjectKey>;  // kind, key
 
   void Tell(kube::NewsJoiner::Joined joined, Facts& facts);
   void ReadOwners(Facts& facts);
-  void ReadOwner(const OwnerName& name, const std::string& json, const std::string& uid,
-                 Facts& facts);
+  void ReadOwner(const OwnerName& name, const OwnerText& text, Facts& facts);
   void ForgetOwner(const OwnerName& name, Facts& facts);
   // As kube::GroupingText.
   std::string GroupingText(const sim::PodRecord& record) const;

@@ -153,6 +153,38 @@ TEST_CASE("a gang by owner waits for its controller to replace a lost member", "
   }
 }
 
+TEST_CASE("a gang by owner does not wait for those that have ended before anybody looked",
+          "[engine][owner]") {
+  OwnedWorld world;
+  cluster::PodGroup group = MakePodGroup("train").MinMember(4);
+  group.declared = group.by_owner = true;
+  group.ended = 3;
+  world.Add(group);
+  world.AddMember("d2");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+  CHECK(world.Pod("d2").bound());
+}
+
+TEST_CASE("those that have ended well count once, be they here or not", "[engine][owner]") {
+  OwnedWorld world;
+  world.SayOwner();
+  world.AddMembers();
+  world.ScheduleAll("train");
+  world.Succeed("a");
+  cluster::PodGroup group = MakePodGroup("train").MinMember(4);
+  group.declared = group.by_owner = true;
+  group.ended = 1;
+  world.Add(group);
+  world.RemovePod("a");
+  world.RemovePod("b");
+  world.Settle();
+  CHECK(world.Gang("train").state == GangState::kDegraded);  // of the other three it lacks one
+  world.AddMember("b2");
+  world.ScheduleAll("train");
+  CHECK(world.Gang("train").state == GangState::kRunning);
+}
+
 TEST_CASE("a gang that keeps its rest goes on without those that are lost", "[engine][owner]") {
   OwnedWorld world(4, true);
   world.SayOwner();

@@ -186,6 +186,19 @@ TEST_CASE("looks at many owners are spread over a longer time", "[kube][grouping
   CHECK(reads <= kJobs + 600 * 20);
 }
 
+TEST_CASE("that pods of a Job have ended is told with those that wait", "[kube][grouping]") {
+  World world;
+  world.See("a");
+  world.See("b", {.node = "n0", .phase = "Running"});
+  world.Answer(JobJson("train", 3));
+  world.now = world.now + Duration(30'000);
+  std::string ended = JobJson("train", 3, 2);
+  ended.insert(ended.size() - 1, R"(,"status":{"succeeded":1})");
+  CHECK(world.Answer(ended) == "a: job:train of 3;");
+  REQUIRE(world.book.Find(PodUid("uid-a")) != nullptr);
+  CHECK(world.book.Find(PodUid("uid-a"))->ended == 1);
+}
+
 TEST_CASE("a gang's size is followed when what wraps its owner is gone", "[kube][grouping]") {
   World world;
   const auto job = [](int parallelism, int version) {

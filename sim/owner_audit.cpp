@@ -1,0 +1,81 @@
+#include "sim/owner_audit.hpp"
+
+#include <algorithm>
+
+namespace muster::sim {
+
+using cluster::Duration;
+using cluster::PodPhase;
+using cluster::Time;
+
+namespace {
+
+bool Says(const JobRecord& job, const char* text) {
+  return job.json.find(text) != std::string::npos;
+}
+
+// How many of its pods start together; 0: they start one by one.
+int64_t NeedOf(const JobRecord& job) {
+  if (Says(job, "muster.dev/min-member")) return job.parallelism > 1 ? job.parallelism : 0;
+  const bool off = Says(job, "muster.dev/gang") || Says(job, "backoffLimitPerIndex");
+  const bool indexed = Says(job, "Indexed") && !Says(job, "NonIndexed");
+  const bool at_once = job.parallelism > 1 && job.parallelism == job.completions;
+  return !off && indexed && at_once ? job.parallelism : 0;
+}
+
+}  // namespace
+
+void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
+  if (pod.job_uid.empty() || !pod.pod.pod_group.empty()) return;
+  auto found = jobs_.find(pod.job_uid);
+  if (found == jobs_.end()) {
+    for (const JobPtr& job : api_.Jobs()) {
+      if (job->uid != pod.job_uid || NeedOf(*job) == 0) continue;
+      found = jobs_.try_emplace(job->uid).first;
+      found->second.key = job->key;
+      found->second.need = NeedOf(*job);
+      found->second.asked = Says(*job, "muster.dev/min-member");
+    }
+    if (found == jobs_.end()) return;
+  }
+  Job& job = found->second;
+  const bool counts = live && !pod.pod.deleting && pod.pod.bound_by_muster;
+  const bool succeeded = change != Change::kDeleted && pod.pod.phase == PodPhase::kSucceeded;
+  if (succeeded) job.succeeded.insert(pod.job_index);
+  if (counts && job.bound.insert(pod.pod.uid).second && pod.pod.bound_in.empty() && !job.started)
+    job.one_by_one = true;
+  if (!counts && job.bound.erase(pod.pod.uid) > 0 && !succeeded) job.lost = job.started;
+  const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
+  if (job.bound.empty()) job.started = job.one_by_one = job.lost = false;
+  if (!job.bound.empty() && there >= job.need) {
+    job.started = true;
+    job.lost = false;
+  }
+  const bool partial = !job.bound.empty() && !job.started && !job.one_by_one;
+  if (!partial) job.partial_since = Time::Never();
+  if (partial && job.partial_since == Time::Never()) job.partial_since = at;
+}
+
+std::vector<std::string> OwnerAudit::Overdue(Time since, Time now, Duration limit) {
+  std::vector<std::string> found;
+  for (auto& [uid, job] : jobs_) {
+    if (job.partial_since == Time::Never()) continue;
+    const Time from = std::max(job.partial_since, since);
+    if (from + limit >= now) continue;
+    found.push_back("Job " + job.key.ToString() + " is bound in part from " +
+                    std::to_string(from.milliseconds()) + " to " +
+                    std::to_string(now.milliseconds()) + " ms at least");
+    job.partial_since = Time::Never();
+    job.one_by_one = true;  // once is enough
+  }
+  return found;
+}
+
+bool OwnerAudit::MayBeTakenBack(const PodRecord& pod) const {
+  const auto found = jobs_.find(pod.job_uid);
+  if (found == jobs_.end()) return false;
+  const Job& job = found->second;
+  return (!job.started && !job.one_by_one) || (job.lost && job.asked);
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,51 @@
+// OwnerAudit: whether Indexed Jobs without a PodGroup start whole where Muster binds their pods as
+// gangs, as the API server's objects show it. Part of the Auditor; one thread.
+//
+//   1. From the first Binding that says its gang on, all pods of the Job are bound within the
+//   limit,
+//      or none is. It has started then, until none is bound; what has succeeded counts.
+//   2. Pods of a Job that has started are not taken back for each other, unless the Job says
+//      muster.dev/min-member.
+//   Where one was bound by itself (before Muster knew of gangs by owner, say) nothing is judged.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/api_server.hpp"
+#include "sim/watch.hpp"
+
+namespace muster::sim {
+
+class OwnerAudit {
+ public:
+  explicit OwnerAudit(const ApiServer& api) : api_(api) {}
+
+  // `live`: it exists, is bound and has not ended.
+  void See(Change change, const PodRecord& pod, bool live, cluster::Time at);
+  // What has been bound in part for longer than the limit, said once for each time. `since`:
+  // nothing before it counts.
+  std::vector<std::string> Overdue(cluster::Time since, cluster::Time now, cluster::Duration limit);
+  // Its Job has not started, or has lost a pod of a minimum that somebody wrote.
+  bool MayBeTakenBack(const PodRecord& pod) const;
+
+ private:
+  struct Job {
+    cluster::ObjectKey key;
+    int64_t need = 0;
+    bool asked = false;  // somebody wrote the minimum
+    std::set<cluster::PodUid> bound;
+    std::set<int64_t> succeeded;  // indices
+    bool one_by_one = false;      // until none is bound
+    bool started = false;         // likewise
+    bool lost = false;            // a pod, since it started
+    cluster::Time partial_since = cluster::Time::Never();
+  };
+
+  const ApiServer& api_;
+  std::map<std::string, Job> jobs_;  // by UID, that are gangs by the grouping rules
+};
+
+}  // namespace muster::sim
