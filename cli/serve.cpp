@@ -116,7 +116,6 @@ Result<extender::ServiceOptions> OptionsFrom(const Args& args) {
   const Result<int64_t> seed = args.Number("--seed", 1, 0, INT64_MAX);
   if (!seed.ok()) return seed.error();
   options.seed = static_cast<std::uint64_t>(*seed);
-  options.group_by_owner = args.Has("--group-by-owner");
   return options;
 }
 
@@ -184,8 +183,6 @@ Command ServeCommand() {
         "ConfigMap that keeps operators' orders (default: muster-orders beside the Lease)"},
        {"--usage", "NS/NAME",
         "ConfigMap that keeps what queues have used (default: muster-usage beside the Lease)"},
-       {"--group-by-owner", "",
-        "on trial: pods that name no PodGroup are gangs by their owners (docs/gangs.md)"},
        {"--cluster", "FILE", "manifests of the embedded cluster (default: 16 nodes of 8 GPUs)"},
        {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
        {"--tls-key", "FILE", "key of --tls-cert, PEM"},

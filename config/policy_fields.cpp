@@ -120,8 +120,14 @@ void VisitPreemption(engine::Options* options, std::vector<std::string>* notes,
     says.reclaim = never ? queues::Reclaim::kNever : queues::Reclaim::kGuarantee;
 }
 
-void VisitGangs(engine::Options* options, std::vector<std::string>* notes, FieldVisitor* visitor) {
+void VisitGangs(Policy* policy, FieldVisitor* visitor) {
+  engine::Options* const options = &policy->engine;
+  std::vector<std::string>* const notes = &policy->notes;
   visitor->Section({"gangs", ""}, [&] {
+    visitor->Flag({"byOwner",
+                   "Pods that name no PodGroup are a gang where what owns them makes them start\n"
+                   "together (grouping). false: such pods start one by one."},
+                  &policy->by_owner);
     visitor->Whole({"maxMembers", "The largest accepted minMember."}, {1, 100'000},
                    &options->max_members);
     VisitStrictOrder(&options->strict_order, notes, visitor);
@@ -295,15 +301,14 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitPlacement(&options.placement, visitor);
   VisitFabric(&options.placement.fabric, &options.lost_member, visitor);
   VisitQueues(&options.queues, &policy->notes, visitor);
-  VisitGangs(&options, &policy->notes, visitor);
+  VisitGangs(policy, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
   VisitGroupingRules(
       {"grouping",
        "Which pods start together where no PodGroup says it: rules by the kind of owner, each in\n"
        "place of the one that Muster has for that kind. config/grouping/README.md has their "
        "words,\n"
-       "and the files beside it the rules that Muster has. They count with serve\n"
-       "--group-by-owner."},
+       "and the files beside it the rules that Muster has."},
       &policy->grouping, visitor);
   VisitExtender(policy, visitor);
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {

@@ -24,6 +24,7 @@ struct Policy {
   ExtenderSettings extender;
   MetricsSettings metrics;
   OperatorSettings operators;
+  bool by_owner = true;             // whether grouping rules count
   cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
   // For the author of the file, with places: fields that have no effect any more. Not part of it.
   std::vector<std::string> notes = {};

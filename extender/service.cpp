@@ -103,8 +103,6 @@ class Service::Impl {
   void FinishHeldBinds();
   void LogNotes(const config::Policy& policy) const {
     for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
-    if (policy.grouping.empty() || options_.group_by_owner) return;
-    log_.Info("policy", {{"note", "grouping: has no effect without --group-by-owner"}});
   }
   void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
     for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});
@@ -308,7 +306,7 @@ Status Service::Impl::StartApiCluster() {
   options.own_pod = OwnPod();
   options.orders = options_.access.orders;
   options.usage = options_.access.usage;
-  if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
+  options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.used = [this] { return scheduler_->UsedSoFar(); };
   options.apply = [this](std::span<const engine::Fact> facts) { loop_->Apply(facts); };
@@ -364,7 +362,7 @@ Status Service::Impl::StartEmbeddedCluster() {
   options.scheduler.scheduler_names.push_back("default-scheduler");
   options.scheduler.http_timeout = started_with_.extender.http_timeout;
   options.kubelet.seed = options_.seed;
-  if (options_.group_by_owner) options.grouping = GroupingOf(started_with_);
+  options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.apply = [this](std::span<const engine::Fact> facts) { loop_->Apply(facts); };
   options.report = [this](const engine::Outcome& outcome) { loop_->Report(outcome); };
@@ -485,9 +483,8 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   if (policy->engine.placement.fabric != InForce().engine.placement.fabric)
     fabric_report_.ForgetPlaces();
   scheduler_->SetOptions(policy->engine);
-  const bool grouped = options_.group_by_owner;
-  if (grouped && api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
-  if (grouped && cluster_) cluster_->SetGrouping(GroupingOf(*policy));
+  if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
+  if (cluster_) cluster_->SetGrouping(GroupingOf(*policy));
   loop_->Poke();
   {
     const MutexLock lock(mu_);

@@ -41,8 +41,6 @@ struct ServiceOptions {
   // later than the ConfigMap that names it.
   std::chrono::milliseconds reload_retry{10'000};
   std::uint64_t seed = 1;  // of the embedded cluster
-  // Pods that name no PodGroup are gangs by their owners.
-  bool group_by_owner = false;
 };
 
 class Service {

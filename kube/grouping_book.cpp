@@ -141,6 +141,12 @@ void GroupingBook::Use(const PodUid& uid, const Entry& entry) {
 
 Grouping GroupingBook::LookAt(const PodUid& uid, const JsonNode& pod, Entry& entry) {
   entry.owners.clear();
+  if (!settings_->by_owner) {
+    Use(uid, entry);
+    Grouping alone;
+    alone.reason = "gangs.byOwner of the policy is false";
+    return alone;
+  }
   Grouping grouping = JudgeGrouping(pod, settings_->rules, [&](const OwnerKey& key) {
     entry.owners.push_back(key);
     return owners_.Look(key);

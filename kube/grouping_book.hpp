@@ -32,6 +32,7 @@ namespace muster::kube {
 struct GroupingSettings {
   cluster::GroupingRules rules;
   std::vector<std::string> scheduler_names;  // of Muster's pods
+  bool by_owner = true;                      // false: every pod is alone, and no owner is read
 };
 
 // What grouping rules may look at of a pod, as JSON: its labels, its owners, its node, and of its

@@ -281,7 +281,7 @@ std::string RightsForOwners() {
 TEST_CASE("Muster may get the owners that its rules name, and no others", "[config][grouping]") {
   const auto file = ReadFile(MUSTER_SOURCE_DIR "/manifests/base/permissions.yaml", 1U << 20U);
   REQUIRE(file.ok());
-  const std::string begin = "# With --group-by-owner: owners of pods, ";
+  const std::string begin = "# Owners of pods, ";
   const size_t comment = file->find(begin);
   REQUIRE(comment != std::string::npos);
   const size_t rules = file->find("\n- ", comment) + 1;

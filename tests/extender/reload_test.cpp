@@ -290,7 +290,6 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
   ServiceOptions options;
   options.policy_file = folder.File("policy.yaml");
   std::ofstream(options.policy_file) << kHead;
-  options.group_by_owner = GENERATE(true, false);
   TestService test(options);
   // More pods than there are nodes.
   test.Submit(
@@ -299,16 +298,6 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
       "schedulerName: muster\n      containers: [{name: main, resources: {limits: "
       "{nvidia.com/gpu: 8}}}]\n");
   const auto gangs = [&] { return test.Get("/v1/gangs").body; };
-  if (!options.group_by_owner) {
-    CHECK(test.Reaches("train-0", "Running"));
-    CHECK(gangs().find("job:train~") == std::string::npos);
-    std::ofstream(options.policy_file)
-        << kHead
-        << "grouping:\n- {kind: Job, group: batch, resource: jobs, cases: [{gang: whole}]}\n";
-    REQUIRE(test.service.ReloadPolicy().ok());
-    CHECK(test.lines.Has("grouping: has no effect without --group-by-owner"));
-    return;
-  }
   REQUIRE(Eventually([&] { return gangs().find("job:train~") != std::string::npos; }));
   CHECK(test.StateOf("train-0").empty());
   std::ofstream(options.policy_file)
@@ -317,7 +306,6 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
   REQUIRE(test.service.ReloadPolicy().ok());
   CHECK(test.Reaches("train-0", "Running"));
   CHECK(gangs().find("job:train~") == std::string::npos);
-  CHECK_FALSE(test.lines.Has("grouping: has no effect"));
 }
 
 }  // namespace muster::extender::testing

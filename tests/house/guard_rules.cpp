@@ -14,10 +14,11 @@ constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
 constexpr std::string_view kPrefix = "muster.dev/";
 constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 
-constexpr std::array<std::string_view, 16> kNotForPeopleOnPods = {
+constexpr std::array<std::string_view, 17> kNotForPeopleOnPods = {
     // Muster writes them, on pods and PodGroups.
-    "muster.dev/bound-by", "muster.dev/epoch", "muster.dev/gang-record", "muster.dev/gpu-uuids",
-    "muster.dev/gpus", "muster.dev/rank", "muster.dev/topology-path", "muster.dev/wake",
+    "muster.dev/bound-by", "muster.dev/bound-in", "muster.dev/epoch", "muster.dev/gang-record",
+    "muster.dev/gpu-uuids", "muster.dev/gpus", "muster.dev/rank", "muster.dev/topology-path",
+    "muster.dev/wake",
     // On nodes.
     "muster.dev/gpu-devices", "muster.dev/gpu-sharing", "muster.dev/gpu-topology",
     "muster.dev/topology-manager-policy",

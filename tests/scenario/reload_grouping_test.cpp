@@ -91,8 +91,15 @@ const Story kStories[] = {
      "owner.spec.few, makes: item.count}], cases: [{gang: @}]}",
      "whole", "perRole"},
     {"cases[].minimum", "{" MUSTER_FOO ", cases: [{minimum: \"@\"}]}", "2", "3"},
+    {"cases[].ended", "{" MUSTER_FOO ", cases: [{minimum: \"2\", ended: \"@\"}]}", "0", "1"},
+    {"cases[].keepsRest", "{" MUSTER_FOO ", cases: [{minimum: \"2\", keepsRest: @}]}", "false",
+     "true"},
     {"cases[].because", "{" MUSTER_FOO ", cases: [{gang: alone, because: @}]}", "one", "other"},
 };
+
+const Story kByOwner = {"gangs.byOwner",
+                        "{" MUSTER_FOO ", cases: [{minimum: \"2\"}]}\ngangs: {byOwner: @}", "true",
+                        "false"};
 
 #undef MUSTER_FOO
 
@@ -102,7 +109,7 @@ GroupingSettings SettingsOf(const Story& story, const std::string& value) {
   const auto policy = config::LoadPolicy(
       "apiVersion: muster.dev/v1alpha1\nkind: Policy\ngrouping:\n- " + rule + "\n", "p");
   REQUIRE((policy.ok() ? "" : policy.error().ToString()) == "");
-  return {policy->grouping, {"muster"}};
+  return {policy->grouping, {"muster"}, policy->by_owner};
 }
 
 OwnerAnswer Owner(const Story& story) {
@@ -154,7 +161,9 @@ std::string Tell(const Story& story, const std::string& first, const std::string
     const Grouping* said = book.Find(cluster::PodUid(pod));
     REQUIRE(said != nullptr);
     told += std::to_string(static_cast<int>(said->kind)) + " " + said->key.name + " as " +
-            said->role + " of " + std::to_string(said->minimum) + " " + said->reason;
+            said->role + " of " + std::to_string(said->minimum) + " " + said->reason +
+            (said->keeps_rest ? " keeps the rest, " : ", ") + std::to_string(said->ended) +
+            " ended";
     for (const cluster::RoleMinimum& role : said->roles)
       told += " " + role.name + " " + std::to_string(role.min_member);
     told += "\n";
@@ -162,14 +171,21 @@ std::string Tell(const Story& story, const std::string& first, const std::string
   return told;
 }
 
+void CheckReload(const Story& story) {
+  const std::string started = Tell(story, story.new_value, story.new_value);
+  CHECK(Tell(story, story.old_value, story.old_value) != started);
+  CHECK(Tell(story, story.old_value, story.new_value) == started);
+}
+
 TEST_CASE("a reload changes every field of grouping rules", "[reload][grouping]") {
   for (const Story& story : kStories) {
-    DYNAMIC_SECTION(story.field) {
-      const std::string started = Tell(story, story.new_value, story.new_value);
-      CHECK(Tell(story, story.old_value, story.old_value) != started);
-      CHECK(Tell(story, story.old_value, story.new_value) == started);
-    }
+    DYNAMIC_SECTION(story.field) { CheckReload(story); }
   }
+}
+
+TEST_CASE("a reload switches gangs by owner off and on", "[reload][grouping]") {
+  CheckReload(kByOwner);
+  CheckReload({kByOwner.field, kByOwner.rule, kByOwner.new_value, kByOwner.old_value});
 }
 
 TEST_CASE("every field of grouping rules has a story", "[reload][grouping]") {

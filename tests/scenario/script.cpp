@@ -78,8 +78,7 @@ sim::Cluster& Script::world() {
     options_.audit = true;
     config::UseProfiles(&options_.muster.engine.placement);
     options_.muster.make_reader = [this] {
-      reader_ = std::make_shared<extender::FactReader>(group_by_owner_ ? std::optional(grouping_)
-                                                                       : std::nullopt);
+      reader_ = std::make_shared<extender::FactReader>(grouping_);
       return [facts = reader_](const sim::WatchEvent& event) { return facts->Read(event); };
     };
     world_ = std::make_unique<sim::Cluster>(options_);
@@ -237,9 +236,7 @@ Status Script::LoadPolicy(const std::string& file, bool reload) {
   grouping_ = extender::GroupingOf(*policy);
   if (reload) {
     world();
-    const auto facts =
-        group_by_owner_ ? reader_->SetGrouping(grouping_) : std::vector<engine::Fact>();
-    for (const engine::Fact& fact : facts) {
+    for (const engine::Fact& fact : reader_->SetGrouping(grouping_)) {
       if (Status told = Tell(fact); !told.ok()) return told;
     }
     world().muster()->SetOptions(policy->engine);
@@ -255,10 +252,6 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
     options_.api.gating = value == "all"     ? sim::Gating::kAll
                           : value == "gangs" ? sim::Gating::kGangs
                                              : sim::Gating::kNone;
-    return Ok{};
-  }
-  if (name == "group-by-owner") {
-    group_by_owner_ = value == "on";
     return Ok{};
   }
   const auto duration = config::ParseDuration(value);

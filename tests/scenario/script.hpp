@@ -75,7 +75,6 @@ class Script {
   sim::Options options_;
   sim::WriteFaults faults_;
   kube::GroupingSettings grouping_ = extender::GroupingOf(config::Policy());
-  bool group_by_owner_ = false;
   std::shared_ptr<extender::FactReader> reader_;  // of the process that runs
   std::unique_ptr<sim::Cluster> world_;
   std::string shown_;

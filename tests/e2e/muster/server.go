@@ -27,7 +27,6 @@ type Options struct {
 	Lease  string // empty: muster-system/muster
 	Pod    string // empty: it has no pod whose label could say that it leads
 	// Pods that name no PodGroup are gangs by their owners.
-	GroupByOwner bool
 }
 
 // Server is one replica of muster. Its ports stay the same over restarts. One goroutine at a time.
@@ -86,9 +85,6 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 		"--tls-client-ca=" + filepath.Join(o.Files.Server, "ca.crt"), "--tls-client=muster-scheduler",
 		"--log-level=2",
 	}}
-	if o.GroupByOwner {
-		s.spec.Args = append(s.spec.Args, "--group-by-owner")
-	}
 	if o.Pod != "" {
 		s.spec.Env = []string{"POD_NAME=" + o.Pod, "POD_NAMESPACE=" + Namespace}
 	}

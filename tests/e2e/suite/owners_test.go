@@ -47,7 +47,7 @@ func (e *env) podsOfJob(name string) ([]corev1.Pod, error) {
 }
 
 func TestAPlainIndexedJobIsAGangAndStartsWhole(t *testing.T) {
-	e := in(t, mustered(t, worldOptions{owners: true}))
+	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(1)
 	e.plainJob("train", 4)
 	e.eventually(30*time.Second, "the Job has its pods", func() error {

@@ -32,7 +32,6 @@ type worldOptions struct {
 	native  bool   // PodGroups of Kubernetes' own
 	bulk    bool   // so many pods that nobody plays their kubelets
 	kueue   bool   // with Kueue's controller
-	owners  bool   // with gangs by owner
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -49,7 +48,6 @@ type world struct {
 	schedulerSpec controlplane.Scheduler
 	policy        string // file: the manifests', to which tests may add
 	bulk          bool
-	owners        bool
 	mu            sync.Mutex
 	mustered      bool
 	musterErr     error
@@ -143,9 +141,6 @@ func (o worldOptions) name() string {
 	if o.kueue {
 		name += "-kueue"
 	}
-	if o.owners {
-		name += "-owners"
-	}
 	return name
 }
 
@@ -160,7 +155,7 @@ func startWorld(o worldOptions) (*world, error) {
 	if o.native {
 		options.Gates = controlplane.NativeGangs(o.version)
 	}
-	w := &world{bulk: o.bulk, owners: o.owners}
+	w := &world{bulk: o.bulk}
 	if w.ControlPlane, err = controlplane.Start(ctx, options); err != nil {
 		return nil, err
 	}
@@ -208,7 +203,6 @@ func (w *world) startMuster(ctx context.Context) error {
 func (w *world) newMuster(ctx context.Context, name, pod string) (*muster.Server, error) {
 	return muster.New(ctx, w.ControlPlane, muster.Options{
 		Name: name, Files: w.files, Policy: w.policy, URL: w.proxy.URL, CA: w.CA.File, Pod: pod,
-		GroupByOwner: w.owners,
 	})
 }
 
