@@ -34,15 +34,17 @@ class ApiHandlers {
   struct Ports {
     engine::Scheduler& scheduler;
     std::function<cluster::Time()> now;
-    std::function<std::string()> not_ready;  // why; empty: ready
-    std::function<std::string()> metrics;    // the page
-    std::function<std::string()> policy;     // the policy in force, as YAML
+    std::function<std::string()> not_ready;            // why; empty: ready
+    std::function<std::string()> metrics;              // the page
+    std::function<std::string()> policy;               // the policy in force, as YAML
+    std::function<kube::GroupingSettings()> grouping;  // as it says
     const CallerAccess& access;
     EmbeddedCluster* cluster = nullptr;  // null: no objects to create, list or delete
   };
 
   explicit ApiHandlers(Ports ports)
-      : ports_(std::move(ports)), what_if_({ports_.scheduler, ports_.now, ports_.access}) {}
+      : ports_(std::move(ports)),
+        what_if_({ports_.scheduler, ports_.now, ports_.grouping, ports_.access}) {}
   ~ApiHandlers() = default;
   ApiHandlers(const ApiHandlers&) = delete;
   ApiHandlers& operator=(const ApiHandlers&) = delete;

@@ -12,6 +12,7 @@
 #include "extender/api_json.hpp"
 #include "extender/embedded/workload.hpp"
 #include "extender/json_text.hpp"
+#include "extender/start_policy.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 
@@ -209,15 +210,17 @@ Result<std::string> WhatIfPage::TryAnswer(const http::Request& sent) const {
   engine::WhatIf what;
   what.now = ports_.now();
   what.options = ports_.scheduler.options();
+  kube::GroupingSettings grouping = ports_.grouping();
   if (request->policy) {
     Result<config::Policy> policy =
         config::LoadPolicy(request->policy->text, request->policy->name);
     if (!policy.ok()) return policy.error();
     config::UseProfiles(&policy->engine.placement);
+    grouping = GroupingOf(*policy);
     what.options = std::move(policy->engine);
   }
-  Result<Workload> workload =
-      ReadWorkload(request->manifests, what.options.scheduler_names, what.now);
+  grouping.scheduler_names = what.options.scheduler_names;
+  Result<Workload> workload = ReadWorkload(request->manifests, grouping, what.now);
   if (!workload.ok()) return workload.error();
   what.workload = std::move(workload->facts);
   what.known = ports_.scheduler.DecidedFacts();

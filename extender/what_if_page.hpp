@@ -24,6 +24,7 @@
 #include "engine/what_if.hpp"
 #include "extender/caller_access.hpp"
 #include "http/message.hpp"
+#include "kube/grouping_book.hpp"
 
 namespace muster::extender {
 
@@ -34,6 +35,7 @@ class WhatIfPage {
   struct Ports {
     const engine::Scheduler& scheduler;
     std::function<cluster::Time()> now;
+    std::function<kube::GroupingSettings()> grouping;  // in force
     const CallerAccess& access;
   };
 

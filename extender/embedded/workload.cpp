@@ -38,7 +38,7 @@ std::string NameOf(const engine::Fact& fact) {
 }  // namespace
 
 Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
-                              const std::vector<std::string>& schedulers, cluster::Time now) {
+                              const kube::GroupingSettings& grouping, cluster::Time now) {
   Workload workload;
   std::vector<ManifestObject> objects;
   for (const ManifestText& file : manifests) {
@@ -53,9 +53,9 @@ Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
   sim::ApiServerOptions options;
   options.seed = kSeed;
   options.gating = sim::Gating::kAll;
-  options.gated_schedulers = schedulers;
+  options.gated_schedulers = grouping.scheduler_names;
   sim::ApiServer api(loop, options);
-  FactReader reader(std::nullopt,
+  FactReader reader(grouping,
                     [&](const std::string& warning) { workload.warnings.push_back(warning); });
   const sim::Informer informer(
       loop, api, FactReader::kWatched, {}, kSeed,

@@ -8,6 +8,7 @@
 #include "cluster/result.hpp"
 #include "cluster/units.hpp"
 #include "engine/facts.hpp"
+#include "kube/grouping_book.hpp"
 
 namespace muster::extender {
 
@@ -22,10 +23,9 @@ struct ManifestText {
 };
 
 // As `muster submit` reads them. kConflict, naming the object: they have it twice. Created at
-// `now`; pods of `schedulers` are behind Muster's gate.
+// `now`; pods of `grouping.scheduler_names` are behind Muster's gate.
 cluster::Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
-                                       const std::vector<std::string>& schedulers,
-                                       cluster::Time now);
+                                       const kube::GroupingSettings& grouping, cluster::Time now);
 
 // kConflict: a node, pod or PodGroup of the workload has the name of one that is known already.
 cluster::Status CheckNames(const std::vector<engine::Fact>& known,

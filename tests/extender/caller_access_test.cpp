@@ -23,7 +23,8 @@ struct Asked {
   explicit Asked(bool embedded = false)
       : access(
             {.settings = [this] { return settings; }, .reviewer = embedded ? nullptr : &reviewer}),
-        page({scheduler, [] { return cluster::Time(1'000); }, access}) {
+        page({scheduler, [] { return cluster::Time(1'000); },
+              [] { return kube::GroupingSettings(); }, access}) {
     scheduler.Apply(MakeNode("n0").Gpus(8).Build(), cluster::Time(1));
     request.content_type = "application/json";
     request.body = R"({"manifests": [{"name": "f", "text": "kind: Pod\napiVersion: v1\nmetadata: )"

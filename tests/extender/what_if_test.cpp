@@ -112,6 +112,7 @@ TEST_CASE("what-if makes the pods of Jobs, and may add nodes", "[service][whatif
   REQUIRE(reply.status == 200);
   CHECK_THAT(reply.body,
              Catch::Contains("\"pod\": \"sweep-0\"") && Catch::Contains("\"pod\": \"sweep-1\""));
+  CHECK_THAT(reply.body, Catch::Contains("\"name\": \"job:sweep~"));  // a gang by its owner
   const http::Reply nodes =
       test.Post("/v1/whatif", Request(NodesYaml("extra", 4, 8) + "---\n" + GangYaml("g", 20, 8)));
   INFO(nodes.body);
