@@ -48,6 +48,7 @@ struct Miss {
   const Role* role;
   size_t demand;
   int64_t placed_before;
+  bool alone;  // `placed_before` counts its role, placed by itself
 };
 
 struct GangLayout {

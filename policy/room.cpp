@@ -24,10 +24,6 @@ int64_t AtMost(int64_t pods, int64_t free, int64_t request) {
   return free / request;
 }
 
-bool Excluded(const Demand& demand, NodeIndex node) {
-  return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
-}
-
 GpuMilliSum Sum(const cluster::DeviceAmount& each, int64_t count) {
   return {cluster::SaturatingMultiply(each.compute().value(), count),
           cluster::SaturatingMultiply(each.memory().value(), count)};
@@ -63,37 +59,56 @@ bool TurnedAway(const Search& search, const Shape& shape, NodeIndex node, int64_
   return search.tx().free().at(node).gpu_whole >= (pods + 1) * shape.spec->gpus.count;
 }
 
-void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortage& shortage) {
+// The same for pod slots, channels, CPU, memory and GPUs: one of them is short.
+Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);
-  const int64_t pods = PodsOn(search, shape, node, kNoLimit);
   Resources left = free.resources;
   left -= {spec.requests.cpu * pods, spec.requests.memory * pods,
            cluster::SaturatingMultiply(spec.requests.pods, pods),
            cluster::SaturatingMultiply(spec.requests.channels, pods)};
   const auto lacks = [](int64_t want, int64_t has) { return want > 0 && want > has; };
-  if (lacks(spec.requests.pods, left.pods)) {
-    ++shortage.pod_slots;
-  } else if (lacks(spec.requests.channels, left.channels)) {
-    ++shortage.channels;
-  } else if (lacks(spec.requests.cpu.value(), left.cpu.value())) {
-    ++shortage.cpu;
-  } else if (lacks(spec.requests.memory.value(), left.memory.value())) {
-    ++shortage.memory;
-  } else {
-    const GpuMilliSum need = LeastOn(search.DevicesOn(shape, node));
-    const bool too_few =
-        free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
-        free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
-    if (!too_few && TurnedAway(search, shape, node, pods)) {
-      ++shortage.numa;
-      const bool single =
-          search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
-      shortage.numa_single += single ? 1 : 0;
-      return;
-    }
-    ++(too_few ? shortage.gpus : shortage.gpu_devices);
+  if (lacks(spec.requests.pods, left.pods)) return Cause::What::kPodSlots;
+  if (lacks(spec.requests.channels, left.channels)) return Cause::What::kChannels;
+  if (lacks(spec.requests.cpu.value(), left.cpu.value())) return Cause::What::kCpu;
+  if (lacks(spec.requests.memory.value(), left.memory.value())) return Cause::What::kMemory;
+  if (TooFewGpus(search, shape, node, pods)) return Cause::What::kGpus;
+  return TurnedAway(search, shape, node, pods) ? Cause::What::kNuma : Cause::What::kGpuDevices;
+}
+
+int64_t& CounterOf(Cause::What what, Shortage& shortage) {
+  switch (what) {
+    case Cause::What::kTaint:
+      return shortage.taints;
+    case Cause::What::kCordoned:
+    case Cause::What::kNotReady:
+      return shortage.unschedulable;
+    case Cause::What::kConstraint:
+      return shortage.constraints;
+    case Cause::What::kLeftOut:
+      return shortage.left_out;
+    case Cause::What::kKept:
+      return shortage.kept;
+    case Cause::What::kExcluded:
+      return shortage.excluded;
+    case Cause::What::kPodSlots:
+      return shortage.pod_slots;
+    case Cause::What::kChannels:
+      return shortage.channels;
+    case Cause::What::kCpu:
+      return shortage.cpu;
+    case Cause::What::kMemory:
+      return shortage.memory;
+    case Cause::What::kGpuDevices:
+      return shortage.gpu_devices;
+    case Cause::What::kNuma:
+      return shortage.numa;
+    case Cause::What::kNoGpus:
+    case Cause::What::kOtherGpus:
+    case Cause::What::kGpus:
+      break;
   }
+  return shortage.gpus;
 }
 
 GpuMilliSum FreeOn(const Search& search, NodeIndex node) {
@@ -159,39 +174,44 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
          want_gpus.memory > free_gpus.memory;
 }
 
+bool TooFewGpus(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
+  const NodeFree& free = search.tx().free().at(node);
+  const GpuMilliSum need = LeastOn(search.DevicesOn(shape, node));
+  return free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
+         free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
+}
+
+bool Excluded(const Demand& demand, NodeIndex node) {
+  return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
+}
+
+Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& demand, NodeIndex node,
+                   int64_t pods) {
+  const uint8_t bars = search.BarsOn(shape, node);
+  if ((bars & Bar::kUnschedulable) != 0) {
+    return search.tx().node(node)->ready ? Cause::What::kCordoned : Cause::What::kNotReady;
+  }
+  if ((bars & (Bar::kTaint | Bar::kPassingTaint)) != 0) return Cause::What::kTaint;
+  if ((bars & Bar::kConstraint) != 0) return Cause::What::kConstraint;
+  if ((bars & Bar::kLeftOut) != 0) return Cause::What::kLeftOut;
+  if ((bars & Bar::kKept) != 0) return Cause::What::kKept;
+  if (Excluded(demand, node)) return Cause::What::kExcluded;
+  return LackOn(search, shape, node, pods);
+}
+
 void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
                    Shortage& shortage) {
   search.EachNode([&](NodeIndex node) {
-    const uint8_t bars = search.BarsOn(shape, node);
-    if ((bars & Bar::kNoNode) != 0) return true;
+    if ((search.BarsOn(shape, node) & Bar::kNoNode) != 0) return true;
     ++shortage.nodes;
-    if ((bars & Bar::kUnschedulable) != 0) {
-      ++shortage.unschedulable;
-    } else if ((bars & (Bar::kTaint | Bar::kPassingTaint)) != 0) {
-      ++shortage.taints;
-    } else if ((bars & Bar::kConstraint) != 0) {
-      ++shortage.constraints;
-    } else if ((bars & Bar::kLeftOut) != 0) {
-      ++shortage.left_out;
-    } else if ((bars & Bar::kKept) != 0) {
-      ++shortage.kept;
-    } else if (Excluded(demand, node)) {
-      ++shortage.excluded;
-    } else {
-      CountRoom(search, shape, node, shortage);
-    }
+    const Cause::What what =
+        WhyNot(search, shape, demand, node, PodsOn(search, shape, node, kNoLimit));
+    ++CounterOf(what, shortage);
+    if (what != Cause::What::kNuma) return true;
+    const bool single = search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
+    shortage.numa_single += single ? 1 : 0;
     return true;
   });
-}
-
-GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand) {
-  GpuMilliSum sum;
-  search.EachNode([&](NodeIndex node) {
-    if (search.BarsOn(shape, node) == 0 && !Excluded(demand, node))
-      sum.Add(FreeOn(search, node), 1);
-    return true;
-  });
-  return sum;
 }
 
 }  // namespace muster::policy
