@@ -38,7 +38,7 @@ std::string DomainOf(const topology::Fabric& fabric, const std::string& level,
 // What is down there, for people. The domain where most members found room may be one that is too
 // small: there nobody has to leave, and nothing is down.
 void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
-  policy::Shortage& shortage = result.shortage;
+  const policy::Shortage& shortage = result.shortage;
   const auto demand =
       std::find_if(job.request.required.begin(), job.request.required.end(),
                    [&](const policy::Demand& one) { return one.pod == shortage.pod; });
@@ -57,8 +57,8 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
   result.down = look_in(shortage.domain);
   const std::string& fits_in = result.fits_in.empty() ? job.fits_in : result.fits_in;
   if (!result.down.what.empty() || result.down.others || fits_in.empty()) return;
-  shortage.domain = fits_in;
   result.down = look_in(fits_in);
+  result.down.domain = fits_in;
 }
 
 // In the domain of the level that it requires that is the cheapest to free.

@@ -88,12 +88,15 @@ struct Reason {
   int64_t have = 0;
   int64_t need = 0;
   std::string detail;  // pod, field, gang or message of the API server; may be empty
+  // Where room is what it lacks: nodes and GPUs, counted at its last try (LackText). Events and
+  // statuses are not written again because it changed.
+  std::string counts = {};
   auto operator<=>(const Reason&) const = default;
 };
 
 Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string detail = {});
 
-// One sentence for people, e.g. "not enough free GPUs: 40 of 80 are free on nodes it may use".
+// One sentence for people, e.g. "not enough free GPUs: it wants 80 GPUs (10 × 8), 40 were free …".
 std::string Describe(const Reason& reason);
 
 // The reason for a gang that did not fit, from where its nodes were lost. `never`: it would not

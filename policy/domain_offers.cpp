@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "policy/causes.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/room.hpp"
 #include "policy/slots.hpp"
@@ -57,7 +58,8 @@ PlaceAnswer DomainOffers::CountIn(DomainId domain) {
   PlaceAnswer answer;
   for (const Role& role : roles_) {
     if (RoomFor(search, role) >= role.size()) continue;
-    CountRefusals(search, *role.shape, request_.required[role.members.front()], answer.shortage);
+    TellCauses(search, roles_, *role.shape, request_.required[role.members.front()],
+               answer.shortage);
     break;
   }
   return answer;
