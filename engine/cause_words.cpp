@@ -164,7 +164,8 @@ std::string LackText(const Shortage& shortage, bool never) {
   std::string text;
   if (shortage.need_gpu_milli > 0) text = WantsText(shortage, never) + "; ";
   text += NodesText(shortage, never ? "would have room" : "had room at its last try");
-  if (shortage.fits == 0 || shortage.only_segments) return text;
+  // How many fit in segments was not counted.
+  if (shortage.fits == 0 || !shortage.segments.empty()) return text;
   return text + "; " + std::to_string(shortage.fits) + " of " + std::to_string(shortage.fits_of) +
          " members" + (shortage.fits_alike ? MemberText(shortage) : "") + " would fit";
 }

@@ -39,7 +39,7 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
         "\n"
         "WAITS         QUEUE  PRIORITY  START      WHY\n"
         "default/more                0  not known  NotEnoughGpus: not enough free GPUs: it wants 8 "
-        "GPUs, 0 were free on the XX nodes that it may use, the cluster has 128; 0/16 nodes had "
+        "GPUs, 0 were free on the 16 nodes that it may use, the cluster has 128; 0/16 nodes had "
         "room at its last try: 16 with 0 of 8 GPUs free\n");
   std::string urgent = GangYaml("urgent", 1, 8);
   urgent.insert(urgent.find("  schedulerName"), "  priority: 7\n");
