@@ -110,9 +110,9 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms
 }
 
 // It would fit if those went, too, that are protected for now.
-bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job,
-                         const policy::GangTerms& terms) {
+bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job, policy::GangTerms terms) {
   if (job.candidates.shielded.gangs == 0) return false;
+  terms.reasons = false;
   Transaction tx(job.snapshot);
   const auto evict = [&](const std::vector<policy::Candidate>& candidates) {
     for (const policy::Candidate& candidate : candidates) {
@@ -171,8 +171,9 @@ policy::PlaceAnswer PlaceAside(policy::Placer& placer, const PlanJob& job, Trans
   return answer;
 }
 
-bool FitsUnkept(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms) {
+bool FitsUnkept(policy::Placer& placer, const PlanJob& job, policy::GangTerms terms) {
   if (job.unkept == nullptr) return false;
+  terms.reasons = false;
   Transaction tx(job.unkept);
   return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }

@@ -218,7 +218,7 @@ std::string Describe(const Reason& reason) {
     text += ": " + std::to_string(reason.have) + " of " + std::to_string(reason.need) + " " +
             names.counts;
   }
-  if (!reason.counts.empty()) text += ": " + reason.counts;
+  if (!reason.counts.empty()) text.append(": ").append(reason.counts.view());
   if (!reason.detail.empty()) text += (reason.counts.empty() ? ": " : "; ") + reason.detail;
   return text;
 }
@@ -239,7 +239,7 @@ Reason FromShortage(const policy::Shortage& shortage, bool never, const Down& do
   }
   if (!shortage.segments.empty()) add(shortage.segments);
   if (shortage.kept > 0 && !shortage.reserve.empty()) add(shortage.reserve);
-  reason.counts = LackText(shortage, never);
+  reason.counts = SharedText(LackText(shortage, never));
   return reason;
 }
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "engine/down.hpp"
 #include "policy/placement.hpp"
@@ -83,6 +86,21 @@ const char* ToString(ReasonCode code);
 // the same. For one release.
 const char* FormerName(ReasonCode code);
 
+// Text whose copies share it, for many gangs have the same. Equal where the texts are.
+class SharedText {
+ public:
+  SharedText() = default;
+  explicit SharedText(std::string text)
+      : text_(std::make_shared<const std::string>(std::move(text))) {}
+  std::string_view view() const { return text_ == nullptr ? std::string_view() : *text_; }
+  bool empty() const { return view().empty(); }
+  bool operator==(const SharedText& other) const { return view() == other.view(); }
+  auto operator<=>(const SharedText& other) const { return view() <=> other.view(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+};
+
 struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
@@ -90,7 +108,7 @@ struct Reason {
   std::string detail;  // pod, field, gang or message of the API server; may be empty
   // Where room is what it lacks: nodes and GPUs, counted at its last try (LackText). Events and
   // statuses are not written again because it changed.
-  std::string counts = {};
+  SharedText counts = {};
   auto operator<=>(const Reason&) const = default;
 };
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
-
-#include "policy/room.hpp"
 
 namespace muster::policy {
 
@@ -17,6 +16,7 @@ using What = Cause::What;
 
 namespace {
 
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 constexpr size_t kWhats = static_cast<size_t>(What::kNuma) + 1;
 
 bool OfGpus(What what) {
@@ -33,9 +33,9 @@ class Count {
         mismatches_(names_.names()) {}
 
   void Add(NodeIndex index, What what) {
-    const Node& node = *search_.tx().node(index);
+    const NodeFacts& facts = search_.eligibility().facts(index);
     const bool gpus = !shape_.spec->gpus.none();
-    if (gpus && node.gpus.empty() && what >= What::kConstraint) what = What::kNoGpus;
+    if (gpus && facts.gpus == 0 && what >= What::kConstraint) what = What::kNoGpus;
     // Where GPUs are short, that is what people want to know of a node without CPU, too.
     if (gpus && what > What::kExcluded && what < What::kNoGpus) {
       if (TooFewGpus(search_, shape_, index, 0)) what = What::kGpus;
@@ -47,18 +47,17 @@ class Count {
     const bool first = tally.cause.nodes++ == 0;
     if (what != What::kCpu && what != What::kMemory && !OfGpus(what)) return;
     const NodeFree& free = search_.tx().free().at(index);
-    const int64_t of = OfGpus(what) ? std::ssize(node.gpus) * 1000 : 0;
+    const int64_t of = OfGpus(what) ? facts.gpus * 1000 : 0;
     tally.cause.of = first || tally.cause.of == of ? of : 0;
     const int64_t has = what == What::kCpu      ? free.resources.cpu.value()
                         : what == What::kMemory ? free.resources.memory.value()
                                                 : free.gpu_total();
-    const uint64_t rank = search_.eligibility().facts(index).rank;
     tally.cause.least_free = first ? has : std::min(tally.cause.least_free, has);
     const bool better =
-        has > tally.cause.most_free || (has == tally.cause.most_free && rank < tally.rank);
+        has > tally.cause.most_free || (has == tally.cause.most_free && facts.rank < tally.rank);
     if (!first && !better) return;
     tally.cause.most_free = has;
-    tally.rank = rank;
+    tally.rank = facts.rank;
     tally.best = index;
   }
 
@@ -89,8 +88,9 @@ class Count {
 
   // Some device of the node can serve the pod, were it free.
   bool Serves(NodeIndex index) const {
+    const cluster::DeviceAmount share = (*shape_.shares)[index.value];
+    if (share != Eligibility::kDiffers) return !share.none();
     const DeviceView view = search_.DevicesOn(shape_, index);
-    if (view.share != Eligibility::kDiffers) return !view.share.none();
     for (size_t i = 0; i < view.node.gpus.size(); ++i) {
       if (!view.ShareAt(i).none()) return true;
     }
@@ -120,28 +120,64 @@ class Count {
   std::array<Tally, kWhats> tallies_;
 };
 
-// What the roles want; their sum.
-GpuMilliSum TellWanted(const std::vector<Role>& roles, Shortage& shortage) {
-  GpuMilliSum need;
-  std::map<int64_t, int64_t, std::greater<>> pods;  // by what each asks for
-  for (const Role& role : roles) {
-    const cluster::GpuRequest& gpus = role.spec().gpus;
-    GpuMilliSum pod;
-    pod.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
-    need.Add(pod, role.size());
-    pods[gpus.total().value()] += role.size();
+int64_t& CounterOf(What what, Shortage& shortage) {
+  switch (what) {
+    case What::kTaint:
+      return shortage.taints;
+    case What::kCordoned:
+    case What::kNotReady:
+      return shortage.unschedulable;
+    case What::kConstraint:
+      return shortage.constraints;
+    case What::kLeftOut:
+      return shortage.left_out;
+    case What::kKept:
+      return shortage.kept;
+    case What::kExcluded:
+      return shortage.excluded;
+    case What::kPodSlots:
+      return shortage.pod_slots;
+    case What::kChannels:
+      return shortage.channels;
+    case What::kCpu:
+      return shortage.cpu;
+    case What::kMemory:
+      return shortage.memory;
+    case What::kGpuDevices:
+      return shortage.gpu_devices;
+    case What::kNuma:
+      return shortage.numa;
+    case What::kNoGpus:
+    case What::kOtherGpus:
+    case What::kGpus:
+      break;
   }
-  for (const auto& [gpu_milli, count] : pods) shortage.roles.push_back({count, gpu_milli});
-  return need;
+  return shortage.gpus;
+}
+
+void CountRefusal(const Search& search, NodeIndex node, What what, Shortage& shortage) {
+  ++CounterOf(what, shortage);
+  if (what != What::kNuma) return;
+  const bool single = search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
+  shortage.numa_single += single ? 1 : 0;
 }
 
 }  // namespace
 
-void TellCauses(const Search& search, const std::vector<Role>& roles, const Shape& shape,
-                const Demand& demand, Shortage& shortage) {
+void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
+                   Shortage& shortage) {
+  search.EachNode([&](NodeIndex node) {
+    if ((search.BarsOn(shape, node) & Bar::kNoNode) != 0) return true;
+    const int64_t pods = PodsOn(search, shape, node, kNoLimit);
+    CountRefusal(search, node, WhyNot(search, shape, demand, node, pods), shortage);
+    return true;
+  });
+}
+
+GpuMilliSum TellCauses(const Search& search, const Shape& shape, const Demand& demand,
+                       bool count_too, Shortage& shortage) {
   Count count(search, shape);
   GpuMilliSum sum;
-  shortage.nodes = 0;
   search.EachNode([&](NodeIndex node) {
     const uint8_t bars = search.BarsOn(shape, node);
     if ((bars & Bar::kNoNode) != 0) return true;
@@ -152,21 +188,37 @@ void TellCauses(const Search& search, const std::vector<Role>& roles, const Shap
       sum.Add({free.gpu_compute, free.gpu_memory}, 1);
       shortage.gpu_nodes += search.eligibility().facts(node).gpus > 0 ? 1 : 0;
     }
-    if (open && PodsOn(search, shape, node, 1) > 0) {
-      ++shortage.with_room;
-    } else {
-      count.Add(node, WhyNot(search, shape, demand, node, 0));
-    }
+    const int64_t pods = bars == 0 ? PodsOn(search, shape, node, count_too ? kNoLimit : 1) : 0;
+    const bool room = open && pods > 0;
+    shortage.with_room += room ? 1 : 0;
+    if (room && !count_too) return true;
+    const What what = WhyNot(search, shape, demand, node, pods);
+    if (!room) count.Add(node, what);
+    if (count_too) CountRefusal(search, node, what, shortage);
     return true;
   });
   shortage.causes = std::move(count).Causes();
-  const GpuMilliSum need = TellWanted(roles, shortage);
+  shortage.all_gpu_milli = search.eligibility().all_gpus() * 1000;
+  return sum;
+}
+
+void TellWanted(const std::vector<Role>& roles, const Shape& shape, const GpuMilliSum& free,
+                Shortage& shortage) {
+  GpuMilliSum need;
+  std::map<int64_t, int64_t, std::greater<>> pods;  // by what each asks for
+  for (const Role& role : roles) {
+    const cluster::GpuRequest& gpus = role.spec().gpus;
+    GpuMilliSum pod;
+    pod.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
+    need.Add(pod, role.size());
+    pods[gpus.total().value()] += role.size();
+  }
+  for (const auto& [gpu_milli, count] : pods) shortage.roles.push_back({count, gpu_milli});
   // Of what there is less, beside what is needed.
-  const bool memory = need.memory - sum.memory >= need.compute - sum.compute;
-  shortage.free_gpu_milli = memory ? sum.memory : sum.compute;
+  const bool memory = need.memory - free.memory >= need.compute - free.compute;
+  shortage.free_gpu_milli = memory ? free.memory : free.compute;
   shortage.need_gpu_milli = memory ? need.memory : need.compute;
   shortage.pod_gpu_milli = shape.spec->gpus.total().value();
-  shortage.all_gpu_milli = search.eligibility().all_gpus() * 1000;
 }
 
 }  // namespace muster::policy

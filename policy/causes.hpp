@@ -5,14 +5,25 @@
 #include <vector>
 
 #include "policy/roles.hpp"
+#include "policy/room.hpp"
 #include "policy/search.hpp"
 #include "policy/shortage.hpp"
 
 namespace muster::policy {
 
-// Fills in of a gang of these roles, for one of whose members there is no room: what it wants, what
-// GPUs there are, and for a member of that shape `nodes`, `with_room` and `causes`.
-void TellCauses(const Search& search, const std::vector<Role>& roles, const Shape& shape,
-                const Demand& demand, Shortage& shortage);
+// Counts over all nodes why `demand` finds no room there, once as many pods of its shape are on
+// them as fit: in the numbers for decisions.
+void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
+                   Shortage& shortage);
+
+// Fills in `nodes`, `with_room` and `causes` as things are, and how many GPUs there are; gives what
+// is free of them on the nodes that are neither barred nor excluded. `count_too`: in the same pass
+// what CountRefusals does.
+GpuMilliSum TellCauses(const Search& search, const Shape& shape, const Demand& demand,
+                       bool count_too, Shortage& shortage);
+
+// Fills in what a gang of these roles wants, whose member of that shape has no room, beside `free`.
+void TellWanted(const std::vector<Role>& roles, const Shape& shape, const GpuMilliSum& free,
+                Shortage& shortage);
 
 }  // namespace muster::policy

@@ -108,16 +108,26 @@ void GangPlacement::CountAt(const Miss& miss) {
   shortage_.fits = miss.placed_before;
   shortage_.fits_of = miss.alone ? miss.role->size() : std::ssize(demands_);
   shortage_.fits_alike = miss.alone;
-  if (terms_.reasons) CountRefusals(search_, *miss.role->shape, demands_[miss.demand], shortage_);
   missed_shape_ = miss.role->shape;
   missed_demand_ = miss.demand;
+  if (!terms_.reasons) return;
+  const Shape& shape = *miss.role->shape;
+  const Demand& demand = demands_[miss.demand];
+  // Causes are told as things are before anybody is placed.
+  if (search_.tx().checkpoint() == before_) {
+    free_ = TellCauses(search_, shape, demand, true, shortage_);
+  } else {
+    CountRefusals(search_, shape, demand, shortage_);
+  }
 }
 
 PlaceAnswer GangPlacement::Refused() {
   PlaceAnswer answer;
   answer.shortage = shortage_;
   if (!terms_.reasons) return answer;
-  TellCauses(search_, roles_, *missed_shape_, demands_[missed_demand_], shortage_);
+  const Demand& demand = demands_[missed_demand_];
+  if (!free_) free_ = TellCauses(search_, *missed_shape_, demand, false, shortage_);
+  TellWanted(roles_, *missed_shape_, *free_, shortage_);
   answer.shortage = shortage_;
   answer.shortage.segments = LackOfSegments();
   return answer;

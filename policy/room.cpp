@@ -1,7 +1,6 @@
 #include "policy/room.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace muster::policy {
@@ -13,8 +12,6 @@ using cluster::PodSpec;
 using cluster::Resources;
 
 namespace {
-
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 // So many of `pods` as that is enough for. Mostly it is enough for all: a multiplication costs a
 // tenth of a division.
@@ -31,6 +28,8 @@ GpuMilliSum Sum(const cluster::DeviceAmount& each, int64_t count) {
 
 // What one pod takes at least of the devices of a node; what it names where none can serve it.
 GpuMilliSum LeastOn(const DeviceView& view) {
+  if (view.share != Eligibility::kDiffers)
+    return Sum(view.share.none() ? view.request.each : view.share, view.request.count);
   std::optional<cluster::DeviceAmount> least;
   for (size_t i = 0; i < view.free.size(); ++i) {
     const cluster::DeviceAmount share = view.ShareAt(i);
@@ -74,41 +73,6 @@ Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int
   if (lacks(spec.requests.memory.value(), left.memory.value())) return Cause::What::kMemory;
   if (TooFewGpus(search, shape, node, pods)) return Cause::What::kGpus;
   return TurnedAway(search, shape, node, pods) ? Cause::What::kNuma : Cause::What::kGpuDevices;
-}
-
-int64_t& CounterOf(Cause::What what, Shortage& shortage) {
-  switch (what) {
-    case Cause::What::kTaint:
-      return shortage.taints;
-    case Cause::What::kCordoned:
-    case Cause::What::kNotReady:
-      return shortage.unschedulable;
-    case Cause::What::kConstraint:
-      return shortage.constraints;
-    case Cause::What::kLeftOut:
-      return shortage.left_out;
-    case Cause::What::kKept:
-      return shortage.kept;
-    case Cause::What::kExcluded:
-      return shortage.excluded;
-    case Cause::What::kPodSlots:
-      return shortage.pod_slots;
-    case Cause::What::kChannels:
-      return shortage.channels;
-    case Cause::What::kCpu:
-      return shortage.cpu;
-    case Cause::What::kMemory:
-      return shortage.memory;
-    case Cause::What::kGpuDevices:
-      return shortage.gpu_devices;
-    case Cause::What::kNuma:
-      return shortage.numa;
-    case Cause::What::kNoGpus:
-    case Cause::What::kOtherGpus:
-    case Cause::What::kGpus:
-      break;
-  }
-  return shortage.gpus;
 }
 
 GpuMilliSum FreeOn(const Search& search, NodeIndex node) {
@@ -197,21 +161,6 @@ Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& deman
   if ((bars & Bar::kKept) != 0) return Cause::What::kKept;
   if (Excluded(demand, node)) return Cause::What::kExcluded;
   return LackOn(search, shape, node, pods);
-}
-
-void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
-                   Shortage& shortage) {
-  search.EachNode([&](NodeIndex node) {
-    if ((search.BarsOn(shape, node) & Bar::kNoNode) != 0) return true;
-    ++shortage.nodes;
-    const Cause::What what =
-        WhyNot(search, shape, demand, node, PodsOn(search, shape, node, kNoLimit));
-    ++CounterOf(what, shortage);
-    if (what != Cause::What::kNuma) return true;
-    const bool single = search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
-    shortage.numa_single += single ? 1 : 0;
-    return true;
-  });
 }
 
 }  // namespace muster::policy

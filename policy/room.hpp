@@ -46,8 +46,4 @@ Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& deman
 // The node has fewer free GPUs in total than one more pod asks for, whatever else it lacks.
 bool TooFewGpus(const Search& search, const Shape& shape, cluster::NodeIndex node, int64_t pods);
 
-// Counts WhyNot over all nodes, once as many pods of its shape are on them as fit.
-void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
-                   Shortage& shortage);
-
 }  // namespace muster::policy
