@@ -1,11 +1,11 @@
 #include "engine/domain_causes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include "cluster/allocation.hpp"
+#include "engine/cause_words.hpp"
 #include "policy/device_links.hpp"
 
 namespace muster::engine {
@@ -17,48 +17,17 @@ using topology::LevelRef;
 
 namespace {
 
-struct Count {
-  int64_t nodes;
-  const char* text;
-};
-
-// "2 of 4 nodes have too few free GPUs, 1 cordoned or not ready": the cause that costs most nodes
-// first, of equal ones the one that is checked last, which is the nearest miss.
-std::string CountsText(const policy::Shortage& shortage) {
-  std::array<Count, 13> counts = {{
-      {shortage.numa, "with free GPUs on more NUMA nodes than the kubelet admits"},
-      {shortage.gpu_devices, "with free GPUs in pieces that are too small"},
-      {shortage.gpus, "with too few free GPUs"},
-      {shortage.memory, "with too little free memory"},
-      {shortage.cpu, "with too little free CPU"},
-      {shortage.channels, "with a channel of a ComputeDomain in use"},
-      {shortage.pod_slots, "with all pod slots in use"},
-      {shortage.excluded, "excluded for a member after a failed try"},
-      {shortage.kept, "kept as spares"},
-      {shortage.left_out, "left out because pods failed there"},
-      {shortage.constraints, "outside of its node selector and affinity"},
-      {shortage.taints, "with taints that it does not tolerate"},
-      {shortage.unschedulable, "not ready or cordoned"},
-  }};
-  std::stable_sort(counts.begin(), counts.end(),
-                   [](const Count& a, const Count& b) { return a.nodes > b.nodes; });
-  std::string text;
-  for (const Count& count : counts) {
-    if (count.nodes == 0) break;
-    text += text.empty() ? std::to_string(count.nodes) + " of " + std::to_string(shortage.nodes) +
-                               (shortage.nodes == 1 ? " node " : " nodes ")
-                         : ", " + std::to_string(count.nodes) + " ";
-    text += count.text;
-  }
-  return text;
+// Of the domain that is told of.
+std::string CountsText(policy::Shortage shortage) {
+  shortage.domain.clear();
+  return NodesText(shortage, "have room");
 }
 
 // Each role has room by itself, and the gang does not fit.
 std::string TogetherText(const policy::Shortage& shortage) {
   if (!shortage.subgroup.empty()) return "no room for subgroup " + shortage.subgroup;
   if (!shortage.segments.empty()) return "not in segments: " + shortage.segments;
-  const std::string counts = CountsText(shortage);
-  return "room for each role, not for all together" + (counts.empty() ? counts : ": " + counts);
+  return "room for each role, not for all together: " + CountsText(shortage);
 }
 
 std::string NotThereText(const policy::PlaceAnswer& answer, bool fits) {

@@ -19,6 +19,7 @@ struct Down {
   // At most so many nodes are named.
   static constexpr size_t kMostNamed = 4;
 
+  std::string domain;     // that it is of; empty: of the one that the shortage names
   std::string what;       // "n1 (1 GPU unhealthy), n2 (not ready)", by name; empty: nothing
   bool others = false;    // pods hold some of what the pod asks for on the nodes that are in use
   int64_t pods_more = 0;  // like this one that would find room if all that is down came back now

@@ -10,6 +10,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
+#include "engine/room_changes.hpp"
 #include "engine/shape_rules.hpp"
 
 namespace muster::engine {
@@ -159,6 +160,12 @@ const char* ToString(What what) {
       return "hold";
     case What::kQueue:
       return "queue";
+    case What::kFree:
+      return "free";
+    case What::kTolerate:
+      return "tolerate";
+    case What::kNodes:
+      return "nodes";
     case What::kEnds:
       return "ends";
     case What::kFewer:
@@ -195,6 +202,14 @@ std::vector<LeastChange> FindLeastChanges(const ChangesJob& asked) {
   if (job.request.required.empty()) return changes;
   policy::Placer placer(job.placement);
   CloseNodes(placer, job);
+  const RoomAsk ask{placer, job.snapshot, job.request};
+  const auto add = [&](What what, std::optional<std::string> text) {
+    if (text) changes.push_back({what, *std::move(text)});
+  };
+  add(What::kFree, GpusToFree(ask));
+  add(What::kTolerate, TaintsToTolerate(ask));
+  add(What::kNodes, NodesToReturn(ask));
+  if (changes.empty()) add(What::kTolerate, TaintsAndGpus(ask));
   if (auto ends = FindEnds(placer, job)) changes.push_back(*std::move(ends));
   if (auto fewer = FindFewer(placer, job)) changes.push_back(*std::move(fewer));
   return changes;

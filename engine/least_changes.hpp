@@ -18,11 +18,14 @@ struct EngineState;
 // kMembers   so many more pods of it are created
 // kHold      its queue is resumed
 // kQueue     its queue uses less, or may use more
+// kFree      so many GPUs become free
+// kTolerate  its pods tolerate taints; where no one of these three is enough: and GPUs become free
+// kNodes     nodes come back that are cordoned, not ready or left out
 // kEnds      so many gangs end: found by taking the smallest first and the largest first, not by
 //            trying all sets of them
 // kFewer     it asks for fewer members
 struct LeastChange {
-  enum class What { kMembers, kHold, kQueue, kEnds, kFewer };
+  enum class What { kMembers, kHold, kQueue, kFree, kTolerate, kNodes, kEnds, kFewer };
   What what = What::kMembers;
   std::string text;  // "gangs a/x and a/y with 12 GPUs end"
 };

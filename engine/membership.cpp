@@ -120,6 +120,11 @@ void Membership::RemoveUnmanaged(const cluster::ObjectKey& group, const PodUid& 
   if (found->second.empty()) unmanaged_.erase(found);
 }
 
+const std::set<PodUid>* Membership::UnmanagedOf(const cluster::ObjectKey& group) const {
+  const auto found = unmanaged_.find(group);
+  return found == unmanaged_.end() ? nullptr : &found->second;
+}
+
 std::set<PodUid> Membership::TakeUnmanaged(const cluster::ObjectKey& group) {
   auto found = unmanaged_.extract(group);
   return found.empty() ? std::set<PodUid>{} : std::move(found.mapped());

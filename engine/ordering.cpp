@@ -8,6 +8,7 @@
 #include "engine/reclaim.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
+#include "engine/unknown_gang.hpp"
 
 namespace muster::engine {
 
@@ -33,8 +34,12 @@ bool IsPlanned(const Gang& gang) {
                      [](const auto& entry) { return entry.second.planned(); });
 }
 
-Error NoGang(const ObjectKey& key) {
-  return {Code::kNotFound, "there is no gang " + key.ToString() + " with pods", ""};
+Error NoGang(const EngineState& state, const ObjectKey& key) {
+  const bool group = state.cluster.FindPodGroup(key) != nullptr;
+  return {Code::kNotFound,
+          "there is no gang " + key.ToString() + " with pods" +
+              (group ? "; its PodGroup exists" : "") + PodsText(state, key),
+          ""};
 }
 
 Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string& name) {
@@ -106,7 +111,7 @@ struct Considering {
 
   Result<OrderEffect> operator()(const SetPriority& order) const {
     const Gang* gang = FindGang(state, order.gang);
-    if (gang == nullptr) return NoGang(order.gang);
+    if (gang == nullptr) return NoGang(state, order.gang);
     if (order.priority && (*order.priority < INT32_MIN || *order.priority > kMostOrderedPriority)) {
       return Error{Code::kInvalidArgument,
                    "expected a priority from " + std::to_string(INT32_MIN) + " to " +
@@ -216,7 +221,7 @@ struct Considering {
   Result<OrderEffect> operator()(const CancelPlan& order) const {
     const Gang* gang = FindGang(state, order.gang);
     const KeptRoom* room = state.kept_rooms.Of({order.gang, false});
-    if (gang == nullptr) return room == nullptr ? NoGang(order.gang) : NothingKept(*room);
+    if (gang == nullptr) return room == nullptr ? NoGang(state, order.gang) : NothingKept(*room);
     const std::string who = "gang " + order.gang.ToString();
     const auto bound =
         std::count_if(gang->members.begin(), gang->members.end(), [](const auto& entry) {

@@ -38,7 +38,7 @@ std::string DomainOf(const topology::Fabric& fabric, const std::string& level,
 // What is down there, for people. The domain where most members found room may be one that is too
 // small: there nobody has to leave, and nothing is down.
 void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& result) {
-  policy::Shortage& shortage = result.shortage;
+  const policy::Shortage& shortage = result.shortage;
   const auto demand =
       std::find_if(job.request.required.begin(), job.request.required.end(),
                    [&](const policy::Demand& one) { return one.pod == shortage.pod; });
@@ -57,8 +57,8 @@ void TellWhatIsDown(policy::Placer& placer, const PlanJob& job, PlanResult& resu
   result.down = look_in(shortage.domain);
   const std::string& fits_in = result.fits_in.empty() ? job.fits_in : result.fits_in;
   if (!result.down.what.empty() || result.down.others || fits_in.empty()) return;
-  shortage.domain = fits_in;
   result.down = look_in(fits_in);
+  result.down.domain = fits_in;
 }
 
 // In the domain of the level that it requires that is the cheapest to free.
@@ -110,9 +110,9 @@ bool Preempt(policy::Placer& placer, const PlanJob& job, const policy::GangTerms
 }
 
 // It would fit if those went, too, that are protected for now.
-bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job,
-                         const policy::GangTerms& terms) {
+bool FitsWithoutShielded(policy::Placer& placer, const PlanJob& job, policy::GangTerms terms) {
   if (job.candidates.shielded.gangs == 0) return false;
+  terms.reasons = false;
   Transaction tx(job.snapshot);
   const auto evict = [&](const std::vector<policy::Candidate>& candidates) {
     for (const policy::Candidate& candidate : candidates) {
@@ -171,8 +171,9 @@ policy::PlaceAnswer PlaceAside(policy::Placer& placer, const PlanJob& job, Trans
   return answer;
 }
 
-bool FitsUnkept(policy::Placer& placer, const PlanJob& job, const policy::GangTerms& terms) {
+bool FitsUnkept(policy::Placer& placer, const PlanJob& job, policy::GangTerms terms) {
   if (job.unkept == nullptr) return false;
+  terms.reasons = false;
   Transaction tx(job.unkept);
   return placer.PlaceGang(tx, job.request.required, policy::NodeFilter::kSchedulable, terms).placed;
 }

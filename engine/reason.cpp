@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "engine/cause_words.hpp"
+
 namespace muster::engine {
 namespace {
 
@@ -30,31 +32,22 @@ constexpr std::array<Names, 52> kNames = {{
      "nothing is planned while the API server is silent about a resource", ""},
     {ReasonCode::kPodNotFenced, "PodNotFenced",
      "an earlier leader may still bind a member, and that member cannot be written", ""},
-    {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs",
-     "GPUs were free on nodes it may use at its last try"},
+    {ReasonCode::kNotEnoughGpus, "NotEnoughGpus", "not enough free GPUs", ""},
     {ReasonCode::kFragmented, "Fragmented",
-     "enough free GPUs, but no combination of nodes has enough of them",
-     "members found a node at its last try"},
+     "enough free GPUs, but no combination of nodes has enough of them", ""},
     {ReasonCode::kNumaPolicy, "NumaPolicy",
-     "enough free GPUs, but the kubelets' topologyManagerPolicy admits no set of them",
-     "members found a node at its last try"},
-    {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU",
-     "members found a node at its last try"},
-    {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory",
-     "members found a node at its last try"},
-    {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may",
-     "members found a node at its last try"},
+     "enough free GPUs, but the kubelets' topologyManagerPolicy admits no set of them", ""},
+    {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU", ""},
+    {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory", ""},
+    {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may", ""},
     {ReasonCode::kNotEnoughChannels, "NotEnoughChannels",
-     "nodes have a pod with a channel of a ComputeDomain already, and take one each",
-     "members found a node at its last try"},
+     "nodes have a pod with a channel of a ComputeDomain already, and take one each", ""},
     {ReasonCode::kNoMatchingNode, "NoMatchingNode",
-     "too few nodes match its node selector, affinity and tolerations",
-     "members found a node at its last try"},
+     "too few nodes match its node selector, affinity and tolerations", ""},
     {ReasonCode::kNodesUnavailable, "NodesUnavailable",
-     "nodes it could use are cordoned or not ready", "members found a node at its last try"},
+     "nodes it could use are cordoned or not ready", ""},
     {ReasonCode::kNodesLeftOut, "NodesLeftOut",
-     "nodes it could use are left out for now, because pods failed there at their start",
-     "members found a node at its last try"},
+     "nodes it could use are left out for now, because pods failed there at their start", ""},
     {ReasonCode::kNoWholeSegments, "NoWholeSegments",
      "its members would find nodes, but not in the segments that it requires", ""},
     {ReasonCode::kBlockedByOrder, "BlockedByOrder",
@@ -112,16 +105,6 @@ const Names& Find(ReasonCode code) {
   return found == kNames.end() ? kNames.front() : *found;
 }
 
-std::string Gpus(int64_t milli) {
-  std::string text = std::to_string(milli / 1000);
-  if (milli % 1000 != 0) {
-    std::string digits = std::to_string(1000 + milli % 1000).substr(1);
-    while (digits.back() == '0') digits.pop_back();
-    text += "." + digits;
-  }
-  return text;
-}
-
 // What is short, left-out nodes aside.
 Reason NearestMiss(const policy::Shortage& shortage) {
   Reason reason;
@@ -168,9 +151,6 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     if (best == nullptr && (losses[i].nodes > 0 || i == 2)) best = &losses[i];
   }
   reason.code = best->code;
-  if (reason.code == ReasonCode::kFragmented) {
-    reason.detail = "the next one wants " + Gpus(shortage.pod_gpu_milli) + " GPUs on one node";
-  }
   return reason;
 }
 
@@ -180,7 +160,7 @@ std::string Nodes(int64_t count) {
 
 // Nodes with enough free GPUs, of which the kubelet admits no set.
 std::string OfNumaNodes(const policy::Shortage& shortage) {
-  const std::string gpus = Gpus(shortage.pod_gpu_milli);
+  const std::string gpus = Thousandths(shortage.pod_gpu_milli);
   std::string text;
   if (shortage.numa_single > 0) {
     text = "on " + Nodes(shortage.numa_single) + " " + gpus +
@@ -203,16 +183,15 @@ std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool ne
   const std::string nearest = shortage.domains == 1
                                   ? "the only one, "
                                   : "the nearest of " + std::to_string(shortage.domains) + ", ";
-  if (never)
-    return "no " + level + " can ever hold " + who + ", not even " + nearest + shortage.domain;
+  const std::string& domain = down.domain.empty() ? shortage.domain : down.domain;
+  if (never) return "no " + level + " can ever hold " + who + ", not even " + nearest + domain;
   const bool away = code == ReasonCode::kNodesUnavailable || code == ReasonCode::kNodesLeftOut;
   std::string when = away ? "all nodes there can be used again" : "others leave it";
   if (!down.what.empty()) {
     when = std::string(down.others ? "others leave it and " : "") +
            "what is down there is back: " + down.what;
   }
-  return who + " requires one " + level + "; it could fit " + nearest + shortage.domain +
-         ", when " + when;
+  return who + " requires one " + level + "; it could fit " + nearest + domain + ", when " + when;
 }
 
 }  // namespace
@@ -236,11 +215,11 @@ std::string Describe(const Reason& reason) {
   const Names& names = Find(reason.code);
   std::string text = names.text;
   if (*names.counts != '\0' && reason.need > 0) {
-    const bool gpus = reason.code == ReasonCode::kNotEnoughGpus;
-    text += ": " + (gpus ? Gpus(reason.have) : std::to_string(reason.have)) + " of " +
-            (gpus ? Gpus(reason.need) : std::to_string(reason.need)) + " " + names.counts;
+    text += ": " + std::to_string(reason.have) + " of " + std::to_string(reason.need) + " " +
+            names.counts;
   }
-  if (!reason.detail.empty()) text += ": " + reason.detail;
+  if (!reason.counts.empty()) text.append(": ").append(reason.counts.view());
+  if (!reason.detail.empty()) text += (reason.counts.empty() ? ": " : "; ") + reason.detail;
   return text;
 }
 
@@ -259,12 +238,8 @@ Reason FromShortage(const policy::Shortage& shortage, bool never, const Down& do
     add("it could fit when what is down is back: " + down.what);
   }
   if (!shortage.segments.empty()) add(shortage.segments);
-  if (shortage.kept > 0 && !shortage.reserve.empty())
-    add(shortage.reserve + ", free nodes that it may not use: " + std::to_string(shortage.kept));
-  if (shortage.left_out > 0 && reason.code != ReasonCode::kNodesLeftOut) {
-    add("nodes left out because pods failed there at their start: " +
-        std::to_string(shortage.left_out));
-  }
+  if (shortage.kept > 0 && !shortage.reserve.empty()) add(shortage.reserve);
+  reason.counts = SharedText(LackText(shortage, never));
   return reason;
 }
 

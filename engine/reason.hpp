@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "engine/down.hpp"
 #include "policy/placement.hpp"
@@ -83,17 +86,35 @@ const char* ToString(ReasonCode code);
 // the same. For one release.
 const char* FormerName(ReasonCode code);
 
+// Text whose copies share it, for many gangs have the same. Equal where the texts are.
+class SharedText {
+ public:
+  SharedText() = default;
+  explicit SharedText(std::string text)
+      : text_(std::make_shared<const std::string>(std::move(text))) {}
+  std::string_view view() const { return text_ == nullptr ? std::string_view() : *text_; }
+  bool empty() const { return view().empty(); }
+  bool operator==(const SharedText& other) const { return view() == other.view(); }
+  auto operator<=>(const SharedText& other) const { return view() <=> other.view(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+};
+
 struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
   int64_t need = 0;
   std::string detail;  // pod, field, gang or message of the API server; may be empty
+  // Where room is what it lacks: nodes and GPUs, counted at its last try (LackText). Events and
+  // statuses are not written again because it changed.
+  SharedText counts = {};
   auto operator<=>(const Reason&) const = default;
 };
 
 Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string detail = {});
 
-// One sentence for people, e.g. "not enough free GPUs: 40 of 80 are free on nodes it may use".
+// One sentence for people, e.g. "not enough free GPUs: it wants 80 GPUs (10 × 8), 40 were free …".
 std::string Describe(const Reason& reason);
 
 // The reason for a gang that did not fit, from where its nodes were lost. `never`: it would not

@@ -17,6 +17,7 @@
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/settle.hpp"
+#include "engine/unknown_gang.hpp"
 #include "engine/verbs.hpp"
 #include "engine/view.hpp"
 
@@ -183,6 +184,18 @@ std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const
   const Gang* gang = view ? state_->members.Find(view->id) : nullptr;
   if (gang != nullptr) state_->kubelet_picks.AddTo(*gang, *view);
   return view;
+}
+
+std::string Scheduler::HelpFor(const cluster::ObjectKey& unknown) const {
+  std::string pods;
+  LikeGang like;
+  std::optional<GangId> last;
+  for (bool done = false; !done;) {
+    FairMutexLock lock(mu_);
+    if (!last) pods = PodsText(*state_, unknown);
+    done = CollectLike(*state_, unknown, last, like);
+  }
+  return pods.empty() ? LikeText(unknown, like) : pods;
 }
 
 std::optional<GangFabric> Scheduler::FabricOf(const cluster::ObjectKey& key, Time now) const {

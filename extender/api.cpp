@@ -180,7 +180,10 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
                            ports_.scheduler.TurnOf({parts[0], parts[1]}),
                            ports_.scheduler.ChangesFor({parts[0], parts[1]}, now)));
     }
-    return FailedAnswer({Code::kNotFound, "there is no gang " + parts[0] + "/" + parts[1], ""});
+    return FailedAnswer({Code::kNotFound,
+                         "there is no gang " + parts[0] + "/" + parts[1] +
+                             ports_.scheduler.HelpFor({parts[0], parts[1]}),
+                         ""});
   }
   return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "policy/causes.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/room.hpp"
 #include "policy/slots.hpp"
@@ -57,7 +58,9 @@ PlaceAnswer DomainOffers::CountIn(DomainId domain) {
   PlaceAnswer answer;
   for (const Role& role : roles_) {
     if (RoomFor(search, role) >= role.size()) continue;
-    CountRefusals(search, *role.shape, request_.required[role.members.front()], answer.shortage);
+    const Demand& demand = request_.required[role.members.front()];
+    const GpuMilliSum free = TellCauses(search, *role.shape, demand, false, answer.shortage);
+    TellWanted(roles_, *role.shape, free, answer.shortage);
     break;
   }
   return answer;

@@ -1,7 +1,6 @@
 #include "policy/eligibility.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "cluster/allocation.hpp"
@@ -16,19 +15,11 @@ using cluster::NodeTable;
 
 namespace {
 
-bool Passing(const cluster::Taint& taint) {
-  constexpr std::string_view kPrefix = "node.kubernetes.io/";
-  const std::string_view key = taint.key;
-  if (!key.starts_with(kPrefix)) return false;
-  const std::string_view what = key.substr(kPrefix.size());
-  return what == "unschedulable" || what == "not-ready" || what == "unreachable";
-}
-
 uint8_t TaintBars(const NodeConstraints& constraints, const Node& node) {
   if (node.taints.empty() || cluster::ToleratesAll(constraints.tolerations, node.taints)) return 0;
   std::vector<cluster::Taint> lasting;
   std::copy_if(node.taints.begin(), node.taints.end(), std::back_inserter(lasting),
-               [](const cluster::Taint& taint) { return !Passing(taint); });
+               [](const cluster::Taint& taint) { return !IsPassing(taint); });
   return cluster::ToleratesAll(constraints.tolerations, lasting) ? Bar::kPassingTaint : Bar::kTaint;
 }
 
@@ -60,11 +51,14 @@ DeviceAmount ShareOf(const GpuRequest& request, const Node* node) {
 void Eligibility::Learn(size_t i) {
   const Node* record = node(i);
   facts_[i].cpu = record == nullptr ? 0 : record->allocatable.cpu.value();
-  facts_[i].has_gpus = record != nullptr && !record->gpus.empty();
+  all_gpus_ -= facts_[i].gpus;
+  facts_[i].gpus = record == nullptr ? 0 : std::ssize(record->gpus);
+  all_gpus_ += facts_[i].gpus;
   facts_[i].links = record == nullptr ? nullptr : links_.Of(*record);
   if (record != nullptr) facts_[i].rank = ranks_.Of(record->name);
   for (auto& [constraints, bars] : bars_) bars[i] = BarsOf(constraints, record);
   for (auto& [request, shares] : shares_) shares[i] = ShareOf(request, record);
+  for (auto& [constraints, names] : names_) names.Learn(i, constraints, record);
 }
 
 std::vector<uint32_t> Eligibility::Follow(const NodeTable& nodes) {
@@ -82,6 +76,8 @@ std::vector<uint32_t> Eligibility::Follow(const NodeTable& nodes) {
     if (others.size() > known) changed.push_back(chunk);
   }
   if (others.empty()) return changed;
+  std::erase_if(names_, [](const auto& entry) { return entry.second.full(); });
+  for (size_t i = size; i < facts_.size(); ++i) all_gpus_ -= facts_[i].gpus;
   facts_.resize(size);
   for (auto& [constraints, bars] : bars_) bars.resize(size);
   for (auto& [request, shares] : shares_) shares.resize(size);
@@ -133,7 +129,16 @@ const std::vector<DeviceAmount>& Eligibility::SharesFor(const GpuRequest& reques
   return at->second;
 }
 
+const BarNames& Eligibility::NamesFor(const NodeConstraints& constraints) const {
+  const auto [at, added] = names_.try_emplace(constraints);
+  if (added) {
+    for (uint32_t i = 0; i < nodes_.size(); ++i) at->second.Learn(i, constraints, node(i));
+  }
+  return at->second;
+}
+
 void Eligibility::Forget() {
+  names_.clear();
   bars_.clear();
   shares_.clear();
 }

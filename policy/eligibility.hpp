@@ -10,6 +10,7 @@
 
 #include "cluster/pod.hpp"
 #include "cluster/snapshot.hpp"
+#include "policy/bar_names.hpp"
 #include "policy/device_links.hpp"
 #include "policy/name_ranks.hpp"
 #include "policy/placement.hpp"
@@ -21,9 +22,7 @@ namespace muster::policy {
 struct Bar {
   static constexpr uint8_t kNoNode = 1;
   static constexpr uint8_t kUnschedulable = 2;
-  // A taint that the control plane puts on a node while it is cordoned or not ready: the same fact
-  // told twice.
-  static constexpr uint8_t kPassingTaint = 4;
+  static constexpr uint8_t kPassingTaint = 4;  // one that IsPassing
   static constexpr uint8_t kTaint = 8;
   static constexpr uint8_t kConstraint = 16;
   static constexpr uint8_t kLeftOut = 32;  // Node::left_out
@@ -36,9 +35,9 @@ struct Bar {
 
 // What scoring wants to know of a node beside its free numbers.
 struct NodeFacts {
-  int64_t cpu = 0;    // allocatable, in milli-CPU
-  uint64_t rank = 0;  // of its name among all names: see NameRanks
-  bool has_gpus = false;
+  int64_t cpu = 0;                           // allocatable, in milli-CPU
+  uint64_t rank = 0;                         // of its name among all names: see NameRanks
+  int64_t gpus = 0;                          // devices, in use or not
   std::shared_ptr<const DeviceLinks> links;  // null: not known
 };
 
@@ -60,6 +59,9 @@ class Eligibility {
   // By node index: what the request takes of each device of that node (cluster::ShareOn), kDiffers,
   // or nothing when no device can serve it.
   const std::vector<cluster::DeviceAmount>& SharesFor(const cluster::GpuRequest& request);
+  // The same in words, for people; stays up to date until Forget or the next Follow.
+  const BarNames& NamesFor(const cluster::NodeConstraints& constraints) const;
+  int64_t all_gpus() const { return all_gpus_; }  // Σ NodeFacts::gpus
   const NodeFacts& facts(cluster::NodeIndex node) const { return facts_[node.value]; }
 
   // Drops what is known of constraints and requests; vectors handed out are gone.
@@ -74,8 +76,11 @@ class Eligibility {
   NameRanks ranks_;
   LinksMemory links_;
   std::vector<NodeFacts> facts_;
+  int64_t all_gpus_ = 0;
   std::map<cluster::NodeConstraints, std::vector<uint8_t>> bars_;
   std::map<cluster::GpuRequest, std::vector<cluster::DeviceAmount>> shares_;
+  // Of those constraints only for which somebody asked why nodes are out.
+  mutable std::map<cluster::NodeConstraints, BarNames> names_;
 };
 
 }  // namespace muster::policy

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "policy/causes.hpp"
 #include "policy/pod_shape.hpp"
 #include "policy/rank_order.hpp"
 #include "policy/room.hpp"
@@ -51,7 +52,7 @@ std::optional<Miss> GangPlacement::FirstTooManyAlone() const {
   for (const Role& role : roles_) {
     if (role.size() < 2) continue;  // looking for its node is as cheap
     const int64_t room = RoomFor(search_, role);
-    if (room < role.size()) return Miss{&role, role.members[static_cast<size_t>(room)], room};
+    if (room < role.size()) return Miss{&role, role.members[static_cast<size_t>(room)], room, true};
   }
   return std::nullopt;
 }
@@ -93,7 +94,7 @@ std::optional<Miss> GangPlacement::Try(const Attempt& attempt) {
     for (const size_t i : role.members) {
       if (delta_of_[i] != kNotPlaced) continue;
       const NodeIndex node = search.Find(*role.shape, demands_[i].excluded).node;
-      if (!PlaceAt(role, i, node)) return Miss{&role, i, placed_};
+      if (!PlaceAt(role, i, node)) return Miss{&role, i, placed_, false};
     }
   }
   return std::nullopt;
@@ -104,26 +105,29 @@ void GangPlacement::CountAt(const Miss& miss) {
   shortage_ = {};
   shortage_.pod = demands_[miss.demand].pod;
   shortage_.placed_before = miss.placed_before;
-  if (terms_.reasons) CountRefusals(search_, *miss.role->shape, demands_[miss.demand], shortage_);
+  shortage_.fits = miss.placed_before;
+  shortage_.fits_of = miss.alone ? miss.role->size() : std::ssize(demands_);
+  shortage_.fits_alike = miss.alone;
   missed_shape_ = miss.role->shape;
   missed_demand_ = miss.demand;
+  if (!terms_.reasons) return;
+  const Shape& shape = *miss.role->shape;
+  const Demand& demand = demands_[miss.demand];
+  // Causes are told as things are before anybody is placed.
+  if (search_.tx().checkpoint() == before_) {
+    free_ = TellCauses(search_, shape, demand, true, shortage_);
+  } else {
+    CountRefusals(search_, shape, demand, shortage_);
+  }
 }
 
 PlaceAnswer GangPlacement::Refused() {
   PlaceAnswer answer;
   answer.shortage = shortage_;
   if (!terms_.reasons) return answer;
-  const GpuMilliSum free = FreeGpus(search_, *missed_shape_, demands_[missed_demand_]);
-  GpuMilliSum need;
-  for (const Demand& demand : demands_) {
-    const cluster::GpuRequest& gpus = demand.spec->gpus;
-    need.Add({gpus.each.compute().value(), gpus.each.memory().value()}, gpus.count);
-  }
-  // Of what there is less, beside what is needed.
-  const bool memory = need.memory - free.memory >= need.compute - free.compute;
-  shortage_.free_gpu_milli = memory ? free.memory : free.compute;
-  shortage_.need_gpu_milli = memory ? need.memory : need.compute;
-  shortage_.pod_gpu_milli = demands_[missed_demand_].spec->gpus.total().value();
+  const Demand& demand = demands_[missed_demand_];
+  if (!free_) free_ = TellCauses(search_, *missed_shape_, demand, false, shortage_);
+  TellWanted(roles_, *missed_shape_, *free_, shortage_);
   answer.shortage = shortage_;
   answer.shortage.segments = LackOfSegments();
   return answer;
@@ -145,7 +149,7 @@ bool GangPlacement::PlacedIn(const std::vector<Attempt>& ways) {
     std::optional<Miss> miss = Try(way);
     if (!miss && KeepsSegments()) return true;
     const bool only_segments = !miss.has_value();
-    if (only_segments) miss = Miss{&roles_.front(), roles_.front().members.front(), placed_};
+    if (only_segments) miss = Miss{&roles_.front(), roles_.front().members.front(), placed_, false};
     if (missed_shape_ == nullptr && !way.preferences) {
       CountAt(*miss);
       shortage_.only_segments = only_segments;

@@ -31,7 +31,7 @@
 #include "policy/layout.hpp"
 #include "policy/narrowing.hpp"
 #include "policy/placement.hpp"
-#include "policy/roles.hpp"
+#include "policy/room.hpp"
 #include "policy/search.hpp"
 
 namespace muster::policy {
@@ -48,6 +48,7 @@ struct Miss {
   const Role* role;
   size_t demand;
   int64_t placed_before;
+  bool alone;  // `placed_before` counts its role, placed by itself
 };
 
 struct GangLayout {
@@ -142,8 +143,9 @@ class GangPlacement {
   GangRails rails_;               // of members that have their nodes
   bool rails_known_ = false;      // those that had them before are among these
   int64_t placed_ = 0;
-  size_t given_up_ = 0;  // layers of preferred segments, by the layout
-  Shortage shortage_;    // of the attempt that is reported
+  size_t given_up_ = 0;              // layers of preferred segments, by the layout
+  Shortage shortage_;                // of the attempt that is reported
+  std::optional<GpuMilliSum> free_;  // of GPUs, beside its causes; nothing: these are not told
   const Shape* missed_shape_ = nullptr;
   size_t missed_demand_ = 0;
 };

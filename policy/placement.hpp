@@ -34,6 +34,7 @@
 #include "cluster/snapshot.hpp"
 #include "cluster/transaction.hpp"
 #include "policy/gang_request.hpp"
+#include "policy/shortage.hpp"
 #include "topology/fabric_options.hpp"
 #include "topology/machine_profile.hpp"
 #include "topology/node_topology.hpp"
@@ -60,46 +61,6 @@ struct Options {
   // Machines by model and number of GPUs, for nodes whose links nothing else tells; null: none.
   std::shared_ptr<const topology::MachineProfiles> profiles = nullptr;
   bool operator==(const Options&) const = default;
-};
-
-// Why nodes were rejected for one demand; the counts add up to the number of nodes. A node
-// counts under the first check that fails, in kube-scheduler's usual order: cordoned, taints,
-// selector, left out, kept, excluded, pod slots, channels, CPU, memory, GPUs, NUMA nodes.
-struct Shortage {
-  cluster::PodUid pod;  // the first pod that found no node
-  // Demands that had found one before. Where not even the pods like this one fit among themselves:
-  // how many of those do.
-  int64_t placed_before = 0;
-  int64_t nodes = 0;          // nodes looked at
-  int64_t unschedulable = 0;  // cordoned or not ready
-  int64_t constraints = 0;    // selector or affinity does not match
-  int64_t taints = 0;
-  int64_t left_out = 0;  // cluster::Node::left_out, and nothing said before
-  int64_t kept = 0;      // GangTerms::kept
-  int64_t excluded = 0;  // kube-scheduler turned the node down for this pod
-  int64_t cpu = 0;       // too little free CPU
-  int64_t memory = 0;
-  int64_t pod_slots = 0;
-  int64_t channels = 0;     // another pod has the node's channel of a ComputeDomain
-  int64_t gpus = 0;         // too few free GPUs on the node, in total
-  int64_t gpu_devices = 0;  // enough in total, but not as devices: fragmented
-  int64_t numa = 0;         // enough as devices, but the kubelet admits no set of them
-  int64_t numa_single = 0;  // of these, by single-numa-node; the others by restricted
-  // Of compute or of memory, of which there is less beside what is needed. Σ over the nodes that
-  // are neither barred nor excluded, before any demand is placed.
-  int64_t free_gpu_milli = 0;
-  int64_t need_gpu_milli = 0;  // Σ over all demands of the gang
-  int64_t pod_gpu_milli = 0;   // of the pod alone, of which it asks for more
-  // Where the gang wishes for domains: see WishedDomains. `domain`: the one that the counts are of.
-  std::string limit = {};
-  int64_t domains = 0;
-  std::string domain = {};
-  std::string subgroup = {};  // of which they are; empty: of the gang
-  bool gave_up = false;       // not all ways to choose its subgroups' domains were tried
-  // Where it is to be in segments, and must be: what it requires, or what is wrong with its size.
-  std::string segments = {};
-  bool only_segments = false;  // and nothing else is in the way
-  std::string reserve = {};    // what is kept, for people; where nodes are
 };
 
 struct PlaceAnswer {

@@ -1,7 +1,6 @@
 #include "policy/room.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace muster::policy {
@@ -14,18 +13,12 @@ using cluster::Resources;
 
 namespace {
 
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-
 // So many of `pods` as that is enough for. Mostly it is enough for all: a multiplication costs a
 // tenth of a division.
 int64_t AtMost(int64_t pods, int64_t free, int64_t request) {
   if (request <= 0 || pods <= 0) return pods;
   if (cluster::SaturatingMultiply(request, pods) <= free) return pods;
   return free / request;
-}
-
-bool Excluded(const Demand& demand, NodeIndex node) {
-  return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
 }
 
 GpuMilliSum Sum(const cluster::DeviceAmount& each, int64_t count) {
@@ -35,6 +28,8 @@ GpuMilliSum Sum(const cluster::DeviceAmount& each, int64_t count) {
 
 // What one pod takes at least of the devices of a node; what it names where none can serve it.
 GpuMilliSum LeastOn(const DeviceView& view) {
+  if (view.share != Eligibility::kDiffers)
+    return Sum(view.share.none() ? view.request.each : view.share, view.request.count);
   std::optional<cluster::DeviceAmount> least;
   for (size_t i = 0; i < view.free.size(); ++i) {
     const cluster::DeviceAmount share = view.ShareAt(i);
@@ -63,37 +58,21 @@ bool TurnedAway(const Search& search, const Shape& shape, NodeIndex node, int64_
   return search.tx().free().at(node).gpu_whole >= (pods + 1) * shape.spec->gpus.count;
 }
 
-void CountRoom(const Search& search, const Shape& shape, NodeIndex node, Shortage& shortage) {
+// The same for pod slots, channels, CPU, memory and GPUs: one of them is short.
+Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);
-  const int64_t pods = PodsOn(search, shape, node, kNoLimit);
   Resources left = free.resources;
   left -= {spec.requests.cpu * pods, spec.requests.memory * pods,
            cluster::SaturatingMultiply(spec.requests.pods, pods),
            cluster::SaturatingMultiply(spec.requests.channels, pods)};
   const auto lacks = [](int64_t want, int64_t has) { return want > 0 && want > has; };
-  if (lacks(spec.requests.pods, left.pods)) {
-    ++shortage.pod_slots;
-  } else if (lacks(spec.requests.channels, left.channels)) {
-    ++shortage.channels;
-  } else if (lacks(spec.requests.cpu.value(), left.cpu.value())) {
-    ++shortage.cpu;
-  } else if (lacks(spec.requests.memory.value(), left.memory.value())) {
-    ++shortage.memory;
-  } else {
-    const GpuMilliSum need = LeastOn(search.DevicesOn(shape, node));
-    const bool too_few =
-        free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
-        free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
-    if (!too_few && TurnedAway(search, shape, node, pods)) {
-      ++shortage.numa;
-      const bool single =
-          search.LinksOn(node)->numa_policy() == cluster::NumaPolicy::kSingleNumaNode;
-      shortage.numa_single += single ? 1 : 0;
-      return;
-    }
-    ++(too_few ? shortage.gpus : shortage.gpu_devices);
-  }
+  if (lacks(spec.requests.pods, left.pods)) return Cause::What::kPodSlots;
+  if (lacks(spec.requests.channels, left.channels)) return Cause::What::kChannels;
+  if (lacks(spec.requests.cpu.value(), left.cpu.value())) return Cause::What::kCpu;
+  if (lacks(spec.requests.memory.value(), left.memory.value())) return Cause::What::kMemory;
+  if (TooFewGpus(search, shape, node, pods)) return Cause::What::kGpus;
+  return TurnedAway(search, shape, node, pods) ? Cause::What::kNuma : Cause::What::kGpuDevices;
 }
 
 GpuMilliSum FreeOn(const Search& search, NodeIndex node) {
@@ -159,39 +138,29 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
          want_gpus.memory > free_gpus.memory;
 }
 
-void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
-                   Shortage& shortage) {
-  search.EachNode([&](NodeIndex node) {
-    const uint8_t bars = search.BarsOn(shape, node);
-    if ((bars & Bar::kNoNode) != 0) return true;
-    ++shortage.nodes;
-    if ((bars & Bar::kUnschedulable) != 0) {
-      ++shortage.unschedulable;
-    } else if ((bars & (Bar::kTaint | Bar::kPassingTaint)) != 0) {
-      ++shortage.taints;
-    } else if ((bars & Bar::kConstraint) != 0) {
-      ++shortage.constraints;
-    } else if ((bars & Bar::kLeftOut) != 0) {
-      ++shortage.left_out;
-    } else if ((bars & Bar::kKept) != 0) {
-      ++shortage.kept;
-    } else if (Excluded(demand, node)) {
-      ++shortage.excluded;
-    } else {
-      CountRoom(search, shape, node, shortage);
-    }
-    return true;
-  });
+bool TooFewGpus(const Search& search, const Shape& shape, NodeIndex node, int64_t pods) {
+  const NodeFree& free = search.tx().free().at(node);
+  const GpuMilliSum need = LeastOn(search.DevicesOn(shape, node));
+  return free.gpu_compute - cluster::SaturatingMultiply(need.compute, pods) < need.compute ||
+         free.gpu_memory - cluster::SaturatingMultiply(need.memory, pods) < need.memory;
 }
 
-GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand) {
-  GpuMilliSum sum;
-  search.EachNode([&](NodeIndex node) {
-    if (search.BarsOn(shape, node) == 0 && !Excluded(demand, node))
-      sum.Add(FreeOn(search, node), 1);
-    return true;
-  });
-  return sum;
+bool Excluded(const Demand& demand, NodeIndex node) {
+  return std::binary_search(demand.excluded.begin(), demand.excluded.end(), node);
+}
+
+Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& demand, NodeIndex node,
+                   int64_t pods) {
+  const uint8_t bars = search.BarsOn(shape, node);
+  if ((bars & Bar::kUnschedulable) != 0) {
+    return search.tx().node(node)->ready ? Cause::What::kCordoned : Cause::What::kNotReady;
+  }
+  if ((bars & (Bar::kTaint | Bar::kPassingTaint)) != 0) return Cause::What::kTaint;
+  if ((bars & Bar::kConstraint) != 0) return Cause::What::kConstraint;
+  if ((bars & Bar::kLeftOut) != 0) return Cause::What::kLeftOut;
+  if ((bars & Bar::kKept) != 0) return Cause::What::kKept;
+  if (Excluded(demand, node)) return Cause::What::kExcluded;
+  return LackOn(search, shape, node, pods);
 }
 
 }  // namespace muster::policy

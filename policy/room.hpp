@@ -35,14 +35,15 @@ int64_t RoomFor(const Search& search, const Role& role);
 // free: no order of placing can help.
 bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles);
 
-// Counts, over all nodes, why `demand` finds no room once as many pods of its shape are on the
-// nodes as fit. Each node counts once, under the first check that fails in kube-scheduler's usual
-// order: cordoned, taints, selector and affinity, excluded, pod slots, CPU, memory, GPUs; last what
-// the kubelet's NUMA policy turns away.
-void CountRefusals(const Search& search, const Shape& shape, const Demand& demand,
-                   Shortage& shortage);
+bool Excluded(const Demand& demand, cluster::NodeIndex node);
 
-// What is free of GPUs on the nodes that are neither barred nor excluded for `demand`.
-GpuMilliSum FreeGpus(const Search& search, const Shape& shape, const Demand& demand);
+// Why `demand` finds no room on a node that is there, with `pods` of its shape on it, as many as
+// fit: the first check that fails in kube-scheduler's usual order: cordoned, taints, selector and
+// affinity, excluded, pod slots, CPU, memory, GPUs; last what the kubelet's NUMA policy turns away.
+Cause::What WhyNot(const Search& search, const Shape& shape, const Demand& demand,
+                   cluster::NodeIndex node, int64_t pods);
+
+// The node has fewer free GPUs in total than one more pod asks for, whatever else it lacks.
+bool TooFewGpus(const Search& search, const Shape& shape, cluster::NodeIndex node, int64_t pods);
 
 }  // namespace muster::policy

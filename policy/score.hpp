@@ -56,7 +56,7 @@ inline Score ScoreOf(const cluster::PodSpec& spec, const cluster::NodeFree& free
   const bool wants_gpus = !spec.gpus.none();
   const int64_t cpu = (free.resources.cpu - spec.requests.cpu).value();
   Score score;
-  score.stray = !wants_gpus && facts.has_gpus ? 1 : 0;
+  score.stray = !wants_gpus && facts.gpus > 0 ? 1 : 0;
   score.ring = -int64_t{use.ring};
   score.astray = use.astray;
   score.opened = use.opened;

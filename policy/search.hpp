@@ -147,6 +147,7 @@ class Search {
     }
   }
   cluster::Transaction& tx() const { return tx_; }
+  const Eligibility& eligibility() const { return eligibility_; }
   Strategy strategy() const { return strategy_; }
   NodeFilter filter() const { return filter_; }
   // Where shapes remember what such searches found.

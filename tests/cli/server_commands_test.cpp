@@ -38,8 +38,9 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
         "0 of 1 gang would start, 0 pods would be evicted, 0 other gangs would wait\n"
         "\n"
         "WAITS         QUEUE  PRIORITY  START      WHY\n"
-        "default/more                0  not known  NotEnoughGpus: not enough free GPUs: 0 of 8 "
-        "GPUs were free on nodes it may use at its last try\n");
+        "default/more                0  not known  NotEnoughGpus: not enough free GPUs: it wants 8 "
+        "GPUs, 0 were free on the 16 nodes that it may use, the cluster has 128; 0/16 nodes had "
+        "room at its last try: 16 with 0 of 8 GPUs free\n");
   std::string urgent = GangYaml("urgent", 1, 8);
   urgent.insert(urgent.find("  schedulerName"), "  priority: 7\n");
   std::ofstream(file) << urgent;

@@ -79,12 +79,13 @@ TEST_CASE("each domain says what keeps a gang that waits out of it", "[engine][f
     });
   }
   CHECK(Texts(world.Of("late").offers) ==
-        Lines{"a/a0 1 of 2: 2 of 2 nodes with too few free GPUs",
-              "a/a1 0 of 2: 2 of 2 nodes not ready or cordoned",
-              "a/a2 0 of 2: 1 of 2 nodes with too little free CPU, 1 with taints that it does not "
-              "tolerate",
-              "a/a3 0 of 2: 2 of 2 nodes with too few free GPUs",
-              "a/a4 0 of 2: 1 of 2 nodes with too few free GPUs, 1 with all pod slots in use"});
+        Lines{"a/a0 1 of 2: 1/2 nodes have room: 1 with 0 of 4 GPUs free (a0x)",
+              "a/a1 0 of 2: 0/2 nodes have room: 1 cordoned, 1 not ready",
+              "a/a2 0 of 2: 0/2 nodes have room: 1 with taint team=b that it does not tolerate, "
+              "1 with less than 1 CPU free (best: a2y, 0 free)",
+              "a/a3 0 of 2: 0/2 nodes have room: 2 with 0 to 3 of 4 GPUs free (best: a3y, 3 free)",
+              "a/a4 0 of 2: 0/2 nodes have room: 1 with all pod slots in use, 1 with 3 of 4 GPUs "
+              "free (a4x)"});
 }
 
 TEST_CASE("spares are named as what keeps a gang out", "[engine][fabric]") {
@@ -94,8 +95,8 @@ TEST_CASE("spares are named as what keeps a gang out", "[engine][fabric]") {
   world.Occupy("a1x");
   world.Require("late", 2);
   CHECK(Texts(world.Of("late").offers) ==
-        Lines{"a/a0 1 of 2: 1 of 2 nodes with too few free GPUs, 1 kept as spares",
-              "a/a1 0 of 2: 1 of 2 nodes with too few free GPUs, 1 kept as spares"});
+        Lines{"a/a0 1 of 2: 1/2 nodes have room: 1 kept from it",
+              "a/a1 0 of 2: 0/2 nodes have room: 1 kept from it, 1 with 0 of 4 GPUs free (a1x)"});
 }
 
 TEST_CASE("room for each role by itself is told from room for all", "[engine][fabric]") {
@@ -106,8 +107,8 @@ TEST_CASE("room for each role by itself is told from room for all", "[engine][fa
     world.Add(MakePod(pod).Gpus(3).InGroup("mixed").Gated());
   world.Add(MakePod("mixed-2").Gpus(4).InGroup("mixed").Gated());
   CHECK(Texts(world.Of("mixed").offers) ==
-        Lines{"a/a0 3 of 3: room for each role, not for all together: 2 of 2 nodes with too few "
-              "free GPUs"});
+        Lines{"a/a0 3 of 3: room for each role, not for all together: 2/2 nodes have room for a "
+              "member with 3 GPUs"});
 }
 
 TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[engine][fabric]") {
@@ -122,7 +123,7 @@ TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[e
   const std::string own = "a/" + node.substr(0, 2);
   const std::string other = own == "a/a0" ? "a/a1" : "a/a0";
   CHECK(Texts(offers) == Lines{other + " 1 of 1: its other members are in " + own,
-                               own + " 0 of 1: 2 of 2 nodes with too few free GPUs"});
+                               own + " 0 of 1: 0/2 nodes have room: 2 with 0 of 4 GPUs free"});
 }
 
 TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[engine][fabric]") {
@@ -138,7 +139,7 @@ TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[
   CHECK(view.others.domains == 2);
   CHECK(Texts(view.others) ==
         Lines{"a/a2 2 of 2: a larger set of free nodes would be broken there than in its own",
-              "a/a1 1 of 2: 2 of 2 nodes with too few free GPUs"});
+              "a/a1 1 of 2: 1/2 nodes have room: 1 with 0 of 4 GPUs free (a1x)"});
   SECTION("equal ones go by name") {
     world.RemoveNode("a2z");
     CHECK(Texts(world.Of("train").others).front() ==

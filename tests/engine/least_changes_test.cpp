@@ -32,9 +32,11 @@ TEST_CASE("the fewest gangs whose end makes room are named, whoever they belong 
   world.Start("two", "a", 2);
   world.Start("big", "b", 4);
   world.Submit("wants4", "a", 4);
-  CHECK(Changes(world, "wants4") == "ends: gang default/big ends (4 GPUs)");
+  CHECK(Changes(world, "wants4") ==
+        "free: 4 more GPUs become free on n0; ends: gang default/big ends (4 GPUs)");
   world.Submit("wants8", "a", 8);
   CHECK(Changes(world, "wants8") ==
+        "free: 8 more GPUs become free on n0; "
         "ends: gangs default/big, default/one, default/two end (8 GPUs)");
   CHECK(Changes(world, "one").empty());
   CHECK(Changes(world, "nobody").empty());
@@ -45,7 +47,7 @@ TEST_CASE("a gang of equal members is told with how many it would start", "[engi
   world.Start("holds", "a", 5);
   world.SubmitGang("train", "a", 4, 4);
   CHECK(Changes(world, "train") ==
-        "ends: gang default/holds ends (5 GPUs); "
+        "free: 1 more GPU becomes free on n0; ends: gang default/holds ends (5 GPUs); "
         "fewer: it asks for 3 members in place of 4");
 }
 
@@ -58,7 +60,8 @@ TEST_CASE("no gang's end is told for room that is kept for another queue's whole
   world.Start("one", "b", 4);
   world.Submit("two", "b", 4);
   REQUIRE(world.Gang("two").reason.code == ReasonCode::kReserved);
-  CHECK(Changes(world, "two") == "ends: gang default/one ends (4 GPUs)");
+  CHECK(Changes(world, "two") ==
+        "free: 4 more GPUs become free on n1; ends: gang default/one ends (4 GPUs)");
 }
 
 TEST_CASE("where its queue keeps a gang, the queue has to change", "[engine][explain]") {

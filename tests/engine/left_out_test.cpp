@@ -293,8 +293,9 @@ TEST_CASE("a gang that only the left-out node suits says so, and never that it c
   CHECK(world.Gang("big").state == GangState::kUnsatisfiable);
   CHECK(world.Gang("all").state == GangState::kQueued);
   CHECK(engine::Describe(world.Gang("all").reason) ==
-        "not enough free GPUs: 24 of 32 GPUs were free on nodes it may use at its last try: nodes "
-        "left out because pods failed there at their start: 1");
+        "not enough free GPUs: it wants 32 GPUs (4 × 8), 24 were free on the 3 nodes that it may "
+        "use, the cluster has 32; 3/4 nodes had room at its last try: 1 left out because pods "
+        "failed there at their start; 3 of 4 members would fit");
 }
 
 TEST_CASE("a plan on a node that is left out is made again", "[engine][leftout]") {

@@ -178,7 +178,10 @@ TEST_CASE("of two gangs that each need more than half, one runs and the other ho
   CHECK(world.BoundIn("a") == 80);
   CHECK(world.BoundIn("b") == 0);
   CHECK(world.Gang("b").state == GangState::kQueued);
-  CHECK(world.Gang("b").reason == engine::Because(ReasonCode::kNotEnoughGpus, 48000, 80000));
+  const engine::Reason reason = world.Gang("b").reason;
+  CHECK(reason.code == ReasonCode::kNotEnoughGpus);
+  CHECK(reason.have == 48'000);
+  CHECK(reason.need == 80'000);
   CHECK(world.engine().Count().reservations == 0);
   for (int i = 0; i < 80; ++i) world.RemovePod("a-" + std::to_string(i));
   world.ScheduleAll("b");

@@ -145,7 +145,8 @@ TEST_CASE("a gang that only a node's NUMA policy turns away is told so", "[engin
     world.Settle();
     CHECK(Why(world, "five") ==
           never + turned_away +
-              "0 of 1 members found a node at its last try: on 1 node 5 free GPUs are on no one "
+              "it wants 5 GPUs; 0/1 node would have room: 1 with 8 of 8 GPUs free, of which the "
+              "kubelet admits no set (single); on 1 node 5 free GPUs are on no one "
               "NUMA node (topologyManagerPolicy single-numa-node)");
   }
   SECTION("until others leave") {
@@ -154,7 +155,8 @@ TEST_CASE("a gang that only a node's NUMA policy turns away is told so", "[engin
     world.Settle();
     CHECK(Why(world, "four") ==
           "NumaPolicy: " + turned_away +
-              "0 of 1 members found a node at its last try: on 1 node 4 free GPUs are on no one "
+              "it wants 4 GPUs; 0/1 node had room at its last try: 1 with 6 of 8 GPUs free, of "
+              "which the kubelet admits no set (single); on 1 node 4 free GPUs are on no one "
               "NUMA node (topologyManagerPolicy single-numa-node)");
   }
   SECTION("by both policies") {
@@ -166,7 +168,8 @@ TEST_CASE("a gang that only a node's NUMA policy turns away is told so", "[engin
     world.Settle();
     CHECK(Why(world, "three") ==
           "NumaPolicy: " + turned_away +
-              "0 of 1 members found a node at its last try: on 1 node 3 free GPUs are on no one "
+              "it wants 3 GPUs; 0/3 nodes had room at its last try: 3 with 4 of 8 GPUs free, of "
+              "which the kubelet admits no set; on 1 node 3 free GPUs are on no one "
               "NUMA node (topologyManagerPolicy single-numa-node), on 2 nodes on more NUMA nodes "
               "than 3 GPUs need (restricted)");
   }
@@ -189,7 +192,8 @@ TEST_CASE("an unsatisfiable gang is tried again when the cluster grows, and only
   CHECK(world.Gang("huge").state == GangState::kUnsatisfiable);
   CHECK(engine::Describe(world.Gang("huge").reason) ==
         "it would not fit this cluster even if only the pods ran that stay on its nodes: not "
-        "enough free GPUs: 8 of 24 GPUs were free on nodes it may use at its last try");
+        "enough free GPUs: it wants 24 GPUs (3 × 8), 8 would be free on the one node that it may "
+        "use, the cluster has 8; 1/1 node would have room; 1 of 3 members would fit");
   const engine::Progress idle = world.engine().Advance(world.now());
   CHECK(idle.gangs_tried == 0);
   world.Add(MakeNode("n1").Gpus(8));

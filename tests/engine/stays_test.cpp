@@ -37,9 +37,10 @@ TEST_CASE("a gang that wants a whole node beside a DaemonSet's pods never fits",
   world.Add(MakePod("nearly").MilliCpu(7000).Gated());
   world.Settle();
   CHECK(world.Gang("whole").state == GangState::kUnsatisfiable);
-  CHECK(engine::Describe(world.Gang("whole").reason) ==
-        "it would not fit this cluster even if only the pods ran that stay on its nodes: not "
-        "enough free CPU: 0 of 1 members found a node at its last try");
+  CHECK(
+      engine::Describe(world.Gang("whole").reason) ==
+      "it would not fit this cluster even if only the pods ran that stay on its nodes: not "
+      "enough free CPU: 0/2 nodes would have room: 2 with less than 8 CPU free (best: n0, 7 free)");
   CHECK(world.Gang("nearly").state == GangState::kReserved);
 }
 

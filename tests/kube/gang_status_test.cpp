@@ -126,7 +126,7 @@ TEST_CASE("Volcano: conditions with its own reasons", "[kube][status]") {
       group.Status("conditions")
           .find(
               R"("transitionID":"1","lastTransitionTime":"2026-11-21T12:00:00Z",)"
-              R"("reason":"NotEnoughResources","message":"NotEnoughGpus: not enough free GPUs: 40 of 80)") !=
+              R"("reason":"NotEnoughResources","message":"NotEnoughGpus: not enough free GPUs")") !=
       std::string::npos);
   REQUIRE(group.Say(Gang(GangState::kRunning, ReasonCode::kNone, 4), kVolcano, kLater));
   CHECK(group.Status("running") == "4");
@@ -177,7 +177,7 @@ TEST_CASE("native: a gated gang says why it waits", "[kube][status]") {
         Change(R"({"conditions":[{"type":"PodGroupInitiallyScheduled","status":"False",)"
                R"("observedGeneration":3,"lastTransitionTime":"2026-11-21T12:00:00Z",)"
                R"("reason":"Unschedulable","message":"muster: NotEnoughGpus: not enough free )"
-               R"(GPUs: 40 of 80 GPUs were free on nodes it may use at its last try"}]})"));
+               R"(GPUs"}]})"));
   ServedPodGroups alpha = kNative;
   alpha.version = "v1alpha2";
   CHECK(Body(Gang(GangState::kInvalid, ReasonCode::kInvalidMember), alpha, "{}")

@@ -1,0 +1,76 @@
+#include "engine/unknown_gang.hpp"
+
+#include <set>
+
+#include "cluster/nearest_word.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/settle.hpp"
+
+namespace muster::engine {
+
+using cluster::GangId;
+using cluster::ObjectKey;
+
+namespace {
+
+constexpr size_t kMostNamed = 3;
+
+template <typename Names>
+std::string List(const Names& names) {
+  std::string text;
+  size_t named = 0;
+  for (const std::string& name : names) {
+    if (named == kMostNamed) return text + " and others";
+    text += (named++ == 0 ? "" : ", ") + name;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional<GangId>& last,
+                 LikeGang& like) {
+  const auto& gangs = state.members.gangs();
+  auto next = last ? gangs.upper_bound(*last) : gangs.begin();
+  for (int64_t left = kSlice; next != gangs.end() && left > 0; ++next, --left) {
+    const GangId& id = next->first;
+    last = id;
+    if (id.key.ns != asked.ns) {
+      if (id.key.name == asked.name) like.elsewhere.push_back(id.key.ToString());
+      continue;
+    }
+    like.names.push_back(id.key.name);
+  }
+  return next == gangs.end();
+}
+
+std::string PodsText(const EngineState& state, const ObjectKey& asked) {
+  const std::string ours = ", Muster's is " + List(state.options.scheduler_names);
+  if (const std::set<cluster::PodUid>* pods = state.members.UnmanagedOf(asked)) {
+    std::set<std::string> names;
+    for (const cluster::PodUid& uid : *pods) {
+      const cluster::Pod* pod = state.cluster.FindPod(uid);
+      if (pod != nullptr) names.insert(pod->spec->scheduler_name);
+    }
+    const bool one = pods->size() == 1;
+    return "; " + std::to_string(pods->size()) + (one ? " pod that names" : " pods that name") +
+           " its PodGroup " + (one ? "has" : "have") + " schedulerName " + List(names) + ours;
+  }
+  const cluster::Pod* pod = state.cluster.FindPod(asked);
+  if (pod == nullptr) return {};
+  const Gang* gang = state.members.GangOf(pod->uid);
+  if (gang != nullptr)
+    return "; pod " + asked.ToString() + " is a member of gang " + gang->id.key.ToString();
+  return "; pod " + asked.ToString() + " has schedulerName " + pod->spec->scheduler_name + ours;
+}
+
+std::string LikeText(const ObjectKey& asked, const LikeGang& like) {
+  if (!like.elsewhere.empty()) {
+    return std::string("; did you mean ") + (like.elsewhere.size() == 1 ? "gang " : "gangs ") +
+           List(like.elsewhere) + "?";
+  }
+  const auto near = cluster::NearestWord(asked.name, like.names);
+  return near ? "; did you mean gang " + ObjectKey{asked.ns, *near}.ToString() + "?" : "";
+}
+
+}  // namespace muster::engine

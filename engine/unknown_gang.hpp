@@ -1,0 +1,32 @@
+// UnknownGang: what helps people who ask for a gang that there is none of (internal to engine/).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/gang_id.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// What there is that its name could have meant.
+struct LikeGang {
+  std::vector<std::string> names;      // of gangs of its namespace
+  std::vector<std::string> elsewhere;  // gangs of its name in other namespaces, NAMESPACE/NAME
+};
+
+// Looks at some gangs more, after `last`; true when these were the last ones.
+bool CollectLike(const EngineState& state, const cluster::ObjectKey& asked,
+                 std::optional<cluster::GangId>& last, LikeGang& like);
+
+// What pods there are of that name, or that name such a PodGroup: "; 2 pods that name its PodGroup
+// have schedulerName default-scheduler, Muster's is muster", "; pod a/x-0 is a member of gang a/x";
+// or nothing.
+std::string PodsText(const EngineState& state, const cluster::ObjectKey& asked);
+
+// "; did you mean gang team-a/train?", or nothing.
+std::string LikeText(const cluster::ObjectKey& asked, const LikeGang& like);
+
+}  // namespace muster::engine
