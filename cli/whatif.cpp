@@ -1,11 +1,10 @@
 // muster whatif: what would become of a workload, or of what waits under another policy.
 #include <chrono>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
@@ -22,23 +21,16 @@ using cluster::Result;
 
 constexpr std::chrono::milliseconds kPatience{30'000};
 
-Result<std::string> ReadInput(const std::string& file) {
-  if (file == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
-  return config::ReadFile(file, extender::kMaxWhatIfBytes);
-}
-
 // The request of extender/what_if_page.hpp.
 Result<std::string> RequestOf(const Args& args) {
   extender::JsonText json;
   json.BeginObject();
   json.BeginArray("manifests");
   for (const std::string& file : args.All("--file")) {
-    const Result<std::string> text = ReadInput(file);
+    const Result<std::string> text = ReadInput(file, extender::kMaxWhatIfBytes);
     if (!text.ok()) return text.error();
     json.BeginObject();
-    json.Add("name", file == "-" ? "stdin" : file);
+    json.Add("name", InputName(file));
     json.Add("text", *text);
     json.EndObject();
   }

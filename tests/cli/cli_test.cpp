@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -255,6 +256,17 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
             "\"sideways\"\nmuster: " +
             file + ":5:3: placement.colour: unknown field, expected strategy or machineProfiles\n");
   CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
+}
+
+TEST_CASE("check-policy reads standard input, and the policy in a ConfigMap", "[cli]") {
+  std::istringstream text(
+      "kind: ConfigMap\napiVersion: v1\ndata:\n  policy.yaml: |\n"
+      "    apiVersion: muster.dev/v1alpha1\n    kind: Policy\n    gangs: {maxMembers: none}\n");
+  std::streambuf* const before = std::cin.rdbuf(text.rdbuf());
+  const CliRun run = Run({"check-policy", "-"});
+  std::cin.rdbuf(before);
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::StartsWith("muster: stdin:7:25: gangs.maxMembers: expected "));
 }
 
 TEST_CASE("pages of the server become tables", "[cli]") {
