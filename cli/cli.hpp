@@ -47,6 +47,7 @@ int Misused(const CliStreams& streams, const std::string& command, const std::st
 // The commands, each in the source of its name.
 Command ServeCommand();
 Command SimulateCommand();
+Command CheckCommand();
 Command CheckPolicyCommand();
 Command SubmitCommand();
 Command GetCommand();

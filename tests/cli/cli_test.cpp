@@ -164,6 +164,7 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"serve", "--in-cluster", "--cluster", "f"}, "--cluster: is for the embedded cluster only"},
       {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
       {{"check-policy"}, "give one policy FILE"},
+      {{"check"}, "give one FILE or more, or -"},
       {{"submit"}, "give -f FILE"},
       {{"get"}, "one of gangs, nodes, queues, topology"},
       {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
@@ -267,6 +268,32 @@ TEST_CASE("check-policy reads standard input, and the policy in a ConfigMap", "[
   std::cin.rdbuf(before);
   CHECK(run.status == kExitFailed);
   CHECK_THAT(run.err, Catch::StartsWith("muster: stdin:7:25: gangs.maxMembers: expected "));
+}
+
+TEST_CASE("check tells all faults of manifests without a server", "[cli]") {
+  const TempFolder folder;
+  const std::string file = folder.File("pod.yaml");
+  const std::string head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n";
+  std::ofstream(file) << head
+                      << "  containers: [{name: main}]\n---\napiVersion: v1\nkind: Secret\n";
+  const CliRun fine = Run({"check", file});
+  CHECK(fine.status == kExitOk);
+  CHECK(fine.out == file +
+                        ": fine, 2 objects; of Secret only names and pod templates were looked "
+                        "at\n");
+  CHECK(fine.err.empty());
+
+  std::ofstream(file) << head << "  hostNetwrok: true\n  containers: [{nmae: main}]\n";
+  const CliRun wrong = Run({"check", folder.File("absent.yaml"), file});
+  CHECK(wrong.status == kExitFailed);
+  CHECK(wrong.out.empty());
+  CHECK_THAT(wrong.err, Catch::Contains("absent.yaml: cannot be read"));
+  CHECK_THAT(wrong.err, Catch::EndsWith("muster: " + file +
+                                        ":5:16: spec.hostNetwrok: unknown field, did you mean "
+                                        "hostNetwork?\nmuster: " +
+                                        file +
+                                        ":6:23: spec.containers[0].nmae: unknown field, did you "
+                                        "mean name?\n"));
 }
 
 TEST_CASE("pages of the server become tables", "[cli]") {
