@@ -4,6 +4,7 @@
 // why), 2 wrong usage. Results go to `out`, everything else to `err`.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -24,6 +25,7 @@ inline constexpr int kExitUsage = 2;
 struct CliStreams {
   std::ostream& out;
   std::ostream& err;
+  std::size_t width = 0;  // of the terminal that `out` is, in characters; 0: it is none
 };
 
 struct Command {

@@ -55,9 +55,9 @@ void AddPlaces(extender::JsonText& json, const sim::PlacesReport& places) {
   if (places.ringed > 0) {
     json.BeginObject("rings");
     json.Add("members", places.ringed);
-    json.AddDecimal("gbps_mean", places.ring_gbps);
+    json.AddDecimal("gigabytes_per_second_mean", places.ring_gbps);
     json.Add("gangs", places.ringed_gangs);
-    json.AddDecimal("slowest_gbps_mean", places.slowest_gbps);
+    json.AddDecimal("slowest_gigabytes_per_second_mean", places.slowest_gbps);
     json.EndObject();
   } else {
     json.AddNull("rings");

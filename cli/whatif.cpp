@@ -53,9 +53,8 @@ int WhatIf(const Args& args, const CliStreams& streams) {
     return Misused(streams, "whatif", "unexpected \"" + args.positionals().front() + "\"");
   if (!args.Has("--file") && !args.Has("--policy"))
     return Misused(streams, "whatif", "give -f FILE, --policy FILE, or both");
-  const std::string format = args.Text("--output", "table");
-  if (format != "table" && format != "json")
-    return Misused(streams, "whatif", "--output must be table or json, not \"" + format + "\"");
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "whatif", format.error().message);
   Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, "whatif", server.error().ToString());
   server->timeout = kPatience;
@@ -64,15 +63,10 @@ int WhatIf(const Args& args, const CliStreams& streams) {
   const Result<std::string> body =
       BodyOf(http::Client(*server).Post("/v1/whatif", *request), *server);
   if (!body.ok()) return Fail(streams, body.error().message);
-  if (format == "json") {
-    streams.out << *body;
-    return kExitOk;
-  }
-  const Result<std::string> text = WhatIfText(*body);
-  if (!text.ok()) return Fail(streams, text.error().message);
-  streams.out << *text;
-  streams.err << SubmittedWarnings(*body);
-  return kExitOk;
+  const int status = Show(streams, *format, *body, Narrow(WhatIfText));
+  const bool table = *format == OutputFormat::kTable || *format == OutputFormat::kWide;
+  if (status == kExitOk && table) streams.err << SubmittedWarnings(*body);
+  return status;
 }
 
 }  // namespace

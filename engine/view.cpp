@@ -18,6 +18,14 @@ using cluster::Pod;
 
 namespace {
 
+std::optional<cluster::Time> CreatedAt(const EngineState& state, const Gang& gang) {
+  cluster::Time created = cluster::Time::Never();
+  for (const auto& [uid, member] : gang.members) created = std::min(created, member.pod->created);
+  if (const cluster::PodGroup* group = state.members.GroupOf(gang)) created = group->created;
+  if (created == cluster::Time() || created == cluster::Time::Never()) return std::nullopt;
+  return created;
+}
+
 GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
@@ -48,8 +56,12 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.priority = priority == INT32_MAX ? 0 : priority;
   view.non_preemptible = gang.non_preemptible;
   view.ordered = gang.ordered_priority.has_value();
+  view.created = CreatedAt(state, gang);
   std::vector<const Member*> members;
-  for (const auto& [uid, member] : gang.members) members.push_back(&member);
+  for (const auto& [uid, member] : gang.members) {
+    members.push_back(&member);
+    if (!member.pod->terminal()) view.gpus += member.pod->spec->gpus.total();
+  }
   const std::vector<uint32_t> ranks = RanksOf(members);
   for (size_t i = 0; i < members.size(); ++i) {
     const Member& member = *members[i];
