@@ -211,6 +211,10 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
        "--gpu-shares is for --without-muster"},
       {{"simulate", "--nodes", "2x8", "--pods", "x", "--without-muster", "--gpu-shares", "half"},
        "--gpu-shares must be stock or hami"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a.yaml"},
+       "--compare must be two policies or more"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a,b", "--policy", "c"},
+       "--compare and --policy exclude each other"},
       {{"help", "nothing"}, "there is no command \"nothing\""},
   }));
   const CliRun run = Run(words);
