@@ -237,7 +237,7 @@ Status CheckUse(const Args& args) {
   if (!args.positionals().empty()) return wrong("it takes flags only");
   if (!args.Has("--nodes")) return wrong("--nodes is needed: a file, or for example 180x8");
   if (args.Has("--pods") == args.Has("--jobs")) return wrong("give one of --pods and --jobs");
-  if (const Status fine = CheckCompare(args); !fine.ok()) return fine;
+  if (Status fine = CheckCompare(args); !fine.ok()) return fine;
   if (args.Has("--timeline") && args.Has("--fill")) {
     return wrong("--timeline and --fill exclude each other");
   }

@@ -283,6 +283,17 @@ void VisitExtender(Policy* policy, FieldVisitor* visitor) {
   });
 }
 
+void FindSchedulerContradictions(const Policy& policy, std::vector<Contradiction>* found) {
+  const std::vector<std::string>& names = policy.engine.scheduler_names;
+  if (policy.allow_default_scheduler ||
+      std::find(names.begin(), names.end(), kDefaultScheduler) == names.end())
+    return;
+  found->push_back(
+      {"schedulerNames",
+       "expected no default-scheduler: every pod that names no scheduler has it, those of the "
+       "system included; leave it out, or write allowDefaultScheduler: true if it is meant"});
+}
+
 }  // namespace
 
 void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
@@ -338,12 +349,7 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
     if (!good) found.push_back({std::string(field), std::move(message)});
   };
   const engine::Options& options = policy.engine;
-  const auto& schedulers = options.scheduler_names;
-  check(policy.allow_default_scheduler ||
-            std::find(schedulers.begin(), schedulers.end(), kDefaultScheduler) == schedulers.end(),
-        "schedulerNames",
-        "expected no default-scheduler: every pod that names no scheduler has it, those of the "
-        "system included; leave it out, or write allowDefaultScheduler: true if it is meant");
+  FindSchedulerContradictions(policy, &found);
   for (const std::string& name : options.namespaces.deny) {
     const auto& allow = options.namespaces.allow;
     check(std::find(allow.begin(), allow.end(), name) == allow.end(), "namespaces.deny",

@@ -26,6 +26,26 @@ std::optional<cluster::Time> CreatedAt(const EngineState& state, const Gang& gan
   return created;
 }
 
+MemberView View(const Member& member, uint32_t rank) {
+  const Pod& pod = *member.pod;
+  MemberView one;
+  one.rank = rank;
+  one.pod = member.key;
+  one.uid = member.uid;
+  one.role = pod.role;
+  one.ours = member.ours;
+  one.phase = pod.phase;
+  one.gated = !pod.gates.empty();
+  one.required = member.plan->required;
+  one.planned_node = member.plan->node;
+  one.bound_node = pod.node_name;
+  one.bind_held = !member.writes->held.empty();
+  if (const cluster::Allocation* held = member.held()) {
+    for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
+  }
+  return one;
+}
+
 GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
@@ -64,24 +84,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   }
   const std::vector<uint32_t> ranks = RanksOf(members);
   for (size_t i = 0; i < members.size(); ++i) {
-    const Member& member = *members[i];
-    const Pod& pod = *member.pod;
-    MemberView one;
-    one.rank = ranks[i];
-    one.pod = member.key;
-    one.uid = member.uid;
-    one.role = pod.role;
-    one.ours = member.ours;
-    one.phase = pod.phase;
-    one.gated = !pod.gates.empty();
-    one.required = member.plan->required;
-    one.planned_node = member.plan->node;
-    one.bound_node = pod.node_name;
-    one.bind_held = !member.writes->held.empty();
-    if (const cluster::Allocation* held = member.held()) {
-      for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
-    }
-    view.members.push_back(std::move(one));
+    view.members.push_back(View(*members[i], ranks[i]));
   }
   std::sort(view.members.begin(), view.members.end(), [](const MemberView& a, const MemberView& b) {
     return std::tie(a.pod, a.uid) < std::tie(b.pod, b.uid);

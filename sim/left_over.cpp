@@ -69,6 +69,7 @@ class Ending {
           !node.gpus.empty() && free.gpu_whole == static_cast<int64_t>(node.gpus.size()) ? 1 : 0;
     }
     std::vector<ModelReport> reports;
+    reports.reserve(models.size());
     for (auto& [model, report] : models) reports.push_back(std::move(report));
     return reports;
   }

@@ -308,7 +308,8 @@ Result<Manifests> ReadDocuments(Result<std::vector<config::ManifestDocument>> pa
   if (faults.empty()) return reader.TakeManifests();
   Error first = faults.front();
   if (faults.size() > 1)
-    first.message += " (the first fault of " + std::to_string(faults.size()) + ")";
+    first.message +=
+        " (the first fault of " + std::to_string(faults.size()) + "; muster check tells all)";
   return first;
 }
 

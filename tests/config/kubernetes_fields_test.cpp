@@ -70,6 +70,10 @@ TEST_CASE("what an API server would refuse or drop of an object is told by its p
       {"another project's PodGroup",
        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nspec: {minMembers: 2}",
        "spec.minMembers: unknown field, did you mean minMember?"},
+      {"a PodGroup of Kubernetes itself",
+       "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+       "spec: {schedulingPolicy: {gang: {minCont: 2}}}",
+       "spec.schedulingPolicy.gang.minCont: unknown field, did you mean minCount?"},
       {"the pod templates of a kind that is not known",
        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {labels: {a: 1}}\nspec:\n"
        "  anything: {goes: 1}\n  pytorchReplicaSpecs:\n    Worker:\n      template:\n"

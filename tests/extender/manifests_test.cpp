@@ -86,7 +86,7 @@ TEST_CASE("what an API server would refuse or drop is refused, and all of it tol
       "a number or a truth value: put it in quotes";
   const auto read = ReadManifests(yaml, "x.yaml", Malformed::kRefused);
   REQUIRE_FALSE(read.ok());
-  CHECK(read.error().ToString() == first + " (the first fault of 4)");
+  CHECK(read.error().ToString() == first + " (the first fault of 4; muster check tells all)");
   const ManifestCheck check = CheckManifests(yaml, "x.yaml");
   REQUIRE(check.faults.size() == 3);
   CHECK(check.faults[0].ToString() == first);
