@@ -31,6 +31,10 @@ bool CheckFile(const std::string& file, const CliStreams& streams) {
     streams.err << "muster: warning: " << Printable(warning) << "\n";
   for (const cluster::Error& fault : check.faults) Fail(streams, Printable(fault.ToString()));
   if (!check.faults.empty()) return false;
+  if (check.others.count("Policy") != 0) {
+    Fail(streams, Printable(InputName(file)) + ": a Policy is checked by muster check-policy");
+    return false;
+  }
   streams.out << Printable(InputName(file)) << ": fine, " << Summary(check) << "\n";
   return true;
 }

@@ -304,6 +304,11 @@ TEST_CASE("check tells all faults of manifests without a server", "[cli]") {
                         "at\n");
   CHECK(fine.err.empty());
 
+  std::ofstream(file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+  const CliRun policy = Run({"check", file});
+  CHECK(policy.status == kExitFailed);
+  CHECK(policy.err == "muster: " + file + ": a Policy is checked by muster check-policy\n");
+
   std::ofstream(file) << head << "  hostNetwrok: true\n  containers: [{nmae: main}]\n";
   const CliRun wrong = Run({"check", folder.File("absent.yaml"), file});
   CHECK(wrong.status == kExitFailed);
