@@ -146,7 +146,7 @@ class Stage {
   }
 
   const Clock::time_point begin_ = Clock::now();
-  const extender::Logger log_{{.level = 0}};
+  const extender::Logger log_{{.level = extender::LogLevel::kError}};
   extender::Metrics metrics_{"bench"};
   engine::Scheduler scheduler_{engine::Options{}};
   Obliging port_;

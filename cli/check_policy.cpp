@@ -2,17 +2,22 @@
 #include <string>
 
 #include "cli/cli.hpp"
-#include "config/policy_file.hpp"
+#include "cli/input.hpp"
+#include "config/manifest.hpp"
+#include "config/policy_manifest.hpp"
 
 namespace muster::cli {
 namespace {
 
 int CheckPolicy(const Args& args, const CliStreams& streams) {
   if (args.positionals().size() != 1) {
-    return Misused(streams, "check-policy", "give one policy FILE");
+    return Misused(streams, "check-policy", "give one policy FILE, or -");
   }
   const std::string& file = args.positionals().front();
-  const config::PolicyReading read = config::ReadPolicyFile(file);
+  const cluster::Result<std::string> text = ReadInput(file, config::kMaxManifestBytes);
+  if (!text.ok()) return Fail(streams, text.error().ToString());
+  const std::string name = InputName(file);
+  const config::PolicyReading read = config::ReadPolicyOrManifest(*text, name);
   if (!read.ok()) {
     for (const cluster::Error& fault : read.faults) Fail(streams, fault.ToString());
     return kExitFailed;
@@ -21,7 +26,7 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
   if (args.Has("--show")) {
     streams.out << config::WritePolicy(read.policy);
   } else {
-    streams.out << file << ": fine\n";
+    streams.out << name << ": fine\n";
   }
   return kExitOk;
 }
@@ -31,10 +36,12 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
 Command CheckPolicyCommand() {
   return {"check-policy",
           "FILE",
-          "check a policy file; show errors with line and column",
+          "check a policy: its file, a ConfigMap that holds it, or - for standard input; show all "
+          "faults with line and column",
           {{"--show", "", "print every field with its value, including defaults"}},
           CheckPolicy,
-          {"muster check-policy policy.yaml", "muster check-policy policy.yaml --show"}};
+          {"muster check-policy policy.yaml --show",
+           "kubectl kustomize manifests/overlays/default | muster check-policy -"}};
 }
 
 }  // namespace muster::cli

@@ -74,9 +74,10 @@ int Misused(const CliStreams& streams, const std::string& command, const std::st
 }
 
 std::vector<Command> Commands() {
-  return {ServeCommand(), SimulateCommand(), CheckPolicyCommand(), SubmitCommand(),
-          GetCommand(),   ExplainCommand(),  WhatIfCommand(),      PriorityCommand(),
-          QueueCommand(), CancelCommand(),   TopologyCommand(),    DiscoverCommand()};
+  return {ServeCommand(),    SimulateCommand(), CheckPolicyCommand(), CheckCommand(),
+          SubmitCommand(),   GetCommand(),      ExplainCommand(),     WhatIfCommand(),
+          PriorityCommand(), QueueCommand(),    CancelCommand(),      TopologyCommand(),
+          DiscoverCommand()};
 }
 
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {

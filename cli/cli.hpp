@@ -4,6 +4,7 @@
 // why), 2 wrong usage. Results go to `out`, everything else to `err`.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -24,6 +25,7 @@ inline constexpr int kExitUsage = 2;
 struct CliStreams {
   std::ostream& out;
   std::ostream& err;
+  std::size_t width = 0;  // of the terminal that `out` is, in characters; 0: it is none
 };
 
 struct Command {
@@ -47,6 +49,7 @@ int Misused(const CliStreams& streams, const std::string& command, const std::st
 // The commands, each in the source of its name.
 Command ServeCommand();
 Command SimulateCommand();
+Command CheckCommand();
 Command CheckPolicyCommand();
 Command SubmitCommand();
 Command GetCommand();

@@ -16,7 +16,7 @@ int Explain(const Args& args, const CliStreams& streams) {
   }
   const cluster::Result<cluster::ObjectKey> gang = GangNamed(args, words[1]);
   if (!gang.ok()) return Misused(streams, "explain", gang.error().message);
-  return ShowPage(args, streams, "explain", "/v1/gangs/" + gang->ToString(), GangExplained);
+  return ShowPage(args, streams, "explain", "/v1/gangs/" + gang->ToString(), Narrow(GangExplained));
 }
 
 }  // namespace

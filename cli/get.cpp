@@ -1,16 +1,23 @@
 // muster get: lists of a running `muster serve`.
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include "cli/cli.hpp"
+#include "cli/gang_rows.hpp"
 #include "cli/nearest.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
+#include "http/client.hpp"
 #include "http/url.hpp"
 
 namespace muster::cli {
 namespace {
 
+using cluster::Result;
+
+constexpr std::chrono::seconds kWatchEvery{1};
 constexpr int64_t kMostGpus = 1'000'000;  // of one gang
 constexpr const char* kWhat = "gangs, nodes, queues, topology";
 
@@ -19,14 +26,42 @@ std::string InPlural(const std::string& word) {
   return word == "gang" || word == "node" || word == "queue" ? word + "s" : word;
 }
 
+// Until it is interrupted, or the server does not answer.
+int WatchGangs(const http::ClientOptions& server, const std::string& path, GangRows rows,
+               const CliStreams& streams) {
+  http::Client client(server);
+  while (streams.out.good()) {
+    const Result<std::string> body = BodyOf(client.Get(path), server);
+    if (!body.ok()) return Fail(streams, body.error().message);
+    const Result<std::string> text = rows.Update(*body);
+    if (!text.ok()) return Fail(streams, text.error().message);
+    streams.out << *text << std::flush;
+    std::this_thread::sleep_for(kWatchEvery);
+  }
+  return kExitFailed;
+}
+
 int GetGangs(const Args& args, const CliStreams& streams) {
   const std::string ns = args.Text("--namespace");
   if (args.Has("--namespace") && args.Has("--all-namespaces"))
     return Misused(streams, "get", "--namespace and --all-namespaces do not go together");
   if (args.Has("--namespace") && (ns.empty() || !http::IsUnreserved(ns)))
     return Misused(streams, "get", "\"" + ns + "\" is no namespace");
-  return ShowPage(args, streams, "get", ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns,
-                  GangsTable);
+  const std::string path = ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns;
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "get", format.error().message);
+  const bool wide = *format == OutputFormat::kWide;
+  if (!args.Has("--watch")) {
+    return ShowPage(args, streams, "get", path, [wide](std::string_view json, std::size_t width) {
+      return GangsTable(json, wide, width);
+    });
+  }
+  if (!wide && *format != OutputFormat::kTable)
+    return Misused(streams, "get",
+                   "--watch is for tables, not for --output " + args.Text("--output"));
+  const Result<http::ClientOptions> server = ServerAt(args);
+  if (!server.ok()) return Misused(streams, "get", server.error().ToString());
+  return WatchGangs(*server, path, GangRows(wide, wide ? 0 : streams.width), streams);
 }
 
 int Get(const Args& args, const CliStreams& streams) {
@@ -34,7 +69,7 @@ int Get(const Args& args, const CliStreams& streams) {
     return Misused(streams, "get", std::string("give one of ") + kWhat);
   }
   const std::string what = InPlural(args.positionals().front());
-  for (const char* flag : {"--namespace", "--all-namespaces"}) {
+  for (const char* flag : {"--namespace", "--all-namespaces", "--watch"}) {
     if (args.Has(flag) && what != "gangs")
       return Misused(streams, "get", std::string(flag) + " is for gangs, not for \"" + what + "\"");
   }
@@ -46,15 +81,15 @@ int Get(const Args& args, const CliStreams& streams) {
   }
   if (what == "queues") {
     return ShowPage(args, streams, "get", "/v1/queues",
-                    args.Has("--borrowing") ? BorrowingTable : QueuesTable);
+                    Narrow(args.Has("--borrowing") ? BorrowingTable : QueuesTable));
   }
   if (what == "gangs") return GetGangs(args, streams);
-  if (what == "nodes") return ShowPage(args, streams, "get", "/v1/nodes", NodesTable);
+  if (what == "nodes") return ShowPage(args, streams, "get", "/v1/nodes", Narrow(NodesTable));
   if (what == "topology") {
-    const cluster::Result<int64_t> slots = args.Number("--slots", 8, 1, kMostGpus);
+    const Result<int64_t> slots = args.Number("--slots", 8, 1, kMostGpus);
     if (!slots.ok()) return Misused(streams, "get", slots.error().ToString());
     return ShowPage(args, streams, "get", "/v1/topology?slots=" + std::to_string(*slots),
-                    FabricTable);
+                    Narrow(FabricTable));
   }
   return Misused(streams, "get",
                  "\"" + what + "\" is unknown: give one of " + kWhat +
@@ -73,9 +108,10 @@ Command GetCommand() {
                   {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
                   {"--namespace", "NS", "with gangs: those of this namespace only", "-n"},
                   {"--all-namespaces", "", "with gangs: those of all namespaces (default)", "-A"},
+                  {"--watch", "", "with gangs: go on with the rows that change, until ^C", "-w"},
                   OutputFlag()}),
       Get,
-      {"muster get gangs -n team", "muster get queues --borrowing",
+      {"muster get gangs -n team", "muster get gangs -w -o wide", "muster get queues --borrowing",
        "muster get topology --slots 16"}};
 }
 

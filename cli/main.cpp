@@ -1,3 +1,6 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <exception>
 #include <iostream>
 #include <string>
@@ -7,7 +10,9 @@
 
 int main(int argc, char** argv) {
   using namespace muster::cli;  // NOLINT(google-build-using-namespace): main has no header
-  const CliStreams streams{std::cout, std::cerr};
+  winsize size{};
+  const bool terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  const CliStreams streams{std::cout, std::cerr, terminal ? size.ws_col : std::size_t{0}};
   try {
     return RunCli(std::vector<std::string>(argv + 1, argv + argc), streams);
   } catch (const std::exception& e) {

@@ -64,18 +64,14 @@ Result<std::string> OrderLines(const std::string& answer) {
 
 int Send(const Args& args, const CliStreams& streams, const std::string& command,
          const std::string& path, const std::string& body) {
-  const std::string format = args.Text("--output", "table");
-  if (format != "table" && format != "json")
-    return Misused(streams, command, "--output must be table or json, not \"" + format + "\"");
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, command, format.error().message);
   const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, command, server.error().ToString());
   const Result<std::string> answer = BodyOf(http::Client(*server).Post(path, body), *server);
   if (!answer.ok()) return Fail(streams, answer.error().message);
-  const Result<std::string> lines =
-      format == "json" ? Result<std::string>(*answer) : OrderLines(*answer);
-  if (!lines.ok()) return Fail(streams, lines.error().message);
-  streams.out << *lines;
-  return kExitOk;
+  return Show(streams, *format, *answer,
+              [](std::string_view json, std::size_t) { return OrderLines(std::string(json)); });
 }
 
 int Priority(const Args& args, const CliStreams& streams) {

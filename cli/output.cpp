@@ -88,7 +88,7 @@ std::string MembersTable(const Value& gang) {
   std::vector<Table::Column> columns = {{"POD"}, {"ROLE"}, {"PHASE"}, {"NODE"}, {"GPUS"}};
   if (strays) columns.push_back({"KUBELET"});
   const bool rings = std::any_of(members->Begin(), members->End(), [](const Value& member) {
-    return Find(member, "ringGbps") != nullptr;
+    return Find(member, "ringGigabytesPerSecond") != nullptr;
   });
   if (rings) columns.push_back({"RING GB/S", true});
   columns.push_back({"STATUS"});
@@ -100,8 +100,8 @@ std::string MembersTable(const Value& gang) {
         OrDash(bound.empty() ? Text(member, "plannedNode") : bound), OrDash(GpuList(member))};
     if (strays) row.push_back(KubeletText(member));
     if (rings) {
-      const bool known = Find(member, "ringGbps") != nullptr;
-      row.push_back(known ? Number(Decimal(member, "ringGbps")) : "-");
+      const bool known = Find(member, "ringGigabytesPerSecond") != nullptr;
+      row.push_back(known ? Number(Decimal(member, "ringGigabytesPerSecond")) : "-");
     }
     row.push_back(MemberStatus(member));
     table.Add(std::move(row));
@@ -146,8 +146,8 @@ std::string CrossedText(const Value& fabric) {
 std::string RingText(const Value& rings, const char* name) {
   const Value* ring = Find(rings, name);
   if (ring == nullptr) return "-";
-  return Number(Decimal(*ring, "ringGbps")) + " GB/s: " + Text(*ring, "pod") + " on " +
-         Text(*ring, "node");
+  return Number(Decimal(*ring, "ringGigabytesPerSecond")) + " GB/s: " + Text(*ring, "pod") +
+         " on " + Text(*ring, "node");
 }
 
 // "a/x, a/y and 3 more"
@@ -252,29 +252,6 @@ std::string Elapsed(double seconds) {
   return text.data();
 }
 
-Result<std::string> GangsTable(std::string_view json) {
-  rapidjson::Document document;
-  const Value* gangs = ParseList(document, json, "gangs");
-  if (gangs == nullptr) return Unexpected();
-  if (gangs->Empty()) return std::string("no gangs\n");
-  Table table({{"NAMESPACE"},
-               {"NAME"},
-               {"STATE"},
-               {"MIN", true},
-               {"PODS", true},
-               {"BOUND", true},
-               {"WAITED", true},
-               {"WHY"}});
-  for (const Value& gang : gangs->GetArray()) {
-    const bool waits = Find(gang, "waitedSeconds") != nullptr;
-    table.Add({Text(gang, "namespace"), Text(gang, "name"), Text(gang, "state"),
-               std::to_string(Integer(gang, "minMember")), std::to_string(Integer(gang, "pods")),
-               std::to_string(Integer(gang, "bound")),
-               waits ? Elapsed(Decimal(gang, "waitedSeconds")) : "-", ReasonText(gang)});
-  }
-  return table.ToString();
-}
-
 Result<std::string> NodesTable(std::string_view json) {
   rapidjson::Document document;
   const Value* nodes = ParseList(document, json, "nodes");
@@ -293,7 +270,7 @@ Result<std::string> NodesTable(std::string_view json) {
     const Value* gpus = Find(node, "gpus");
     if (gpus == nullptr || !gpus->IsArray()) return Unexpected();
     double free = 0;
-    for (const Value& gpu : gpus->GetArray()) free += Decimal(gpu, "free");
+    for (const Value& gpu : gpus->GetArray()) free += Decimal(gpu, "freeGpus");
     std::string status = Truth(node, "ready") ? "Ready" : "NotReady";
     if (Truth(node, "ready") && Truth(node, "cordoned")) status += ",Cordoned";
     if (const Value* left_out = Find(node, "leftOut"); left_out != nullptr) {

@@ -11,7 +11,6 @@
 
 namespace muster::cli {
 
-cluster::Result<std::string> GangsTable(std::string_view json);
 cluster::Result<std::string> NodesTable(std::string_view json);
 // What each queue of the policy may have, has and wants; and what it borrows and lends.
 cluster::Result<std::string> QueuesTable(std::string_view json);

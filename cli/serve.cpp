@@ -1,5 +1,6 @@
 // muster serve: the service, until it is told to stop.
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -143,13 +144,17 @@ int Serve(const Args& args, const CliStreams& streams) {
   }
   Result<extender::ServiceOptions> options = OptionsFrom(args);
   if (!options.ok()) return Misused(streams, "serve", options.error().ToString());
-  const Result<int64_t> level = args.Number("--log-level", 1, 0, 5);
-  if (!level.ok()) return Misused(streams, "serve", level.error().message);
+  const std::string level = args.Text("--log-level", "info");
+  const std::optional<extender::LogLevel> known = extender::LogLevelNamed(level);
+  if (!known) {
+    return Misused(streams, "serve",
+                   "--log-level must be error, info or debug, not \"" + level + "\"");
+  }
 
   // Both before any thread exists; all of them leave signals to this one.
   http::GiveFreedMemoryBack();
   SignalInbox signals;
-  const extender::Logger log({.level = static_cast<int>(*level)});
+  const extender::Logger log({.level = *known});
   extender::Service service(*std::move(options), log);
   if (const cluster::Status started = service.Start(); !started.ok()) {
     return Fail(streams, started.error().ToString());
@@ -193,7 +198,8 @@ Command ServeCommand() {
        {"--scheduler-key", "FILE", "key of --scheduler-cert"},
        {"--drain-seconds", "N", "seconds that SIGTERM waits for held Bind calls (default 10)"},
        {"--seed", "N", "random seed of the embedded cluster (default 1)"},
-       {"--log-level", "N", "0 errors, 1 decisions (default), 2 flow, 3 debug"}},
+       {"--log-level", "error|info|debug",
+        "errors only, decisions as well (info, the default), or everything"}},
       Serve,
       {"muster serve", "muster serve --in-cluster --lease muster/muster --policy policy.yaml"}};
 }

@@ -62,8 +62,6 @@ std::vector<Flag> WithAccess(std::vector<Flag> flags) {
   return flags;
 }
 
-Flag OutputFlag() { return {"--output", "FORMAT", "table (default) or json", "-o"}; }
-
 Result<http::ClientOptions> ServerAt(const Args& args) {
   const char* const variable = std::getenv(kServerVariable);
   const bool by_variable = !args.Has("--server") && variable != nullptr && *variable != '\0';
@@ -116,24 +114,27 @@ Result<std::string> BodyOf(const Result<http::Reply>& reply, const http::ClientO
   return reply->body;
 }
 
-int ShowPage(const Args& args, const CliStreams& streams, const std::string& command,
-             const std::string& path, Result<std::string> (*table)(std::string_view)) {
-  const std::string format = args.Text("--output", "table");
-  if (format != "table" && format != "json") {
-    return Misused(streams, command, "--output must be table or json, not \"" + format + "\"");
+int Show(const CliStreams& streams, OutputFormat format, const std::string& body,
+         const PageTable& table) {
+  if (format == OutputFormat::kJson || format == OutputFormat::kYaml) {
+    streams.out << InFormat(format, body);
+    return kExitOk;
   }
+  const Result<std::string> text = table(body, format == OutputFormat::kWide ? 0 : streams.width);
+  if (!text.ok()) return Fail(streams, text.error().message);
+  streams.out << *text;
+  return kExitOk;
+}
+
+int ShowPage(const Args& args, const CliStreams& streams, const std::string& command,
+             const std::string& path, const PageTable& table) {
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, command, format.error().message);
   const Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, command, server.error().ToString());
   const Result<std::string> body = BodyOf(http::Client(*server).Get(path), *server);
   if (!body.ok()) return Fail(streams, body.error().message);
-  if (format == "json") {
-    streams.out << *body;
-    return kExitOk;
-  }
-  const Result<std::string> text = table(*body);
-  if (!text.ok()) return Fail(streams, text.error().message);
-  streams.out << *text;
-  return kExitOk;
+  return Show(streams, *format, *body, table);
 }
 
 }  // namespace muster::cli

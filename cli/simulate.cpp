@@ -15,6 +15,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/replay_plot.hpp"
+#include "cli/simulation_comparison.hpp"
 #include "cli/simulation_report.hpp"
 #include "cli/table.hpp"
 #include "config/amounts.hpp"
@@ -202,11 +203,41 @@ Status CheckJobFlags(const Args& args) {
   return cluster::Ok{};
 }
 
+// The files of --compare, or that of --policy, or none: the defaults.
+std::vector<std::string> PoliciesOf(const Args& args) {
+  if (!args.Has("--compare")) return {args.Text("--policy")};
+  std::vector<std::string> files;
+  std::string rest = args.Text("--compare");
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    files.push_back(rest.substr(0, comma));
+    if (comma == std::string::npos) return files;
+    rest.erase(0, comma + 1);
+  }
+}
+
+Status CheckCompare(const Args& args) {
+  if (!args.Has("--compare")) return cluster::Ok{};
+  for (const char* flag : {"--policy", "--plot", "--without-muster"}) {
+    if (args.Has(flag))
+      return Error{Code::kInvalidArgument,
+                   std::string("--compare and ") + flag + " exclude each other", ""};
+  }
+  const std::vector<std::string> files = PoliciesOf(args);
+  if (files.size() > 1 && std::find(files.begin(), files.end(), "") == files.end())
+    return cluster::Ok{};
+  return Error{Code::kInvalidArgument,
+               "--compare must be two policies or more such as a.yaml,b.yaml, not \"" +
+                   args.Text("--compare") + "\"",
+               ""};
+}
+
 Status CheckUse(const Args& args) {
   const auto wrong = [](const char* message) { return Error{Code::kInvalidArgument, message, ""}; };
   if (!args.positionals().empty()) return wrong("it takes flags only");
   if (!args.Has("--nodes")) return wrong("--nodes is needed: a file, or for example 180x8");
   if (args.Has("--pods") == args.Has("--jobs")) return wrong("give one of --pods and --jobs");
+  if (Status fine = CheckCompare(args); !fine.ok()) return fine;
   if (args.Has("--timeline") && args.Has("--fill")) {
     return wrong("--timeline and --fill exclude each other");
   }
@@ -250,6 +281,10 @@ Status CheckTrace(const Args& args, const sim::Trace& trace) {
   return cluster::Ok{};
 }
 
+std::string JsonOf(const Args& args, const std::vector<SimulationRun>& runs) {
+  return args.Has("--compare") ? ToJson(runs) : ToJson(runs.front());
+}
+
 // The files that are written beside what is printed. Opened before the replay, so that it is not
 // in vain.
 class Outputs {
@@ -260,10 +295,11 @@ class Outputs {
     }
     return Open(args, "--plot", plot_);
   }
-  Status Write(const Args& args, const SimulationRun& run) {
-    if (json_.is_open() && !(json_ << ToJson(run)).flush()) return Unwritable(args, "--json");
+  Status Write(const Args& args, const std::vector<SimulationRun>& runs) {
+    if (json_.is_open() && !(json_ << JsonOf(args, runs)).flush())
+      return Unwritable(args, "--json");
     if (plot_.is_open() &&
-        !(plot_ << PlotReplay(run.report.history, run.statistics.back())).flush())
+        !(plot_ << PlotReplay(runs.front().report.history, runs.front().statistics.back())).flush())
       return Unwritable(args, "--plot");
     return cluster::Ok{};
   }
@@ -282,40 +318,76 @@ class Outputs {
   std::ofstream plot_;
 };
 
+// One replay of the trace that the flags say, and what is to be told of it.
+class Simulation {
+ public:
+  Simulation(const Args& args, const CliStreams& streams) : args_(args), streams_(streams) {}
+
+  // `policy`: a file; empty: the defaults. What is wrong is told.
+  std::optional<int> Prepare(const std::string& policy) {
+    Result<sim::ReplayOptions> options = ReplayOptionsFrom(args_);
+    if (!options.ok()) return Misused(streams_, "simulate", options.error().message);
+    options_ = *std::move(options);
+    policy_ = policy;
+    engine::Options& engine = options_.cluster.muster.engine;
+    if (!policy.empty()) {
+      const Result<config::Policy> read = config::LoadPolicyFile(policy);
+      if (!read.ok()) return Fail(streams_, read.error().ToString());
+      engine = read->engine;
+    }
+    config::UseProfiles(&engine.placement);
+    Result<sim::Trace> trace = ReadTrace(args_, engine.placement.fabric, streams_.err);
+    if (!trace.ok()) return Fail(streams_, trace.error().ToString());
+    trace_ = *std::move(trace);
+    if (const Status fine = CheckTrace(args_, trace_); !fine.ok())
+      return Misused(streams_, "simulate", fine.error().message);
+    WarnOfQueues(trace_, engine.queues, streams_.err);
+    return std::nullopt;
+  }
+
+  SimulationRun Run() {
+    SimulationRun run = Replay(trace_, options_, streams_.err);
+    run.policy = policy_;
+    if (args_.Has("--jobs")) run.statistics.push_back(sim::StatisticsOf(run.report.history, {}));
+    if (args_.Has("--window"))
+      run.statistics.push_back(
+          sim::StatisticsOf(run.report.history, *ParseWindow(args_.Text("--window"))));
+    return run;
+  }
+
+ private:
+  const Args& args_;
+  const CliStreams& streams_;
+  std::string policy_;
+  sim::ReplayOptions options_;
+  sim::Trace trace_;
+};
+
 int Simulate(const Args& args, const CliStreams& streams) {
   if (const Status use = CheckUse(args); !use.ok()) {
     return Misused(streams, "simulate", use.error().message);
   }
-  Result<sim::ReplayOptions> options = ReplayOptionsFrom(args);
-  if (!options.ok()) return Misused(streams, "simulate", options.error().message);
-  if (args.Has("--policy")) {
-    const Result<config::Policy> policy = config::LoadPolicyFile(args.Text("--policy"));
-    if (!policy.ok()) return Fail(streams, policy.error().ToString());
-    options->cluster.muster.engine = policy->engine;
+  // All of them are read before the first replay, so that it is not in vain.
+  std::vector<Simulation> simulations;
+  for (const std::string& policy : PoliciesOf(args)) {
+    simulations.emplace_back(args, streams);
+    if (const std::optional<int> failed = simulations.back().Prepare(policy)) return *failed;
   }
-  config::UseProfiles(&options->cluster.muster.engine.placement);
-  const Result<sim::Trace> trace =
-      ReadTrace(args, options->cluster.muster.engine.placement.fabric, streams.err);
-  if (!trace.ok()) return Fail(streams, trace.error().ToString());
-  if (const Status fine = CheckTrace(args, *trace); !fine.ok()) {
-    return Misused(streams, "simulate", fine.error().message);
-  }
-
-  WarnOfQueues(*trace, options->cluster.muster.engine.queues, streams.err);
   Outputs outputs;
   if (Status opened = outputs.Open(args); !opened.ok())
     return Fail(streams, opened.error().message);
-  SimulationRun run = Replay(*trace, *options, streams.err);
-  if (args.Has("--jobs")) run.statistics.push_back(sim::StatisticsOf(run.report.history, {}));
-  if (args.Has("--window"))
-    run.statistics.push_back(
-        sim::StatisticsOf(run.report.history, *ParseWindow(args.Text("--window"))));
-  streams.out << (args.Text("--json") == "-" ? ToJson(run) : ToTable(run));
-  if (Status written = outputs.Write(args, run); !written.ok())
-    return Fail(streams, written.error().message);
-  if (run.report.audit_findings > 0) {
-    return Fail(streams, std::to_string(run.report.audit_findings) + " invariants were broken");
+  std::vector<SimulationRun> runs;
+  int64_t broken = 0;
+  for (Simulation& simulation : simulations) {
+    runs.push_back(simulation.Run());
+    broken += runs.back().report.audit_findings;
   }
+  streams.out << (args.Text("--json") == "-" ? JsonOf(args, runs)
+                  : args.Has("--compare")    ? ComparisonTable(runs)
+                                             : ToTable(runs.front()));
+  if (Status written = outputs.Write(args, runs); !written.ok())
+    return Fail(streams, written.error().message);
+  if (broken > 0) return Fail(streams, std::to_string(broken) + " invariants were broken");
   return kExitOk;
 }
 
@@ -350,6 +422,8 @@ Command SimulateCommand() {
        {"--policy", "FILE",
         "policy YAML (default: the defaults of every field); the result tells how gangs lie "
         "in its fabric"},
+       {"--compare", "FILE,FILE",
+        "replay under each of these policies, and show them side by side"},
        {"--seed", "N", "random seed (default 1)"},
        {"--http", "", "connect kube-scheduler and Muster by real sockets"},
        {"--without-muster", "", "kube-scheduler alone, pod by pod"},
@@ -359,7 +433,10 @@ Command SimulateCommand() {
        {"--audit", "", "check every invariant after every event (slow)"},
        {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
       Simulate,
-      {"muster simulate --nodes 180x8@rack=10 --jobs jobs.csv --policy policy.yaml",
+      {"muster simulate --nodes 16x8 --jobs sim/demo/jobs.csv",
+       "muster simulate --nodes 16x8 --jobs sim/demo/jobs.csv "
+       "--compare sim/demo/fair.yaml,sim/demo/fifo.yaml",
+       "muster simulate --nodes 180x8@rack=10 --jobs jobs.csv --policy policy.yaml",
        "muster simulate --nodes nodes.yaml --pods pods.csv"}};
 }
 

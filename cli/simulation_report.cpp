@@ -55,9 +55,9 @@ void AddPlaces(extender::JsonText& json, const sim::PlacesReport& places) {
   if (places.ringed > 0) {
     json.BeginObject("rings");
     json.Add("members", places.ringed);
-    json.AddDecimal("gbps_mean", places.ring_gbps);
+    json.AddDecimal("gigabytes_per_second_mean", places.ring_gbps);
     json.Add("gangs", places.ringed_gangs);
-    json.AddDecimal("slowest_gbps_mean", places.slowest_gbps);
+    json.AddDecimal("slowest_gigabytes_per_second_mean", places.slowest_gbps);
     json.EndObject();
   } else {
     json.AddNull("rings");
@@ -71,15 +71,16 @@ std::string Decimal(double value, int digits) {
   return text;
 }
 
+std::string Percent(double ratio) { return Decimal(ratio * 100, 2) + " %"; }
+
 std::string Describe(const sim::Distribution& d) {
-  if (d.samples == 0) return "-";
-  return "mean " + Decimal(d.mean, 1) + ", p50 " + Decimal(d.p50, 1) + ", p95 " +
-         Decimal(d.p95, 1) + ", p99 " + Decimal(d.p99, 1) + ", max " + Decimal(d.max, 1);
+  return "mean " + Lasting(d.mean) + ", p50 " + Lasting(d.p50) + ", p95 " + Lasting(d.p95) +
+         ", p99 " + Lasting(d.p99) + ", max " + Lasting(d.max);
 }
 
 std::string OfAll(int64_t part, int64_t all) {
   return std::to_string(part) + " of " + std::to_string(all) +
-         (all == 0 ? "" : " (" + Decimal(Ratio(part, all) * 100, 2) + " %)");
+         (all == 0 ? "" : " (" + Percent(Ratio(part, all)) + ")");
 }
 
 // How gangs of several pods lay when they started.
@@ -99,8 +100,6 @@ void AddPlaces(Table& table, const sim::PlacesReport& places) {
                                   Decimal(places.slowest_gbps, 1)});
   }
 }
-
-std::string Hours(double seconds) { return Decimal(seconds / 3600, 2); }
 
 void AddStatistics(extender::JsonText& json, const sim::ReplayStatistics& statistics) {
   json.BeginObject();
@@ -160,18 +159,20 @@ std::string ToTable(const sim::ReplayStatistics& statistics) {
     const sim::Distribution& d = row.delay_s;
     std::vector<std::string> cells = {row.gpus, std::to_string(row.jobs)};
     for (const double seconds : {d.mean, d.p50, d.p90, d.p99, d.max})
-      cells.push_back(d.samples == 0 ? "-" : Hours(seconds));
+      cells.push_back(d.samples == 0 ? "-" : Lasting(seconds));
     cells.push_back(std::to_string(row.evictions));
     table.Add(std::move(cells));
   }
-  std::string text = "\ndelay in hours, ";
+  std::string text = "\ndelay, ";
   text += TitleOf(statistics.window);
   if (unfinished > 0) text += ", " + std::to_string(unfinished) + " of them not ended";
   text += "\n";
-  text += table.ToString() + "utilization " + Decimal(statistics.utilization * 100, 2) + " %, " +
-          std::to_string(statistics.evictions) + " runs evicted, lost " +
-          Decimal(statistics.lost_gpu_hours, 1) + " GPU-hours (" +
-          Decimal(statistics.lost_ratio * 100, 2) + " % of the capacity)";
+  text += table.ToString() + "utilization " + Percent(statistics.utilization);
+  if (statistics.evictions > 0) {
+    text += ", " + std::to_string(statistics.evictions) + " runs evicted, lost " +
+            Decimal(statistics.lost_gpu_hours, 1) + " GPU-hours (" +
+            Percent(statistics.lost_ratio) + " of the capacity)";
+  }
   if (statistics.booked_idle_gpu_hours > 0) {
     text += ", kept idle for bookings " + Decimal(statistics.booked_idle_gpu_hours, 1) +
             " GPU-hours (" + Decimal(statistics.booked_idle_ratio * 100, 2) + " %)";
@@ -183,12 +184,40 @@ std::string ToTable(const sim::ReplayStatistics& statistics) {
   return text + "\n";
 }
 
-}  // namespace
+std::string ModelName(const std::string& model) { return model.empty() ? "-" : model; }
 
-std::string ToJson(const SimulationRun& run) {
+void AddModels(extender::JsonText& json, const std::vector<sim::ModelReport>& models) {
+  json.BeginArray("models");
+  for (const sim::ModelReport& model : models) {
+    json.BeginObject();
+    json.Add("model", model.model);
+    json.Add("nodes", model.nodes);
+    json.Add("gpus", model.gpus);
+    json.AddMilli("most_used_gpus", model.most_used.value());
+    json.AddDecimal("utilization_mean", model.utilization);
+    json.AddMilli("free_gpus", model.free.value());
+    json.Add("free_whole_gpus", model.free_whole);
+    json.Add("free_nodes", model.free_nodes);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AddOut(extender::JsonText& json, const std::vector<sim::OutRow>& out) {
+  json.BeginArray("stayed_out");
+  for (const sim::OutRow& row : out) {
+    json.BeginObject();
+    json.Add("cause", ToString(row.cause));
+    json.Add("model", row.model);
+    json.Add("pods", row.pods);
+    json.AddMilli("gpus", row.gpus.value());
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void AddRun(extender::JsonText& json, const SimulationRun& run) {
   const sim::ReplayReport& report = run.report;
-  extender::JsonText json;
-  json.BeginObject();
   json.Add("nodes", report.nodes);
   json.Add("gpus", report.gpus);
   json.Add("pods_total", report.pods_total);
@@ -205,6 +234,8 @@ std::string ToJson(const SimulationRun& run) {
   json.AddDecimal("utilization_mean", report.utilization_mean);
   json.AddDecimal("makespan_s", report.makespan_s);
   AddPlaces(json, report.places);
+  AddModels(json, report.models);
+  AddOut(json, report.out);
   if (!run.statistics.empty()) {
     json.BeginArray("statistics");
     for (const sim::ReplayStatistics& statistics : run.statistics) AddStatistics(json, statistics);
@@ -215,6 +246,113 @@ std::string ToJson(const SimulationRun& run) {
   json.Add("audit_findings", report.audit_findings);
   json.AddDecimal("wall_s", run.wall_s);
   json.AddDecimal("decisions_per_s", run.decisions_per_s);
+}
+
+// Whether something is in use at the end.
+bool Occupied(const sim::ReplayReport& report) {
+  int64_t free = 0;
+  for (const sim::ModelReport& model : report.models) free += model.free.value();
+  return free < report.gpu_capacity_milli;
+}
+
+std::string Gpus(cluster::GpuMilli gpus) {
+  const int64_t tenths = gpus.value() / 100;
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10));
+}
+
+// By the model of GPUs; empty: they are all of one, of which all that is said is said of all.
+std::string ModelsTable(const sim::ReplayReport& report) {
+  if (report.models.size() < 2) return {};
+  const bool ended = report.jct_s.samples > 0;
+  const bool occupied = Occupied(report);
+  std::vector<Table::Column> columns = {
+      {"GPU MODEL"}, {"NODES", true}, {"GPUS", true}, {"MOST IN USE", true}, {"OF ALL", true}};
+  if (ended) columns.push_back({"MEAN", true});
+  if (occupied) {
+    columns.insert(columns.end(),
+                   {{"FREE AT THE END", true}, {"WHOLE GPUS", true}, {"WHOLE NODES", true}});
+  }
+  Table table(std::move(columns));
+  for (const sim::ModelReport& model : report.models) {
+    if (model.gpus == 0) continue;
+    const int64_t capacity = model.gpus * cluster::kWholeGpu.value();
+    std::vector<std::string> row = {ModelName(model.model), std::to_string(model.nodes),
+                                    std::to_string(model.gpus), Gpus(model.most_used),
+                                    Percent(Ratio(model.most_used.value(), capacity))};
+    if (ended) row.push_back(Percent(model.utilization));
+    if (occupied) {
+      row.push_back(Gpus(model.free));
+      row.push_back(std::to_string(model.free_whole));
+      row.push_back(std::to_string(model.free_nodes));
+    }
+    table.Add(std::move(row));
+  }
+  return "\n" + table.ToString();
+}
+
+std::string OutTable(const std::vector<sim::OutRow>& out) {
+  if (out.empty()) return {};
+  Table table({{"WHY PODS STAYED OUT"}, {"ON NODES OF"}, {"PODS", true}, {"GPUS ASKED", true}});
+  for (const sim::OutRow& row : out) {
+    const bool nowhere = row.cause == sim::OutCause::kNoNode;
+    table.Add({ToString(row.cause), nowhere ? "-" : ModelName(row.model), std::to_string(row.pods),
+               Gpus(row.gpus)});
+  }
+  return "\n" + table.ToString();
+}
+
+// What is free where something is in use, and in what pieces.
+void AddFree(Table& table, const sim::ReplayReport& report) {
+  if (!Occupied(report)) return;
+  cluster::GpuMilli free;
+  int64_t whole = 0;
+  int64_t nodes = 0;
+  for (const sim::ModelReport& model : report.models) {
+    free += model.free;
+    whole += model.free_whole;
+    nodes += model.free_nodes;
+  }
+  const cluster::GpuMilli parts = free - cluster::kWholeGpu * whole;
+  table.Add({"gpus free at the end",
+             Gpus(free) + ": " + std::to_string(whole) + " whole" +
+                 (parts.value() > 0 ? ", " + Gpus(parts) + " as parts of others" : "") + "; " +
+                 std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + " wholly free"});
+}
+
+}  // namespace
+
+std::string Lasting(double seconds) {
+  const auto whole = static_cast<int64_t>(std::min(std::max(seconds, 0.0), 1e15));
+  if (seconds > 0 && seconds < 0.1) return "under 0.1 s";
+  if (seconds < 60) return seconds > 0 ? Decimal(seconds, seconds < 10 ? 1 : 0) + " s" : "0 s";
+  const auto both = [](int64_t large, const char* unit, int64_t small, const char* smaller) {
+    const std::string text = std::to_string(large) + " " + unit;
+    return small == 0 ? text : text + " " + std::to_string(small) + " " + smaller;
+  };
+  if (whole < 3600) return both(whole / 60, "min", whole % 60, "s");
+  if (whole < 86400) return both(whole / 3600, "h", whole / 60 % 60, "min");
+  return both(whole / 86400, "d", whole / 3600 % 24, "h");
+}
+
+std::string ToJson(const SimulationRun& run) {
+  extender::JsonText json;
+  json.BeginObject();
+  AddRun(json, run);
+  json.EndObject();
+  return json.Take();
+}
+
+std::string ToJson(const std::vector<SimulationRun>& runs) {
+  extender::JsonText json;
+  json.BeginObject();
+  json.BeginArray("policies");
+  for (const SimulationRun& run : runs) {
+    json.BeginObject();
+    json.Add("policy", run.policy);
+    AddRun(json, run);
+    json.EndObject();
+  }
+  json.EndArray();
   json.EndObject();
   return json.Take();
 }
@@ -227,23 +365,26 @@ std::string ToTable(const SimulationRun& run) {
   table.Add({"pods placed", std::to_string(report.pods_placed) + " of " +
                                 std::to_string(report.pods_total) + ", " +
                                 std::to_string(report.pods_unplaced) + " not"});
-  table.Add({"gangs started", std::to_string(report.gangs_started) + " of " +
-                                  std::to_string(report.gangs_total) + ", " +
-                                  std::to_string(report.partial_gangs) + " partial at the end"});
+  if (report.gangs_total != report.pods_total) {
+    table.Add({"gangs started",
+               std::to_string(report.gangs_started) + " of " + std::to_string(report.gangs_total)});
+  }
+  if (report.partial_gangs > 0)
+    table.Add({"gangs in part at the end", std::to_string(report.partial_gangs)});
   table.Add({"gpus allocated at most",
              Decimal(static_cast<double>(report.gpu_allocated_milli) / 1000, 3) + " of " +
                  Decimal(static_cast<double>(report.gpu_capacity_milli) / 1000, 3) + " (" +
-                 Decimal(report.allocation_ratio * 100, 2) + " %)"});
-  table.Add({"utilization, mean", Decimal(report.utilization_mean * 100, 2) + " %"});
-  table.Add({"wait, s", Describe(report.wait_s)});
-  table.Add({"completion, s", Describe(report.jct_s)});
-  table.Add({"makespan, s", Decimal(report.makespan_s, 1)});
+                 Percent(report.allocation_ratio) + ")"});
+  AddFree(table, report);
+  // Where nothing ends, the last event is no end.
+  const bool ended = report.jct_s.samples > 0;
+  if (ended) table.Add({"utilization, mean", Percent(report.utilization_mean)});
+  if (report.wait_s.max > 0) table.Add({"wait", Describe(report.wait_s)});
+  if (ended) table.Add({"completion", Describe(report.jct_s)});
+  if (ended) table.Add({"makespan", Lasting(report.makespan_s)});
   AddPlaces(table, report.places);
-  table.Add({"decisions", std::to_string(report.decisions)});
-  table.Add({"decision hash", report.decision_hash});
-  table.Add({"wall time, s", Decimal(run.wall_s, 2)});
-  table.Add({"decisions per s", Decimal(run.decisions_per_s, 0)});
-  std::string text = table.ToString();
+  table.Add({"simulated in", Lasting(run.wall_s)});
+  std::string text = table.ToString() + ModelsTable(report) + OutTable(report.out);
   for (const sim::ReplayStatistics& statistics : run.statistics) text += ToTable(statistics);
   return text;
 }

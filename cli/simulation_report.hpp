@@ -9,6 +9,7 @@
 namespace muster::cli {
 
 struct SimulationRun {
+  std::string policy;  // its file; empty: the defaults
   sim::ReplayReport report;
   // Of gang jobs: of all of them, then of the window that was asked for.
   std::vector<sim::ReplayStatistics> statistics;
@@ -17,6 +18,12 @@ struct SimulationRun {
 };
 
 std::string ToJson(const SimulationRun& run);
+// {"policies": […]}, each as above with its "policy".
+std::string ToJson(const std::vector<SimulationRun>& runs);
+// Rows that say nothing of this replay (partial gangs where there are none) are left out.
 std::string ToTable(const SimulationRun& run);
+
+// "12 s", "4 min 10 s", "3 h 12 min", "2 d 4 h".
+std::string Lasting(double seconds);
 
 }  // namespace muster::cli

@@ -1,15 +1,13 @@
 // muster submit: manifests to a running `muster serve`.
 #include <cstddef>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
-#include "config/file.hpp"
 #include "http/client.hpp"
 #include "http/url.hpp"
 
@@ -19,13 +17,6 @@ namespace {
 using cluster::Result;
 
 constexpr std::size_t kMaxManifestBytes = std::size_t{32} << 20U;
-
-Result<std::string> ReadInput(const std::string& file) {
-  if (file == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
-  return config::ReadFile(file, kMaxManifestBytes);
-}
 
 int Submit(const Args& args, const CliStreams& streams) {
   if (!args.positionals().empty()) {
@@ -37,9 +28,9 @@ int Submit(const Args& args, const CliStreams& streams) {
   if (!server.ok()) return Misused(streams, "submit", server.error().ToString());
   http::Client client(*server);
   for (const std::string& file : files) {
-    const Result<std::string> text = ReadInput(file);
+    const Result<std::string> text = ReadInput(file, kMaxManifestBytes);
     if (!text.ok()) return Fail(streams, text.error().ToString());
-    const std::string name = file == "-" ? "stdin" : file;
+    const std::string name = InputName(file);
     const Result<std::string> body = BodyOf(
         client.Post("/v1/manifests?name=" + http::PercentEncoded(name), *text, "application/yaml"),
         *server);

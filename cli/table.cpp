@@ -6,6 +6,8 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kLeastLastColumn = 20;
+
 // Length of the UTF-8 sequence at the start of `text`; 0 when there is none.
 std::size_t SequenceLength(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
@@ -51,36 +53,55 @@ std::size_t DisplayWidth(std::string_view text) {
   }));
 }
 
+std::string Cut(const std::string& text, std::size_t width) {
+  if (DisplayWidth(text) <= width || width == 0) return text;
+  std::size_t end = 0;
+  for (std::size_t left = width - 1; left > 0; --left) end += SequenceLength(text.substr(end));
+  const std::size_t last = text.find_last_not_of(' ', end == 0 ? 0 : end - 1);
+  return text.substr(0, last == std::string::npos ? 0 : last + 1) + "…";
+}
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_) widths_.push_back(DisplayWidth(column.title));
+}
+
 void Table::Add(std::vector<std::string> cells) {
   cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = Printable(cell);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = Printable(cells[i]);
+    widths_[i] = std::max(widths_[i], DisplayWidth(cells[i]));
+  }
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::ToString() const {
-  std::vector<std::size_t> widths;
+std::string Table::Line(const std::vector<std::string>& cells, std::size_t width) const {
+  std::string line;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = DisplayWidth(columns_[i].title);
-    for (const auto& row : rows_) width = std::max(width, DisplayWidth(row[i]));
-    widths.push_back(width);
-  }
-  std::string out;
-  const auto add_line = [&](const auto& cell) {
-    std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::string& text = cell(i);
-      const std::string padding(widths[i] - DisplayWidth(text), ' ');
-      if (i > 0) line += "  ";
-      line += columns_[i].right ? padding + text : text + padding;
+    if (i > 0) line += "  ";
+    const bool last = i + 1 == columns_.size() && !columns_[i].right;
+    if (last && width > 0) {
+      // A column of a few letters says nothing: in a narrow terminal the line goes on below.
+      const std::size_t used = DisplayWidth(line);
+      line += Cut(cells[i], std::max(kLeastLastColumn, width - std::min(width, used)));
+      continue;
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  };
-  add_line([&](std::size_t i) -> const std::string& { return columns_[i].title; });
-  for (const auto& row : rows_) {
-    add_line([&](std::size_t i) -> const std::string& { return row[i]; });
+    const std::string padding(widths_[i] - DisplayWidth(cells[i]), ' ');
+    line += columns_[i].right ? padding + cells[i] : cells[i] + padding;
   }
-  return out;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string Table::ToString(std::size_t width) const {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  return Line(titles, width) + RowsToString(width);
+}
+
+std::string Table::RowsToString(std::size_t width) const {
+  std::string text;
+  for (const std::vector<std::string>& row : rows_) text += Line(row, width);
+  return text;
 }
 
 }  // namespace muster::cli

@@ -3,9 +3,10 @@
 //   NAME        STATE    GPUS
 //   team-a/x    Running    80
 //
-// Columns are as wide as their widest cell, two spaces apart; the last left-aligned one is not
-// padded. Widths count characters (UTF-8), not bytes; control characters in cells become '?', so
-// that an object's name cannot steer the terminal. Plain value.
+// Columns are as wide as the widest cell that they ever had, two spaces apart; the last
+// left-aligned one is not padded, and is cut, with "…" at its end, where a line would be longer
+// than the width given. Widths count characters (UTF-8), not bytes; control characters in cells
+// become '?', so that an object's name cannot steer the terminal. Plain value.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +23,31 @@ class Table {
     bool right = false;  // numbers
   };
 
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit Table(std::vector<Column> columns);
 
   // Missing cells are empty, surplus ones are dropped.
   void Add(std::vector<std::string> cells);
   std::size_t rows() const { return rows_.size(); }
-  // Title line and rows, each ending in a newline without trailing spaces.
-  std::string ToString() const;
+  // Removes the rows; the columns stay as wide as they are.
+  void Clear() { rows_.clear(); }
+  // Title line and rows, each ending in a newline without trailing spaces. `width`: characters of a
+  // line; 0: no limit.
+  std::string ToString(std::size_t width = 0) const;
+  // Without the title line.
+  std::string RowsToString(std::size_t width = 0) const;
 
  private:
+  std::string Line(const std::vector<std::string>& cells, std::size_t width) const;
+
   const std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
 };
 
 // `text` fit for a terminal: control characters and broken UTF-8 become '?'.
 std::string Printable(std::string_view text);
+// Its first characters and "…", so that it is `width` wide; as it is where it is no wider.
+std::string Cut(const std::string& text, std::size_t width);
 // Characters, not bytes.
 std::size_t DisplayWidth(std::string_view text);
 

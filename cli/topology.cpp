@@ -219,7 +219,11 @@ std::string Json(const View& view) {
   for (const Best& best : view.best) {
     json.TextKey(std::to_string(best.count)).BeginObject().Key("gpus");
     WriteIndices(&json, machine, best.places);
-    json.Key("ring_gbps").Decimal(best.ring).Key("total_gbps").Decimal(best.total).EndObject();
+    json.Key("ring_gigabytes_per_second")
+        .Decimal(best.ring)
+        .Key("total_gigabytes_per_second")
+        .Decimal(best.total)
+        .EndObject();
   }
   json.EndObject().EndObject();
   return text + "\n";
@@ -284,7 +288,8 @@ std::string ListingTable(const Machine& machine) {
   return table.ToString();
 }
 
-int Print(const View& view, const std::string& format, const CliStreams& streams) {
+// No format: as a graph of Graphviz.
+int Print(const View& view, std::optional<OutputFormat> format, const CliStreams& streams) {
   if (!view.machine.has_links()) {
     streams.err << "muster: this is a list of GPUs and says nothing of the links between them; "
                    "nvidia-smi topo -m does\n";
@@ -292,10 +297,10 @@ int Print(const View& view, const std::string& format, const CliStreams& streams
     streams.err << "muster: this is the output of nvidia-smi topo -mp, which leaves NVLinks out; "
                    "nvidia-smi topo -m shows them\n";
   }
-  if (format == "json") {
-    streams.out << Json(view);
-  } else if (format == "dot") {
+  if (!format) {
     streams.out << topology::ToDot(view.graph);
+  } else if (*format == OutputFormat::kJson || *format == OutputFormat::kYaml) {
+    streams.out << InFormat(*format, Json(view));
   } else if (!view.machine.has_links()) {
     streams.out << ListingTable(view.machine);
   } else {
@@ -340,7 +345,7 @@ Result<topology::MachineFacts> FactsOfPage(const std::string& page, const std::s
   }
   facts.profile = view.Get("profile").Text();
   facts.another_size = view.Get("anotherSize").Flag(false);
-  const kube::JsonView speeds = view.Get("speeds");
+  const kube::JsonView speeds = view.Get("megabytesPerSecond");
   for (const topology::SpeedName& speed : topology::kSpeedNames) {
     topology::MegabytesPerSecond& value = facts.speeds.*speed.member;
     value = static_cast<topology::MegabytesPerSecond>(
@@ -366,10 +371,8 @@ Result<topology::MachineFacts> FactsOfNode(const Args& args) {
 }
 
 int Topology(const Args& args, const CliStreams& streams) {
-  const std::string format = args.Has("--dot") ? "dot" : args.Text("--output", "table");
-  if (format != "table" && format != "json" && format != "dot") {
-    return Misused(streams, "topology", "--output must be table or json, not \"" + format + "\"");
-  }
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "topology", format.error().message);
   if (!args.positionals().empty() || args.Has("--file") == args.Has("--node")) {
     return Misused(streams, "topology",
                    "give --file FILE with the output of nvidia-smi topo -m, or --node NAME");
@@ -393,7 +396,7 @@ int Topology(const Args& args, const CliStreams& streams) {
     view.profile = facts->profile;
     view.origin = OriginOf(*facts);
   }
-  return Print(view, format, streams);
+  return Print(view, args.Has("--dot") ? std::nullopt : std::optional(*format), streams);
 }
 
 }  // namespace

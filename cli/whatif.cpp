@@ -1,11 +1,10 @@
 // muster whatif: what would become of a workload, or of what waits under another policy.
 #include <chrono>
-#include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
@@ -22,23 +21,16 @@ using cluster::Result;
 
 constexpr std::chrono::milliseconds kPatience{30'000};
 
-Result<std::string> ReadInput(const std::string& file) {
-  if (file == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
-  return config::ReadFile(file, extender::kMaxWhatIfBytes);
-}
-
 // The request of extender/what_if_page.hpp.
 Result<std::string> RequestOf(const Args& args) {
   extender::JsonText json;
   json.BeginObject();
   json.BeginArray("manifests");
   for (const std::string& file : args.All("--file")) {
-    const Result<std::string> text = ReadInput(file);
+    const Result<std::string> text = ReadInput(file, extender::kMaxWhatIfBytes);
     if (!text.ok()) return text.error();
     json.BeginObject();
-    json.Add("name", file == "-" ? "stdin" : file);
+    json.Add("name", InputName(file));
     json.Add("text", *text);
     json.EndObject();
   }
@@ -61,9 +53,8 @@ int WhatIf(const Args& args, const CliStreams& streams) {
     return Misused(streams, "whatif", "unexpected \"" + args.positionals().front() + "\"");
   if (!args.Has("--file") && !args.Has("--policy"))
     return Misused(streams, "whatif", "give -f FILE, --policy FILE, or both");
-  const std::string format = args.Text("--output", "table");
-  if (format != "table" && format != "json")
-    return Misused(streams, "whatif", "--output must be table or json, not \"" + format + "\"");
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "whatif", format.error().message);
   Result<http::ClientOptions> server = ServerAt(args);
   if (!server.ok()) return Misused(streams, "whatif", server.error().ToString());
   server->timeout = kPatience;
@@ -72,15 +63,10 @@ int WhatIf(const Args& args, const CliStreams& streams) {
   const Result<std::string> body =
       BodyOf(http::Client(*server).Post("/v1/whatif", *request), *server);
   if (!body.ok()) return Fail(streams, body.error().message);
-  if (format == "json") {
-    streams.out << *body;
-    return kExitOk;
-  }
-  const Result<std::string> text = WhatIfText(*body);
-  if (!text.ok()) return Fail(streams, text.error().message);
-  streams.out << *text;
-  streams.err << SubmittedWarnings(*body);
-  return kExitOk;
+  const int status = Show(streams, *format, *body, Narrow(WhatIfText));
+  const bool table = *format == OutputFormat::kTable || *format == OutputFormat::kWide;
+  if (status == kExitOk && table) streams.err << SubmittedWarnings(*body);
+  return status;
 }
 
 }  // namespace

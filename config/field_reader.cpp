@@ -6,6 +6,7 @@
 
 #include "config/amounts.hpp"
 #include "config/field_file.hpp"
+#include "config/listed.hpp"
 #include "config/nearest_word.hpp"
 #include "config/yaml_scalar.hpp"
 
@@ -15,17 +16,6 @@ using cluster::Code;
 using cluster::Error;
 
 namespace {
-
-// "a, b or c"
-template <typename Strings>
-std::string Listed(const Strings& words, std::string_view last_joint) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? last_joint : std::string_view(", ");
-    text += words[i];
-  }
-  return text;
-}
 
 // Keys of ordinary length as they are, others cut and in quotes.
 std::string ShownKey(std::string_view key) {

@@ -48,6 +48,7 @@ bool IsName(std::string_view text) {
 constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
 constexpr TextRule kSchedulerName{"a schedulerName (lower-case letters, digits, '-' and '.')",
                                   IsDnsSubdomain};
+constexpr std::string_view kDefaultScheduler = "default-scheduler";
 constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8888", IsAddress};
 constexpr TextRule kPath{"the path of a file", IsPath};
 constexpr TextRule kClientName{"the name in a client's certificate", IsName};
@@ -288,6 +289,17 @@ void VisitExtender(Policy* policy, FieldVisitor* visitor) {
   });
 }
 
+void FindSchedulerContradictions(const Policy& policy, std::vector<Contradiction>* found) {
+  const std::vector<std::string>& names = policy.engine.scheduler_names;
+  if (policy.allow_default_scheduler ||
+      std::find(names.begin(), names.end(), kDefaultScheduler) == names.end())
+    return;
+  found->push_back(
+      {"schedulerNames",
+       "expected no default-scheduler: every pod that names no scheduler has it, those of the "
+       "system included; leave it out, or write allowDefaultScheduler: true if it is meant"});
+}
+
 }  // namespace
 
 void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
@@ -297,6 +309,10 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
        "Pods with one of these schedulerNames are planned as soon as they exist, other\n"
        "pods when kube-scheduler asks about them."},
       kSchedulerName, &options.scheduler_names);
+  visitor->Flag({"allowDefaultScheduler",
+                 "true: default-scheduler may be among schedulerNames. It is what every pod has\n"
+                 "that names no scheduler, those of the system included. Has no other effect."},
+                &policy->allow_default_scheduler);
   VisitNamespaces(&options.namespaces, visitor);
   VisitPlacement(&options.placement, visitor);
   VisitFabric(&options.placement.fabric, &options.lost_member, visitor);
@@ -338,6 +354,7 @@ std::vector<Contradiction> FindContradictions(const Policy& policy) {
     if (!good) found.push_back({std::string(field), std::move(message)});
   };
   const engine::Options& options = policy.engine;
+  FindSchedulerContradictions(policy, &found);
   for (const std::string& name : options.namespaces.deny) {
     const auto& allow = options.namespaces.allow;
     check(std::find(allow.begin(), allow.end(), name) == allow.end(), "namespaces.deny",

@@ -26,6 +26,8 @@ struct Policy {
   OperatorSettings operators;
   bool by_owner = true;             // whether grouping rules count
   cluster::GroupingRules grouping;  // beside those that ship: see WithOwnRules
+  // Only says that "default-scheduler" in engine.scheduler_names is meant.
+  bool allow_default_scheduler = false;
   // For the author of the file, with places: fields that have no effect any more. Not part of it.
   std::vector<std::string> notes = {};
 };

@@ -16,5 +16,7 @@ struct ShippedFile {
 std::span<const ShippedFile> ShippedTopologies();
 // config/grouping/*.yaml, likewise.
 std::span<const ShippedFile> ShippedGrouping();
+// config/kubernetes/*.yaml, likewise.
+std::span<const ShippedFile> ShippedKubernetes();
 
 }  // namespace muster::config

@@ -97,7 +97,9 @@ struct GangView {
   bool ordered = false;   // an operator has ordered it
   bool non_preemptible = false;
   int64_t min_member = 1;
-  int64_t bound = 0;  // live and bound
+  cluster::GpuMilli gpus;                // that its members which are not over ask for or hold
+  std::optional<cluster::Time> created;  // its PodGroup, else its first member; nothing: not known
+  int64_t bound = 0;                     // live and bound
   int64_t succeeded = 0;
   int64_t failed = 0;
   std::optional<cluster::Time> queued_at;   // complete since; nothing when it never was

@@ -18,6 +18,34 @@ using cluster::Pod;
 
 namespace {
 
+std::optional<cluster::Time> CreatedAt(const EngineState& state, const Gang& gang) {
+  cluster::Time created = cluster::Time::Never();
+  for (const auto& [uid, member] : gang.members) created = std::min(created, member.pod->created);
+  if (const cluster::PodGroup* group = state.members.GroupOf(gang)) created = group->created;
+  if (created == cluster::Time() || created == cluster::Time::Never()) return std::nullopt;
+  return created;
+}
+
+MemberView View(const Member& member, uint32_t rank) {
+  const Pod& pod = *member.pod;
+  MemberView one;
+  one.rank = rank;
+  one.pod = member.key;
+  one.uid = member.uid;
+  one.role = pod.role;
+  one.ours = member.ours;
+  one.phase = pod.phase;
+  one.gated = !pod.gates.empty();
+  one.required = member.plan->required;
+  one.planned_node = member.plan->node;
+  one.bound_node = pod.node_name;
+  one.bind_held = !member.writes->held.empty();
+  if (const cluster::Allocation* held = member.held()) {
+    for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
+  }
+  return one;
+}
+
 GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
@@ -48,28 +76,15 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.priority = priority == INT32_MAX ? 0 : priority;
   view.non_preemptible = gang.non_preemptible;
   view.ordered = gang.ordered_priority.has_value();
+  view.created = CreatedAt(state, gang);
   std::vector<const Member*> members;
-  for (const auto& [uid, member] : gang.members) members.push_back(&member);
+  for (const auto& [uid, member] : gang.members) {
+    members.push_back(&member);
+    if (!member.pod->terminal()) view.gpus += member.pod->spec->gpus.total();
+  }
   const std::vector<uint32_t> ranks = RanksOf(members);
   for (size_t i = 0; i < members.size(); ++i) {
-    const Member& member = *members[i];
-    const Pod& pod = *member.pod;
-    MemberView one;
-    one.rank = ranks[i];
-    one.pod = member.key;
-    one.uid = member.uid;
-    one.role = pod.role;
-    one.ours = member.ours;
-    one.phase = pod.phase;
-    one.gated = !pod.gates.empty();
-    one.required = member.plan->required;
-    one.planned_node = member.plan->node;
-    one.bound_node = pod.node_name;
-    one.bind_held = !member.writes->held.empty();
-    if (const cluster::Allocation* held = member.held()) {
-      for (const cluster::GpuShare& share : held->placement.gpus) one.gpus.push_back(share.index);
-    }
-    view.members.push_back(std::move(one));
+    view.members.push_back(View(*members[i], ranks[i]));
   }
   std::sort(view.members.begin(), view.members.end(), [](const MemberView& a, const MemberView& b) {
     return std::tie(a.pod, a.uid) < std::tie(b.pod, b.uid);

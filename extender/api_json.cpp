@@ -55,11 +55,13 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   if (gang.ordered) json.Add("priorityOrdered", true);
   if (gang.non_preemptible) json.Add("nonPreemptible", true);
   json.Add("minMember", gang.min_member);
+  json.AddMilli("gpus", gang.gpus.value());
   json.Add("pods", static_cast<int64_t>(gang.members.size()));
   json.Add("bound", gang.bound);
   json.Add("succeeded", gang.succeeded);
   json.Add("failed", gang.failed);
   json.Add("attempts", gang.attempts);
+  if (gang.created) json.AddSeconds("ageSeconds", std::max(now - *gang.created, Duration(0)));
   // A gang that is not complete yet has not begun to wait for the cluster.
   if (gang.queued_at) {
     json.AddSeconds("waitedSeconds", gang.started_at.value_or(now) - *gang.queued_at);
@@ -110,9 +112,8 @@ void AddPick(JsonText& json, const policy::KubeletPick& pick) {
   json.EndObject();
 }
 
-// GB/s.
 void AddRing(JsonText& json, const engine::MemberRing& ring) {
-  json.AddMilli("ringGbps", ring.megabytes);
+  json.AddMilli("ringGigabytesPerSecond", ring.megabytes);
 }
 
 void AddMember(JsonText& json, const engine::MemberView& member, const engine::MemberRing* ring) {
@@ -237,7 +238,7 @@ void AddGpus(JsonText& json, const engine::NodeView& view) {
     if (!gpu.uuid.empty()) json.Add("uuid", gpu.uuid);
     json.Add("healthy", gpu.healthy);
     json.Add("cordoned", gpu.cordoned);
-    json.AddMilli("free", i < view.gpu_free.size() ? view.gpu_free[i] : 0);
+    json.AddMilli("freeGpus", i < view.gpu_free.size() ? view.gpu_free[i] : 0);
     json.EndObject();
   }
   json.EndArray();
@@ -376,7 +377,7 @@ std::string LinksJson(const topology::MachineFacts& facts) {
   if (!facts.profile.empty()) json.Add("profile", facts.profile);
   if (facts.another_size) json.Add("anotherSize", true);
   json.Add("matrix", topology::WriteMachine(facts.machine));
-  json.BeginObject("speeds");
+  json.BeginObject("megabytesPerSecond");
   for (const topology::SpeedName& speed : topology::kSpeedNames)
     json.Add(speed.name, int64_t{facts.speeds.*speed.member});
   json.EndObject();

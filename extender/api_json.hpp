@@ -18,19 +18,19 @@ namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
 // remainder (of elastic members that wait for a whole segment, a sentence), queue, priority,
-// minMember, pods, bound, succeeded, failed, attempts, waitedSeconds, startedSecondsAgo,
-// deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod that names none,
-// else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
+// minMember, gpus, ageSeconds, pods, bound, succeeded, failed, attempts, waitedSeconds,
+// startedSecondsAgo, deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod
+// that names none, else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
 // One gang as above, with "turn", where it waits in a queue of the policy: {queue, position, of,
 // and, where another queue goes first, at, ahead, aheadGang, aheadB, own, ownB} (engine::TurnView),
 // with "wouldStartIf", where a change is known that would let it start: [{what, text}]
 // (engine::LeastChange), and with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
-//     kubelet{outcome, predicted[index], choices}, ringGbps (GB/s), bindHeld}]
-//   "rings", where the links of nodes are known: {members, slowest{pod, node, ringGbps},
-//   fastest{…}} "fabric", where the policy names one: {levels[{tree, level, domains[{name,
-//   members}],
+//     kubelet{outcome, predicted[index], choices}, ringGigabytesPerSecond, bindHeld}]
+//   "rings", where the links of nodes are known: {members, slowest{pod, node,
+//   ringGigabytesPerSecond}, fastest{…}} "fabric", where the policy names one: {levels[{tree,
+//   level, domains[{name, members}],
 //     crossings}], links, crossed[{tree, level, from, to, fromDomain, toDomain}], crossings}; where
 //     the gang waits for a domain also level, wanted, domains, offers[{name, members}],
 //     cheapestToFree{name, missing, blocked, gangs[], gangsInAll, gpus, pods[], podsInAll}
@@ -39,13 +39,13 @@ std::string GangJson(const engine::GangView& gang, const engine::GangFabric& fab
                      const std::vector<engine::LeastChange>& changes = {});
 // {"nodes": [{name, ready, schedulable, cordoned, overcommitted, leftOut{endsInSeconds, why,
 // gpus[index]}, cpuMilli, cpuMilliFree, memoryMiB, memoryMiBFree, podSlots, podSlotsFree, holders,
-// gpus[{index, model, uuid, healthy, cordoned, free}]}]}
+// gpus[{index, model, uuid, healthy, cordoned, freeGpus}]}]}
 std::string NodesJson(const std::vector<engine::NodeView>& nodes, cluster::Time now);
 // {"domains": [{tree, level, name, depth, nodes, freeNodes, keptNodes, gpus, freeGpus, slots}],
 // "findings": ["…"]}; each domain is followed by those below it.
 std::string FabricJson(const engine::FabricView& fabric);
-// {"source", "profile", "anotherSize", "matrix": text that topology::ParseMachine reads, "speeds":
-// {nvlink, pcie, …} in MB/s}
+// {"source", "profile", "anotherSize", "matrix": text that topology::ParseMachine reads,
+// "megabytesPerSecond": {nvlink, pcie, …}}
 std::string LinksJson(const topology::MachineFacts& facts);
 // "preemption": who makes way, or made way, for a gang, by which right, and whom it may not have
 // evicted: {madeSecondsAgo, nodes, gpusMilliAsked, victims[{gang, pods, gpusMilli, ranSeconds,

@@ -70,8 +70,8 @@ void EngineLoop::Report(const engine::Outcome& outcome) {
     }
   }
   parts_.metrics.ActionEnded(kind, outcome.kind);
-  if (outcome.kind != engine::OutcomeKind::kDone && parts_.log.Wants(2)) {
-    parts_.log.Write(2, "write not done",
+  if (outcome.kind != engine::OutcomeKind::kDone && parts_.log.Wants(LogLevel::kDebug)) {
+    parts_.log.Debug("write not done",
                      {{"kind", ActionKindName(kind)}, {"message", outcome.message}});
   }
   parts_.scheduler.Report(outcome, parts_.now());

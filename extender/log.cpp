@@ -38,6 +38,25 @@ void WriteToStandardError(std::string_view line) {
 
 }  // namespace
 
+const char* ToString(LogLevel level) {
+  switch (level) {
+    case LogLevel::kError:
+      return "error";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kDebug:
+      break;
+  }
+  return "debug";
+}
+
+std::optional<LogLevel> LogLevelNamed(std::string_view word) {
+  for (const LogLevel level : {LogLevel::kError, LogLevel::kInfo, LogLevel::kDebug}) {
+    if (word == ToString(level)) return level;
+  }
+  return std::nullopt;
+}
+
 std::string LogValue(std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -67,9 +86,10 @@ Logger::Logger(LogOptions options)
         return std::move(options);
       }()) {}
 
-void Logger::Write(int level, std::string_view message, const std::vector<LogField>& fields) const {
+void Logger::Write(LogLevel level, std::string_view message,
+                   const std::vector<LogField>& fields) const {
   if (!Wants(level)) return;
-  std::string line = "time=" + Timestamp(options_.now()) + " level=" + std::to_string(level) +
+  std::string line = "time=" + Timestamp(options_.now()) + " level=" + ToString(level) +
                      " msg=" + LogValue(message);
   for (const LogField& field : fields) line += " " + field.key + "=" + LogValue(field.value);
   line += "\n";

@@ -22,6 +22,12 @@ bool IsMemory(const Resource& resource) {
   return resource.kind == Resource::Kind::kMemory || resource.kind == Resource::Kind::kGpuMemory;
 }
 
+// What its amounts are counted in.
+const char* UnitOf(const Resource& resource) {
+  if (IsMemory(resource)) return "MiB";
+  return resource.kind == Resource::Kind::kCpu ? "cores" : "GPUs";
+}
+
 const char* ToString(queues::Order order) {
   switch (order) {
     case queues::Order::kFair:
@@ -44,6 +50,7 @@ void AddAmount(JsonText& json, const QueueAmounts& amounts) {
   };
   json.BeginObject();
   json.Add("resource", ToString(amounts.resource));
+  json.Add("unit", UnitOf(amounts.resource));
   add("guarantee", amounts.guarantee);
   if (amounts.limit != INT64_MAX) add("limit", amounts.limit);
   add("used", amounts.used);

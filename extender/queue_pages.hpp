@@ -9,9 +9,9 @@
 namespace muster::extender {
 
 // {"queues": [{name, parent, leaf, weight, order, state, heldBy, pausedUntil, priorityCap, pending,
-// next, within, b, amounts[{resource, guarantee, limit, used, pending, share, scaled, borrowed,
-// idle, kept, borrowedFrom[{queue, amount}], lentTo[{queue, amount}]}]}]}. Amounts are GPUs and
-// cores, and MiB of memory; no limit is left out. `next` is the gang whose turn it is below the
+// next, within, b, amounts[{resource, unit, guarantee, limit, used, pending, share, scaled,
+// borrowed, idle, kept, borrowedFrom[{queue, amount}], lentTo[{queue, amount}]}]}]}. `unit`: GPUs,
+// cores or MiB; no limit is left out. `next` is the gang whose turn it is below the
 // queue, `within` and `b` how the queue is compared with its siblings then.
 std::string QueuesJson(const std::vector<engine::QueueView>& queues);
 

@@ -138,5 +138,5 @@ cat <<TEXT
   $MUSTER submit -f sim/demo/small.yaml
   $MUSTER get gangs                   # also: get nodes, explain gang team-c/fine-tune
   curl http://127.0.0.1:8889/metrics    # also: /v1/gangs /v1/nodes /v1/policy /healthz /readyz
-  $MUSTER simulate --nodes 180x8 --jobs JOBS.csv   # replay a trace; muster help simulate
+  $MUSTER simulate --nodes 16x8 --jobs sim/demo/jobs.csv   # replay a trace; muster help simulate
 TEXT

@@ -35,8 +35,8 @@ class Run {
         cluster_(options.cluster),
         queues_(QueuesOf(options), Capacity(trace)),
         recorder_(QueueShares(options.shares_by.value_or(QueuesOf(options)), Capacity(trace)),
-                  GangPlaces(trace.nodes, options.cluster.muster.engine.placement), Capacity(trace),
-                  options.checkpoint) {
+                  GangPlaces(trace.nodes, options.cluster.muster.engine.placement),
+                  ModelUse(trace.nodes), Capacity(trace), options.checkpoint) {
     watch_ = cluster_.api().OpenWatch({.pods = true}, [this] { DrainSoon(); });
     for (const cluster::Node& node : trace.nodes)
       MUSTER_CHECK(cluster_.api().CreateNode(Actor::kUser, node).ok());
@@ -170,6 +170,21 @@ class Run {
                        cluster_.api().decisions().count(), cluster_.loop().now()});
   }
 
+  void AddModels(Time first, Time last, ReplayReport& report) {
+    const bool whole_only =
+        !options_.cluster.with_muster && options_.cluster.shared_by == SharedBy::kStock;
+    std::vector<cluster::Node> nodes;
+    for (const NodePtr& node : cluster_.api().Nodes()) nodes.push_back(node->node);
+    LeftOver left = LookAtTheEnd(nodes, cluster_.api().Pods(), whole_only);
+    report.out = std::move(left.out);
+    report.models = recorder_.models().Report(first, last);
+    for (size_t i = 0; i < report.models.size(); ++i) {  // both are ordered by model
+      report.models[i].free = left.free[i].free;
+      report.models[i].free_whole = left.free[i].free_whole;
+      report.models[i].free_nodes = left.free[i].free_nodes;
+    }
+  }
+
   ReplayReport Report() {
     SampleIdle();
     ReplayReport report;
@@ -190,6 +205,7 @@ class Run {
     const Time first = trace_.jobs.empty() ? Time() : trace_.jobs.front().submitted;
     const Time last = std::max({first, recorder_.last_event(),
                                 trace_.jobs.empty() ? first : trace_.jobs.back().submitted});
+    AddModels(first, last, report);
     report.makespan_s = static_cast<double>((last - first).value()) / 1000;
     report.history = recorder_.TakeHistory(last);
     report.utilization_mean = StatisticsOf(report.history, {first, last}).utilization;

@@ -16,6 +16,8 @@
 
 #include "sim/cluster.hpp"
 #include "sim/gang_places.hpp"
+#include "sim/left_over.hpp"
+#include "sim/model_use.hpp"
 #include "sim/replay_statistics.hpp"
 #include "sim/trace.hpp"
 
@@ -60,6 +62,9 @@ struct ReplayReport {
       0;  // allocated / capacity, mean over time from first submission to last event
   double makespan_s = 0;
   PlacesReport places;  // by the fabric of Options::muster, with or without Muster
+  // By the model of their GPUs, ordered by it; and of pods that stayed out, why.
+  std::vector<ModelReport> models;
+  std::vector<OutRow> out;
   std::string decision_hash;
   int64_t decisions = 0;       // Bindings
   int64_t audit_findings = 0;  // broken invariants, when audited

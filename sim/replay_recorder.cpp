@@ -15,10 +15,11 @@ constexpr Duration kSampleEvery = cluster::Seconds(3600);
 
 }  // namespace
 
-ReplayRecorder::ReplayRecorder(QueueShares shares, GangPlaces places, GpuMilli capacity,
-                               Duration checkpoint)
+ReplayRecorder::ReplayRecorder(QueueShares shares, GangPlaces places, ModelUse models,
+                               GpuMilli capacity, Duration checkpoint)
     : shares_(std::move(shares)),
       places_(std::move(places)),
+      models_(std::move(models)),
       checkpoint_ms_(checkpoint.value()),
       next_sample_(Time::Never()) {
   history_.capacity = capacity;
@@ -63,7 +64,7 @@ std::optional<PodOfJob> ReplayRecorder::Handle(const WatchEvent& event) {
 void ReplayRecorder::Bound(const PodRecord& record, Followed& pod, Time at) {
   pod.bound = true;
   ++placed_;
-  Use(pod.of.job, pod.gpus, at);
+  Use(pod.of.job, record.pod.node_name, pod.gpus, at);
   Fate& fate = fates_[pod.of.job];
   JobOutcome& job = history_.jobs[pod.of.job];
   if (!job.started) fate.places[pod.of.position] = {record.pod.node_name, record.pod.bound_gpus};
@@ -91,7 +92,7 @@ void ReplayRecorder::Over(const PodRecord& record, Followed& pod, Time at) {
   Fate& fate = fates_[pod.of.job];
   JobOutcome& job = history_.jobs[pod.of.job];
   if (pod.bound) {
-    Use(pod.of.job, GpuMilli(-pod.gpus.value()), at);
+    Use(pod.of.job, record.pod.node_name, GpuMilli(-pod.gpus.value()), at);
     --fate.bound;
   }
   // The trace deletes a job when it was over. One that had not started by then never ran, and a
@@ -108,7 +109,8 @@ void ReplayRecorder::Over(const PodRecord& record, Followed& pod, Time at) {
   }
 }
 
-void ReplayRecorder::Use(size_t job, GpuMilli gpus, Time at) {
+void ReplayRecorder::Use(size_t job, const std::string& node, GpuMilli gpus, Time at) {
+  models_.Use(node, gpus, at);
   used_ += gpus;
   most_used_ = std::max(most_used_, used_);
   last_event_ = at;

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/gang_places.hpp"
+#include "sim/model_use.hpp"
 #include "sim/queue_shares.hpp"
 #include "sim/replay_statistics.hpp"
 #include "sim/watch.hpp"
@@ -27,7 +29,7 @@ struct PodOfJob {
 class ReplayRecorder {
  public:
   // `checkpoint`: how often a run is saved; 0: never.
-  ReplayRecorder(QueueShares shares, GangPlaces places, cluster::GpuMilli capacity,
+  ReplayRecorder(QueueShares shares, GangPlaces places, ModelUse models, cluster::GpuMilli capacity,
                  cluster::Duration checkpoint);
 
   // Jobs by number, in order.
@@ -56,6 +58,7 @@ class ReplayRecorder {
   // Submitted → ended.
   const std::vector<cluster::Duration>& completions() const { return completions_; }
   PlacesReport Places() const { return places_.Report(); }
+  const ModelUse& models() const { return models_; }
   // The rest of this is empty then.
   ReplayHistory TakeHistory(cluster::Time last);
   cluster::Time last_event() const { return last_event_; }
@@ -81,11 +84,12 @@ class ReplayRecorder {
   void Bound(const PodRecord& record, Followed& pod, cluster::Time at);
   void Evicted(size_t job, cluster::Time at);
   void Over(const PodRecord& record, Followed& pod, cluster::Time at);
-  void Use(size_t job, cluster::GpuMilli gpus, cluster::Time at);
+  void Use(size_t job, const std::string& node, cluster::GpuMilli gpus, cluster::Time at);
   void SampleUntil(cluster::Time at);
 
   QueueShares shares_;
   GangPlaces places_;
+  ModelUse models_;
   const int64_t checkpoint_ms_;
   std::unordered_map<cluster::PodUid, Followed> pods_;
   std::vector<Fate> fates_;  // by job, as history_.jobs

@@ -10,6 +10,7 @@
 #include "config/amounts.hpp"
 #include "config/dns_names.hpp"
 #include "config/grouping_file.hpp"
+#include "config/kubernetes_fields.hpp"
 #include "config/manifest.hpp"
 #include "config/node_pool.hpp"
 #include "config/yaml_json.hpp"
@@ -18,6 +19,7 @@
 #include "kube/decode.hpp"
 #include "kube/optional_kinds.hpp"
 #include "kube/owner_chain.hpp"
+#include "kube/resource_names.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::extender {
@@ -80,28 +82,10 @@ Status CheckDefect(const std::string& defect, Malformed malformed) {
   return Error{Code::kInvalidArgument, defect.substr(colon + 2), defect.substr(0, colon)};
 }
 
-// Of the kinds of PodGroup, the one whose schema is known whole.
-Status CheckFields(const YamlNode& group) {
-  constexpr std::array<std::string_view, 3> kFields = {"minMember", "minResources",
-                                                       "scheduleTimeoutSeconds"};
-  const YamlNode* spec = group.Find("spec");
-  if (spec == nullptr || group.TextAt("apiVersion") != "scheduling.x-k8s.io/v1alpha1") return Ok{};
-  for (const config::YamlEntry& entry : spec->entries) {
-    if (std::find(kFields.begin(), kFields.end(), entry.key) != kFields.end()) continue;
-    return Error{Code::kInvalidArgument,
-                 "unknown field, expected minMember, minResources or scheduleTimeoutSeconds",
-                 "spec." + entry.key};
-  }
-  return Ok{};
-}
-
 Result<ManifestObject> ReadPodGroup(const Source& source) {
   Result<cluster::PodGroup> group = kube::DecodePodGroup(source.json, kManifest);
   if (!group.ok()) return group.error();
   if (Status fine = CheckDefect(group->defect, source.malformed); !fine.ok()) return fine.error();
-  if (source.malformed == Malformed::kRefused) {
-    if (Status fine = CheckFields(source.tree); !fine.ok()) return fine.error();
-  }
   return ManifestObject(*std::move(group));
 }
 
@@ -178,6 +162,12 @@ Result<ManifestObject> ReadOwner(const Source& source) {
   return ManifestObject(std::move(record));
 }
 
+bool IsMadeHere(const std::string& kind) {
+  constexpr std::array<std::string_view, 5> kKinds = {"Node", "PodGroup", "PodGang", "Pod", "Job"};
+  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() ||
+         kube::FindOptionalKind(kind) != nullptr;
+}
+
 Result<ManifestObject> ReadOne(const Source& source, std::vector<std::string>& warnings) {
   const std::string kind = source.tree.TextAt("kind");
   if (kind == "Node") {
@@ -232,47 +222,95 @@ Error WithoutKind(Error error, const std::string& kind) {
   return error;
 }
 
-Status ReadDocument(const config::ManifestDocument& document, Malformed malformed, Manifests& out) {
-  const auto read = [&](const Source& source, const std::string& path) -> Status {
-    // There are no Namespaces to be made here, and files for real clusters have them.
-    if (source.tree.TextAt("kind") == "Namespace") return Ok{};
-    const auto located = [&](const Error& error) {
-      return document.Locate(path.empty() ? error : error.At(path));
-    };
-    std::vector<std::string> warnings;
-    Result<ManifestObject> object = ReadOne(source, warnings);
-    if (!object.ok()) return located(WithoutKind(object.error(), source.tree.TextAt("kind")));
-    if (Status named = CheckName(*object); !named.ok()) return located(named.error());
-    for (const std::string& warning : warnings)
-      out.warnings.push_back(LocatedWarning(document, source.tree, path, warning));
-    out.objects.push_back(*std::move(object));
-    return Ok{};
+// Reads documents and keeps all that is wrong with them.
+class ManifestReader {
+ public:
+  explicit ManifestReader(Malformed malformed, bool others = false)
+      : malformed_(malformed), take_others_(others) {
+    if (malformed == Malformed::kRefused) fields_.emplace(kube::WrongResource);
+  }
+
+  void Read(Result<std::vector<config::ManifestDocument>> parsed) {
+    if (!parsed.ok()) return Refuse(parsed.error());
+    const Result<std::vector<config::ManifestDocument>> documents =
+        config::ExpandNodePools(*std::move(parsed));
+    if (!documents.ok()) return Refuse(documents.error());
+    for (const config::ManifestDocument& document : *documents) ReadDocument(document);
+    CutWarnings(manifests_.warnings);
+  }
+
+  const std::vector<Error>& faults() const { return faults_; }
+  const std::set<std::string>& others() const { return others_; }
+  int64_t objects() const { return objects_; }
+  Manifests TakeManifests() { return std::move(manifests_); }
+
+ private:
+  void ReadDocument(const config::ManifestDocument& document);
+  void ReadObject(const config::ManifestDocument& document, const Source& source,
+                  const std::string& path);
+  // The nodes of a pool have the same faults.
+  void Refuse(const Error& fault) {
+    if (told_.insert(fault.ToString()).second) faults_.push_back(fault);
+  }
+
+  const Malformed malformed_;
+  const bool take_others_;  // kinds that are not made here
+  std::optional<config::KubernetesFields> fields_;
+  Manifests manifests_;
+  std::vector<Error> faults_;
+  std::set<std::string> told_;
+  std::set<std::string> others_;
+  int64_t objects_ = 0;
+};
+
+void ManifestReader::ReadObject(const config::ManifestDocument& document, const Source& source,
+                                const std::string& path) {
+  const std::string kind = source.tree.TextAt("kind");
+  const auto refuse = [&](const Error& error) {
+    Refuse(document.Locate(path.empty() ? error : error.At(path)));
   };
+  ++objects_;
+  const std::vector<Error> wrong = fields_ ? fields_->FaultsOf(source.tree) : std::vector<Error>();
+  for (const Error& fault : wrong) refuse(fault);
+  // There are no Namespaces to be made here, and files for real clusters have them.
+  if (!wrong.empty() || kind == "Namespace") return;
+  if (take_others_ && !IsMadeHere(kind)) {
+    if (!fields_->Knows(source.tree)) others_.insert(kind);
+    return;
+  }
+  std::vector<std::string> warnings;
+  Result<ManifestObject> object = ReadOne(source, warnings);
+  if (!object.ok()) return refuse(WithoutKind(object.error(), kind));
+  if (Status named = CheckName(*object); !named.ok()) return refuse(named.error());
+  for (const std::string& warning : warnings)
+    manifests_.warnings.push_back(LocatedWarning(document, source.tree, path, warning));
+  manifests_.objects.push_back(*std::move(object));
+}
+
+void ManifestReader::ReadDocument(const config::ManifestDocument& document) {
   const YamlNode& root = document.source();
-  if (document.kind() != "List") return read({document.json(), root, malformed}, "");
+  if (document.kind() != "List")
+    return ReadObject(document, {document.json(), root, malformed_}, "");
   const YamlNode* items = root.Find("items");
-  if (items == nullptr) return Ok{};
+  if (items == nullptr) return;
   for (std::size_t i = 0; i < items->items.size(); ++i) {
     const Result<std::string> json = config::ToJson(items->items[i], document.file_name());
-    if (!json.ok()) return json.error();
-    Status done = read({*json, items->items[i], malformed}, "items[" + std::to_string(i) + "]");
-    if (!done.ok()) return done;
+    if (!json.ok()) return Refuse(json.error());
+    ReadObject(document, {*json, items->items[i], malformed_}, "items[" + std::to_string(i) + "]");
   }
-  return Ok{};
 }
 
 Result<Manifests> ReadDocuments(Result<std::vector<config::ManifestDocument>> parsed,
                                 Malformed malformed) {
-  if (!parsed.ok()) return parsed.error();
-  const Result<std::vector<config::ManifestDocument>> documents =
-      config::ExpandNodePools(*std::move(parsed));
-  if (!documents.ok()) return documents.error();
-  Manifests manifests;
-  for (const config::ManifestDocument& document : *documents) {
-    if (Status read = ReadDocument(document, malformed, manifests); !read.ok()) return read.error();
-  }
-  CutWarnings(manifests.warnings);
-  return manifests;
+  ManifestReader reader(malformed);
+  reader.Read(std::move(parsed));
+  const std::vector<Error>& faults = reader.faults();
+  if (faults.empty()) return reader.TakeManifests();
+  Error first = faults.front();
+  if (faults.size() > 1)
+    first.message +=
+        " (the first fault of " + std::to_string(faults.size()) + "; muster check tells all)";
+  return first;
 }
 
 bool Exists(const sim::ApiServer& api, const ManifestObject& object) {
@@ -374,6 +412,12 @@ ObjectKey KeyOf(const ManifestObject& object) {
 Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
                                 Malformed malformed) {
   return ReadDocuments(config::ParseManifests(text, file_name), malformed);
+}
+
+ManifestCheck CheckManifests(std::string_view text, const std::string& file_name) {
+  ManifestReader reader(Malformed::kRefused, true);
+  reader.Read(config::ParseManifests(text, file_name));
+  return {reader.faults(), reader.TakeManifests().warnings, reader.objects(), reader.others()};
 }
 
 Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed) {

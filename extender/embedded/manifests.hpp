@@ -9,6 +9,8 @@
 // Pure functions but for ReadManifestFile and CreateObjects.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -43,10 +45,22 @@ struct Manifests {
 enum class Malformed { kKept, kRefused };
 
 // All objects of the text, in its order, or the first thing that is wrong with its place: file,
-// line, column and field.
+// line, column and field; where there is more, the message says how much. What is to be refused has
+// no fields either that an API server would refuse or drop (config/kubernetes_fields.hpp).
 cluster::Result<Manifests> ReadManifests(std::string_view text, const std::string& file_name,
                                          Malformed malformed);
 cluster::Result<Manifests> ReadManifestFile(const std::string& path, Malformed malformed);
+
+struct ManifestCheck {
+  std::vector<cluster::Error> faults;  // all of them, in the order of the text
+  std::vector<std::string> warnings = {};
+  int64_t objects = 0;
+  // Kinds that are not made here: of these, names and pod templates were looked at.
+  std::set<std::string> others = {};
+};
+// What would be refused of these manifests, by ReadManifests or by an API server.
+ManifestCheck CheckManifests(std::string_view text, const std::string& file_name);
+
 // 16 nodes of 8 GPUs.
 Manifests DefaultCluster();
 

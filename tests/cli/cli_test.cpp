@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -36,6 +37,21 @@ TEST_CASE("a table aligns its columns by characters and ends lines without space
         "a          8\n"
         "größer   128  waits\n"
         "x\n");
+}
+
+TEST_CASE("a table cuts its last column to the terminal's width", "[cli]") {
+  Table table({{"NAME"}, {"WHY"}});
+  table.Add({"a", "the größte of all gangs waits for a rack"});
+  table.Add({"b", "short"});
+  CHECK(table.ToString(30) ==
+        "NAME  WHY\n"
+        "a     the größte of all gangs…\n"
+        "b     short\n");
+  CHECK_THAT(table.ToString(9), Catch::Contains("a     the größte of all g…\n"));
+  CHECK_THAT(table.ToString(), Catch::Contains("waits for a rack\n"));
+  CHECK(Cut("abc", 3) == "abc");
+  CHECK(Cut("abcd", 3) == "ab…");
+  CHECK(Cut("ab cd", 4) == "ab…");
 }
 
 TEST_CASE("a table's cells cannot steer the terminal", "[cli]") {
@@ -161,8 +177,9 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"serve", "--lease", "a/b"}, "--lease: needs --kubeconfig or --in-cluster"},
       {{"serve", "--in-cluster", "--lease", "b"}, "--lease: expected NAMESPACE/NAME"},
       {{"serve", "--in-cluster", "--cluster", "f"}, "--cluster: is for the embedded cluster only"},
-      {{"serve", "--log-level", "9"}, "--log-level must be a whole number from 0 to 5"},
+      {{"serve", "--log-level", "2"}, "--log-level must be error, info or debug, not \"2\""},
       {{"check-policy"}, "give one policy FILE"},
+      {{"check"}, "give one FILE or more, or -"},
       {{"submit"}, "give -f FILE"},
       {{"get"}, "one of gangs, nodes, queues, topology"},
       {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
@@ -173,7 +190,9 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"get", "queues", "-A"}, "--all-namespaces is for gangs"},
       {{"get", "gangs", "-n", "team", "-A"}, "--namespace and --all-namespaces do not go together"},
       {{"get", "gangs", "-n", "a b"}, "\"a b\" is no namespace"},
-      {{"get", "gangs", "-o", "xml"}, "--output must be table or json"},
+      {{"get", "gangs", "-o", "xml"}, "--output must be table, wide, json or yaml, not \"xml\""},
+      {{"get", "gangs", "-w", "-o", "json"}, "--watch is for tables, not for --output json"},
+      {{"get", "nodes", "-w"}, "--watch is for gangs"},
       {{"explain", "gang"}, "gang NAMESPACE/NAME"},
       {{"explain", "gang", "a/b?c"}, "is no NAMESPACE/NAME"},
       {{"explain", "gang", "a/b", "-n", "c"}, "\"a/b\" is not in --namespace c"},
@@ -192,6 +211,10 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
        "--gpu-shares is for --without-muster"},
       {{"simulate", "--nodes", "2x8", "--pods", "x", "--without-muster", "--gpu-shares", "half"},
        "--gpu-shares must be stock or hami"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a.yaml"},
+       "--compare must be two policies or more"},
+      {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a,b", "--policy", "c"},
+       "--compare and --policy exclude each other"},
       {{"help", "nothing"}, "there is no command \"nothing\""},
   }));
   const CliRun run = Run(words);
@@ -204,7 +227,7 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
 TEST_CASE("serve does not start when a TLS flag would do nothing", "[cli]") {
   for (const char* flag : {"--tls-client", "--tls-client-ca", "--scheduler-ca"}) {
     const CliRun run = Run({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0",
-                            "--log-level", "0", flag, "foo"});
+                            "--log-level", "error", flag, "foo"});
     CHECK(run.status == kExitFailed);
     CHECK_THAT(run.err, Catch::StartsWith("muster: " + std::string(flag) + ": expected "));
   }
@@ -257,28 +280,58 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
   CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
 }
 
+TEST_CASE("check-policy reads standard input, and the policy in a ConfigMap", "[cli]") {
+  std::istringstream text(
+      "kind: ConfigMap\napiVersion: v1\ndata:\n  policy.yaml: |\n"
+      "    apiVersion: muster.dev/v1alpha1\n    kind: Policy\n    gangs: {maxMembers: none}\n");
+  std::streambuf* const before = std::cin.rdbuf(text.rdbuf());
+  const CliRun run = Run({"check-policy", "-"});
+  std::cin.rdbuf(before);
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::StartsWith("muster: stdin:7:25: gangs.maxMembers: expected "));
+}
+
+TEST_CASE("check tells all faults of manifests without a server", "[cli]") {
+  const TempFolder folder;
+  const std::string file = folder.File("pod.yaml");
+  const std::string head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n";
+  std::ofstream(file) << head
+                      << "  containers: [{name: main}]\n---\napiVersion: v1\nkind: Secret\n";
+  const CliRun fine = Run({"check", file});
+  CHECK(fine.status == kExitOk);
+  CHECK(fine.out == file +
+                        ": fine, 2 objects; of Secret only names and pod templates were looked "
+                        "at\n");
+  CHECK(fine.err.empty());
+
+  std::ofstream(file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+  const CliRun policy = Run({"check", file});
+  CHECK(policy.status == kExitFailed);
+  CHECK(policy.err == "muster: " + file + ": a Policy is checked by muster check-policy\n");
+
+  std::ofstream(file) << head << "  hostNetwrok: true\n  containers: [{nmae: main}]\n";
+  const CliRun wrong = Run({"check", folder.File("absent.yaml"), file});
+  CHECK(wrong.status == kExitFailed);
+  CHECK(wrong.out.empty());
+  CHECK_THAT(wrong.err, Catch::Contains("absent.yaml: cannot be read"));
+  CHECK_THAT(wrong.err, Catch::EndsWith("muster: " + file +
+                                        ":5:16: spec.hostNetwrok: unknown field, did you mean "
+                                        "hostNetwork?\nmuster: " +
+                                        file +
+                                        ":6:23: spec.containers[0].nmae: unknown field, did you "
+                                        "mean name?\n"));
+}
+
 TEST_CASE("pages of the server become tables", "[cli]") {
-  const auto gangs = GangsTable(R"({"gangs": [
-      {"namespace": "demo", "name": "a", "state": "Running", "minMember": 10, "pods": 10,
-       "bound": 10, "waitedSeconds": 0.25},
-      {"namespace": "demo", "name": "b", "state": "Queued", "minMember": 2, "pods": 2, "bound": 0,
-       "waitedSeconds": 75, "reason": {"code": "NotEnoughGpus", "message": "not enough"}}]})");
-  REQUIRE(gangs.ok());
-  CHECK(*gangs ==
-        "NAMESPACE  NAME  STATE    MIN  PODS  BOUND  WAITED  WHY\n"
-        "demo       a     Running   10    10     10   250ms\n"
-        "demo       b     Queued     2     2      0   1m15s  not enough\n");
-  CHECK(GangsTable(R"({"gangs": []})").value() == "no gangs\n");
-  CHECK_FALSE(GangsTable("<html>").ok());
   CHECK_FALSE(NodesTable("{}").ok());
   const auto nodes = NodesTable(R"({"nodes": [
       {"name": "n0", "ready": true, "schedulable": false, "cordoned": false, "gpus": [],
        "leftOut": {"endsInSeconds": 250, "why": "the node: 3 pods failed", "gpus": []}},
       {"name": "n1", "ready": true, "schedulable": false, "cordoned": true, "gpus": []},
       {"name": "n2", "ready": true, "schedulable": true, "cordoned": false, "gpus": [
-       {"index": 0, "healthy": true, "cordoned": true, "free": 0},
-       {"index": 1, "healthy": false, "cordoned": false, "free": 0},
-       {"index": 3, "healthy": true, "cordoned": true, "free": 0}]}]})");
+       {"index": 0, "healthy": true, "cordoned": true, "freeGpus": 0},
+       {"index": 1, "healthy": false, "cordoned": false, "freeGpus": 0},
+       {"index": 3, "healthy": true, "cordoned": true, "freeGpus": 0}]}]})");
   REQUIRE(nodes.ok());
   CHECK_THAT(*nodes, Catch::Contains("n0    Ready,LeftOut "));
   CHECK_THAT(*nodes, Catch::Contains("n1    Ready,Cordoned "));

@@ -124,10 +124,10 @@ TEST_CASE("explain shows which members wait for a whole segment", "[cli]") {
 TEST_CASE("explain shows the ring of each member's GPUs, the slowest and the fastest", "[cli]") {
   const auto page = GangExplained(
       R"({"namespace":"default","name":"train","state":"Running","pods":2,"minMember":2,)"
-      R"("members":[{"pod":"w-0","phase":"Running","boundNode":"n0","gpus":[0,3],"ringGbps":450},)"
+      R"("members":[{"pod":"w-0","phase":"Running","boundNode":"n0","gpus":[0,3],"ringGigabytesPerSecond":450},)"
       R"({"pod":"w-1","phase":"Running","boundNode":"n1","gpus":[1]}],)"
-      R"("rings":{"members":1,"slowest":{"pod":"w-0","node":"n0","ringGbps":12.5},)"
-      R"("fastest":{"pod":"w-0","node":"n0","ringGbps":450}}})");
+      R"("rings":{"members":1,"slowest":{"pod":"w-0","node":"n0","ringGigabytesPerSecond":12.5},)"
+      R"("fastest":{"pod":"w-0","node":"n0","ringGigabytesPerSecond":450}}})");
   REQUIRE(page.ok());
   CHECK_THAT(*page, Catch::Contains("Slowest ring  12.5 GB/s: w-0 on n0\n"));
   CHECK_THAT(*page, Catch::Contains("Fastest ring  450 GB/s: w-0 on n0\n"));

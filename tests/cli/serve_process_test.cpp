@@ -121,4 +121,23 @@ TEST_CASE("serve fails at once on a taken port or a bad policy", "[process]") {
   CHECK(first.Wait() == 0);
 }
 
+TEST_CASE("get gangs -w shows what changes until it is interrupted", "[process]") {
+  const TempFolder folder;
+  Process serve({"serve", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"},
+                folder.File("serve"));
+  REQUIRE(serve.Says("/v1/gangs"));
+  const std::string server = "127.0.0.1:" + std::to_string(ApiPort(serve));
+  const std::string file = folder.File("pod.yaml");
+  std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: late}\nspec:\n"
+                         "  schedulerName: muster\n  containers: [{name: main}]\n";
+  Process watch({"get", "gangs", "-w", "--server", server}, folder.File("watch"));
+  Process submit({"submit", "-f", file, "--server", server}, folder.File("submit"));
+  CHECK(submit.Wait() == 0);
+  CHECK(watch.Says("Running"));
+  CHECK_THAT(watch.Output(), Catch::StartsWith("NAMESPACE") && Catch::Contains("late"));
+  watch.Signal(SIGINT);
+  serve.Signal(SIGTERM);
+  CHECK(serve.Wait() == 0);
+}
+
 }  // namespace muster::cli::testing

@@ -85,7 +85,11 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   test.Submit(GangYaml("train", 2, 8));
   REQUIRE(test.Reaches("train", "Running"));
   CHECK_THAT(run({"get", "gangs"}, kExitOk), Catch::Contains("train"));
-  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk), Catch::StartsWith("{"));
+  CHECK_THAT(run({"get", "gangs", "-o", "json"}, kExitOk),
+             Catch::StartsWith("{") && Catch::Contains("\"gpus\": 16,"));
+  CHECK_THAT(run({"get", "gangs", "-o", "yaml"}, kExitOk),
+             Catch::StartsWith("gangs:\n- namespace: default\n  name: train\n") &&
+                 Catch::Contains("\n  ageSeconds: "));
   CHECK_THAT(run({"get", "gang", "-n", "default"}, kExitOk), Catch::Contains("train"));
   CHECK(run({"get", "gangs", "-n", "other"}, kExitOk) == "no gangs\n");
   CHECK_THAT(run({"explain", "gang", "train", "-n", "default"}, kExitOk),

@@ -1,9 +1,11 @@
 // muster simulate, as people type it.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cli/simulation_report.hpp"
 #include "tests/cli/cli_run.hpp"
 #include "tests/http/tls_test_support.hpp"
 
@@ -117,10 +119,13 @@ TEST_CASE("simulate tells delays by size, and draws them", "[cli]") {
       run.err ==
       "muster simulate: 1 of 3 jobs name queues that the policy does not have (b); they are in the "
       "queue of their namespace, default\n");
-  CHECK_THAT(run.out, Catch::Contains("\ndelay in hours, all jobs\n"
-                                      "GPUS    JOBS  MEAN   P50   P90   P99   MAX  EVICTIONS\n"
-                                      "all        3  0.33  0.00  1.00  1.00  1.00          0\n"));
-  CHECK_THAT(run.out, Catch::Contains("\ndelay in hours, jobs submitted from 3600 to 86400 s\n"));
+  CHECK_THAT(run.out,
+             Catch::Contains("\ndelay, all jobs\n"
+                             "GPUS    JOBS        MEAN    P50    P90    P99    MAX  EVICTIONS\n"
+                             "all        3  20 min 1 s  1.0 s    1 h    1 h    1 h          0\n"));
+  CHECK_THAT(run.out, Catch::Contains("\ndelay, jobs submitted from 3600 to 86400 s\n"));
+  CHECK_THAT(run.out, Catch::Contains("\nmakespan                1 d 1 h\n"));
+  CHECK_THAT(run.out, !Catch::Contains("runs evicted") && !Catch::Contains("in part"));
   CHECK_THAT(run.out, Catch::Contains("least service/share 1.000 (a)"));
   std::stringstream drawn;
   drawn << std::ifstream(folder.File("a.svg")).rdbuf();
@@ -178,6 +183,76 @@ TEST_CASE("simulate refuses a timeline where the trace has no times", "[cli]") {
     CHECK_THAT(refused.err, Catch::Contains("--timeline: ") && Catch::Contains("deletion_time"));
   }
   CHECK(run(all + "\np0,1000,1024,1,1000,,5,9\np1,1000,1024,1,1000,,5,0\n").status == kExitOk);
+}
+
+TEST_CASE("simulate tells why pods stayed out, and what is left of each model", "[cli]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("nodes.csv")) << "sn,cpu_milli,memory_mib,gpu,model\n"
+                                             "a,2000,262144,2,T4\nb,64000,262144,2,A10\n";
+  std::ofstream(folder.File("pods.csv"))
+      << "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time\n"
+         "p0,2000,1024,1,1000,T4,0,0\np1,2000,1024,1,1000,T4,0,0\np2,2000,1024,1,1000,A10,0,0\n"
+         "p3,2000,1024,2,1000,A10,0,0\n";
+  const std::vector<std::string> words = {"simulate", "--nodes", folder.File("nodes.csv"), "--pods",
+                                          folder.File("pods.csv")};
+  const CliRun run = Run(words);
+  REQUIRE(run.status == kExitOk);
+  CHECK_THAT(run.out, Catch::Contains("gpus free at the end    2: 2 whole; 0 nodes wholly free\n"));
+  CHECK_THAT(
+      run.out,
+      Catch::Contains(
+          "\nGPU MODEL  NODES  GPUS  MOST IN USE   OF ALL  FREE AT THE END  WHOLE GPUS  WHOLE "
+          "NODES\n"
+          "A10            1     2            1  50.00 %                1           1            0\n"
+          "T4             1     2            1  50.00 %                1           1            0\n"
+          "\nWHY PODS STAYED OUT      ON NODES OF  PODS  GPUS ASKED\n"
+          "GPUs in use              A10             1           2\n"
+          "no CPU beside free GPUs  T4              1           1\n"));
+  // Nothing ends: there is no use over time, and no end.
+  CHECK_THAT(run.out, !Catch::Contains("makespan") && !Catch::Contains("completion") &&
+                          !Catch::Contains("utilization") && !Catch::Contains("gangs"));
+  std::vector<std::string> json = words;
+  json.insert(json.end(), {"--json", "-"});
+  CHECK_THAT(Run(json).out, Catch::Contains("\"free_whole_gpus\": 1") &&
+                                Catch::Contains("\"cause\": \"no CPU beside free GPUs\""));
+}
+
+TEST_CASE("the sample replays, under two policies side by side", "[cli]") {
+  const std::string demo = std::string(MUSTER_SOURCE_DIR) + "/sim/demo/";
+  const std::vector<std::string> words = {"simulate",
+                                          "--nodes",
+                                          "16x8",
+                                          "--jobs",
+                                          demo + "jobs.csv",
+                                          "--compare",
+                                          demo + "fair.yaml," + demo + "fifo.yaml"};
+  const CliRun run = Run(words);
+  INFO(run.err);
+  REQUIRE(run.status == kExitOk);
+  CHECK(run.err.empty());
+  std::istringstream lines(run.out);
+  std::string line;
+  std::getline(lines, line);
+  CHECK_THAT(line, Catch::StartsWith("MEASURE ") && Catch::Contains(demo + "fair.yaml  ") &&
+                       Catch::EndsWith(demo + "fifo.yaml"));
+  CHECK_THAT(run.out, Catch::Contains("\ngangs started ") && Catch::Contains(" 120 ") &&
+                          Catch::Contains("\ndelay, mean, jobs of over 16 GPUs ") &&
+                          Catch::Contains("\nleast service/share "));
+  CHECK_THAT(run.out, !Catch::Contains("not placed") && !Catch::Contains("stayed out"));
+  std::vector<std::string> json = words;
+  json.insert(json.end(), {"--json", "-"});
+  CHECK_THAT(Run(json).out, Catch::StartsWith("{\n  \"policies\": [\n    {\n      \"policy\": "));
+}
+
+TEST_CASE("times are told as people say them", "[cli]") {
+  CHECK(Lasting(0) == "0 s");
+  CHECK(Lasting(0.04) == "under 0.1 s");
+  CHECK(Lasting(1.24) == "1.2 s");
+  CHECK(Lasting(59.2) == "59 s");
+  CHECK(Lasting(250) == "4 min 10 s");
+  CHECK(Lasting(3600 * 3 + 60 * 12 + 5) == "3 h 12 min");
+  CHECK(Lasting(7200) == "2 h");
+  CHECK(Lasting(86400 * 2 + 3600 * 4) == "2 d 4 h");
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST_CASE("topology prints a machine as JSON", "[cli][topology]") {
   CHECK(std::string(json["links"][7][0].GetString()) == "SYS");
   CHECK(json["best"].MemberCount() == 7);
   CHECK(Numbers(json["best"]["4"]["gpus"]) == std::vector<int>{0, 1, 2, 3});
-  CHECK(json["best"]["4"]["ring_gbps"].GetDouble() == 25);
-  CHECK(json["best"]["4"]["total_gbps"].GetDouble() == 225);
+  CHECK(json["best"]["4"]["ring_gigabytes_per_second"].GetDouble() == 25);
+  CHECK(json["best"]["4"]["total_gigabytes_per_second"].GetDouble() == 225);
 }
 
 TEST_CASE("topology chooses among free GPUs", "[cli][topology]") {
@@ -111,7 +111,7 @@ TEST_CASE("topology refuses what it cannot read, with its place", "[cli][topolog
   CHECK_THAT(run.err, Catch::Contains(bad + ":3:6: row GPU1, column GPU0: NV2 contradicts NV1"));
   CHECK(Run({"topology", "--file", folder.File("none")}).status == kExitFailed);
   CHECK(Run({"topology"}).status == kExitUsage);
-  CHECK(Run({"topology", "--file", bad, "-o", "yaml"}).status == kExitUsage);
+  CHECK(Run({"topology", "--file", bad, "-o", "xml"}).status == kExitUsage);
 }
 
 TEST_CASE("topology says what a list of GPUs lacks", "[cli][topology]") {

@@ -63,6 +63,7 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
        "p.yaml:5:5: gangs.backoff.third: unknown field, expected first or max"},
       {"\"a: b\": 1\n",
        "p.yaml:3:1: \"a: b\": unknown field, expected apiVersion, kind, schedulerNames, "
+       "allowDefaultScheduler, "
        "namespaces, "
        "placement, fabric, queues, gangs, badNodes, grouping, extender, metrics or operators"},
       {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
@@ -152,6 +153,11 @@ TEST_CASE("whole numbers that readers might take differently are refused", "[con
 
 TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
   const Case c = GENERATE(values<Case>({
+      {"schedulerNames: [muster, default-scheduler]\n",
+       "p.yaml:3:17: schedulerNames: expected no default-scheduler: every pod that names no "
+       "scheduler has it, those of the system included; leave it out, or write "
+       "allowDefaultScheduler: true if it is meant"},
+      {"schedulerNames: [default-scheduler]\nallowDefaultScheduler: true\n", ""},
       {"namespaces: {allow: [a], deny: [b, a]}\n",
        "p.yaml:3:32: namespaces.deny: expected no namespace that namespaces.allow has too, found "
        "\"a\""},

@@ -57,6 +57,7 @@ TEST_CASE("a field that does nothing any more is taken, with a note, and not wri
 TEST_CASE("every field of a policy is read", "[config][policy]") {
   const auto read = LoadPolicy(std::string(kHead) + R"(
 schedulerNames: [muster, default-scheduler]
+allowDefaultScheduler: true
 namespaces: {allow: [team-a, team-b], deny: [kube-system]}
 placement: {strategy: spread}
 gangs:
@@ -87,6 +88,7 @@ metrics: {address: :9090}
   REQUIRE((read.ok() ? "" : read.error().ToString()) == "");
   const engine::Options& options = read->engine;
   CHECK(options.scheduler_names == std::vector<std::string>{"muster", "default-scheduler"});
+  CHECK(read->allow_default_scheduler);
   CHECK(options.namespaces.allow == std::vector<std::string>{"team-a", "team-b"});
   CHECK(options.namespaces.deny == std::vector<std::string>{"kube-system"});
   CHECK(options.placement.strategy == policy::Strategy::kSpread);
@@ -140,6 +142,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
                                   "schedulerNames",
+                                  "allowDefaultScheduler",
                                   "namespaces",
                                   "namespaces.allow",
                                   "namespaces.deny",

@@ -50,10 +50,11 @@ TEST_CASE("the page of a gang names links that leave domains, and the slowest an
                                    "\"w-0\",\"to\":\"w-1\",\"fromDomain\":\"a\",\"toDomain\":"
                                    "\"b\"}],\"crossings\":5"));
   CHECK_THAT(page,
-             Catch::Contains("\"rings\":{\"members\":2,\"slowest\":{\"pod\":\"w-1\",\"node\":"
-                             "\"n1\",\"ringGbps\":12.5},\"fastest\":{\"pod\":\"w-0\",\"node\":"
-                             "\"n0\",\"ringGbps\":450"));
-  CHECK_THAT(page, Catch::Contains("\"gpus\":[],\"ringGbps\":12.5"));
+             Catch::Contains(
+                 "\"rings\":{\"members\":2,\"slowest\":{\"pod\":\"w-1\",\"node\":"
+                 "\"n1\",\"ringGigabytesPerSecond\":12.5},\"fastest\":{\"pod\":\"w-0\",\"node\":"
+                 "\"n0\",\"ringGigabytesPerSecond\":450"));
+  CHECK_THAT(page, Catch::Contains("\"gpus\":[],\"ringGigabytesPerSecond\":12.5"));
 }
 
 TEST_CASE("the page of a gang that waits has the domain that is the cheapest to free", "[api]") {

@@ -20,17 +20,19 @@ TEST_CASE("a finding of the fabric is told when it comes and when it is gone, no
 
   report.Follow({{}, {"rack a is in two blocks", "node n has no rack"}, {}});
   CHECK(lines ==
-        time + "level=0 msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n" + time +
-            "level=0 msg=\"fabric labels are wrong\" finding=\"rack a is in two blocks\"\n");
+        time + "level=error msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n" +
+            time +
+            "level=error msg=\"fabric labels are wrong\" finding=\"rack a is in two blocks\"\n");
   lines.clear();
   report.Follow({{}, {"rack a is in two blocks", "node n has no rack"}, {}});
   CHECK(lines.empty());
   report.Follow({{}, {"rack a is in two blocks"}, {}});
   CHECK(lines ==
-        time + "level=1 msg=\"finding of the fabric is gone\" finding=\"node n has no rack\"\n");
+        time + "level=info msg=\"finding of the fabric is gone\" finding=\"node n has no rack\"\n");
   lines.clear();
   report.Follow({{}, {"rack a is in two blocks", "node n has no rack"}, {}});
-  CHECK(lines == time + "level=0 msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n");
+  CHECK(lines ==
+        time + "level=error msg=\"fabric labels are wrong\" finding=\"node n has no rack\"\n");
 }
 
 TEST_CASE("a node that moves is told once, with the level at which it moved",

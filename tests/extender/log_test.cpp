@@ -10,19 +10,43 @@ namespace {
 
 TEST_CASE("log lines are key=value pairs whose values cannot break out", "[log]") {
   std::string lines;
-  const Logger log({.level = 1,
+  const Logger log({.level = LogLevel::kInfo,
                     .sink = [&](std::string_view line) { lines += line; },
                     .now =
                         [] {
                           return std::chrono::system_clock::time_point(
                               std::chrono::milliseconds(1'767'323'045'678));
                         }});
-  log.Info("gang started", {{"gang", "a/b"}, {"why", "say \"x\"\nlevel=0"}});
-  log.Write(2, "not shown", {});
+  log.Info("gang started", {{"gang", "a/b"}, {"why", "say \"x\"\nlevel=error"}});
+  log.Debug("not shown");
   CHECK(lines ==
-        "time=2026-01-02T03:04:05.678Z level=1 msg=\"gang started\" gang=a/b "
-        "why=\"say \\\"x\\\"\\nlevel=0\"\n");
+        "time=2026-01-02T03:04:05.678Z level=info msg=\"gang started\" gang=a/b "
+        "why=\"say \\\"x\\\"\\nlevel=error\"\n");
   CHECK(LogValue("") == "\"\"");
+}
+
+TEST_CASE("a level has a word, and shows what is less as well", "[log]") {
+  struct Case {
+    std::string word;
+    std::string want;
+  };
+  const Case c = GENERATE(values<Case>({
+      {"error", "error "},
+      {"info", "error info "},
+      {"debug", "error info debug "},
+  }));
+  const std::optional<LogLevel> level = LogLevelNamed(c.word);
+  REQUIRE(level);
+  std::string shown;
+  const Logger log({.level = *level, .sink = [&](std::string_view line) {
+                      const std::size_t at = line.find("level=") + 6;
+                      shown += line.substr(at, line.find(' ', at) + 1 - at);
+                    }});
+  log.Error("a");
+  log.Info("b");
+  log.Debug("c");
+  CHECK(shown == c.want);
+  CHECK_FALSE(LogLevelNamed("2"));
 }
 
 }  // namespace

@@ -72,6 +72,44 @@ TEST_CASE("what an object of an optional kind says wrong is refused with file, l
   CHECK_THAT(read.error().ToString(), Catch::StartsWith(want));
 }
 
+TEST_CASE("what an API server would refuse or drop is refused, and all of it told to a check",
+          "[manifests]") {
+  const std::string yaml =
+      "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+      "  metadata: {name: p, labels: {rank: 0}}\n  spec:\n    containers:\n    - name: main\n"
+      "      resources: {limits: {nvidia.com/gpus: 8}}\n---\n"
+      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\n---\n"
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: Q}\nspec: {containers: [{name: main}]}\n";
+  const std::string first =
+      "x.yaml:6:38: items[0].metadata.labels[\"rank\"]: expected text, found 0, which YAML takes "
+      "for "
+      "a number or a truth value: put it in quotes";
+  const auto read = ReadManifests(yaml, "x.yaml", Malformed::kRefused);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().ToString() == first + " (the first fault of 4; muster check tells all)");
+  const ManifestCheck check = CheckManifests(yaml, "x.yaml");
+  REQUIRE(check.faults.size() == 3);
+  CHECK(check.faults[0].ToString() == first);
+  CHECK(check.faults[1].ToString() ==
+        "x.yaml:10:45: items[0].spec.containers[0].resources.limits[\"nvidia.com/gpus\"]: unknown "
+        "resource, did you mean nvidia.com/gpu?");
+  CHECK_THAT(check.faults[2].ToString(),
+             Catch::StartsWith("x.yaml:18:18: metadata.name: expected"));
+  CHECK(check.objects == 3);
+  CHECK(check.others == std::set<std::string>{"JobSet"});
+}
+
+TEST_CASE("a fault of a pool is told once, not for each of its nodes", "[manifests]") {
+  const ManifestCheck check = CheckManifests(
+      "apiVersion: sim.muster.dev/v1alpha1\nkind: NodePool\nmetadata: {name: n}\nspec:\n"
+      "  count: 3\n  template:\n    spec: {unschedulabel: true, pocCIDR: x}\n"
+      "    status: {allocatable: {cpu: 1}}\n",
+      "x.yaml");
+  CHECK(check.objects == 3);
+  REQUIRE(check.faults.size() == 2);
+  CHECK_THAT(check.faults[1].ToString(), Catch::Contains("did you mean podCIDR?"));
+}
+
 TEST_CASE("an object that exists on a cluster whatever it says is kept", "[manifests]") {
   for (const std::string& yaml : {Topology("topologyPolicies: [Odd]\n"), Domain("{numNodes: 2}\n")})
     CHECK(ReadManifests(yaml, "x.yaml", Malformed::kKept).ok());

@@ -35,7 +35,9 @@ struct Desk {
   explicit Desk(http::ServerOptions options = {}, bool embedded = false)
       : access(
             {.settings = [this] { return settings; }, .reviewer = embedded ? nullptr : &reviewer}),
-        log({.level = 3, .sink = [this](std::string_view line) { lines.Add(line); }, .now = {}}),
+        log({.level = LogLevel::kDebug,
+             .sink = [this](std::string_view line) { lines.Add(line); },
+             .now = {}}),
         desk(
             {.scheduler = scheduler,
              .now = [] { return cluster::Time(1'000); },

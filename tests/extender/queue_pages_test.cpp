@@ -56,10 +56,11 @@ TEST_CASE("the page of the queues has GPUs and MiB, and leaves out what is not l
         R"({"queues":[{"name":"research","parent":"company","leaf":true,"weight":2,)"
         R"("order":"strict-fifo","state":"drain","priorityCap":1000,"pending":3,)"
         R"("next":"team-a/train","within":true,"b":"0.375","amounts":[)"
-        R"({"resource":"gpu","guarantee":4,"limit":8,"used":5.5,"pending":2,"share":7.333,)"
+        R"({"resource":"gpu","unit":"GPUs","guarantee":4,"limit":8,"used":5.5,"pending":2,)"
+        R"("share":7.333,)"
         R"("scaled":true,"borrowed":1.5,"idle":0,"kept":0,"borrowedFrom":[)"
         R"({"queue":"ops","amount":0.5},{"queue":"root","amount":1}]},)"
-        R"({"resource":"gpuMemory","guarantee":1024,"used":24,"pending":0,"share":0,)"
+        R"({"resource":"gpuMemory","unit":"MiB","guarantee":1024,"used":24,"pending":0,"share":0,)"
         R"("borrowed":0,"idle":1000,"kept":500,"lentTo":[{"queue":"ops","amount":24},)"
         R"({"queue":"sales","amount":8}]}]}]})");
   // Nobody waits in it, and it is below none.

@@ -132,7 +132,8 @@ class Reloadable {
 
   TempFolder folder;
   LogLines lines;
-  Logger log{{.level = 2, .sink = [this](std::string_view line) { lines.Add(line); }}};
+  Logger log{
+      {.level = LogLevel::kDebug, .sink = [this](std::string_view line) { lines.Add(line); }}};
   std::unique_ptr<Service> service;
 
  private:
@@ -202,6 +203,23 @@ TEST_CASE("on a real cluster a reload changes the servers while they serve", "[s
   CHECK(test.Status(test.service->api_port()) == 200);
   CHECK(Eventually([&] { return test.Status(port) == 0 && test.Status(api) == 0; }));
   CHECK_FALSE(test.lines.Has("restart"));
+}
+
+TEST_CASE("a reload takes default-scheduler only where the file says that it is meant",
+          "[serve][reload]") {
+  const TempFolder access;
+  Reloadable test(OnCluster(access, 1));
+  const auto reload = [&](const std::string& more) {
+    test.Write("");
+    std::ofstream(test.folder.File("policy.yaml"), std::ios::app)
+        << "schedulerNames: [muster, default-scheduler]\n"
+        << more << "\n";
+    return test.service->ReloadPolicy().ok();
+  };
+  CHECK_FALSE(reload(""));
+  CHECK(test.lines.Has("policy not reloaded, the last good one stays"));
+  CHECK(reload("allowDefaultScheduler: true"));
+  CHECK_FALSE(reload("allowDefaultScheduler: false"));
 }
 
 TEST_CASE("a reload whose servers cannot start changes nothing", "[serve][reload]") {

@@ -175,7 +175,7 @@ TEST_CASE("with mTLS the embedded kube-scheduler gets in by its certificate, oth
       folder.File("cert.pem"), folder.File("key.pem"), folder.File("ca.pem"), {"kube-scheduler"}};
   options.scheduler_ca_file = folder.File("ca.pem");
   {
-    const Logger quiet({.level = -1});
+    const Logger quiet({.sink = [](std::string_view) {}});
     ServiceOptions incomplete = options;
     incomplete.listen = http::HostPort{"127.0.0.1", 0};
     Service service(incomplete, quiet);
@@ -310,7 +310,7 @@ TEST_CASE("one fault of all nodes of a pool is told some times", "[service]") {
 
 TEST_CASE("a service does not start on a policy, cluster or port that is no good", "[serve]") {
   const TempFolder folder;
-  const Logger quiet({.level = -1});
+  const Logger quiet({.sink = [](std::string_view) {}});
   const auto refusal = [&](ServiceOptions options) {
     if (!options.listen) options.listen = http::HostPort{"127.0.0.1", 0};
     options.api = http::HostPort{"127.0.0.1", 0};

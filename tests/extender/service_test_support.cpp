@@ -26,7 +26,7 @@ std::string LogLines::Text() const {
 }
 
 TestService::TestService(ServiceOptions options)
-    : log({.level = 2, .sink = [this](std::string_view line) { lines.Add(line); }}),
+    : log({.level = LogLevel::kDebug, .sink = [this](std::string_view line) { lines.Add(line); }}),
       service(OnFreePorts(std::move(options)), log) {
   const cluster::Status started = service.Start();
   if (!started.ok()) FAIL(started.error().ToString());

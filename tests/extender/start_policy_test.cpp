@@ -102,7 +102,7 @@ TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[ser
   ServiceOptions options;
   options.listen = http::HostPort{"127.0.0.1", 0};
   options.scheduler_ca_file = "ca.pem";
-  const Logger quiet({.level = -1});
+  const Logger quiet({.sink = [](std::string_view) {}});
   Service service(options, quiet);
   const cluster::Status started = service.Start();
   REQUIRE_FALSE(started.ok());
@@ -118,7 +118,7 @@ TEST_CASE("a TLS file that is not there is named with the reason", "[serve][tls]
     options.tls.cert_file = tls.File("flag.pem");
     options.tls.key_file = tls.File("flag-key.pem");
     *file(options) = path;
-    const Logger quiet({.level = -1});
+    const Logger quiet({.sink = [](std::string_view) {}});
     Service service(options, quiet);
     const cluster::Status started = service.Start();
     REQUIRE_FALSE(started.ok());
@@ -184,7 +184,7 @@ TEST_CASE("a reload is judged with the TLS that comes from flags", "[serve][poli
 TEST_CASE("a reload without a policy file says that there is none", "[serve][policy]") {
   TestService test;
   CHECK_FALSE(test.service.ReloadPolicy().ok());
-  CHECK(test.lines.Has("level=1 msg=\"nothing to reload"));
+  CHECK(test.lines.Has("level=info msg=\"nothing to reload"));
 }
 
 }  // namespace muster::extender::testing

@@ -34,6 +34,9 @@ bool OfGrouping(const std::string& field) {
   return field.rfind("grouping", 0) == 0 || field == "gangs.byOwner";
 }
 
+// Says whether a file is taken at all: tests/extender/reload_test.cpp.
+bool OfReading(const std::string& field) { return field == "allowDefaultScheduler"; }
+
 struct Story {
   const char* field;
   const char* text;  // of the policy; '@' stands for the value
@@ -435,7 +438,7 @@ TEST_CASE("every field of the policy has a story", "[reload]") {
     const bool section = std::any_of(fields.begin(), fields.end(), [&](const std::string& other) {
       return other.rfind(field + ".", 0) == 0 || other.rfind(field + "[]", 0) == 0;
     });
-    if (section || OfServers(field) || OfGrouping(field)) continue;
+    if (section || OfServers(field) || OfGrouping(field) || OfReading(field)) continue;
     INFO(field << " has no story in tests/scenario/reload_test.cpp");
     CHECK(told.count(field) == 1);
   }

@@ -83,7 +83,7 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 		fmt.Sprintf("--listen=127.0.0.1:%d", s.ExtenderPort), fmt.Sprintf("--metrics=127.0.0.1:%d", metrics),
 		"--tls-cert=" + filepath.Join(o.Files.Server, "tls.crt"), "--tls-key=" + filepath.Join(o.Files.Server, "tls.key"),
 		"--tls-client-ca=" + filepath.Join(o.Files.Server, "ca.crt"), "--tls-client=muster-scheduler",
-		"--log-level=2",
+		"--log-level=debug",
 	}}
 	if o.Pod != "" {
 		s.spec.Env = []string{"POD_NAME=" + o.Pod, "POD_NAMESPACE=" + Namespace}

@@ -1,0 +1,118 @@
+#include "config/kubernetes_fields.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "config/manifest.hpp"
+#include "config/shipped_files.hpp"
+#include "config/yaml_parser.hpp"
+
+namespace muster::config {
+namespace {
+
+std::string WrongResource(std::string_view name) {
+  return name == "gpus" ? "no such resource" : "";
+}
+
+std::string FaultsOf(const std::string& text) {
+  const auto documents = ParseManifests(text, "m.yaml");
+  REQUIRE(documents.ok());
+  std::string lines;
+  for (const cluster::Error& fault :
+       KubernetesFields(WrongResource).FaultsOf(documents->at(0).source()))
+    lines += (lines.empty() ? "" : "\n") + fault.ToString();
+  return lines;
+}
+
+const std::string kPod = "apiVersion: v1\nkind: Pod\n";
+
+struct Case {
+  std::string name;
+  std::string text;
+  std::string want;
+};
+
+TEST_CASE("what an API server would refuse or drop of an object is told by its path",
+          "[config][manifest]") {
+  const Case c = GENERATE(values<Case>({
+      {"a field that nobody knows", kPod + "spec: {containers: [{imagePulPolicy: Always}]}",
+       "spec.containers[0].imagePulPolicy: unknown field, did you mean imagePullPolicy?"},
+      {"one that is like none", kPod + "spec: {colour: red}",
+       "spec.colour: unknown field, leave it out"},
+      {"few fields are listed", kPod + "spec: {containers: [{ports: [{x: 1}]}]}",
+       "spec.containers[0].ports[0].x: unknown field, expected name, hostPort, containerPort, "
+       "protocol or hostIP"},
+      {"at the top", kPod + "sepc: {}", "sepc: unknown field, did you mean spec?"},
+      {"a number where text is due", kPod + "metadata: {labels: {job: 7, a: b}}",
+       "metadata.labels[\"job\"]: expected text, found 7, which YAML takes for a number or a truth "
+       "value: put it in quotes"},
+      {"a truth value where text is due",
+       kPod + "spec: {containers: [{env: [{name: A, value: yes}, {name: B, value: \"yes\"}]}]}",
+       "spec.containers[0].env[0].value: expected text, found yes, which YAML takes for a number "
+       "or a truth value: put it in quotes"},
+      {"text where a number is due", kPod + "spec: {priority: \"7\"}",
+       "spec.priority: expected a whole number, found the text \"7\": leave the quotes out"},
+      {"text where a truth value is due", kPod + "spec: {hostNetwork: maybe}",
+       "spec.hostNetwork: expected true or false, found \"maybe\""},
+      {"a map where a list is due", kPod + "spec: {containers: {name: a}}",
+       "spec.containers: expected a list (\"- item\" lines), found a map"},
+      {"a list where a map is due", kPod + "metadata: {annotations: [a]}",
+       "metadata.annotations: expected a section (\"key: value\" lines), found a list"},
+      {"a resource", kPod + "spec: {containers: [{resources: {limits: {gpus: 1, cpu: 1.5}}}]}",
+       "spec.containers[0].resources.limits[\"gpus\"]: no such resource"},
+      {"an amount of a resource", kPod + "spec: {overhead: {cpu: true}}",
+       "spec.overhead[\"cpu\"]: expected text or a number, found \"true\""},
+      {"a field without a value counts as not there", kPod + "metadata:\nspec: {nodeName: ~}", ""},
+      {"all faults of a Job, in order",
+       "apiVersion: batch/v1\nkind: Job\nspec: {paralellism: 2, template: {spec: {contaners: []}}}",
+       "spec.paralellism: unknown field, did you mean parallelism?\n"
+       "spec.template.spec.contaners: unknown field, did you mean containers?"},
+      {"another project's PodGroup",
+       "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nspec: {minMembers: 2}",
+       "spec.minMembers: unknown field, did you mean minMember?"},
+      {"a PodGroup of Kubernetes itself",
+       "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+       "spec: {schedulingPolicy: {gang: {minCont: 2}}}",
+       "spec.schedulingPolicy.gang.minCont: unknown field, did you mean minCount?"},
+      {"the pod templates of a kind that is not known",
+       "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {labels: {a: 1}}\nspec:\n"
+       "  anything: {goes: 1}\n  pytorchReplicaSpecs:\n    Worker:\n      template:\n"
+       "        spec: {containers: [{name: a, comand: [b]}]}\n",
+       "metadata.labels[\"a\"]: expected text, found 1, which YAML takes for a number or a truth "
+       "value: put it in quotes\n"
+       "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].comand: unknown field, did you "
+       "mean command?"},
+  }));
+  CAPTURE(c.name);
+  CHECK(FaultsOf(c.text) == c.want);
+}
+
+// A word that is no type would be taken for an amount, and refuse what is right.
+TEST_CASE("every word in config/kubernetes is a type or one of the words of its README",
+          "[config][manifest]") {
+  std::vector<std::string> types = {"text", "whole", "boolean", "scalar", "resources", "any"};
+  std::vector<std::string> used;
+  for (const ShippedFile& file : ShippedKubernetes()) {
+    const auto read = ParseYaml(file.text, std::string(file.name), YamlRules{});
+    REQUIRE(read.ok());
+    for (const YamlEntry& kind : read->at(0).Find("kinds")->entries)
+      used.push_back(kind.value.text);
+    for (const YamlEntry& type : read->at(0).Find("types")->entries) {
+      types.push_back(type.key);
+      for (const YamlEntry& field : type.value.entries) {
+        const YamlNode* value = &field.value;
+        while (!value->scalar())
+          value = value->items.empty() ? value->Find("*") : &value->items.front();
+        used.push_back(value->text);
+      }
+    }
+  }
+  CHECK(used.size() > 500);
+  for (const std::string& word : used) {
+    CAPTURE(word);
+    CHECK(std::count(types.begin(), types.end(), word) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace muster::config
