@@ -309,7 +309,10 @@ class Muster {
       : api_(api),
         feed_({.api = api,
                .versions = versions_,
-               .apply = [this](const engine::Fact& fact) { loop_.Apply(fact); },
+               .apply =
+                   [this](std::span<const engine::Fact> facts) {
+                     for (const engine::Fact& fact : facts) loop_.Apply(fact);
+                   },
                .synced = [this] { synced_ = true; },
                .warn = Warn},
               {}, 1),

@@ -49,6 +49,7 @@ class EngineLoop {
   void Poke();
   // As Scheduler::Apply.
   void Apply(std::span<const engine::Fact> facts);
+  void Apply(const engine::Fact& fact) { Apply(std::span(&fact, 1)); }
   // Counts the outcome and tells the scheduler.
   void Report(const engine::Outcome& outcome);
 
