@@ -73,7 +73,9 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
     broken.push_back(who + " is " + ToString(gang.state) + " and holds a reservation");
   }
   const std::optional<Time>& since = gang.course.partial_since;
-  const bool overdue = since && *since + state.options.partial_timeout + kSlack < now;
+  const bool overdue =
+      since &&
+      *since + PartialTimeout(gang, state.members.GroupOf(gang), state.options) + kSlack < now;
   const bool held = state.options.partial_gang == PartialGang::kHold ||
                     KeepsRest(gang, state.members.GroupOf(gang));
   if (overdue && !gang.course.repairing && !held) {

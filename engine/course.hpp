@@ -17,6 +17,7 @@
 //                                                                       passes then
 //   in_grace       then: a leaving member has a grace
 //   barred         then: it may not be completed now
+//   awaits         then: a controller has yet to make a pod in a lost one's place
 //   repairing      its bound members are evicted       partialTimeout   they are gone, or one of
 //                                                                       them may not go
 //   relocating     the same, because lost members     it begins        the same
@@ -56,6 +57,7 @@ struct Course {
   std::optional<cluster::Time> partial_since;
   bool in_grace = false;
   bool barred = false;
+  bool awaits = false;
   bool repairing = false;
   bool relocating = false;
   std::set<cluster::PodUid> moving;

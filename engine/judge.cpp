@@ -222,10 +222,12 @@ Verdict GangJudge::Partial() {
   }
   if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
-  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty() ||
-                      AwaitsController(gang_, around_.group);
+  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
+  const bool awaits = AwaitsController(gang_, around_.group);
   // While it may not be completed no time passes, and none has when that ends.
   if (!course().repairing && (barred || course().barred)) course().partial_since = now;
+  if (!course().repairing && course().awaits && !awaits) course().partial_since = now;
+  course().awaits = awaits;
   if (!course().repairing && waits) course().partial_since.reset();
   if (course().partial_since) course().partial_since = Begun(*course().partial_since);
   course().barred = barred;
@@ -237,7 +239,8 @@ Verdict GangJudge::Partial() {
     course().partial_since = now + BackoffAfter(course().attempts, options);
   }
   const bool overdue =
-      course().partial_since && *course().partial_since + options.partial_timeout <= now;
+      course().partial_since &&
+      *course().partial_since + PartialTimeout(gang_, around_.group, options) <= now;
   if (course().repairing || (overdue && rule == PartialGang::kEvict)) {
     // Its bound members go, so that they do not hold what they cannot use.
     if (!course().repairing)

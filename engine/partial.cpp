@@ -14,6 +14,11 @@ namespace {
 // kube-scheduler asks again for a member within podMaxBackoffSeconds, 10 s where nobody sets it.
 constexpr Duration kGraceOnReturn = cluster::Seconds(15);
 
+// The Job controller makes the next pod of one that failed 10 s later, then twice as late each
+// time, up to 10 minutes (MaxJobPodFailureBackOff in pkg/controller/job/job_controller.go of
+// k8s.io/kubernetes v1.37.0); half as much again for it to hear of the failure.
+constexpr Duration kControllerPatience = cluster::Seconds(900);
+
 // A gang that has never run is partial since the first of its members was bound, as the API server
 // has it.
 Time PartialSince(const Gang& gang, Duration timeout, Time now) {
@@ -50,6 +55,11 @@ bool KeepsRest(const Gang& gang, const cluster::PodGroup* group) {
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group) {
   return group != nullptr && group->by_owner && gang.past.running_since() &&
          Need(gang, Counting::kPresent) > 0;
+}
+
+Duration PartialTimeout(const Gang& gang, const cluster::PodGroup* group, const Options& options) {
+  if (!AwaitsController(gang, group)) return options.partial_timeout;
+  return std::max(options.partial_timeout, kControllerPatience);
 }
 
 }  // namespace muster::engine

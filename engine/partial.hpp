@@ -4,6 +4,7 @@
 #include "cluster/pod_group.hpp"
 #include "cluster/units.hpp"
 #include "engine/gang.hpp"
+#include "engine/options.hpp"
 
 namespace muster::engine {
 
@@ -18,8 +19,12 @@ void FollowPartial(const Gang& gang, Course& course, cluster::Duration timeout, 
 
 // It has run, and the others stay when members are lost (PodGroup::keeps_rest).
 bool KeepsRest(const Gang& gang, const cluster::PodGroup* group);
-// It has run, and nobody has made a pod in the place of a member that was lost: whoever makes the
-// gang's pods knows when that is due, if ever. No time passes then.
+// It has run, and nobody has made a pod in the place of a member that was lost.
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group);
+// How long it may be bound in part: the policy's partialTimeout; where it awaits a controller, as
+// long as Kubernetes' Job controller may take, if that is more. The time begins anew when the pod
+// is there.
+cluster::Duration PartialTimeout(const Gang& gang, const cluster::PodGroup* group,
+                                 const Options& options);
 
 }  // namespace muster::engine

@@ -13,6 +13,7 @@
 #include "engine/minimum.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
+#include "engine/partial.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
 #include "engine/reclaim.hpp"
@@ -173,7 +174,9 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.replan_from);
   at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
-  if (gang.course.partial_since) at(*gang.course.partial_since + state.options.partial_timeout);
+  if (gang.course.partial_since)
+    at(*gang.course.partial_since +
+       PartialTimeout(gang, state.members.GroupOf(gang), state.options));
   // Whoever is first may not come any more.
   if (state.hami_turns.Waits(gang, now)) at(now + state.options.retry_interval);
   for (const auto& [uid, member] : gang.members) {

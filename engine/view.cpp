@@ -8,6 +8,7 @@
 #include "engine/booking_rules.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/partial.hpp"
 #include "engine/rank.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/settle.hpp"
@@ -69,7 +70,8 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.deadline =
       gang.state == GangState::kBackoff ? gang.course.backoff_until : gang.plan->deadline;
   if (gang.course.partial_since)
-    view.deadline = *gang.course.partial_since + state.options.partial_timeout;
+    view.deadline = *gang.course.partial_since +
+                    PartialTimeout(gang, state.members.GroupOf(gang), state.options);
   if (const Certificate* certificate = state.preemptions.CertificateOf(gang.id))
     view.certificate = *certificate;
   const int32_t priority = PriorityOf(gang);

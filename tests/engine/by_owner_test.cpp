@@ -145,10 +145,18 @@ TEST_CASE("a gang by owner waits for its controller to replace a lost member", "
     world.ScheduleAll("train");
     CHECK(world.Gang("train").state == GangState::kRunning);
   }
+  SECTION("but not for ever: 15 minutes") {
+    world.Pass(Seconds(299));
+    CHECK(world.Evictions() == 0);
+    world.Pass(Seconds(2));
+    CHECK(world.Evictions() == 3);
+  }
   SECTION("and is taken back when that finds no room") {
     world.RemoveNode(node);
     world.AddMember("b2");
-    world.Pass(Seconds(61));
+    world.Pass(Seconds(59));
+    CHECK(world.Evictions() == 0);
+    world.Pass(Seconds(2));
     CHECK(world.Evictions() == 3);
   }
 }
