@@ -60,7 +60,7 @@ func TestANodeWhereEveryPodFailsAtAdmissionIsLeftOutBeforeTheJobHasFailed(t *tes
 		if waiting != 4 {
 			return errorf("%d wait, of %d; %s", waiting, len(pods), e.why(train))
 		}
-		if why := e.why(train); !strings.Contains(why, "nodes left out because pods failed there at their start: 1") {
+		if why := e.why(train); !strings.Contains(why, "1 left out because pods failed there at their start") {
 			return errorf("%s", why)
 		}
 		return nil
