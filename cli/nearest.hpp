@@ -6,9 +6,7 @@
 
 namespace muster::cli {
 
-// The choice that the fewest typing errors lead to (a character too many, too few, another one, or
-// two neighbours swapped): at most two, and no more than one for every three characters of the
-// word, but one in any case. Else the first choice that begins with the word. Empty: none is near.
+// cluster::NearestWord, else the first choice that begins with the word. Empty: none is near.
 std::string Nearest(const std::string& word, const std::vector<std::string>& choices);
 
 // "; did you mean \"get\"?", or nothing.

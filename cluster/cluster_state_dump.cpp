@@ -259,7 +259,7 @@ void DumpRunTimes(const RunTimes& times, Line& line) {
 
 // A field that is added to Pod and not named here does not compile; so for PodGroup below.
 void DumpPod(const Pod& pod, std::string& out) {
-  const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
+  const auto& [uid, key, spec, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
                gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
@@ -272,6 +272,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (job_index != Pod::kNoIndex) line.Number("jobindex", job_index);
   if (!queue.empty()) line.Text("queue", queue);
   if (declared_min_member != 0) line.Number("declared", declared_min_member);
+  if (!alone.empty()) line.Text("alone", alone);
   line.Flag("daemon", daemon).Number("phase", static_cast<int>(phase));
   line.Flag("deleting", deleting);
   if (leaves_by != Time()) line.Number("leavesby", leaves_by.milliseconds());

@@ -20,12 +20,12 @@ bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>
 // not named here does not compile.
 bool SameRecord(const Pod& a, const Pod& b) {
   const auto values = [](const Pod& pod) {
-    const auto& [uid, key, spec, pod_group, declared_min_member, queue, role, owner_uid, index,
-                 job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
-                 bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
-                 gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-                 run_times, preemptible, non_preemptible] = pod;
-    return std::tie(uid, key, pod_group, declared_min_member, queue, role, owner_uid, index,
+    const auto& [uid, key, spec, pod_group, declared_min_member, alone, queue, role, owner_uid,
+                 index, job_index, daemon, phase, deleting, leaves_by, gates, nominated_node,
+                 node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
+                 resource_version, defect, gang_record, start_failure, running_since, handed_over,
+                 asked_queue, hami_turn, run_times, preemptible, non_preemptible] = pod;
+    return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
                     handed_over, asked_queue, hami_turn, preemptible, non_preemptible);

@@ -36,8 +36,8 @@ inline constexpr const char* kTopologyPathAnnotation = "muster.dev/topology-path
 // its schedulerName is, and knows it as its own after a restart.
 inline constexpr const char* kBoundByAnnotation = "muster.dev/bound-by";
 inline constexpr const char* kBoundByMuster = "muster";
-// Annotation written with the Bindings with which a gang starts that its pods' owner says: the name
-// of that gang. A pod without it was bound by itself: before its owner was known, or later on.
+// Annotation written with the Binding of a pod whose gang its owner says: the name of that gang. A
+// pod without it was bound by itself, before its owner was known, say.
 inline constexpr const char* kBoundInAnnotation = "muster.dev/bound-in";
 // Annotation of every pod that a leader of Muster's lets kube-scheduler bring to Bind, written with
 // what does so: the term and the identity of that leader, or of the one that took the pod over. A
@@ -103,6 +103,7 @@ struct Pod {
   // How many members its gang needs, as the pod itself says where there may be no PodGroup; 0: it
   // says nothing.
   int64_t declared_min_member = 0;
+  std::string alone;      // why its owner makes it no member of a gang; empty: nobody says
   std::string queue;      // to which what it holds is charged; empty: the only one, or none
   std::string role;       // name of its role in the gang (muster.dev/role), may be empty
   std::string owner_uid;  // controller owner reference, may be empty

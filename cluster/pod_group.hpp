@@ -43,8 +43,8 @@ struct PodGroup {
   int64_t resource_version = 0;    // 0: not known
   std::string defect;              // why the object is malformed; empty: fine
   bool declared = false;           // by what its pods say: there is no object
-  // By what the owner of its pods says. A controller makes them, and knows when one is to be
-  // replaced: as long as there is no pod in a lost one's place, none is missing.
+  // By what the owner of its pods says: a controller makes them, and takes its time to make one in
+  // the place of one that was lost.
   bool by_owner = false;
   // So many of its pods have ended well, as that owner counts: their objects may be gone.
   int64_t ended = 0;

@@ -279,8 +279,11 @@ class RuleCheck {
     Expect(!alone || !one.keeps_rest, at + ".keepsRest", "expected none with gang: alone");
     Expect(one.gang == GroupingCase::Gang::kWhole || one.minimum.none(), at + ".minimum",
            "expected none but with gang: whole");
-    Expect(one.gang == GroupingCase::Gang::kWhole || one.ended.none(), at + ".ended",
-           "expected none but with gang: whole");
+    const bool roles = std::any_of(rule_.roles.begin(), rule_.roles.end(), [](const auto& role) {
+      return !role.name.empty() || !role.name_from.none();
+    });
+    Expect(one.ended.none() || (one.gang != GroupingCase::Gang::kPerRole && !roles), at + ".ended",
+           "expected none with gang: perRole, or with roles that have names");
     const bool names =
         !rule_.role.none() || std::any_of(rule_.roles.begin(), rule_.roles.end(),
                                           [](const auto& role) { return !role.pods.empty(); });

@@ -91,6 +91,9 @@ struct GangView {
   GangId id;
   GangState state = GangState::kForming;
   Reason reason;
+  // Why it is no gang, or why some of it starts by itself, by what its pods' owners say; empty:
+  // nobody says anything, or all of it starts together.
+  std::string apart;
   std::string remainder;  // of elastic members, see RemainderOf; empty: none
   std::string queue;      // empty: the policy has no queues
   int32_t priority = 0;   // under the cap of its queue

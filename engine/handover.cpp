@@ -181,16 +181,17 @@ void HandoverStep::Bind(Member& member) {
     // Where the pod may be bound already, the kubelet has seen it as it was then.
     state_.reservations.Foresee(member, state_.kubelet_picks.Of(member));
   }
-  BindPod bind{.id = state_.writes.Begin(member, WriteKind::kBind),
+  const cluster::PodGroup* group = state_.members.GroupOf(gang_);
+  const bool by_owner = group != nullptr && group->by_owner && !gang_.past.one_by_one();
+  const std::string gang = by_owner ? gang_.id.key.name : "";
+  BindPod bind{.id = state_.writes.BeginBinding(member, gang),
                .pod = RefOf(member),
                .node = node,
                .gpus = {}};
+  bind.gang = gang;
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
-  const cluster::PodGroup* group = state_.members.GroupOf(gang_);
-  if (group != nullptr && group->by_owner && !gang_.past.running_since())
-    bind.gang = gang_.id.key.name;
   if (const cluster::Node* at = state_.cluster.FindNode(node)) {
     bind.topology_path = topology::PathOf(state_.options.placement.fabric, *at);
     bind.gpu_uuids = UuidsOf(*at, bind.gpus);
@@ -251,6 +252,7 @@ std::optional<Pod> Written(const EngineState& state, const Member& member, Write
       if (pod.bound() || !member.planned()) return std::nullopt;
       pod.node_name = member.plan->node;
       pod.bound_by_muster = true;
+      pod.bound_in = member.writes->asked_gang;
       pod.nominated_node.clear();
       for (const cluster::GpuShare& share : member.plan->placement->gpus)
         pod.bound_gpus.push_back(share.index);

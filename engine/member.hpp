@@ -59,6 +59,7 @@ struct MemberWrites {
   ActionId action;               // of `doing`
   std::string asked_node;        // of the last Nominate
   bool asked_handover = false;   // and whether it hands the pod over
+  std::string asked_gang;        // BindPod::gang of the last one
   std::string pinned_node;       // of the last RemoveGate that pinned it
   cluster::Time not_before;      // of the next action: after a failed one
   int64_t refusals = 0;          // of actions, in a row

@@ -16,10 +16,16 @@ Headcount Past::Wanted(const Headcount& declared) const {
 }
 
 void Past::Begin(const Headcount& declared, bool whole, Time now) {
-  whole_ = whole || !running_since_ ? declared : Lower(declared, whole_);
+  if (!one_by_one_) whole_ = whole || !running_since_ ? declared : Lower(declared, whole_);
   has_run_ = adopted_ = true;  // what was before is of no account any more
   evicted_ = false;
   if (!running_since_) running_since_ = now;
+}
+
+void Past::RunOneByOne(Time now) {
+  if (one_by_one_) return;
+  Begin({1, {}}, true, now);
+  one_by_one_ = true;
 }
 
 void Past::Joined(const std::string& owner) {
@@ -59,8 +65,8 @@ bool Past::AnotherRun(const std::set<std::string>& owners, const Headcount& decl
 
 void Past::Forget() {
   has_run_ = false;
-  running_since_.reset();
-  whole_ = {};
+  MarkUnbound();
+  whole_ = inferred_ = adopted_have_ = {};
   ended_ = {};
   owners_.clear();
   names_.clear();
@@ -97,7 +103,17 @@ void Past::Adopt(const GangRecord& record, const Headcount& have, const Headcoun
   ended_ = record.ended;
   if (unknown) return;
   running_since_ = record.started;
-  ended_ = Plus(ended_, Minus(Minus(wanted, have), Higher(record.lost, gone)));
+  inferred_ = Minus(Minus(wanted, have), Higher(record.lost, gone));
+  adopted_have_ = have;
+  ended_ = Plus(ended_, inferred_);
+}
+
+void Past::Reconsider(const Headcount& have) {
+  const Headcount not_ended = Lower(inferred_, Minus(have, adopted_have_));
+  if (not_ended.members == 0) return;
+  ended_ = Minus(ended_, not_ended);
+  inferred_ = Minus(inferred_, not_ended);
+  adopted_have_ = have;
 }
 
 }  // namespace muster::engine

@@ -42,6 +42,8 @@ class Past {
   bool has_run() const { return has_run_; }
   // Members that are wanted no more.
   const cluster::Headcount& ended() const { return ended_; }
+  // See RunOneByOne.
+  bool one_by_one() const { return one_by_one_; }
   // Since when it has had its minimum without a break; nothing while nothing is bound.
   const std::optional<cluster::Time>& running_since() const { return running_since_; }
 
@@ -55,12 +57,18 @@ class Past {
 
   // `whole`: what it has now is the declared minimum.
   void Begin(const cluster::Headcount& declared, bool whole, cluster::Time now);
+  // One of its members was bound by itself: it runs, and wants no more than one of them until none
+  // is bound.
+  void RunOneByOne(cluster::Time now);
   // A member of that owner (may be empty) is bound, or was until it succeeded.
   void Joined(const std::string& owner);
   void Ended(const std::string& name, const std::string& role);
   void Recreated(const std::string& name);
   // Nothing of it is bound any more: it starts again as it declares, less those that have ended.
-  void MarkUnbound() { running_since_.reset(); }
+  void MarkUnbound() {
+    running_since_.reset();
+    one_by_one_ = false;
+  }
   // Members with these owners belong to another run than those that ran before.
   bool AnotherRun(const std::set<std::string>& owners, const cluster::Headcount& declared) const;
   void Forget();
@@ -77,6 +85,12 @@ class Past {
   void Adopt(const cluster::GangRecord& record, const cluster::Headcount& have,
              const cluster::Headcount& gone);
   bool adopted() const { return adopted_; }
+  void SetAdoptedAt(cluster::Time at) { adopted_at_ = at; }
+  cluster::Time adopted_at() const { return adopted_at_; }
+  // Members that were thought to have ended then. They had not, where more come to light that count
+  // and did before: `have`, now.
+  const cluster::Headcount& inferred() const { return inferred_; }
+  void Reconsider(const cluster::Headcount& have);
 
  private:
   bool Knows(const std::string& owner) const;
@@ -86,7 +100,11 @@ class Past {
   bool adopted_ = false;
   std::optional<cluster::Time> running_since_;
   cluster::Headcount whole_;  // the minimum that it has run with
-  cluster::Headcount ended_;  // members that are wanted no more
+  bool one_by_one_ = false;
+  cluster::Headcount ended_;     // members that are wanted no more
+  cluster::Headcount inferred_;  // of these, by Adopt
+  cluster::Headcount adopted_have_;
+  cluster::Time adopted_at_;
   // Tags of the owners of members that were bound, or kAnyOwner; empty: not known.
   std::set<std::string> owners_;
   // Of those that ended, the first kMostNames: their roles by name. Of this process's life only.

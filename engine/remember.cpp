@@ -93,6 +93,7 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
     member.from_earlier_run = member.pod->terminal() && OfAnotherOwner(*member.pod, record);
   }
   gang.past = Inherited(gang, record);
+  gang.past.SetAdoptedAt(now);
   state.announcer.Adopted(gang, record);
   if (gang.past.has_run() && record.lost_since != Time()) {
     gang.course.partial_since = OnReturn(record.lost_since, state.options.partial_timeout, now);
@@ -122,15 +123,22 @@ bool SetFromEarlierRun(Gang& gang, const std::set<std::string>& waiting) {
   return changed;
 }
 
-// Its owner says that it is a gang, and one of its members was bound before that was known: they
-// run one by one, and the gang wants no more than one of them until it is unbound.
+// Its owner says that it is a gang, and one of its members was bound by itself.
 bool RunsOneByOne(const EngineState& state, const Gang& gang) {
   const PodGroup* group = state.members.GroupOf(gang);
-  if (group == nullptr || !group->by_owner || gang.past.running_since()) return false;
+  if (group == nullptr || !group->by_owner) return false;
   return std::any_of(gang.members.begin(), gang.members.end(), [&](const auto& entry) {
     const Member& member = entry.second;
     const Pod& pod = *member.pod;
     return member.ours && pod.bound() && !pod.ending() && pod.bound_in != gang.id.key.name;
+  });
+}
+
+// Members that count now, and were bound before its past was adopted.
+Headcount BoundBefore(const Gang& gang) {
+  return CountMembers(gang, true, [&](const Member& member) {
+    return CountsAsBound(member) && member.pod->bound_at > Time() &&
+           member.pod->bound_at <= gang.past.adopted_at();
   });
 }
 
@@ -172,7 +180,8 @@ void Remember(EngineState& state, Gang& gang, Time now) {
       SettleMembers(state, gang);
     }
   }
-  if (RunsOneByOne(state, gang)) gang.past.Begin({1, {}}, false, now);
+  if (gang.past.inferred().members > 0) gang.past.Reconsider(BoundBefore(gang));
+  if (RunsOneByOne(state, gang)) gang.past.RunOneByOne(now);
   gang.minimum = WantedNow(gang, state.members.GroupOf(gang), Declared(state, gang));
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
+#include "engine/partial.hpp"
 #include "engine/rank.hpp"
 #include "policy/fabric_wish.hpp"
 
@@ -167,7 +168,9 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   };
   std::vector<bool> required(open.size(), false);
   std::map<uint64_t, int64_t> roles;
-  for (const size_t i : Needed(gang.minimum, there, open)) {
+  // Of a gang that keeps its rest each lost member comes back by itself.
+  const bool together = !KeepsRest(gang, state.members.GroupOf(gang));
+  for (const size_t i : together ? Needed(gang.minimum, there, open) : std::vector<size_t>()) {
     required[i] = true;
     request.required.push_back(demand_of(i));
     ++roles[state.specs.IdOf(*open[i]->pod->spec)];

@@ -47,12 +47,25 @@ MemberView View(const Member& member, uint32_t rank) {
   return one;
 }
 
+std::string ApartOf(const EngineState& state, const Gang& gang) {
+  if (gang.id.solo) return gang.members.empty() ? "" : gang.members.begin()->second.pod->alone;
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const int64_t began_with = gang.past.whole().members;
+  const bool fewer = group != nullptr && group->by_owner && gang.past.running_since() &&
+                     began_with < group->min_member;
+  if (!fewer) return {};
+  return "its owner says " + std::to_string(group->min_member) + " pods, but it began with " +
+         std::to_string(began_with) +
+         ": the others start one by one, until none of its pods runs any more";
+}
+
 GangView View(const EngineState& state, const Gang& gang) {
   GangView view;
   view.id = gang.id;
   view.state = gang.state;
   view.reason = PendingQueue::ReasonOf(gang);
   if (state.queue_book.on()) view.queue = QueueOf(gang);
+  view.apart = ApartOf(state, gang);
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;

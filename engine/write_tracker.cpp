@@ -16,6 +16,11 @@ ActionId WriteTracker::BeginNomination(Member& member, const std::string& node, 
   return Begin(member, WriteKind::kNominate);
 }
 
+ActionId WriteTracker::BeginBinding(Member& member, const std::string& gang) {
+  member.writes.value_.asked_gang = gang;
+  return Begin(member, WriteKind::kBind);
+}
+
 std::optional<cluster::PodUid> WriteTracker::End(ActionId id) {
   auto found = under_way_.extract(id.value);
   if (found.empty()) return std::nullopt;

@@ -32,6 +32,8 @@ class WriteTracker {
   ActionId Begin(Member& member, WriteKind doing);
   // The same, of a Nominate.
   ActionId BeginNomination(Member& member, const std::string& node, bool hands_over);
+  // And of a BindPod.
+  ActionId BeginBinding(Member& member, const std::string& gang);
   // The gate goes with an affinity to that node.
   void Pin(Member& member, const std::string& node) { member.writes.value_.pinned_node = node; }
   // Whose outcome it is, which Finish takes; nothing: nobody waits for it.

@@ -49,6 +49,7 @@ void AddGang(JsonText& json, const engine::GangView& gang, Time now) {
   json.Add("kind", gang.id.solo ? "Pod" : "PodGroup");
   json.Add("state", engine::ToString(gang.state));
   AddReason(json, gang.reason);
+  if (!gang.apart.empty()) json.Add("apart", gang.apart);
   if (!gang.remainder.empty()) json.Add("remainder", gang.remainder);
   if (!gang.queue.empty()) json.Add("queue", gang.queue);
   json.Add("priority", gang.priority);

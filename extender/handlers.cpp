@@ -1,5 +1,6 @@
 #include "extender/handlers.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -43,6 +44,11 @@ void ExtenderHandlers::Told() const {
   if (ports_.told) ports_.told();
 }
 
+bool ExtenderHandlers::PlansFor(const cluster::Pod& pod) const {
+  const std::vector<std::string> names = ports_.scheduler().options().scheduler_names;
+  return std::find(names.begin(), names.end(), pod.spec->scheduler_name) != names.end();
+}
+
 HandlerReply ExtenderHandlers::Filter(std::string_view body) {
   const auto begin = SteadyClock::now();
   const auto fail = [&](std::string_view error) {
@@ -53,13 +59,15 @@ HandlerReply ExtenderHandlers::Filter(std::string_view body) {
   Result<ExtenderArgs> args = DecodeArgs(body);
   if (!args.ok()) return fail("muster: " + args.error().ToString());
   engine::FilterAnswer answer;
-  // What is not known yet is told to the engine when it is, which then wakes the pod.
   if (ports_.group) answer.refusal = ports_.group(args->question.pod);
   if (answer.refusal.empty()) {
     answer = ports_.scheduler().Filter(args->question, ports_.now());
     Told();
   } else {
     answer.refusal.insert(0, "muster: ");
+    // A pod of Muster's is woken when it has a plan. Another one becomes Muster's by being asked
+    // about: kube-scheduler has to come again by itself.
+    if (!PlansFor(args->question.pod)) return fail(answer.refusal + ", try again");
   }
   HandlerReply reply = Reply(EncodeFilterReply(*args, answer));
   Count(ExtenderVerb::kFilter,

@@ -101,6 +101,8 @@ class ExtenderHandlers {
   HandlerReply Reply(std::string body) const;
   void Count(ExtenderVerb verb, VerbResult result, Clock::time_point begin);
   void Told() const;
+  // As soon as it exists, not only when kube-scheduler asks about it.
+  bool PlansFor(const cluster::Pod& pod) const;
 
   const Ports ports_;
   BindTickets tickets_;

@@ -1,6 +1,7 @@
 #include "kube/grouping_book.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "kube/decode.hpp"
@@ -32,6 +33,15 @@ bool Same(const Grouping& a, const Grouping& b) {
 OwnerTable::Need NeedOf(const Pod& pod) {
   if (pod.terminal()) return OwnerTable::Need::kEnded;
   return pod.bound() ? OwnerTable::Need::kRunning : OwnerTable::Need::kWaiting;
+}
+
+// Those of one gang follow each other: nobody is to decide on a part of it.
+void OrderByGang(GroupingBook::Told& told) {
+  for (std::vector<Pod>* pods : {&told.pods, &told.first}) {
+    std::sort(pods->begin(), pods->end(), [](const Pod& a, const Pod& b) {
+      return std::tie(a.key.ns, a.pod_group, a.uid) < std::tie(b.key.ns, b.pod_group, b.uid);
+    });
+  }
 }
 
 }  // namespace
@@ -79,6 +89,7 @@ GroupingBook::Told GroupingBook::Set(GroupingSettings settings) {
   for (const auto& [uid, entry] : pods_) pods.push_back(uid);
   std::sort(pods.begin(), pods.end());
   for (const PodUid& uid : pods) JudgeAgain(uid, told);
+  OrderByGang(told);
   return told;
 }
 
@@ -190,6 +201,9 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
     pod.declared_min_member = grouping.minimum;
     if (!grouping.role.empty()) pod.role = grouping.role;
   }
+  const bool alone =
+      grouping.kind == Grouping::Kind::kAlone || grouping.kind == Grouping::Kind::kNotMember;
+  if (alone && !pod.owner_uid.empty()) pod.alone = grouping.reason;
   if (grouping.kind == Grouping::Kind::kRefused && !pod.bound() && pod.defect.empty())
     pod.defect = grouping.reason;
   return pod;
@@ -229,6 +243,7 @@ GroupingBook::Told GroupingBook::Start() {
   for (auto& [uid, entry] : pods_) {
     if (entry.withheld) TellAgain(entry, told);
   }
+  OrderByGang(told);
   return told;
 }
 

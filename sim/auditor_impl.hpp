@@ -120,7 +120,7 @@ class Auditor::Impl {
   std::map<cluster::ObjectKey, Minimum> minima_;               // of every PodGroup that was seen
   std::set<cluster::ObjectKey> ours_;  // gangs that have had a pod of Muster's
   QueueAudit queue_audit_{api_};
-  OwnerAudit owner_audit_{api_};
+  OwnerAudit owner_audit_{api_, options_.node_slack};
   RestartAudit restart_audit_{api_};
   ShapeAudit shape_audit_{api_, queue_audit_};
   std::map<int32_t, cluster::Time> waited_;  // by priority: until when a pod did

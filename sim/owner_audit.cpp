@@ -42,11 +42,17 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
   const bool counts = live && !pod.pod.deleting && pod.pod.bound_by_muster;
   const bool succeeded = change != Change::kDeleted && pod.pod.phase == PodPhase::kSucceeded;
   if (succeeded) job.succeeded.insert(pod.job_index);
-  if (counts && job.bound.insert(pod.pod.uid).second && pod.pod.bound_in.empty() && !job.started)
+  // Muster may not have seen a short while without any.
+  if (counts && job.bound.empty() && job.empty_since + slack_ < at) {
+    job.started = job.lost = false;
+    job.one_by_one = job.one_by_one && !job.succeeded.empty();
+  }
+  if (counts && job.bound.insert(pod.pod.uid).second && pod.pod.bound_in.empty())
     job.one_by_one = true;
-  if (!counts && job.bound.erase(pod.pod.uid) > 0 && !succeeded) job.lost = job.started;
+  const bool gone = !counts && job.bound.erase(pod.pod.uid) > 0;
+  if (gone && !succeeded) job.lost = job.started;
+  if (gone && job.bound.empty()) job.empty_since = at;
   const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
-  if (job.bound.empty()) job.started = job.one_by_one = job.lost = false;
   if (!job.bound.empty() && there >= job.need) {
     job.started = true;
     job.lost = false;
@@ -75,7 +81,7 @@ bool OwnerAudit::MayBeTakenBack(const PodRecord& pod) const {
   const auto found = jobs_.find(pod.job_uid);
   if (found == jobs_.end()) return false;
   const Job& job = found->second;
-  return (!job.started && !job.one_by_one) || (job.lost && job.asked);
+  return (!job.started && !job.one_by_one) || (job.lost && job.asked && !job.one_by_one);
 }
 
 }  // namespace muster::sim

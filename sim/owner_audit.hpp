@@ -21,7 +21,8 @@ namespace muster::sim {
 
 class OwnerAudit {
  public:
-  explicit OwnerAudit(const ApiServer& api) : api_(api) {}
+  // `slack`: how late Muster may hear of something.
+  OwnerAudit(const ApiServer& api, cluster::Duration slack) : api_(api), slack_(slack) {}
 
   // `live`: it exists, is bound and has not ended.
   void See(Change change, const PodRecord& pod, bool live, cluster::Time at);
@@ -38,13 +39,15 @@ class OwnerAudit {
     bool asked = false;  // somebody wrote the minimum
     std::set<cluster::PodUid> bound;
     std::set<int64_t> succeeded;  // indices
-    bool one_by_one = false;      // until none is bound
-    bool started = false;         // likewise
+    bool one_by_one = false;      // until none is bound and none has succeeded
+    bool started = false;         // until none is bound
     bool lost = false;            // a pod, since it started
+    cluster::Time empty_since;    // when none was bound any more, at last
     cluster::Time partial_since = cluster::Time::Never();
   };
 
   const ApiServer& api_;
+  const cluster::Duration slack_;
   std::map<std::string, Job> jobs_;  // by UID, that are gangs by the grouping rules
 };
 

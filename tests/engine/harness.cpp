@@ -83,10 +83,14 @@ void Harness::AddGang(const std::string& group, int count, int gpus, int min) {
 
 void Harness::Settle() {
   for (int round = 0; round < 1000; ++round) {
+    const std::vector<std::string> untold = std::exchange(untold_, {});
     const engine::Progress progress = engine_->Advance(now_);
+    for (const std::string& pod : untold) {
+      if (pods_.contains(pod)) Tell(pod);
+    }
     for (const engine::Action& action : progress.actions) Perform(action);
     for (const std::string& broken : engine_->Audit(now_)) FAIL_CHECK(broken);
-    if (progress.actions.empty() && engine_->NextWake() > now_) return;
+    if (progress.actions.empty() && untold.empty() && engine_->NextWake() > now_) return;
   }
   FAIL("the engine does not come to rest");
 }
@@ -122,6 +126,7 @@ void Harness::Perform(const engine::Action& action) {
     }
     change(pod->second);
     engine_->Report({id, OutcomeKind::kDone, ""}, now_);
+    if (late_news) return untold_.push_back(ref.key.name);
     if (pods_.contains(ref.key.name)) Tell(ref.key.name);
   };
   if (const auto* nominate = std::get_if<engine::Nominate>(&action)) {

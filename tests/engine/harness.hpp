@@ -70,6 +70,7 @@ class Harness {
   // What becomes of an action; nothing: it succeeds.
   std::function<std::optional<engine::Outcome>(const engine::Action&)> fault;
   int writes = 0;
+  bool late_news = false;  // what a write made of a pod is told after the engine's next look
 
  private:
   void Perform(const engine::Action& action);
@@ -84,6 +85,7 @@ class Harness {
   std::map<std::string, cluster::Node> nodes_;
   std::map<std::string, cluster::Pod> pods_;  // by name
   std::map<std::string, cluster::PodGroup> groups_;
+  std::vector<std::string> untold_;  // pods
   int64_t version_ = 1;
   uint64_t ticket_ = 1;
 };

@@ -324,6 +324,7 @@ TEST_CASE("a reload of grouping rules reaches pods that wait", "[serve][reload][
   REQUIRE(test.service.ReloadPolicy().ok());
   CHECK(test.Reaches("train-0", "Running"));
   CHECK(gangs().find("job:train~") == std::string::npos);
+  CHECK(gangs().find("Job train: its pods need not wait for each other") != std::string::npos);
 }
 
 }  // namespace muster::extender::testing

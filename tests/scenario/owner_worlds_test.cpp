@@ -33,6 +33,7 @@ class World {
     options.seed = seed;
     options.audit = true;
     options.muster.writes.latency = Duration(random_.Between(1, 400));
+    options.muster.watch.latency = Duration(random_.Between(0, 300));
     options.auditor.node_slack = Seconds(2);  // a Binding may be under way
     options.muster.make_reader = [this] {
       std::optional<kube::GroupingSettings> grouping;
@@ -90,7 +91,7 @@ class World {
   std::string found() {
     std::string text;
     for (const std::string& one : cluster_->auditor()->findings()) text += one + "\n";
-    return text;
+    return text.empty() ? text : text + cluster_->muster()->scheduler().Dump();
   }
   int gangs() const { return gangs_; }
   const std::string& story() const { return story_; }
