@@ -60,6 +60,7 @@ class GangJudge {
   // When a time began, in which no turn passes that a member waits for.
   Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
   Verdict Started();
+  void PassPartialTime(bool waits);
   Verdict Partial();
   Verdict Unbound();
   Verdict Incomplete(int64_t lacks);
@@ -205,6 +206,18 @@ Verdict GangJudge::Started() {
   return Final(GangState::kRunning, {});
 }
 
+// While it may not be completed no time passes, and none has when that ends. `waits`: for room.
+void GangJudge::PassPartialTime(bool waits) {
+  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
+  const bool awaits = AwaitsController(gang_, around_.group);
+  const bool anew = barred || course().barred || (course().awaits && !awaits);
+  if (!course().repairing && anew) course().partial_since = around_.now;
+  if (!course().repairing && waits) course().partial_since.reset();
+  if (course().partial_since) course().partial_since = Begun(*course().partial_since);
+  course().barred = barred;
+  course().awaits = awaits;
+}
+
 // Some members are bound, but fewer than the gang wants.
 Verdict GangJudge::Partial() {
   const Tally& tally = gang_.tally;
@@ -222,15 +235,7 @@ Verdict GangJudge::Partial() {
   }
   if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
-  const bool barred = Is(around_.fence_bar) || !around_.stale_resources.empty();
-  const bool awaits = AwaitsController(gang_, around_.group);
-  // While it may not be completed no time passes, and none has when that ends.
-  if (!course().repairing && (barred || course().barred)) course().partial_since = now;
-  if (!course().repairing && course().awaits && !awaits) course().partial_since = now;
-  course().awaits = awaits;
-  if (!course().repairing && waits) course().partial_since.reset();
-  if (course().partial_since) course().partial_since = Begun(*course().partial_since);
-  course().barred = barred;
+  PassPartialTime(waits);
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
   if (RepairRefused(gang_, course())) {

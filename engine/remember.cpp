@@ -153,7 +153,7 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 }
 
 Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
-  const Headcount wanted = gang.past.Wanted(declared);
+  Headcount wanted = gang.past.Wanted(declared);
   if (group == nullptr || group->ended == 0) return wanted;
   // Its owner counts more that have ended well than are here or were seen.
   const int64_t seen = gang.tally.succeeded + gang.past.ended().members;

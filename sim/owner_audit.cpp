@@ -47,9 +47,13 @@ void OwnerAudit::See(Change change, const PodRecord& pod, bool live, Time at) {
     job.started = job.lost = false;
     job.one_by_one = job.one_by_one && !job.succeeded.empty();
   }
-  if (counts && job.bound.insert(pod.pod.uid).second && pod.pod.bound_in.empty())
+  const bool fresh = counts && job.bound.insert(pod.pod.uid).second;
+  if (fresh && pod.pod.bound_in.empty()) {
     job.one_by_one = true;
+    job.alone.insert(pod.pod.uid);
+  }
   const bool gone = !counts && job.bound.erase(pod.pod.uid) > 0;
+  if (gone) job.alone.erase(pod.pod.uid);
   if (gone && !succeeded) job.lost = job.started;
   if (gone && job.bound.empty()) job.empty_since = at;
   const auto there = static_cast<int64_t>(job.bound.size() + job.succeeded.size());
@@ -81,7 +85,7 @@ bool OwnerAudit::MayBeTakenBack(const PodRecord& pod) const {
   const auto found = jobs_.find(pod.job_uid);
   if (found == jobs_.end()) return false;
   const Job& job = found->second;
-  return (!job.started && !job.one_by_one) || (job.lost && job.asked && !job.one_by_one);
+  return (!job.started && !job.one_by_one) || (job.lost && job.asked && job.alone.empty());
 }
 
 }  // namespace muster::sim

@@ -38,11 +38,12 @@ class OwnerAudit {
     int64_t need = 0;
     bool asked = false;  // somebody wrote the minimum
     std::set<cluster::PodUid> bound;
-    std::set<int64_t> succeeded;  // indices
-    bool one_by_one = false;      // until none is bound and none has succeeded
-    bool started = false;         // until none is bound
-    bool lost = false;            // a pod, since it started
-    cluster::Time empty_since;    // when none was bound any more, at last
+    std::set<cluster::PodUid> alone;  // of these, by themselves
+    std::set<int64_t> succeeded;      // indices
+    bool one_by_one = false;          // until none is bound and none has succeeded
+    bool started = false;             // until none is bound
+    bool lost = false;                // a pod, since it started
+    cluster::Time empty_since;        // when none was bound any more, at last
     cluster::Time partial_since = cluster::Time::Never();
   };
 
