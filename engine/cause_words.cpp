@@ -11,7 +11,9 @@ using What = Cause::What;
 
 namespace {
 
-std::string Gpus(int64_t milli) { return Thousandths(milli) + (milli == 1000 ? " GPU" : " GPUs"); }
+std::string GpuCount(int64_t milli) {
+  return Thousandths(milli) + (milli == 1000 ? " GPU" : " GPUs");
+}
 
 std::string Amount(const Cause& cause, int64_t amount) {
   if (cause.what != What::kMemory) return Thousandths(amount);
@@ -30,7 +32,7 @@ std::string BestOf(const Cause& cause) {
 std::string FreeGpus(const Cause& cause) {
   std::string text = "with " + Thousandths(cause.least_free);
   if (cause.most_free != cause.least_free) text += " to " + Thousandths(cause.most_free);
-  text += cause.of == 0 ? " GPUs" : " of " + Gpus(cause.of);
+  text += cause.of == 0 ? " GPUs" : " of " + GpuCount(cause.of);
   text += " free";
   if (cause.what == What::kGpuDevices) text += " in pieces that are too small";
   if (cause.what == What::kNuma) text += ", of which the kubelet admits no set";
@@ -92,7 +94,8 @@ std::string RolesText(const std::vector<RoleWish>& roles) {
 // " with 8 GPUs" of a member, where members differ.
 std::string MemberText(const Shortage& shortage) {
   if (shortage.roles.size() < 2) return {};
-  return shortage.pod_gpu_milli == 0 ? " without GPUs" : " with " + Gpus(shortage.pod_gpu_milli);
+  return shortage.pod_gpu_milli == 0 ? " without GPUs"
+                                     : " with " + GpuCount(shortage.pod_gpu_milli);
 }
 
 std::string NodesOf(const Shortage& shortage, int64_t count) {
@@ -104,7 +107,7 @@ std::string NodesOf(const Shortage& shortage, int64_t count) {
 std::string WantsText(const Shortage& shortage, bool never) {
   const std::string roles = RolesText(shortage.roles);
   std::string text = shortage.subgroup.empty() ? "it" : "subgroup " + shortage.subgroup;
-  text += " wants " + Gpus(shortage.need_gpu_milli);
+  text += " wants " + GpuCount(shortage.need_gpu_milli);
   if (!roles.empty()) text += " (" + roles + ")";
   if (shortage.free_gpu_milli >= shortage.need_gpu_milli) return text;
   if (shortage.all_gpu_milli == 0) return text + ", the cluster has none";

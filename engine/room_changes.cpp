@@ -59,12 +59,12 @@ std::string Names(const std::vector<std::string>& names) {
 }
 
 // GPUs of a node to be freed for one more pod of those that ask for most.
-struct Step {
+struct RoomStep {
   NodeIndex node;
   int64_t gpus = 0;
   const std::string* name = nullptr;
 };
-bool Cheaper(const Step& a, const Step& b) {
+bool Cheaper(const RoomStep& a, const RoomStep& b) {
   return std::tie(a.gpus, *a.name) < std::tie(b.gpus, *b.name);
 }
 
@@ -82,9 +82,9 @@ bool Open(const RoomAsk& ask, const cluster::PodSpec& pod, NodeIndex index, cons
 }
 
 // The cheapest first. Of one node the first step frees what its free GPUs lack for one more pod.
-std::vector<Step> StepsFor(const RoomAsk& ask) {
+std::vector<RoomStep> StepsFor(const RoomAsk& ask) {
   const cluster::PodSpec& pod = *Hardest(ask.request.required).spec;
-  std::vector<Step> steps;
+  std::vector<RoomStep> steps;
   if (pod.gpus.none() || !pod.gpus.whole()) return steps;
   const int64_t each = pod.gpus.count;
   const int64_t most = std::ssize(ask.request.required);
@@ -103,9 +103,9 @@ std::vector<Step> StepsFor(const RoomAsk& ask) {
   return steps;
 }
 
-std::shared_ptr<const Snapshot> Freed(const Snapshot& nodes, const std::vector<Step>& steps) {
+std::shared_ptr<const Snapshot> Freed(const Snapshot& nodes, const std::vector<RoomStep>& steps) {
   cluster::FreeTable free = nodes.free();
-  for (const Step& step : steps) {
+  for (const RoomStep& step : steps) {
     const auto before = free.gpus(step.node);
     std::vector<DeviceAmount> gpus(before.begin(), before.end());
     const Node& node = *nodes.node(step.node);
@@ -158,15 +158,16 @@ bool FitsNow(const RoomAsk& ask) {
   return ask.request.required.empty() || Place(ask, ask.nodes).placed;
 }
 
-std::optional<std::vector<Step>> StepsToFree(const RoomAsk& ask) {
-  return Least(StepsFor(ask),
-               [&](const std::vector<Step>& some) { return Place(ask, Freed(*ask.nodes, some)); });
+std::optional<std::vector<RoomStep>> StepsToFree(const RoomAsk& ask) {
+  return Least(StepsFor(ask), [&](const std::vector<RoomStep>& some) {
+    return Place(ask, Freed(*ask.nodes, some));
+  });
 }
 
-std::string FreedText(const std::vector<Step>& steps) {
+std::string FreedText(const std::vector<RoomStep>& steps) {
   std::map<std::string, int64_t> by_node;
   int64_t gpus = 0;
-  for (const Step& step : steps) {
+  for (const RoomStep& step : steps) {
     by_node[*step.name] += step.gpus;
     gpus += step.gpus;
   }
