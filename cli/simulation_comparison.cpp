@@ -17,15 +17,7 @@ struct Measure {
   std::function<std::string(const SimulationRun&)> of;
 };
 
-std::string Decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 std::string Count(int64_t count) { return count == 0 ? kNothing : std::to_string(count); }
-
-std::string Percent(double ratio) { return Decimal(ratio * 100, 2) + " %"; }
 
 std::string Time(const sim::Distribution& of, double sim::Distribution::*measure) {
   return of.samples == 0 ? kNothing : Lasting(of.*measure);

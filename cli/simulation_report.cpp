@@ -65,14 +65,6 @@ void AddPlaces(extender::JsonText& json, const sim::PlacesReport& places) {
   json.EndObject();
 }
 
-std::string Decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-std::string Percent(double ratio) { return Decimal(ratio * 100, 2) + " %"; }
-
 std::string Describe(const sim::Distribution& d) {
   return "mean " + Lasting(d.mean) + ", p50 " + Lasting(d.p50) + ", p95 " + Lasting(d.p95) +
          ", p99 " + Lasting(d.p99) + ", max " + Lasting(d.max);
@@ -320,6 +312,14 @@ void AddFree(Table& table, const sim::ReplayReport& report) {
 }
 
 }  // namespace
+
+std::string Decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string Percent(double ratio) { return Decimal(ratio * 100, 2) + " %"; }
 
 std::string Lasting(double seconds) {
   const auto whole = static_cast<int64_t>(std::min(std::max(seconds, 0.0), 1e15));

@@ -25,5 +25,8 @@ std::string ToTable(const SimulationRun& run);
 
 // "12 s", "4 min 10 s", "3 h 12 min", "2 d 4 h".
 std::string Lasting(double seconds);
+std::string Decimal(double value, int digits);
+// Of a ratio: "12.34 %".
+std::string Percent(double ratio);
 
 }  // namespace muster::cli
