@@ -49,7 +49,8 @@ void FollowPartial(const Gang& gang, Course& course, Duration timeout, Time now)
 }
 
 bool KeepsRest(const Gang& gang, const cluster::PodGroup* group) {
-  return group != nullptr && group->keeps_rest && gang.past.running_since();
+  const bool runs = gang.past.running_since() && gang.tally.bound_of_muster > 0;
+  return group != nullptr && group->keeps_rest && runs;
 }
 
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group) {

@@ -17,7 +17,8 @@ cluster::Time OnReturn(cluster::Time since, cluster::Duration timeout, cluster::
 // partial before the grace is over that leaving members have.
 void FollowPartial(const Gang& gang, Course& course, cluster::Duration timeout, cluster::Time now);
 
-// It has run, and the others stay when members are lost (PodGroup::keeps_rest).
+// Some of it runs since it had its minimum, and the others stay when members are lost
+// (PodGroup::keeps_rest).
 bool KeepsRest(const Gang& gang, const cluster::PodGroup* group);
 // It has run, and nobody has made a pod in the place of a member that was lost.
 bool AwaitsController(const Gang& gang, const cluster::PodGroup* group);

@@ -247,6 +247,31 @@ TEST_CASE("those that have ended well count once, be they here or not", "[engine
   CHECK(world.Gang("train").state == GangState::kRunning);
 }
 
+TEST_CASE("a gang that keeps its rest starts together again when none of it runs",
+          "[engine][owner]") {
+  OwnedWorld world(4, true);
+  world.SayOwner();
+  world.AddMembers();
+  world.ScheduleAll("train");
+  world.Succeed("a");
+  world.Settle();
+  const std::string node = world.Pod("b").node_name;
+  for (const char* name : {"b", "c", "d"}) world.RemovePod(name);
+  world.RemoveNode(node);
+  world.RemoveNode(world.Pod("a").node_name);
+  for (const char* name : {"b2", "c2", "d2"}) world.AddMember(name);
+  const auto before = world.log.size();
+  world.Pass(Seconds(60));
+  for (const char* name : {"b2", "c2", "d2"}) CHECK(world.Pod(name).nominated_node.empty());
+  CHECK(std::none_of(world.log.begin() + static_cast<std::ptrdiff_t>(before), world.log.end(),
+                     [](const engine::Action& action) {
+                       return std::holds_alternative<engine::Nominate>(action);
+                     }));
+  world.Add(MakeNode("n8").Gpus(8));
+  world.ScheduleAll("train");
+  for (const char* name : {"b2", "c2", "d2"}) CHECK(world.Pod(name).bound());
+}
+
 TEST_CASE("a gang that keeps its rest goes on without those that are lost", "[engine][owner]") {
   OwnedWorld world(4, true);
   world.SayOwner();
