@@ -11,10 +11,6 @@ using What = Cause::What;
 
 namespace {
 
-std::string GpuCount(int64_t milli) {
-  return Thousandths(milli) + (milli == 1000 ? " GPU" : " GPUs");
-}
-
 std::string Amount(const Cause& cause, int64_t amount) {
   if (cause.what != What::kMemory) return Thousandths(amount);
   if (amount % 1024 == 0) return std::to_string(amount / 1024) + " GiB";
@@ -131,6 +127,10 @@ std::string Thousandths(int64_t milli) {
     text += "." + digits;
   }
   return text;
+}
+
+std::string GpuCount(int64_t milli) {
+  return Thousandths(milli) + (milli == 1000 ? " GPU" : " GPUs");
 }
 
 std::string CausesText(const std::vector<Cause>& causes) {

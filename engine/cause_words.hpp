@@ -24,5 +24,7 @@ std::string LackText(const policy::Shortage& shortage, bool never);
 
 // 1500 as "1.5".
 std::string Thousandths(int64_t milli);
+// "1 GPU", "2.5 GPUs".
+std::string GpuCount(int64_t milli);
 
 }  // namespace muster::engine

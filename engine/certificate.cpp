@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
+#include "engine/cause_words.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/queue_rules.hpp"
-#include "queues/resource.hpp"
 
 namespace muster::engine {
 
@@ -18,11 +18,6 @@ namespace {
 
 constexpr size_t kMostNodes = 4;    // named in `where`
 constexpr size_t kMostVictims = 4;  // named in an Event
-
-std::string Gpus(int64_t milli) {
-  return queues::ShowAmount({queues::Resource::Kind::kGpu}, milli) +
-         (milli == 1000 ? " GPU" : " GPUs");
-}
 
 std::string NodesOf(const EngineState& state, const std::vector<cluster::Placement>& places) {
   std::set<std::string> names;
@@ -93,15 +88,15 @@ std::string Describe(const Certificate& certificate) {
     if (named++ >= kMostVictims) continue;
     gangs += (gangs.empty() ? "" : "; ") + victim.gang.key.ToString() + " (" +
              std::to_string(victim.pods) + (victim.pods == 1 ? " pod, " : " pods, ") +
-             Gpus(victim.gpu_milli) +
+             GpuCount(victim.gpu_milli) +
              (victim.ran > cluster::Duration(0) ? ", runs for " + Hours(victim.ran) : "") + ")";
   }
   const size_t all = certificate.victims.size();
   if (all > kMostVictims) gangs += "; and " + std::to_string(all - kMostVictims) + " more gangs";
   const std::string taken = certificate.asked_milli == 0
                                 ? "it"
-                                : "the " + Gpus(certificate.asked_milli) + " that it takes";
-  return Gpus(evicted) + " are freed for " + taken + " on " + certificate.where + ": " + gangs;
+                                : "the " + GpuCount(certificate.asked_milli) + " that it takes";
+  return GpuCount(evicted) + " are freed for " + taken + " on " + certificate.where + ": " + gangs;
 }
 
 }  // namespace muster::engine

@@ -47,8 +47,9 @@ const cluster::Pod* PodOf(const News& news) {
 // Reads of owners at a time.
 constexpr int kOwnerThreads = 4;
 
-// As many facts are told together, and more where they are of one gang: nobody is to decide on a
-// gang of which half the pods were told. Each costs some ten microseconds.
+// As many facts are told together, and more where they are of one gang: nobody is to decide on half
+// of the pods whose owner was just read. (What other owners say of pods of the same gang may come
+// later: Past::Reconsider.) Each costs some ten microseconds.
 constexpr size_t kFactsTogether = 256;
 
 bool OneGang(const engine::Fact& a, const engine::Fact& b) {

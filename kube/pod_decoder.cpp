@@ -240,7 +240,7 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   record.gang_record = ReadGangRecord(annotations);
   record.bound_by_muster =
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
-  record.bound_in = annotations.Get(cluster::kBoundInAnnotation).Text();
+  record.bound_in = CutText(annotations.Get(cluster::kBoundInAnnotation).Text(), kMaxDefect);
   record.handed_over = !annotations.Get(cluster::kEpochAnnotation).Text().empty();
   record.hami_turn = ReadHamiTurn(annotations, status, record);
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
