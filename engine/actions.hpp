@@ -6,6 +6,7 @@
 // at the same time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,12 +35,13 @@ struct PodRef {
 };
 
 // status.nominatedNodeName := node (empty: cleared). With `hands_over`, no gate keeps the pod from
-// Bind: cluster::kEpochAnnotation is written too.
+// Bind: cluster::kEpochAnnotation is written too. With `unsays`, what TellPod wrote goes.
 struct Nominate {
   ActionId id;
   PodRef pod;
   std::string node;
   bool hands_over = false;
+  bool unsays = false;
 };
 // Takes cluster::kGangGate off the pod and writes cluster::kEpochAnnotation. With `pin`, that node
 // is the only one that its required node affinity lets it on; `spec` is what it asks for now.
@@ -61,6 +63,13 @@ struct RecordPod {
   ActionId id;
   PodRef pod;
   cluster::GangRecord record;
+};
+// status.message of a gated member of a gang that waits long: why. No condition is touched, so that
+// nothing counts the pod as one to make room for. Its outcome does not matter.
+struct TellPod {
+  ActionId id;
+  PodRef pod;
+  std::string message;  // ≤ kMessageBytes bytes
 };
 // Binding subresource: node and annotations (cluster::kGpusAnnotation, kGpuUuidsAnnotation,
 // kRankAnnotation, kTopologyPathAnnotation, those of hami_devices.hpp) in one write, with the UID
@@ -104,6 +113,8 @@ struct PatchGang {
   int64_t failed = 0;
   cluster::GangRecord record = {};  // written as cluster::kGangRecordAnnotation; empty: taken away
 };
+// What an Event or a status message may have, in bytes.
+inline constexpr size_t kMessageBytes = 1024;
 // An Event on the PodGroup, on the first pod of a gang that has none, on a node (then in namespace
 // default), or on what keeps the orders of operators. No outcome is waited for.
 struct EmitEvent {
@@ -111,8 +122,8 @@ struct EmitEvent {
   std::string uid;
   bool on_pod = false;  // else on the PodGroup
   bool warning = false;
-  std::string reason;  // CamelCase, ≤ 128 bytes
-  std::string message;
+  std::string reason;    // CamelCase, ≤ 128 bytes
+  std::string message;   // what is over kMessageBytes is cut
   bool on_node = false;  // `key` and `uid` are a node's
   // On what keeps StandingOrders, which the port knows; `key` has the queue's name, and `uid` tells
   // one queue from another.
@@ -125,7 +136,7 @@ struct AnswerBind {
 };
 
 using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EndHamiTurn,
-                            EvictPod, PatchGang, EmitEvent, AnswerBind>;
+                            EvictPod, PatchGang, EmitEvent, AnswerBind, TellPod>;
 
 // What became of an action.
 //   kDone      it is so now (also when it was so before)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/cause_words.hpp"
 #include "engine/defect.hpp"
 #include "engine/minimum.hpp"
 #include "engine/remember.hpp"
@@ -110,10 +111,32 @@ Time Announcer::due(const Gang& gang) const {
   Time due = PublishAt(gang).value_or(Time::Never());
   if (gang.published->record_differs)
     due = std::min(due, gang.published->recorded_at + kRecordAgain);
-  return due;
+  return std::min(due, Reminders::due(gang));
 }
 
 void Announcer::Publish(Gang& gang, Time now) {
+  PublishState(gang, now);
+  Remind(gang, now);
+}
+
+void Announcer::Remind(Gang& gang, Time now) {
+  if (Reminders::due(gang) > now) return;
+  const Published& published = *gang.published;
+  if (published.state != gang.state || published.reason != gang.reason.code)
+    return Reminders::Postpone(gang, now + kPublishAfter);
+  if (reminders_.TakeEvent(gang, now)) TellWhy(gang);
+  reminders_.TellMembers(gang, now);
+}
+
+void Announcer::TellWhy(const Gang& gang) {
+  auto event =
+      EventOn(gang, true, "Gang" + std::string(ToString(gang.state)), Describe(gang.reason));
+  if (!event) return;
+  event->message = CutAtClause(event->message, kMessageBytes);
+  reminders_.Put(gang, *std::move(event));
+}
+
+void Announcer::PublishState(Gang& gang, Time now) {
   const std::optional<Time> due = PublishAt(gang);
   const bool state_due = due && *due <= now;
   const cluster::PodGroup* group = members_.GroupOf(gang);
@@ -138,11 +161,15 @@ void Announcer::Publish(Gang& gang, Time now) {
   published.reason = gang.reason.code;
   published.done = Done(gang);
   published.succeeded = gang.tally.succeeded;
-  const bool tell = Warns(gang.state) || (gang.running() && !gang.id.solo);
-  if (!changed || !tell) return;
-  Tell(gang, !gang.running(), "Gang" + std::string(ToString(gang.state)),
-       gang.running() ? std::to_string(gang.tally.bound) + " members are bound"
-                      : Describe(gang.reason));
+  if (!changed) return;
+  if (Warns(gang.state)) {
+    waits_.push_back({gang.id, gang.state, gang.reason.code, Describe(gang.reason)});
+    TellWhy(gang);
+    return reminders_.Waits(gang, now);
+  }
+  Reminders::Stops(gang);
+  if (gang.running() && !gang.id.solo)
+    Tell(gang, false, "GangRunning", std::to_string(gang.tally.bound) + " members are bound");
 }
 
 void Announcer::TellFault(Gang& gang, const std::string& fault) {
@@ -153,6 +180,12 @@ void Announcer::TellFault(Gang& gang, const std::string& fault) {
 }
 
 void Announcer::Tell(const Gang& gang, bool warning, std::string reason, std::string message) {
+  auto event = EventOn(gang, warning, std::move(reason), std::move(message));
+  if (event) writes_.Ask(*std::move(event));
+}
+
+std::optional<EmitEvent> Announcer::EventOn(const Gang& gang, bool warning, std::string reason,
+                                            std::string message) const {
   const cluster::PodGroup* group = members_.GroupOf(gang);
   const bool object = group != nullptr && !group->declared;
   EmitEvent event{gang.id.key, gang.group_uid,    !object,
@@ -162,12 +195,12 @@ void Announcer::Tell(const Gang& gang, bool warning, std::string reason, std::st
     const auto first = std::min_element(
         gang.members.begin(), gang.members.end(),
         [](const auto& a, const auto& b) { return a.second.key.name < b.second.key.name; });
-    if (first == gang.members.end()) return;
+    if (first == gang.members.end()) return std::nullopt;
     event.key = first->second.key;
     event.uid = first->first.text();
     if (!gang.id.solo) event.message = "gang " + gang.id.key.ToString() + ": " + event.message;
   }
-  writes_.Ask(std::move(event));
+  return event;
 }
 
 bool Announcer::Carry(Gang& gang) {
@@ -195,6 +228,7 @@ void Announcer::Forget(Gang& gang) {
   gang.published.value_.seen_reason = before.seen_reason;
   gang.published.value_.changed_at = before.changed_at;
   gang.published.value_.recorded_at = before.recorded_at;
+  Reminders::Stops(gang);
 }
 
 }  // namespace muster::engine

@@ -6,7 +6,8 @@
 // 2. What must outlive the process (Past) is written with the status, or by itself when a next
 //    process would otherwise take the gang for another one. Without a PodGroup object the bound
 //    pods carry it.
-// 3. Each change of state that people should know is told by one Event.
+// 3. Each change of state that people should know is told by one Event; one that says why the gang
+//    waits is told again (reminders.hpp). Each change of why it waits is one line for the log, too.
 // 4. Nothing is said of gangs in which Muster has no part.
 //
 // A restart forgets what was written: the record is taken up from the objects (remember.hpp), the
@@ -15,17 +16,22 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/counts.hpp"
 #include "engine/gang.hpp"
 #include "engine/membership.hpp"
+#include "engine/reminders.hpp"
 #include "engine/write_tracker.hpp"
 
 namespace muster::engine {
 
 class Announcer {
  public:
-  // Both must outlive it.
-  Announcer(const Membership& members, WriteTracker& writes) : members_(members), writes_(writes) {}
+  // All must outlive it.
+  Announcer(const Membership& members, WriteTracker& writes, Reminders& reminders)
+      : members_(members), writes_(writes), reminders_(reminders) {}
 
   // The gang was judged: follows how long its state lasts, tells of members that are left out.
   void Follow(Gang& gang, cluster::Time now);
@@ -37,6 +43,9 @@ class Announcer {
   void TellFault(Gang& gang, const std::string& fault);
   // An Event on the PodGroup, or on the gang's first pod where it has none.
   void Tell(const Gang& gang, bool warning, std::string reason, std::string message);
+
+  // Why gangs wait, where that changed and lasts; since the last call.
+  std::vector<GangWaits> TakeWaits() { return std::exchange(waits_, {}); }
 
   // Bound pods without a PodGroup object are to carry what is known of the gang now, if that is
   // worth a write. True: they carry something.
@@ -51,9 +60,18 @@ class Announcer {
  private:
   bool Speaks(const Gang& gang) const;
   std::optional<cluster::Time> PublishAt(const Gang& gang) const;
+  void PublishState(Gang& gang, cluster::Time now);
+  // What is due of a gang that waits.
+  void Remind(Gang& gang, cluster::Time now);
+  // Nothing: there is no object that it could be on.
+  std::optional<EmitEvent> EventOn(const Gang& gang, bool warning, std::string reason,
+                                   std::string message) const;
+  void TellWhy(const Gang& gang);
 
   const Membership& members_;
   WriteTracker& writes_;
+  Reminders& reminders_;
+  std::vector<GangWaits> waits_;
 };
 
 }  // namespace muster::engine

@@ -1,6 +1,7 @@
 #include "engine/cause_words.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace muster::engine {
 
@@ -119,6 +120,44 @@ std::string WantsText(const Shortage& shortage, bool never) {
 
 }  // namespace
 
+const char* ToString(What what) {
+  switch (what) {
+    case What::kTaint:
+      return "taint";
+    case What::kCordoned:
+      return "cordoned";
+    case What::kNotReady:
+      return "notReady";
+    case What::kConstraint:
+      return "constraint";
+    case What::kLeftOut:
+      return "leftOut";
+    case What::kKept:
+      return "kept";
+    case What::kExcluded:
+      return "excluded";
+    case What::kPodSlots:
+      return "podSlots";
+    case What::kChannels:
+      return "channels";
+    case What::kCpu:
+      return "cpu";
+    case What::kMemory:
+      return "memory";
+    case What::kNoGpus:
+      return "noGpus";
+    case What::kOtherGpus:
+      return "otherGpus";
+    case What::kGpus:
+      return "gpus";
+    case What::kGpuDevices:
+      return "gpuDevices";
+    case What::kNuma:
+      return "numa";
+  }
+  return "";
+}
+
 std::string Thousandths(int64_t milli) {
   std::string text = std::to_string(milli / 1000);
   if (milli % 1000 != 0) {
@@ -161,6 +200,20 @@ std::string NodesText(const Shortage& shortage, const std::string& had) {
   return std::to_string(shortage.with_room) + "/" + std::to_string(shortage.nodes) +
          NodesOf(shortage, shortage.nodes) + " " + had +
          (member.empty() ? "" : " for a member" + member) + (causes.empty() ? "" : ": " + causes);
+}
+
+std::string CutAtClause(const std::string& text, size_t most) {
+  constexpr std::string_view kRest = " …";
+  if (text.size() <= most) return text;
+  size_t end = most < kRest.size() ? 0 : most - kRest.size();
+  for (const char* mark : {"; ", ", "}) {
+    const size_t at = text.rfind(mark, end);
+    if (at == std::string::npos || at < most / 2) continue;
+    return text.substr(0, at + 1) + std::string(kRest);
+  }
+  // Not within a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + std::string(kRest);
 }
 
 std::string LackText(const Shortage& shortage, bool never) {

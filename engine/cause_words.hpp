@@ -1,6 +1,7 @@
 // CauseWords: what keeps gangs off nodes, counted, in words for people. Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "policy/shortage.hpp"
 
 namespace muster::engine {
+
+// "taint", "notReady", …: one word for programs.
+const char* ToString(policy::Cause::What what);
 
 // "5 with taint a that it does not tolerate, 1 cordoned, 6 with 0 to 6 of 8 GPUs free (best: n7, 6
 // free)". Of taints and labels those of most nodes are named, kMostNamed at most.
@@ -21,6 +25,10 @@ std::string NodesText(const policy::Shortage& shortage, const std::string& had);
 // What a gang lacks: what it wants of GPUs and what there is, then NodesText, then how many members
 // find room. `never`: the counts are of a cluster on which only that runs which stays.
 std::string LackText(const policy::Shortage& shortage, bool never);
+
+// At most `most` bytes of the text: what is over is cut where a clause or an item ends, if one does
+// in its second half, and replaced by "…".
+std::string CutAtClause(const std::string& text, size_t most);
 
 // 1500 as "1.5".
 std::string Thousandths(int64_t milli);

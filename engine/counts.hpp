@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,18 @@ struct GangStarted {
   std::optional<cluster::Duration> late = {};  // against its first booking; nothing: it had none
 };
 
+// Why a gang waits has changed, and lasts.
+struct GangWaits {
+  GangId gang;
+  GangState state = GangState::kForming;
+  ReasonCode code = ReasonCode::kNone;
+  std::string message;
+};
+
 struct Progress {
   std::vector<Action> actions;
   std::vector<GangStarted> started;
+  std::vector<GangWaits> waits;
   int64_t gangs_tried = 0;    // plans attempted in this call
   int64_t gangs_planned = 0;  // of these, reserved
 };

@@ -24,6 +24,7 @@
 #include "engine/preemptions.hpp"
 #include "engine/queue_book.hpp"
 #include "engine/quotas.hpp"
+#include "engine/reminders.hpp"
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
 #include "engine/run_history.hpp"
@@ -71,7 +72,8 @@ struct EngineState {
   KubeletPicks kubelet_picks{cluster, members, options};
   HamiTurns hami_turns{cluster, members};
   KnownCandidates candidates;  // the last that were asked for
-  Announcer announcer{members, writes};
+  Reminders reminders{rules.tell_again, writes};
+  Announcer announcer{members, writes, reminders};
 
   int64_t free_gpu_milli = 0;   // on all nodes, when the pass began
   std::string stale_resources;  // not empty: no planning (WatchStale)

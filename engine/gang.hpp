@@ -70,6 +70,14 @@ struct Published {
   bool record_differs = false;  // the object says otherwise since
 };
 
+// What is told of it as long as it waits. See Reminders.
+struct Reminder {
+  cluster::Time event = cluster::Time::Never();    // when its Event is told again
+  cluster::Time members = cluster::Time::Never();  // when its members are told
+  ReasonCode told = ReasonCode::kNone;             // to the members, last
+  cluster::Time told_at;
+};
+
 struct Gang {
   GangId id;
   std::map<cluster::PodUid, Member> members;
@@ -101,6 +109,7 @@ struct Gang {
   Owned<QueuePlace, PendingQueue> queue;
   Owned<WorkState, WorkQueue> work;
   Owned<Published, Announcer> published;
+  Owned<Reminder, Reminders> reminder;
 
   bool pending() const { return queue->order.has_value(); }
   bool running() const { return state == GangState::kRunning; }

@@ -91,7 +91,8 @@ class HandoverStep {
   void Record(Member& member);
   void Nominate(Member& member, const std::string& node, bool hands_over) {
     const ActionId id = state_.writes.BeginNomination(member, node, hands_over);
-    state_.writes.Ask(engine::Nominate{id, RefOf(member), node, hands_over});
+    const bool unsays = !node.empty() && Reminders::Unsay(member);
+    state_.writes.Ask(engine::Nominate{id, RefOf(member), node, hands_over, unsays});
   }
 
   EngineState& state_;

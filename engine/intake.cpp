@@ -80,6 +80,12 @@ void BudgetsChanged(EngineState& state) {
   state.queue.AnythingMayFit();
 }
 
+// A gang that waits for members says what else its group has.
+void TouchForming(EngineState& state, const cluster::ObjectKey& group) {
+  Gang* gang = state.members.Find(GangId{group, false});
+  if (gang != nullptr && gang->state == GangState::kForming) state.work.Touch(*gang);
+}
+
 // What is kept of a pod beside its gang.
 void ForgetPod(EngineState& state, const PodUid& uid) {
   LetGo(state, uid);
@@ -327,7 +333,7 @@ void ApplyPod(EngineState& state, Pod pod) {
   if (!applied.replaced.empty()) Replace(state, PodUid(applied.replaced), before);
   if (asked_before && !applied.changed) state.members.Disclaim(uid);
   if (!applied.changed) return;
-  state.members.RemoveUnmanaged(before.group, uid);
+  const bool was_unmanaged = state.members.RemoveUnmanaged(before.group, uid);
   const Pod* now_known = state.cluster.FindPod(uid);
   if (now_known == nullptr) return;
   const cluster::NodeIndex node = state.cluster.IndexOf(now_known->node_name);
@@ -341,6 +347,8 @@ void ApplyPod(EngineState& state, Pod pod) {
     const Gang* gang = state.members.GangOf(uid);
     if (gang != nullptr && gang->id != Membership::IdFor(*now_known)) Disown(state, *now_known);
     state.members.AddUnmanaged(*now_known);
+    if (!was_unmanaged || now_known->ending())
+      TouchForming(state, Membership::IdFor(*now_known).key);
   }
   NoteStart(state, *now_known);
   if (now_known->hami_turn != before.turn) TouchTurns(state, before.node);
@@ -361,7 +369,8 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   Leave(state, uid);
   cluster::NodeIndex node;
   if (const Pod* pod = state.cluster.FindPod(uid)) {
-    state.members.RemoveUnmanaged(Membership::IdFor(*pod).key, uid);
+    const cluster::ObjectKey group = Membership::IdFor(*pod).key;
+    if (state.members.RemoveUnmanaged(group, uid)) TouchForming(state, group);
     node = state.cluster.IndexOf(pod->node_name);
     if (EverFits::PermanentlyBound(*pod, state.options.scheduler_names))
       state.ever_fits.TouchPods(node);

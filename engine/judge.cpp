@@ -317,9 +317,14 @@ Verdict GangJudge::Incomplete(int64_t lacks) {
   if (Need(gang_, Counting::kPresent) == 0) {
     code = tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
   }
-  if (code == ReasonCode::kWaitingForMembers && Is(around_.quota_bar))
+  const bool missing = code == ReasonCode::kWaitingForMembers;
+  if (missing && around_.other_schedulers.empty() && Is(around_.quota_bar))
     return Final(GangState::kForming, around_.quota_bar);
   const int64_t here = tally.pending + tally.succeeded + tally.bound;
+  if (missing && !around_.other_schedulers.empty()) {
+    return Final(GangState::kForming, Because(ReasonCode::kOtherScheduler, here, here + lacks,
+                                              around_.other_schedulers));
+  }
   return Final(GangState::kForming, Because(code, here, here + lacks));
 }
 

@@ -38,13 +38,14 @@ struct Surroundings {
   const Options& options;
   cluster::Time now;
   const cluster::PodGroup* group = nullptr;  // null: a gang of one, or its PodGroup is gone
-  Reason namespace_bar = {};         // why no gang of its namespace may start, or it has no queue
-  Reason hold_bar = {};              // why no gang of its queue is started for now
-  Reason evicted_bar = {};           // it was evicted, and its queue does not start it again
-  Reason fence_bar = {};             // a pod of it is not fenced
-  Reason quota_bar = {};             // why members that it lacks cannot be created
-  std::string stale_resources = {};  // see WatchStale
-  bool plan_holds = true;            // every planned node still takes its member
+  Reason namespace_bar = {};          // why no gang of its namespace may start, or it has no queue
+  Reason hold_bar = {};               // why no gang of its queue is started for now
+  Reason evicted_bar = {};            // it was evicted, and its queue does not start it again
+  Reason fence_bar = {};              // a pod of it is not fenced
+  Reason quota_bar = {};              // why members that it lacks cannot be created
+  std::string other_schedulers = {};  // whom pods of its group name that are no members
+  std::string stale_resources = {};   // see WatchStale
+  bool plan_holds = true;             // every planned node still takes its member
   cluster::Duration reservation_timeout = {};
   Reason evicted_for = {};                  // why that one goes; kNone: none is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt

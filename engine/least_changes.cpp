@@ -40,8 +40,9 @@ std::optional<LeastChange> SaidByReason(const Reason& reason) {
   const int64_t lack = reason.need - reason.have;
   switch (reason.code) {
     case ReasonCode::kWaitingForMembers:
-      return LeastChange{What::kMembers, Count(lack, "more pod") + " of it " +
-                                             (lack == 1 ? "is" : "are") + " created"};
+      return LeastChange{
+          What::kMembers,
+          Count(lack, "more pod") + " of it " + (lack == 1 ? "is" : "are") + " created", lack};
     case ReasonCode::kHold:
       return LeastChange{What::kHold, "its queue starts gangs again: " + reason.detail};
     case ReasonCode::kQueueLimit:
@@ -117,7 +118,7 @@ std::optional<LeastChange> FindEnds(policy::Placer& placer, const ChangesJob& jo
   const auto key = [](const Ends& ends) { return std::pair(ends.names.size(), ends.gpu_milli); };
   if (other && key(*other) < key(*least)) least = other;
   if (least->names.empty()) return std::nullopt;  // it fits, and waits for its turn
-  return LeastChange{What::kEnds, Describe(*least)};
+  return LeastChange{What::kEnds, Describe(*least), 0, least->gpu_milli, {}, {}, least->names};
 }
 
 bool Fits(policy::Placer& placer, const ChangesJob& job, size_t members) {
@@ -138,8 +139,20 @@ std::optional<LeastChange> FindFewer(policy::Placer& placer, const ChangesJob& j
     (Fits(placer, job, middle) ? fits : fails) = middle;
   }
   if (fits == 0 || (fits + 1 == all && Fits(placer, job, all))) return std::nullopt;
-  return LeastChange{What::kFewer, "it asks for " + Count(static_cast<int64_t>(fits), "member") +
-                                       " in place of " + std::to_string(all)};
+  const auto members = static_cast<int64_t>(fits);
+  return LeastChange{
+      What::kFewer,
+      "it asks for " + Count(members, "member") + " in place of " + std::to_string(all), members};
+}
+
+LeastChange ChangeOf(What what, RoomChange found) {
+  return {what,
+          std::move(found.text),
+          0,
+          found.gpus * 1000,
+          std::move(found.nodes),
+          std::move(found.taints),
+          {}};
 }
 
 // As when it is planned: not where lost members' room is kept, nor on what is closed to it.
@@ -174,12 +187,8 @@ const char* ToString(What what) {
   return "";
 }
 
-ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
+ChangesJob RoomJobOf(EngineState& state, const Gang& gang, Time now) {
   ChangesJob job;
-  if (auto change = SaidByReason(gang.reason)) {
-    job.known.push_back(*std::move(change));
-    return job;
-  }
   const bool for_room = gang.pending() && !gang.members.empty() &&
                         (gang.state == GangState::kQueued || gang.state == GangState::kBackoff ||
                          gang.state == GangState::kUnsatisfiable);
@@ -192,7 +201,17 @@ ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
   const cluster::TopologyTerms& terms = TopologyOf(state, gang);
   job.may_shrink = gang.tally.bound_of_muster == 0 && !gang.running() &&
                    gang.minimum.roles.empty() && terms.segments.empty() && terms.subgroups.empty();
-  AddHolders(state, gang, job);
+  return job;
+}
+
+ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, Time now) {
+  if (auto change = SaidByReason(gang.reason)) {
+    ChangesJob job;
+    job.known.push_back(*std::move(change));
+    return job;
+  }
+  ChangesJob job = RoomJobOf(state, gang, now);
+  if (!job.request.required.empty()) AddHolders(state, gang, job);
   return job;
 }
 
@@ -203,8 +222,8 @@ std::vector<LeastChange> FindLeastChanges(const ChangesJob& asked) {
   policy::Placer placer(job.placement);
   CloseNodes(placer, job);
   const RoomAsk ask{placer, job.snapshot, job.request};
-  const auto add = [&](What what, std::optional<std::string> text) {
-    if (text) changes.push_back({what, *std::move(text)});
+  const auto add = [&](What what, std::optional<RoomChange> found) {
+    if (found) changes.push_back(ChangeOf(what, *std::move(found)));
   };
   add(What::kFree, GpusToFree(ask));
   add(What::kTolerate, TaintsToTolerate(ask));
@@ -213,6 +232,17 @@ std::vector<LeastChange> FindLeastChanges(const ChangesJob& asked) {
   if (auto ends = FindEnds(placer, job)) changes.push_back(*std::move(ends));
   if (auto fewer = FindFewer(placer, job)) changes.push_back(*std::move(fewer));
   return changes;
+}
+
+std::optional<LeastChange> FindNearest(const ChangesJob& asked, policy::Placer& placer) {
+  if (asked.request.required.empty()) return std::nullopt;
+  ChangesJob job = asked;
+  CloseNodes(placer, job);
+  const RoomAsk ask{placer, job.snapshot, job.request};
+  if (auto found = GpusToFree(ask)) return ChangeOf(What::kFree, *std::move(found));
+  if (auto found = TaintsToTolerate(ask)) return ChangeOf(What::kTolerate, *std::move(found));
+  if (auto found = NodesToReturn(ask)) return ChangeOf(What::kNodes, *std::move(found));
+  return std::nullopt;
 }
 
 }  // namespace muster::engine

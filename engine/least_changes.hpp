@@ -2,12 +2,15 @@
 // would do by itself. Whether anybody is entitled to make them does not matter here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/gang.hpp"
 #include "engine/options.hpp"
+#include "engine/room_changes.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/preemption.hpp"
 
@@ -28,6 +31,12 @@ struct LeastChange {
   enum class What { kMembers, kHold, kQueue, kFree, kTolerate, kNodes, kEnds, kFewer };
   What what = What::kMembers;
   std::string text;  // "gangs a/x and a/y with 12 GPUs end"
+  // The same as data; 0 or empty: it says nothing of that.
+  int64_t pods = 0;                   // that are created, or for which it asks in place of more
+  int64_t gpu_milli = 0;              // that become free, wherever, or that gangs which end hold
+  std::vector<NodeShare> nodes = {};  // where they become free; that can be used again
+  std::vector<std::string> taints = {};
+  std::vector<std::string> gangs = {};
 };
 const char* ToString(LeastChange::What what);  // "members", …
 
@@ -45,7 +54,13 @@ struct ChangesJob {
 };
 ChangesJob ChangesJobOf(EngineState& state, const Gang& gang, cluster::Time now);
 
+// The same without those that would end, which costs less: for FindNearest.
+ChangesJob RoomJobOf(EngineState& state, const Gang& gang, cluster::Time now);
+
 // Pure, without the lock.
 std::vector<LeastChange> FindLeastChanges(const ChangesJob& job);
+// The first that makes room, of what becomes free, what is tolerated and nodes that come back;
+// nothing: room is not what it lacks, or no one of them is enough. `placer`: of the job's options.
+std::optional<LeastChange> FindNearest(const ChangesJob& job, policy::Placer& placer);
 
 }  // namespace muster::engine

@@ -18,6 +18,7 @@
 namespace muster::engine {
 
 class Announcer;
+class Reminders;
 class Reservations;
 class WriteTracker;
 
@@ -81,6 +82,7 @@ struct Member {
   Owned<MemberPlan, Reservations> plan;
   Owned<MemberWrites, WriteTracker> writes;
   Owned<std::string, Announcer> reported_defect;  // of the pod, in an Event
+  Owned<bool, Reminders> told = {};               // by TellPod, and it says so still
 
   bool planned() const { return plan->placement.has_value(); }
   bool busy() const { return writes->doing != WriteKind::kNothing; }

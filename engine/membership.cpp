@@ -113,11 +113,12 @@ void Membership::AddUnmanaged(const Pod& pod) {
   unmanaged_[IdFor(pod).key].insert(pod.uid);
 }
 
-void Membership::RemoveUnmanaged(const cluster::ObjectKey& group, const PodUid& pod) {
+bool Membership::RemoveUnmanaged(const cluster::ObjectKey& group, const PodUid& pod) {
   const auto found = unmanaged_.find(group);
-  if (found == unmanaged_.end()) return;
-  found->second.erase(pod);
+  if (found == unmanaged_.end()) return false;
+  const bool was = found->second.erase(pod) > 0;
   if (found->second.empty()) unmanaged_.erase(found);
+  return was;
 }
 
 const std::set<PodUid>* Membership::UnmanagedOf(const cluster::ObjectKey& group) const {

@@ -76,7 +76,8 @@ class Membership {
 
   // Of pods of PodGroups.
   void AddUnmanaged(const cluster::Pod& pod);
-  void RemoveUnmanaged(const cluster::ObjectKey& group, const cluster::PodUid& pod);
+  // True when it was one.
+  bool RemoveUnmanaged(const cluster::ObjectKey& group, const cluster::PodUid& pod);
   const std::set<cluster::PodUid>* UnmanagedOf(
       const cluster::ObjectKey& group) const;  // null: none
   std::set<cluster::PodUid> TakeUnmanaged(const cluster::ObjectKey& group);

@@ -282,9 +282,8 @@ void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult
     if (const Booking* first = FirstOf(state, job.kept_off)) state.bookings.TurnedAway(first->gang);
   }
   if (job.empty != nullptr) {
-    const EverFits::Verdict verdict = {
-        result.never_fits ? Because(ReasonCode::kNeverFits, 0, 0, Describe(reason)) : Reason{},
-        result.fits_in};
+    const EverFits::Verdict verdict = {result.never_fits ? NeverFits(reason) : Reason{},
+                                       result.fits_in};
     state.ever_fits.Learn(job.request.key, job.basis, verdict);
     if (job.closed == nullptr)
       state.ever_fits.Learn(OfAnyQueue(job.request.key), job.basis, verdict);

@@ -16,7 +16,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 52> kNames = {{
+constexpr std::array<Names, 53> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -25,6 +25,7 @@ constexpr std::array<Names, 52> kNames = {{
      "pods exist"},
     {ReasonCode::kGatedByOthers, "GatedByOthers",
      "other controllers' scheduling gates hold members back", "pods are free of them"},
+    {ReasonCode::kOtherScheduler, "OtherScheduler", "not all members exist", "pods exist"},
     {ReasonCode::kPlacedByOthers, "PlacedByOthers",
      "members belong to another scheduler, which has not placed them", "pods are here"},
     {ReasonCode::kNotTried, "NotTried", "complete, its turn has not come yet", ""},
@@ -211,6 +212,12 @@ Reason Because(ReasonCode code, int64_t have, int64_t need, std::string detail) 
   return reason;
 }
 
+Reason NeverFits(const Reason& why) {
+  Reason never = Because(ReasonCode::kNeverFits, 0, 0, Describe(why));
+  never.shortage = why.shortage;
+  return never;
+}
+
 std::string Describe(const Reason& reason) {
   const Names& names = Find(reason.code);
   std::string text = names.text;
@@ -240,6 +247,7 @@ Reason FromShortage(const policy::Shortage& shortage, bool never, const Down& do
   if (!shortage.segments.empty()) add(shortage.segments);
   if (shortage.kept > 0 && !shortage.reserve.empty()) add(shortage.reserve);
   reason.counts = SharedText(LackText(shortage, never));
+  reason.shortage = SharedShortage(shortage);
   return reason;
 }
 

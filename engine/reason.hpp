@@ -1,6 +1,7 @@
 // Why a gang has not started: one code of a closed set, with numbers and names. Plain values.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@ enum class ReasonCode {
   kWaitingForMembers,  // have < need pods exist
   kResourceQuota,      // the same, and the quota in `detail` lets no more be created
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
+  kOtherScheduler,     // the same, and pods of its group name a scheduler that is not Muster's, see
+                       // `detail`
   kPlacedByOthers,     // have < need pods are Muster's to place or bound: another scheduler places
                        // the others
   // Queued, Degraded
@@ -101,6 +104,23 @@ class SharedText {
   std::shared_ptr<const std::string> text_;
 };
 
+// What counts were made of, for those who want data in place of a sentence. It says nothing that
+// the sentence does not, so all are equal.
+class SharedShortage {
+ public:
+  SharedShortage() = default;
+  explicit SharedShortage(policy::Shortage shortage)
+      : shortage_(std::make_shared<const policy::Shortage>(std::move(shortage))) {}
+  const policy::Shortage* get() const { return shortage_.get(); }
+  bool operator==(const SharedShortage& /*other*/) const { return true; }
+  std::strong_ordering operator<=>(const SharedShortage& /*other*/) const {
+    return std::strong_ordering::equal;
+  }
+
+ private:
+  std::shared_ptr<const policy::Shortage> shortage_;
+};
+
 struct Reason {
   ReasonCode code = ReasonCode::kNone;
   int64_t have = 0;
@@ -109,10 +129,14 @@ struct Reason {
   // Where room is what it lacks: nodes and GPUs, counted at its last try (LackText). Events and
   // statuses are not written again because it changed.
   SharedText counts = {};
+  SharedShortage shortage = {};  // the same as data; none: room is not what it lacks
   auto operator<=>(const Reason&) const = default;
 };
 
 Reason Because(ReasonCode code, int64_t have = 0, int64_t need = 0, std::string detail = {});
+
+// It cannot ever fit, for that reason.
+Reason NeverFits(const Reason& why);
 
 // One sentence for people, e.g. "not enough free GPUs: it wants 80 GPUs (10 × 8), 40 were free …".
 std::string Describe(const Reason& reason);

@@ -164,20 +164,23 @@ std::optional<std::vector<RoomStep>> StepsToFree(const RoomAsk& ask) {
   });
 }
 
-std::string FreedText(const std::vector<RoomStep>& steps) {
+RoomChange ToFree(const std::vector<RoomStep>& steps) {
   std::map<std::string, int64_t> by_node;
-  int64_t gpus = 0;
+  RoomChange change;
   for (const RoomStep& step : steps) {
     by_node[*step.name] += step.gpus;
-    gpus += step.gpus;
+    change.gpus += step.gpus;
   }
-  const std::string what =
-      std::to_string(gpus) + " more " + (gpus == 1 ? "GPU becomes free" : "GPUs become free");
-  if (by_node.size() == 1) return what + " on " + by_node.begin()->first;
   std::vector<std::string> parts;
   parts.reserve(by_node.size());
-  for (const auto& [name, count] : by_node) parts.push_back(std::to_string(count) + " on " + name);
-  return what + ": " + Names(parts);
+  for (const auto& [name, count] : by_node) {
+    parts.push_back(std::to_string(count) + " on " + name);
+    change.nodes.push_back({name, count});
+  }
+  change.text = std::to_string(change.gpus) + " more " +
+                (change.gpus == 1 ? "GPU becomes free" : "GPUs become free") +
+                (by_node.size() == 1 ? " on " + by_node.begin()->first : ": " + Names(parts));
+  return change;
 }
 
 using TaintSet = std::vector<Taint>;
@@ -223,36 +226,41 @@ std::string NameOf(const Taint& taint) {
   return taint.value.empty() ? taint.key : taint.key + "=" + taint.value;
 }
 
-std::string TaintsText(const TaintSet& taints) {
+RoomChange ToTolerate(const TaintSet& taints) {
   std::vector<std::string> names;
   for (const Taint& taint : taints) names.push_back(NameOf(taint));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  return std::string("its pods tolerate ") + (names.size() == 1 ? "taint " : "taints ") +
-         Names(names);
+  RoomChange change;
+  change.text =
+      std::string("its pods tolerate ") + (names.size() == 1 ? "taint " : "taints ") + Names(names);
+  change.taints = std::move(names);
+  return change;
 }
 
 }  // namespace
 
-std::optional<std::string> GpusToFree(const RoomAsk& ask) {
+std::optional<RoomChange> GpusToFree(const RoomAsk& ask) {
   if (FitsNow(ask)) return std::nullopt;
   const auto steps = StepsToFree(ask);
   if (!steps) return std::nullopt;
-  return FreedText(*steps);
+  return ToFree(*steps);
 }
 
-std::optional<std::string> TaintsToTolerate(const RoomAsk& ask) {
+std::optional<RoomChange> TaintsToTolerate(const RoomAsk& ask) {
   if (FitsNow(ask)) return std::nullopt;
   const auto taints = TaintsOf(ask);
   for (size_t i = 0; i < std::min(taints.size(), kMostTaints); ++i) {
     const auto& [set, nodes] = taints[i];
     if (!Place(Tolerating(ask, set), ask.nodes).placed) continue;
-    return TaintsText(set) + " (of " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
+    RoomChange change = ToTolerate(set);
+    change.text += " (of " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
+    return change;
   }
   return std::nullopt;
 }
 
-std::optional<std::string> NodesToReturn(const RoomAsk& ask) {
+std::optional<RoomChange> NodesToReturn(const RoomAsk& ask) {
   if (FitsNow(ask)) return std::nullopt;
   struct Away {
     NodeIndex node;
@@ -283,10 +291,15 @@ std::optional<std::string> NodesToReturn(const RoomAsk& ask) {
     names.push_back(one.record->name + why);
   }
   std::sort(names.begin(), names.end());
-  return std::string(names.size() == 1 ? "node " : "nodes ") + Names(names) + " can be used again";
+  RoomChange change;
+  change.text =
+      std::string(names.size() == 1 ? "node " : "nodes ") + Names(names) + " can be used again";
+  for (const Away& one : *least) change.nodes.push_back({one.record->name});
+  std::sort(change.nodes.begin(), change.nodes.end());
+  return change;
 }
 
-std::optional<std::string> TaintsAndGpus(const RoomAsk& ask) {
+std::optional<RoomChange> TaintsAndGpus(const RoomAsk& ask) {
   if (FitsNow(ask)) return std::nullopt;
   TaintSet all;
   for (const auto& [set, nodes] : TaintsOf(ask)) {
@@ -304,7 +317,11 @@ std::optional<std::string> TaintsAndGpus(const RoomAsk& ask) {
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     if (Place(Tolerating(ask, fewer), freed).placed) all = std::move(fewer);
   }
-  return TaintsText(all) + ", and " + FreedText(*steps);
+  RoomChange change = ToFree(*steps);
+  RoomChange tolerated = ToTolerate(all);
+  change.text = tolerated.text + ", and " + change.text;
+  change.taints = std::move(tolerated.taints);
+  return change;
 }
 
 }  // namespace muster::engine

@@ -8,15 +8,31 @@
 //    wishes for no domain, the fewest GPUs are found.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cluster/snapshot.hpp"
 #include "policy/gang_request.hpp"
 #include "policy/placement.hpp"
 
 namespace muster::engine {
+
+// A node, and GPUs that become free there; 0: all of it can be used again.
+struct NodeShare {
+  std::string node;
+  int64_t gpus = 0;
+  auto operator<=>(const NodeShare&) const = default;
+};
+
+struct RoomChange {
+  std::string text;
+  int64_t gpus = 0;  // that become free
+  std::vector<NodeShare> nodes = {};
+  std::vector<std::string> taints = {};  // "gpu=yes"
+};
 
 struct RoomAsk {
   policy::Placer& placer;
@@ -25,15 +41,15 @@ struct RoomAsk {
 };
 
 // "4 more GPUs become free: 2 on n1, 2 on n2". CPU and memory stay as they are.
-std::optional<std::string> GpusToFree(const RoomAsk& ask);
+std::optional<RoomChange> GpusToFree(const RoomAsk& ask);
 
 // "its pods tolerate taint gpu=yes (of 5 nodes)".
-std::optional<std::string> TaintsToTolerate(const RoomAsk& ask);
+std::optional<RoomChange> TaintsToTolerate(const RoomAsk& ask);
 
 // "nodes n1 (cordoned) and n2 (not ready) can be used again".
-std::optional<std::string> NodesToReturn(const RoomAsk& ask);
+std::optional<RoomChange> NodesToReturn(const RoomAsk& ask);
 
 // Where no one of them is enough: all taints tolerated, and GPUs freed on what is there then.
-std::optional<std::string> TaintsAndGpus(const RoomAsk& ask);
+std::optional<RoomChange> TaintsAndGpus(const RoomAsk& ask);
 
 }  // namespace muster::engine

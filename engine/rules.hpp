@@ -1,10 +1,11 @@
-// Rules: decisions that options cannot express as numbers. Each has a default; the caller that
-// constructs a Scheduler may plug in another one.
+// Rules: decisions that options cannot express as numbers, or that no operator needs. Each has a
+// default; the caller that constructs a Scheduler may plug in another one.
 #pragma once
 
 #include <memory>
 
 #include "cluster/device_assigner.hpp"
+#include "cluster/units.hpp"
 #include "policy/fabric_wish.hpp"
 #include "policy/victim_rule.hpp"
 #include "queues/turns.hpp"
@@ -19,6 +20,10 @@ struct Rules {
   std::shared_ptr<const cluster::DeviceAssigner> devices =
       std::make_shared<const cluster::LowestNumbered>();
   std::shared_ptr<const policy::Wishes> wishes = std::make_shared<const policy::FabricWishes>();
+  // The Event on why a gang waits is told again after this, as long as it waits: an API server
+  // keeps Events for an hour. 0: nobody reads them: never, members are not told, and what would be
+  // enough is not looked for.
+  cluster::Duration tell_again = cluster::Seconds(1800);
 };
 
 }  // namespace muster::engine

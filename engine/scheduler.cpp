@@ -62,8 +62,10 @@ Progress Scheduler::Advance(Time now) {
     }
   }
   SettleAll(now);
+  TellWhy(now);  // 3. what follows
   FairMutexLock lock(mu_);
-  state_->progress.actions = state_->writes.Take();  // 3. what follows
+  state_->progress.actions = state_->writes.Take();
+  state_->progress.waits = state_->announcer.TakeWaits();
   return std::exchange(state_->progress, Progress{});
 }
 
@@ -93,6 +95,28 @@ std::optional<PlanJob> Scheduler::NextPlan(Time now) {
     FairMutexLock lock(mu_);
     Turn turn = NextJob(*state_, now);
     if (turn.over || turn.job) return std::move(turn.job);
+  }
+}
+
+void Scheduler::TellWhy(Time now) {
+  while (true) {
+    std::optional<Reminders::Held> held;
+    ChangesJob job;
+    {
+      FairMutexLock lock(mu_);
+      held = state_->reminders.Next();
+      if (!held) return;
+      const Gang* gang = state_->members.Find(held->gang);
+      if (gang != nullptr && state_->reminders.MaySearch(state_->cluster.node_count(), now))
+        job = RoomJobOf(*state_, *gang, now);
+    }
+    const bool searches = !job.request.required.empty();
+    if (searches && job.placement != placer_->options())
+      placer_ = std::make_unique<policy::Placer>(job.placement);
+    if (const auto nearest = FindNearest(job, *placer_))
+      held->event.message = WithNearest(held->event.message, nearest->text);
+    FairMutexLock lock(mu_);
+    state_->writes.Ask(std::move(held->event));
   }
 }
 

@@ -117,6 +117,8 @@ class Scheduler {
   void SettleAll(cluster::Time now) MUSTER_EXCLUDES(mu_);
   std::optional<PlanJob> NextPlan(cluster::Time now) MUSTER_EXCLUDES(mu_);
   bool BeginPass(cluster::Time now) MUSTER_EXCLUDES(mu_);
+  // Events that say why gangs wait get what would be enough for them.
+  void TellWhy(cluster::Time now) MUSTER_EXCLUDES(mu_);
 
   mutable cluster::FairMutex mu_;
   std::unique_ptr<EngineState> state_ MUSTER_GUARDED_BY(mu_);

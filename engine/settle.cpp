@@ -21,6 +21,7 @@
 #include "engine/request.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
+#include "engine/unknown_gang.hpp"
 
 namespace muster::engine {
 
@@ -37,6 +38,7 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   around.evicted_bar = EvictedBar(state, gang);
   around.fence_bar = FenceBar(state, gang);
   around.quota_bar = QuotaBar(state.quotas, state.cluster, gang);
+  if (!gang.id.solo) around.other_schedulers = OtherSchedulersText(state, gang.id.key);
   around.stale_resources = state.stale_resources;
   around.victims = LookAtVictims(state, gang);
   around.plan_holds = !needs_recheck || state.reservations.Holds(gang, around.victims.has_value());

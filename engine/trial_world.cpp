@@ -12,8 +12,17 @@ namespace muster::engine {
 using cluster::Pod;
 using cluster::PodUid;
 
+namespace {
+
+Rules Silent(Rules rules) {
+  rules.tell_again = {};
+  return rules;
+}
+
+}  // namespace
+
 TrialWorld::TrialWorld(const Options& options, const Rules& rules, cluster::Time now)
-    : now_(now), scheduler_(options, rules) {}
+    : now_(now), scheduler_(options, Silent(rules)) {}
 
 void TrialWorld::Tell(const Fact& fact) {
   if (const auto* pod = std::get_if<Pod>(&fact)) pods_[pod->uid] = *pod;

@@ -14,6 +14,8 @@ using cluster::ObjectKey;
 namespace {
 
 constexpr size_t kMostNamed = 3;
+// Pods of one PodGroup, for the names of their schedulers.
+constexpr size_t kMostLooked = 64;
 
 template <typename Names>
 std::string List(const Names& names) {
@@ -62,6 +64,29 @@ std::string PodsText(const EngineState& state, const ObjectKey& asked) {
   if (gang != nullptr)
     return "; pod " + asked.ToString() + " is a member of gang " + gang->id.key.ToString();
   return "; pod " + asked.ToString() + " has schedulerName " + pod->spec->scheduler_name + ours;
+}
+
+std::string OtherSchedulersText(const EngineState& state, const ObjectKey& group) {
+  const std::set<cluster::PodUid>* pods = state.members.UnmanagedOf(group);
+  if (pods == nullptr) return {};
+  std::set<std::string> names;
+  size_t looked = 0;
+  size_t ended = 0;
+  for (const cluster::PodUid& uid : *pods) {
+    if (++looked > kMostLooked) break;
+    const cluster::Pod* pod = state.cluster.FindPod(uid);
+    if (pod == nullptr || pod->ending()) {
+      ++ended;
+    } else {
+      names.insert(pod->spec->scheduler_name);
+    }
+  }
+  if (names.empty()) return {};
+  const size_t count = pods->size() - ended;
+  return std::to_string(count) +
+         (count == 1 ? " pod of this group names" : " pods of this group name") +
+         (names.size() == 1 ? " the scheduler " : " the schedulers ") + List(names) + ", not " +
+         List(state.options.scheduler_names) + ": set schedulerName";
 }
 
 std::string LikeText(const ObjectKey& asked, const LikeGang& like) {

@@ -26,6 +26,11 @@ bool CollectLike(const EngineState& state, const cluster::ObjectKey& asked,
 // or nothing.
 std::string PodsText(const EngineState& state, const cluster::ObjectKey& asked);
 
+// What pods of that PodGroup name a scheduler that is not Muster's: "4 pods of this group name the
+// scheduler default-scheduler, not muster: set schedulerName"; empty: none does, or Muster has a
+// part in the gang.
+std::string OtherSchedulersText(const EngineState& state, const cluster::ObjectKey& group);
+
 // "; did you mean gang team-a/train?", or nothing.
 std::string LikeText(const cluster::ObjectKey& asked, const LikeGang& like);
 

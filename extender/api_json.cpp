@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/cause_words.hpp"
 #include "extender/json_text.hpp"
 
 namespace muster::extender {
@@ -14,6 +15,54 @@ namespace {
 
 using cluster::Duration;
 using cluster::Time;
+
+// Of what the member asks for, where a cause counts it; memory is in MiB, all else in thousandths.
+void AddAmounts(JsonText& json, const policy::Cause& cause) {
+  using What = policy::Cause::What;
+  const auto add = [&](const std::string& name, int64_t amount) {
+    if (cause.what == What::kMemory) {
+      json.Add(name, amount);
+    } else {
+      json.AddMilli(name, amount);
+    }
+  };
+  const bool gpus =
+      cause.what == What::kGpus || cause.what == What::kGpuDevices || cause.what == What::kNuma;
+  if (!gpus && cause.what != What::kCpu && cause.what != What::kMemory) return;
+  const std::string unit = gpus ? "gpus" : cause.what == What::kCpu ? "cores" : "mebibytes";
+  add(unit + "Wanted", cause.wants);
+  add(unit + "FreeLeast", cause.least_free);
+  add(unit + "FreeMost", cause.most_free);
+  if (cause.of > 0) add(unit + "PerNode", cause.of);
+  json.Add("bestNode", cause.best);
+}
+
+// What the sentence of the reason counts.
+void AddRoom(JsonText& json, const policy::Shortage& shortage) {
+  json.BeginObject("room");
+  if (!shortage.subgroup.empty()) json.Add("subgroup", shortage.subgroup);
+  if (!shortage.limit.empty()) json.Add("level", shortage.limit);
+  if (!shortage.domain.empty()) json.Add("domain", shortage.domain);
+  json.Add("nodes", shortage.nodes);
+  json.Add("nodesWithRoom", shortage.with_room);
+  json.AddMilli("gpusWanted", shortage.need_gpu_milli);
+  json.AddMilli("gpusFree", shortage.free_gpu_milli);
+  json.Add("gpuNodes", shortage.gpu_nodes);
+  json.AddMilli("gpusInCluster", shortage.all_gpu_milli);
+  json.Add("membersThatFit", shortage.fits);
+  json.Add("membersCounted", shortage.fits_of);
+  json.BeginArray("causes");
+  for (const policy::Cause& cause : shortage.causes) {
+    json.BeginObject();
+    json.Add("kind", engine::ToString(cause.what));
+    json.Add("nodes", cause.nodes);
+    if (!cause.name.empty()) json.Add("name", cause.name);
+    AddAmounts(json, cause);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
 
 void AddReason(JsonText& json, const engine::Reason& reason) {
   if (reason.code == engine::ReasonCode::kNone) return;
@@ -24,6 +73,7 @@ void AddReason(JsonText& json, const engine::Reason& reason) {
   json.Add("have", reason.have);
   json.Add("need", reason.need);
   if (!reason.detail.empty()) json.Add("detail", reason.detail);
+  if (reason.shortage.get() != nullptr) AddRoom(json, *reason.shortage.get());
   json.EndObject();
 }
 
@@ -89,12 +139,28 @@ void AddTurn(JsonText& json, const engine::TurnView& turn) {
   json.EndObject();
 }
 
+void AddShares(JsonText& json, const std::vector<engine::NodeShare>& nodes) {
+  json.BeginArray("nodes");
+  for (const engine::NodeShare& share : nodes) {
+    json.BeginObject();
+    json.Add("name", share.node);
+    if (share.gpus > 0) json.Add("gpus", share.gpus);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void AddChanges(JsonText& json, const std::vector<engine::LeastChange>& changes) {
   json.BeginArray("wouldStartIf");
   for (const engine::LeastChange& change : changes) {
     json.BeginObject();
     json.Add("what", engine::ToString(change.what));
     json.Add("text", change.text);
+    if (change.pods > 0) json.Add("pods", change.pods);
+    if (change.gpu_milli > 0) json.AddMilli("gpus", change.gpu_milli);
+    if (!change.nodes.empty()) AddShares(json, change.nodes);
+    if (!change.taints.empty()) json.AddNames("taints", change.taints);
+    if (!change.gangs.empty()) json.AddNames("gangs", change.gangs);
     json.EndObject();
   }
   json.EndArray();

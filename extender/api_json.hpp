@@ -16,15 +16,19 @@
 
 namespace muster::extender {
 
-// {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
-// remainder (of elastic members that wait for a whole segment, a sentence), queue, priority,
-// minMember, gpus, ageSeconds, pods, bound, succeeded, failed, attempts, waitedSeconds,
-// startedSecondsAgo, deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod
-// that names none, else "PodGroup", of whatever flavour it is (Grove's PodGangs, too).
+// {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail,
+// room{subgroup, level, domain, nodes, nodesWithRoom, gpusWanted, gpusFree, gpuNodes,
+// gpusInCluster, membersThatFit, membersCounted, causes[{kind, nodes, name, gpus|cores|mebibytes:
+// …Wanted, …FreeLeast, …FreeMost, …PerNode, bestNode}]}}, remainder (of elastic members that wait
+// for a whole segment, a sentence), queue, priority, minMember, gpus, ageSeconds, pods, bound,
+// succeeded, failed, attempts, waitedSeconds, startedSecondsAgo, deadlineInSeconds}]}, without
+// members. `kind` is "Pod" for a gang of one pod that names none, else "PodGroup", of whatever
+// flavour it is (Grove's PodGangs, too).
 std::string GangsJson(const std::vector<engine::GangView>& gangs, cluster::Time now);
 // One gang as above, with "turn", where it waits in a queue of the policy: {queue, position, of,
 // and, where another queue goes first, at, ahead, aheadGang, aheadB, own, ownB} (engine::TurnView),
-// with "wouldStartIf", where a change is known that would let it start: [{what, text}]
+// with "wouldStartIf", where a change is known that would let it start: [{what, text,
+// pods, gpus, nodes[{name, gpus}], taints[], gangs[]}]
 // (engine::LeastChange), and with its plan:
 //   "members": [{pod, uid, role, phase, gated, required, plannedNode, boundNode, gpus[index],
 //     kubelet{outcome, predicted[index], choices}, ringGigabytesPerSecond, bindHeld}]

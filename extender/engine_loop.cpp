@@ -115,6 +115,12 @@ void EngineLoop::Round() {
     parts_.log.Info("gang started", {{"gang", started.gang.key.ToString()},
                                      {"waited_ms", std::to_string(started.waited.value())}});
   }
+  for (const engine::GangWaits& waits : progress.waits) {
+    parts_.log.Info("gang waits", {{"gang", waits.gang.key.ToString()},
+                                   {"state", ToString(waits.state)},
+                                   {"reason", ToString(waits.code)},
+                                   {"message", waits.message}});
+  }
   HandOut(progress);
 }
 

@@ -30,8 +30,8 @@ constexpr std::array<const char*, kExtenderVerbs> kVerbNames = {"filter", "prior
                                                                 "bind"};
 constexpr std::array<const char*, kVerbResults> kResultNames = {"ok", "refused", "error"};
 constexpr std::array<const char*, kActionKinds> kActionNames = {
-    "nominate", "remove_gate", "wake",       "record", "bind",
-    "end_turn", "evict",       "patch_gang", "event",  "answer_bind"};
+    "nominate", "remove_gate", "wake",  "record",      "bind", "end_turn",
+    "evict",    "patch_gang",  "event", "answer_bind", "tell"};
 static_assert(std::variant_size_v<engine::Action> == kActionKinds);
 constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict", "retry",
                                                       "refused"};

@@ -49,10 +49,11 @@ class EventRecorder {
   };
   static constexpr int kThreads = 4;
   struct Options {
-    std::string instance = "muster";                     // reportingInstance: this pod's name
-    size_t most = 4096;                                  // entries, written ones included
-    cluster::Duration between = cluster::Seconds(30);    // writes of one entry
-    cluster::Duration remember = cluster::Seconds(600);  // a series goes on for this long
+    std::string instance = "muster";                   // reportingInstance: this pod's name
+    size_t most = 4096;                                // entries, written ones included
+    cluster::Duration between = cluster::Seconds(30);  // writes of one entry
+    // A series goes on for this long: as long as an Event lives, whose life each write renews.
+    cluster::Duration remember = cluster::Seconds(3600);
   };
   struct Counts {
     int64_t created = 0;

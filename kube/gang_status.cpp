@@ -29,6 +29,8 @@ namespace {
 
 constexpr size_t kMaxMessage = 1024;
 constexpr std::string_view kOurs = "muster: ";
+constexpr const char* kScheduledWord = "Scheduled";
+constexpr std::string_view kAllBound = "all required members are bound";
 constexpr std::string_view kMergePatch = "application/merge-patch+json";
 constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
 constexpr std::string_view kNodePoolLabel = "kai.scheduler/node-pool";
@@ -144,6 +146,22 @@ std::string_view PluginsPhase(const View& view) {
   return view.partly_bound() ? "Unknown" : "Pending";
 }
 
+// The type of scheduler-plugins has no conditions, the one that Muster ships (manifests/crd) has.
+// An API server leaves out what its type does not have.
+void SayPluginsCondition(const View& view, const JsonView& status, StatusChange& change) {
+  const JsonView list = status.Get("conditions");
+  Conditions conditions(ConditionForm::kStandard, list);
+  if (view.standing == Standing::kScheduled) {
+    conditions.Set({kScheduledWord, "True", kScheduledWord, std::string(kAllBound)}, view.now,
+                   view.generation);
+  } else if (view.unschedulable()) {
+    conditions.Set({kScheduledWord, "False", view.gang.reason,
+                    std::string(CutText(view.gang.message, kMaxMessage))},
+                   view.now, view.generation);
+  }
+  change.List("conditions", conditions, false);
+}
+
 void SayPlugins(const View& view, const JsonView& status, StatusChange& change) {
   change.Text("phase", PluginsPhase(view));
   SayCounts(view, change);
@@ -151,6 +169,7 @@ void SayPlugins(const View& view, const JsonView& status, StatusChange& change) 
   if (view.standing != Standing::kWaiting && start.Text().empty()) {
     change.Text("scheduleStartTime", FormatSeconds(view.now));
   }
+  SayPluginsCondition(view, status, change);
 }
 
 bool HoldsNothing(GangState state) {
@@ -183,7 +202,7 @@ void SayConditions(const View& view, std::string_view ready_reason, const JsonVi
   };
   if (view.standing == Standing::kScheduled) {
     turn_off("Unschedulable");
-    conditions.Set({"Scheduled", "True", std::string(ready_reason), ""}, view.now, 0);
+    conditions.Set({kScheduledWord, "True", std::string(ready_reason), ""}, view.now, 0);
   } else if (view.unschedulable()) {
     turn_off("Scheduled");
     conditions.Set({"Unschedulable", "True", std::string(VolcanoReason(view)), view.Message()},
@@ -236,9 +255,8 @@ void SayNative(const View& view, const ServedPodGroups& as, const JsonView& stat
   const std::string message = std::string(kOurs) + view.Message();
   if (is != nullptr && is->is_true()) return;
   if (view.standing == Standing::kScheduled) {
-    conditions.Set(
-        {type, "True", "Scheduled", std::string(kOurs) + "all required members are bound"},
-        view.now, view.generation);
+    conditions.Set({type, "True", kScheduledWord, std::string(kOurs) + std::string(kAllBound)},
+                   view.now, view.generation);
   } else if (view.unschedulable() && !view.partly_bound() &&
              (is == nullptr || is->message.starts_with(kOurs))) {
     const bool mistaken =

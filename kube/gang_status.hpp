@@ -14,6 +14,9 @@
 // Invalid         Pending             Pending, Unschedulable  Pending, U.   False SchedulerError
 // Forbidden, Unsatisfiable   Pending  Pending, Unschedulable  Pending, U.   False Unschedulable
 //
+// With the CRD that Muster ships, scheduler-plugins' kind has the condition Scheduled as well: True
+// of gangs that are Running or Finished, False with the reason's code of gangs that wait.
+//
 // Volcano's job controller creates pods once a PodGroup is Inqueue, so a gang that waits for its
 // members is, and one that cannot start is not.
 //

@@ -55,7 +55,18 @@ ApiRequest Make(const engine::Nominate& action, const WriteContext& context) {
   } else {
     json.Text(action.node);
   }
+  if (action.unsays) json.Key("message").Null();
   json.EndObject().EndObject();
+  return request;
+}
+
+ApiRequest Make(const engine::TellPod& action, const WriteContext& /*context*/) {
+  ApiRequest request{.method = Method::kPatch, .path = PodPath(action.pod) + "/status"};
+  request.content_type = kMerge;
+  request.metadata_only = true;
+  JsonWriter json(request.body);
+  BeginPatch(json, action.pod).EndObject().Key("status").BeginObject();
+  json.Key("message").Text(action.message).EndObject().EndObject();
   return request;
 }
 
@@ -195,6 +206,9 @@ bool IsSo(const engine::EndHamiTurn& /*action*/, const Pod& pod) {
   return pod.hami_turn == cluster::HamiTurn::kNone;
 }
 bool IsSo(const engine::EvictPod& /*action*/, const Pod& pod) { return pod.ending(); }
+// Whether it came is not known; that it says so is worth no second write, nor is it true any more
+// when the pod has lost its gate.
+bool IsSo(const engine::TellPod& /*action*/, const Pod& /*pod*/) { return true; }
 
 // Why the pod as it is will never take the write; empty: it may.
 std::string Obstacle(const PodWrite& write, const Pod& pod) {
@@ -233,6 +247,7 @@ std::string Describe(const PodWrite& write) {
   if (std::holds_alternative<engine::EvictPod>(write)) return "evict " + pod;
   if (std::holds_alternative<engine::RecordPod>(write)) return "write the gang's record on " + pod;
   if (std::holds_alternative<engine::EndHamiTurn>(write)) return "end HAMi's turn of " + pod;
+  if (std::holds_alternative<engine::TellPod>(write)) return "tell " + pod + " why it waits";
   return "wake " + pod;
 }
 

@@ -24,7 +24,7 @@ inline constexpr const char* kWakeAnnotation = "muster.dev/wake";
 
 using PodWrite =
     std::variant<engine::Nominate, engine::RemoveGate, engine::WakePod, engine::RecordPod,
-                 engine::BindPod, engine::EndHamiTurn, engine::EvictPod>;
+                 engine::BindPod, engine::EndHamiTurn, engine::EvictPod, engine::TellPod>;
 
 struct WriteContext {
   int64_t resource_version = 0;  // of the pod as it was seen last; 0: not known

@@ -35,6 +35,7 @@ std::string GpuList(const std::vector<cluster::GpuIndex>& gpus) {
 Status Write(ApiServer& api, const engine::Nominate& action) {
   PodStatusPatch patch;
   patch.nominated_node = action.node;
+  if (action.unsays) patch.message = "";
   if (action.hands_over) patch.annotations[cluster::kEpochAnnotation] = kTerm;
   return api.PatchPodStatus(Actor::kMuster, action.pod, patch);
 }
@@ -81,6 +82,11 @@ Status Write(ApiServer& api, const engine::EndHamiTurn& action) {
 }
 Status Write(ApiServer& api, const engine::EvictPod& action) {
   return api.EvictPod(Actor::kMuster, action.pod, action.gang);
+}
+Status Write(ApiServer& api, const engine::TellPod& action) {
+  PodStatusPatch patch;
+  patch.message = action.message;
+  return api.PatchPodStatus(Actor::kMuster, action.pod, patch);
 }
 Status Write(ApiServer& api, const engine::PatchGang& action) {
   return api.PatchPodGroupStatus(Actor::kMuster, action);

@@ -128,8 +128,9 @@ class ApiServer {
   std::vector<PodPtr> Pods() const;
   std::vector<PodGroupPtr> PodGroups() const;
   std::vector<JobPtr> Jobs() const;
-  std::vector<OtherPtr> Others() const;  // by kind first
-  const std::deque<EventRecord>& Events() const;
+  std::vector<OtherPtr> Others() const;           // by kind first
+  const std::deque<EventRecord>& Events() const;  // all that there have been
+  std::vector<EventRecord> LivingEvents() const;  // that can be read now
   size_t node_count() const;
   size_t pod_count() const;
 

@@ -86,6 +86,10 @@ void ApiServer::RecordEvent(Actor actor, const engine::EmitEvent& event) {
 }
 const std::deque<EventRecord>& ApiServer::Events() const { return impl_->events.records(); }
 
+std::vector<EventRecord> ApiServer::LivingEvents() const {
+  return impl_->events.Living(impl_->loop.now());
+}
+
 int64_t ApiServer::resource_version() const { return impl_->store.version(); }
 
 int64_t ApiServer::Writes(Actor actor, Verb verb) const {

@@ -18,6 +18,12 @@ Fact FactOf(const WatchEvent& event) {
   return gone ? Fact(engine::PodGroupRemoved{group->group.uid}) : Fact(group->group);
 }
 
+engine::Rules SilentRules() {
+  engine::Rules rules;
+  rules.tell_again = {};
+  return rules;
+}
+
 class MusterLink::Impl {
  public:
   Impl(EventLoop& loop, ApiServer& api, MusterLinkOptions options)
@@ -32,7 +38,7 @@ class MusterLink::Impl {
         wake_(loop, false, [this] { Advance(); }) {}
 
   void Start() {
-    scheduler_ = std::make_unique<engine::Scheduler>(options_.engine);
+    scheduler_ = std::make_unique<engine::Scheduler>(options_.engine, options_.rules);
     reader_ = options_.make_reader ? options_.make_reader() : MusterLinkOptions::Reader();
     informer_ = std::make_unique<Informer>(
         loop_, api_,

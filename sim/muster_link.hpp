@@ -24,8 +24,13 @@ namespace muster::sim {
 // What a watch event of a node, pod or PodGroup tells.
 engine::Fact FactOf(const WatchEvent& event);
 
+// Nobody reads for how long a gang waits: no renewed Events, which would keep a loop from being
+// idle.
+engine::Rules SilentRules();
+
 struct MusterLinkOptions {
   engine::Options engine{};
+  engine::Rules rules = SilentRules();
   WatchFaults watch{};
   WriteFaults writes{};
   uint64_t seed = 1;

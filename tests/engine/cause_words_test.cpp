@@ -30,6 +30,16 @@ Cause Free(What what, int64_t nodes, int64_t least, int64_t most, const std::str
   return cause;
 }
 
+TEST_CASE("a text that is too long is cut where a clause ends, or between characters",
+          "[engine][causes]") {
+  CHECK(CutAtClause("one; two, three", 15) == "one; two, three");
+  CHECK(CutAtClause("one; two, three four", 17) == "one; two, …");
+  CHECK(CutAtClause("one and two; three, four", 22) == "one and two; …");
+  CHECK(CutAtClause("one; two three four five", 22) == "one; two three fou …");
+  const std::string cut = CutAtClause("üüüüüüüü", 11);
+  CHECK(cut == "üüü …");
+}
+
 TEST_CASE("each cause has its words", "[engine][causes]") {
   struct Case {
     Cause cause;

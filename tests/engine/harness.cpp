@@ -88,6 +88,7 @@ void Harness::Settle() {
     for (const std::string& pod : untold) {
       if (pods_.contains(pod)) Tell(pod);
     }
+    waits.insert(waits.end(), progress.waits.begin(), progress.waits.end());
     for (const engine::Action& action : progress.actions) Perform(action);
     for (const std::string& broken : engine_->Audit(now_)) FAIL_CHECK(broken);
     if (progress.actions.empty() && untold.empty() && engine_->NextWake() > now_) return;
@@ -169,6 +170,9 @@ void Harness::Perform(const engine::Action& action) {
   } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
     if (Faulty(*evict)) return;
     done(evict->id, evict->pod, [](cluster::Pod& pod) { pod.deleting = true; });
+  } else if (const auto* tell = std::get_if<engine::TellPod>(&action)) {
+    CHECK(tell->message.size() <= engine::kMessageBytes);
+    if (!Faulty(*tell)) engine_->Report({tell->id, OutcomeKind::kDone, ""}, now_);
   } else if (const auto* answer = std::get_if<engine::AnswerBind>(&action)) {
     CHECK_FALSE(bind_answers.contains(answer->ticket));
     bind_answers[answer->ticket] = answer->error;

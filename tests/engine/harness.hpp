@@ -67,6 +67,7 @@ class Harness {
 
   std::map<uint64_t, std::string> bind_answers;  // by ticket
   std::vector<engine::Action> log;               // every action, in order
+  std::vector<engine::GangWaits> waits;          // for the log, in order
   // What becomes of an action; nothing: it succeeds.
   std::function<std::optional<engine::Outcome>(const engine::Action&)> fault;
   int writes = 0;

@@ -57,6 +57,30 @@ TEST_CASE("the priority of a member that another scheduler places is not its gan
   CHECK(world.Gang("mpi").state == GangState::kRunning);
 }
 
+TEST_CASE("a group whose pods name another scheduler says so", "[engine][others]") {
+  Harness world;
+  world.Add(MakePodGroup("train").MinMember(4));
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kWaitingForMembers);
+  for (int i = 0; i < 4; ++i)
+    world.Add(
+        MakePod("t-" + std::to_string(i)).InGroup("train").Scheduler("default-scheduler").Gated());
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kOtherScheduler);
+  CHECK(Describe(world.Gang("train").reason) ==
+        "not all members exist: 0 of 4 pods exist: 4 pods of this group name the scheduler "
+        "default-scheduler, not muster: set schedulerName");
+  world.Pass(Seconds(3600));
+  CHECK(world.writes == 0);  // it may be none of Muster's business
+  for (int i = 0; i < 3; ++i) world.RemovePod("t-" + std::to_string(i));
+  world.Settle();
+  CHECK_THAT(Describe(world.Gang("train").reason),
+             Catch::Contains("1 pod of this group names the scheduler default-scheduler"));
+  world.RemovePod("t-3");
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kWaitingForMembers);
+}
+
 TEST_CASE("nothing is held for a gang as long as another scheduler has not placed its member",
           "[engine][others]") {
   MixedWorld world(2);

@@ -21,6 +21,61 @@ TEST_CASE("a reason whose code was renamed keeps its old code on the pages for o
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("formerCode"));
 }
 
+TEST_CASE("the pages have what a reason counts as data, with units in the names", "[api]") {
+  policy::Shortage shortage;
+  shortage.nodes = 15;
+  shortage.with_room = 1;
+  shortage.need_gpu_milli = 24'000;
+  shortage.free_gpu_milli = 20'500;
+  shortage.gpu_nodes = 6;
+  shortage.all_gpu_milli = 68'000;
+  shortage.fits = 2;
+  shortage.fits_of = 3;
+  using What = policy::Cause::What;
+  shortage.causes = {{What::kTaint, "gpu=yes", 5},
+                     {What::kMemory, "", 2, 65'536, 1'024, 2'048, "n3"},
+                     {What::kGpus, "", 7, 8'000, 0, 6'000, "n7", 8'000}};
+  engine::GangView gang;
+  gang.reason = engine::FromShortage(shortage);
+  for (std::string page : {GangsJson({gang}, {}), GangJson(gang, {}, {})}) {
+    std::erase_if(page, [](char c) { return c == ' ' || c == '\n'; });
+    CHECK_THAT(
+        page,
+        Catch::Contains(
+            R"("room":{"nodes":15,"nodesWithRoom":1,"gpusWanted":24,"gpusFree":20.5,)"
+            R"("gpuNodes":6,"gpusInCluster":68,"membersThatFit":2,"membersCounted":3,"causes":[)"
+            R"({"kind":"taint","nodes":5,"name":"gpu=yes"},)"
+            R"({"kind":"memory","nodes":2,"mebibytesWanted":65536,"mebibytesFreeLeast":1024,)"
+            R"("mebibytesFreeMost":2048,"bestNode":"n3"},)"
+            R"({"kind":"gpus","nodes":7,"gpusWanted":8,"gpusFreeLeast":0,"gpusFreeMost":6,)"
+            R"("gpusPerNode":8,"bestNode":"n7"}]}})"));
+  }
+  // Also where it can never fit.
+  gang.reason = engine::NeverFits(gang.reason);
+  CHECK_THAT(GangJson(gang, {}, {}), Catch::Contains("\"causes\""));
+  gang.reason = engine::Because(engine::ReasonCode::kHold);
+  CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("\"room\""));
+}
+
+TEST_CASE("the page of a gang has what would be enough as data", "[api]") {
+  using What = engine::LeastChange::What;
+  engine::LeastChange free{What::kFree, "4 more GPUs"};
+  free.gpu_milli = 4'000;
+  free.nodes = {{"n1", 3}, {"n2", 1}};
+  engine::LeastChange back{What::kNodes, "node n3 can be used again"};
+  back.nodes = {{"n3"}};
+  engine::LeastChange tolerate{What::kTolerate, "its pods tolerate"};
+  tolerate.taints = {"gpu=yes"};
+  engine::LeastChange ends{What::kEnds, "gang a/x ends"};
+  ends.gangs = {"a/x"};
+  ends.gpu_milli = 1'500;
+  std::string page = GangJson({}, {}, {}, {}, {free, back, tolerate, ends});
+  std::erase_if(page, [](char c) { return c == '\n'; });
+  for (const char* part : {R"("gpus": 4,)", R"("name": "n1",)", R"("gpus": 3)", R"("name": "n3")",
+                           R"("gpu=yes")", R"("a/x")", R"("gpus": 1.5,)"})
+    CHECK_THAT(page, Catch::Contains(part));
+}
+
 TEST_CASE("the page of a gang has what is kept for its restart, and for how long", "[api]") {
   engine::GangView gang;
   CHECK_THAT(GangJson(gang, {}, {}), !Catch::Contains("keptForRestart"));

@@ -170,6 +170,17 @@ TEST_CASE("what repeats becomes a series, written every 30 s at most", "[kube][e
   CHECK(play.recorder.counts().repeated == 10);
 }
 
+TEST_CASE("what is told again every half hour is one series for a whole night", "[kube][events]") {
+  Play play;
+  for (int half_hour = 0; half_hour < 20; ++half_hour) {
+    play.recorder.Record(Event("4 of 8"), play.now);
+    CHECK(play.Pass(Seconds(1800)) == 1);
+  }
+  CHECK(play.server.counts.size() == 1);
+  CHECK(play.server.counts.begin()->second == 20);
+  CHECK(play.recorder.counts().created == 1);
+}
+
 TEST_CASE("another note is a new event, since notes never change", "[kube][events]") {
   Play play;
   for (int second = 0; second < 90; ++second) {

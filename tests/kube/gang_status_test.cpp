@@ -56,21 +56,48 @@ std::string Change(const std::string& status) {
 }
 
 TEST_CASE("scheduler-plugins: phase, counts and the time of the start", "[kube][status]") {
-  const PatchGang waiting = Gang(GangState::kQueued, ReasonCode::kNotEnoughGpus);
+  const PatchGang waiting = Gang(GangState::kQueued, ReasonCode::kNotTried);
   CHECK(Body(waiting, kPlugins, "{}") == Change(R"({"phase":"Pending"})"));
   CHECK(Body(waiting, kPlugins, R"({"phase":"Pending","running":0})") == "");
   CHECK(Body(waiting, kPlugins, R"({"phase":"Pending","scheduleStartTime":null})") == "");
   CHECK(Body(Gang(GangState::kReserved, ReasonCode::kNominating), kPlugins, "{}") ==
         Change(R"({"phase":"Scheduling","scheduleStartTime":"2026-11-21T12:00:00Z"})"));
+  const std::string runs =
+      R"({"type":"Scheduled","status":"True","lastTransitionTime":"2026-11-21T12:00:00Z",)"
+      R"("reason":"Scheduled","message":"all required members are bound"})";
   CHECK(Body(Gang(GangState::kRunning, ReasonCode::kNone, 4, 1), kPlugins,
              R"({"phase":"Scheduling","scheduleStartTime":"2026-11-21T11:00:00Z","failed":2})") ==
-        Change(R"({"phase":"Running","running":4,"succeeded":1,"failed":0})"));
+        Change(R"({"phase":"Running","running":4,"succeeded":1,"failed":0,"conditions":[)" + runs +
+               "]}"));
   const auto patch = PlanGangStatus(waiting, kPlugins, PlayedGroup("{}").Object(), kNow);
   REQUIRE(patch.ok());
   CHECK((**patch).path ==
         "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups/train/status");
   CHECK((**patch).content_type == "application/merge-patch+json");
   CHECK(!(**patch).only_message);
+}
+
+TEST_CASE("the kind that Muster ships says in a condition why a gang waits", "[kube][status]") {
+  PlayedGroup group("{}", R"("generation":3,)");
+  PatchGang gang = Gang(GangState::kQueued, ReasonCode::kNotEnoughGpus);
+  gang.message = "not enough free GPUs: it wants 8 GPUs, 4 were free";
+  REQUIRE(group.Say(gang, kPlugins, kNow));
+  CHECK(group.Status("conditions") ==
+        R"([{"type":"Scheduled","status":"False","observedGeneration":3,)"
+        R"("lastTransitionTime":"2026-11-21T12:00:00Z","reason":"NotEnoughGpus",)"
+        R"("message":"not enough free GPUs: it wants 8 GPUs, 4 were free"}])");
+  // Other numbers can wait, another reason cannot.
+  gang.message = "not enough free GPUs: it wants 8 GPUs, 5 were free";
+  REQUIRE(group.Say(gang, kPlugins, kLater));
+  CHECK(group.last_patch().only_message);
+  gang.reason = "Fragmented";
+  REQUIRE(group.Say(gang, kPlugins, kLater));
+  CHECK_FALSE(group.last_patch().only_message);
+  REQUIRE(group.Say(Gang(GangState::kRunning, ReasonCode::kNone, 4), kPlugins, kLater));
+  CHECK_THAT(
+      group.Status("conditions"),
+      Catch::Contains(R"("status":"True","observedGeneration":3,)"
+                      R"("lastTransitionTime":"2026-11-21T12:05:00Z","reason":"Scheduled")"));
 }
 
 TEST_CASE("phases of every state in every flavour", "[kube][status]") {

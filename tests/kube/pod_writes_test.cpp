@@ -62,6 +62,14 @@ TEST_CASE("every write names the UID, and a Binding the version too", "[kube][wr
         R"({"metadata":{"uid":"u-1","annotations":{"muster.dev/epoch":"3 m-0",)"
         R"("muster.dev/wake":"5"}}})");
 
+  // The pod's own message, and none of its conditions.
+  const ApiRequest tell = RequestOf(engine::TellPod{{1}, kPod, "muster: it waits"}, {});
+  CHECK(tell.path == "/api/v1/namespaces/team/pods/a/status");
+  CHECK(tell.content_type == "application/merge-patch+json");
+  CHECK(tell.body == R"({"metadata":{"uid":"u-1"},"status":{"message":"muster: it waits"}})");
+  CHECK(RequestOf(engine::Nominate{{1}, kPod, "n1", false, true}, {}).body ==
+        R"({"metadata":{"uid":"u-1"},"status":{"nominatedNodeName":"n1","message":null}})");
+
   const ApiRequest fence = FenceRequest(kPod, "4 m-1");
   CHECK(fence.path == "/api/v1/namespaces/team/pods/a/status");
   CHECK(fence.content_type == "application/merge-patch+json");

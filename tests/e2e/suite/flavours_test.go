@@ -49,8 +49,8 @@ var flavours = []flavour{
 }
 
 var (
-	pluginsRun  = allOf(field("Running", "phase"), number(4, "running"))
-	pluginsWait = field("Pending", "phase")
+	pluginsRun  = allOf(field("Running", "phase"), number(4, "running"), condition("conditions", "Scheduled", "True", "Scheduled"))
+	pluginsWait = allOf(field("Pending", "phase"), condition("conditions", "Scheduled", "False", ""))
 )
 
 func TestEveryFlavourOfPodGroupStartsAsAGangAndSaysSoInItsOwnWords(t *testing.T) {

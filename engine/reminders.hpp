@@ -1,0 +1,80 @@
+// Reminders: what is told of a gang that waits for as long as it waits, and to its members
+// (internal to engine/). Owned and guarded by Scheduler.
+//
+//   another reason ──▶ Waits ──▶ the Event, again every Rules::tell_again ──▶ Stops
+//                        └── 5 min ──▶ its gated members, once for this reason
+//
+// 1. An API server keeps Events for an hour: told every half hour, there is always one. The counts
+//    in it are of then; that they change brings no write in between.
+// 2. A pod's own message stays without being renewed. Members are told of a reason that lasts,
+//    kMostMembers of a gang at most, the first by rank; not more often than Events.
+// 3. Gangs that came together are told one after the other, kBetween apart, where that delays none
+//    for more than kSlack: what would be enough for each can be looked for then, and their members'
+//    writes are no burst.
+// 4. An Event that is to say what would be enough is held until that was looked for: see Next.
+//
+// A restart forgets when what was told: each gang that waits is told of once more, and its members
+// get the message that they have.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "engine/actions.hpp"
+#include "engine/gang.hpp"
+#include "engine/write_tracker.hpp"
+
+namespace muster::engine {
+
+class Reminders {
+ public:
+  static constexpr cluster::Duration kMembersAfter = cluster::Seconds(300);
+  static constexpr cluster::Duration kBetween = cluster::Seconds(1);
+  static constexpr cluster::Duration kSlack = cluster::Seconds(300);
+  static constexpr size_t kMostMembers = 64;
+
+  // `again`: Rules::tell_again. `writes` must outlive it.
+  Reminders(cluster::Duration again, WriteTracker& writes) : again_(again), writes_(writes) {}
+
+  // An Event tells now why it waits, and it is for another reason than before.
+  void Waits(Gang& gang, cluster::Time now);
+  static void Stops(Gang& gang);
+  // When the gang is to be told of or its members told; Never: not by itself.
+  static cluster::Time due(const Gang& gang);
+  // What is due waits, for the gang is in a state that passes.
+  static void Postpone(Gang& gang, cluster::Time until);
+  // The Event is due; the next one is later.
+  bool TakeEvent(Gang& gang, cluster::Time now);
+  // Tells those that are due.
+  void TellMembers(Gang& gang, cluster::Time now);
+  // What the member's pod says of its wait goes; true when something does.
+  static bool Unsay(Member& member);
+
+  // The Event goes out by itself, or by Next with what would be enough.
+  void Put(const Gang& gang, EmitEvent event);
+  struct Held {
+    GangId gang;
+    EmitEvent event;
+  };
+  std::optional<Held> Next();
+  // It may be looked for what would be enough on so many nodes: not too often.
+  bool MaySearch(size_t nodes, cluster::Time now);
+
+ private:
+  static cluster::Time Slot(cluster::Time& last, cluster::Time from);
+
+  const cluster::Duration again_;  // 0: nothing is told again
+  WriteTracker& writes_;
+  std::deque<Held> held_;  // empty between two Advances
+  cluster::Time last_event_;
+  cluster::Time last_members_;
+  cluster::Time search_from_;
+};
+
+// What a gang lacks with what would be enough for it, kMessageBytes bytes at most: of the former
+// what comes last is left out.
+std::string WithNearest(const std::string& message, const std::string& nearest);
+
+}  // namespace muster::engine
