@@ -309,7 +309,7 @@ TEST_CASE("a gang that waits costs no write while nothing changes", "[engine][qu
   AddNodes(world, 2, 8);
   world.AddGang("big", 3, 8, 3);
   world.AddGang("later", 20, 1, 20);
-  world.Pass(cluster::Seconds(60));
+  world.Pass(cluster::Seconds(400));  // until its members are told
   const int before = world.writes;
   for (int i = 0; i < 50; ++i) {
     world.Filter("big-0");

@@ -121,7 +121,7 @@ TEST_CASE("a gang that waits for room in its rack has no deadline and writes not
   Racks world(LostMember::kWait);
   world.Run(2, OneRack());
   world.LoseWithNode("train-1");
-  world.Pass(cluster::Seconds(120));
+  world.Pass(cluster::Seconds(400));  // until its members are told
   CHECK_FALSE(world.Gang("train").deadline);
   const int writes = world.writes;
   for (int i = 0; i < 20; ++i) world.Pass(cluster::Seconds(60));
