@@ -23,8 +23,8 @@ func taking(t *testing.T, webhook bool) *env {
 	return in(t, mustered(t, worldOptions{webhook: webhook}))
 }
 
-// label sets muster.dev/schedule of the test's namespace; empty: takes it away. It returns when that is in force.
-func (e *env) label(value string) {
+// scheduleLabel sets muster.dev/schedule of the test's namespace; empty: takes it away. It returns when that is in force.
+func (e *env) scheduleLabel(value string) {
 	e.t.Helper()
 	text := "null"
 	if value != "" {
@@ -88,7 +88,7 @@ func takenPods(e *env) {
 			"default-scheduler", "default-scheduler", 0},
 	}
 	for _, value := range []string{"gpu", "all"} {
-		e.label(value)
+		e.scheduleLabel(value)
 		for _, c := range cases {
 			pod, err := e.dryRun(objects.Pod(e.ns, c.name, c.gpus, c.options...))
 			if err != nil {
@@ -117,7 +117,7 @@ func TestAJobOfALabelledNamespaceIsAGangByWebhook(t *testing.T) { takenJob(takin
 // takenJob runs a Job that knows nothing of Muster, and takes the label away while it waits.
 func takenJob(e *env) {
 	e.addGPUNodes(1)
-	e.label("gpu")
+	e.scheduleLabel("gpu")
 	e.plainJobBy(objects.Default, "train", 4)
 	e.eventually(30*time.Second, "the Job has its pods, of Muster's, behind the gate", func() error {
 		pods, err := e.podsOfJob("train")
@@ -131,7 +131,7 @@ func takenJob(e *env) {
 		}
 		return err
 	})
-	e.label("")
+	e.scheduleLabel("")
 	e.always(3*time.Second, "no pod starts where only two of four have room", func() error {
 		pods, err := e.podsOfJob("train")
 		if err == nil && countBound(pods) > 0 {
@@ -153,7 +153,7 @@ func takenJob(e *env) {
 func TestPodsThatTheWebhookMissedAreReported(t *testing.T) {
 	e := taking(t, true)
 	e.addGPUNodes(1)
-	e.label("gpu")
+	e.scheduleLabel("gpu")
 	e.muster.Process.Kill()
 	<-e.muster.Process.Done()
 	missed := objects.Pod(e.ns, "missed", 1, objects.By(objects.Default))
@@ -171,7 +171,7 @@ func TestPodsThatTheWebhookMissedAreReported(t *testing.T) {
 	if count, err := e.muster.Metric("muster_missed_pods_total"); err != nil || count != 1 {
 		e.t.Errorf("muster_missed_pods_total is %v, %v", count, err)
 	}
-	e.label("gpu") // returns when the webhook takes pods again
+	e.scheduleLabel("gpu") // returns when the webhook takes pods again
 }
 
 // toldMissed are the pods with an Event that says that Muster does not schedule them.
