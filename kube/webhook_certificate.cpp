@@ -142,7 +142,7 @@ Status WebhookCertificate::Lead(const Clocks& now, Secret& secret) {
   if (!next.ok()) return next.error();
   if (*next != secret.kept) {
     const Secret wanted{*next, secret.version};
-    if (const Status written = WriteSecret(wanted); !written.ok()) return written;
+    if (Status written = WriteSecret(wanted); !written.ok()) return written;
     const bool served = next->pair != secret.kept.pair;
     ports_.note(served ? "the webhook has a new certificate"
                        : "the authorities of the webhook's certificate have changed");
@@ -151,7 +151,7 @@ Status WebhookCertificate::Lead(const Clocks& now, Secret& secret) {
   const std::string& bundle = secret.kept.authorities;
   if (!configuration->Trusts(bundle)) {
     bundled_.clear();
-    if (const Status written = WriteBundle(*configuration, bundle); !written.ok()) return written;
+    if (Status written = WriteBundle(*configuration, bundle); !written.ok()) return written;
   }
   if (bundled_ != bundle) bundled_since_ = now.steady;
   bundled_ = bundle;
@@ -183,14 +183,12 @@ Result<KeptCertificate> WebhookCertificate::Next(const KeptCertificate& kept,
   const std::optional<http::CertificateTerm> term = TermOf(kept.pair, hosts, at);
   if (!term || next.authorities.empty()) {
     next.next = {};
-    const Status made = MakeInto(hosts, now.wall, next, next.pair);
-    if (!made.ok()) return made.error();
+    if (Status made = MakeInto(hosts, now.wall, next, next.pair); !made.ok()) return made.error();
     return next;
   }
   if (!IsOld(*term, at)) return next;
   if (!TermOf(kept.next, hosts, at)) {
-    const Status made = MakeInto(hosts, now.wall, next, next.next);
-    if (!made.ok()) return made.error();
+    if (Status made = MakeInto(hosts, now.wall, next, next.next); !made.ok()) return made.error();
   } else if (bundled_ == kept.authorities && now.steady - bundled_since_ >= options_.settle) {
     next.pair = std::exchange(next.next, {});
   }
