@@ -57,6 +57,7 @@ class AdmissionService {
   AdmissionService& operator=(const AdmissionService&) = delete;
 
   void Start();
+  void Poke() { thread_->Poke(); }  // looks after the certificate now; after Start
   void Stop();
 
   std::uint16_t port() const { return port_; }  // 0: it is not open yet

@@ -83,8 +83,8 @@ Status ApiCluster::Start() {
         [this](const kube::Clocks& now) { return label_->Step(now); });
   }
   writer_->Start();
-  feed_->Start();
   if (admission_) admission_->Start();
+  feed_->Start();
   return Ok{};
 }
 
@@ -302,6 +302,7 @@ void ApiCluster::TakeOver(uint64_t term) {
   Say(report);
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();
+  if (admission_) admission_->Poke();
   options_.lead();
 }
 
