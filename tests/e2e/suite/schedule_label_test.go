@@ -152,7 +152,6 @@ func takenJob(e *env) {
 // The webhook fails open: what is created while Muster is away has the default scheduler for good, and that is said.
 func TestPodsThatTheWebhookMissedAreReported(t *testing.T) {
 	e := taking(t, true)
-	e.addGPUNodes(1)
 	e.scheduleLabel("gpu")
 	e.muster.Process.Kill()
 	<-e.muster.Process.Done()
