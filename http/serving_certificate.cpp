@@ -52,7 +52,7 @@ std::string AddressText(int family, const unsigned char* bytes) {
 }
 
 // As inet_ntop writes it; empty: it is no IP address.
-std::string AddressOf(const std::string& host) {
+std::string IpAddressOf(const std::string& host) {
   AddressBytes bytes{};
   for (const int family : {AF_INET, AF_INET6}) {
     if (::inet_pton(family, host.c_str(), bytes.data()) == 1)
@@ -73,7 +73,7 @@ bool IsDnsName(const std::string& host) {
 std::optional<std::string> AlternativeNames(const std::vector<std::string>& hosts) {
   std::string names;
   for (const std::string& host : hosts) {
-    const bool address = !AddressOf(host).empty();
+    const bool address = !IpAddressOf(host).empty();
     if (!address && !IsDnsName(host)) return std::nullopt;
     names +=
         (names.empty() ? "" : ",") + std::string(address ? "IP:" : "DNS:") + CanonicalHost(host);
@@ -228,7 +228,7 @@ Result<CertificateTerm> ReadCertificateTerm(const std::string& pem) {
 }
 
 std::string CanonicalHost(const std::string& host) {
-  std::string address = AddressOf(host);
+  std::string address = IpAddressOf(host);
   return address.empty() ? LowerCase(host) : address;
 }
 
