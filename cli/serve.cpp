@@ -66,6 +66,33 @@ Status ReadKey(const Args& args, const extender::ClusterAccess& access, const st
   return Ok{};
 }
 
+// The webhook; its Secret is beside the Lease where nothing else is said.
+Status ReadAdmission(const Args& args, extender::ClusterAccess* access) {
+  extender::AdmissionSettings& admission = access->admission;
+  if (!access->lease.ns.empty()) admission.secret = {access->lease.ns, "muster-webhook"};
+  if (Status read = ReadKey(args, *access, "--webhook-secret", &admission.secret); !read.ok())
+    return read;
+  admission.configuration = args.Text("--webhook-configuration", "muster-schedule");
+  if (!args.Has("--webhook")) {
+    for (const char* flag : {"--webhook-secret", "--webhook-configuration"}) {
+      if (args.Has(flag)) return Error{Code::kInvalidArgument, "needs --webhook", flag};
+    }
+    return Ok{};
+  }
+  if (!access->given()) {
+    return Error{Code::kInvalidArgument, "needs --kubeconfig or --in-cluster", "--webhook"};
+  }
+  if (admission.secret.ns.empty()) {
+    return Error{Code::kInvalidArgument,
+                 "needs a Secret for its certificate: --webhook-secret NAMESPACE/NAME, or --lease",
+                 "--webhook"};
+  }
+  const Result<http::HostPort> listen = http::ParseHostPort(args.Text("--webhook"));
+  if (!listen.ok()) return listen.error().At("--webhook");
+  admission.listen = *listen;
+  return Ok{};
+}
+
 // A real cluster, and nothing beside it that only an embedded one has.
 Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
   access->kubeconfig = args.Text("--kubeconfig");
@@ -89,6 +116,7 @@ Status ReadAccess(const Args& args, extender::ClusterAccess* access) {
        {std::pair("--orders", &access->orders), std::pair("--usage", &access->usage)}) {
     if (Status read = ReadKey(args, *access, flag, key); !read.ok()) return read;
   }
+  if (Status read = ReadAdmission(args, access); !read.ok()) return read;
   if (!access->given()) return Ok{};
   for (const char* flag :
        {"--cluster", "--seed", "--scheduler-ca", "--scheduler-cert", "--scheduler-key"}) {
@@ -188,6 +216,12 @@ Command ServeCommand() {
         "ConfigMap that keeps operators' orders (default: muster-orders beside the Lease)"},
        {"--usage", "NS/NAME",
         "ConfigMap that keeps what queues have used (default: muster-usage beside the Lease)"},
+       {"--webhook", "HOST:PORT",
+        "serve the webhook that takes pods of namespaces with label muster.dev/schedule"},
+       {"--webhook-secret", "NS/NAME",
+        "Secret of its certificate (default: muster-webhook beside the Lease)"},
+       {"--webhook-configuration", "NAME",
+        "MutatingWebhookConfiguration that gets its CA (default: muster-schedule)"},
        {"--cluster", "FILE", "manifests of the embedded cluster (default: 16 nodes of 8 GPUs)"},
        {"--tls-cert", "FILE", "certificate of the extender port, PEM"},
        {"--tls-key", "FILE", "key of --tls-cert, PEM"},

@@ -60,6 +60,7 @@ Status ApiCluster::Start() {
       kube::AccessReviewer::Ports{.api = *api_, .now = [] { return kube::ReadClocks().steady; }},
       kube::AccessReviewer::Options{});
   MakeStores();
+  MakeAdmission();
   if (options_.lease != cluster::ObjectKey()) {
     election_ = std::make_unique<kube::LeaderElection>(
         kube::LeaderElection::Ports{.api = *api_,
@@ -82,8 +83,38 @@ Status ApiCluster::Start() {
         [this](const kube::Clocks& now) { return label_->Step(now); });
   }
   writer_->Start();
+  if (admission_) admission_->Start();
   feed_->Start();
   return Ok{};
+}
+
+std::string ApiCluster::OwnNamespace() const {
+  return options_.own_pod.ns.empty() ? options_.lease.ns : options_.own_pod.ns;
+}
+
+void ApiCluster::MakeAdmission() {
+  kube::MissedPods::Options missed;
+  if (!OwnNamespace().empty()) missed.spared_namespaces.insert(OwnNamespace());
+  {
+    const MutexLock lock(missed_mu_);
+    missed_.emplace(std::move(missed), kube::ReadClocks());
+    if (options_.grouping) scheduler_names_ = options_.grouping->scheduler_names;
+  }
+  if (!options_.admission.listen) return;
+  admission_ = std::make_unique<AdmissionService>(
+      AdmissionService::Ports{.api = *api_,
+                              .may_write = [this] { return MayWrite(); },
+                              .scheduler_name =
+                                  [this] {
+                                    const MutexLock lock(missed_mu_);
+                                    return scheduler_names_.empty() ? "" : scheduler_names_.front();
+                                  },
+                              .warn = [this](const std::string& what) { Warn(what); },
+                              .note =
+                                  [this](const std::string& what) {
+                                    log_.Info("webhook", {{"what", what}});
+                                  }},
+      options_.admission, OwnNamespace());
 }
 
 void ApiCluster::MakeStores() {
@@ -154,6 +185,8 @@ void ApiCluster::Stop() {
   // A list that an API server takes its time for is not worth the lease.
   api_->Stop();
   if (feed_) feed_->Stop();
+  // It was of use until now, and what it still wrote names the version that it had read.
+  if (admission_) admission_->Stop();
 }
 
 void ApiCluster::Perform(const std::vector<engine::Action>& actions) { writer_->Perform(actions); }
@@ -165,6 +198,35 @@ void ApiCluster::Tell(const engine::Fact& fact) { options_.apply({&fact, 1}); }
 void ApiCluster::Apply(std::span<const engine::Fact> facts) {
   for (const engine::Fact& fact : facts) NoteHandedOver(fact);
   options_.apply(facts);
+  for (const engine::Fact& fact : facts) {
+    kube::MissedPods::Report report;
+    {
+      const MutexLock lock(missed_mu_);
+      report = missed_->Note(fact, scheduler_names_, kube::ReadClocks());
+    }
+    Say(report);
+  }
+}
+
+void ApiCluster::SetGrouping(kube::GroupingSettings settings) {
+  {
+    const MutexLock lock(missed_mu_);
+    scheduler_names_ = settings.scheduler_names;
+  }
+  feed_->SetGrouping(std::move(settings));
+}
+
+void ApiCluster::Say(const kube::MissedPods::Report& report) {
+  for (const engine::EmitEvent& event : report.events) Publish(event);
+  for (const std::string& line : report.lines) log_.Info("schedule label", {{"what", line}});
+}
+
+ClusterReadings ApiCluster::Readings() const {
+  ClusterReadings readings{api_->stats(), feed_->Health(), leading_};
+  if (admission_) readings.admission = admission_->counts();
+  const MutexLock lock(missed_mu_);
+  readings.missed_pods = missed_->count();
+  return readings;
 }
 
 void ApiCluster::NoteHandedOver(const engine::Fact& fact) {
@@ -232,8 +294,15 @@ void ApiCluster::TakeOver(uint64_t term) {
           [this](const kube::Clocks& now) { return usage_->Step(now); });
     }
   }
+  kube::MissedPods::Report report;
+  {
+    const MutexLock lock(missed_mu_);
+    report = missed_->Lead(kube::ReadClocks());
+  }
+  Say(report);
   statuses_->Begin(kube::ReadClocks().steady);
   if (label_thread_) label_thread_->Poke();
+  if (admission_) admission_->Poke();
   options_.lead();
 }
 

@@ -22,6 +22,7 @@
 #include "cluster/result.hpp"
 #include "engine/facts.hpp"
 #include "engine/ports.hpp"
+#include "extender/admission_service.hpp"
 #include "extender/cluster_metrics.hpp"
 #include "extender/log.hpp"
 #include "kube/access_review.hpp"
@@ -32,6 +33,7 @@
 #include "kube/fence.hpp"
 #include "kube/gang_status_writer.hpp"
 #include "kube/lease.hpp"
+#include "kube/missed_pods.hpp"
 #include "kube/order_store.hpp"
 #include "kube/pod_writer.hpp"
 #include "kube/step_thread.hpp"
@@ -49,6 +51,7 @@ class ApiCluster final : public engine::ActionPort {
     cluster::ObjectKey orders;   // ConfigMap of standing orders; empty: none are taken
     cluster::ObjectKey usage;    // ConfigMap of what queues have used; empty: it is not kept
     cluster::ObjectKey own_pod;  // gets the label kLeaderLabel while it leads; empty: none
+    AdmissionSettings admission;
     std::optional<kube::GroupingSettings> grouping;  // nothing: no gangs by owner
     // As Scheduler::Apply: no decision is made between facts that come together.
     std::function<void(std::span<const engine::Fact>)> apply;
@@ -73,13 +76,13 @@ class ApiCluster final : public engine::ActionPort {
 
   void Perform(const std::vector<engine::Action>& actions) override;
   // After Start.
-  void SetGrouping(kube::GroupingSettings settings) { feed_->SetGrouping(std::move(settings)); }
+  void SetGrouping(kube::GroupingSettings settings);
   std::string AskGrouping(cluster::Pod& pod) { return feed_->AskGrouping(pod); }
   // Keeps what operators have ordered.
   cluster::Status KeepOrders(const engine::StandingOrders& orders);
   kube::AccessReviewer& reviewer() { return *reviewer_; }  // after Start
   // For /metrics, after Start.
-  ClusterReadings Readings() const { return {api_->stats(), feed_->Health(), leading_}; }
+  ClusterReadings Readings() const;
   // The resources that were not listed yet, for people.
   std::string Unsynced() const;
 
@@ -89,6 +92,9 @@ class ApiCluster final : public engine::ActionPort {
   void Apply(std::span<const engine::Fact> facts);
   void Tell(const engine::Fact& fact);
   void NoteHandedOver(const engine::Fact& fact);
+  void MakeAdmission();
+  std::string OwnNamespace() const;  // empty: it is not known
+  void Say(const kube::MissedPods::Report& report);
   void Synced();
   // Fences the leader before off, and lets this one decide.
   void TakeOver(uint64_t term);
@@ -114,6 +120,9 @@ class ApiCluster final : public engine::ActionPort {
   // Not bound, but a leader before this one may have bound them without our knowing. Of no use once
   // this one leads.
   std::map<cluster::PodUid, kube::HandedOverPod> handed_over_ MUSTER_GUARDED_BY(mu_);
+  mutable cluster::Mutex missed_mu_;
+  std::optional<kube::MissedPods> missed_ MUSTER_GUARDED_BY(missed_mu_);
+  std::vector<std::string> scheduler_names_ MUSTER_GUARDED_BY(missed_mu_);  // of Muster's pods
 
   std::unique_ptr<kube::ApiClient> api_;
   kube::PodVersions versions_;
@@ -130,6 +139,7 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
   std::vector<std::unique_ptr<kube::StepThread>> status_threads_;
   std::vector<std::unique_ptr<kube::StepThread>> event_threads_;
+  std::unique_ptr<AdmissionService> admission_;     // null: there is no webhook
   std::unique_ptr<kube::LeaderLabel> label_;        // null: there is no pod to label
   std::unique_ptr<kube::StepThread> label_thread_;  // likewise
 };

@@ -6,6 +6,7 @@
 
 #include "cluster/ids.hpp"
 #include "cluster/result.hpp"
+#include "extender/admission_service.hpp"
 #include "kube/client_config.hpp"
 
 namespace muster::extender {
@@ -20,6 +21,8 @@ struct ClusterAccess {
   cluster::ObjectKey orders = {};
   // Of the ConfigMap that keeps what queues have used; empty: a restart forgets it.
   cluster::ObjectKey usage = {};
+  // The webhook that takes new pods for Muster.
+  AdmissionSettings admission = {};
 
   bool given() const { return in_cluster || !kubeconfig.empty(); }
 };

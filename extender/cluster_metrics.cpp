@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "cluster/mutex.hpp"
 
@@ -50,6 +51,13 @@ class ClusterMetrics::Impl {
       Advance(lists_.Add({{"resource", feed.resource}}), static_cast<double>(feed.lists));
     }
     leader_.Add({}).Set(readings.leading ? 1 : 0);
+    const AdmissionCounts& reviews = readings.admission;
+    for (const auto& [result, count] :
+         {std::pair("changed", reviews.changed), std::pair("unchanged", reviews.unchanged),
+          std::pair("malformed", reviews.malformed)}) {
+      Advance(reviews_.Add({{"result", result}}), static_cast<double>(count));
+    }
+    Advance(missed_.Add({}), static_cast<double>(readings.missed_pods));
     return prometheus::TextSerializer().Serialize(registry_.Collect());
   }
 
@@ -94,6 +102,16 @@ class ClusterMetrics::Impl {
       BuildCounter()
           .Name("muster_lists_total")
           .Help("Times that a resource was listed whole")
+          .Register(registry_);
+  prometheus::Family<prometheus::Counter>& reviews_ =
+      BuildCounter()
+          .Name("muster_admission_reviews_total")
+          .Help("Pods that the API server asked the webhook about, by what it did to them")
+          .Register(registry_);
+  prometheus::Family<prometheus::Counter>& missed_ =
+      BuildCounter()
+          .Name("muster_missed_pods_total")
+          .Help("Pods of labelled namespaces that nobody took for Muster at their creation")
           .Register(registry_);
   prometheus::Family<prometheus::Gauge>& leader_ =
       BuildGauge().Name("muster_leader").Help("1 when this replica decides").Register(registry_);

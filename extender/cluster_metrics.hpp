@@ -3,10 +3,12 @@
 // Owned by the service; any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "extender/admission_service.hpp"
 #include "kube/api_client.hpp"
 #include "kube/cluster_feed.hpp"
 
@@ -16,6 +18,8 @@ struct ClusterReadings {
   kube::ApiClientStats calls;
   std::vector<kube::FeedHealth> feed;
   bool leading = false;
+  AdmissionCounts admission = {};
+  std::int64_t missed_pods = 0;
 };
 
 class ClusterMetrics {

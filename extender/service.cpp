@@ -306,6 +306,7 @@ Status Service::Impl::StartApiCluster() {
   options.own_pod = OwnPod();
   options.orders = options_.access.orders;
   options.usage = options_.access.usage;
+  options.admission = options_.access.admission;
   options.grouping = GroupingOf(started_with_);
   options.now = [this] { return Now(); };
   options.used = [this] { return scheduler_->UsedSoFar(); };

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "cluster/result.hpp"
+#include "http/held_certificate.hpp"
 #include "http/message.hpp"
 
 namespace muster::http {
@@ -39,8 +40,10 @@ namespace muster::http {
 // Certificates of a server. TLS 1.2 or newer; no renegotiation, no session resumption (a resumed
 // session would survive a change of the client CA).
 struct TlsOptions {
-  std::string cert_file = {};       // PEM, leaf first, then intermediates
-  std::string key_file = {};        // PEM
+  std::string cert_file = {};  // PEM, leaf first, then intermediates
+  std::string key_file = {};   // PEM
+  // In place of these two files, and looked at as often.
+  std::shared_ptr<const HeldCertificate> held = nullptr;
   std::string client_ca_file = {};  // PEM bundle; empty = client certificates are not asked for
   bool require_client_cert = true;  // only with client_ca_file
   std::vector<std::string>

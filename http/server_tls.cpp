@@ -55,7 +55,14 @@ Status Harden(SSL_CTX* context) {
   return Ok{};
 }
 
+Status PresentHeld(SSL_CTX* context, const HeldCertificate& held) {
+  const CertificatePair pair = held.pair();
+  if (PresentCertificate(context, pair.certificate, pair.key) == PresentFault::kNone) return Ok{};
+  return FileError("", "expected a PEM certificate chain and its private key");
+}
+
 Status Present(SSL_CTX* context, const TlsOptions& options) {
+  if (options.held) return PresentHeld(context, *options.held);
   const Result<std::string> certificate = ReadCredentialFile(options.cert_file);
   if (!certificate.ok()) return certificate.error();
   const Result<std::string> key = ReadCredentialFile(options.key_file);
@@ -152,6 +159,7 @@ ServerTls::Stamp ServerTls::ReadStamp() const {
   const std::array<const std::string*, 3> files = {&options_.cert_file, &options_.key_file,
                                                    &options_.client_ca_file};
   Stamp stamp;
+  if (options_.held) stamp.held = options_.held->version();
   for (std::size_t i = 0; i < files.size(); ++i) {
     struct stat info {};
     if (files[i]->empty() || ::stat(files[i]->c_str(), &info) != 0) continue;

@@ -40,6 +40,7 @@ class ServerTls {
   // Of each file: modification time in ns, size, inode.
   struct Stamp {
     std::array<std::array<std::int64_t, 3>, 3> files{};
+    std::int64_t held = 0;  // version of the certificate in memory
     bool operator==(const Stamp&) const = default;
   };
 

@@ -24,10 +24,13 @@ const (
 // Files are the certificates of both sides.
 type Files struct{ Server, Client string } // folders of ca.crt, tls.crt and tls.key
 
+// WebhookOverlay has Muster's webhook in place of the admission policies.
+const WebhookOverlay = "manifests/overlays/before-1.36"
+
 // Overlay is the Kustomize folder for a Kubernetes version.
 func Overlay(version string) string {
 	if version == controlplane.Older {
-		return "manifests/overlays/before-1.36"
+		return WebhookOverlay
 	}
 	return "manifests/overlays/default"
 }
@@ -35,6 +38,11 @@ func Overlay(version string) string {
 // Install does what docs/deploy.md says: certificates, then the manifests. Their Deployments are scaled to nothing,
 // because no played kubelet can run an image; Start and StartScheduler run the same programs as processes.
 func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) {
+	return InstallOverlay(ctx, cp, Overlay(cp.Options.Version))
+}
+
+// InstallOverlay does so with another Kustomize folder.
+func InstallOverlay(ctx context.Context, cp *controlplane.ControlPlane, overlay string) (Files, error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return Files{}, err
@@ -49,7 +57,7 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) 
 	if _, err := cp.Kubectl(ctx, string(secrets), "apply", "-f", "-"); err != nil {
 		return Files{}, err
 	}
-	if _, err := cp.Kubectl(ctx, "", "apply", "-k", filepath.Join(root, Overlay(cp.Options.Version))); err != nil {
+	if _, err := cp.Kubectl(ctx, "", "apply", "-k", filepath.Join(root, overlay)); err != nil {
 		return Files{}, err
 	}
 	if _, err := cp.Kubectl(ctx, "", "-n", Namespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
@@ -58,6 +66,18 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) 
 	_, err = cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s",
 		"crd/podgroups.scheduling.x-k8s.io")
 	return Files{Server: filepath.Join(folder, "extender"), Client: filepath.Join(folder, "scheduler")}, err
+}
+
+// PointWebhook has the API server call this port in place of the Service, behind which no pod is.
+func PointWebhook(ctx context.Context, cp *controlplane.ControlPlane, port int) error {
+	var patch []string
+	for i, kind := range []string{"gpu", "all"} {
+		patch = append(patch, fmt.Sprintf(
+			`{"op": "replace", "path": "/webhooks/%d/clientConfig", "value": {"url": "https://127.0.0.1:%d/admit/%s"}}`, i, port, kind))
+	}
+	_, err := cp.Kubectl(ctx, "", "patch", "mutatingwebhookconfiguration", "muster-schedule", "--type=json",
+		"--patch=["+strings.Join(patch, ",")+"]")
+	return err
 }
 
 // SchedulerConfig is the manifests' KubeSchedulerConfiguration with the addresses of this machine.

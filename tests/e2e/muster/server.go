@@ -19,14 +19,14 @@ import (
 
 // Options say how to run muster.
 type Options struct {
-	Name   string // of its process, and of its pod where it has one
-	Files  Files
-	Policy string // file; empty: manifests/base/policy.yaml
-	URL    string // of the API server, or of a proxy before it; empty: the control plane's
-	CA     string // that signed URL's certificate; empty: the control plane's
-	Lease  string // empty: muster-system/muster
-	Pod    string // empty: it has no pod whose label could say that it leads
-	// Pods that name no PodGroup are gangs by their owners.
+	Name    string // of its process, and of its pod where it has one
+	Files   Files
+	Policy  string // file; empty: manifests/base/policy.yaml
+	URL     string // of the API server, or of a proxy before it; empty: the control plane's
+	CA      string // that signed URL's certificate; empty: the control plane's
+	Lease   string // empty: muster-system/muster
+	Pod     string // empty: it has no pod whose label could say that it leads
+	Webhook int    // port of its webhook; 0: it has none
 }
 
 // Server is one replica of muster. Its ports stay the same over restarts. One goroutine at a time.
@@ -85,6 +85,9 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 		"--tls-client-ca=" + filepath.Join(o.Files.Server, "ca.crt"), "--tls-client=muster-scheduler",
 		"--log-level=debug",
 	}}
+	if o.Webhook != 0 {
+		s.spec.Args = append(s.spec.Args, fmt.Sprintf("--webhook=127.0.0.1:%d", o.Webhook))
+	}
 	if o.Pod != "" {
 		s.spec.Env = []string{"POD_NAME=" + o.Pod, "POD_NAMESPACE=" + Namespace}
 	}

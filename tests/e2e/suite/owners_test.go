@@ -14,6 +14,11 @@ import (
 // plainJob creates an Indexed Job of pods of four GPUs. Nothing of it names a gang.
 func (e *env) plainJob(name string, pods int) {
 	e.t.Helper()
+	e.plainJobBy(objects.Muster, name, pods)
+}
+
+func (e *env) plainJobBy(scheduler, name string, pods int) {
+	e.t.Helper()
 	manifest := fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
 metadata: {name: %[1]s, namespace: %[2]s}
@@ -24,13 +29,13 @@ spec:
   template:
     metadata: {labels: {%[4]s: runs}}
     spec:
-      schedulerName: muster
+      schedulerName: %[5]s
       restartPolicy: Never
       containers:
       - name: worker
         image: train
         resources: {limits: {nvidia.com/gpu: 4}}
-`, name, e.ns, pods, objects.KubeletLabel)
+`, name, e.ns, pods, objects.KubeletLabel, scheduler)
 	_, err := e.Kubectl(e.ctx, manifest, "apply", "-f", "-")
 	e.must(err)
 	e.t.Cleanup(func() { // before the namespace's pods go, which it would recreate

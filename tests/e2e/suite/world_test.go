@@ -32,6 +32,7 @@ type worldOptions struct {
 	native  bool   // PodGroups of Kubernetes' own
 	bulk    bool   // so many pods that nobody plays their kubelets
 	kueue   bool   // with Kueue's controller
+	webhook bool   // with Muster's webhook in place of the admission policies
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -47,6 +48,7 @@ type world struct {
 
 	schedulerSpec controlplane.Scheduler
 	policy        string // file: the manifests', to which tests may add
+	webhook       int    // port of Muster's webhook; 0: it has none
 	bulk          bool
 	mu            sync.Mutex
 	mustered      bool
@@ -141,6 +143,9 @@ func (o worldOptions) name() string {
 	if o.kueue {
 		name += "-kueue"
 	}
+	if o.webhook {
+		name += "-webhook"
+	}
 	return name
 }
 
@@ -156,6 +161,9 @@ func startWorld(o worldOptions) (*world, error) {
 		options.Gates = controlplane.NativeGangs(o.version)
 	}
 	w := &world{bulk: o.bulk}
+	if o.webhook {
+		w.webhook = process.MustFreePort()
+	}
 	if w.ControlPlane, err = controlplane.Start(ctx, options); err != nil {
 		return nil, err
 	}
@@ -171,8 +179,17 @@ func startWorld(o worldOptions) (*world, error) {
 
 func (w *world) startMuster(ctx context.Context) error {
 	var err error
-	if w.files, err = muster.Install(ctx, w.ControlPlane); err != nil {
+	overlay := muster.Overlay(w.Options.Version)
+	if w.webhook != 0 {
+		overlay = muster.WebhookOverlay
+	}
+	if w.files, err = muster.InstallOverlay(ctx, w.ControlPlane, overlay); err != nil {
 		return err
+	}
+	if w.webhook != 0 {
+		if err := muster.PointWebhook(ctx, w.ControlPlane, w.webhook); err != nil {
+			return err
+		}
 	}
 	if w.proxy, err = proxy.Start(w.URL, w.CA.File, w.CA); err != nil {
 		return err
@@ -202,7 +219,7 @@ func (w *world) startMuster(ctx context.Context) error {
 // newMuster prepares a replica that speaks to the API server through the proxy.
 func (w *world) newMuster(ctx context.Context, name, pod string) (*muster.Server, error) {
 	return muster.New(ctx, w.ControlPlane, muster.Options{
-		Name: name, Files: w.files, Policy: w.policy, URL: w.proxy.URL, CA: w.CA.File, Pod: pod,
+		Name: name, Files: w.files, Policy: w.policy, URL: w.proxy.URL, CA: w.CA.File, Pod: pod, Webhook: w.webhook,
 	})
 }
 
