@@ -17,6 +17,7 @@
 namespace muster::extender {
 
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail},
+// scaleUp (whether nodes are asked for, where the gang waits for room and the policy has scale-up),
 // remainder (of elastic members that wait for a whole segment, a sentence), queue, priority,
 // minMember, gpus, ageSeconds, pods, bound, succeeded, failed, attempts, waitedSeconds,
 // startedSecondsAgo, deadlineInSeconds}]}, without members. `kind` is "Pod" for a gang of one pod
