@@ -369,6 +369,7 @@ Result<std::string> GangExplained(std::string_view json) {
                             std::to_string(Integer(gang, "minMember")) + " start together, " +
                             std::to_string(Integer(gang, "bound")) + " bound"});
   if (!Text(gang, "apart").empty()) facts.Add({"Not together", Text(gang, "apart")});
+  if (!Text(gang, "scaleUp").empty()) facts.Add({"Scale-up", Text(gang, "scaleUp")});
   if (!Text(gang, "remainder").empty()) facts.Add({"Remainder", Text(gang, "remainder")});
   if (!Text(gang, "queue").empty()) facts.Add({"Queue", Text(gang, "queue")});
   AddTurn(gang, facts);

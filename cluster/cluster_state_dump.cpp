@@ -263,7 +263,7 @@ void DumpPod(const Pod& pod, std::string& out) {
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
                gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-               run_times, preemptible, non_preemptible] = pod;
+               says_disruption, run_times, preemptible, non_preemptible] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -292,6 +292,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   line.Flag("handed_over", handed_over);
   if (!asked_queue.empty()) line.Text("asked", asked_queue);
   if (hami_turn != HamiTurn::kNone) line.Number("hamiturn", static_cast<int>(hami_turn));
+  if (says_disruption) line.Flag("disruption", true);
   if (run_times != nullptr) DumpRunTimes(*run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);
   if (non_preemptible) line.Flag("nonpreemptible", true);

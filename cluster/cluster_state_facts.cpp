@@ -24,11 +24,13 @@ bool SameRecord(const Pod& a, const Pod& b) {
                  index, job_index, daemon, phase, deleting, leaves_by, gates, nominated_node,
                  node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                  resource_version, defect, gang_record, start_failure, running_since, handed_over,
-                 asked_queue, hami_turn, run_times, preemptible, non_preemptible] = pod;
+                 asked_queue, hami_turn, says_disruption, run_times, preemptible, non_preemptible] =
+        pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
-                    handed_over, asked_queue, hami_turn, preemptible, non_preemptible);
+                    handed_over, asked_queue, hami_turn, says_disruption, preemptible,
+                    non_preemptible);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
          SameValue(a.start_failure, b.start_failure) && SameValue(a.run_times, b.run_times);

@@ -44,6 +44,10 @@ inline constexpr const char* kBoundInAnnotation = "muster.dev/bound-in";
 // pod without it has no Binding of Muster's under way.
 inline constexpr const char* kEpochAnnotation = "muster.dev/epoch";
 
+// Annotations by which Karpenter and cluster-autoscaler leave a pod, and its node, where it is.
+inline constexpr const char* kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
+inline constexpr const char* kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+
 // In PodSpec::unplanned_devices: by spec.resourceClaims.
 inline constexpr const char* kResourceClaims = "spec.resourceClaims";
 
@@ -137,6 +141,7 @@ struct Pod {
   bool handed_over = false;  // kEpochAnnotation is there
   std::string asked_queue;   // kQueueName or another system's word for it; empty: it names none
   HamiTurn hami_turn = HamiTurn::kNone;
+  bool says_disruption = false;  // kDoNotDisrupt or kSafeToEvict is there, whatever it says
   std::shared_ptr<const RunTimes> run_times;  // null: nothing says how long it runs
   std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
   // Its gang is nobody's victim: what it holds counts against the guarantee of its queue.

@@ -210,6 +210,37 @@ void VisitBadNodes(engine::BadNodes* nodes, FieldVisitor* visitor) {
       });
 }
 
+void VisitAutoscaling(engine::Autoscaling* says, FieldVisitor* visitor) {
+  visitor->Section(
+      {"autoscaling",
+       "For clusters in which cluster-autoscaler or Karpenter adds and removes nodes."},
+      [&] {
+        Enumeration(
+            visitor,
+            {"scaleUp",
+             "What is done for a gang that lacks room.\n"
+             "none: nothing. Its pods stay behind Muster's gate, where no autoscaler counts them.\n"
+             "unschedulable: the pods that it needs to start are released without a node.\n"
+             "kube-scheduler marks them Unschedulable, and the autoscaler adds nodes for them.\n"
+             "Gangs that a queue, an order or strictOrder keeps from starting are not released,\n"
+             "nor more gangs than the limits of their queues have room for."},
+            {"none", "unschedulable"}, &says->scale_up);
+        visitor->Duration({"after",
+                           "Only when the gang has been complete and without room for this long:\n"
+                           "others may be about to leave."},
+                          {cluster::Duration(0), Seconds(86'400)}, &says->after);
+        Enumeration(
+            visitor,
+            {"keepNodes",
+             "Which pods are bound with karpenter.sh/do-not-disrupt: \"true\" and\n"
+             "cluster-autoscaler.kubernetes.io/safe-to-evict: \"false\", so that their node is "
+             "not\n"
+             "removed: none, gangs (of two or more pods) or all. Pods that have one of these\n"
+             "annotations keep theirs. With scaleUp: none as none."},
+            {"none", "gangs", "all"}, &says->keep_nodes);
+      });
+}
+
 void VisitLimits(Policy* policy, FieldVisitor* visitor) {
   ExtenderSettings* const extender = &policy->extender;
   visitor->Section(
@@ -319,6 +350,7 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   VisitQueues(&options.queues, &policy->notes, visitor);
   VisitGangs(policy, visitor);
   VisitBadNodes(&options.bad_nodes, visitor);
+  VisitAutoscaling(&options.autoscaling, visitor);
   VisitGroupingRules(
       {"grouping",
        "Which pods start together where no PodGroup says it: rules by the kind of owner, each in\n"

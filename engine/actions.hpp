@@ -84,6 +84,7 @@ struct BindPod {
   std::string gang = {};                        // kBoundInAnnotation; empty: none
   std::string gpu_uuids = {};                   // comma-separated; empty: not all of them are known
   std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
+  bool keeps_node = false;        // cluster::kDoNotDisrupt "true", kSafeToEvict "false"
 };
 // Takes cluster::kHamiBindTimeAnnotation off a pod that HAMi's plugin has served, so that the
 // plugin does not take it for the next one of its node (hami_devices.hpp).

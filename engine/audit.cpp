@@ -107,6 +107,15 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
   }
 }
 
+void AuditScaleUps(const EngineState& state, std::vector<std::string>& broken) {
+  for (const auto& [id, asked] : state.scale_ups.all()) {
+    const Gang* gang = state.members.Find(id);
+    const bool waits = gang != nullptr && (gang->pending() || state.work.Touched(id));
+    if (!waits)
+      broken.push_back("nodes are asked for gang " + id.key.ToString() + ", which does not wait");
+  }
+}
+
 // Nobody else is planned on a device that is kept whole for a gang.
 void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) {
   for (const auto& [id, room] : state.kept_rooms.all()) {
@@ -155,6 +164,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.holdings.Audit());
   add(state.kept_rooms.Audit());
   AuditKeptRooms(state, broken);
+  AuditScaleUps(state, broken);
   add(state.hami_turns.Audit());
   int64_t plans = 0;
   std::vector<const Member*> all;

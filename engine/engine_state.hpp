@@ -28,6 +28,7 @@
 #include "engine/reservations.hpp"
 #include "engine/rules.hpp"
 #include "engine/run_history.hpp"
+#include "engine/scale_ups.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/shape_book.hpp"
 #include "engine/spec_table.hpp"
@@ -67,6 +68,7 @@ struct EngineState {
   OrderBook orders;  // of operators
   Bookings bookings;
   KeptSnapshots kept_snapshots;
+  ScaleUps scale_ups;  // nodes that are asked for
   NodeClasses classes;
   RunHistory run_history;
   KubeletPicks kubelet_picks{cluster, members, options};

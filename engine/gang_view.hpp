@@ -94,6 +94,9 @@ struct GangView {
   // Why it is no gang, or why some of it starts by itself, by what its pods' owners say; empty:
   // nobody says anything, or all of it starts together.
   std::string apart;
+  // Of a gang that waits for room: whether nodes are asked for, and why not; empty: it does not, or
+  // the policy has no scale-up.
+  std::string scale_up;
   std::string remainder;  // of elastic members, see RemainderOf; empty: none
   std::string queue;      // empty: the policy has no queues
   int32_t priority = 0;   // under the cap of its queue

@@ -1,6 +1,7 @@
 #include "engine/handover.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cluster/hami_devices.hpp"
@@ -10,6 +11,7 @@
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
 #include "engine/reclaim.hpp"
+#include "engine/scale_up.hpp"
 
 namespace muster::engine {
 
@@ -58,7 +60,8 @@ class HandoverStep {
         now_(now),
         repairs_(gang.course.repairing && AllMayBeEvicted(gang, now)),
         preempts_(state.preemptions.VictimsOf(gang.id) != nullptr),
-        carries_(state.announcer.Carry(gang)) {}
+        carries_(state.announcer.Carry(gang)),
+        for_scale_up_(ReleasedForScaleUp(state, gang)) {}
 
   void HandOver(Member& member) {
     const Pod& pod = *member.pod;
@@ -70,6 +73,9 @@ class HandoverStep {
     if (!pod.nominated_node.empty() && tried && FenceBar(state_, gang_).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
       Nominate(member, "", false);
+    } else if (pod.gated_by_muster() && for_scale_up_.contains(member.uid)) {
+      state_.writes.Ask(
+          RemoveGate{state_.writes.Begin(member, WriteKind::kRemoveGate), RefOf(member)});
     } else if (carries_ && gang_.tally.bound == 0 && gang_.published->record.ended.members > 0) {
       Record(member);
     }
@@ -101,6 +107,7 @@ class HandoverStep {
   const bool repairs_;
   const bool preempts_;
   const bool carries_;
+  const std::set<PodUid> for_scale_up_;
   bool warned_ = false;
 };
 
@@ -190,6 +197,7 @@ void HandoverStep::Bind(Member& member) {
                .node = node,
                .gpus = {}};
   bind.gang = gang;
+  bind.keeps_node = KeepsNode(state_, gang_, member);
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
@@ -235,7 +243,8 @@ bool TellsHami(const EngineState& state, const Pod& bound) {
 
 // What a write has brought: waiting for the watch to say it too would only cost time. Nothing:
 // only the watch can tell.
-std::optional<Pod> Written(const EngineState& state, const Member& member, WriteKind doing) {
+std::optional<Pod> Written(const EngineState& state, const Gang& gang, const Member& member,
+                           WriteKind doing) {
   Pod pod = *member.pod;
   switch (doing) {
     case WriteKind::kNominate:
@@ -254,6 +263,7 @@ std::optional<Pod> Written(const EngineState& state, const Member& member, Write
       pod.node_name = member.plan->node;
       pod.bound_by_muster = true;
       pod.bound_in = member.writes->asked_gang;
+      pod.says_disruption = pod.says_disruption || KeepsNode(state, gang, member);
       pod.nominated_node.clear();
       for (const cluster::GpuShare& share : member.plan->placement->gpus)
         pod.bound_gpus.push_back(share.index);
@@ -270,7 +280,7 @@ std::optional<Pod> Written(const EngineState& state, const Member& member, Write
   return std::nullopt;
 }
 
-void Done(EngineState& state, Member& member, WriteKind doing) {
+void Done(EngineState& state, const Gang& gang, Member& member, WriteKind doing) {
   if (doing == WriteKind::kEvict) {
     if (const GangId* preemptor = state.preemptions.PreemptorOf(member.uid))
       NoteEvicted(state, GangId(*preemptor));
@@ -279,7 +289,7 @@ void Done(EngineState& state, Member& member, WriteKind doing) {
     state.reservations.Nominated(
         member, member.planned() && member.writes->asked_node == member.plan->node);
   }
-  std::optional<Pod> pod = Written(state, member, doing);
+  std::optional<Pod> pod = Written(state, gang, member, doing);
   if (!pod) return;
   const std::string node = pod->node_name;
   state.cluster.Upsert(std::move(*pod));
@@ -331,7 +341,7 @@ void Report(EngineState& state, const Outcome& outcome, Time now) {
   if (gone) {
     state.writes.Postpone(*at.member, now + state.options.retry_interval);
   } else if (outcome.kind == OutcomeKind::kDone) {
-    Done(state, *at.member, doing);
+    Done(state, *at.gang, *at.member, doing);
   } else {
     Failed(state, *at.gang, *at.member, doing, outcome, now);
   }

@@ -3,6 +3,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/queueing.hpp"
+#include "engine/scale_up.hpp"
 
 namespace muster::engine {
 
@@ -116,6 +117,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   state.holdings.Hold(gang, std::nullopt, 0, "");
   state.queue_book.Leave(id);
   state.orders.ForgetGang(id.key);
+  EndScaleUp(state, id);
   state.members.Erase(id);
 }
 

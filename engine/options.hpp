@@ -61,6 +61,22 @@ struct BadNodes {
   int64_t most_percent = 10;
 };
 
+// What is done so that the cluster grows for gangs that lack room.
+//   kNone           nothing
+//   kUnschedulable  their pods are released without a node, so that kube-scheduler marks them
+//                   Unschedulable: what cluster-autoscaler and Karpenter add nodes for
+enum class ScaleUp { kNone, kUnschedulable };
+
+// Which pods are bound with the annotations by which autoscalers leave their nodes alone.
+enum class KeepNodes { kNone, kGangs, kAll };
+
+struct Autoscaling {
+  ScaleUp scale_up = ScaleUp::kNone;
+  // A gang has lacked room for that long: others may be about to leave.
+  cluster::Duration after = cluster::Seconds(10);
+  KeepNodes keep_nodes = KeepNodes::kGangs;  // kNone where scale_up is
+};
+
 struct Options {
   policy::Options placement;
   // Pods with one of these schedulerNames are planned as soon as they are seen; others when a
@@ -91,6 +107,7 @@ struct Options {
   cluster::Duration backoff_first = cluster::Seconds(1);
   cluster::Duration backoff_max = cluster::Seconds(300);
   BadNodes bad_nodes;
+  Autoscaling autoscaling;
   // A failed API write is tried again after this.
   cluster::Duration retry_interval = cluster::Seconds(1);
   // Largest accepted minMember.

@@ -203,6 +203,32 @@ bool OverQueueAlone(const EngineState& state, const Gang& gang) {
   return ExcessOf(book.idle(), book.IndexOf(QueueOf(gang)), asks, gang.non_preemptible).has_value();
 }
 
+Reason OverGrownQueue(const EngineState& state, const Gang& gang,
+                      const std::vector<ChargedAlso>& others) {
+  const QueueBook& book = state.queue_book;
+  if (!book.on()) return {};
+  const queues::Tree& tree = book.tree();
+  const queues::QueueIndex leaf = book.IndexOf(QueueOf(gang));
+  const queues::Vector asks = tree.Dense(gang.queue->asks);
+  const auto add = [](queues::Vector& to, const queues::Vector& more) {
+    for (size_t r = 0; r < to.size(); ++r) to[r] += more[r];
+  };
+  queues::Ledger grown = book.ledger();
+  queues::Vector capacity = grown.capacity();
+  add(capacity, asks);
+  for (const ChargedAlso& other : others) {
+    const queues::Vector more = tree.Dense(other.asks);
+    const queues::QueueIndex theirs = book.IndexOf(other.queue);
+    queues::Vector used = grown.used(theirs);
+    add(used, more);
+    add(capacity, more);
+    grown.Set(theirs, used);
+  }
+  grown.SetCapacity(std::move(capacity));
+  const auto excess = ExcessOf(grown, leaf, asks, gang.non_preemptible);
+  return excess ? BecauseOf(tree, *excess) : Reason{};
+}
+
 ClosedNodes ClosedTo(const EngineState& state, const Gang& gang) {
   const QueueBook& book = state.queue_book;
   ClosedNodes closed;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cluster/node_set.hpp"
@@ -42,6 +43,16 @@ Reason OverOwnGuarantee(const EngineState& state, const Gang& gang);
 // It would be over a limit, or take what is kept for others, if nobody else were in the cluster:
 // R12, until the policy or the cluster changes.
 bool OverQueueAlone(const EngineState& state, const Gang& gang);
+
+// What gangs ask for that hold nothing yet, as if they did.
+struct ChargedAlso {
+  std::string queue;
+  cluster::Usage asks;
+};
+// OverQueue of what the gang waits for, beside `others`, in a cluster that has grown by what all of
+// them ask for.
+Reason OverGrownQueue(const EngineState& state, const Gang& gang,
+                      const std::vector<ChargedAlso>& others);
 
 // Nodes of models that it does not name and may not hold: the limit of a queue forbids it.
 struct ClosedNodes {

@@ -19,6 +19,7 @@
 #include "engine/reclaim.hpp"
 #include "engine/remember.hpp"
 #include "engine/request.hpp"
+#include "engine/scale_up.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
 #include "engine/unknown_gang.hpp"
@@ -176,6 +177,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.replan_from);
   at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
+  at(ScaleUpDue(state, gang));
   if (gang.course.partial_since)
     at(*gang.course.partial_since +
        PartialTimeout(gang, state.members.GroupOf(gang), state.options));
@@ -201,6 +203,7 @@ void FollowUp(EngineState& state, Gang& gang, Time now) {
   state.announcer.Follow(gang, now);
   if (state.queue_book.on() && !gang.members.empty())
     state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
+  FollowScaleUp(state, gang, now);
   HandOverPods(state, gang, now);
   state.announcer.Publish(gang, now);
   state.work.SetTimer(gang, NextLook(state, gang, now));

@@ -11,6 +11,7 @@
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
 #include "engine/restart_window.hpp"
+#include "engine/scale_up.hpp"
 #include "engine/settle.hpp"
 
 namespace muster::engine {
@@ -66,6 +67,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.reason = PendingQueue::ReasonOf(gang);
   if (state.queue_book.on()) view.queue = QueueOf(gang);
   view.apart = ApartOf(state, gang);
+  view.scale_up = ScaleUpText(state, gang);
   view.remainder = RemainderOf(state, gang).text;
   view.min_member = gang.min_member;
   view.bound = gang.tally.bound;
@@ -159,6 +161,7 @@ bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& c
   counts.starts_refused = state.health.refused_at_admission();
   counts.starts_failed = state.health.failed_early();
   counts.kubelet_picks = state.kubelet_picks.counts();
+  counts.scale_ups = static_cast<int64_t>(state.scale_ups.all().size());
   counts.restart_kept_pods = state.kept_rooms.pods();
   counts.restart_windows = state.kept_rooms.ended();
   return true;

@@ -19,8 +19,9 @@ namespace muster::extender {
 // {"gangs": [{namespace, name, kind, state, reason{code, formerCode, message, have, need, detail,
 // room{subgroup, level, domain, nodes, nodesWithRoom, gpusWanted, gpusFree, gpuNodes,
 // gpusInCluster, membersThatFit, membersCounted, causes[{kind, nodes, name, gpus|cores|mebibytes:
-// …Wanted, …FreeLeast, …FreeMost, …PerNode, bestNode}]}}, remainder (of elastic members that wait
-// for a whole segment, a sentence), queue, priority, minMember, gpus, ageSeconds, pods, bound,
+// …Wanted, …FreeLeast, …FreeMost, …PerNode, bestNode}]}}, scaleUp (whether nodes are asked for,
+// where the gang waits for room and the policy has scale-up), remainder (of elastic members that
+// wait for a whole segment, a sentence), queue, priority, minMember, gpus, ageSeconds, pods, bound,
 // succeeded, failed, attempts, waitedSeconds, startedSecondsAgo, deadlineInSeconds}]}, without
 // members. `kind` is "Pod" for a gang of one pod that names none, else "PodGroup", of whatever
 // flavour it is (Grove's PodGangs, too).

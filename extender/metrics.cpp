@@ -213,6 +213,7 @@ class Metrics::Impl {
       const auto one = static_cast<topology::PickOutcome>(outcome);
       picks_[outcome] = &picks.Add({{"outcome", std::string(topology::ToString(one))}});
     }
+    scale_ups_ = &OneGauge("muster_scale_up_gangs", "Gangs for which nodes are asked for");
     restart_kept_ = &OneGauge("muster_restart_kept_pods",
                               "Pods whose devices are kept for their gang's restart");
     auto& windows = BuildCounter()
@@ -258,6 +259,7 @@ class Metrics::Impl {
     Raise(*starts_failed_, counts.starts_failed);
     for (std::size_t outcome = 0; outcome < picks_.size(); ++outcome)
       Raise(*picks_[outcome], counts.kubelet_picks[outcome]);
+    scale_ups_->Set(static_cast<double>(counts.scale_ups));
     restart_kept_->Set(static_cast<double>(counts.restart_kept_pods));
     for (std::size_t end = 0; end < windows_.size(); ++end)
       Raise(*windows_[end], counts.restart_windows[end]);
@@ -294,6 +296,7 @@ class Metrics::Impl {
   Counter* starts_refused_ = nullptr;  // set as gauges are
   Counter* starts_failed_ = nullptr;
   std::array<Counter*, topology::kPickOutcomes> picks_{};
+  Gauge* scale_ups_ = nullptr;
   Gauge* restart_kept_ = nullptr;
   std::array<Counter*, engine::kWindowEnds> windows_{};
   Gauge* pods_ = nullptr;

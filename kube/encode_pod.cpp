@@ -180,6 +180,7 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
     json.Key(cluster::kGangRecordAnnotation).Text(FormatGangRecord(*pod.gang_record));
   }
   if (pod.handed_over) json.Key(cluster::kEpochAnnotation).Text("0");
+  if (pod.says_disruption) json.Key(cluster::kSafeToEvict).Text("false");
   if (pod.hami_turn != HamiTurn::kNone) {
     const bool served = pod.hami_turn == HamiTurn::kServed;
     json.Key(cluster::kHamiNodeAnnotation).Text(pod.node_name);

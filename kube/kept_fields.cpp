@@ -107,6 +107,8 @@ constexpr Kept kSomePodAnnotations[] = {
     Value(kGpuFractionAnnotation),
     Value(kGpuMemoryAnnotation),
     Value(kGpuFractionDevicesAnnotation),
+    Value(cluster::kDoNotDisrupt),
+    Value(cluster::kSafeToEvict),
     Value(cluster::kHamiPhaseAnnotation),
     Value(cluster::kHamiNodeAnnotation),
     Value(cluster::kHamiBindTimeAnnotation),

@@ -242,6 +242,8 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
       annotations.Get(cluster::kBoundByAnnotation).Text() == cluster::kBoundByMuster;
   record.bound_in = CutText(annotations.Get(cluster::kBoundInAnnotation).Text(), kMaxDefect);
   record.handed_over = !annotations.Get(cluster::kEpochAnnotation).Text().empty();
+  record.says_disruption = annotations.Get(cluster::kDoNotDisrupt).present() ||
+                           annotations.Get(cluster::kSafeToEvict).present();
   record.hami_turn = ReadHamiTurn(annotations, status, record);
   record.bound_gpus = ParseGpuIndices(annotations.Get(cluster::kGpusAnnotation).Text());
   record.defect = CutText(annotations.Get(kDefectAnnotation).Text(), kMaxDefect);

@@ -149,6 +149,10 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   if (action.rank) json.TextKey(cluster::kRankAnnotation).Text(std::to_string(*action.rank));
   if (!action.topology_path.empty())
     json.TextKey(cluster::kTopologyPathAnnotation).Text(action.topology_path);
+  if (action.keeps_node) {
+    json.TextKey(cluster::kDoNotDisrupt).Text("true");
+    json.TextKey(cluster::kSafeToEvict).Text("false");
+  }
   if (!action.hami_devices.empty()) AppendHami(json, action, context);
   json.EndObject().EndObject();
   json.Key("target").BeginObject().Key("apiVersion").Text("v1").Key("kind").Text("Node");

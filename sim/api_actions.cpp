@@ -63,6 +63,10 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
   if (action.rank) binding.annotations[cluster::kRankAnnotation] = std::to_string(*action.rank);
   if (!action.topology_path.empty())
     binding.annotations[cluster::kTopologyPathAnnotation] = action.topology_path;
+  if (action.keeps_node) {
+    binding.annotations[cluster::kDoNotDisrupt] = "true";
+    binding.annotations[cluster::kSafeToEvict] = "false";
+  }
   if (!action.hami_devices.empty()) {
     binding.annotations[cluster::kHamiNodeAnnotation] = action.node;
     binding.annotations[cluster::kHamiPhaseAnnotation] = cluster::kHamiAllocating;

@@ -67,6 +67,8 @@ void TakeNode(PodRecord& record, const std::string& node, cluster::Time now) {
       by != record.annotations.end() && by->second == cluster::kBoundByMuster;
   const auto in = record.annotations.find(cluster::kBoundInAnnotation);
   if (in != record.annotations.end()) record.pod.bound_in = in->second;
+  record.pod.says_disruption = record.annotations.contains(cluster::kDoNotDisrupt) ||
+                               record.annotations.contains(cluster::kSafeToEvict);
   const auto gpus = record.annotations.find(cluster::kGpusAnnotation);
   if (gpus != record.annotations.end()) record.pod.bound_gpus = ParseGpus(gpus->second);
 }

@@ -65,7 +65,8 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
        "p.yaml:3:1: \"a: b\": unknown field, expected apiVersion, kind, schedulerNames, "
        "allowDefaultScheduler, "
        "namespaces, "
-       "placement, fabric, queues, gangs, badNodes, grouping, extender, metrics or operators"},
+       "placement, fabric, queues, gangs, badNodes, autoscaling, grouping, extender, metrics or "
+       "operators"},
       {"gangs:\n  maxMembers: 5\n  maxMembers: 6\n",
        "p.yaml:5:3: gangs.maxMembers: expected each key once, found it again (first on line 4)"},
       {"gangs: 5\n", "p.yaml:3:8: gangs: expected a section (\"key: value\" lines), found \"5\""},

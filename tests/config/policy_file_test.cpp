@@ -72,6 +72,7 @@ gangs:
   backoff: {first: 250ms, max: 2s}
   retryInterval: 3s
 badNodes: {startWindow: 30s, gangs: 4, pods: 5, leaveOutFirst: 1m, leaveOutMax: 2m, mostPercent: 0}
+autoscaling: {scaleUp: unschedulable, after: 30s, keepNodes: all}
 extender:
   address: "[::]:9443"
   httpTimeout: 10s
@@ -109,6 +110,9 @@ metrics: {address: :9090}
   CHECK(options.bad_nodes.first == Seconds(60));
   CHECK(options.bad_nodes.max == Seconds(120));
   CHECK(options.bad_nodes.most_percent == 0);
+  CHECK(options.autoscaling.scale_up == engine::ScaleUp::kUnschedulable);
+  CHECK(options.autoscaling.after == Seconds(30));
+  CHECK(options.autoscaling.keep_nodes == engine::KeepNodes::kAll);
   CHECK(options.bind_hold_timeout == Seconds(8));  // 0.8 × httpTimeout
   ExtenderSettings extender;
   extender.address = "[::]:9443";
@@ -233,6 +237,10 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "badNodes.leaveOutFirst",
                                   "badNodes.leaveOutMax",
                                   "badNodes.mostPercent",
+                                  "autoscaling",
+                                  "autoscaling.scaleUp",
+                                  "autoscaling.after",
+                                  "autoscaling.keepNodes",
                                   "grouping",
                                   "grouping[]",
                                   "grouping[].kind",

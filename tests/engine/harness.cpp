@@ -157,6 +157,7 @@ void Harness::Perform(const engine::Action& action) {
       pod.bound_in = bind->gang;
       pod.bound_at = now_;
       pod.nominated_node.clear();
+      pod.says_disruption = pod.says_disruption || bind->keeps_node;
       if (!bind->hami_devices.empty()) pod.hami_turn = cluster::HamiTurn::kAllocating;
     });
   } else if (const auto* turn = std::get_if<engine::EndHamiTurn>(&action)) {

@@ -84,6 +84,17 @@ void Gang(World& world) {
   world.Settle();
 }
 
+// For no node that there is.
+void TooLarge(World& world) {
+  world.AddGang("g", 2, 16, 2);
+  world.Pass(Seconds(30));
+}
+
+void Runs(World& world) {
+  Gang(world);
+  world.ScheduleAll("g");
+}
+
 void HighPriority(World& world) {
   world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
     if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
@@ -342,6 +353,12 @@ const Story kStories[] = {
        world.Pass(Seconds(30));
      }},
     {"badNodes.mostPercent", "badNodes: {gangs: 1, mostPercent: @}", "10", "0", Nodes, OneFails},
+    {"autoscaling.scaleUp", "autoscaling: {scaleUp: @, after: 5s}", "none", "unschedulable", Nodes,
+     TooLarge},
+    {"autoscaling.after", "autoscaling: {scaleUp: unschedulable, after: @}", "1h", "5s", Nodes,
+     TooLarge},
+    {"autoscaling.keepNodes", "autoscaling: {scaleUp: unschedulable, keepNodes: @}", "none",
+     "gangs", Nodes, Runs},
     {"extender.httpTimeout", "extender: {httpTimeout: @}", "1m", "10s", Nodes,
      [](World& world) {
        Gang(world);

@@ -94,6 +94,7 @@ Status Script::Do(const std::string& line) {
   if (verb == "order") return Order(words);
   if (verb == "quota") return Quota(words);
   if (verb == "budget") return Budget(words);
+  if (verb == "pool") return Pool(words);
   std::string first;
   std::string second;
   words >> first >> second;
@@ -103,12 +104,7 @@ Status Script::Do(const std::string& line) {
   if (verb == "apply") return Apply(first);
   if (verb == "delete") return Delete(first, second);
   if (verb == "show") return Show(first);
-  if (verb == "run") {
-    const auto duration = config::ParseDuration(first);
-    if (!duration) return Wrong("expected a duration, found \"" + first + "\"");
-    world().loop().RunUntil(world().loop().now() + *duration);
-    return Ok{};
-  }
+  if (verb == "run") return RunFor(first);
   if (verb == "refuse-binds" || verb == "refuse-writes" || verb == "lose-writes") {
     if (verb == "refuse-writes") faults_.refuse_all = first == "on";
     if (verb == "refuse-binds") faults_.refuse_binds = first == "on";
@@ -141,6 +137,26 @@ Status Script::Do(const std::string& line) {
     return Ok{};
   }
   return ChangeNode(verb, first);
+}
+
+Status Script::Pool(std::istringstream& words) {
+  sim::Pool pool;
+  int gpus = 0;
+  if (!(words >> pool.name >> pool.most >> gpus)) return Wrong("expected pool NAME MOST GPUS");
+  pool.node = sim::GpuNode(gpus);
+  autoscaling_.pools.push_back(std::move(pool));
+  return Ok{};
+}
+
+Status Script::RunFor(const std::string& text) {
+  const auto duration = config::ParseDuration(text);
+  if (!duration) return Wrong("expected a duration, found \"" + text + "\"");
+  if (!autoscaling_.pools.empty() && autoscaler_ == nullptr) {
+    autoscaler_ =
+        std::make_unique<sim::Autoscaler>(world().loop(), world().api(), autoscaling_);
+  }
+  world().loop().RunUntil(world().loop().now() + *duration);
+  return Ok{};
 }
 
 // What the embedded API server has no words for.
@@ -321,6 +337,8 @@ Status Script::Show(const std::string& what) {
     ShowPods();
   } else if (what == "events") {
     ShowEvents();
+  } else if (what == "nodes") {
+    for (const sim::NodePtr& node : world().api().Nodes()) shown_ += "  " + node->node.name + "\n";
   } else if (what == "writes") {
     shown_ += "  " + std::to_string(world().api().Writes(sim::Actor::kMuster)) + " by muster\n";
   } else {

@@ -7,6 +7,8 @@
 //   option scheduler-cycle 1s      how long a cycle of kube-scheduler takes
 //   option write-latency 1s        how long Muster's writes take
 //   option grace-limit 10s         how long a deleted pod runs on, if its own grace is longer
+//   pool NAME MOST GPUS            nodes that an autoscaler adds and takes away (before the first
+//                                  run)
 //   apply FILE                     creates the objects
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
@@ -27,7 +29,7 @@
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
 //   order cancel GANG
 //   restart muster|kube-scheduler  what stands of orders is told again
-//   show gangs|pods|writes|events
+//   show gangs|pods|nodes|writes|events
 //
 // Names are NAMESPACE/NAME or NAME in namespace default. '#' starts a comment.
 #pragma once
@@ -41,6 +43,7 @@
 #include "engine/facts.hpp"
 #include "extender/embedded/fact_reader.hpp"
 #include "extender/start_policy.hpp"
+#include "sim/autoscaler.hpp"
 #include "sim/cluster.hpp"
 
 namespace muster::testing {
@@ -55,6 +58,8 @@ class Script {
  private:
   cluster::Status Do(const std::string& line);
   cluster::Status SetOption(const std::string& name, const std::string& value);
+  cluster::Status Pool(std::istringstream& words);
+  cluster::Status RunFor(const std::string& duration);
   cluster::Status Apply(const std::string& file);
   cluster::Status Delete(const std::string& kind, const std::string& name);
   cluster::Status ChangeNode(const std::string& verb, const std::string& name);
@@ -77,6 +82,8 @@ class Script {
   kube::GroupingSettings grouping_ = extender::GroupingOf(config::Policy());
   std::shared_ptr<extender::FactReader> reader_;  // of the process that runs
   std::unique_ptr<sim::Cluster> world_;
+  sim::AutoscalerOptions autoscaling_;
+  std::unique_ptr<sim::Autoscaler> autoscaler_;  // null before the first run
   std::string shown_;
 };
 

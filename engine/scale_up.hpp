@@ -1,0 +1,44 @@
+// Scale-up: whether nodes are asked for, for a gang that lacks room, and what follows (internal to
+// engine/). Options::autoscaling switches it on.
+//
+// The members that a gang needs to start are released without a plan. kube-scheduler asks Filter,
+// is refused, and marks them Unschedulable; cluster-autoscaler and Karpenter add nodes for such
+// pods, and look at neither their schedulerName nor their gang. When there is room for all of them
+// they are nominated and woken, as pods are that never had a gate.
+//
+// Nothing is asked for
+//   - of what a queue, an order of an operator or strict order keeps from starting, also where room
+//     is what it lacks besides
+//   - beyond the limits of its queues, counting all gangs for which nodes are asked for
+//   - where Muster keeps room that is free for others: to an autoscaler it is free
+//   - for members beyond the minimum
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "cluster/units.hpp"
+#include "engine/gang.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// After the gang was judged, or tried in vain: asks, or ends that.
+void FollowScaleUp(EngineState& state, Gang& gang, cluster::Time now);
+void EndScaleUp(EngineState& state, const GangId& gang);
+
+// When it is to be looked at again without further facts; Never: not at all.
+cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang);
+
+// Of a gang that is asked for: the members that it needs to start.
+std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang);
+
+// For people: "asked for: …", "not asked for: …". Empty: it does not wait for room, or scale-up is
+// off.
+std::string ScaleUpText(const EngineState& state, const Gang& gang);
+
+// It is bound with the annotations by which autoscalers leave its node alone.
+bool KeepsNode(const EngineState& state, const Gang& gang, const Member& member);
+
+}  // namespace muster::engine
