@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok or kueue. Programs land in build/e2e/bin/<its last part>/, each beside a
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue or operators. Programs land in build/e2e/bin/<its last part>/, each beside a
 # key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -36,16 +36,16 @@ version_flags() {  # v1.37.0
   done
 }
 
-build_one() {  # FOLDER PACKAGE [extra linker flags]
-  local folder="$1" package="$2" flags="-s -w ${3:-}" name out key begin="$SECONDS"
-  name="$(basename "$package")"
+build_one() {  # FOLDER PACKAGE [extra linker flags] [name of the program]
+  local folder="$1" package="$2" flags="-s -w ${3:-}" name="${4:-$(basename "$2")}" out key begin="$SECONDS"
   out="$bin/$(basename "$folder")/$name"
   key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" <(printf '%s %s' "$package" "$flags") | sha256sum)"
   if [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ]; then
     return
   fi
   say "building $(basename "$folder")/$name ..."
-  (cd "$folder" && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" -ldflags "$flags" -o "$out.new" "$package")
+  (cd "$folder" && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" ${modfile:+-modfile "$modfile"} -ldflags "$flags" \
+    -o "$out.new" "$package") || return 1
   mv "$out.new" "$out"
   printf '%s' "$key" > "$out.key"
   say "built    $(basename "$folder")/$name in $((SECONDS - begin)) s"
@@ -85,8 +85,50 @@ build_kueue() {
   done
 }
 
+# One module for all of them: they share Kubernetes' libraries, which then are compiled once. The manifests are those of their
+# modules. Each that does not build is named, and the others go on.
+build_operators() {
+  local folder="$1" failed=0
+  operator "$folder" jobset sigs.k8s.io/jobset . config/components/{crd,rbac,webhook} || failed=1
+  operator "$folder" lws sigs.k8s.io/lws cmd config/{crd,rbac,webhook} || failed=1
+  operator "$folder" training-operator github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/base || failed=1
+  operator "$folder" mpi-operator github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/base || failed=1
+  operator "$folder" trainer github.com/kubeflow/trainer/v2 cmd/trainer-controller-manager manifests/base || failed=1
+  modfile="$(kuberay_modfile "$folder")" \
+    operator "$folder" kuberay github.com/ray-project/kuberay/ray-operator . config/crd/bases || failed=1
+  return "$failed"
+}
+
+# KubeRay's webhooks do not compile with the controller-runtime of the others: in a copy, kuberay/webhooks.go.txt takes their place.
+kuberay_modfile() {  # FOLDER
+  local module=github.com/ray-project/kuberay/ray-operator copy="$bin/$1/kuberay-source" file="$bin/$1/kuberay.mod"
+  rm -rf "$copy"
+  cp -R --no-preserve=mode "$(cd "$1" && go list -mod=mod -m -f '{{.Dir}}' "$module")" "$copy"
+  rm "$copy"/pkg/webhooks/v1/*.go
+  cp "$1/kuberay/webhooks.go.txt" "$copy/pkg/webhooks/v1/webhooks.go"
+  cp "$1/go.mod" "$file"
+  cp "$1/go.sum" "${file%.mod}.sum"
+  go mod edit -replace "$module=$copy" "$file"
+  printf '%s' "$file"
+}
+
+operator() {  # FOLDER NAME MODULE PACKAGE MANIFESTS...
+  local folder="$1" name="$2" module="$3" package="$3/${4#.}" source part
+  shift 4
+  if ! build_one "$folder" "${package%/}" "" "$name"; then
+    say "$name does not build; its tests are skipped" >&2
+    return 1
+  fi
+  source="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$module")"
+  rm -rf "$bin/$folder/manifests/$name"
+  for part in "$@"; do
+    mkdir -p "$bin/$folder/manifests/$name/$part"
+    cp -R --no-preserve=mode "$source/$part/." "$bin/$folder/manifests/$name/$part/"
+  done
+}
+
 if [ "$#" -eq 0 ]; then
-  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue)" >&2
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators)" >&2
   exit 2
 fi
 require_go
@@ -95,6 +137,7 @@ for folder in "$@"; do
   case "$folder" in
     kwok) build_kwok "$folder" ;;
     kueue) build_kueue "$folder" ;;
+    operators) build_operators "$folder" ;;
     *) build_kubernetes "$folder" ;;
   esac
 done

@@ -32,6 +32,8 @@ type worldOptions struct {
 	native  bool   // PodGroups of Kubernetes' own
 	bulk    bool   // so many pods that nobody plays their kubelets
 	kueue   bool   // with Kueue's controller
+	// With controllers of other projects that make pods; apart: with one whose CRDs others have as well.
+	operators, apart bool
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -53,6 +55,7 @@ type world struct {
 	musterErr     error
 	kueueOnce     sync.Once
 	kueueErr      error
+	operating     map[string]error // the controllers that were started, and how that went
 }
 
 var worlds = struct {
@@ -140,6 +143,12 @@ func (o worldOptions) name() string {
 	}
 	if o.kueue {
 		name += "-kueue"
+	}
+	if o.operators {
+		name += "-operators"
+	}
+	if o.apart {
+		name += "-apart"
 	}
 	return name
 }
