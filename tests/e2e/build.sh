@@ -88,26 +88,33 @@ build_kueue() {
 # One module for all of them: they share Kubernetes' libraries, which then are compiled once. The manifests are those of their
 # modules. Each that does not build is named, and the others go on.
 build_operators() {
-  local folder="$1" failed=0
+  local folder="$1" failed=0 module
   operator "$folder" jobset sigs.k8s.io/jobset . config/components/{crd,rbac,webhook} || failed=1
   operator "$folder" lws sigs.k8s.io/lws cmd config/{crd,rbac,webhook} || failed=1
   operator "$folder" training-operator github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/base || failed=1
   operator "$folder" mpi-operator github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/base || failed=1
   operator "$folder" trainer github.com/kubeflow/trainer/v2 cmd/trainer-controller-manager manifests/base || failed=1
-  modfile="$(kuberay_modfile "$folder")" \
-    operator "$folder" kuberay github.com/ray-project/kuberay/ray-operator . config/crd/bases || failed=1
+  module=github.com/ray-project/kuberay/ray-operator
+  modfile="$(adapted "$folder" kuberay "$module" pkg/webhooks/v1)" \
+    operator "$folder" kuberay "$module" . config/crd/bases || failed=1
+  module=github.com/project-codeflare/appwrapper
+  modfile="$(adapted "$folder" appwrapper "$module" internal/webhook)" \
+    operator "$folder" appwrapper "$module" cmd config/{crd/bases,webhook} || failed=1
   return "$failed"
 }
 
-# KubeRay's webhooks do not compile with the controller-runtime of the others: in a copy, kuberay/webhooks.go.txt takes their place.
-kuberay_modfile() {  # FOLDER
-  local module=github.com/ray-project/kuberay/ray-operator copy="$bin/$1/kuberay-source" file="$bin/$1/kuberay.mod"
+# These two name their webhooks as an older controller-runtime than that of the others wants it. A copy of the module does it as the
+# newer one wants it; nothing else of it is changed.
+adapted() {  # FOLDER NAME MODULE FOLDER_OF_WEBHOOKS
+  local folder="$1" module="$3" copy="$bin/$1/source/$2" file="$bin/$1/source/$2.mod"
   rm -rf "$copy"
-  cp -R --no-preserve=mode "$(cd "$1" && go list -mod=mod -m -f '{{.Dir}}' "$module")" "$copy"
-  rm "$copy"/pkg/webhooks/v1/*.go
-  cp "$1/kuberay/webhooks.go.txt" "$copy/pkg/webhooks/v1/webhooks.go"
-  cp "$1/go.mod" "$file"
-  cp "$1/go.sum" "${file%.mod}.sum"
+  mkdir -p "$bin/$1/source"
+  cp -R --no-preserve=mode "$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$module")" "$copy"
+  rm -f "$copy/$4/"*_test.go
+  perl -0pi -e 's/NewWebhookManagedBy\(mgr\)\.\s*For\(([^)]*)\)/NewWebhookManagedBy(mgr, $1)/g; s/\bWith(Defaulter|Validator)\(/WithCustom$1(/g' \
+    "$copy/$4/"*.go
+  cp "$folder/go.mod" "$file"
+  cp "$folder/go.sum" "${file%.mod}.sum"
   go mod edit -replace "$module=$copy" "$file"
   printf '%s' "$file"
 }

@@ -29,7 +29,10 @@ type operator struct {
 	config   string   // its configuration, with the ports of its health, its webhooks, and the folder of its certificate
 	args     []string // %[1]d, %[2]d and %[3]s stand for the same; %[4]s for its configuration
 	probed   bool     // it answers /readyz on the port of its health
-	// Its code makes certificates itself, into this Secret, and waits until a kubelet has mounted them in this folder.
+	port     int      // of its webhooks, where it cannot be chosen
+	applied  bool     // its configuration is an object
+	// Its code makes certificates itself, into this Secret, and waits until a kubelet has mounted them, in this folder if it
+	// cannot be chosen.
 	secretNamespace, secret, mounted string
 }
 
@@ -83,6 +86,21 @@ certManagement: {enable: false}
 		crds: []string{"config/crd/bases"}, probed: true,
 		args: []string{"--metrics-addr=0", "--health-probe-bind-address=127.0.0.1:%[1]d", "--enable-leader-election=false"},
 	},
+	// The port of its webhooks is fixed, and its configuration is in a ConfigMap.
+	"appwrapper": {
+		crds: []string{"config/crd/bases"}, webhooks: "config/webhook", probed: true, port: 9443,
+		config: `apiVersion: v1
+kind: ConfigMap
+metadata: {name: appwrapper-operator-config, namespace: appwrapper-system}
+data:
+  config.yaml: |
+    controllerManager: {health: {bindAddress: "127.0.0.1:%[1]d"}, metrics: {bindAddress: "0"}}
+    certManagement: {certificateDir: %[3]q}
+    appwrapper: {faultTolerance: {failureGracePeriod: 1000000000, resetPause: 2000000000}} # nanoseconds; a minute and a half else
+    webhooksEnabled: true
+`,
+		applied: true, secretNamespace: "appwrapper-system", secret: "appwrapper-webhook-server-cert",
+	},
 	"mpi-operator": {
 		crds: []string{"manifests/base/kubeflow.org_mpijobs.yaml"},
 		args: []string{"--kube-api-qps=200", "--kube-api-burst=400", "--lock-namespace=default"},
@@ -125,9 +143,17 @@ func (cp *ControlPlane) StartOperator(ctx context.Context, name string) (*proces
 			return nil, err
 		}
 	}
-	health, port, config := process.MustFreePort(), process.MustFreePort(), cp.file(name+".yaml")
+	health, port, config := process.MustFreePort(), o.port, cp.file(name+".yaml")
+	if port == 0 {
+		port = process.MustFreePort()
+	}
 	if o.config != "" {
 		if err := os.WriteFile(config, fmt.Appendf(nil, o.config, health, port, certificates), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	if o.applied {
+		if _, err := cp.Kubectl(ctx, "", "apply", "-f", config); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +162,7 @@ func (cp *ControlPlane) StartOperator(ctx context.Context, name string) (*proces
 		args = append(args, strings.NewReplacer("%[1]d", fmt.Sprint(health), "%[2]d", fmt.Sprint(port), "%[4]s", config).Replace(arg))
 	}
 	p, err := process.Start(process.Spec{Name: name, Path: program, Args: args, Dir: cp.Options.Dir, Detached: cp.Options.Detached,
-		Env: []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + scratch}})
+		Env: []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + scratch, "NAMESPACE=" + o.secretNamespace}})
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +214,9 @@ func (cp *ControlPlane) mountSecret(ctx context.Context, o operator, name string
 	_, err := cp.Client.CoreV1().Secrets(o.secretNamespace).Create(ctx, secret, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
+	}
+	if o.mounted == "" {
+		return nil
 	}
 	return cp.writeCertificate(name, o.mounted)
 }

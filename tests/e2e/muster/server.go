@@ -196,6 +196,7 @@ type Gang struct {
 	MinMember int    `json:"minMember"`
 	Pods      int    `json:"pods"`
 	Bound     int    `json:"bound"`
+	Failed    int    `json:"failed"`
 	Reason    struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`

@@ -7,6 +7,7 @@ import (
 	_ "github.com/kubeflow/mpi-operator/cmd/mpi-operator"
 	_ "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager"
 	_ "github.com/kubeflow/training-operator/cmd/training-operator.v1"
+	_ "github.com/project-codeflare/appwrapper/cmd"
 	_ "github.com/ray-project/kuberay/ray-operator"
 	_ "sigs.k8s.io/jobset"
 	_ "sigs.k8s.io/lws/cmd"

@@ -53,6 +53,12 @@ var frameworks = []framework{
 		restart: (*play).oneIsDeletedAndReplaced, finish: (*play).isDeleted,
 	},
 	{
+		name: "AppWrapper", operators: []string{"appwrapper"}, example: "appwrapper.yaml",
+		kinds: []string{"appwrappers.workload.codeflare.dev"},
+		wants: map[string]size{"job:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneFailsAndAllComeAnew, finish: (*play).succeed,
+	},
+	{
 		name: "StatefulSet", example: "statefulset.yaml", kinds: []string{"statefulsets.apps"},
 		wants: map[string]size{"statefulset:store": {4, 4}}, gpus: 16,
 		restart: (*play).oneIsDeletedAndReplaced, finish: (*play).isDeleted,

@@ -201,12 +201,13 @@ func keepRunning(object map[string]any) {
 	}
 }
 
-// members are the framework's pods that have not been deleted.
+// members are the framework's pods that have neither ended nor been deleted.
 func (p *play) members() ([]corev1.Pod, error) {
 	pods, err := p.list(objects.KubeletLabel + "=runs")
 	var out []corev1.Pod
 	for _, pod := range pods {
-		if pod.DeletionTimestamp == nil {
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if pod.DeletionTimestamp == nil && !ended {
 			out = append(out, pod)
 		}
 	}
@@ -245,7 +246,7 @@ func (p *play) asOwned() ([]muster.Gang, error) {
 			shown, _, byOwner := strings.Cut(gang.Name, "~")
 			prefix, open := strings.CutSuffix(name, "*")
 			if byOwner && (shown == name || open && strings.HasPrefix(shown, prefix)) &&
-				gang.Kind == "PodGroup" && gang.Pods == want.pods && gang.MinMember == want.minimum {
+				gang.Kind == "PodGroup" && gang.Pods-gang.Failed == want.pods && gang.MinMember == want.minimum {
 				matching++
 			}
 		}
@@ -311,7 +312,7 @@ func (p *play) runs() error {
 		return err
 	}
 	for _, gang := range got {
-		if gang.State != "Running" || gang.Bound != gang.Pods {
+		if gang.State != "Running" || gang.Bound != gang.Pods-gang.Failed {
 			return errorf("%s", show(got))
 		}
 	}
@@ -412,7 +413,7 @@ func (p *play) changed(before []corev1.Pod, others int) {
 		pods, err := p.members()
 		kept := 0
 		for _, pod := range pods {
-			if known[pod.UID] && pod.Status.Phase != corev1.PodFailed {
+			if known[pod.UID] {
 				kept++
 			}
 		}
