@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue or operators. Programs land in build/e2e/bin/<its last part>/, each beside a
-# key: the hash of what it was built from. Where the key still fits, nothing is built.
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue or operators. Programs land in build/e2e/bin/<its last part>/,
+# each beside a key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -39,7 +39,8 @@ version_flags() {  # v1.37.0
 build_one() {  # FOLDER PACKAGE [extra linker flags] [name of the program]
   local folder="$1" package="$2" flags="-s -w ${3:-}" name="${4:-$(basename "$2")}" out key begin="$SECONDS"
   out="$bin/$(basename "$folder")/$name"
-  key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" <(printf '%s %s' "$package" "$flags") | sha256sum)"
+  key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" \
+    <(printf '%s %s%s' "$package" "$flags" "${modfile:+$(declare -f adapted)}") | sha256sum)"
   if [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ]; then
     return
   fi

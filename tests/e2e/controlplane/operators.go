@@ -63,7 +63,7 @@ internalCertManagement: {enable: false}
 `,
 		args: []string{"--config=%[4]s"},
 	},
-	// Its rotator of certificates is always on; it leaves the webhooks alone, which have another name here.
+	// Its rotator of certificates is always on; it leaves these webhooks alone, for they have another name here.
 	"training-operator": {
 		crds: []string{"manifests/base/crds"}, webhooks: "manifests/base/webhook", probed: true,
 		args: []string{"--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:%[1]d", "--webhook-server-port=%[2]d",
@@ -197,7 +197,10 @@ func (cp *ControlPlane) installCRDs(ctx context.Context, manifests string, crds 
 			if _, err := cp.Kubectl(ctx, "", "apply", "--server-side", "-f", file); err != nil {
 				return err
 			}
-			if _, err := cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "-f", file); err != nil {
+			if err := poll(ctx, func() error { // kubectl does not wait for the first condition
+				_, err := cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "-f", file)
+				return err
+			}); err != nil {
 				return err
 			}
 		}
@@ -261,7 +264,7 @@ func (cp *ControlPlane) installWebhooks(ctx context.Context, name, folder string
 		if !strings.HasSuffix(object.GetKind(), "WebhookConfiguration") {
 			continue // a Service
 		}
-		object.SetName(name + "-" + object.GetName())
+		object.SetName("e2e-" + name + "-" + object.GetName()) // no controller knows it by that
 		object.SetNamespace("")
 		webhooks, _, err := unstructured.NestedSlice(object.Object, "webhooks")
 		if err != nil {

@@ -66,6 +66,8 @@ func TestGangsOfFrameworks(t *testing.T) {
 	for _, f := range frameworks {
 		t.Run(f.name, func(t *testing.T) {
 			p := f.begin(t)
+			p.hold()
+			p.apply()
 			for _, stage := range stages {
 				passed := t.Run(stage.name, func(t *testing.T) {
 					whole := p.t
@@ -95,7 +97,7 @@ func TestGangsOfFrameworks(t *testing.T) {
 	})
 }
 
-// begin starts the controllers and applies the sample where half of the room is taken.
+// begin starts the controllers, and makes as many nodes as the framework needs.
 func (f framework) begin(t *testing.T) *play {
 	t.Helper()
 	slow(t)
@@ -118,11 +120,15 @@ func (f framework) begin(t *testing.T) *play {
 	}
 	p := &play{env: e, framework: f}
 	p.addGPUNodes(f.gpus / 8)
-	p.holder = p.gang("holder", f.gpus/8-1, 8)
+	return p
+}
+
+// hold has another gang take all room but one node.
+func (p *play) hold() {
+	p.t.Helper()
+	p.holder = p.gang("holder", p.gpus/8-1, 8)
 	p.add(p.holder)
 	p.whole(30*time.Second, p.holder)
-	p.apply()
-	return p
 }
 
 // operate starts a controller once for the control plane.
