@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok or kueue. Programs land in build/e2e/bin/<its last part>/, each beside a
-# key: the hash of what it was built from. Where the key still fits, nothing is built.
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue or operators. Programs land in build/e2e/bin/<its last part>/,
+# each beside a key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -36,16 +36,17 @@ version_flags() {  # v1.37.0
   done
 }
 
-build_one() {  # FOLDER PACKAGE [extra linker flags]
-  local folder="$1" package="$2" flags="-s -w ${3:-}" name out key begin="$SECONDS"
-  name="$(basename "$package")"
+build_one() {  # FOLDER PACKAGE [extra linker flags] [name of the program]
+  local folder="$1" package="$2" flags="-s -w ${3:-}" name="${4:-$(basename "$2")}" out key begin="$SECONDS"
   out="$bin/$(basename "$folder")/$name"
-  key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" <(printf '%s %s' "$package" "$flags") | sha256sum)"
+  key="$(cat <(go version) "$folder/go.mod" "$folder/go.sum" \
+    <(printf '%s %s%s' "$package" "$flags" "${modfile:+$(declare -f adapted)}") | sha256sum)"
   if [ -x "$out" ] && [ "$(cat "$out.key" 2>/dev/null)" = "$key" ]; then
     return
   fi
   say "building $(basename "$folder")/$name ..."
-  (cd "$folder" && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" -ldflags "$flags" -o "$out.new" "$package")
+  (cd "$folder" && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" ${modfile:+-modfile "$modfile"} -ldflags "$flags" \
+    -o "$out.new" "$package") || return 1
   mv "$out.new" "$out"
   printf '%s' "$key" > "$out.key"
   say "built    $(basename "$folder")/$name in $((SECONDS - begin)) s"
@@ -85,8 +86,57 @@ build_kueue() {
   done
 }
 
+# One module for all of them: they share Kubernetes' libraries, which then are compiled once. The manifests are those of their
+# modules. Each that does not build is named, and the others go on.
+build_operators() {
+  local folder="$1" failed=0 module
+  operator "$folder" jobset sigs.k8s.io/jobset . config/components/{crd,rbac,webhook} || failed=1
+  operator "$folder" lws sigs.k8s.io/lws cmd config/{crd,rbac,webhook} || failed=1
+  operator "$folder" training-operator github.com/kubeflow/training-operator cmd/training-operator.v1 manifests/base || failed=1
+  operator "$folder" mpi-operator github.com/kubeflow/mpi-operator cmd/mpi-operator manifests/base || failed=1
+  operator "$folder" trainer github.com/kubeflow/trainer/v2 cmd/trainer-controller-manager manifests/base || failed=1
+  module=github.com/ray-project/kuberay/ray-operator
+  modfile="$(adapted "$folder" kuberay "$module" pkg/webhooks/v1)" \
+    operator "$folder" kuberay "$module" . config/crd/bases || failed=1
+  module=github.com/project-codeflare/appwrapper
+  modfile="$(adapted "$folder" appwrapper "$module" internal/webhook)" \
+    operator "$folder" appwrapper "$module" cmd config/{crd/bases,webhook} || failed=1
+  return "$failed"
+}
+
+# These two name their webhooks as an older controller-runtime than that of the others wants it. A copy of the module does it as the
+# newer one wants it; nothing else of it is changed.
+adapted() {  # FOLDER NAME MODULE FOLDER_OF_WEBHOOKS
+  local folder="$1" module="$3" copy="$bin/$1/source/$2" file="$bin/$1/source/$2.mod"
+  rm -rf "$copy"
+  mkdir -p "$bin/$1/source"
+  cp -R --no-preserve=mode "$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$module")" "$copy"
+  rm -f "$copy/$4/"*_test.go
+  perl -0pi -e 's/NewWebhookManagedBy\(mgr\)\.\s*For\(([^)]*)\)/NewWebhookManagedBy(mgr, $1)/g; s/\bWith(Defaulter|Validator)\(/WithCustom$1(/g' \
+    "$copy/$4/"*.go
+  cp "$folder/go.mod" "$file"
+  cp "$folder/go.sum" "${file%.mod}.sum"
+  go mod edit -replace "$module=$copy" "$file"
+  printf '%s' "$file"
+}
+
+operator() {  # FOLDER NAME MODULE PACKAGE MANIFESTS...
+  local folder="$1" name="$2" module="$3" package="$3/${4#.}" source part
+  shift 4
+  if ! build_one "$folder" "${package%/}" "" "$name"; then
+    say "$name does not build; its tests are skipped" >&2
+    return 1
+  fi
+  source="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$module")"
+  rm -rf "$bin/$folder/manifests/$name"
+  for part in "$@"; do
+    mkdir -p "$bin/$folder/manifests/$name/$part"
+    cp -R --no-preserve=mode "$source/$part/." "$bin/$folder/manifests/$name/$part/"
+  done
+}
+
 if [ "$#" -eq 0 ]; then
-  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue)" >&2
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators)" >&2
   exit 2
 fi
 require_go
@@ -95,6 +145,7 @@ for folder in "$@"; do
   case "$folder" in
     kwok) build_kwok "$folder" ;;
     kueue) build_kueue "$folder" ;;
+    operators) build_operators "$folder" ;;
     *) build_kubernetes "$folder" ;;
   esac
 done

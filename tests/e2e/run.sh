@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the end-to-end tests: run.sh [go test flags], such as -run Halves. MUSTER_E2E_VERSION=v1.34 chooses a Kubernetes,
-# MUSTER_E2E=full adds what is slow, the older one, and of 1.36 what it alone serves. The last line counts.
+# MUSTER_E2E=full adds what is slow, the controllers of other projects, the older one, and of 1.36 what it alone serves. The last
+# line counts. MUSTER_E2E_TABLE=docs/frameworks.md writes there what became of the gangs of frameworks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -11,11 +12,14 @@ if [ -n "${MUSTER_E2E_VERSION:-}" ]; then
 fi
 if [ "${MUSTER_E2E:-}" = full ]; then
   folders+=(kubernetes/v1.34 kubernetes/v1.36)
-  timeout=60m
+  timeout=90m
 fi
 ./build.sh "${folders[@]}"
 # Its tests are skipped where it cannot be built.
 ./build.sh kueue || printf 'Kueue is not built; the tests with it are skipped\n'
+if [ "${MUSTER_E2E:-}" = full ]; then
+  ./build.sh operators || printf 'What is named above is not built; the tests with it are skipped\n'
+fi
 # The flags are those of build.sh, so that the client libraries are compiled once.
 export CGO_ENABLED=0
 unformatted="$(gofmt -l .)"

@@ -37,6 +37,7 @@ type ControlPlane struct {
 
 	etcd, apiserver, controllers, kubelets *process.Process
 	kueue                                  *process.Process
+	operators                              []*process.Process
 	schedulers                             []*process.Process
 	tokens                                 map[string]string // by user name
 	etcdURL                                string
@@ -62,7 +63,7 @@ func Start(ctx context.Context, o Options) (*ControlPlane, error) {
 
 // Stop ends everything, what depends on others first.
 func (cp *ControlPlane) Stop() {
-	for _, p := range append(cp.schedulers, cp.kueue, cp.kubelets, cp.controllers, cp.apiserver) {
+	for _, p := range append(append(cp.operators, cp.schedulers...), cp.kueue, cp.kubelets, cp.controllers, cp.apiserver) {
 		if p != nil {
 			p.Stop(stopGrace)
 		}
@@ -84,6 +85,7 @@ func (cp *ControlPlane) writeSecrets(context.Context) error {
 	users := []struct{ name, groups string }{
 		{"e2e-admin", "system:masters"},
 		{"e2e-kubelet", "system:masters"},
+		{operatorUser, "system:masters"},
 		{"system:kube-controller-manager", ""},
 		{"system:kube-scheduler", ""},
 	}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -75,7 +73,7 @@ func (cp *ControlPlane) StartKueue(ctx context.Context) (*process.Process, error
 	if err := waitFor(ctx, p, func(ctx context.Context) error { return cp.mountCertificate(ctx, certificates) }); err != nil {
 		return p, err
 	}
-	return p, waitFor(ctx, p, func(ctx context.Context) error { return kueueReady(ctx, health) })
+	return p, waitFor(ctx, p, func(ctx context.Context) error { return answersReady(ctx, health) })
 }
 
 var webhookPath = regexp.MustCompile(`(?m)^( *)path: (/\S+)$`)
@@ -107,22 +105,6 @@ func (cp *ControlPlane) mountCertificate(ctx context.Context, folder string) err
 		if err := os.WriteFile(filepath.Join(folder, name), bytes, 0o600); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func kueueReady(ctx context.Context, port int) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", port), nil)
-	if err != nil {
-		return err
-	}
-	response, err := (&http.Client{Timeout: time.Second}).Do(request)
-	if err != nil {
-		return err
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kueue's /readyz says %s", response.Status)
 	}
 	return nil
 }

@@ -192,9 +192,15 @@ func containsAll(text string, parts []string) bool {
 
 // Gang is what /v1/gangs/NAMESPACE/NAME says.
 type Gang struct {
-	State  string `json:"state"`
-	Bound  int    `json:"bound"`
-	Reason struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind"` // Pod: of a pod that is in no gang
+	State     string `json:"state"`
+	MinMember int    `json:"minMember"`
+	Pods      int    `json:"pods"`
+	Bound     int    `json:"bound"`
+	Failed    int    `json:"failed"`
+	Reason    struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	} `json:"reason"`
@@ -208,6 +214,19 @@ func (s *Server) Gang(namespace, name string) (Gang, error) {
 		return gang, err
 	}
 	return gang, json.Unmarshal([]byte(text), &gang)
+}
+
+// Gangs are all that Muster knows.
+func (s *Server) Gangs() ([]Gang, error) {
+	var page struct {
+		Gangs []Gang `json:"gangs"`
+	}
+	text, err := s.get("/v1/gangs")
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal([]byte(text), &page)
+	return page.Gangs, err
 }
 
 // Links are what Muster knows of the links between a node's GPUs.

@@ -18,8 +18,8 @@ import (
 
 const kueueQueue, kueueHigh = "kueue.x-k8s.io/queue-name", "e2e-kueue-high"
 
-// withKueue is a test's part of a control plane with Kueue, and a LocalQueue `team` whose ClusterQueue has so many GPUs.
-func withKueue(t *testing.T, gpus int) *env {
+// kueueRuns is a test's part of a control plane with Kueue.
+func kueueRuns(t *testing.T) *env {
 	t.Helper()
 	if !controlplane.HasKueue() {
 		t.Skip("Kueue's controller is not built; tests/e2e/build.sh kueue tells why it cannot be")
@@ -33,7 +33,13 @@ func withKueue(t *testing.T, gpus int) *env {
 	if w.kueueErr != nil {
 		t.Fatalf("Kueue does not run: %v", w.kueueErr)
 	}
-	e := in(t, w)
+	return in(t, w)
+}
+
+// withKueue is such a part with a LocalQueue `team` whose ClusterQueue has so many GPUs.
+func withKueue(t *testing.T, gpus int) *env {
+	t.Helper()
+	e := kueueRuns(t)
 	text := fmt.Sprintf(`
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor

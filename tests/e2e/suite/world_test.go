@@ -33,6 +33,8 @@ type worldOptions struct {
 	bulk    bool   // so many pods that nobody plays their kubelets
 	kueue   bool   // with Kueue's controller
 	webhook bool   // with Muster's webhook in place of the admission policies
+	// With controllers of other projects that make pods; apart: with one whose CRDs others have as well.
+	operators, apart bool
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -55,6 +57,7 @@ type world struct {
 	musterErr     error
 	kueueOnce     sync.Once
 	kueueErr      error
+	operating     map[string]error // the controllers that were started, and how that went
 }
 
 var worlds = struct {
@@ -145,6 +148,12 @@ func (o worldOptions) name() string {
 	}
 	if o.webhook {
 		name += "-webhook"
+	}
+	if o.operators {
+		name += "-operators"
+	}
+	if o.apart {
+		name += "-apart"
 	}
 	return name
 }
