@@ -1,6 +1,5 @@
-// Actions: what the engine wants done, and Outcomes: what became of it. kube/ carries actions out
-// against a real API server, sim/ against a simulated one; both report an Outcome for every action
-// that has an id.
+// Actions: what the engine wants done. kube/ carries them out against a real API server, sim/
+// against a simulated one; both report an Outcome (outcome.hpp) for every action that has an id.
 //
 // Actions concerning one pod are carried out in the order given; actions of different pods may run
 // at the same time.
@@ -18,14 +17,9 @@
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/units.hpp"
+#include "engine/outcome.hpp"
 
 namespace muster::engine {
-
-// Unique within one Scheduler; answers carry it back.
-struct ActionId {
-  uint64_t value = 0;
-  auto operator<=>(const ActionId&) const = default;
-};
 
 // One pod, by name for the URL and by UID for the precondition.
 struct PodRef {
@@ -138,20 +132,5 @@ struct AnswerBind {
 
 using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EndHamiTurn,
                             EvictPod, PatchGang, EmitEvent, AnswerBind, TellPod>;
-
-// What became of an action.
-//   kDone      it is so now (also when it was so before)
-//   kGone      the pod does not exist any more under that UID; the facts will say so, too
-//   kConflict  the pod is in a state that forbids it (bound elsewhere, being deleted, gated, or its
-//              PodDisruptionBudget lets nobody go)
-//   kRetry     unknown or passing failure: the engine decides whether and when to try again
-//   kRefused   forbidden by the API server's configuration: trying again soon is pointless
-enum class OutcomeKind { kDone, kGone, kConflict, kRetry, kRefused };
-
-struct Outcome {
-  ActionId id;
-  OutcomeKind kind = OutcomeKind::kDone;
-  std::string message;
-};
 
 }  // namespace muster::engine
