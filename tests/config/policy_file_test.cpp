@@ -140,9 +140,11 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
   const auto& [placement, scheduler_names, namespaces, queues, strict_order, reservation_timeout,
                max_reservation_timeout, bind_hold_timeout, partial_timeout, partial_gang,
                lost_member, hand_over, preemption, victim_timeout, backoff_first, backoff_max,
-               bad_nodes, retry_interval, max_members] = options;
+               bad_nodes, autoscaling, retry_interval, max_members] = options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
   CHECK(most_percent == 10);
+  const auto& [scale_up, after, keep_nodes] = autoscaling;
+  CHECK(after == Seconds(10));
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
                                   "schedulerNames",
