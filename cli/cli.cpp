@@ -77,7 +77,7 @@ std::vector<Command> Commands() {
   return {ServeCommand(),    SimulateCommand(), CheckPolicyCommand(), CheckCommand(),
           SubmitCommand(),   GetCommand(),      ExplainCommand(),     WhatIfCommand(),
           PriorityCommand(), QueueCommand(),    CancelCommand(),      TopologyCommand(),
-          DiscoverCommand()};
+          DiscoverCommand(), DoctorCommand()};
 }
 
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {

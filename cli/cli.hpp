@@ -60,5 +60,6 @@ Command CancelCommand();
 Command WhatIfCommand();
 Command TopologyCommand();
 Command DiscoverCommand();
+Command DoctorCommand();
 
 }  // namespace muster::cli

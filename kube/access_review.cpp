@@ -79,7 +79,9 @@ Result<TokenUser> ReadUser(const std::string& body) {
   return found;
 }
 
-std::string BodyOf(const TokenUser& user, const AccessAttributes& access) {
+}  // namespace
+
+std::string WriteSubjectAccessReview(const TokenUser& user, const AccessAttributes& access) {
   std::string body;
   JsonWriter json(body);
   json.BeginObject().Key("apiVersion").Text("authorization.k8s.io/v1");
@@ -102,7 +104,7 @@ std::string BodyOf(const TokenUser& user, const AccessAttributes& access) {
   return body;
 }
 
-Result<bool> ReadAllowed(const std::string& body) {
+Result<bool> ReadSubjectAccessReview(const std::string& body) {
   const Result<Json> json = Json::Parse(body, kMaxBytes, "SubjectAccessReview");
   if (!json.ok()) return json.error();
   JsonProblems problems;
@@ -113,12 +115,10 @@ Result<bool> ReadAllowed(const std::string& body) {
   return allowed;
 }
 
-}  // namespace
-
 std::string ToString(const AccessAttributes& access) {
   std::string text = access.verb + " " + access.resource;
   if (!access.subresource.empty()) text += "/" + access.subresource;
-  text += "." + access.group;
+  if (!access.group.empty()) text += "." + access.group;
   if (!access.name.empty()) text += " \"" + access.name + "\"";
   if (!access.ns.empty()) text += " in namespace " + access.ns;
   return text;
@@ -160,10 +160,11 @@ Status AccessReviewer::May(const TokenUser& user, const AccessAttributes& access
     const auto known = rights_.find(key);
     if (known != rights_.end() && known->second.until > ports_.now()) return known->second.answer;
   }
-  const Result<std::string> reply = Create(
-      ports_.api, "/apis/authorization.k8s.io/v1/subjectaccessreviews", BodyOf(user, access));
+  const Result<std::string> reply =
+      Create(ports_.api, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+             WriteSubjectAccessReview(user, access));
   if (!reply.ok()) return reply.error();
-  const Result<bool> allowed = ReadAllowed(*reply);
+  const Result<bool> allowed = ReadSubjectAccessReview(*reply);
   if (!allowed.ok()) return allowed.error();
   Status answer = Ok{};
   if (!*allowed) {

@@ -36,6 +36,10 @@ struct AccessAttributes {
   auto operator<=>(const AccessAttributes&) const = default;
 };
 
+// What asks the API server for that, and what its answer says.
+std::string WriteSubjectAccessReview(const TokenUser& user, const AccessAttributes& access);
+cluster::Result<bool> ReadSubjectAccessReview(const std::string& body);
+
 class AccessReviewer {
  public:
   struct Ports {

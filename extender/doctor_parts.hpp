@@ -1,0 +1,49 @@
+// The doctor's checks, and what one has found out that others need (internal to the doctor).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/policy_file.hpp"
+#include "extender/doctor_reader.hpp"
+
+namespace muster::extender {
+
+struct Patient {
+  DoctorReader reader;
+  DoctorOptions options;
+  std::vector<Finding> findings = {};
+
+  std::optional<int> minor = {};              // of the API server: 37 of 1.37
+  std::optional<bool> led = {};               // somebody leads; nothing: not known
+  std::optional<config::Policy> policy = {};  // nothing: not known, or at fault
+
+  void Add(Finding::Kind kind, const std::string& check, std::string what,
+           std::string remedy = {}) {
+    findings.push_back({kind, check, std::move(what), std::move(remedy)});
+  }
+  void Unread(const std::string& check, const cluster::Error& error) {
+    findings.push_back(DoctorReader::Unread(check, error));
+  }
+};
+
+// Its condition Ready.
+bool IsReadyPod(const kube::JsonView& pod);
+
+// Muster itself (doctor_muster.cpp).
+void CheckReplicas(Patient& patient);
+void CheckLeader(Patient& patient);
+void CheckService(Patient& patient);
+void CheckCertificates(Patient& patient);
+void CheckPolicy(Patient& patient);
+void CheckRights(Patient& patient);
+
+// Those with whom it works (doctor_surroundings.cpp).
+bool CheckServer(Patient& patient);  // false: it does not answer
+void CheckScheduler(Patient& patient);
+void CheckSchedulerConfig(Patient& patient);
+void CheckAdmission(Patient& patient);
+void CheckGatedPods(Patient& patient);
+
+}  // namespace muster::extender
