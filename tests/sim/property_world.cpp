@@ -65,6 +65,10 @@ Options WorldOptions(uint64_t seed) {
   }
   if (random.Chance(500)) options.muster.engine.placement.profiles = MeshProfile();
   if (random.Chance(400)) options.muster.engine.queues = SomeQueues(random);
+  if (random.Chance(300)) {
+    options.muster.engine.autoscaling.scale_up = engine::ScaleUp::kUnschedulable;
+    options.muster.engine.autoscaling.after = Seconds(random.Between(0, 20));
+  }
   return options;
 }
 
