@@ -35,7 +35,7 @@ Status ReadObject(const std::string& body, const std::string& path,
 
 }  // namespace
 
-Result<std::string> DoctorReader::Call(kube::ApiRequest request) const {
+Result<std::string> DoctorReader::Call(const kube::ApiRequest& request) const {
   const std::string path = request.path;
   Result<kube::ApiReply> reply = api_.Call(request);
   if (!reply.ok()) return Error{Code::kUnavailable, reply.error().ToString(), path};
@@ -83,7 +83,7 @@ Status DoctorReader::List(const std::string& path, const std::string& query,
       const JsonView metadata = list.Get("metadata");
       next = metadata.Get("continue").Text();
     });
-    if (!fine.ok()) return fine;
+    if (!fine.ok()) return fine.error();
     if (next.empty()) return Ok{};
   }
   return Error{Code::kExhausted, "the list does not end", path};

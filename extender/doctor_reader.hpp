@@ -34,7 +34,7 @@ class DoctorReader {
   static Finding Unread(const std::string& check, const cluster::Error& error);
 
  private:
-  cluster::Result<std::string> Call(kube::ApiRequest request) const;
+  cluster::Result<std::string> Call(const kube::ApiRequest& request) const;
 
   kube::ApiCaller& api_;
 };
