@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 folders=(kubernetes/v1.37 kwok)
-timeout=30m
+timeout=40m
 if [ -n "${MUSTER_E2E_VERSION:-}" ]; then
   folders+=("kubernetes/$MUSTER_E2E_VERSION")
 fi
