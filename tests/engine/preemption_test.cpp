@@ -1,5 +1,5 @@
-#include <algorithm>
 // A gang of higher priority takes room that others leave for it, whole or not at all.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/engine/preemption_world.hpp"
