@@ -104,8 +104,8 @@ void Autoscaler::RemoveIdle() {
     const bool idle = api_.FindNode(name) != nullptr && !used.contains(name);
     if (!idle) idle_since_.erase(name);
     const bool goes =
-        idle && idle_since_.try_emplace(name, loop_.now()).first->second + options_.idle <=
-                    loop_.now();
+        idle &&
+        idle_since_.try_emplace(name, loop_.now()).first->second + options_.idle <= loop_.now();
     ++entry;
     if (!goes) continue;
     if (api_.DeleteNode(Actor::kController, name).ok()) ++removed_;

@@ -1,7 +1,8 @@
 // Autoscaler: adds nodes for pods that kube-scheduler has marked Unschedulable and takes idle ones
 // away, as cluster-autoscaler does (and Karpenter, as far as this goes).
 //
-//   every scan:  Unschedulable pods, without gates and nominations ─▶ packed on nodes that are there
+//   every scan:  Unschedulable pods, without gates and nominations ─▶ packed on nodes that are
+//   there
 //                or on their way, as kube-scheduler counts ─▶ what is left: nodes of the first pool
 //                whose nodes fit it ─▶ there after `boot`
 //                nodes of pools on which nothing runs, idle for `idle` ─▶ deleted
@@ -57,10 +58,10 @@ class Autoscaler {
   EventLoop& loop_;
   const AutoscalerOptions options_;
   Timer timer_;
-  std::map<std::string, cluster::Node> coming_;        // by name
-  std::map<std::string, std::string> pool_of_;         // of nodes that are there or on their way
-  std::map<std::string, cluster::Time> idle_since_;    // nodes of pools
-  std::map<std::string, int64_t> named_;               // so many, by pool
+  std::map<std::string, cluster::Node> coming_;      // by name
+  std::map<std::string, std::string> pool_of_;       // of nodes that are there or on their way
+  std::map<std::string, cluster::Time> idle_since_;  // nodes of pools
+  std::map<std::string, int64_t> named_;             // so many, by pool
   int64_t added_ = 0;
   int64_t removed_ = 0;
 };

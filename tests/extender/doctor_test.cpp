@@ -98,7 +98,8 @@ struct Installation : FakeApi {
   void Lease(const std::string& holder, const std::string& renewed) {
     On(Method::kGet, "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster",
        Reply(200,
-             R"({"metadata":{"name":"muster","resourceVersion":"7"},"spec":{"holderIdentity":")" + holder +
+             R"({"metadata":{"name":"muster","resourceVersion":"7"},"spec":{"holderIdentity":")" +
+                 holder +
                  R"(","leaseDurationSeconds":15,"acquireTime":"2026-11-26T07:00:00.000000Z",)" +
                  R"("renewTime":")" + renewed + R"(","leaseTransitions":1}})"));
   }

@@ -152,8 +152,7 @@ Status Script::RunFor(const std::string& text) {
   const auto duration = config::ParseDuration(text);
   if (!duration) return Wrong("expected a duration, found \"" + text + "\"");
   if (!autoscaling_.pools.empty() && autoscaler_ == nullptr) {
-    autoscaler_ =
-        std::make_unique<sim::Autoscaler>(world().loop(), world().api(), autoscaling_);
+    autoscaler_ = std::make_unique<sim::Autoscaler>(world().loop(), world().api(), autoscaling_);
   }
   world().loop().RunUntil(world().loop().now() + *duration);
   return Ok{};

@@ -37,7 +37,8 @@ struct Night {
   // Until that minute; a pod of 1 to 7 GPUs runs for half a minute.
   void Pass(int64_t minute) {
     const std::string name = "passer-" + std::to_string(minute);
-    Create(cluster.api(), MakePod(name).Gpus(static_cast<int>(1 + minute % 7)).Scheduler("muster"), Seconds(30));
+    Create(cluster.api(), MakePod(name).Gpus(static_cast<int>(1 + minute % 7)).Scheduler("muster"),
+           Seconds(30));
     cluster.loop().RunUntil(At(minute * kMinute));
     const int64_t version = cluster.api().FindPodGroup(Key("stuck"))->group.resource_version;
     if (version != std::exchange(version_, version)) ++statuses_;
