@@ -105,8 +105,8 @@ std::string Reached(const EngineState& state, const Gang& gang, const Reason& ov
 
 void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   if (LacksOf(state, gang) != Lacks::kRoom) return EndScaleUp(state, gang.id);
-  if (ScaleUpDue(state, gang) > now) return;
   const bool asked = state.scale_ups.Has(gang.id);
+  if (!asked && ScaleUpDue(state, gang) > now) return;
   // What is released stays so.
   if (!asked && !Released(gang) && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
     return state.scale_ups.Hold(gang.id);

@@ -164,6 +164,26 @@ TEST_CASE("gangs for which nodes are asked for stay within the limit of their qu
   CHECK(Released(world, "i", 2) == 2);
 }
 
+TEST_CASE("what a gang asks for that is edited while it waits counts as it is now",
+          "[engine][scale-up]") {
+  engine::Options options = Growing();
+  options.queues = {Limited("a", 40)};
+  Harness world(options);
+  AddTo(world, "a", "g", 2);
+  world.Pass(Seconds(30));
+  REQUIRE(Released(world, "g", 2) == 2);
+  world.ChangeGroup("g", [](cluster::PodGroup& group) { group.min_member = 3; });
+  world.Add(MakePod("g-2").Gpus(8).InGroup("g").Gated().Build());
+  world.Pass(Seconds(30));
+  CHECK(Released(world, "g", 3) == 3);
+  AddTo(world, "a", "h", 2);
+  world.Pass(Seconds(30));
+  CHECK(Released(world, "h", 2) == 2);
+  AddTo(world, "a", "i", 1);  // one more than the limit
+  world.Pass(Seconds(30));
+  CHECK(Released(world, "i", 1) == 0);
+}
+
 TEST_CASE("nodes are asked for to borrow, but not those that others are guaranteed",
           "[engine][scale-up]") {
   engine::Options options = Growing();
