@@ -33,7 +33,9 @@ MissedPods::Report MissedPods::Note(const engine::Fact& fact, const Names& ours,
   } else if (const auto* left = std::get_if<engine::NamespaceRemoved>(&fact)) {
     const auto found = names_.find(left->uid);
     if (found != names_.end()) {
-      namespaces_.erase(found->second);
+      // Another one may have its name by now.
+      const auto named = namespaces_.find(found->second);
+      if (named != namespaces_.end() && named->second.uid == left->uid) namespaces_.erase(named);
       names_.erase(found);
     }
   }
@@ -54,8 +56,10 @@ void MissedPods::NoteNamespace(const cluster::Namespace& ns, const Clocks& now, 
                            (spared ? ", which has no effect there: it is never taken"
                                    : ", which has no effect: expected gpu or all"));
   }
-  if (known.taken != taken) known = {taken, text, first ? Time(0) : now.wall};
+  if (known.taken != taken) known.since = first ? Time(0) : now.wall;
+  known.taken = taken;
   known.label = text;
+  known.uid = ns.uid;
   if (first && leading_) JudgeWaiting(now, report);
 }
 

@@ -60,6 +60,7 @@ class MissedPods {
 
  private:
   struct Labelled {
+    cluster::NamespaceUid uid;
     TakenPods taken = TakenPods::kNone;
     std::string label;
     cluster::Time since;  // wall; 0: before it was first seen

@@ -179,6 +179,20 @@ TEST_CASE("a label that says nothing known is in the log once", "[kube][missed]"
   CHECK(feed.events.empty());
 }
 
+TEST_CASE("the end of a namespace that is told late takes nothing from the next of its name",
+          "[kube][missed]") {
+  Feed feed;
+  feed.Label("team", "gpu");
+  cluster::Namespace again;
+  again.uid = cluster::NamespaceUid("again");
+  again.key.name = "team";
+  again.labels["muster.dev/schedule"] = "gpu";
+  feed.Tell(again);
+  feed.Tell(engine::NamespaceRemoved{cluster::NamespaceUid("ns-team")});
+  feed.Tell(feed.New("p0"));
+  CHECK(feed.events == Names{"p0"});
+}
+
 TEST_CASE("a namespace that comes again begins anew", "[kube][missed]") {
   Feed feed;
   feed.Label("team", "gpu");
