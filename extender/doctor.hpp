@@ -1,5 +1,5 @@
 // Doctor: what keeps an installation of Muster from working, as the cluster's API server tells it.
-// Reads only. Each check gives one finding; what the caller may not read is unknown, not at fault.
+// Reads only. Each check gives a finding; what the caller may not read is unknown, not at fault.
 //
 // One thread. Costs some 40 calls, and one list of the pods that are Pending.
 #pragma once

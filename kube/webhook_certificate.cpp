@@ -109,6 +109,14 @@ Error WebhookCertificate::Explained(const Error& error, const std::string& objec
           ""};
 }
 
+Result<std::string> WebhookCertificate::Ask(const ApiRequest& request,
+                                            const std::string& object) const {
+  const Result<ApiReply> reply = ports_.api.Call(request);
+  if (!reply.ok()) return Explained(reply.error(), object);
+  if (!reply->ok()) return Explained(ErrorOf(*reply), object);
+  return reply->body;
+}
+
 Time WebhookCertificate::Step(const Clocks& now) {
   const Status looked = Look(now);
   const std::string what = looked.ok() ? "" : looked.error().ToString();
@@ -197,12 +205,12 @@ Result<KeptCertificate> WebhookCertificate::Next(const KeptCertificate& kept,
 
 Result<WebhookCertificate::Secret> WebhookCertificate::ReadSecret() const {
   const std::string name = "Secret " + options_.secret.ToString();
-  const Result<ApiReply> reply =
-      ports_.api.Call(RequestFor(Method::kGet, "/api/v1/namespaces/" + options_.secret.ns +
-                                                   "/secrets/" + options_.secret.name));
-  if (!reply.ok()) return Explained(reply.error(), name);
-  if (!reply->ok()) return Explained(ErrorOf(*reply), name);
-  const Result<Json> json = Json::Parse(reply->body, kMaxObjectBytes, name);
+  const Result<std::string> body =
+      Ask(RequestFor(Method::kGet, "/api/v1/namespaces/" + options_.secret.ns + "/secrets/" +
+                                       options_.secret.name),
+          name);
+  if (!body.ok()) return body.error();
+  const Result<Json> json = Json::Parse(*body, kMaxObjectBytes, name);
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView object(json->root(), name, problems);
@@ -239,20 +247,19 @@ Status WebhookCertificate::WriteSecret(const Secret& secret) const {
   field("next.key", kept.next.key);
   json.EndObject().EndObject();
   const std::string name = "Secret " + options_.secret.ToString();
-  const Result<ApiReply> reply = ports_.api.Call(request);
-  if (!reply.ok()) return Explained(reply.error(), name);
-  if (!reply->ok()) return Explained(ErrorOf(*reply), name);
-  return Ok{};
+  const Result<std::string> body = Ask(request, name);
+  return body.ok() ? Status(Ok{}) : Status(body.error());
 }
 
 Result<WebhookCertificate::Configuration> WebhookCertificate::ReadConfiguration() const {
   const std::string name = "MutatingWebhookConfiguration " + options_.configuration;
-  const Result<ApiReply> reply = ports_.api.Call(RequestFor(
-      Method::kGet, "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" +
-                        options_.configuration));
-  if (!reply.ok()) return Explained(reply.error(), name);
-  if (!reply->ok()) return Explained(ErrorOf(*reply), name);
-  const Result<Json> json = Json::Parse(reply->body, kMaxObjectBytes, name);
+  const Result<std::string> body =
+      Ask(RequestFor(Method::kGet,
+                     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" +
+                         options_.configuration),
+          name);
+  if (!body.ok()) return body.error();
+  const Result<Json> json = Json::Parse(*body, kMaxObjectBytes, name);
   if (!json.ok()) return json.error();
   JsonProblems problems;
   const JsonView object(json->root(), name, problems);
@@ -294,10 +301,8 @@ Status WebhookCertificate::WriteBundle(const Configuration& configuration,
   }
   json.EndArray().EndObject();
   const std::string name = "MutatingWebhookConfiguration " + options_.configuration;
-  const Result<ApiReply> reply = ports_.api.Call(request);
-  if (!reply.ok()) return Explained(reply.error(), name);
-  if (!reply->ok()) return Explained(ErrorOf(*reply), name);
-  return Ok{};
+  const Result<std::string> body = Ask(request, name);
+  return body.ok() ? Status(Ok{}) : Status(body.error());
 }
 
 }  // namespace muster::kube

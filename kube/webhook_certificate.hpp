@@ -89,6 +89,8 @@ class WebhookCertificate {
                                         const Clocks& now) const;
   cluster::Status MakeInto(const std::vector<std::string>& hosts, cluster::Time wall,
                            KeptCertificate& kept, http::CertificatePair& pair) const;
+  // The body of an answer that says yes.
+  cluster::Result<std::string> Ask(const ApiRequest& request, const std::string& object) const;
   cluster::Error Explained(const cluster::Error& error, const std::string& object) const;
 
   const Ports ports_;
