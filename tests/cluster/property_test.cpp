@@ -48,9 +48,9 @@ void Feed(ClusterState& state, const AnyFact& fact) {
 }
 
 // Makes up facts about a handful of names, so that they meet often.
-class World {
+class PropertyWorld {
  public:
-  explicit World(uint64_t seed) : random_(seed) {}
+  explicit PropertyWorld(uint64_t seed) : random_(seed) {}
 
   uint32_t Below(size_t n) { return static_cast<uint32_t>(random_() % n); }
   bool OneIn(size_t n) { return Below(n) == 0; }
@@ -168,7 +168,7 @@ bool PlanOn(const ClusterState& state, const FreeTable& free, const Pod& pod, co
 
 // Reserves up to three pods as one gang and returns whether there was any. What fits must be
 // accepted.
-bool ReserveSome(ClusterState& state, World& world) {
+bool ReserveSome(ClusterState& state, PropertyWorld& world) {
   std::vector<Placement> gang;
   std::vector<const Pod*> pods = state.Pods();
   std::vector<const Node*> nodes = state.Nodes();
@@ -192,7 +192,7 @@ bool ReserveSome(ClusterState& state, World& world) {
 }
 
 // Binds a reserved pod where it is planned, its devices in the annotation, as Muster's writer does.
-void BindSome(ClusterState& state, World& world) {
+void BindSome(ClusterState& state, PropertyWorld& world) {
   std::vector<const Pod*> pods = state.Pods();
   world.Shuffle(pods);
   for (const Pod* pod : pods) {
@@ -304,7 +304,7 @@ void CheckAll(ClusterState& state) {
 }
 
 // The same records in another order, reservations before the pods that are assumed on what is left.
-std::string Rebuilt(ClusterState& state, World& world) {
+std::string Rebuilt(ClusterState& state, PropertyWorld& world) {
   ClusterState rebuilt;
   std::vector<const Node*> nodes = state.Nodes();
   std::vector<const Pod*> pods = state.Pods();
@@ -393,7 +393,7 @@ void KeepBinding(const ClusterState& state, Pod& pod) {
   }
 }
 
-void Step(ClusterState& state, World& world) {
+void Step(ClusterState& state, PropertyWorld& world) {
   const uint32_t choice = world.Below(16);
   if (choice == 0) {
     ReserveSome(state, world);
@@ -420,7 +420,7 @@ TEST_CASE("after any facts in any order the numbers add up, and a rebuilt state 
   std::cout << "cluster property test: MUSTER_PROPERTY_SEED=" << seed << ", " << steps
             << " steps\n";
   ClusterState state;
-  World world(seed);
+  PropertyWorld world(seed);
   auto snapshot = state.TakeSnapshot();
   auto shown = Shown(*snapshot);
   for (uint64_t step = 0; step < steps; ++step) {

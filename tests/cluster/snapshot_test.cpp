@@ -18,7 +18,7 @@ using testing::MakePod;
 
 constexpr Resources kSome{MilliCpu(4000), MiB(1000), 10};
 
-std::vector<int> Gpus(const FreeTable& table, uint32_t node) {
+std::vector<int> FreeGpus(const FreeTable& table, uint32_t node) {
   return testing::Milli(table.gpus(NodeIndex{node}));
 }
 
@@ -45,11 +45,11 @@ TEST_CASE("devices of neighbours stay theirs when a node gets more or fewer", "[
   table.Set(NodeIndex{127}, kSome, Amounts({9}));
   for (uint32_t i = 0; i < 130; ++i) {
     if (i == 62 || i == 64 || i == 127) continue;
-    CHECK(Gpus(table, i) == std::vector<int>(i % 9, static_cast<int>(i)));
+    CHECK(FreeGpus(table, i) == std::vector<int>(i % 9, static_cast<int>(i)));
   }
-  CHECK(Gpus(table, 64) == std::vector<int>(16, 7));
-  CHECK(Gpus(table, 62).empty());
-  CHECK(Gpus(table, 127) == std::vector<int>{9});
+  CHECK(FreeGpus(table, 64) == std::vector<int>(16, 7));
+  CHECK(FreeGpus(table, 62).empty());
+  CHECK(FreeGpus(table, 127) == std::vector<int>{9});
 }
 
 TEST_CASE("taking and giving back", "[cluster][free]") {
@@ -61,18 +61,18 @@ TEST_CASE("taking and giving back", "[cluster][free]") {
   placement.gpus = {{GpuIndex{0}, GpuMilli(300)}, {GpuIndex{1}, GpuMilli(400)}};
   CHECK(table.Fits(node, placement));
   table.Take(node, placement);
-  CHECK(Gpus(table, 0) == std::vector<int>{700, 0, 0});
+  CHECK(FreeGpus(table, 0) == std::vector<int>{700, 0, 0});
   CHECK(table.at(NodeIndex{0}).resources == Resources{MilliCpu(3000), MiB(990), 9});
   CHECK(table.at(NodeIndex{0}).gpu_most == GpuMilli(700));
   CHECK_FALSE(table.Fits(node, placement));
   table.Give(node, placement);
-  CHECK(Gpus(table, 0) == std::vector<int>{1000, 400, 0});
+  CHECK(FreeGpus(table, 0) == std::vector<int>{1000, 400, 0});
   CHECK(table.at(NodeIndex{0}).gpu_whole == 1);
   SECTION("an unhealthy device has nothing to take and gains nothing") {
     placement.gpus = {{GpuIndex{2}, kWholeGpu}};
     CHECK_FALSE(table.Fits(node, placement));
     table.Give(node, placement);
-    CHECK(Gpus(table, 0) == std::vector<int>{1000, 400, 0});
+    CHECK(FreeGpus(table, 0) == std::vector<int>{1000, 400, 0});
     table.Take(node, placement);
     CHECK(table.at(NodeIndex{0}).resources == kSome);
   }

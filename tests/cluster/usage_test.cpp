@@ -18,8 +18,8 @@ Placement OneGpu(const ClusterState& state, const std::string& pod, uint16_t gpu
   return {known.uid, state.IndexOf("n0"), known.spec->requests, {{GpuIndex{gpu}, kWholeGpu}}};
 }
 
-struct World {
-  World() {
+struct UsageWorld {
+  UsageWorld() {
     state.Upsert(MakeNode("n0").Gpus(8).Build());
     for (const char* name : {"a0", "a1", "b0"}) {
       state.Upsert(MakePod(name).Gpus(1).Queue(std::string(1, name[0])).Build());
@@ -31,7 +31,7 @@ struct World {
 };
 
 TEST_CASE("what pods hold is charged to their queue, reserved or bound", "[cluster][usage]") {
-  World world;
+  UsageWorld world;
   CHECK(world.state.usage().queues().empty());
   REQUIRE(world.state.Reserve({OneGpu(world.state, "a0", 0), OneGpu(world.state, "b0", 1)}).ok());
   REQUIRE(world.state.Reserve({OneGpu(world.state, "a1", 2)}).ok());
@@ -77,7 +77,7 @@ TEST_CASE("usage counts devices by model, and their memory", "[cluster][usage]")
 }
 
 TEST_CASE("an earmark is charged from the moment that it is made", "[cluster][usage]") {
-  World world;
+  UsageWorld world;
   world.state.Upsert(MakePod("a0").Gpus(8).Queue("a").BoundTo("n0", {}).Build());
   REQUIRE(world.state.Earmark({OneGpu(world.state, "b0", 0)}, {PodUid("pod-a0")}).ok());
   CHECK(world.Gpus("a") == 8'000);
@@ -92,7 +92,7 @@ TEST_CASE("an earmark is charged from the moment that it is made", "[cluster][us
 
 TEST_CASE("an earmark that is given up, or whose node goes, is charged no more",
           "[cluster][usage]") {
-  World world;
+  UsageWorld world;
   world.state.Upsert(MakePod("a0").Gpus(8).Queue("a").BoundTo("n0", {}).Build());
   REQUIRE(world.state.Earmark({OneGpu(world.state, "b0", 0)}, {PodUid("pod-a0")}).ok());
   SECTION("given up") { world.state.Release(PodUid("pod-b0")); }
@@ -101,7 +101,7 @@ TEST_CASE("an earmark that is given up, or whose node goes, is charged no more",
 }
 
 TEST_CASE("what a pod holds can be charged to another queue", "[cluster][usage]") {
-  World world;
+  UsageWorld world;
   REQUIRE(world.state.Reserve({OneGpu(world.state, "a0", 0)}).ok());
   const uint64_t growth = world.state.growth();
   world.state.ChargeTo(PodUid("pod-a0"), "b");
@@ -115,7 +115,7 @@ TEST_CASE("what a pod holds can be charged to another queue", "[cluster][usage]"
 }
 
 TEST_CASE("a transaction shows what queues would hold", "[cluster][usage]") {
-  World world;
+  UsageWorld world;
   REQUIRE(world.state.Reserve({OneGpu(world.state, "a0", 0)}).ok());
   Transaction tx(world.state.TakeSnapshot());
   const size_t before = tx.checkpoint();

@@ -14,7 +14,7 @@ std::string WrongResource(std::string_view name) {
   return name == "gpus" ? "no such resource" : "";
 }
 
-std::string FaultsOf(const std::string& text) {
+std::string KubernetesFieldsFaultsOf(const std::string& text) {
   const auto documents = ParseManifests(text, "m.yaml");
   REQUIRE(documents.ok());
   std::string lines;
@@ -84,7 +84,7 @@ TEST_CASE("what an API server would refuse or drop of an object is told by its p
        "mean command?"},
   }));
   CAPTURE(c.name);
-  CHECK(FaultsOf(c.text) == c.want);
+  CHECK(KubernetesFieldsFaultsOf(c.text) == c.want);
 }
 
 // A word that is no type would be taken for an amount, and refuse what is right.

@@ -16,10 +16,10 @@ std::string Expanded(const std::string& text) {
   return json;
 }
 
-const std::string kHead = "apiVersion: sim.muster.dev/v1alpha1\nkind: NodePool\n";
+const std::string kNodePoolHead = "apiVersion: sim.muster.dev/v1alpha1\nkind: NodePool\n";
 
 TEST_CASE("a pool becomes its nodes", "[config][pool]") {
-  const std::string text = kHead + R"(metadata: {name: gpu}
+  const std::string text = kNodePoolHead + R"(metadata: {name: gpu}
 spec:
   count: 11
   template:
@@ -49,7 +49,7 @@ spec:
 }
 
 TEST_CASE("what the template says itself is kept", "[config][pool]") {
-  CHECK(Expanded(kHead + R"(metadata: {name: a}
+  CHECK(Expanded(kNodePoolHead + R"(metadata: {name: a}
 spec:
   count: 1
   template:
@@ -65,7 +65,7 @@ spec:
 }
 
 TEST_CASE("other documents pass, in order", "[config][pool]") {
-  CHECK(Expanded("apiVersion: v1\nkind: Pod\n---\n" + kHead +
+  CHECK(Expanded("apiVersion: v1\nkind: Pod\n---\n" + kNodePoolHead +
                  "metadata: {name: a}\nspec: {count: 1, template: {status: {allocatable: {}}}}\n"
                  "---\napiVersion: v1\nkind: Node\n") ==
         R"({"apiVersion":"v1","kind":"Pod"})"
@@ -115,7 +115,7 @@ TEST_CASE("a pool that is wrong is refused by line, column and field", "[config]
       {"status: {}\n", "f:3:9: status: unknown field"},
   }));
   CAPTURE(c.text);
-  CHECK(Expanded(kHead + c.text) == c.want);
+  CHECK(Expanded(kNodePoolHead + c.text) == c.want);
   CHECK(Expanded("apiVersion: v1\nkind: NodePool\n") ==
         "f:1:13: apiVersion: expected sim.muster.dev/v1alpha1, found \"v1\"");
 }
@@ -156,7 +156,7 @@ TEST_CASE("the example clusters have the nodes that they promise", "[config][poo
 
 TEST_CASE("a large pool is expanded whole", "[config][pool]") {
   const auto documents = ParseManifests(
-      kHead +
+      kNodePoolHead +
           "metadata: {name: n}\nspec: {count: 5000, template: {status: {allocatable: {cpu: 1}}}}\n",
       "f");
   REQUIRE(documents.ok());

@@ -5,9 +5,9 @@
 namespace muster::config {
 namespace {
 
-constexpr const char* kHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+constexpr const char* kPolicyErrorsHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
 
-struct Case {
+struct PolicyErrorsCase {
   std::string text;
   std::string want;
 };
@@ -21,7 +21,7 @@ std::string ErrorOf(const std::string& text) {
 }
 
 TEST_CASE("a file that is no policy is refused", "[config][policy]") {
-  const Case c = GENERATE(values<Case>({
+  const PolicyErrorsCase c = GENERATE(values<PolicyErrorsCase>({
       {"",
        "p.yaml:1:1: expected a policy (apiVersion: muster.dev/v1alpha1, kind: Policy), found no "
        "text"},
@@ -51,7 +51,7 @@ TEST_CASE("a file that is no policy is refused", "[config][policy]") {
 
 // Lines 1 and 2 are the head.
 TEST_CASE("what is wrong with a policy is told by line, column and field", "[config][policy]") {
-  const Case c = GENERATE(values<Case>({
+  const PolicyErrorsCase c = GENERATE(values<PolicyErrorsCase>({
       {"gangs:\n  partialTimout: 1m\n",
        "p.yaml:4:3: gangs.partialTimout: unknown field, did you mean partialTimeout?"},
       {"gang: {}\n", "p.yaml:3:1: gang: unknown field, did you mean gangs?"},
@@ -132,14 +132,16 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
        "p.yaml:4:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"x\""},
   }));
   CAPTURE(c.text);
-  CHECK(ErrorOf(kHead + c.text) == c.want);
+  CHECK(ErrorOf(kPolicyErrorsHead + c.text) == c.want);
 }
 
 TEST_CASE("callers with room for one error get the first fault", "[config][policy]") {
-  const auto one = LoadPolicy(std::string(kHead) + "gangs: {maxMembers: x}\n", "p.yaml");
+  const auto one =
+      LoadPolicy(std::string(kPolicyErrorsHead) + "gangs: {maxMembers: x}\n", "p.yaml");
   CHECK(one.error().ToString() ==
         "p.yaml:3:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"x\"");
-  const auto two = LoadPolicy(std::string(kHead) + "gangs: {maxMembers: x}\na: 1\n", "p.yaml");
+  const auto two =
+      LoadPolicy(std::string(kPolicyErrorsHead) + "gangs: {maxMembers: x}\na: 1\n", "p.yaml");
   CHECK(two.error().ToString() == one.error().ToString() + " (the first fault of 2)");
 }
 
@@ -147,13 +149,13 @@ TEST_CASE("whole numbers that readers might take differently are refused", "[con
   const std::string number = GENERATE(
       as<std::string>{}, "012", "1e3", "0x10", "0b11", "0o17", "1_000", "+5", "-5", "1.0", "0",
       "100001", "9223372036854775808", "99999999999999999999", "1e400", ".inf", "five", "true");
-  CHECK(ErrorOf(kHead + ("gangs: {maxMembers: " + number + "}\n")) ==
+  CHECK(ErrorOf(kPolicyErrorsHead + ("gangs: {maxMembers: " + number + "}\n")) ==
         "p.yaml:3:21: gangs.maxMembers: expected a whole number from 1 to 100000, found \"" +
             number + "\"");
 }
 
 TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
-  const Case c = GENERATE(values<Case>({
+  const PolicyErrorsCase c = GENERATE(values<PolicyErrorsCase>({
       {"schedulerNames: [muster, default-scheduler]\n",
        "p.yaml:3:17: schedulerNames: expected no default-scheduler: every pod that names no "
        "scheduler has it, those of the system included; leave it out, or write "
@@ -190,21 +192,21 @@ TEST_CASE("fields that contradict each other are refused", "[config][policy]") {
       {"extender: {address: \":0\"}\nmetrics: {address: \":0\"}\n", ""},
   }));
   CAPTURE(c.text);
-  CHECK(ErrorOf(kHead + c.text) == c.want);
+  CHECK(ErrorOf(kPolicyErrorsHead + c.text) == c.want);
 }
 
 TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
   CHECK(
-      ErrorOf(std::string(kHead) + "fabric:\n"
-                                   "  trees:\n"
-                                   "  - name: dc\n"
-                                   "    preset: awz\n"
-                                   "  - preset: aws\n"
-                                   "  - name: other\n"
-                                   "    levels:\n"
-                                   "    - name: Rack\n"
-                                   "      labels: [rack, \"\", rack]\n"
-                                   "      unlabelled: inside\n") ==
+      ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
+                                               "  trees:\n"
+                                               "  - name: dc\n"
+                                               "    preset: awz\n"
+                                               "  - preset: aws\n"
+                                               "  - name: other\n"
+                                               "    levels:\n"
+                                               "    - name: Rack\n"
+                                               "      labels: [rack, \"\", rack]\n"
+                                               "      unlabelled: inside\n") ==
       "p.yaml:6:13: fabric.trees[0].preset: expected none, kubernetes, topograph, aws, gcp or "
       "gpuClique, found \"awz\"\n"
       "p.yaml:7:5: fabric.trees[1].name: expected a name of lower-case letters, digits and '-', "
@@ -221,17 +223,17 @@ TEST_CASE("all that is wrong with a fabric is told", "[config][policy]") {
 
 TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
   CHECK(
-      ErrorOf(std::string(kHead) + "fabric:\n"
-                                   "  trees:\n"
-                                   "  - name: dc\n"
-                                   "  - name: dc\n"
-                                   "    preset: aws\n"
-                                   "    levels: [{name: rack, labels: [rack]}]\n"
-                                   "  - name: other\n"
-                                   "    levels:\n"
-                                   "    - {name: rack, labels: [rack]}\n"
-                                   "    - {name: rack, labels: [row, rack]}\n"
-                                   "    - {name: host}\n") ==
+      ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
+                                               "  trees:\n"
+                                               "  - name: dc\n"
+                                               "  - name: dc\n"
+                                               "    preset: aws\n"
+                                               "    levels: [{name: rack, labels: [rack]}]\n"
+                                               "  - name: other\n"
+                                               "    levels:\n"
+                                               "    - {name: rack, labels: [rack]}\n"
+                                               "    - {name: rack, labels: [row, rack]}\n"
+                                               "    - {name: host}\n") ==
       "p.yaml:5:11: fabric.trees[0].name: expected levels or a preset in tree \"dc\", found "
       "neither\n"
       "p.yaml:6:11: fabric.trees[1].name: expected a name that no other tree has, found \"dc\" of "
@@ -247,17 +249,17 @@ TEST_CASE("what contradicts itself in a fabric is told", "[config][policy]") {
 
 TEST_CASE("a label that another level is called by is told", "[config][policy]") {
   CHECK(
-      ErrorOf(std::string(kHead) + "fabric:\n"
-                                   "  trees:\n"
-                                   "  - name: dc\n"
-                                   "    levels:\n"
-                                   "    - {name: block, labels: [rack]}\n"
-                                   "    - {name: rack, labels: [example.com/rack]}\n"
-                                   "  - name: other\n"
-                                   "    levels:\n"
-                                   "    - {name: row, labels: [row, block, t/core]}\n"
-                                   "    - {name: host, labels: [host, dc/rack]}\n"
-                                   "  - {name: t, preset: topograph}\n") ==
+      ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
+                                               "  trees:\n"
+                                               "  - name: dc\n"
+                                               "    levels:\n"
+                                               "    - {name: block, labels: [rack]}\n"
+                                               "    - {name: rack, labels: [example.com/rack]}\n"
+                                               "  - name: other\n"
+                                               "    levels:\n"
+                                               "    - {name: row, labels: [row, block, t/core]}\n"
+                                               "    - {name: host, labels: [host, dc/rack]}\n"
+                                               "  - {name: t, preset: topograph}\n") ==
       "p.yaml:7:29: fabric.trees[0].levels[0].labels: expected labels that are no name of another "
       "level, found \"rack\", which is level \"rack\" of tree \"dc\"\n"
       "p.yaml:11:27: fabric.trees[1].levels[0].labels: expected labels that are no name of another "
@@ -267,20 +269,21 @@ TEST_CASE("a label that another level is called by is told", "[config][policy]")
       "p.yaml:12:28: fabric.trees[1].levels[1].labels: expected labels that are no name of another "
       "level, found \"dc/rack\", which is level \"rack\" of tree \"dc\"");
   // One label that several trees name alike is no matter.
-  CHECK(ErrorOf(std::string(kHead) + "fabric:\n"
-                                     "  trees:\n"
-                                     "  - {name: a, levels: [{name: rack, labels: [rack]}]}\n"
-                                     "  - {name: b, levels: [{name: cab, labels: [rack]}]}\n")
+  CHECK(ErrorOf(std::string(kPolicyErrorsHead) +
+                "fabric:\n"
+                "  trees:\n"
+                "  - {name: a, levels: [{name: rack, labels: [rack]}]}\n"
+                "  - {name: b, levels: [{name: cab, labels: [rack]}]}\n")
             .empty());
 }
 
 TEST_CASE("what is wrong with a reserve, or said of lost members, is told", "[config][policy]") {
   CHECK(
-      ErrorOf(std::string(kHead) + "fabric:\n"
-                                   "  lostMember: moveAll\n"
-                                   "  reserve:\n"
-                                   "  - {level: \"a b\", nodes: -1}\n"
-                                   "  - {level: rack}\n") ==
+      ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
+                                               "  lostMember: moveAll\n"
+                                               "  reserve:\n"
+                                               "  - {level: \"a b\", nodes: -1}\n"
+                                               "  - {level: rack}\n") ==
       "p.yaml:4:15: fabric.lostMember: expected partialGang, wait, moveSegment or moveGang, found "
       "\"moveAll\"\n"
       "p.yaml:6:13: fabric.reserve[0].level: expected a level such as rack, TREE/rack or one of "
@@ -293,20 +296,20 @@ TEST_CASE("what is wrong with a reserve, or said of lost members, is told", "[co
 
 TEST_CASE("a reserve names levels that are there, each once, in one tree", "[config][policy]") {
   CHECK(
-      ErrorOf(std::string(kHead) + "fabric:\n"
-                                   "  trees:\n"
-                                   "  - name: dc\n"
-                                   "    levels: [{name: row, labels: [row]},\n"
-                                   "             {name: rack, labels: [rack]}]\n"
-                                   "  - name: other\n"
-                                   "    levels: [{name: rack, labels: [shelf]}]\n"
-                                   "  reserve:\n"
-                                   "  - {level: host, nodes: 1}\n"
-                                   "  - {level: rack, nodes: 1}\n"
-                                   "  - {level: dc/rack, nodes: 1}\n"
-                                   "  - {level: row, nodes: 1}\n"
-                                   "  - {level: other/rack, nodes: 1}\n"
-                                   "  - {level: dc/row, nodes: 2}\n") ==
+      ErrorOf(std::string(kPolicyErrorsHead) + "fabric:\n"
+                                               "  trees:\n"
+                                               "  - name: dc\n"
+                                               "    levels: [{name: row, labels: [row]},\n"
+                                               "             {name: rack, labels: [rack]}]\n"
+                                               "  - name: other\n"
+                                               "    levels: [{name: rack, labels: [shelf]}]\n"
+                                               "  reserve:\n"
+                                               "  - {level: host, nodes: 1}\n"
+                                               "  - {level: rack, nodes: 1}\n"
+                                               "  - {level: dc/rack, nodes: 1}\n"
+                                               "  - {level: row, nodes: 1}\n"
+                                               "  - {level: other/rack, nodes: 1}\n"
+                                               "  - {level: dc/row, nodes: 2}\n") ==
       "p.yaml:11:13: fabric.reserve[0].level: expected a level of fabric.trees, found \"host\"\n"
       "p.yaml:12:13: fabric.reserve[1].level: expected a level of one tree, found \"rack\", which "
       "is in \"dc\" and \"other\": write TREE/LEVEL\n"

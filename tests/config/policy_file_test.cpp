@@ -16,7 +16,7 @@ namespace {
 using cluster::Duration;
 using cluster::Seconds;
 
-constexpr const char* kHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+constexpr const char* kPolicyFileHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
 
 TEST_CASE("config/policy.yaml shows every field with its default", "[config][policy]") {
   const auto text = ReadFile(MUSTER_SOURCE_DIR "/config/policy.yaml", kMaxPolicyBytes);
@@ -29,12 +29,12 @@ TEST_CASE("config/policy.yaml shows every field with its default", "[config][pol
 }
 
 TEST_CASE("a policy without fields has the defaults", "[config][policy]") {
-  const std::string text =
-      GENERATE_COPY(std::string(kHead), std::string("# note\n---\n") + kHead + "---\n",
-                    std::string(kHead) + "gangs:\nextender:\n  tls:\n  limits: ~\nplacement: {}\n",
-                    std::string("\xEF\xBB\xBF") +
-                        "{\"apiVersion\": \"muster.dev/v1alpha1\",\n\t\"kind\": \"Policy\"}",
-                    std::string("kind: Policy\r\napiVersion: muster.dev/v1alpha1\r\ngangs:"));
+  const std::string text = GENERATE_COPY(
+      std::string(kPolicyFileHead), std::string("# note\n---\n") + kPolicyFileHead + "---\n",
+      std::string(kPolicyFileHead) + "gangs:\nextender:\n  tls:\n  limits: ~\nplacement: {}\n",
+      std::string("\xEF\xBB\xBF") +
+          "{\"apiVersion\": \"muster.dev/v1alpha1\",\n\t\"kind\": \"Policy\"}",
+      std::string("kind: Policy\r\napiVersion: muster.dev/v1alpha1\r\ngangs:"));
   const auto policy = LoadPolicy(text, "p");
   REQUIRE(policy.ok());
   CHECK(*policy == Policy{});
@@ -43,8 +43,8 @@ TEST_CASE("a policy without fields has the defaults", "[config][policy]") {
 TEST_CASE("a field that does nothing any more is taken, with a note, and not written",
           "[config][policy]") {
   const std::string value = GENERATE("4096", "many", "[1]", "");
-  const auto policy =
-      LoadPolicy(std::string(kHead) + "extender:\n  limits:\n    threads: " + value + "\n", "p");
+  const auto policy = LoadPolicy(
+      std::string(kPolicyFileHead) + "extender:\n  limits:\n    threads: " + value + "\n", "p");
   REQUIRE(policy.ok());
   CHECK(*policy == Policy{});
   REQUIRE(policy->notes.size() == 1);
@@ -55,7 +55,7 @@ TEST_CASE("a field that does nothing any more is taken, with a note, and not wri
 }
 
 TEST_CASE("every field of a policy is read", "[config][policy]") {
-  const auto read = LoadPolicy(std::string(kHead) + R"(
+  const auto read = LoadPolicy(std::string(kPolicyFileHead) + R"(
 schedulerNames: [muster, default-scheduler]
 allowDefaultScheduler: true
 namespaces: {allow: [team-a, team-b], deny: [kube-system]}

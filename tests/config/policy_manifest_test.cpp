@@ -5,13 +5,13 @@
 namespace muster::config {
 namespace {
 
-struct Case {
+struct PolicyManifestCase {
   std::string name;
   std::string text;
   std::string want;
 };
 
-std::string FaultsOf(const std::string& text) {
+std::string PolicyManifestFaultsOf(const std::string& text) {
   std::string lines;
   for (const cluster::Error& fault : ReadPolicyOrManifest(text, "f.yaml").faults) {
     lines += (lines.empty() ? "" : "\n") + fault.ToString();
@@ -23,7 +23,7 @@ constexpr const char* kMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 
 
 TEST_CASE("faults of a policy in a ConfigMap have their place in the file given",
           "[config][policy]") {
-  const Case c = GENERATE(values<Case>({
+  const PolicyManifestCase c = GENERATE(values<PolicyManifestCase>({
       {"a block",
        std::string(kMap) +
            "data:\n  policy.yaml: |\n    # ours\n    apiVersion: muster.dev/v1alpha1\n\n"
@@ -60,7 +60,7 @@ TEST_CASE("faults of a policy in a ConfigMap have their place in the file given"
       {"no YAML", "kind: ConfigMap\ndata: [\n", "f.yaml:3:1: expected ',' or ']'"},
   }));
   CAPTURE(c.name);
-  CHECK(FaultsOf(c.text) == c.want);
+  CHECK(PolicyManifestFaultsOf(c.text) == c.want);
 }
 
 TEST_CASE("a policy in a ConfigMap is the policy of the file", "[config][policy]") {

@@ -13,7 +13,7 @@ namespace {
 using topology::MachineProfile;
 using topology::MachineProfiles;
 
-const std::string kHead = "apiVersion: muster.dev/v1alpha1\nkind: TopologyProfile\n";
+const std::string kTopologyProfileHead = "apiVersion: muster.dev/v1alpha1\nkind: TopologyProfile\n";
 const std::string kPair =
     "matrix: |2\n          GPU0  GPU1\n  GPU0    X     NV4\n  GPU1    NV4   X\n";
 
@@ -148,18 +148,20 @@ TEST_CASE("a wrong profile is refused with file, line and field", "[config][topo
     const char* want;
   };
   const auto [text, want] = GENERATE(values<Case>({
-      {kHead + "products: [A]\n" + kPair, "p.yaml:1:1: name: expected a name"},
-      {kHead + "name: a\n" + kPair, "products: expected at least one"},
-      {kHead + "name: a\nproducts: [A]\n", "matrix: expected the output of nvidia-smi topo -m"},
-      {kHead + "name: a\nproducts: [\"a b\"]\n" + kPair,
+      {kTopologyProfileHead + "products: [A]\n" + kPair, "p.yaml:1:1: name: expected a name"},
+      {kTopologyProfileHead + "name: a\n" + kPair, "products: expected at least one"},
+      {kTopologyProfileHead + "name: a\nproducts: [A]\n",
+       "matrix: expected the output of nvidia-smi topo -m"},
+      {kTopologyProfileHead + "name: a\nproducts: [\"a b\"]\n" + kPair,
        "p.yaml:4:12: products[0]: expected the value of a label"},
-      {kHead + "name: a\nproducts: [A]\nspeeds: {nvlnk: 3}\n" + kPair,
+      {kTopologyProfileHead + "name: a\nproducts: [A]\nspeeds: {nvlnk: 3}\n" + kPair,
        "p.yaml:5:10: speeds.nvlnk: unknown field, did you mean nvlink?"},
-      {kHead + "name: a\nproducts: [A]\nspeeds: {nvlink: 1}\n" + kPair,
+      {kTopologyProfileHead + "name: a\nproducts: [A]\nspeeds: {nvlink: 1}\n" + kPair,
        "p.yaml:5:18: speeds.nvlink: expected a whole number from 100"},
-      {kHead + "name: a\nproducts: [A]\nmatrix: |2\n    GPU0 GPU1\n  GPU0 X NV4\n  GPU1 NV3 X\n",
+      {kTopologyProfileHead +
+           "name: a\nproducts: [A]\nmatrix: |2\n    GPU0 GPU1\n  GPU0 X NV4\n  GPU1 NV3 X\n",
        "p.yaml:5:9: matrix: the matrix:3:6: row GPU1, column GPU0: NV3 contradicts NV4"},
-      {kHead + "name: a\nproducts: [A]\nmatrix: \"GPU 0: A (UUID: GPU-1)\"\n",
+      {kTopologyProfileHead + "name: a\nproducts: [A]\nmatrix: \"GPU 0: A (UUID: GPU-1)\"\n",
        "matrix: expected a matrix of links, found a list of GPUs"},
   }));
   const TopologyProfileReading reading = ReadTopologyProfile(text, "p.yaml");
@@ -168,8 +170,10 @@ TEST_CASE("a wrong profile is refused with file, line and field", "[config][topo
 }
 
 TEST_CASE("two profiles for one machine are refused", "[config][topology]") {
-  const auto a = ReadTopologyProfile(kHead + "name: a\nproducts: [A, B]\n" + kPair, "a.yaml");
-  const auto b = ReadTopologyProfile(kHead + "name: b\nproducts: [C, B]\n" + kPair, "b.yaml");
+  const auto a =
+      ReadTopologyProfile(kTopologyProfileHead + "name: a\nproducts: [A, B]\n" + kPair, "a.yaml");
+  const auto b =
+      ReadTopologyProfile(kTopologyProfileHead + "name: b\nproducts: [C, B]\n" + kPair, "b.yaml");
   REQUIRE(a.ok());
   REQUIRE(b.ok());
   const auto both = MachineProfiles::Of({a.profile, b.profile});

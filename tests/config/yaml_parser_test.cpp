@@ -27,13 +27,13 @@ YamlRules WithAliases() {
   return rules;
 }
 
-struct Case {
+struct YamlParserCase {
   std::string text;
   std::string want;
 };
 
 TEST_CASE("what is no YAML is refused with its place", "[config][yaml]") {
-  const Case c = GENERATE(values<Case>({
+  const YamlParserCase c = GENERATE(values<YamlParserCase>({
       {"a: 1\na: 2\n", "f:2:1: expected each key once, found \"a\" again (first on line 1)"},
       {"{\"a\": 1, 'a': 2}", "f:1:10: expected each key once, found \"a\" again (first on line 1)"},
       {"a: \"x\nb: 1\n", "f:1:4: expected a closing \", found the end of the document"},
@@ -92,7 +92,7 @@ TEST_CASE("what is no YAML is refused with its place", "[config][yaml]") {
 }
 
 TEST_CASE("documents are parsed with kubectl's types", "[config][yaml]") {
-  const Case c = GENERATE(values<Case>({
+  const YamlParserCase c = GENERATE(values<YamlParserCase>({
       {"", ""},
       {"# nothing\n---\n\n---\n# more\n", ""},
       {"a: 1\n---\nb: 2\n---\n- c\n", "{\"a\":1}\n{\"b\":2}\n[\"c\"]"},
@@ -122,7 +122,7 @@ TEST_CASE("documents are parsed with kubectl's types", "[config][yaml]") {
 }
 
 TEST_CASE("anchors and aliases are resolved exactly or refused", "[config][yaml]") {
-  const Case c = GENERATE(values<Case>({
+  const YamlParserCase c = GENERATE(values<YamlParserCase>({
       {"a: &x {b: [1]}\nc: *x\n", "{\"a\":{\"b\":[1]},\"c\":{\"b\":[1]}}"},
       {"a: &x 1\nb: &x 2\nc: *x\n", "{\"a\":1,\"b\":2,\"c\":2}"},
       {"a: &x \"1\"\nb: [*x, *x]\n", "{\"a\":\"1\",\"b\":[\"1\",\"1\"]}"},

@@ -16,8 +16,8 @@ using testing::MakePod;
 using testing::WithQueues;
 
 // One node of eight, on which four run for another hour; a gang that needs all eight has booked.
-struct Blocked : BookingWorld {
-  explicit Blocked(int64_t most)
+struct BackfillLimitBlocked : BookingWorld {
+  explicit BackfillLimitBlocked(int64_t most)
       : BookingWorld(WithQueues({QueueSpec{.name = "root", .bookings = {.max_per_user = most}}})) {
     Add(MakeNode("n0").Gpus(8).Build());
     Ask("runs", 4, 3'600);
@@ -30,7 +30,7 @@ struct Blocked : BookingWorld {
 
 TEST_CASE("no more gangs of a namespace go ahead of a booking than its queue allows",
           "[engine][R10][maxPerUser]") {
-  Blocked world(2);
+  BackfillLimitBlocked world(2);
   for (const char* name : {"a", "b", "c"}) world.Ask(name, 1, 600);
   world.Run(Seconds(1));
   CHECK(world.Runs("a"));
@@ -76,7 +76,7 @@ TEST_CASE("a gang goes ahead of one of another namespace of its queue, whatever 
 }
 
 TEST_CASE("without maxPerUser any number goes ahead of a booking", "[engine][R10][maxPerUser]") {
-  Blocked world(0);
+  BackfillLimitBlocked world(0);
   for (const char* name : {"a", "b", "c", "d"}) world.Ask(name, 1, 600);
   world.Run(Seconds(1));
   for (const char* name : {"a", "b", "c", "d"}) CHECK(world.Runs(name));
@@ -85,7 +85,7 @@ TEST_CASE("without maxPerUser any number goes ahead of a booking", "[engine][R10
 TEST_CASE(
     "when the gang that has booked starts, those that wait behind others of their namespace go",
     "[engine][R10][maxPerUser]") {
-  Blocked world(1);
+  BackfillLimitBlocked world(1);
   for (const char* name : {"a", "b"}) world.Ask(name, 2, 600);
   world.Run(Seconds(1));
   CHECK_FALSE(world.Runs("b"));
@@ -95,7 +95,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a gang that goes first in its queue goes ahead of nobody", "[engine][R10][maxPerUser]") {
-  Blocked world(1);
+  BackfillLimitBlocked world(1);
   world.Ask("a", 1, 600);
   world.Run(Seconds(1));
   REQUIRE(world.Runs("a"));

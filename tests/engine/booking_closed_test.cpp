@@ -17,11 +17,11 @@ using testing::MakeNode;
 using testing::MakePod;
 using testing::WithQueues;
 
-QueueSpec Root(BookingRules rules = {}) { return {.name = "root", .bookings = rules}; }
+QueueSpec BookingClosedRoot(BookingRules rules = {}) { return {.name = "root", .bookings = rules}; }
 
 TEST_CASE("a big gang under a stream of small ones of unknown length starts in time",
           "[engine][R15]") {
-  BookingWorld world(WithQueues({Root({.reserve_after = Seconds(1'000)})}));
+  BookingWorld world(WithQueues({BookingClosedRoot({.reserve_after = Seconds(1'000)})}));
   world.Add(MakeNode("n0").Gpus(4).Build());
   world.Add(MakeNode("n1").Gpus(4).Build());
   int made = 0;
@@ -48,8 +48,10 @@ TEST_CASE("a big gang under a stream of small ones of unknown length starts in t
 TEST_CASE("a gang of a queue that always comes last starts in time as well", "[engine][R15]") {
   QueueSpec large{.name = "x"};
   large.weight = 7;
-  BookingWorld world(WithQueues(
-      {Root({.min_age = Seconds(0), .reserve_after = Seconds(1'000)}), large, {.name = "y"}}));
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0), .reserve_after = Seconds(1'000)}),
+                  large,
+                  {.name = "y"}}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   int made = 0;
   const auto stream = [&] {
@@ -72,7 +74,8 @@ TEST_CASE("a gang of a queue that always comes last starts in time as well", "[e
 
 TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is furthest",
           "[engine][R15]") {
-  BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
   for (const char* node : {"n0", "n1", "n2"}) world.Add(MakeNode(node).Gpus(4).Label("n", node));
   world.AskLike(MakePod("a").Gpus(3).Select("n", "n0"), 0);
   world.Run(Seconds(1));
@@ -102,7 +105,8 @@ TEST_CASE("the node with the fewest GPUs in use is closed, then the one that is 
 }
 
 TEST_CASE("a closed node that goes is given up for another one", "[engine][R15]") {
-  BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
   for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(4).Label("n", node));
   world.AskLike(MakePod("a").Gpus(2).Select("n", "n0"), 0);
   world.AskLike(MakePod("b").Gpus(3).Select("n", "n1"), 0);
@@ -120,7 +124,8 @@ TEST_CASE("a closed node that goes is given up for another one", "[engine][R15]"
 
 TEST_CASE("a closed node that is free and not the gang's any more is given up for another one",
           "[engine][R15]") {
-  BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0), .reserve_after = Seconds(100)})}));
   for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(4).Label("zone", "a"));
   for (const char* pod : {"x", "y"}) world.AskLike(MakePod(pod).Gpus(3), 0);
   world.Run(Seconds(1));
@@ -142,7 +147,7 @@ TEST_CASE("a closed node that is free and not the gang's any more is given up fo
 }
 
 TEST_CASE("an exceeded time after reserveAfter closes the room that was booked", "[engine][R15]") {
-  BookingWorld world(WithQueues({Root({.reserve_after = Seconds(1'000)})}));
+  BookingWorld world(WithQueues({BookingClosedRoot({.reserve_after = Seconds(1'000)})}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Ask("late", 6, 1'200, "", 9'000);
   world.Run(Seconds(1));
@@ -160,7 +165,8 @@ TEST_CASE("booked devices are lent to gangs that may be evicted when the time co
   const bool allowed = GENERATE(true, false);
   const bool lends = GENERATE(true, false);
   CAPTURE(checkpoints, allowed, lends);
-  Options options = WithQueues({Root({.lend_to_evictable = lends, .without_checkpoint = allowed})});
+  Options options =
+      WithQueues({BookingClosedRoot({.lend_to_evictable = lends, .without_checkpoint = allowed})});
   options.preemption = Preemption::kLowerPriority;
   BookingWorld world(options);
   world.Add(MakeNode("n0").Gpus(8).Build());
@@ -233,7 +239,8 @@ TEST_CASE("names of one template are alike but for what controllers append",
 
 TEST_CASE("how long a gang runs is learnt from the last two of its template",
           "[engine][durations]") {
-  BookingWorld world(WithQueues({Root({.min_age = Seconds(0), .trust = queues::Trust::kLearnt})}));
+  BookingWorld world(
+      WithQueues({BookingClosedRoot({.min_age = Seconds(0), .trust = queues::Trust::kLearnt})}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   for (const int64_t seconds : {9'000, 1'000, 2'000}) {
     world.AskLike(MakePod("nightly-" + std::to_string(seconds)).Gpus(8), 0, "", seconds);
@@ -249,7 +256,7 @@ TEST_CASE("how long a gang runs is learnt from the last two of its template",
 }
 
 TEST_CASE("what is kept idle is counted, and how late gangs start", "[engine][R10]") {
-  BookingWorld world(WithQueues({Root({.min_age = Seconds(0)})}));
+  BookingWorld world(WithQueues({BookingClosedRoot({.min_age = Seconds(0)})}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Ask("runs", 6, 3'600);
   world.Run(Seconds(1));
@@ -262,7 +269,7 @@ TEST_CASE("what is kept idle is counted, and how late gangs start", "[engine][R1
 
 TEST_CASE("a duration that cannot be read is told once, and the gang is planned without",
           "[engine][durations]") {
-  BookingWorld world(WithQueues({Root()}));
+  BookingWorld world(WithQueues({BookingClosedRoot()}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   cluster::Pod pod = MakePod("typo").Gpus(1).Gated().Build();
   pod.run_times = std::make_shared<const cluster::RunTimes>(

@@ -17,7 +17,7 @@ using queues::Resource;
 
 namespace {
 
-constexpr Duration kHour = cluster::Seconds(3600);
+constexpr Duration kContestJudgeHour = cluster::Seconds(3600);
 
 }  // namespace
 
@@ -196,7 +196,7 @@ void ContestWorld::JudgeProtection(const std::string& claimant, const std::strin
   // Its surplus may go for one gang and the rest for another at the same time: that is once.
   if (!job.evicted_at.empty() && job.evicted_at.back() == batch.at) return;
   job.evicted_at.push_back(batch.at);
-  while (job.evicted_at.front() + kHour <= batch.at) job.evicted_at.pop_front();
+  while (job.evicted_at.front() + kContestJudgeHour <= batch.at) job.evicted_at.pop_front();
   const int64_t most = tree_->at(leaf).preemption.max_evictions_per_hour;
   if (static_cast<int64_t>(job.evicted_at.size()) > most)
     Fail("gang " + victim + " is evicted " + std::to_string(job.evicted_at.size()) +

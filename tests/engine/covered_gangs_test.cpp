@@ -19,8 +19,8 @@ using queues::testing::kH100;
 using queues::testing::MakeQueue;
 using queues::testing::Whole;
 
-struct World {
-  explicit World(const std::vector<queues::QueueSpec>& queues)
+struct CoveredGangsWorld {
+  explicit CoveredGangsWorld(const std::vector<queues::QueueSpec>& queues)
       : tree(std::make_shared<const Tree>(queues)), ledger(tree) {}
   Vector Gpus(int64_t gpus, int64_t h100 = 0) const {
     Vector held(tree->resources().size());
@@ -51,7 +51,7 @@ struct World {
 
 TEST_CASE("the first gangs of a queue are within its guarantee, the later ones have borrowed",
           "[engine][queues][R14]") {
-  World world({MakeQueue("x").Guarantee(8)});
+  CoveredGangsWorld world({MakeQueue("x").Guarantee(8)});
   world.Hold("a", "x", 4);
   world.Hold("b", "x", 4);
   world.Hold("c", "x", 1);
@@ -59,8 +59,8 @@ TEST_CASE("the first gangs of a queue are within its guarantee, the later ones h
   CHECK(world.Depth("b") == 1);
   CHECK(world.Depth("c") == 0);
   SECTION("when one of them ends the next comes under the guarantee") {
-    world.covered.Remove(World::Id("a"));
-    CHECK(world.covered.Follow(*world.tree) == std::set<GangId>{World::Id("c")});
+    world.covered.Remove(CoveredGangsWorld::Id("a"));
+    CHECK(world.covered.Follow(*world.tree) == std::set<GangId>{CoveredGangsWorld::Id("c")});
     CHECK(world.Depth("c") == 1);
   }
   SECTION("those on promised nodes come after the others") {
@@ -78,7 +78,7 @@ TEST_CASE("the first gangs of a queue are within its guarantee, the later ones h
 }
 
 TEST_CASE("a gang that straddles the guarantee has borrowed", "[engine][queues][R14]") {
-  World world({MakeQueue("x").Guarantee(8)});
+  CoveredGangsWorld world({MakeQueue("x").Guarantee(8)});
   world.Hold("a", "x", 6);
   world.Hold("b", "x", 4);
   CHECK(world.Depth("b") == 0);
@@ -86,8 +86,8 @@ TEST_CASE("a gang that straddles the guarantee has borrowed", "[engine][queues][
 
 TEST_CASE("a gang may be within the guarantee of a queue above, and beyond that of its own",
           "[engine][queues][R14]") {
-  World world({MakeQueue("p").Guarantee(16), MakeQueue("x", "p").Guarantee(4),
-               MakeQueue("y", "p").Guarantee(4)});
+  CoveredGangsWorld world({MakeQueue("p").Guarantee(16), MakeQueue("x", "p").Guarantee(4),
+                           MakeQueue("y", "p").Guarantee(4)});
   world.Hold("x1", "x", 4);
   world.Hold("x2", "x", 4);
   world.Hold("x3", "x", 12);
@@ -98,18 +98,19 @@ TEST_CASE("a gang may be within the guarantee of a queue above, and beyond that 
 
 TEST_CASE("no device of a model goes while its queue is within its guarantee of that model",
           "[engine][queues][R14]") {
-  World world({MakeQueue("x").Guarantee(4).Guarantee(4, kH100), MakeQueue("y").Guarantee(8)});
+  CoveredGangsWorld world(
+      {MakeQueue("x").Guarantee(4).Guarantee(4, kH100), MakeQueue("y").Guarantee(8)});
   world.Hold("a", "x", 4);
   world.Hold("b", "x", 4, 4);
   CHECK(world.Depth("b") == 1);
 }
 
 TEST_CASE("what a gang will be is known before it starts", "[engine][queues][R14]") {
-  World world({MakeQueue("x").Guarantee(8)});
+  CoveredGangsWorld world({MakeQueue("x").Guarantee(8)});
   const QueueIndex x = world.Leaf("x");
   const auto with = [&](const std::string& name, int64_t more, int64_t priority = 0) {
-    return world.covered.DepthWith(world.ledger, World::Id(name), x, priority, world.Gpus(more),
-                                   false);
+    return world.covered.DepthWith(world.ledger, CoveredGangsWorld::Id(name), x, priority,
+                                   world.Gpus(more), false);
   };
   world.Hold("a", "x", 4);
   world.ledger.Set(x, world.Gpus(4));
@@ -130,7 +131,7 @@ TEST_CASE("what a gang will be is known before it starts", "[engine][queues][R14
 
 TEST_CASE("of gangs of a queue those of higher priority are within its guarantee first",
           "[engine][queues][R14]") {
-  World world({MakeQueue("x").Guarantee(8)});
+  CoveredGangsWorld world({MakeQueue("x").Guarantee(8)});
   world.Hold("low", "x", 4);
   world.Hold("high", "x", 8, 0, 1);
   CHECK(world.Depth("low") == 0);

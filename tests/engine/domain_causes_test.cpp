@@ -19,10 +19,10 @@ testing::NodeBuilder InRack(const std::string& name) {
   return MakeNode(name).Gpus(4).Label("block", name.substr(0, 1)).Label("rack", name.substr(0, 2));
 }
 
-// Racks of two nodes with four GPUs each: a0 and a1 in block a, or others as named.
-struct Racks : testing::Harness {
-  explicit Racks(const std::vector<std::string>& racks = {"a0", "a1"},
-                 Options options = testing::WithFabric())
+// DomainCausesRacks of two nodes with four GPUs each: a0 and a1 in block a, or others as named.
+struct DomainCausesRacks : testing::Harness {
+  explicit DomainCausesRacks(const std::vector<std::string>& racks = {"a0", "a1"},
+                             Options options = testing::WithFabric())
       : Harness(std::move(options)) {
     for (const std::string& rack : racks) {
       Add(InRack(rack + "x"));
@@ -60,7 +60,7 @@ std::vector<std::string> Texts(const OfferedDomains& offered) {
 using Lines = std::vector<std::string>;
 
 TEST_CASE("each domain says what keeps a gang that waits out of it", "[engine][fabric]") {
-  Racks world({"a0", "a1", "a2", "a3", "a4"});
+  DomainCausesRacks world({"a0", "a1", "a2", "a3", "a4"});
   world.Occupy("a0x");
   world.Add(InRack("a1x").Cordoned());
   world.Add(InRack("a1y").NotReady());
@@ -91,7 +91,7 @@ TEST_CASE("each domain says what keeps a gang that waits out of it", "[engine][f
 TEST_CASE("spares are named as what keeps a gang out", "[engine][fabric]") {
   Options options = testing::WithFabric();
   options.placement.fabric.reserve = {{"rack", 1}};
-  Racks world({"a0", "a1"}, options);
+  DomainCausesRacks world({"a0", "a1"}, options);
   world.Occupy("a1x");
   world.Require("late", 2);
   CHECK(Texts(world.Of("late").offers) ==
@@ -100,7 +100,7 @@ TEST_CASE("spares are named as what keeps a gang out", "[engine][fabric]") {
 }
 
 TEST_CASE("room for each role by itself is told from room for all", "[engine][fabric]") {
-  Racks world({"a0"});
+  DomainCausesRacks world({"a0"});
   world.Add(testing::MakePodGroup("mixed").MinMember(3).Build());
   world.ChangeGroup("mixed", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
   for (const char* pod : {"mixed-0", "mixed-1"})
@@ -112,7 +112,7 @@ TEST_CASE("room for each role by itself is told from room for all", "[engine][fa
 }
 
 TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[engine][fabric]") {
-  Racks world;
+  DomainCausesRacks world;
   world.Require("train", 2);
   world.ScheduleAll("train");
   const std::string node = world.Pod("train-1").node_name;
@@ -127,7 +127,7 @@ TEST_CASE("a gang that lost a member is told that the others are elsewhere", "[e
 }
 
 TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[engine][fabric]") {
-  Racks world({"a0", "a1", "a2"});
+  DomainCausesRacks world({"a0", "a1", "a2"});
   world.Add(InRack("a2z"));
   world.Occupy("a1x");
   world.Require("train", 2);
@@ -154,7 +154,7 @@ TEST_CASE("a gang with nodes is told why it is in none of the other domains", "[
 }
 
 TEST_CASE("where others lose nothing the room that is left is told", "[engine][fabric]") {
-  Racks world({"a0", "a1"});
+  DomainCausesRacks world({"a0", "a1"});
   world.Add(InRack("a1z"));
   for (const char* node : {"a0x", "a0y", "a1x", "a1y", "a1z"}) world.Occupy(node, {0});
   world.AddGang("train", 2, 3, 2);
@@ -169,7 +169,7 @@ TEST_CASE("where others lose nothing the room that is left is told", "[engine][f
 }
 
 TEST_CASE("a domain that takes more free nodes is told so", "[engine][fabric]") {
-  Racks world({"a0", "a1"});
+  DomainCausesRacks world({"a0", "a1"});
   world.Occupy("a0x", {0, 1});
   world.AddGang("train", 3, 2, 3);
   world.ChangeGroup("train", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
@@ -180,7 +180,7 @@ TEST_CASE("a domain that takes more free nodes is told so", "[engine][fabric]") 
 
 TEST_CASE("where it names no level those beside its own innermost domain are told",
           "[engine][fabric]") {
-  Racks world({"a0", "a1", "b0"});
+  DomainCausesRacks world({"a0", "a1", "b0"});
   world.AddGang("pair", 2, 4, 2);
   world.AddGang("wide", 2, 4, 2);
   world.ScheduleAll("pair");
@@ -193,7 +193,7 @@ TEST_CASE("where it names no level those beside its own innermost domain are tol
 
 TEST_CASE("a domain in which the gang would be further apart is told so", "[engine][fabric]") {
   // Block b has room in two racks, one node each.
-  Racks world({"a0", "b0", "b1"});
+  DomainCausesRacks world({"a0", "b0", "b1"});
   world.Occupy("b0x");
   world.Occupy("b1x");
   world.Require("train", 2, "block");
@@ -203,7 +203,7 @@ TEST_CASE("a domain in which the gang would be further apart is told so", "[engi
 }
 
 TEST_CASE("a domain in which it would need several nodes is told so", "[engine][fabric]") {
-  Racks world({"a0", "a1"});
+  DomainCausesRacks world({"a0", "a1"});
   world.Add(InRack("a0x").Gpus(8));
   world.Require("train", 2);
   world.ScheduleAll("train");
@@ -212,7 +212,7 @@ TEST_CASE("a domain in which it would need several nodes is told so", "[engine][
 }
 
 TEST_CASE("a domain that its spread group is in is told so", "[engine][fabric]") {
-  Racks world({"a0", "b0"});
+  DomainCausesRacks world({"a0", "b0"});
   const auto spread = [&](const std::string& gang) {
     world.AddGang(gang, 1, 1, 1);
     world.ChangeGroup(gang, [](cluster::PodGroup& group) {
@@ -256,7 +256,7 @@ TEST_CASE("of many domains those with the most room are told, each tried", "[eng
   const bool required = GENERATE(true, false);
   std::vector<std::string> racks;
   for (char rack = 'a'; rack <= 'z'; ++rack) racks.push_back(std::string("r") + rack);
-  Racks world(racks);
+  DomainCausesRacks world(racks);
   world.AddGang("train", 2, 4, 2);
   world.ChangeGroup("train", [&](cluster::PodGroup& group) {
     (required ? group.topology.required : group.topology.preferred) = "rack";

@@ -22,8 +22,8 @@ QueueSpec Claimant() {
 }
 
 // `large` starts where `old` was evicted.
-struct World : testing::QueueWorld {
-  World() : QueueWorld({Claimant(), Queue("y", 0)}) {
+struct EndedEarlyWorld : testing::QueueWorld {
+  EndedEarlyWorld() : QueueWorld({Claimant(), Queue("y", 0)}) {
     Start("old", "y", 8);
     SubmitGang("large", "x", 8, 8);
     REQUIRE(Evicted() == "old");
@@ -51,7 +51,7 @@ struct World : testing::QueueWorld {
 
 TEST_CASE("for a gang that dies early after others were evicted for it nobody is for an hour",
           "[engine][queues][endedEarly]") {
-  World world;
+  EndedEarlyWorld world;
   world.Pass(Seconds(30));
   world.Die("1");
   CHECK(world.Evicted().empty());
@@ -64,7 +64,7 @@ TEST_CASE("for a gang that dies early after others were evicted for it nobody is
 }
 
 TEST_CASE("the Event says for how long nobody is evicted", "[engine][queues][endedEarly]") {
-  World world;
+  EndedEarlyWorld world;
   world.Pass(Seconds(30));
   for (int i = 0; i < 8; ++i) {
     world.Change("large-" + std::to_string(i),
@@ -78,7 +78,7 @@ TEST_CASE("the Event says for how long nobody is evicted", "[engine][queues][end
 
 TEST_CASE("a gang that ran for its minRuntime may have others evicted again",
           "[engine][queues][endedEarly]") {
-  World world;
+  EndedEarlyWorld world;
   world.Pass(Seconds(600));
   world.Die("1");
   CHECK(world.Evicted() == "small1");

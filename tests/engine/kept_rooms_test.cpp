@@ -10,11 +10,11 @@ using cluster::GangId;
 using cluster::Seconds;
 using cluster::Time;
 
-GangId Id(const std::string& name) { return {{"team", name}, false}; }
+GangId KeptRoomsId(const std::string& name) { return {{"team", name}, false}; }
 
 KeptRoom Room(const std::string& gang, const std::string& pod, uint32_t node) {
   KeptRoom room;
-  room.gang = Id(gang);
+  room.gang = KeptRoomsId(gang);
   room.queue = "q";
   cluster::Placement placement;
   placement.pod = cluster::PodUid(pod);
@@ -31,14 +31,14 @@ TEST_CASE("a room grows with each member that goes, under another number each ti
   CHECK(rooms.none());
   CHECK(rooms.due() == Time::Never());
   rooms.Lose(Room("a", "a0", 0));
-  const uint64_t first = rooms.Of(Id("a"))->number;
+  const uint64_t first = rooms.Of(KeptRoomsId("a"))->number;
   CHECK(KeptRooms::Owns(first));
   CHECK(rooms.due() == Time(0));
-  rooms.KeepUntil(Id("a"), Time(9000));
+  rooms.KeepUntil(KeptRoomsId("a"), Time(9000));
   CHECK(rooms.due() == Time(9000));
   rooms.Lose(Room("a", "a1", 3));
-  CHECK(rooms.Of(Id("a"))->number != first);
-  CHECK(rooms.Of(Id("a"))->nodes.Contains(cluster::NodeIndex{3}));
+  CHECK(rooms.Of(KeptRoomsId("a"))->number != first);
+  CHECK(rooms.Of(KeptRoomsId("a"))->nodes.Contains(cluster::NodeIndex{3}));
   CHECK(rooms.due() == Time(0));  // the time counts from the last one
   CHECK(rooms.pods() == 2);
   CHECK(rooms.Audit().empty());
@@ -48,10 +48,10 @@ TEST_CASE("windows are counted by how they ended, other rooms are not", "[engine
   KeptRooms rooms;
   rooms.Lose(Room("a", "a0", 0));
   rooms.Lose(Room("b", "b0", 1));
-  rooms.Died(Id("a"));
-  CHECK(rooms.End(Id("a"), WindowEnd::kPassed));
-  CHECK_FALSE(rooms.End(Id("b"), WindowEnd::kStarted));
-  CHECK_FALSE(rooms.End(Id("b"), WindowEnd::kStarted));
+  rooms.Died(KeptRoomsId("a"));
+  CHECK(rooms.End(KeptRoomsId("a"), WindowEnd::kPassed));
+  CHECK_FALSE(rooms.End(KeptRoomsId("b"), WindowEnd::kStarted));
+  CHECK_FALSE(rooms.End(KeptRoomsId("b"), WindowEnd::kStarted));
   CHECK(rooms.ended()[static_cast<size_t>(WindowEnd::kPassed)] == 1);
   CHECK(rooms.ended()[static_cast<size_t>(WindowEnd::kStarted)] == 0);
   CHECK(rooms.none());

@@ -8,14 +8,14 @@ namespace {
 using engine::GangState;
 using engine::ReasonCode;
 
-void AddNodes(Harness& world, int count, int gpus) {
+void LifecycleAddNodes(Harness& world, int count, int gpus) {
   for (int i = 0; i < count; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(gpus));
 }
 
 TEST_CASE("a gang forms until minMember pods exist and says how many are missing",
           "[engine][gang]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.AddGang("train", 3, 4, 4);
   world.Settle();
   CHECK(world.Gang("train").state == GangState::kForming);
@@ -27,7 +27,7 @@ TEST_CASE("a gang forms until minMember pods exist and says how many are missing
 
 TEST_CASE("pods of a PodGroup that does not exist wait for it", "[engine][gang]") {
   Harness world;
-  AddNodes(world, 1, 8);
+  LifecycleAddNodes(world, 1, 8);
   world.Add(MakePod("a").Gpus(1).InGroup("late").Gated());
   world.Settle();
   CHECK(world.Gang("late").reason.code == ReasonCode::kPodGroupMissing);
@@ -39,7 +39,7 @@ TEST_CASE("pods of a PodGroup that does not exist wait for it", "[engine][gang]"
 TEST_CASE("a reserved gang is nominated as a whole before the first gate goes",
           "[engine][handover]") {
   Harness world;
-  AddNodes(world, 4, 8);
+  LifecycleAddNodes(world, 4, 8);
   world.AddGang("train", 4, 8, 4);
   world.Settle();
   size_t nominations = 0;
@@ -59,7 +59,7 @@ TEST_CASE("a reserved gang is nominated as a whole before the first gate goes",
 TEST_CASE("a pod that is deleted and stays keeps no room by its nomination", "[engine][handover]") {
   const bool gated = GENERATE(true, false);
   Harness world;
-  AddNodes(world, 1, 8);
+  LifecycleAddNodes(world, 1, 8);
   world.AddGang("train", 2, 4, 2);
   if (gated) {
     world.fault = [](const engine::Action& action) -> std::optional<engine::Outcome> {
@@ -81,7 +81,7 @@ TEST_CASE("a pod that is deleted and stays keeps no room by its nomination", "[e
 TEST_CASE("a nomination counts that the watch shows, though its answer never came",
           "[engine][handover]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.AddGang("train", 2, 8, 2);
   std::vector<engine::Nominate> unanswered;
   world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
@@ -103,7 +103,7 @@ TEST_CASE("a nomination counts that the watch shows, though its answer never cam
 TEST_CASE("a Bind call for a pod that still has its gate does not leave the gate there",
           "[engine][handover]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.AddGang("train", 2, 8, 2);
   world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
     const auto* release = std::get_if<engine::RemoveGate>(&action);
@@ -129,7 +129,7 @@ TEST_CASE("pods that a controller would create again may be pinned instead of no
   engine::Options options;
   options.hand_over = engine::HandOver::kPin;
   Harness world(options);
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.Add(MakePodGroup("train").MinMember(2));
   world.Add(MakePod("owned").Gpus(8).InGroup("train").Gated().Owner("job-1"));
   world.Add(MakePod("lone").Gpus(8).InGroup("train").Gated());
@@ -152,7 +152,7 @@ TEST_CASE("pods that a controller would create again may be pinned instead of no
 
 TEST_CASE("a gang runs from its first pod to its last", "[engine][gang]") {
   Harness world;
-  AddNodes(world, 4, 8);
+  LifecycleAddNodes(world, 4, 8);
   world.AddGang("train", 4, 8, 4);
   world.ScheduleAll("train");
   CHECK(world.Gang("train").state == GangState::kRunning);
@@ -170,7 +170,7 @@ TEST_CASE("a gang runs from its first pod to its last", "[engine][gang]") {
 TEST_CASE("of two gangs that each need more than half, one runs and the other holds nothing",
           "[engine][gang]") {
   Harness world;
-  AddNodes(world, 16, 8);
+  LifecycleAddNodes(world, 16, 8);
   world.AddGang("a", 80, 1, 80);
   world.AddGang("b", 80, 1, 80);
   world.ScheduleAll("a");
@@ -190,7 +190,7 @@ TEST_CASE("of two gangs that each need more than half, one runs and the other ho
 
 TEST_CASE("a pod without a PodGroup is a gang of one", "[engine][gang]") {
   Harness world;
-  AddNodes(world, 1, 8);
+  LifecycleAddNodes(world, 1, 8);
   world.Add(MakePod("alone").Gpus(2));
   world.Settle();
   CHECK(world.Gang("alone").state == GangState::kReserved);
@@ -203,7 +203,7 @@ TEST_CASE("a pod without a PodGroup is a gang of one", "[engine][gang]") {
 
 TEST_CASE("a gang of several roles is placed as one", "[engine][gang]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.Add(MakeNode("cpu").Cpu(8));
   world.Add(MakePodGroup("mixed").MinMember(4).Role("worker", 2).Role("launcher", 1));
   world.Add(MakePod("mixed-launcher").InGroup("mixed").Role("launcher").Gated());
@@ -220,7 +220,7 @@ TEST_CASE("a gang of several roles is placed as one", "[engine][gang]") {
 TEST_CASE("a gang without a pod of one role waits for it, however many it has of another",
           "[engine][gang]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.Add(MakePodGroup("mixed").MinMember(3).Role("worker", 2).Role("launcher", 1));
   for (int i = 0; i < 4; ++i) {
     world.Add(
@@ -248,19 +248,19 @@ TEST_CASE("a gang without a pod of one role waits for it, however many it has of
 
 TEST_CASE("members beyond minMember start when there is room for them", "[engine][elastic]") {
   Harness world;
-  AddNodes(world, 2, 4);
+  LifecycleAddNodes(world, 2, 4);
   world.AddGang("elastic", 4, 4, 1);
   world.ScheduleAll("elastic");
   CHECK(world.BoundIn("elastic") == 2);
   CHECK(world.Gang("elastic").state == GangState::kRunning);
-  AddNodes(world, 3, 4);
+  LifecycleAddNodes(world, 3, 4);
   world.ScheduleAll("elastic");
   CHECK(world.BoundIn("elastic") == 3);
 }
 
 TEST_CASE("priority takes precedence over age, and age over name", "[engine][order]") {
   Harness world;
-  AddNodes(world, 1, 8);
+  LifecycleAddNodes(world, 1, 8);
   world.Add(MakePod("first").Gpus(8).CreatedAt(5));
   world.ScheduleAll("");
   for (const auto& [name, created, priority] : std::vector<std::tuple<std::string, int64_t, int>>{
@@ -287,7 +287,7 @@ TEST_CASE("with strict order nothing overtakes a gang that does not fit", "[engi
   engine::Options options;
   options.strict_order = true;
   Harness world(options);
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.Add(MakePod("filler").Gpus(4));
   world.ScheduleAll("");
   world.Add(MakePodGroup("big").MinMember(2).CreatedAt(1));
@@ -306,7 +306,7 @@ TEST_CASE("with strict order nothing overtakes a gang that does not fit", "[engi
 
 TEST_CASE("a gang that waits costs no write while nothing changes", "[engine][quiet]") {
   Harness world;
-  AddNodes(world, 2, 8);
+  LifecycleAddNodes(world, 2, 8);
   world.AddGang("big", 3, 8, 3);
   world.AddGang("later", 20, 1, 20);
   world.Pass(cluster::Seconds(400));  // until its members are told
@@ -322,7 +322,7 @@ TEST_CASE("a gang that waits costs no write while nothing changes", "[engine][qu
 TEST_CASE("a restart keeps what is bound and plans the rest on the nominated nodes",
           "[engine][restart]") {
   Harness world;
-  AddNodes(world, 6, 8);
+  LifecycleAddNodes(world, 6, 8);
   world.AddGang("runs", 2, 8, 2);
   world.ScheduleAll("runs");
   world.AddGang("half", 2, 8, 2);

@@ -15,7 +15,7 @@ using testing::MakePod;
 using testing::MakePodGroup;
 using testing::Queue;
 
-struct World : testing::QueueWorld {
+struct NonPreemptibleWorld : testing::QueueWorld {
   using QueueWorld::QueueWorld;
   void Keep(const std::string& name) {
     Change(name, [](cluster::Pod& pod) { pod.preemptible = false; });
@@ -42,14 +42,14 @@ struct World : testing::QueueWorld {
 
 TEST_CASE("R14: a gang that is not preemptible is nobody's victim", "[engine][queues][R14]") {
   SECTION("of another queue") {
-    World world({Queue("x", 4), Queue("y", 4)});
+    NonPreemptibleWorld world({Queue("x", 4), Queue("y", 4)});
     world.Start("y0", "y", 4);
     world.StartKept("y1", "y", 4);  // it lost least, and would go
     world.Submit("x0", "x", 4);
     CHECK(world.Evicted() == "y0");
   }
   SECTION("of its own queue") {
-    World world({Queue("x", 8)});
+    NonPreemptibleWorld world({Queue("x", 8)});
     world.StartKept("x0", "x", 8);
     world.Submit("x1", "x", 8, 1'000);
     CHECK(world.Evicted().empty());
@@ -75,7 +75,7 @@ TEST_CASE("R14: a gang that is not preemptible is nobody's victim", "[engine][qu
 }
 
 TEST_CASE("R14: protected classes are nobody's victims", "[engine][queues][R14]") {
-  World world({Queue("x", 8), Queue("y", 0)});
+  NonPreemptibleWorld world({Queue("x", 8), Queue("y", 0)});
   SECTION("a system priority") { world.Start("y0", "y", 8, 1'999'999'999); }
   SECTION("a pod of a DaemonSet") { world.Start("y0", "y", 8); }
   const bool system = world.Gang("y0").priority > 0;
@@ -92,7 +92,7 @@ TEST_CASE("R14: protected classes are nobody's victims", "[engine][queues][R14]"
 
 TEST_CASE("R14: gangs that are not preemptible share their queue's guarantee, and borrow nothing",
           "[engine][queues][R14]") {
-  World world({Queue("x", 0), Queue("y", 4)});
+  NonPreemptibleWorld world({Queue("x", 0), Queue("y", 4)});
   world.StartKept("y0", "y", 3);
   world.SubmitKept("y1", "y", 2);
   CHECK(world.Gang("y1").state == GangState::kQueued);
@@ -110,7 +110,7 @@ TEST_CASE("R14: gangs that are not preemptible share their queue's guarantee, an
 
 TEST_CASE("R14: what preemptible gangs of the queue hold takes nothing of the guarantee",
           "[engine][queues][R14]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  NonPreemptibleWorld world({Queue("x", 4), Queue("y", 4)});
   world.Start("y0", "y", 4);
   world.StartKept("y1", "y", 4);  // y0 is what borrows now
   world.Submit("x0", "x", 4);
@@ -119,7 +119,7 @@ TEST_CASE("R14: what preemptible gangs of the queue hold takes nothing of the gu
 
 TEST_CASE("R14: nobody is evicted for a gang that would be over its queue's guarantee",
           "[engine][queues][R14]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  NonPreemptibleWorld world({Queue("x", 4), Queue("y", 4)});
   world.StartKept("x0", "x", 2);
   world.Start("x1", "x", 6);
   world.SubmitKept("x2", "x", 3, 1'000);
@@ -130,7 +130,7 @@ TEST_CASE("R14: nobody is evicted for a gang that would be over its queue's guar
 }
 
 TEST_CASE("R14: the PodGroup's word counts, else that of any pod", "[engine][queues][R14]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  NonPreemptibleWorld world({Queue("x", 4), Queue("y", 4)});
   world.SubmitGang("y", "y", 4, 4);
   world.ScheduleAll("y");
   CHECK_FALSE(world.Gang("y").non_preemptible);
@@ -146,11 +146,11 @@ TEST_CASE("R14: the PodGroup's word counts, else that of any pod", "[engine][que
 
 TEST_CASE("R14: when a gang becomes preemptible, those that wait for its room have a turn",
           "[engine][queues][R14]") {
-  World world({Queue("x", 4), Queue("y", 8)});
+  NonPreemptibleWorld world({Queue("x", 4), Queue("y", 8)});
   std::vector<QueueSpec> lower = {Queue("x", 4), Queue("y", 4)};
   world.StartKept("y0", "y", 8);
   SECTION("a lower guarantee evicts nobody, and what is over it goes on") {
-    world.engine().SetOptions(World::OptionsOf(lower));
+    world.engine().SetOptions(NonPreemptibleWorld::OptionsOf(lower));
     world.Submit("x0", "x", 4);
     CHECK(world.Evicted().empty());
     CHECK(world.engine().Audit(world.now()).empty());
@@ -168,7 +168,7 @@ TEST_CASE("R14: when a gang becomes preemptible, those that wait for its room ha
 }
 
 TEST_CASE("R14: members beyond the minimum start within the guarantee", "[engine][queues][R14]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  NonPreemptibleWorld world({Queue("x", 4), Queue("y", 4)});
   cluster::PodGroup group = MakePodGroup("y").MinMember(2).Build();
   group.queue = "y";
   group.preemptible = false;

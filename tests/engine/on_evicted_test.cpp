@@ -22,8 +22,8 @@ std::vector<QueueSpec> Queues(OnEvicted says) {
 }
 
 // Gang `old` of four, of a team below queue y, is evicted for `x0`, which then ends.
-struct World : testing::QueueWorld {
-  explicit World(OnEvicted says = OnEvicted::kFail) : QueueWorld(Queues(says)) {
+struct OnEvictedWorld : testing::QueueWorld {
+  explicit OnEvictedWorld(OnEvicted says = OnEvicted::kFail) : QueueWorld(Queues(says)) {
     SubmitGang("old", "team", 8, 8);
     ScheduleAll("old");
     Pass(Seconds(10));
@@ -55,7 +55,7 @@ struct World : testing::QueueWorld {
 
 TEST_CASE("onEvicted requeue: an evicted gang starts again when there is room",
           "[engine][queues][onEvicted]") {
-  World world(OnEvicted::kInherit);
+  OnEvictedWorld world(OnEvicted::kInherit);
   world.Replace();
   CHECK(world.Gang("old").state == GangState::kQueued);
   world.EndOther();
@@ -64,7 +64,7 @@ TEST_CASE("onEvicted requeue: an evicted gang starts again when there is room",
 
 TEST_CASE("onEvicted fail: an evicted gang is not started again, and says what to do",
           "[engine][queues][onEvicted]") {
-  World world;
+  OnEvictedWorld world;
   world.Replace();
   world.EndOther();
   const GangView gang = world.Gang("old");
@@ -87,7 +87,7 @@ TEST_CASE("onEvicted fail: an evicted gang is not started again, and says what t
     CHECK(world.Gang("old").reason.code == ReasonCode::kEvicted);
   }
   SECTION("until the policy says otherwise") {
-    world.engine().SetOptions(World::OptionsOf(Queues(OnEvicted::kRequeue)));
+    world.engine().SetOptions(OnEvictedWorld::OptionsOf(Queues(OnEvicted::kRequeue)));
     world.Settle();
     CHECK(world.Gang("old").state == GangState::kReserved);
   }
@@ -118,9 +118,9 @@ TEST_CASE("onEvicted fail: a gang that lost only its surplus goes on",
 
 TEST_CASE("onEvicted fail: what was evicted before the policy said so starts again",
           "[engine][queues][onEvicted]") {
-  World world(OnEvicted::kRequeue);
+  OnEvictedWorld world(OnEvicted::kRequeue);
   world.Replace();
-  world.engine().SetOptions(World::OptionsOf(Queues(OnEvicted::kFail)));
+  world.engine().SetOptions(OnEvictedWorld::OptionsOf(Queues(OnEvicted::kFail)));
   world.EndOther();
   CHECK(world.Gang("old").state == GangState::kReserved);
 }

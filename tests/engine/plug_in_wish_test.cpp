@@ -39,9 +39,9 @@ class Everybody final : public policy::Wishes {
   }
 };
 
-// Racks "a" and "b" of two nodes of four GPUs each; one GPU of "a" is taken.
-struct Racks : testing::Harness {
-  explicit Racks(Rules rules) : Harness({}, std::move(rules)) {
+// PlugInWishRacks "a" and "b" of two nodes of four GPUs each; one GPU of "a" is taken.
+struct PlugInWishRacks : testing::Harness {
+  explicit PlugInWishRacks(Rules rules) : Harness({}, std::move(rules)) {
     for (const char* name : {"a0", "a1", "b0", "b1"}) {
       Add(testing::MakeNode(name).Gpus(4).Label("rack", std::string(1, name[0])));
     }
@@ -60,7 +60,7 @@ TEST_CASE("another wish is two small classes: the whole gang is placed within a 
           "[engine][plug-in]") {
   Rules rules;
   rules.wishes = std::make_shared<const Everybody>();
-  Racks world(rules);
+  PlugInWishRacks world(rules);
   CHECK(world.RacksOf("train") == "aaa");
   world.AddGang("wide", 4, 2, 4);  // room is for it in "b" alone
   world.Settle();

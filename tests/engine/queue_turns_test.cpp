@@ -16,9 +16,9 @@ namespace muster::engine {
 namespace {
 
 // `queues` leaves below inner ones of ten, and `gangs` gangs, round and round.
-class World {
+class QueueTurnsWorld {
  public:
-  World(int queues, int gangs) : book({{.name = "top"}}) {
+  QueueTurnsWorld(int queues, int gangs) : book({{.name = "top"}}) {
     cluster.Upsert(testing::MakeNode("n0").Gpus(8).Build());
     std::vector<queues::QueueSpec> specs;
     const auto leaves = static_cast<size_t>(queues);
@@ -62,7 +62,7 @@ class World {
 };
 
 TEST_CASE("every gang has one turn in a pass, those of a queue in order", "[engine][queues]") {
-  World world(20, 100);
+  QueueTurnsWorld world(20, 100);
   for (int pass = 0; pass < 3; ++pass) {
     const std::vector<Gang*> turns = world.Pass();
     REQUIRE(turns.size() == 100);
@@ -79,19 +79,19 @@ TEST_CASE("every gang has one turn in a pass, those of a queue in order", "[engi
 
 TEST_CASE("a gang that leaves, and another policy, leave nobody's turn behind",
           "[engine][queues]") {
-  World world(20, 100);
+  QueueTurnsWorld world(20, 100);
   std::vector<Gang*> turns = world.Pass();
   for (int i = 0; i < 50; ++i) world.queue.Remove(*turns[static_cast<size_t>(i)]);
   CHECK(world.Pass().size() == 50);
   // Gangs in queues that are gone have no turn before they are settled.
-  world.book.Reload({{.name = World::NameOf(3)}});
-  for (const Gang* gang : world.Pass()) CHECK(gang->queue->queue == World::NameOf(3));
+  world.book.Reload({{.name = QueueTurnsWorld::NameOf(3)}});
+  for (const Gang* gang : world.Pass()) CHECK(gang->queue->queue == QueueTurnsWorld::NameOf(3));
   world.book.Reload({});
   CHECK(world.Pass().size() == 50);
 }
 
 TEST_CASE("a pass over 5,000 gangs in 200 queues", "[.bench]") {
-  World world(200, 5'000);
+  QueueTurnsWorld world(200, 5'000);
   world.Pass();
   std::vector<double> took;
   for (int round = 0; round < 20; ++round) {

@@ -14,25 +14,26 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
-const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
+const Resource kQueueViewGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
 
 // Only GPUs count in the order.
-QueueSpec Queue(const std::string& name, int64_t gpus, const std::string& parent = "") {
+QueueSpec QueueOf(const std::string& name, int64_t gpus, const std::string& parent = "") {
   QueueSpec queue{.name = name, .parent = parent};
-  if (gpus > 0) queue.guarantee.Set(kGpu, queues::Amount(gpus * 1000));
+  if (gpus > 0) queue.guarantee.Set(kQueueViewGpu, queues::Amount(gpus * 1000));
   for (const Resource::Kind kind :
        {Resource::Kind::kGpuMemory, Resource::Kind::kCpu, Resource::Kind::kMemory})
     queue.resource_weights[{kind}] = 0;
   return queue;
 }
 
-Options With(std::vector<QueueSpec> queues) {
+Options QueueViewWith(std::vector<QueueSpec> queues) {
   Options options;
   options.queues = std::move(queues);
   return options;
 }
 
-cluster::Pod Asks(const std::string& name, const std::string& queue, int gpus, int64_t created) {
+cluster::Pod QueueViewAsks(const std::string& name, const std::string& queue, int gpus,
+                           int64_t created) {
   cluster::Pod pod = MakePod(name).Gpus(gpus).CreatedAt(created).Gated().Build();
   pod.asked_queue = queue;
   return pod;
@@ -40,31 +41,32 @@ cluster::Pod Asks(const std::string& name, const std::string& queue, int gpus, i
 
 const QueueAmounts& GpusOf(const QueueView& view) {
   for (const QueueAmounts& amounts : view.amounts) {
-    if (amounts.resource == kGpu) return amounts;
+    if (amounts.resource == kQueueViewGpu) return amounts;
   }
   FAIL("no GPUs in the view of " << view.name);
   return view.amounts.front();
 }
 
 // Four GPUs, all reserved: two for a, which is guaranteed two, and two for b below team.
-struct World : testing::Harness {
-  World() : Harness(With({Queue("a", 2), Queue("team", 0), Queue("b", 0, "team")})) {
+struct QueueViewWorld : testing::Harness {
+  QueueViewWorld()
+      : Harness(QueueViewWith({QueueOf("a", 2), QueueOf("team", 0), QueueOf("b", 0, "team")})) {
     Add(MakeNode("n0").Gpus(4).Build());
-    Add(Asks("a0", "a", 2, 0));
-    Add(Asks("b0", "b", 2, 1));
+    Add(QueueViewAsks("a0", "a", 2, 0));
+    Add(QueueViewAsks("b0", "b", 2, 1));
     Settle();
     REQUIRE(Gang("a0").state == GangState::kReserved);
     REQUIRE(Gang("b0").state == GangState::kReserved);
-    Add(Asks("b1", "b", 1, 2));
-    Add(Asks("b2", "b", 1, 3));
-    Add(Asks("a1", "a", 1, 4));
+    Add(QueueViewAsks("b1", "b", 1, 2));
+    Add(QueueViewAsks("b2", "b", 1, 3));
+    Add(QueueViewAsks("a1", "a", 1, 4));
     Settle();
   }
 };
 
 TEST_CASE("a queue shows what it may have, has and wants, and who is next",
           "[engine][queues][R1]") {
-  World world;
+  QueueViewWorld world;
   const std::vector<QueueView> views = world.engine().Queues();
   REQUIRE(views.size() == 4);  // nothing is the orphan's
   CHECK(views[0].name == queues::kRoot);
@@ -99,7 +101,7 @@ TEST_CASE("a queue shows what it may have, has and wants, and who is next",
 
 TEST_CASE("a gang that waits is told its place, and the sibling that goes first and why",
           "[engine][queues][R2]") {
-  World world;
+  QueueViewWorld world;
   const std::optional<TurnView> first = world.engine().TurnOf({"default", "a1"});
   REQUIRE(first);
   CHECK(first->queue == "a");
@@ -125,7 +127,7 @@ TEST_CASE("a gang that waits is told its place, and the sibling that goes first 
 TEST_CASE("without queues in the policy there are none to show", "[engine][queues]") {
   testing::Harness world;
   world.Add(MakeNode("n0").Gpus(1).Build());
-  world.Add(Asks("big", "a", 2, 0));
+  world.Add(QueueViewAsks("big", "a", 2, 0));
   world.Settle();
   CHECK(world.engine().Queues().empty());
   CHECK_FALSE(world.engine().TurnOf({"default", "big"}));

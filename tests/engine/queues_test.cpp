@@ -15,13 +15,13 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
-const Resource kGpu{Resource::Kind::kGpu};            // NOLINT(cert-err58-cpp)
+const Resource kQueuesGpu{Resource::Kind::kGpu};      // NOLINT(cert-err58-cpp)
 const Resource kT4{Resource::Kind::kGpuModel, "t4"};  // NOLINT(cert-err58-cpp)
 const Resource kMemory{Resource::Kind::kGpuMemory};   // NOLINT(cert-err58-cpp)
 
 QueueSpec Queue(const std::string& name, int64_t most_gpus = 0, int64_t weight = 1) {
   QueueSpec queue{.name = name, .weight = weight};
-  if (most_gpus > 0) queue.limit.Set(kGpu, Limit(most_gpus * 1000));
+  if (most_gpus > 0) queue.limit.Set(kQueuesGpu, Limit(most_gpus * 1000));
   return queue;
 }
 
@@ -118,8 +118,8 @@ TEST_CASE("limits of models and of GPU memory hold where pods name none", "[engi
 
 TEST_CASE("what a queue does not lend waits for it", "[engine][queues][R3]") {
   QueueSpec owner = Queue("owner");
-  owner.guarantee.Set(kGpu, Amount(4'000));
-  owner.lend.Set(kGpu, Limit(1'000));
+  owner.guarantee.Set(kQueuesGpu, Amount(4'000));
+  owner.lend.Set(kQueuesGpu, Limit(1'000));
   testing::Harness world(With({owner, Queue("guest")}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   for (int i = 0; i < 8; ++i) world.Add(Asks("g" + std::to_string(i), "guest", 1, i));

@@ -17,13 +17,13 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
-using World = testing::QueueWorld;
+using ReclaimWorld = testing::QueueWorld;
 using testing::Queue;
 
 const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
 
 TEST_CASE("R5: a queue gets its guarantee back from who borrowed it", "[engine][queues][R5]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4)});
   world.Start("y0", "y", 4);
   world.Start("y1", "y", 4);
   world.Submit("x0", "x", 4);
@@ -42,7 +42,7 @@ TEST_CASE("R5: a queue gets its guarantee back from who borrowed it", "[engine][
 TEST_CASE("evictions are asked for once more gangs than one call looks at are settled",
           "[engine][queues][R5]") {
   const std::vector<QueueSpec> queues{Queue("x", 4), Queue("y", 4)};
-  World world(queues);
+  ReclaimWorld world(queues);
   world.Start("y0", "y", 4);
   world.Start("y1", "y", 4);
   for (int i = 0; i < 600; ++i) {  // Settle looks at 256
@@ -52,7 +52,7 @@ TEST_CASE("evictions are asked for once more gangs than one call looks at are se
   }
   world.Settle();
   REQUIRE(world.Evicted().empty());
-  world.engine().SetOptions(World::OptionsOf(queues));  // all of them are to be settled anew
+  world.engine().SetOptions(ReclaimWorld::OptionsOf(queues));  // all of them are to be settled anew
   world.Submit("x0", "x", 4);
   CHECK(world.Evicted() == "y1");
   CHECK(world.engine().Audit(world.now()).empty());
@@ -60,12 +60,12 @@ TEST_CASE("evictions are asked for once more gangs than one call looks at are se
 
 TEST_CASE("R5: neither priority nor age lets a queue take what is another's guarantee",
           "[engine][queues][R5]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4)});
   world.Start("y0", "y", 4);
   world.Start("x0", "x", 4);
   world.Submit("x1", "x", 4, 1'000);
   CHECK(world.Evicted() == "x0");  // R4: of its own queue it may
-  World other({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld other({Queue("x", 4), Queue("y", 4)});
   other.Start("y0", "y", 4);
   other.Start("x0", "x", 4, 1'000);
   other.Submit("x1", "x", 4, 1'000);
@@ -76,7 +76,7 @@ TEST_CASE("R5: neither priority nor age lets a queue take what is another's guar
 TEST_CASE("R5: a queue that reclaims never waits", "[engine][queues][R5]") {
   QueueSpec calm = Queue("x", 4);
   calm.preemption.reclaim = queues::Reclaim::kNever;
-  World world({calm, Queue("y", 4)});
+  ReclaimWorld world({calm, Queue("y", 4)});
   world.Start("y0", "y", 8);
   world.Submit("x0", "x", 4);
   CHECK(world.Evicted().empty());
@@ -84,7 +84,7 @@ TEST_CASE("R5: a queue that reclaims never waits", "[engine][queues][R5]") {
 
 TEST_CASE("R5: victims that leave their queue its guarantee are preferred to cheaper ones",
           "[engine][queues][R5]") {
-  World world({Queue("x", 2), Queue("y", 5)});
+  ReclaimWorld world({Queue("x", 2), Queue("y", 5)});
   world.Start("old", "y", 2);  // 8 - 2 ≥ 5
   world.Pass(Seconds(1'000));
   world.Start("new", "y", 6);  // 8 - 6 < 5, and it lost less
@@ -94,7 +94,7 @@ TEST_CASE("R5: victims that leave their queue its guarantee are preferred to che
 
 TEST_CASE("R5: a gang that straddles the guarantee goes where nothing else is enough",
           "[engine][queues][R5]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4)});
   world.Start("small", "y", 2);
   world.Start("large", "y", 6);
   world.Submit("x0", "x", 4);
@@ -104,7 +104,7 @@ TEST_CASE("R5: a gang that straddles the guarantee goes where nothing else is en
 
 TEST_CASE("R5: a gang does not go for members that it has beyond its minimum",
           "[engine][queues][R5]") {
-  World world({Queue("x", 5), Queue("y", 5)});
+  ReclaimWorld world({Queue("x", 5), Queue("y", 5)});
   world.SubmitGang("elastic", "y", 6, 2);
   world.ScheduleAll("elastic");
   world.Pass(Seconds(10));
@@ -117,7 +117,7 @@ TEST_CASE("R5: a gang does not go for members that it has beyond its minimum",
 
 TEST_CASE("R9: what leaves for one gang is not what its queue has beyond its guarantee for another",
           "[engine][queues][R5][R9]") {
-  World world({Queue("x", 4), Queue("z", 4), Queue("y", 8), Queue("guests", 0)}, 16);
+  ReclaimWorld world({Queue("x", 4), Queue("z", 4), Queue("y", 8), Queue("guests", 0)}, 16);
   world.Start("guest", "guests", 4);
   world.Pass(Seconds(1'000));
   for (const char* name : {"y0", "y1", "y2"}) world.Start(name, "y", 4);
@@ -128,7 +128,7 @@ TEST_CASE("R9: what leaves for one gang is not what its queue has beyond its gua
 }
 
 TEST_CASE("R6: members beyond the minimum go before whole gangs", "[engine][queues][R6]") {
-  World world({Queue("x", 2), Queue("y", 2)});
+  ReclaimWorld world({Queue("x", 2), Queue("y", 2)});
   world.SubmitGang("elastic", "y", 6, 4);
   world.ScheduleAll("elastic");
   world.Pass(Seconds(10));
@@ -141,7 +141,7 @@ TEST_CASE("R6: superfluous victims are put back, and no more is evicted than the
           "[engine][queues][R6]") {
   QueueSpec x = Queue("x", 4);
   x.preemption.max_evicted_ratio = 3;
-  World world({x, Queue("y", 0)});
+  ReclaimWorld world({x, Queue("y", 0)});
   world.Start("y0", "y", 8);
   world.Submit("x0", "x", 2);  // 8 > 3 × 2
   CHECK(world.Evicted().empty());
@@ -157,7 +157,7 @@ TEST_CASE("R8: for reclaim the minimum runtime is that of the ancestor's child",
   right.preemption.min_runtime_reclaim = 60'000;
   QueueSpec y = Queue("y", 0, "right");
   y.preemption.min_runtime_reclaim = 3'600'000;
-  World world({Queue("x", 8), right, y});
+  ReclaimWorld world({Queue("x", 8), right, y});
   world.Start("y0", "y", 8);
   world.Submit("x0", "x", 8);
   CHECK(world.Evicted().empty());
@@ -174,7 +174,7 @@ TEST_CASE("R8: within a queue the leaf's minimum runtime counts, surplus is not 
           "[engine][queues][R8]") {
   QueueSpec x = Queue("x", 8);
   x.preemption.min_runtime_preempt = 60'000;
-  World world({x});
+  ReclaimWorld world({x});
   world.SubmitGang("g", "x", 8, 6);
   world.ScheduleAll("g");
   world.Submit("x0", "x", 2, 5);
@@ -192,7 +192,7 @@ TEST_CASE("nobody is evicted for a gang before its queue's delay has passed",
           "[engine][queues][R5]") {
   QueueSpec x = Queue("x", 8);
   x.preemption.delay = 30'000;
-  World world({x, Queue("y", 0)});
+  ReclaimWorld world({x, Queue("y", 0)});
   world.Start("y0", "y", 8);
   world.Submit("x0", "x", 8);
   world.Pass(Seconds(29));
@@ -205,7 +205,7 @@ TEST_CASE("a gang that was evicted often enough in this hour is left alone",
           "[engine][queues][R6]") {
   QueueSpec y = Queue("y", 0);
   y.preemption.max_evictions_per_hour = 1;
-  World world({Queue("x", 8), y});
+  ReclaimWorld world({Queue("x", 8), y});
   world.SubmitGang("y0", "y", 8, 8);
   world.ScheduleAll("y0");
   world.Submit("x0", "x", 8);
@@ -231,7 +231,7 @@ TEST_CASE("R3, R4: at its queue's limit a gang evicts whom it may there, and nob
           "[engine][queues][R3][R4]") {
   QueueSpec x = Queue("x", 2);
   x.limit.Set(kGpu, Limit(4'000));
-  World world({x, Queue("y", 0)});
+  ReclaimWorld world({x, Queue("y", 0)});
   world.Start("low", "x", 2, 1);
   world.Start("high", "x", 2, 9);
   world.Start("y0", "y", 2);
@@ -245,7 +245,7 @@ TEST_CASE("R3, R4: at its queue's limit a gang evicts whom it may there, and nob
 
 TEST_CASE("R9: what is freed and the quota belong to the gang that it was freed for",
           "[engine][queues][R9]") {
-  World world({Queue("x", 4), Queue("y", 4), Queue("z", 0)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4), Queue("z", 0)});
   world.Start("y0", "y", 4);
   world.Start("y1", "y", 4);
   world.Submit("x0", "x", 4);
@@ -262,7 +262,7 @@ TEST_CASE("R9: what is freed and the quota belong to the gang that it was freed 
 
 TEST_CASE("two gangs that want the same victims get them one after the other",
           "[engine][queues][R7]") {
-  World world({Queue("a", 4), Queue("b", 4), Queue("y", 0)});
+  ReclaimWorld world({Queue("a", 4), Queue("b", 4), Queue("y", 0)});
   world.Start("y0", "y", 8);
   world.Submit("a0", "a", 4);
   world.Submit("b0", "b", 4);
@@ -274,7 +274,7 @@ TEST_CASE("two gangs that want the same victims get them one after the other",
 
 TEST_CASE("R7: victims that are not lawful any more are spared before they are asked to go",
           "[engine][queues][R7]") {
-  World world({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4)});
   world.Start("y0", "y", 4);
   world.Start("y1", "y", 4);
   // The nomination is not through yet, so nobody has been evicted.
@@ -296,16 +296,16 @@ TEST_CASE("R7: victims that are not lawful any more are spared before they are a
 }
 
 TEST_CASE("a reload evicts nobody by itself, and what waits may reclaim", "[engine][queues][R5]") {
-  World world({Queue("x", 0), Queue("y", 8)});
+  ReclaimWorld world({Queue("x", 0), Queue("y", 8)});
   world.Start("y0", "y", 8);
   world.Submit("x0", "x", 4);
   CHECK(world.Evicted().empty());
-  world.engine().SetOptions(World::OptionsOf({Queue("x", 4), Queue("y", 4)}));
+  world.engine().SetOptions(ReclaimWorld::OptionsOf({Queue("x", 4), Queue("y", 4)}));
   world.Settle();
   CHECK(world.Evicted() == "y0");
-  World idle({Queue("x", 0), Queue("y", 8)});
+  ReclaimWorld idle({Queue("x", 0), Queue("y", 8)});
   idle.Start("y0", "y", 8);
-  idle.engine().SetOptions(World::OptionsOf({Queue("x", 8), Queue("y", 0)}));
+  idle.engine().SetOptions(ReclaimWorld::OptionsOf({Queue("x", 8), Queue("y", 0)}));
   idle.Pass(Seconds(100));
   CHECK(idle.Evicted().empty());
 }
@@ -313,7 +313,7 @@ TEST_CASE("a reload evicts nobody by itself, and what waits may reclaim", "[engi
 TEST_CASE("a gang takes its guarantee back from gangs that started after it was tried",
           "[engine][queues][R5]") {
   // x0 needs four GPUs in one piece; y's gangs take what is free in between.
-  World world({Queue("x", 4), Queue("y", 4)});
+  ReclaimWorld world({Queue("x", 4), Queue("y", 4)});
   world.Add(MakeNode("n1").Gpus(2).Build());
   world.Start("y0", "y", 4);
   world.Start("x1", "x", 1);

@@ -12,8 +12,8 @@ using cluster::Seconds;
 using testing::GangWorld;
 using testing::MakeNode;
 
-struct Pair : GangWorld {
-  Pair() : GangWorld(2) {
+struct ReservationsPair : GangWorld {
+  ReservationsPair() : GangWorld(2) {
     Tell(MakeNode("n0").Gpus(8).Build());
     AddPod("a");
     AddPod("b");
@@ -31,7 +31,7 @@ struct Pair : GangWorld {
 
 TEST_CASE("a plan is given back whole, and what was held for it is refused",
           "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0", world.now + Seconds(120));
   CHECK(world.gang().plan->made == 1);
   CHECK(world.Audit().empty());
@@ -49,7 +49,7 @@ TEST_CASE("a plan is given back whole, and what was held for it is refused",
 
 TEST_CASE("a member that may be bound keeps its reservation, whatever becomes of the plan",
           "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   world.state.writes.Begin(world.member("a"), WriteKind::kBind);
   world.state.reservations.GiveBack(world.gang(), "why");
@@ -60,7 +60,7 @@ TEST_CASE("a member that may be bound keeps its reservation, whatever becomes of
 
 TEST_CASE("a node that is made again under a binding keeps the room for it",
           "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   world.state.writes.Begin(world.member("a"), WriteKind::kBind);
   world.Tell(MakeNode("n0").Uid("second").Gpus(8).Build());
@@ -70,7 +70,7 @@ TEST_CASE("a node that is made again under a binding keeps the room for it",
 }
 
 TEST_CASE("a plan holds as long as its nodes take its pods", "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   CHECK(world.state.reservations.Holds(world.gang(), false));
   SECTION("the node is cordoned") {
@@ -88,7 +88,7 @@ TEST_CASE("a plan holds as long as its nodes take its pods", "[engine][reservati
 }
 
 TEST_CASE("all are nominated once every planned member was", "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   world.state.reservations.Nominated(world.member("a"), true);
   world.state.reservations.CountNominated(world.gang(), 2);
@@ -106,7 +106,7 @@ TEST_CASE("all are nominated once every planned member was", "[engine][reservati
 
 TEST_CASE("a member pauses as long as it held room in vain, then twice as long",
           "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   Member& member = world.member("a");
   const cluster::Time later = world.now + Seconds(120);
@@ -121,7 +121,7 @@ TEST_CASE("a member pauses as long as it held room in vain, then twice as long",
 }
 
 TEST_CASE("the audit sees a reservation that no plan knows of", "[engine][reservations]") {
-  Pair world;
+  ReservationsPair world;
   world.Plan({"a", "b"}, "n0");
   world.state.cluster.Release(world.member("a").uid);
   CHECK(world.Audit() ==

@@ -14,15 +14,16 @@ using testing::MakePod;
 using testing::MakePodGroup;
 using testing::Queue;
 
-QueueSpec Claimant() {
+QueueSpec RestartWindowClaimant() {
   QueueSpec x = Queue("x", 8);
   x.preemption.min_runtime_preempt = 600'000;
   return x;
 }
 
 // `large` of eight pods starts where `old` was evicted; n1 has no GPUs before a test adds some.
-struct World : testing::QueueWorld {
-  explicit World(QueueSpec x = Claimant()) : QueueWorld({std::move(x), Queue("y", 0)}) {
+struct RestartWindowWorld : testing::QueueWorld {
+  explicit RestartWindowWorld(QueueSpec x = RestartWindowClaimant())
+      : QueueWorld({std::move(x), Queue("y", 0)}) {
     Start("old", "y", 8);
     SubmitGang("large", "x", 8, 8);
     REQUIRE(Evicted() == "old");
@@ -56,7 +57,7 @@ struct World : testing::QueueWorld {
 
 TEST_CASE("nobody else is planned where a gang died early, and it starts there again at once",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Fail();
   world.Submit("small", "y", 1);
   CHECK(world.Gang("small").state == GangState::kQueued);
@@ -77,7 +78,7 @@ TEST_CASE("nobody else is planned where a gang died early, and it starts there a
 
 TEST_CASE("its victims do not get the devices back before the window has passed",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Submit("old-again", "y", 8);
   world.Fail();
   CHECK(world.Gang("old-again").state == GangState::kQueued);
@@ -102,7 +103,7 @@ TEST_CASE("its victims do not get the devices back before the window has passed"
 
 TEST_CASE("what members have that die one after the other is kept from the first one on",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Submit("small", "y", 1);
   world.Fail(0, 3);
   CHECK(world.Gang("large").state == GangState::kDegraded);
@@ -116,7 +117,7 @@ TEST_CASE("what members have that die one after the other is kept from the first
 
 TEST_CASE("what lost members had is free again when others took their place",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Add(testing::MakeNode("n1").Gpus(2).Build());
   world.Fail(0, 1);
   CHECK(world.Gang("large").kept->pods == 1);
@@ -132,13 +133,13 @@ TEST_CASE("what lost members had is free again when others took their place",
 
 TEST_CASE("nothing is kept where the policy says restartWindow 0, nor after minRuntime",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = Claimant();
+  QueueSpec x = RestartWindowClaimant();
   x.preemption.restart_window = 0;
-  World off(x);
+  RestartWindowWorld off(x);
   off.Submit("small", "y", 1);
   off.Fail();
   CHECK(off.Gang("small").state == GangState::kReserved);
-  World late;
+  RestartWindowWorld late;
   late.Pass(Seconds(570));
   late.Submit("small", "y", 1);
   late.Fail();
@@ -148,7 +149,7 @@ TEST_CASE("nothing is kept where the policy says restartWindow 0, nor after minR
 
 TEST_CASE("nothing is kept for a gang for which nobody was evicted",
           "[engine][queues][restartWindow]") {
-  testing::QueueWorld world({Claimant(), Queue("y", 0)});
+  testing::QueueWorld world({RestartWindowClaimant(), Queue("y", 0)});
   world.SubmitGang("large", "x", 2, 2);
   world.ScheduleAll("large");
   for (const char* name : {"large-0", "large-1"})
@@ -160,7 +161,7 @@ TEST_CASE("nothing is kept for a gang for which nobody was evicted",
 }
 
 TEST_CASE("nothing is kept for members that ended well", "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   for (int i = 0; i < 8; ++i) world.Succeed("large-" + std::to_string(i));
   world.Settle();
   CHECK_FALSE(world.Gang("large").kept);
@@ -170,21 +171,21 @@ TEST_CASE("nothing is kept for members that ended well", "[engine][queues][resta
 
 TEST_CASE("the window ends with the PodGroup, with a node of it, and with the policy's rule",
           "[engine][queues][restartWindow]") {
-  World deleted;
+  RestartWindowWorld deleted;
   deleted.Fail();
   deleted.Submit("small", "y", 1);
   deleted.RemoveGroup("large");
   deleted.Settle();
   CHECK(deleted.Gang("small").state == GangState::kReserved);
   CHECK(deleted.Windows(WindowEnd::kDeleted) == 1);
-  World gone;
+  RestartWindowWorld gone;
   gone.Fail();
   gone.RemoveNode("n0");
   gone.Settle();
   CHECK(gone.Windows(WindowEnd::kNodeGone) == 1);
   CHECK(gone.Told("RestartWindowEnded") ==
         "what it had is not kept for it any more: one of its nodes is gone");
-  World off;
+  RestartWindowWorld off;
   off.Fail();
   off.Submit("small", "y", 1);
   Options options = off.engine().options();
@@ -196,7 +197,7 @@ TEST_CASE("the window ends with the PodGroup, with a node of it, and with the po
 }
 
 TEST_CASE("an operator may cancel what is kept for a gang", "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Fail();
   world.Submit("small", "y", 1);
   const auto effect = world.engine().Carry({"ann", CancelPlan{{"default", "large"}}}, world.now());
@@ -213,9 +214,9 @@ TEST_CASE("an operator may cancel what is kept for a gang", "[engine][queues][re
 
 TEST_CASE("a gang that starts again where it died is not kept off by a booking there",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = Claimant();
+  QueueSpec x = RestartWindowClaimant();
   x.bookings = {.depth = 1, .min_age = Seconds(0), .reserve_after = Seconds(10)};
-  World world(x);
+  RestartWindowWorld world(x);
   world.SubmitGang("next", "x", 8, 8);
   world.Pass(Seconds(60));
   REQUIRE(world.Gang("next").expected);
@@ -228,10 +229,10 @@ TEST_CASE("a gang that starts again where it died is not kept off by a booking t
 
 TEST_CASE("a gang that is evicted keeps nothing: its room is the preemptor's",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = Claimant();
+  QueueSpec x = RestartWindowClaimant();
   x.preemption.min_runtime_preempt = 0;
   x.preemption.min_runtime_reclaim = 600'000;
-  World world(x);
+  RestartWindowWorld world(x);
   world.Submit("urgent", "x", 8, 1000);
   REQUIRE(world.Evicted().size() > 0);
   for (int i = 0; i < 8; ++i) world.RemovePod("large-" + std::to_string(i));
@@ -242,7 +243,7 @@ TEST_CASE("a gang that is evicted keeps nothing: its room is the preemptor's",
 
 TEST_CASE("pods of a gang that leave early make room for nobody else",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Submit("small", "y", 1);
   for (int i = 0; i < 8; ++i) {
     world.Change("large-" + std::to_string(i), [&](cluster::Pod& pod) {
@@ -263,7 +264,7 @@ TEST_CASE("pods of a gang that leave early make room for nobody else",
 
 TEST_CASE("a gang that dies again after it started in its window keeps nothing",
           "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Fail();
   world.ComeBack();
   world.ScheduleAll("large");
@@ -278,9 +279,9 @@ TEST_CASE("a gang that dies again after it started in its window keeps nothing",
 
 TEST_CASE("strict order does not hold up a gang that starts again where it died",
           "[engine][queues][restartWindow][R11]") {
-  QueueSpec x = Claimant();
+  QueueSpec x = RestartWindowClaimant();
   x.order = queues::Order::kStrictFifo;
-  World world(x);
+  RestartWindowWorld world(x);
   world.SubmitGang("next", "x", 8, 8);
   world.Fail();
   CHECK(world.Gang("next").reason.code == ReasonCode::kReserved);
@@ -290,7 +291,7 @@ TEST_CASE("strict order does not hold up a gang that starts again where it died"
 }
 
 TEST_CASE("a restart of Muster forgets what is kept", "[engine][queues][restartWindow]") {
-  World world;
+  RestartWindowWorld world;
   world.Fail();
   world.Submit("small", "y", 1);
   REQUIRE(world.Gang("small").state == GangState::kQueued);

@@ -16,7 +16,7 @@ using testing::Harness;
 using testing::MakeNode;
 using testing::MakePod;
 
-constexpr auto kNoSchedule = cluster::TaintEffect::kNoSchedule;
+constexpr auto kRoomChangesNoSchedule = cluster::TaintEffect::kNoSchedule;
 using Lines = std::vector<std::string>;
 
 Lines Changes(Harness& world, const std::string& gang) {
@@ -92,9 +92,9 @@ TEST_CASE("GPUs that nobody could use for want of CPU are not told", "[engine][e
 TEST_CASE("a taint that keeps it off enough nodes is named", "[engine][explain]") {
   Harness world;
   for (const char* name : {"a", "b"}) {
-    world.Add(MakeNode(name).Gpus(8).Taint("gpu", "yes", kNoSchedule));
+    world.Add(MakeNode(name).Gpus(8).Taint("gpu", "yes", kRoomChangesNoSchedule));
   }
-  world.Add(MakeNode("c").Gpus(8).Taint("team", "", kNoSchedule));
+  world.Add(MakeNode("c").Gpus(8).Taint("team", "", kRoomChangesNoSchedule));
   world.AddGang("train", 2, 8, 2);
   CHECK(Changes(world, "train") == Lines{"tolerate: its pods tolerate taint gpu=yes (of 2 nodes)"});
 }
@@ -102,8 +102,8 @@ TEST_CASE("a taint that keeps it off enough nodes is named", "[engine][explain]"
 TEST_CASE("where a taint is not all that is in the way both changes are told together",
           "[engine][explain]") {
   Harness world;
-  world.Add(MakeNode("a").Gpus(8).Taint("gpu", "", kNoSchedule));
-  world.Add(MakeNode("b").Gpus(4).Taint("other", "", kNoSchedule));
+  world.Add(MakeNode("a").Gpus(8).Taint("gpu", "", kRoomChangesNoSchedule));
+  world.Add(MakeNode("b").Gpus(4).Taint("other", "", kRoomChangesNoSchedule));
   Occupy(world, "a", 3);
   world.AddGang("train", 1, 8, 1);
   CHECK(Changes(world, "train") ==

@@ -21,9 +21,9 @@ QueueSpec Shaped(QueueSpec queue, int64_t nodes, const std::string& model = "") 
   return queue;
 }
 
-struct World : testing::Harness {
-  World(std::vector<QueueSpec> queues, int nodes,
-        policy::Strategy strategy = policy::Strategy::kBinpack)
+struct ShapeGuaranteeWorld : testing::Harness {
+  ShapeGuaranteeWorld(std::vector<QueueSpec> queues, int nodes,
+                      policy::Strategy strategy = policy::Strategy::kBinpack)
       : Harness(OptionsOf(std::move(queues), strategy)) {
     for (int i = 0; i < nodes; ++i) Add(Node(i));
   }
@@ -120,7 +120,8 @@ const std::vector<QueueSpec> kXandY = {Shaped(Queue("x", 16), 2), Queue("y", 8)}
 
 TEST_CASE("R14: a queue has its whole nodes back although single GPUs were lent all over them",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3, policy::Strategy::kSpread);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3,
+                            policy::Strategy::kSpread);
   world.Flood("y", "y", 24, {});
   CHECK(world.Shape("x") == "n0 n1: 0 whole, 2 lent, 0 missing");
   world.SubmitWhole("x0", "x");
@@ -130,7 +131,8 @@ TEST_CASE("R14: a queue has its whole nodes back although single GPUs were lent 
 
 TEST_CASE("R14: a gang of whole nodes has those evicted first that are on its queue's nodes",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3, policy::Strategy::kSpread);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3,
+                            policy::Strategy::kSpread);
   world.Flood("y", "y", 12, {});
   world.SubmitWhole("x0", "x");
   CHECK(world.Evictions() == 4);  // the other eight are on n2
@@ -138,7 +140,7 @@ TEST_CASE("R14: a gang of whole nodes has those evicted first that are on its qu
 
 TEST_CASE("R14: gangs that are not preemptible are kept off other queues' whole nodes",
           "[engine][queues][R14]") {
-  World world(kXandY, 3, policy::Strategy::kSpread);
+  ShapeGuaranteeWorld world(kXandY, 3, policy::Strategy::kSpread);
   world.Flood("y", "y", 8, {.kept = true});
   for (int i = 0; i < 8; ++i) CHECK(world.NodeOf("y" + std::to_string(i)) == "n2");
   CHECK(world.Shape("x") == "n0 n1: 2 whole, 0 lent, 0 missing");
@@ -149,7 +151,7 @@ TEST_CASE("R14: gangs that are not preemptible are kept off other queues' whole 
 
 TEST_CASE("R14: a gang waits where only whole nodes of another queue are left, and says so",
           "[engine][queues][R14]") {
-  World world(kXandY, 2);
+  ShapeGuaranteeWorld world(kXandY, 2);
   const bool kept = GENERATE(true, false);  // else it is within its own queue's guarantee
   world.Submit("y0", "y", 1, {.kept = kept});
   CHECK(world.Gang("y0").state == GangState::kQueued);
@@ -157,14 +159,15 @@ TEST_CASE("R14: a gang waits where only whole nodes of another queue are left, a
   CHECK(world.Why("y0") ==
         "there is room, but it is kept for others: queue x is guaranteed 2 whole nodes, and could "
         "not have it evicted");
-  world.Add(World::Node(2));
+  world.Add(ShapeGuaranteeWorld::Node(2));
   world.Settle();
   CHECK(world.NodeOf("y0") == "n2");
 }
 
 TEST_CASE("R14: what borrows is lent whole nodes of other queues, but only where nothing else is",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3, policy::Strategy::kSpread);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 16), 2), Queue("y", 0)}, 3,
+                            policy::Strategy::kSpread);
   world.Flood("y", "y", 8, {});
   CHECK(world.Shape("x") == "n0 n1: 2 whole, 0 lent, 0 missing");
   world.Start("y8", "y", 1);
@@ -174,14 +177,14 @@ TEST_CASE("R14: what borrows is lent whole nodes of other queues, but only where
 TEST_CASE("R14: nothing is lent by a queue that reclaims nothing", "[engine][queues][R14]") {
   std::vector<QueueSpec> queues = {Shaped(Queue("x", 16), 2), Queue("y", 0)};
   queues[0].preemption.reclaim = queues::Reclaim::kNever;
-  World world(queues, 2);
+  ShapeGuaranteeWorld world(queues, 2);
   world.Submit("y0", "y", 1);
   CHECK(world.Gang("y0").reason.code == ReasonCode::kReserved);
 }
 
 TEST_CASE("R14: other nodes are promised where a gang needs those that were",
           "[engine][queues][R14]") {
-  World world(kXandY, 3);
+  ShapeGuaranteeWorld world(kXandY, 3);
   REQUIRE(world.Shape("x") == "n0 n1: 2 whole, 0 lent, 0 missing");
   world.Submit("y0", "y", 1, {.kept = true, .host = "n0"});
   CHECK(world.NodeOf("y0") == "n0");
@@ -194,7 +197,7 @@ TEST_CASE("R14: other nodes are promised where a gang needs those that were",
 
 TEST_CASE("R14: the queue's own gangs may be on its whole nodes, and which those are follows them",
           "[engine][queues][R14]") {
-  World world(kXandY, 4);
+  ShapeGuaranteeWorld world(kXandY, 4);
   world.Start("x0", "x", 8, {.host = "n3"});
   CHECK(world.Shape("x") == "n0 n3: 2 whole, 0 lent, 0 missing");
   world.Start("y0", "y", 8, {.kept = true});
@@ -204,12 +207,12 @@ TEST_CASE("R14: the queue's own gangs may be on its whole nodes, and which those
 TEST_CASE(
     "R14: a node counts as long as all of it can be used, and those that are missing are said",
     "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 16), 2, "h100"), Queue("y", 0)}, 1);
-  world.Add(World::Node(1, "NVIDIA-A100-SXM4-80GB"));
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 16), 2, "h100"), Queue("y", 0)}, 1);
+  world.Add(ShapeGuaranteeWorld::Node(1, "NVIDIA-A100-SXM4-80GB"));
   CHECK(world.Shape("x") == "n0: 1 whole, 0 lent, 1 missing");
-  world.Add(World::Node(2));
+  world.Add(ShapeGuaranteeWorld::Node(2));
   CHECK(world.Shape("x") == "n0 n2: 2 whole, 0 lent, 0 missing");
-  cluster::Node broken = World::Node(2);
+  cluster::Node broken = ShapeGuaranteeWorld::Node(2);
   broken.gpus.front().healthy = false;
   world.Add(broken);
   CHECK(world.Shape("x") == "n0: 1 whole, 0 lent, 1 missing");
@@ -217,7 +220,7 @@ TEST_CASE(
 
 TEST_CASE("R14: pods of other schedulers take whole nodes away, and pods without GPUs do not",
           "[engine][queues][R14]") {
-  World world(kXandY, 2);
+  ShapeGuaranteeWorld world(kXandY, 2);
   world.Add(MakePod("cores").Scheduler("other").BoundTo("n0").Build());
   world.Settle();
   CHECK(world.Shape("x") == "n0 n1: 2 whole, 0 lent, 0 missing");
@@ -230,7 +233,7 @@ TEST_CASE("R14: pods of other schedulers take whole nodes away, and pods without
 
 TEST_CASE("R14: a queue that can have another node leaves its own to one that lacks some",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 16), 1), Shaped(Queue("y", 8), 1)}, 3);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 16), 1), Shaped(Queue("y", 8), 1)}, 3);
   world.Start("x0", "x", 8, {.host = "n0"});
   world.Start("x1", "x", 8, {.host = "n1"});
   world.RemoveNode("n2");
@@ -243,9 +246,9 @@ TEST_CASE("R14: a queue that can have another node leaves its own to one that la
 
 TEST_CASE("R14: what queues below are guaranteed is part of what their queue is",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("p", 24), 3), Shaped(Queue("x", 16, "p"), 2), Queue("z", 8, "p"),
-               Queue("y", 8)},
-              4);
+  ShapeGuaranteeWorld world({Shaped(Queue("p", 24), 3), Shaped(Queue("x", 16, "p"), 2),
+                             Queue("z", 8, "p"), Queue("y", 8)},
+                            4);
   CHECK(world.Shape("p") == "n0 n1 n2: 3 whole, 0 lent, 0 missing");
   CHECK(world.Shape("x") == "n0 n1: 2 whole, 0 lent, 0 missing");
   world.Submit("y0", "y", 1, {.kept = true});
@@ -258,7 +261,7 @@ TEST_CASE("R14: what queues below are guaranteed is part of what their queue is"
 
 TEST_CASE("R14: those on the whole nodes go where cheaper victims would not free any",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 8), 1), Queue("y", 8), Queue("z", 8)}, 3);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 8), 1), Queue("y", 8), Queue("z", 8)}, 3);
   world.Start("z1", "z", 4, {.kept = true, .host = "n1"});
   world.Start("z2", "z", 4, {.kept = true, .host = "n2"});
   world.Start("y1", "y", 4, {.host = "n1", .owned = true});
@@ -273,7 +276,7 @@ TEST_CASE("R14: those on the whole nodes go where cheaper victims would not free
 // R5 takes nobody whose queue is beyond its guarantee only by what that one could evict itself.
 TEST_CASE("R14: a gang is kept off the whole nodes that is within the guarantee by its priority",
           "[engine][queues][R14]") {
-  World world({Shaped(Queue("x", 8), 1), Queue("y", 8)}, 2);
+  ShapeGuaranteeWorld world({Shaped(Queue("x", 8), 1), Queue("y", 8)}, 2);
   world.Start("low", "y", 8, {.host = "n1"});
   REQUIRE(world.Shape("x") == "n0: 1 whole, 0 lent, 0 missing");
   SECTION("it has the lower one evicted") {
@@ -289,10 +292,10 @@ TEST_CASE("R14: a gang is kept off the whole nodes that is within the guarantee 
 }
 
 TEST_CASE("R14: another policy promises other nodes", "[engine][queues][R14]") {
-  World world({Queue("x", 16), Queue("y", 8)}, 2);
+  ShapeGuaranteeWorld world({Queue("x", 16), Queue("y", 8)}, 2);
   CHECK(world.Shape("x").empty());
   world.Start("y0", "y", 1, {.kept = true});
-  Options options = World::OptionsOf(kXandY, policy::Strategy::kBinpack);
+  Options options = ShapeGuaranteeWorld::OptionsOf(kXandY, policy::Strategy::kBinpack);
   world.engine().SetOptions(options);
   world.Settle();
   CHECK(world.Shape("x") == "n1: 1 whole, 0 lent, 1 missing");
@@ -302,7 +305,7 @@ TEST_CASE("R14: another policy promises other nodes", "[engine][queues][R14]") {
 
 TEST_CASE("R14: after a restart those have borrowed that began to run last",
           "[engine][queues][R14]") {
-  World world(kXandY, 3);
+  ShapeGuaranteeWorld world(kXandY, 3);
   world.Start("y0", "y", 8);
   world.Start("a-late", "y", 8);
   const std::string before = world.Shape("x");

@@ -17,7 +17,7 @@ using queues::Resource;
 using testing::MakeNode;
 using testing::MakePod;
 
-const Resource kGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
+const Resource kUsageMemoryGpu{Resource::Kind::kGpu};  // NOLINT(cert-err58-cpp)
 constexpr cluster::Duration kHour = Seconds(3600);
 
 // a and b, and the root's half-life.
@@ -29,8 +29,8 @@ Options With(cluster::Duration half_life,
   return options;
 }
 
-cluster::Pod Asks(const std::string& name, const std::string& queue, int gpus,
-                  int64_t created = 0) {
+cluster::Pod UsageMemoryAsks(const std::string& name, const std::string& queue, int gpus,
+                             int64_t created = 0) {
   cluster::Pod pod = MakePod(name).Gpus(gpus).CreatedAt(created).Gated().Build();
   pod.asked_queue = queue;
   return pod;
@@ -41,13 +41,13 @@ std::optional<int64_t> Average(testing::Harness& world, const std::string& queue
   for (const QueueView& view : world.engine().Queues()) {
     if (view.name != queue) continue;
     for (const QueueAmounts& amounts : view.amounts) {
-      if (amounts.resource == kGpu) return amounts.average;
+      if (amounts.resource == kUsageMemoryGpu) return amounts.average;
     }
   }
   return std::nullopt;
 }
 
-std::string Reserved(testing::Harness& world) {
+std::string UsageMemoryReserved(testing::Harness& world) {
   std::string names;
   for (const GangView& gang : world.engine().Gangs()) {
     if (gang.state == GangState::kReserved) names += gang.id.key.name + " ";
@@ -60,7 +60,7 @@ std::string Reserved(testing::Harness& world) {
 void Uses(testing::Harness& world) {
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Settle();
-  world.Add(Asks("used", "a", 8));
+  world.Add(UsageMemoryAsks("used", "a", 8));
   world.Settle();
   world.Bind("used");
   world.Pass(kHour);
@@ -74,11 +74,12 @@ TEST_CASE("a queue that has used more comes after one that has used less",
     Uses(world);
     world.Pass(kHour);
     world.RemovePod("used");
-    for (int i = 0; i < 8; ++i) world.Add(Asks("a" + std::to_string(i), "a", 1, 1));
-    for (int i = 0; i < 8; ++i) world.Add(Asks("b" + std::to_string(i), "b", 1, 2));
+    for (int i = 0; i < 8; ++i) world.Add(UsageMemoryAsks("a" + std::to_string(i), "a", 1, 1));
+    for (int i = 0; i < 8; ++i) world.Add(UsageMemoryAsks("b" + std::to_string(i), "b", 1, 2));
     world.Settle();
     // Two hours of 8 GPUs count for 6: b goes first until it has as many.
-    CHECK(Reserved(world) == (remembers ? "a0 a1 b0 b1 b2 b3 b4 b5 " : "a0 a1 a2 a3 b0 b1 b2 b3 "));
+    CHECK(UsageMemoryReserved(world) ==
+          (remembers ? "a0 a1 b0 b1 b2 b3 b4 b5 " : "a0 a1 a2 a3 b0 b1 b2 b3 "));
     if (remembers) CHECK(Average(world, "a") == 6'000);
   }
 }
@@ -88,10 +89,10 @@ TEST_CASE("the one who goes first is the one who has used less", "[engine][queue
     testing::Harness world(With(remembers ? kHour : Seconds(0)));
     Uses(world);
     world.RemovePod("used");
-    world.Add(Asks("old", "a", 8, 1));
-    world.Add(Asks("young", "b", 8, 2));
+    world.Add(UsageMemoryAsks("old", "a", 8, 1));
+    world.Add(UsageMemoryAsks("young", "b", 8, 2));
     world.Settle();
-    CHECK(Reserved(world) == (remembers ? "young " : "old "));
+    CHECK(UsageMemoryReserved(world) == (remembers ? "young " : "old "));
   }
 }
 
@@ -112,15 +113,15 @@ TEST_CASE("what was used decays, and is noted though nobody waits", "[engine][qu
 
 TEST_CASE("guarantees and limits are of what is used now", "[engine][queues][memory][R3]") {
   QueueSpec a{.name = "a"};
-  a.guarantee.Set(kGpu, Amount(4'000));
-  a.limit.Set(kGpu, queues::Limit(8'000));
+  a.guarantee.Set(kUsageMemoryGpu, Amount(4'000));
+  a.limit.Set(kUsageMemoryGpu, queues::Limit(8'000));
   testing::Harness world(With(kHour, {a, {.name = "b"}}));
   Uses(world);
   world.RemovePod("used");
-  world.Add(Asks("guaranteed", "a", 4, 2));
-  world.Add(Asks("borrows", "b", 8, 1));
+  world.Add(UsageMemoryAsks("guaranteed", "a", 4, 2));
+  world.Add(UsageMemoryAsks("borrows", "b", 8, 1));
   world.Settle();
-  CHECK(Reserved(world) == "guaranteed ");
+  CHECK(UsageMemoryReserved(world) == "guaranteed ");
 }
 
 TEST_CASE("another policy keeps the past of the queues that it has, one without memory keeps none",
@@ -160,10 +161,10 @@ TEST_CASE("after a hand-over the same queue goes first", "[engine][queues][memor
     world.Pass(kHour);
     if (handed_over) HandOver(world);
     world.RemovePod("used");
-    for (int i = 0; i < 8; ++i) world.Add(Asks("a" + std::to_string(i), "a", 1, 1));
-    for (int i = 0; i < 8; ++i) world.Add(Asks("b" + std::to_string(i), "b", 1, 2));
+    for (int i = 0; i < 8; ++i) world.Add(UsageMemoryAsks("a" + std::to_string(i), "a", 1, 1));
+    for (int i = 0; i < 8; ++i) world.Add(UsageMemoryAsks("b" + std::to_string(i), "b", 1, 2));
     world.Settle();
-    CHECK(Reserved(world) == "a0 a1 b0 b1 b2 b3 b4 b5 ");
+    CHECK(UsageMemoryReserved(world) == "a0 a1 b0 b1 b2 b3 b4 b5 ");
     CHECK(Average(world, "a") == 6'000);
   }
 }
@@ -193,7 +194,7 @@ TEST_CASE("namespaces are remembered over a hand-over, whether they have gangs o
   world.Settle();
   HandOver(world);
   world.Settle();
-  world.Add(Asks("again", "a", 1, 3));
+  world.Add(UsageMemoryAsks("again", "a", 1, 3));
   world.Settle();
   CHECK(Average(world, "a/default").value_or(0) > 3'900);
 }
@@ -269,7 +270,7 @@ TEST_CASE("a namespace that ended its gangs is remembered",
   world.Pass(Seconds(120));
   world.Settle();
   CHECK_FALSE(Average(world, "a/default"));  // there is no such queue
-  world.Add(Asks("again", "a", 1, 3));
+  world.Add(UsageMemoryAsks("again", "a", 1, 3));
   world.Settle();
   CHECK(Average(world, "a/default").value_or(0) > 3'500);
 }
@@ -281,22 +282,22 @@ TEST_CASE("a right by fair share waits for the order, and comes with time",
   x.preemption.reclaim = queues::Reclaim::kFairShare;
   QueueSpec y{.name = "y"};
   QueueSpec g{.name = "g"};  // fair share contends for what somebody is guaranteed
-  g.guarantee.Set(kGpu, Amount(1'000));
+  g.guarantee.Set(kUsageMemoryGpu, Amount(1'000));
   testing::Harness world(With(kHour, {x, y, g}));
   world.Add(MakeNode("n0").Gpus(8).Build());
   world.Settle();
-  world.Add(Asks("past", "x", 8));
+  world.Add(UsageMemoryAsks("past", "x", 8));
   world.Settle();
   world.Bind("past");
   world.Pass(Seconds(4 * 3600));
   world.Settle();
   world.RemovePod("past");
-  for (const char* name : {"y0", "y1"}) world.Add(Asks(name, "y", 4));
+  for (const char* name : {"y0", "y1"}) world.Add(UsageMemoryAsks(name, "y", 4));
   world.Settle();
   world.Bind("y0");
   world.Bind("y1");
   world.Settle();
-  world.Add(Asks("wants", "x", 2, 5));
+  world.Add(UsageMemoryAsks("wants", "x", 2, 5));
   world.Settle();
   CHECK(world.Evictions() == 0);  // x 7.5 + 2 against y 4 + 4
   world.Pass(Seconds(600));

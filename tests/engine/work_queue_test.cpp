@@ -9,7 +9,7 @@ namespace {
 
 using cluster::Time;
 
-GangId Id(const std::string& name) { return {{"team", name}, false}; }
+GangId WorkQueueId(const std::string& name) { return {{"team", name}, false}; }
 
 void Touch(WorkQueue& work, const GangId& id) {
   Gang gang;
@@ -27,28 +27,28 @@ std::string Settle(WorkQueue& work) {
 
 TEST_CASE("touched gangs have one turn each, in the order of their ids", "[engine][work]") {
   WorkQueue work;
-  for (const char* name : {"c", "a", "b", "a"}) Touch(work, Id(name));
-  CHECK(work.Touched(Id("a")));
+  for (const char* name : {"c", "a", "b", "a"}) Touch(work, WorkQueueId(name));
+  CHECK(work.Touched(WorkQueueId("a")));
   CHECK_FALSE(work.settled());
   CHECK(Settle(work) == "abc");
-  CHECK_FALSE(work.Touched(Id("a")));
+  CHECK_FALSE(work.Touched(WorkQueueId("a")));
   CHECK(work.settled());
   CHECK(Settle(work).empty());
 }
 
 TEST_CASE("a gang that is touched meanwhile has its turn in the next round", "[engine][work]") {
   WorkQueue work;
-  Touch(work, Id("b"));
-  Touch(work, Id("c"));
-  REQUIRE(work.NextTouched() == Id("b"));
-  Touch(work, Id("a"));
-  CHECK(work.Touched(Id("c")));
+  Touch(work, WorkQueueId("b"));
+  Touch(work, WorkQueueId("c"));
+  REQUIRE(work.NextTouched() == WorkQueueId("b"));
+  Touch(work, WorkQueueId("a"));
+  CHECK(work.Touched(WorkQueueId("c")));
   CHECK(Settle(work) == "ca");
 }
 
 TEST_CASE("gangs that touch each other for ever do not hold up Settle", "[engine][work]") {
   WorkQueue work;
-  Touch(work, Id("a"));
+  Touch(work, WorkQueueId("a"));
   int turns = 0;
   while (const std::optional<GangId> id = work.NextTouched()) {
     ++turns;
@@ -56,15 +56,15 @@ TEST_CASE("gangs that touch each other for ever do not hold up Settle", "[engine
   }
   CHECK(turns == 4);
   work.EndRounds();
-  CHECK(work.NextTouched() == Id("a"));  // the next one goes on
+  CHECK(work.NextTouched() == WorkQueueId("a"));  // the next one goes on
 }
 
 TEST_CASE("a gang has one timer, and is touched when it is due", "[engine][work]") {
   WorkQueue work;
   Gang a;
-  a.id = Id("a");
+  a.id = WorkQueueId("a");
   Gang b;
-  b.id = Id("b");
+  b.id = WorkQueueId("b");
   CHECK(work.due() == Time::Never());
   work.SetTimer(a, Time(300));
   work.SetTimer(a, Time(200));
@@ -88,7 +88,7 @@ TEST_CASE("gangs that it is time to tell of are told of some at a time, and not 
   WorkQueue work;
   std::vector<Gang> gangs(3);
   for (size_t i = 0; i < gangs.size(); ++i) {
-    gangs[i].id = Id(std::string(1, static_cast<char>('a' + i)));
+    gangs[i].id = WorkQueueId(std::string(1, static_cast<char>('a' + i)));
     work.SetTellTimer(gangs[i], Time(100));
   }
   work.SetTimer(gangs[2], Time(300));
@@ -97,8 +97,8 @@ TEST_CASE("gangs that it is time to tell of are told of some at a time, and not 
   CHECK(work.told_all());
   work.TellDue(2, Time(100));
   CHECK(work.settled());
-  CHECK(work.NextTried() == Id("a"));
-  CHECK(work.NextTried() == Id("b"));
+  CHECK(work.NextTried() == WorkQueueId("a"));
+  CHECK(work.NextTried() == WorkQueueId("b"));
   CHECK(work.told_all());
   CHECK_FALSE(gangs[0].work->tell);
   CHECK(work.due() == Time(100));
@@ -110,7 +110,7 @@ TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {
   WorkQueue work;
   CHECK_FALSE(work.sweeping());
   work.Note("team", {.all = true});
-  work.sweep().second.last = Id("a");
+  work.sweep().second.last = WorkQueueId("a");
   work.Note("team", {.waiting = true});
   REQUIRE(work.sweeping());
   CHECK(work.sweep().first == "team");
@@ -123,12 +123,12 @@ TEST_CASE("sweeps of a namespace join and begin again", "[engine][work]") {
 
 TEST_CASE("a gang that was tried in vain is reported once", "[engine][work]") {
   WorkQueue work;
-  work.TriedInVain(Id("b"));
-  work.TriedInVain(Id("a"));
-  work.TriedInVain(Id("b"));
+  work.TriedInVain(WorkQueueId("b"));
+  work.TriedInVain(WorkQueueId("a"));
+  work.TriedInVain(WorkQueueId("b"));
   CHECK_FALSE(work.told_all());
-  CHECK(work.NextTried() == Id("a"));
-  CHECK(work.NextTried() == Id("b"));
+  CHECK(work.NextTried() == WorkQueueId("a"));
+  CHECK(work.NextTried() == WorkQueueId("b"));
   CHECK(work.NextTried() == std::nullopt);
   CHECK(work.told_all());
 }

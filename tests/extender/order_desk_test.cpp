@@ -20,8 +20,8 @@ using kube::Method;
 using muster::testing::MakeNode;
 using muster::testing::MakePod;
 
-constexpr const char* kTokens = "/apis/authentication.k8s.io/v1/tokenreviews";
-constexpr const char* kRights = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+constexpr const char* kOrderDeskTokens = "/apis/authentication.k8s.io/v1/tokenreviews";
+constexpr const char* kOrderDeskRights = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 constexpr const char* kState = "/v1/queues/research/state";
 
 engine::Options WithQueues() {
@@ -63,9 +63,9 @@ struct Desk {
     server.Stop();
   }
   void Allows(bool allowed) {
-    api.On(Method::kPost, kTokens,
+    api.On(Method::kPost, kOrderDeskTokens,
            kube::Reply(201, R"({"status": {"authenticated": true, "user": {"username": "ann"}}})"));
-    api.On(Method::kPost, kRights,
+    api.On(Method::kPost, kOrderDeskRights,
            kube::Reply(201, std::string(R"({"status": {"allowed": )") +
                                 (allowed ? "true" : "false") + "}}"));
   }
@@ -131,7 +131,7 @@ TEST_CASE("without anybody who says who asks nothing is done", "[orders]") {
   const http::Reply nobody = desk.Post(kState, kHold);
   CHECK(nobody.status == 403);
   CHECK_THAT(nobody.body, Catch::Contains("--token-file"));
-  desk.api.On(Method::kPost, kTokens, kube::NoConnection());
+  desk.api.On(Method::kPost, kOrderDeskTokens, kube::NoConnection());
   const http::Reply unknown = desk.Post(kState, kHold, "other");
   CHECK(unknown.status == 503);
   CHECK_THAT(unknown.body, Catch::Contains("cannot be asked who may do this"));

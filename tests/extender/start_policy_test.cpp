@@ -13,7 +13,7 @@
 namespace muster::extender::testing {
 namespace {
 
-const std::string kHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
+const std::string kStartPolicyHead = "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
 
 // A policy file with a tls section of `fields`, and certificates that fit: of the server, and of
 // the clients "kube-scheduler" and "somebody".
@@ -31,7 +31,7 @@ class MutualTls {
     }
     options.policy_file = File("policy.yaml");
     std::ofstream(options.policy_file)
-        << kHead << "extender:\n  tls: {certFile: " << File("policy.pem")
+        << kStartPolicyHead << "extender:\n  tls: {certFile: " << File("policy.pem")
         << ", keyFile: " << File("policy-key.pem") << ", clientCaFile: " << File("ca.pem") << "}\n";
     options.scheduler_ca_file = File("ca.pem");
     options.scheduler_cert_file = File("kube-scheduler.pem");
@@ -147,10 +147,10 @@ TEST_CASE("a reload by signal is not done again for the same change", "[serve][p
   const TempFolder folder;
   ServiceOptions options;
   options.policy_file = folder.File("policy.yaml");
-  std::ofstream(options.policy_file) << kHead;
+  std::ofstream(options.policy_file) << kStartPolicyHead;
   TestService test(options);
   std::ofstream(options.policy_file)
-      << kHead << "schedulerNames: [muster, other]\n"
+      << kStartPolicyHead << "schedulerNames: [muster, other]\n"
       << "extender: {httpTimeout: 5s, limits: {body: 2MiB, threads: 100}}\n"
       << "placement: {strategy: spread}\n";
   REQUIRE(test.service.ReloadPolicy().ok());
@@ -170,13 +170,14 @@ TEST_CASE("a reload is judged with the TLS that comes from flags", "[serve][poli
   REQUIRE(test.service.ReloadPolicy().ok());
   CHECK_FALSE(test.lines.Has("needs a restart"));
   std::ofstream(tls.options.policy_file)
-      << kHead << "extender:\n  httpTimeout: 5s\n  tls: {certFile: a, keyFile: b, clientCaFile: "
+      << kStartPolicyHead
+      << "extender:\n  httpTimeout: 5s\n  tls: {certFile: a, keyFile: b, clientCaFile: "
       << tls.File("ca.pem") << "}\n";
   REQUIRE(test.service.ReloadPolicy().ok());
   CHECK(test.lines.Has("was started with it\" field=extender.httpTimeout"));
   CHECK_FALSE(test.lines.Has("field=extender.tls"));
   // Without the client CA the name in the flag would prove nothing.
-  std::ofstream(tls.options.policy_file) << kHead;
+  std::ofstream(tls.options.policy_file) << kStartPolicyHead;
   CHECK_FALSE(test.service.ReloadPolicy().ok());
   CHECK(test.lines.Has("--tls-client: "));
 }

@@ -8,11 +8,11 @@
 namespace muster::house {
 namespace {
 
-const std::string kGuard = "manifests/admission/guard/guard.yaml";
+const std::string kGuardRulesGuard = "manifests/admission/guard/guard.yaml";
 
 std::vector<Finding> Check(const std::string& header, const std::string& guard) {
   return CheckGuard(
-      MakeTree({MakeFile("kube/decode.hpp", header), MakeFile(kGuard, guard),
+      MakeTree({MakeFile("kube/decode.hpp", header), MakeFile(kGuardRulesGuard, guard),
                 MakeFile("sim/other.hpp", "const char* kOther = \"muster.dev/other\";\n")}));
 }
 
@@ -29,12 +29,13 @@ TEST_CASE("every annotation that people may write on pods is allowed by the guar
   CHECK(findings[0].line == 3);
   CHECK_THAT(findings[0].what, Catch::StartsWith("muster.dev/min-member is neither allowed in"));
   CHECK(findings[1] ==
-        Finding{kGuard, 1, "muster.dev/something is not for people to write on pods"});
+        Finding{kGuardRulesGuard, 1, "muster.dev/something is not for people to write on pods"});
 }
 
 TEST_CASE("the guard allows nothing that Muster alone writes", "[house][guard]") {
   CHECK(Check("constexpr const char* kGpus = \"muster.dev/gpus\";\n", "\n['muster.dev/gpus']\n") ==
-        std::vector<Finding>{{kGuard, 2, "muster.dev/gpus is not for people to write on pods"}});
+        std::vector<Finding>{
+            {kGuardRulesGuard, 2, "muster.dev/gpus is not for people to write on pods"}});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace muster::house {
 namespace {
 
-struct Case {
+struct IncludeRulesCase {
   std::string path;
   std::string line;
   std::string want;  // part of the finding; empty: allowed
@@ -26,7 +26,7 @@ SourceTree Plant(const std::string& path, const std::string& text) {
   return MakeTree(std::move(files));
 }
 
-void Check(const Case& c) {
+void IncludeRulesCheck(const IncludeRulesCase& c) {
   INFO(c.path << " with " << c.line);
   const auto findings = CheckIncludes(Plant(c.path, "// first line\n" + c.line + "\n"));
   if (c.want.empty()) {
@@ -40,7 +40,7 @@ void Check(const Case& c) {
 }
 
 TEST_CASE("a folder includes the folders below it and no other", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"policy/x.cpp", "#include \"policy/a.hpp\"", ""},
       {"topology/x.cpp", "#include \"cluster/a.hpp\"", ""},
       {"policy/x.hpp", "#include \"queues/a.hpp\"", ""},
@@ -76,7 +76,7 @@ TEST_CASE("a folder includes the folders below it and no other", "[house][includ
 }
 
 TEST_CASE("our own headers exist and are named from the top in quotes", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"sim/x.cpp", "#include \"a.hpp\"", "not named from the top"},
       {"tests/x.cpp", "#include \"a.hpp\"", ""},
       {"tests/sim/x.cpp", "#include \"a.hpp\"", "not named from the top"},
@@ -88,7 +88,7 @@ TEST_CASE("our own headers exist and are named from the top in quotes", "[house]
 }
 
 TEST_CASE("a library is included only in the folders that own it", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"topology/x.cpp", "#include <boost/graph/adjacency_list.hpp>", ""},
       {"config/x.cpp", "#include <yaml-cpp/yaml.h>", ""},
       {"kube/x.cpp", "#include <rapidjson/document.h>", ""},
@@ -112,7 +112,7 @@ TEST_CASE("a library is included only in the folders that own it", "[house][incl
 }
 
 TEST_CASE("no header of a folder shows a library to those who include it", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"topology/x.hpp", "#include <boost/graph/adjacency_list.hpp>", "not into a header"},
       {"http/x.hpp", "#include <httplib.h>", "not into a header"},
       {"config/x.hpp", "#include <yaml-cpp/yaml.h>", "not into a header"},
@@ -121,7 +121,7 @@ TEST_CASE("no header of a folder shows a library to those who include it", "[hou
 }
 
 TEST_CASE("the pure folders cannot reach the outside world", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"engine/x.cpp", "#include <vector>", ""},
       {"engine/x.cpp", "#include <chrono>", ""},
       {"sim/x.cpp", "#include <fstream>", ""},
@@ -135,7 +135,7 @@ TEST_CASE("the pure folders cannot reach the outside world", "[house][include]")
 }
 
 TEST_CASE("locks come from one place", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"cluster/mutex.hpp", "#include <mutex>", ""},
       {"engine/x.cpp", "#include <mutex>", "cluster/mutex.hpp"},
       {"extender/x.hpp", "#include <condition_variable>", "cluster/mutex.hpp"},
@@ -144,7 +144,7 @@ TEST_CASE("locks come from one place", "[house][include]") {
 }
 
 TEST_CASE("what only looks like an include is none", "[house][include]") {
-  Check(GENERATE(values<Case>({
+  IncludeRulesCheck(GENERATE(values<IncludeRulesCase>({
       {"engine/x.cpp", "// #include \"sim/a.hpp\"", ""},
       {"engine/x.cpp", "const char* text = \"#include <fstream>\";", ""},
       {"engine/x.cpp", "#include", ""},

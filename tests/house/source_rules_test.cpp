@@ -9,7 +9,7 @@ namespace {
 
 const std::string kGoodHeader = "// What it is.\n#pragma once\n\nnamespace muster::engine {}\n";
 
-struct Case {
+struct SourceRulesCase {
   std::string path;
   std::string text;
   std::string want;  // part of the finding; empty: lawful
@@ -21,7 +21,7 @@ std::string Lines(std::size_t count) {
   return text;
 }
 
-void Check(const Case& c) {
+void SourceRulesCheck(const SourceRulesCase& c) {
   INFO(c.path << " with\n" << c.text.substr(0, 200));
   const auto findings = CheckSources(MakeTree({MakeFile(c.path, c.text)}));
   if (c.want.empty()) {
@@ -34,7 +34,7 @@ void Check(const Case& c) {
 }
 
 TEST_CASE("files have a largest length", "[house][source]") {
-  Check(GENERATE(values<Case>({
+  SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"engine/a.hpp", Lines(150), ""},
       {"engine/a.hpp", Lines(151), "151 lines, at most 150"},
       {"engine/a.cpp", Lines(600), ""},
@@ -46,7 +46,7 @@ TEST_CASE("files have a largest length", "[house][source]") {
 }
 
 TEST_CASE("code has one way of naming its files", "[house][source]") {
-  Check(GENERATE(values<Case>({
+  SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"engine/gang_state_2.hpp", kGoodHeader, ""},
       {"engine/GangState.hpp", kGoodHeader, "snake_case"},
       {"engine/gang-state.cpp", "", "snake_case"},
@@ -57,7 +57,7 @@ TEST_CASE("code has one way of naming its files", "[house][source]") {
 
 TEST_CASE("a header is guarded, opens no namespace and declares in its folder's",
           "[house][source]") {
-  Check(GENERATE(values<Case>({
+  SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"engine/a.hpp", kGoodHeader, ""},
       {"tests/support/a.hpp", "#pragma once\n", ""},
       {"engine/a.cpp", "using namespace std::chrono_literals;\n", ""},
@@ -68,7 +68,7 @@ TEST_CASE("a header is guarded, opens no namespace and declares in its folder's"
 }
 
 TEST_CASE("no static variable remembers anything between calls", "[house][source]") {
-  Check(GENERATE(values<Case>({
+  SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"sim/a.cpp", "  static constexpr int kLimit = 3;\n", ""},
       {"sim/a.cpp", "  static int Count(int first = 1);\n", ""},
       {"sim/a.cpp", "static Status Run() {\n", ""},
@@ -82,7 +82,7 @@ TEST_CASE("no static variable remembers anything between calls", "[house][source
 }
 
 TEST_CASE("time and chance come into the pure folders from outside", "[house][source]") {
-  Check(GENERATE(values<Case>({
+  SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"sim/a.cpp", "auto now = std::chrono::steady_clock::now();\n", ""},
       {"engine/a.cpp", "std::chrono::milliseconds wait{3};\n", ""},
       {"engine/a.cpp", "auto now = std::chrono::steady_clock::now();\n", "_clock::now"},

@@ -21,7 +21,8 @@ const std::string kGateAdded =
     R"({"op":"add","path":"/spec/schedulingGates/-","value":{"name":"muster.dev/gang"}})";
 const std::string kBoth = "[" + kNamed + "," + kGated + "]";
 
-const std::string kPlain = R"("containers":[{"name":"c","resources":{"limits":{"cpu":"1"}}}])";
+const std::string kAdmissionReviewPlain =
+    R"("containers":[{"name":"c","resources":{"limits":{"cpu":"1"}}}])";
 std::string Limits(const std::string& list) {
   return R"("containers":[{"name":"a"},{"name":"c","resources":{"limits":{)" + list + "}}}]";
 }
@@ -58,16 +59,17 @@ TEST_CASE("pods are taken by what they ask for, unless somebody else has them",
   const Case c = GENERATE_REF(values<Case>({
       {"a GPU pod without a scheduler", Pod(kGpus), kBoth, kBoth},
       {"a GPU pod of the default scheduler", Pod(by_default + kGpus), kBoth, kBoth},
-      {"a pod without GPUs", Pod(by_default + kPlain), "", kBoth},
+      {"a pod without GPUs", Pod(by_default + kAdmissionReviewPlain), "", kBoth},
       {"no GPU, said as a number", Pod(Limits(R"("nvidia.com/gpu":"0")")), "", kBoth},
       {"a share as HAMi has it", Pod(Limits(R"("nvidia.com/gpumem":"4k")")), kBoth, kBoth},
-      {"a share as KAI has it", Pod(kPlain, R"("annotations":{"gpu-fraction":"0.5"})"), kBoth,
-       kBoth},
+      {"a share as KAI has it",
+       Pod(kAdmissionReviewPlain, R"("annotations":{"gpu-fraction":"0.5"})"), kBoth, kBoth},
       {"an init container's GPU",
-       Pod(kPlain + R"(,"initContainers":[{"resources":{"limits":{"nvidia.com/gpu":1}}}])"), kBoth,
-       kBoth},
+       Pod(kAdmissionReviewPlain +
+           R"(,"initContainers":[{"resources":{"limits":{"nvidia.com/gpu":1}}}])"),
+       kBoth, kBoth},
       {"devices that Muster does not plan", Pod(Limits(R"("amd.com/gpu":"1")")), "", kBoth},
-      {"a claim", Pod(kPlain + R"(,"resourceClaims":[{"name":"gpu"}])"), "", kBoth},
+      {"a claim", Pod(kAdmissionReviewPlain + R"(,"resourceClaims":[{"name":"gpu"}])"), "", kBoth},
       {"a third scheduler", Pod(R"("schedulerName":"volcano",)" + kGpus), "", ""},
       {"it has a node", Pod(R"("nodeName":"n1",)" + kGpus), "", ""},
       {"a DaemonSet's", Pod(kGpus, R"("ownerReferences":[{"kind":"DaemonSet"}])"), "", ""},
@@ -77,7 +79,7 @@ TEST_CASE("pods are taken by what they ask for, unless somebody else has them",
       {"another controller's gate stays", Pod(kGpus + other_gate),
        "[" + kNamed + "," + kGateAdded + "]", "[" + kNamed + "," + kGateAdded + "]"},
       {"it has the gate alone", Pod(kGpus + gate), "[" + kNamed + "]", "[" + kNamed + "]"},
-      {"Muster's, without the gate", Pod(by_muster + kPlain), "[" + kGated + "]",
+      {"Muster's, without the gate", Pod(by_muster + kAdmissionReviewPlain), "[" + kGated + "]",
        "[" + kGated + "]"},
       {"asked again", Pod(by_muster + kGpus + gate), "", ""},
       {"null is absent", Pod(kGpus + R"(,"schedulingGates":null,"nodeName":null)"), kBoth, kBoth},
@@ -100,7 +102,7 @@ const AdmissionRules kAll{TakenPods::kAll, "muster", "muster-system"};
 
 TEST_CASE("a review is answered with its UID, and a patch where the pod is taken",
           "[kube][admission]") {
-  const auto taken = AnswerReview(Review(Pod(kPlain)), kAll);
+  const auto taken = AnswerReview(Review(Pod(kAdmissionReviewPlain)), kAll);
   REQUIRE(taken.ok());
   CHECK(taken->changed);
   CHECK(taken->body ==
@@ -108,8 +110,10 @@ TEST_CASE("a review is answered with its UID, and a patch where the pod is taken
         R"("allowed":true,"patch":")" +
             http::EncodeBase64(kBoth) + R"(","patchType":"JSONPatch"}})");
   for (const std::string& left :
-       {Review(Pod(kPlain), "kube-system"), Review(Pod(kPlain), "muster-system"),
-        Review(Pod(kPlain), "team", "UPDATE"), Review(Pod(kPlain), "team", "CREATE", "binding")}) {
+       {Review(Pod(kAdmissionReviewPlain), "kube-system"),
+        Review(Pod(kAdmissionReviewPlain), "muster-system"),
+        Review(Pod(kAdmissionReviewPlain), "team", "UPDATE"),
+        Review(Pod(kAdmissionReviewPlain), "team", "CREATE", "binding")}) {
     const auto answer = AnswerReview(left, kAll);
     REQUIRE(answer.ok());
     CHECK_FALSE(answer->changed);
@@ -122,7 +126,7 @@ TEST_CASE("a review is answered with its UID, and a patch where the pod is taken
 TEST_CASE("what is no review of a pod has no answer", "[kube][admission]") {
   for (const std::string& body : std::vector<std::string>{
            "", "{", "[]", "{}", Review("null"), Review("[]"), Review(R"({"spec":{"nodeName":1}})"),
-           Review(R"({"spec":[]})"), Review(Pod(kPlain)) + "x",
+           Review(R"({"spec":[]})"), Review(Pod(kAdmissionReviewPlain)) + "x",
            R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{}})",
            R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}})"}) {
     CAPTURE(body);

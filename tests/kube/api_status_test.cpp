@@ -8,7 +8,7 @@ using namespace muster::kube;
 
 namespace {
 
-ApiReply Reply(int status, const std::string& body) { return {status, body, {}}; }
+ApiReply ReplyOf(int status, const std::string& body) { return {status, body, {}}; }
 
 }  // namespace
 
@@ -34,25 +34,25 @@ TEST_CASE("a refusal is described on one line", "[kube][http]") {
       {403, R"({"kind":"Status","reason":5,"message":"m","details":[]})", "HTTP 403: m"},
       {404, "", "HTTP 404"},
   }));
-  DYNAMIC_SECTION(test.want) { CHECK(DescribeReply(Reply(test.status, test.body)) == test.want); }
+  DYNAMIC_SECTION(test.want) { CHECK(DescribeReply(ReplyOf(test.status, test.body)) == test.want); }
 }
 
 TEST_CASE("a long refusal is cut between characters", "[kube][http]") {
   std::string words;
   while (words.size() < 2000) words += "ä";
   const std::string line =
-      DescribeReply(Reply(400, R"({"kind":"Status","message":")" + words + "\"}"));
+      DescribeReply(ReplyOf(400, R"({"kind":"Status","message":")" + words + "\"}"));
   CHECK(line.size() <= 512);
   CHECK(line.size() > 508);
   CHECK(line.ends_with("ä..."));
 }
 
 TEST_CASE("reason and causes of a Status are found", "[kube][http]") {
-  const ApiReply budget = Reply(429, R"({"kind":"Status","reason":"TooManyRequests","details":)"
-                                     R"({"causes":[{"reason":"DisruptionBudget"}]}})");
+  const ApiReply budget = ReplyOf(429, R"({"kind":"Status","reason":"TooManyRequests","details":)"
+                                       R"({"causes":[{"reason":"DisruptionBudget"}]}})");
   CHECK(StatusReason(budget) == "TooManyRequests");
   CHECK(HasStatusCause(budget, "DisruptionBudget"));
   CHECK_FALSE(HasStatusCause(budget, "Other"));
-  CHECK(StatusReason(Reply(500, "oops")).empty());
-  CHECK_FALSE(HasStatusCause(Reply(500, "oops"), "DisruptionBudget"));
+  CHECK(StatusReason(ReplyOf(500, "oops")).empty());
+  CHECK_FALSE(HasStatusCause(ReplyOf(500, "oops"), "DisruptionBudget"));
 }

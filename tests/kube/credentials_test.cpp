@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 namespace {
 
-struct Fixture {
+struct CredentialsFixture {
   TempFolder folder;
   std::string file = folder.File("token");
   std::chrono::steady_clock::time_point now{std::chrono::hours(1)};
@@ -34,74 +34,75 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE("a token file is read again every minute", "[kube][credentials]") {
-  Fixture fixture;
+  CredentialsFixture fixture;
   WriteFile(fixture.file, "one\n");
   TokenSource source = fixture.Source();
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
   WriteFile(fixture.file, " two ");
   fixture.now += seconds(59);
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
   fixture.now += seconds(1);
-  CHECK(Fixture::Get(source) == "two");
+  CHECK(CredentialsFixture::Get(source) == "two");
   WriteFile(fixture.file, "three");
   fixture.now += seconds(59);
-  CHECK(Fixture::Get(source) == "two");
+  CHECK(CredentialsFixture::Get(source) == "two");
 }
 
 TEST_CASE("a token that is refused is read again at once", "[kube][credentials]") {
-  Fixture fixture;
+  CredentialsFixture fixture;
   WriteFile(fixture.file, "one");
   TokenSource source = fixture.Source();
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
   CHECK_FALSE(source.Renew("one"));
   WriteFile(fixture.file, "two");
   CHECK(source.Renew("one"));
-  CHECK(Fixture::Get(source) == "two");
+  CHECK(CredentialsFixture::Get(source) == "two");
   // Another call was refused with the old one.
   CHECK(source.Renew("one"));
   CHECK_FALSE(source.Renew("two"));
 }
 
 TEST_CASE("while the token file cannot be read, the last token stays", "[kube][credentials]") {
-  Fixture fixture;
+  CredentialsFixture fixture;
   WriteFile(fixture.file, "one");
   TokenSource source = fixture.Source();
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
   const auto spoil = GENERATE(0, 1, 2);
   if (spoil == 0) std::filesystem::remove(fixture.file);
   if (spoil == 1) WriteFile(fixture.file, "\n");
   if (spoil == 2) WriteFile(fixture.file, "two\nX-Evil: 1");
   fixture.now += seconds(60);
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
   CHECK_FALSE(source.Renew("one"));
   WriteFile(fixture.file, "three");
   fixture.now += seconds(60);
-  CHECK(Fixture::Get(source) == "three");
+  CHECK(CredentialsFixture::Get(source) == "three");
 }
 
 TEST_CASE("the file wins over the token, which stands in for it", "[kube][credentials]") {
-  Fixture fixture;
+  CredentialsFixture fixture;
   TokenSource source = fixture.Source("first");
-  CHECK(Fixture::Get(source) == "first");
+  CHECK(CredentialsFixture::Get(source) == "first");
   WriteFile(fixture.file, "one");
-  CHECK(Fixture::Get(source) == "first");
+  CHECK(CredentialsFixture::Get(source) == "first");
   fixture.now += seconds(60);
-  CHECK(Fixture::Get(source) == "one");
+  CHECK(CredentialsFixture::Get(source) == "one");
 }
 
 TEST_CASE("a token that never was readable is an error without its text", "[kube][credentials]") {
-  Fixture fixture;
+  CredentialsFixture fixture;
   TokenSource source = fixture.Source();
-  CHECK(Fixture::Get(source) == fixture.file + ": cannot be read: No such file or directory");
+  CHECK(CredentialsFixture::Get(source) ==
+        fixture.file + ": cannot be read: No such file or directory");
   WriteFile(fixture.file, "top secret");
   fixture.now += seconds(60);
-  CHECK(Fixture::Get(source) == fixture.file + ": expected a token: one word of ASCII");
+  CHECK(CredentialsFixture::Get(source) == fixture.file + ": expected a token: one word of ASCII");
 }
 
 TEST_CASE("a token without a file does not change", "[kube][credentials]") {
   ClientConfig config;
   config.token = "abc";
   TokenSource source(config, {});
-  CHECK(Fixture::Get(source) == "abc");
+  CHECK(CredentialsFixture::Get(source) == "abc");
   CHECK_FALSE(source.Renew("abc"));
 }

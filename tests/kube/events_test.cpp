@@ -65,7 +65,7 @@ class EventServer {
   std::map<std::string, int64_t> counts;  // times that each Event happened
 };
 
-struct Play {
+struct EventsPlay {
   FakeApi api;
   EventServer server;
   bool leads = true;
@@ -73,7 +73,7 @@ struct Play {
   Clocks now{Time(5'000), kWall};
   EventRecorder recorder;
 
-  explicit Play(size_t most = 100)
+  explicit EventsPlay(size_t most = 100)
       : recorder({.api = api,
                   .find = [](const PodGroupUid& uid) -> std::optional<ServedPodGroups> {
                     if (uid.text() == "labels") return std::nullopt;
@@ -109,7 +109,7 @@ struct Play {
 };
 
 TEST_CASE("an event says what happened to what", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   play.recorder.Record(Event("not enough free GPUs: 4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   const ApiRequest request = play.last();
@@ -153,7 +153,7 @@ TEST_CASE("an event says what happened to what", "[kube][events]") {
 }
 
 TEST_CASE("what repeats becomes a series, written every 30 s at most", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   for (int second = 0; second < 300; ++second) {
     play.recorder.Record(Event("4 of 8"), play.now);
     play.Pass(Seconds(1));
@@ -171,7 +171,7 @@ TEST_CASE("what repeats becomes a series, written every 30 s at most", "[kube][e
 }
 
 TEST_CASE("what is told again every half hour is one series for a whole night", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   for (int half_hour = 0; half_hour < 20; ++half_hour) {
     play.recorder.Record(Event("4 of 8"), play.now);
     CHECK(play.Pass(Seconds(1800)) == 1);
@@ -182,7 +182,7 @@ TEST_CASE("what is told again every half hour is one series for a whole night", 
 }
 
 TEST_CASE("another note is a new event, since notes never change", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   for (int second = 0; second < 90; ++second) {
     play.recorder.Record(Event(std::to_string(second) + " of 100"), play.now);
     play.Pass(Seconds(1));
@@ -198,7 +198,7 @@ TEST_CASE("another note is a new event, since notes never change", "[kube][event
 }
 
 TEST_CASE("an event on a gang of Grove's names the PodGang", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   play.recorder.Record(Event("x", "GangQueued", "grove"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   CHECK(play.last().body.find(R"("regarding":{"kind":"PodGang","namespace":"team",)"
@@ -208,14 +208,14 @@ TEST_CASE("an event on a gang of Grove's names the PodGang", "[kube][events]") {
 }
 
 TEST_CASE("what repeated before the first write is a series from the start", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   for (int i = 0; i < 3; ++i) play.recorder.Record(Event("x"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   CHECK(play.last().body.find(R"("series":{"count":3,)") != std::string::npos);
 }
 
 TEST_CASE("long words and notes are cut between characters", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   EmitEvent event = Event("x" + std::string(3000, 'y'), std::string(300, 'R'));
   for (int i = 0; i < 1000; ++i) event.message += "ü";
   event.message.replace(1, 2000, "");
@@ -229,7 +229,7 @@ TEST_CASE("long words and notes are cut between characters", "[kube][events]") {
 }
 
 TEST_CASE("an answer that was lost makes no second event", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   play.api.Once(Method::kPost, kPath, NoConnection());
   bool lost = false;
   play.api.Otherwise([&](const ApiRequest& request) -> FakeApi::Answer {
@@ -245,7 +245,7 @@ TEST_CASE("an answer that was lost makes no second event", "[kube][events]") {
 }
 
 TEST_CASE("an event that expired begins again", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   play.recorder.Record(Event("x"), play.now);
   play.Pass(Seconds(60));
   play.server.counts.clear();
@@ -257,7 +257,7 @@ TEST_CASE("an event that expired begins again", "[kube][events]") {
 }
 
 TEST_CASE("events are tried three times, as the server asks, and then dropped", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   ApiReply busy = Refusal(429, "slow down");
   busy.retry_after = std::chrono::seconds(25);
   play.api.Otherwise([&](const ApiRequest&) { return busy; });
@@ -280,7 +280,7 @@ TEST_CASE("events are tried three times, as the server asks, and then dropped", 
 }
 
 TEST_CASE("what overtakes an event whose write fails is written", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   const int status = GENERATE(400, 503);
   bool first = true;
   play.api.Otherwise([&](const ApiRequest& request) -> FakeApi::Answer {
@@ -297,7 +297,7 @@ TEST_CASE("what overtakes an event whose write fails is written", "[kube][events
 }
 
 TEST_CASE("in a namespace that is being deleted there is nothing to tell", "[kube][events]") {
-  Play play;
+  EventsPlay play;
   play.api.Otherwise([](const ApiRequest&) {
     return Reply(403, R"({"kind":"Status","message":"it is being terminated","reason":"Forbidden",)"
                       R"("details":{"causes":[{"reason":"NamespaceTerminating"}]},"code":403})");
@@ -309,7 +309,7 @@ TEST_CASE("in a namespace that is being deleted there is nothing to tell", "[kub
 }
 
 TEST_CASE("memory is bounded, and what finds no room is counted", "[kube][events]") {
-  Play play(10);
+  EventsPlay play(10);
   for (int i = 0; i < 25; ++i) {
     play.recorder.Record(Event("x", "GangQueued", "u-" + std::to_string(i)), play.now);
   }
@@ -328,7 +328,7 @@ TEST_CASE("whatever comes and fails, the counts add up and none is written too o
           "[kube][events]") {
   std::mt19937 random(11);
   for (int run = 0; run < 30; ++run) {
-    Play play(20);
+    EventsPlay play(20);
     std::map<std::string, Time> last;  // write of each object and reason
     play.api.Otherwise([&](const ApiRequest& request) -> FakeApi::Answer {
       if (random() % 5 == 0) return NoConnection();

@@ -34,7 +34,7 @@ std::string Patched(const std::string& name) {
   return "/api/v1/namespaces/default/pods/" + name + "/status";
 }
 
-std::string PodText(const std::string& name, int version, const std::string& node = "") {
+std::string FencePodText(const std::string& name, int version, const std::string& node = "") {
   return R"({"kind":"Pod","metadata":{"name":")" + name + R"(","namespace":"default","uid":"u-)" +
          name + R"(","resourceVersion":")" + std::to_string(version) + R"("},"spec":{)" +
          (node.empty() ? "" : R"("nodeName":")" + node + "\"") + "}}";
@@ -109,14 +109,14 @@ class World {
 TEST_CASE("the fence writes the new term into every pod that an earlier leader handed over",
           "[kube][fence]") {
   World world;
-  world.api.On(Method::kPatch, Patched("a"), Reply(200, PodText("a", 30)));
+  world.api.On(Method::kPatch, Patched("a"), Reply(200, FencePodText("a", 30)));
   world.api.On(Method::kPatch, Patched("gone"), Refusal(404, "not found"));
   world.api.On(Method::kPatch, Patched("again"), Refusal(422, "uid: immutable"));
   world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/again",
                Reply(200, R"({"kind":"Pod","metadata":{"name":"again","namespace":"default",)"
                           R"("uid":"another","resourceVersion":"31"},"spec":{}})"));
   // A Binding came in between: whom it gave what is told before anything is decided.
-  world.api.On(Method::kPatch, Patched("late"), Reply(200, PodText("late", 32, "n3")));
+  world.api.On(Method::kPatch, Patched("late"), Reply(200, FencePodText("late", 32, "n3")));
   REQUIRE(
       world.Raise({HandedOver("a"), HandedOver("gone"), HandedOver("again"), HandedOver("late")})
           .ok());
@@ -170,7 +170,7 @@ TEST_CASE("a pod that cannot be written keeps nobody from leading, and is tried 
           "[kube][fence]") {
   World world;
   world.api.On(Method::kPatch, Patched("a"), Refusal(500, "webhook down"));
-  world.api.On(Method::kPatch, Patched("b"), Reply(200, PodText("b", 31)));
+  world.api.On(Method::kPatch, Patched("b"), Reply(200, FencePodText("b", 31)));
   world.api.On(Method::kPatch, Patched("c"), NoConnection());
   REQUIRE(world.Raise({HandedOver("a"), HandedOver("b"), HandedOver("c", "n2")}).ok());
   const std::vector<std::string> told = world.told();
@@ -186,7 +186,7 @@ TEST_CASE("a pod that cannot be written keeps nobody from leading, and is tried 
   world.Pass(Seconds(20));
   // After 1, 3, 7 and 15 s.
   CHECK(world.api.requests().size() == 8);
-  world.api.On(Method::kPatch, Patched("c"), Reply(200, PodText("c", 40)));
+  world.api.On(Method::kPatch, Patched("c"), Reply(200, FencePodText("c", 40)));
   world.Pass(Seconds(15));
   CHECK(world.Told("fenced u-c") == 1);
   CHECK(world.Told("fenced u-a") == 0);
@@ -201,7 +201,8 @@ TEST_CASE("what refuses a pod in the words of another one's holds its gang back"
   const int status = GENERATE(409, 422, 400, 403);
   World world;
   world.api.On(Method::kPatch, Patched("a"), Refusal(status, "a policy says no"));
-  world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/a", Reply(200, PodText("a", 10)));
+  world.api.On(Method::kGet, "/api/v1/namespaces/default/pods/a",
+               Reply(200, FencePodText("a", 10)));
   REQUIRE(world.Raise({HandedOver("a")}).ok());
   CHECK_THAT(world.told().back(),
              Catch::StartsWith("unfenced u-a") && Catch::Contains("a policy says no"));
@@ -284,7 +285,7 @@ TEST_CASE("a lease that is renewed late costs the fence nothing but time", "[kub
   World world;
   world.api.On(Method::kPatch, Patched("a"), Refusal(500, "webhook down"));
   REQUIRE(world.Raise({HandedOver("a")}).ok());
-  world.api.On(Method::kPatch, Patched("a"), Reply(200, PodText("a", 30)));
+  world.api.On(Method::kPatch, Patched("a"), Reply(200, FencePodText("a", 30)));
   world.leads = false;
   world.api.ForgetRequests();
   world.Pass(Seconds(10));

@@ -20,7 +20,8 @@ using engine::PatchGang;
 using engine::ReasonCode;
 
 const ServedPodGroups kServed{PodGroupFlavour::kVolcano, "scheduling.volcano.sh", "v1beta1", true};
-const std::string kPath = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups/train";
+const std::string kGangStatusWriterPath =
+    "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups/train";
 
 PatchGang Gang(GangState state, ReasonCode reason, std::string message) {
   return {{"team", "train"},
@@ -36,7 +37,7 @@ PatchGang Waiting(const std::string& message) {
   return Gang(GangState::kQueued, ReasonCode::kNotEnoughGpus, message);
 }
 
-struct Play {
+struct GangStatusWriterPlay {
   FakeApi api;
   PlayedGroup group{"{}"};
   bool leads = true;
@@ -51,12 +52,14 @@ struct Play {
                            .may_write = [this] { return leads; },
                            .warn = [this](const std::string& line) { warnings.push_back(line); }}};
 
-  Play() {
-    api.On(Method::kGet, kPath, [this](const ApiRequest&) { return Reply(200, group.Object()); });
-    api.On(Method::kPatch, kPath + "/status", [this](const ApiRequest& request) -> FakeApi::Answer {
-      if (!group.Apply(request.content_type, request.body)) return Refusal(409, "changed");
-      return Reply(200, group.Object());
-    });
+  GangStatusWriterPlay() {
+    api.On(Method::kGet, kGangStatusWriterPath,
+           [this](const ApiRequest&) { return Reply(200, group.Object()); });
+    api.On(Method::kPatch, kGangStatusWriterPath + "/status",
+           [this](const ApiRequest& request) -> FakeApi::Answer {
+             if (!group.Apply(request.content_type, request.body)) return Refusal(409, "changed");
+             return Reply(200, group.Object());
+           });
     writer.Begin(now + Seconds(-3600));
   }
   // Does all that is due within `span`; the writes made.
@@ -75,10 +78,11 @@ struct Play {
 };
 
 TEST_CASE("a state is written once, and nothing while nothing changes", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
-  CHECK(play.api.lines() == std::vector<std::string>{"GET " + kPath, "PATCH " + kPath + "/status"});
+  CHECK(play.api.lines() == std::vector<std::string>{"GET " + kGangStatusWriterPath,
+                                                     "PATCH " + kGangStatusWriterPath + "/status"});
   for (const ApiRequest& request : play.api.requests()) CHECK(request.lane == Lane::kReport);
   CHECK(play.Pass(Seconds(3600)) == 0);
   CHECK(play.calls() == 2);
@@ -91,7 +95,7 @@ TEST_CASE("a state is written once, and nothing while nothing changes", "[kube][
 }
 
 TEST_CASE("messages with changing numbers are written once a minute", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.writer.Want(Waiting("0 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   int64_t written = 0;
@@ -116,7 +120,7 @@ TEST_CASE("messages with changing numbers are written once a minute", "[kube][st
 }
 
 TEST_CASE("a new leader does not write all messages again at once", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   play.writer.Begin(play.now);
@@ -126,16 +130,16 @@ TEST_CASE("a new leader does not write all messages again at once", "[kube][stat
 }
 
 TEST_CASE("only the newest of several is written", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.writer.Want(Waiting("4 of 8"), play.now);
   play.writer.Want(Gang(GangState::kReserved, ReasonCode::kNominating, "x"), play.now);
   play.writer.Want(Gang(GangState::kRunning, ReasonCode::kNone, ""), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   CHECK(play.group.Status("phase") == R"("Running")");
   // One that comes while the write is under way is not lost.
-  play.api.Once(Method::kGet, kPath, Reply(200, play.group.Object()));
+  play.api.Once(Method::kGet, kGangStatusWriterPath, Reply(200, play.group.Object()));
   bool once = true;
-  play.api.On(Method::kGet, kPath, [&](const ApiRequest&) -> FakeApi::Answer {
+  play.api.On(Method::kGet, kGangStatusWriterPath, [&](const ApiRequest&) -> FakeApi::Answer {
     if (std::exchange(once, false)) {
       play.writer.Want(Gang(GangState::kFinished, ReasonCode::kNone, ""), play.now);
     }
@@ -149,18 +153,18 @@ TEST_CASE("only the newest of several is written", "[kube][status]") {
 }
 
 TEST_CASE("what changed in between is read again", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   const std::string old = play.group.Object();
   REQUIRE(play.group.Apply("application/merge-patch+json",
                            R"({"metadata":{"resourceVersion":"1"},"status":{"conditions":[
                              {"type":"Theirs","status":"True"}]}})"));
-  play.api.Once(Method::kGet, kPath, Reply(200, old));
+  play.api.Once(Method::kGet, kGangStatusWriterPath, Reply(200, old));
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   CHECK(play.group.Status("conditions").find("Theirs") != std::string::npos);
   CHECK(play.calls() == 4);
   // A server that says 409 for ever is asked less and less.
-  play.api.On(Method::kPatch, kPath + "/status", Refusal(409, "changed"));
+  play.api.On(Method::kPatch, kGangStatusWriterPath + "/status", Refusal(409, "changed"));
   play.api.ForgetRequests();
   play.writer.Want(Gang(GangState::kRunning, ReasonCode::kNone, ""), play.now);
   CHECK(play.Pass(Seconds(600)) == 0);
@@ -168,11 +172,11 @@ TEST_CASE("what changed in between is read again", "[kube][status]") {
 }
 
 TEST_CASE("failures are tried again later and later, as the server asks", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   const std::vector<FakeApi::Answer> answers = {NoConnection(), Refusal(503, "down"),
                                                 Refusal(500, "oops")};
   for (const FakeApi::Answer& answer : answers) {
-    play.api.Once(Method::kPatch, kPath + "/status", answer);
+    play.api.Once(Method::kPatch, kGangStatusWriterPath + "/status", answer);
   }
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(0)) == 0);
@@ -184,7 +188,7 @@ TEST_CASE("failures are tried again later and later, as the server asks", "[kube
   CHECK(play.calls() == 8);
   ApiReply busy = Refusal(429, "slow down");
   busy.retry_after = std::chrono::seconds(20);
-  play.api.Once(Method::kGet, kPath, busy);
+  play.api.Once(Method::kGet, kGangStatusWriterPath, busy);
   play.writer.Want(Gang(GangState::kRunning, ReasonCode::kNone, ""), play.now);
   CHECK(play.Pass(Seconds(19)) == 0);
   CHECK(play.Pass(Seconds(2)) == 1);
@@ -192,9 +196,9 @@ TEST_CASE("failures are tried again later and later, as the server asks", "[kube
 }
 
 TEST_CASE("what is gone is given up", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   SECTION("the object is gone") {
-    play.api.On(Method::kGet, kPath, Refusal(404, "not found"));
+    play.api.On(Method::kGet, kGangStatusWriterPath, Refusal(404, "not found"));
     play.writer.Want(Waiting("4 of 8"), play.now);
     CHECK(play.Pass(Seconds(600)) == 0);
     CHECK(play.calls() == 1);
@@ -230,8 +234,8 @@ TEST_CASE("what is refused is said once and tried again until it is taken", "[ku
       {500, false},  // a webhook cannot be called
   }));
   CAPTURE(status);
-  Play play;
-  play.api.On(Method::kPatch, kPath + "/status", Refusal(status, "not now"));
+  GangStatusWriterPlay play;
+  play.api.On(Method::kPatch, kGangStatusWriterPath + "/status", Refusal(status, "not now"));
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(1)) == 0);
   CHECK(play.warnings.size() == (at_once ? 1 : 0));
@@ -245,10 +249,11 @@ TEST_CASE("what is refused is said once and tried again until it is taken", "[ku
   CHECK(play.writer.counts().gone == 0);
   CHECK(play.writer.counts().waiting == 1);
   // The refusal is over.
-  play.api.On(Method::kPatch, kPath + "/status", [&](const ApiRequest& request) -> FakeApi::Answer {
-    CHECK(play.group.Apply(request.content_type, request.body));
-    return Reply(200, play.group.Object());
-  });
+  play.api.On(Method::kPatch, kGangStatusWriterPath + "/status",
+              [&](const ApiRequest& request) -> FakeApi::Answer {
+                CHECK(play.group.Apply(request.content_type, request.body));
+                return Reply(200, play.group.Object());
+              });
   CHECK(play.Pass(Seconds(61)) == 1);
   CHECK(play.writer.counts().waiting == 0);
   CHECK(play.warnings.size() == 1);
@@ -263,10 +268,11 @@ PatchGang Begun(int64_t lost) {
   return gang;
 }
 
-std::vector<std::string> RecordsWritten(const Play& play) {
+std::vector<std::string> RecordsWritten(const GangStatusWriterPlay& play) {
   std::vector<std::string> bodies;
   for (const ApiRequest& request : play.api.requests()) {
-    if (request.method == Method::kPatch && request.path == kPath) bodies.push_back(request.body);
+    if (request.method == Method::kPatch && request.path == kGangStatusWriterPath)
+      bodies.push_back(request.body);
   }
   return bodies;
 }
@@ -274,15 +280,15 @@ std::vector<std::string> RecordsWritten(const Play& play) {
 TEST_CASE("a record is written whatever becomes of the status", "[kube][status]") {
   const int status = GENERATE(500, 400, 409, 404, 403);
   CAPTURE(status);
-  Play play;
-  play.api.On(Method::kPatch, kPath, Reply(200));
-  play.api.On(Method::kPatch, kPath + "/status", Refusal(status, "not now"));
+  GangStatusWriterPlay play;
+  play.api.On(Method::kPatch, kGangStatusWriterPath, Reply(200));
+  play.api.On(Method::kPatch, kGangStatusWriterPath + "/status", Refusal(status, "not now"));
   play.writer.Want(Begun(0), play.now);
   play.Pass(Seconds(1));
   // With each look: this server takes it and does not keep it.
   REQUIRE_FALSE(RecordsWritten(play).empty());
   CHECK_THAT(RecordsWritten(play).front(), Catch::Contains("whole=4"));
-  CHECK(play.api.lines()[1] == "PATCH " + kPath);  // before the status
+  CHECK(play.api.lines()[1] == "PATCH " + kGangStatusWriterPath);  // before the status
   // A new one does not wait for the next attempt at the status.
   play.Pass(Seconds(600));
   play.writer.Want(Begun(1), play.now);
@@ -292,31 +298,31 @@ TEST_CASE("a record is written whatever becomes of the status", "[kube][status]"
 }
 
 TEST_CASE("a status is written whatever becomes of the record", "[kube][status]") {
-  Play play;
-  play.api.On(Method::kPatch, kPath, Refusal(400, "a webhook denies it"));
+  GangStatusWriterPlay play;
+  play.api.On(Method::kPatch, kGangStatusWriterPath, Refusal(400, "a webhook denies it"));
   play.writer.Want(Begun(0), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   CHECK(play.group.Status("phase") == R"("Running")");
   REQUIRE(play.warnings.size() == 1);
   CHECK_THAT(play.warnings.front(), Catch::StartsWith("the record of PodGroup team/train"));
   play.Pass(Seconds(600));
-  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.api.On(Method::kPatch, kGangStatusWriterPath, Reply(200));
   play.api.ForgetRequests();
   play.Pass(Seconds(61));
   CHECK(RecordsWritten(play).size() == 1);
 }
 
 TEST_CASE("one look does for a record and a status that are right", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.group = PlayedGroup("{}", R"("annotations":{"muster.dev/gang-record":"whole=4"},)");
-  play.api.On(Method::kPatch, kPath, Reply(200));
+  play.api.On(Method::kPatch, kGangStatusWriterPath, Reply(200));
   play.writer.Want(Begun(0), play.now);
   CHECK(play.Pass(Seconds(1)) == 1);
   play.writer.Begin(play.now);
   play.api.ForgetRequests();
   play.writer.Want(Begun(0), play.now);
   CHECK(play.Pass(Seconds(3600)) == 0);
-  CHECK(play.api.lines() == std::vector<std::string>{"GET " + kPath});
+  CHECK(play.api.lines() == std::vector<std::string>{"GET " + kGangStatusWriterPath});
   CHECK(play.writer.counts().waiting == 0);
   // A record that somebody took away is noticed with the next look, and so is one that is too many.
   play.group = PlayedGroup("{}");
@@ -332,8 +338,8 @@ TEST_CASE("one look does for a record and a status that are right", "[kube][stat
 }
 
 TEST_CASE("no call of a status lasts longer than a lease leaves", "[kube][status]") {
-  Play play;
-  play.api.On(Method::kPatch, kPath, Reply(200));
+  GangStatusWriterPlay play;
+  play.api.On(Method::kPatch, kGangStatusWriterPath, Reply(200));
   play.writer.Want(Begun(0), play.now);
   play.Pass(Seconds(1));
   CHECK(play.calls() >= 4);
@@ -344,14 +350,14 @@ TEST_CASE("no call of a status lasts longer than a lease leaves", "[kube][status
 }
 
 TEST_CASE("who may not write does not, and does when it may", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.leads = false;
   play.writer.Want(Waiting("4 of 8"), play.now);
   CHECK(play.Pass(Seconds(30)) == 0);
   CHECK(play.calls() == 0);
   play.leads = true;
   CHECK(play.Pass(Seconds(2)) == 1);
-  play.api.On(Method::kGet, kPath, [&](const ApiRequest&) {
+  play.api.On(Method::kGet, kGangStatusWriterPath, [&](const ApiRequest&) {
     play.leads = false;  // lost between reading and writing
     return Reply(200, play.group.Object());
   });
@@ -361,7 +367,7 @@ TEST_CASE("who may not write does not, and does when it may", "[kube][status]") 
 }
 
 TEST_CASE("thousands of gangs leave nothing behind", "[kube][status]") {
-  Play play;
+  GangStatusWriterPlay play;
   play.api.Otherwise([](const ApiRequest& request) -> FakeApi::Answer {
     if (request.method == Method::kPatch) return Reply(200);
     const std::string name = request.path.substr(request.path.rfind('/') + 1);

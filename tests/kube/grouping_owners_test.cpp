@@ -19,7 +19,8 @@ std::string Owned(const std::string& api_version, const std::string& kind,
   return OwnedBy(api_version, kind, name, "uid-" + name);
 }
 
-const std::string kIndexed = "completionMode: Indexed, parallelism: 4, completions: 4";
+const std::string kGroupingOwnersIndexed =
+    "completionMode: Indexed, parallelism: 4, completions: 4";
 const std::string kPod = PodText("p", Owned("batch/v1", "Job", "train"));
 
 }  // namespace
@@ -37,7 +38,8 @@ TEST_CASE("what only wraps a workload leaves its gang as it is", "[kube][groupin
   }));
   GroupingWorld world;
   world.Add(Object(c.api_version, c.kind, "top"));
-  world.Add(Object("batch/v1", "Job", "train", Owned(c.api_version, c.kind, "top"), kIndexed));
+  world.Add(Object("batch/v1", "Job", "train", Owned(c.api_version, c.kind, "top"),
+                   kGroupingOwnersIndexed));
   CHECK(world.Told(kPod) == "job:train needs 4");
   world.Remove(c.kind, "top");
   CHECK(world.Told(kPod) == "job:train needs 4");
@@ -137,7 +139,7 @@ TEST_CASE("an owner that is not read yet is asked for, one at a time", "[kube][g
 TEST_CASE("an owner that may not be read ends the chain, and that is said", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(Object("batch/v1", "Job", "train", Owned("jobset.x-k8s.io/v1alpha2", "JobSet", "s"),
-                   kIndexed));
+                   kGroupingOwnersIndexed));
   world.Forbid("JobSet");
   CHECK(world.Told(kPod) == "job:train needs 4");
   CHECK(world.Judge(kPod).note ==
@@ -152,7 +154,7 @@ TEST_CASE("the pods of an owner that is gone are in no gang", "[kube][grouping]"
   GroupingWorld world;
   CHECK(world.Told(kPod) == "alone: its owner Job train is gone");
   world.Add(Object("batch/v1", "Job", "train", Owned("jobset.x-k8s.io/v1alpha2", "JobSet", "s"),
-                   kIndexed));
+                   kGroupingOwnersIndexed));
   CHECK(world.Told(kPod) == "alone: its owner JobSet s is gone");
 }
 
@@ -179,7 +181,7 @@ TEST_CASE("a chain of owners is followed so far and no further", "[kube][groupin
 
 TEST_CASE("only the owner that controls an object counts", "[kube][grouping]") {
   GroupingWorld world;
-  world.Add(Object("batch/v1", "Job", "train", "", kIndexed));
+  world.Add(Object("batch/v1", "Job", "train", "", kGroupingOwnersIndexed));
   const std::string other = "{apiVersion: batch/v1, kind: Job, name: other, uid: o-1}";
   const std::string job =
       "{apiVersion: batch/v1, kind: Job, name: train, uid: uid-train, controller: true}";

@@ -16,7 +16,7 @@ using cluster::Time;
 using muster::testing::MakePod;
 using muster::testing::PodBuilder;
 
-constexpr Time kWall{1'800'000'000'000};
+constexpr Time kMissedPodsWall{1'800'000'000'000};
 
 struct Feed {
   explicit Feed(bool leads = true) {
@@ -47,7 +47,7 @@ struct Feed {
     lines.insert(lines.end(), report.lines.begin(), report.lines.end());
   }
 
-  Clocks now{Time(5'000), kWall};
+  Clocks now{Time(5'000), kMissedPodsWall};
   MissedPods missed{{.spared_namespaces = {"kube-system", "muster-system"}}, now};
   std::vector<std::string> events;  // names of pods
   std::vector<std::string> lines;
@@ -62,7 +62,7 @@ TEST_CASE("a missed pod is told once, with an Event, a line and a count", "[kube
   const cluster::Pod pod = feed.New("p0");
   feed.Tell(pod);
   feed.Pass(Seconds(1));
-  feed.Tell(feed.New("p0").CreatedAt(kWall.milliseconds()).BoundTo("n0"));
+  feed.Tell(feed.New("p0").CreatedAt(kMissedPodsWall.milliseconds()).BoundTo("n0"));
   CHECK(feed.events == Names{"p0"});
   CHECK(feed.missed.count() == 1);
   CHECK(feed.last.reason == "NotScheduledByMuster");
@@ -106,7 +106,7 @@ TEST_CASE("a pod that was there before the label is not missed", "[kube][missed]
   feed.Pass(Seconds(10));
   feed.Label("team", "gpu");
   feed.Tell(before);
-  feed.Tell(feed.New("late-news").CreatedAt(kWall.milliseconds()));
+  feed.Tell(feed.New("late-news").CreatedAt(kMissedPodsWall.milliseconds()));
   CHECK(feed.events.empty());
   feed.Pass(Seconds(1));
   feed.Tell(feed.New("after"));
@@ -120,10 +120,10 @@ TEST_CASE("a pod that was there before the label is not missed", "[kube][missed]
 TEST_CASE("what was created while Muster was away is told when it is back", "[kube][missed]") {
   Feed feed(false);
   // In any order: pods may be listed first.
-  feed.Tell(feed.New("while-away").CreatedAt(kWall.milliseconds() - 600'000));
-  feed.Tell(feed.New("long-ago").CreatedAt(kWall.milliseconds() - 4'000'000));
+  feed.Tell(feed.New("while-away").CreatedAt(kMissedPodsWall.milliseconds() - 600'000));
+  feed.Tell(feed.New("long-ago").CreatedAt(kMissedPodsWall.milliseconds() - 4'000'000));
   feed.Label("team", "gpu");
-  feed.Tell(feed.New("later-in-the-list").CreatedAt(kWall.milliseconds() - 500'000));
+  feed.Tell(feed.New("later-in-the-list").CreatedAt(kMissedPodsWall.milliseconds() - 500'000));
   CHECK(feed.events.empty());
   feed.Pass(Seconds(20));
   feed.Lead();

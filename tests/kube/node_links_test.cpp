@@ -31,20 +31,20 @@ Node Pair() {
   return node;
 }
 
-struct Read {
+struct LinksRead {
   Node node;
   std::vector<std::string> warnings;
 };
 
-Read ReadLinks(const Labels& annotations, Node node = Pair()) {
-  Read read{std::move(node), {}};
+LinksRead ReadLinks(const Labels& annotations, Node node = Pair()) {
+  LinksRead read{std::move(node), {}};
   ReadNodeLinks(annotations, read.node, read.warnings);
   return read;
 }
 
 // What it says of scores that it leaves out.
 std::string WarningOf(const std::string& scores, const Node& node = Pair()) {
-  const Read read = ReadLinks({{kHamiScoresAnnotation, scores}}, node);
+  const LinksRead read = ReadLinks({{kHamiScoresAnnotation, scores}}, node);
   CHECK(read.node.topology.empty());
   CHECK(read.node.topology_source == TopologySource::kFlat);
   REQUIRE(read.warnings.size() == 1);
@@ -56,7 +56,7 @@ std::string WarningOf(const std::string& scores, const Node& node = Pair()) {
 TEST_CASE("HAMi's scores are links between the devices with these UUIDs", "[kube][links]") {
   Node node = Pair();
   node.gpus[1].index.value = 5;
-  const Read read = ReadLinks({{kHamiScoresAnnotation, kPairScores}}, node);
+  const LinksRead read = ReadLinks({{kHamiScoresAnnotation, kPairScores}}, node);
   CHECK(read.warnings.empty());
   CHECK(read.node.topology_source == TopologySource::kPairScores);
   const auto machine = topology::ParseMachine(read.node.topology, "");
@@ -69,7 +69,7 @@ TEST_CASE("scores of GPUs that the node does not offer count for nothing", "[kub
   const std::string more = R"([{"uuid":"GPU-c","score":{"GPU-a":10,"GPU-b":10,"GPU-x":7}},)"
                            R"({"uuid":"GPU-b","score":{"GPU-c":10,"GPU-a":40,"GPU-b":0}},)"
                            R"({"uuid":"GPU-a","score":{"GPU-b":40}}])";
-  const Read read = ReadLinks({{kHamiScoresAnnotation, more}});
+  const LinksRead read = ReadLinks({{kHamiScoresAnnotation, more}});
   CHECK(read.warnings.empty());
   const auto machine = topology::ParseMachine(read.node.topology, "");
   REQUIRE(machine.ok());
@@ -79,7 +79,7 @@ TEST_CASE("scores of GPUs that the node does not offer count for nothing", "[kub
 
 TEST_CASE("the annotation comes before HAMi's scores, if it is of this machine", "[kube][links]") {
   const Labels both = {{kGpuTopologyAnnotation, kPair}, {kHamiScoresAnnotation, kPairScores}};
-  const Read first = ReadLinks(both);
+  const LinksRead first = ReadLinks(both);
   CHECK(first.warnings.empty());
   CHECK(first.node.topology_source == TopologySource::kAnnotation);
   Labels other = both;
@@ -87,7 +87,7 @@ TEST_CASE("the annotation comes before HAMi's scores, if it is of this machine",
     other[kGpuTopologyAnnotation] =
         "GPU0 GPU1 GPU3\nGPU0 X PIX SYS\nGPU1 PIX X SYS\n"
         "GPU3 SYS SYS X\n";
-    const Read second = ReadLinks(other);
+    const LinksRead second = ReadLinks(other);
     CHECK(second.node.topology_source == TopologySource::kPairScores);
     CHECK(second.warnings ==
           std::vector<std::string>{"the topology is ignored: muster.dev/gpu-topology: it is of "
@@ -95,7 +95,7 @@ TEST_CASE("the annotation comes before HAMi's scores, if it is of this machine",
   }
   SECTION("malformed") {
     other[kGpuTopologyAnnotation] = "GPU0 GPU1\nGPU0 X NV4\nGPU1 NV3 X\n";
-    const Read second = ReadLinks(other);
+    const LinksRead second = ReadLinks(other);
     CHECK(second.node.topology_source == TopologySource::kPairScores);
     REQUIRE(second.warnings.size() == 1);
     CHECK_THAT(second.warnings.front(), Catch::Contains("muster.dev/gpu-topology:3:6"));
@@ -104,12 +104,12 @@ TEST_CASE("the annotation comes before HAMi's scores, if it is of this machine",
     Node node = Pair();
     node.gpus.pop_back();
     node.labels["nvidia.com/gpu.count"] = "2";
-    const Read second = ReadLinks(other, node);
+    const LinksRead second = ReadLinks(other, node);
     CHECK(second.warnings.empty());
     CHECK(second.node.topology_source == TopologySource::kAnnotation);
   }
   SECTION("no devices just now") {
-    const Read second = ReadLinks(other, Node());
+    const LinksRead second = ReadLinks(other, Node());
     CHECK(second.warnings.empty());
     CHECK(second.node.topology_source == TopologySource::kAnnotation);
   }

@@ -21,7 +21,7 @@ StandingOrders Some() {
   return orders;
 }
 
-struct Play {
+struct OrderStorePlay {
   FakeApi api;
   bool leads = true;
   OrderStore store{{.api = api, .may_write = [this] { return leads; }},
@@ -44,7 +44,7 @@ TEST_CASE("what is kept of orders is read back", "[kube][orders]") {
 
 TEST_CASE("the first order makes the ConfigMap, the next one replaces what was read",
           "[kube][orders]") {
-  Play play;
+  OrderStorePlay play;
   REQUIRE(play.store.Read().ok());
   play.api.On(Method::kPost, kObjects,
               Reply(201, R"({"metadata": {"resourceVersion": "7"}, "data": {}})"));
@@ -58,7 +58,7 @@ TEST_CASE("the first order makes the ConfigMap, the next one replaces what was r
 }
 
 TEST_CASE("orders that cannot be read are not overwritten", "[kube][orders]") {
-  Play play;
+  OrderStorePlay play;
   SECTION("no right") {
     play.api.On(Method::kGet, kObject, Refusal(403, "configmaps is forbidden"));
     const auto read = play.store.Read();
@@ -82,7 +82,7 @@ TEST_CASE("orders that cannot be read are not overwritten", "[kube][orders]") {
 
 TEST_CASE("a ConfigMap that somebody else changed is written all the same, once",
           "[kube][orders]") {
-  Play play;
+  OrderStorePlay play;
   REQUIRE(play.store.Read().ok());
   play.api.Once(Method::kPost, kObjects, Refusal(409, "already exists"));
   play.api.On(Method::kGet, kObject, Reply(200, R"({"metadata": {"resourceVersion": "9"}})"));
@@ -94,7 +94,7 @@ TEST_CASE("a ConfigMap that somebody else changed is written all the same, once"
 }
 
 TEST_CASE("who does not lead writes no orders", "[kube][orders]") {
-  Play play;
+  OrderStorePlay play;
   REQUIRE(play.store.Read().ok());
   play.leads = false;
   play.api.On(Method::kPost, kObjects, FakeApi::Handler([](const ApiRequest& request) {

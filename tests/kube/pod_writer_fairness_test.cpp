@@ -18,9 +18,9 @@ using Steady = std::chrono::steady_clock;
 constexpr milliseconds kSoon{5'000};
 
 // A writer on an API server that answers nothing about namespaces "slow…" until it is let go.
-class Jam {
+class PodWriterFairnessJam {
  public:
-  Jam() {
+  PodWriterFairnessJam() {
     api_.Otherwise([this](const ApiRequest& request) -> FakeApi::Answer {
       const MutexLock lock(mu_);
       if (request.path.find("/namespaces/slow") == std::string::npos) return Reply(201);
@@ -31,7 +31,7 @@ class Jam {
     });
     writer_.Start();
   }
-  ~Jam() {
+  ~PodWriterFairnessJam() {
     {
       const MutexLock lock(mu_);
       let_go_ = true;
@@ -39,8 +39,8 @@ class Jam {
     }
     writer_.Stop();
   }
-  Jam(const Jam&) = delete;
-  Jam& operator=(const Jam&) = delete;
+  PodWriterFairnessJam(const PodWriterFairnessJam&) = delete;
+  PodWriterFairnessJam& operator=(const PodWriterFairnessJam&) = delete;
 
   void Perform(const std::vector<engine::Action>& actions) { writer_.Perform(actions); }
   // False: not so many calls hang, or not so many outcomes were reported, before long.
@@ -110,7 +110,7 @@ std::vector<engine::Action> Bindings(const std::string& ns, int count) {
 }
 
 TEST_CASE("a namespace in which writes hang holds up no other", "[kube][writer][fair]") {
-  Jam jam;
+  PodWriterFairnessJam jam;
   // Alone it may have more than its share, but never all.
   jam.Perform(Releases("slow", 256));
   REQUIRE(jam.WaitForHanging(PodWriterOptions{}.workers / 4 + 1));
@@ -125,7 +125,7 @@ TEST_CASE("a namespace in which writes hang holds up no other", "[kube][writer][
 }
 
 TEST_CASE("bindings wait for no other write", "[kube][writer][fair]") {
-  Jam jam;
+  PodWriterFairnessJam jam;
   for (int i = 0; i < 20; ++i) jam.Perform(Releases("slow-" + std::to_string(i), 64));
   REQUIRE(jam.WaitForHanging(PodWriterOptions{}.workers / 2));
   jam.Perform(Bindings("team", 64));
@@ -134,7 +134,7 @@ TEST_CASE("bindings wait for no other write", "[kube][writer][fair]") {
 }
 
 TEST_CASE("sets of evictions that hang hold up no other write", "[kube][writer][fair]") {
-  Jam jam;
+  PodWriterFairnessJam jam;
   for (int gang = 0; gang < 64; ++gang) {
     const uint64_t id = static_cast<uint64_t>(gang);
     jam.Perform({engine::EvictPod{{id}, Ref("slow", gang), "", {"x", std::to_string(gang)}}});

@@ -36,7 +36,7 @@ cluster::PodGroup ReadGroup(const std::string& version, const std::string& label
   return *group;
 }
 
-constexpr const char* kKai = "scheduling.run.ai/v2alpha2";
+constexpr const char* kPreemptibilityKai = "scheduling.run.ai/v2alpha2";
 constexpr const char* kPlain = "scheduling.x-k8s.io/v1alpha1";
 
 TEST_CASE("the first word about preemptibility counts", "[kube][preemptible]") {
@@ -66,9 +66,10 @@ TEST_CASE("what other systems do not understand says nothing; Muster's own word 
 TEST_CASE("a PodGroup says it by labels and annotations, KAI's also in its spec",
           "[kube][preemptible]") {
   const std::string spec = R"("minMember":1,"preemptibility":"non-preemptible")";
-  CHECK(ReadGroup(kKai, "", "", spec).preemptible == Said(false));
+  CHECK(ReadGroup(kPreemptibilityKai, "", "", spec).preemptible == Said(false));
   CHECK(ReadGroup(kPlain, "", "", spec).preemptible == Said());
-  CHECK(ReadGroup(kKai, "", R"("muster.dev/preemptible":"true")", spec).preemptible == Said(true));
+  CHECK(ReadGroup(kPreemptibilityKai, "", R"("muster.dev/preemptible":"true")", spec).preemptible ==
+        Said(true));
   CHECK(ReadGroup(kPlain, "", R"("volcano.sh/preemptable":"false")", "").preemptible ==
         Said(false));
 }

@@ -8,40 +8,41 @@
 namespace muster::kube {
 namespace {
 
-std::string Meta(const std::string& labels, const std::string& annotations) {
+std::string QueueNameMeta(const std::string& labels, const std::string& annotations) {
   return R"("metadata":{"name":"x","namespace":"n","uid":"u","labels":{)" + labels +
          R"(},"annotations":{)" + annotations + "}}";
 }
 
 std::string QueueOfPod(const std::string& labels, const std::string& annotations) {
-  const auto pod = DecodePod(
-      "{" + Meta(labels, annotations) + R"(,"spec":{"containers":[{"name":"c"}]},"status":{}})",
-      {});
+  const auto pod = DecodePod("{" + QueueNameMeta(labels, annotations) +
+                                 R"(,"spec":{"containers":[{"name":"c"}]},"status":{}})",
+                             {});
   REQUIRE(pod.ok());
   return pod->asked_queue;
 }
 
 std::string QueueOfGroup(const std::string& version, const std::string& labels,
                          const std::string& annotations, const std::string& spec) {
-  const auto group = DecodePodGroup(R"({"apiVersion":")" + version + R"(","kind":"PodGroup",)" +
-                                    Meta(labels, annotations) + R"(,"spec":{)" + spec + "}}");
+  const auto group =
+      DecodePodGroup(R"({"apiVersion":")" + version + R"(","kind":"PodGroup",)" +
+                     QueueNameMeta(labels, annotations) + R"(,"spec":{)" + spec + "}}");
   REQUIRE(group.ok());
   return group->queue;
 }
 
 const std::string kLabels =  // NOLINT(cert-err58-cpp)
     R"("kueue.x-k8s.io/queue-name":"kueue","kai.scheduler/queue":"kai")";
-const std::string kVolcano =  // NOLINT(cert-err58-cpp)
+const std::string kQueueNameVolcano =  // NOLINT(cert-err58-cpp)
     R"("scheduling.volcano.sh/queue-name":"volcano")";
 
 TEST_CASE("the first word about the queue counts", "[kube][queue]") {
   CHECK(QueueOfPod("", "").empty());
-  CHECK(QueueOfPod(kLabels, kVolcano + R"(,"muster.dev/queue":"own")") == "own");
-  CHECK(QueueOfPod(kLabels + R"(,"muster.dev/queue":"own")", kVolcano) == "own");
-  CHECK(QueueOfPod(kLabels, kVolcano) == "kueue");
-  CHECK(QueueOfPod(R"("kai.scheduler/queue":"kai")", kVolcano) == "kai");
-  CHECK(QueueOfPod("", kVolcano) == "volcano");
-  CHECK(QueueOfPod(kVolcano, "") == "volcano");
+  CHECK(QueueOfPod(kLabels, kQueueNameVolcano + R"(,"muster.dev/queue":"own")") == "own");
+  CHECK(QueueOfPod(kLabels + R"(,"muster.dev/queue":"own")", kQueueNameVolcano) == "own");
+  CHECK(QueueOfPod(kLabels, kQueueNameVolcano) == "kueue");
+  CHECK(QueueOfPod(R"("kai.scheduler/queue":"kai")", kQueueNameVolcano) == "kai");
+  CHECK(QueueOfPod("", kQueueNameVolcano) == "volcano");
+  CHECK(QueueOfPod(kQueueNameVolcano, "") == "volcano");
 }
 
 TEST_CASE("a PodGroup names its queue by labels and annotations, else in its spec",
@@ -60,8 +61,9 @@ TEST_CASE("a PodGroup names its queue by labels and annotations, else in its spe
 }
 
 TEST_CASE("a pod that is written names its queue again", "[kube][queue]") {
-  const auto pod = DecodePod(
-      "{" + Meta("", kVolcano) + R"(,"spec":{"containers":[{"name":"c"}]},"status":{}})", {});
+  const auto pod = DecodePod("{" + QueueNameMeta("", kQueueNameVolcano) +
+                                 R"(,"spec":{"containers":[{"name":"c"}]},"status":{}})",
+                             {});
   REQUIRE(pod.ok());
   const auto again = DecodePod(EncodePod(*pod), {});
   REQUIRE(again.ok());

@@ -28,7 +28,7 @@ std::string List(int version, const std::vector<std::string>& items,
   return text + "]}";
 }
 
-std::string Event(const std::string& type, const std::string& object) {
+std::string ReflectorEvent(const std::string& type, const std::string& object) {
   return R"({"type":")" + type + R"(","object":)" + object + "}\n";
 }
 
@@ -165,8 +165,9 @@ TEST_CASE("a list is read page by page and then watched from its version", "[kub
                 Reply(200, List(10, {Node("a", "1", 3), Node("b", "2", 4)}, "x/y=")));
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2&continue=x%2Fy%3D",
                 Reply(200, List(10, {Node("c", "3", 5)})));
-  server.Watch({Event("ADDED", Node("d", "4", 11)) + Event("MODIFIED", Node("a", "1", 12)) +
-                    Event("DELETED", Node("b", "2", 13)),
+  server.Watch({ReflectorEvent("ADDED", Node("d", "4", 11)) +
+                    ReflectorEvent("MODIFIED", Node("a", "1", 12)) +
+                    ReflectorEvent("DELETED", Node("b", "2", 13)),
                 kEnded});
   server.Play();
   CHECK(server.told() == Texts{"+a/1", "+b/2", "+c/3", "+d/4", "+a/1", "-2"});
@@ -179,7 +180,7 @@ TEST_CASE("a list is read page by page and then watched from its version", "[kub
 TEST_CASE("a watch broken off is resumed where it was, also from a bookmark", "[kube][reflector]") {
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {})));
-  server.Watch({Event("BOOKMARK", Node("", "", 40)), NoConnection()});
+  server.Watch({ReflectorEvent("BOOKMARK", Node("", "", 40)), NoConnection()});
   server.Watch({"", Result<ApiReply>(Refusal(500, "not now"))});
   server.Play();
   CHECK(server.told().empty());
@@ -214,8 +215,9 @@ TEST_CASE("after 410 the list is read again and what has gone is told", "[kube][
 TEST_CASE("an object recreated within one MODIFIED is first removed", "[kube][reflector]") {
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2", Reply(200, List(10, {Node("a", "1", 3)})));
-  server.Watch(
-      {Event("MODIFIED", Node("a", "2", 11)) + Event("DELETED", Node("a", "1", 12)), kEnded});
+  server.Watch({ReflectorEvent("MODIFIED", Node("a", "2", 11)) +
+                    ReflectorEvent("DELETED", Node("a", "1", 12)),
+                kEnded});
   server.Play();
   CHECK(server.told() == Texts{"+a/1", "-1", "+a/2", "-1"});
 }
@@ -270,8 +272,8 @@ TEST_CASE("one object that makes no sense does not hide the others", "[kube][ref
   Server server;
   server.api.On(Method::kGet, "/api/v1/nodes?limit=2",
                 Reply(200, List(10, {R"({"kind":"Node","metadata":{}})", Node("b", "2", 4)})));
-  server.Watch({Event("ADDED", R"({"kind":"Node","metadata":{"name":"c"}})") +
-                    Event("ADDED", Node("d", "4", 11)),
+  server.Watch({ReflectorEvent("ADDED", R"({"kind":"Node","metadata":{"name":"c"}})") +
+                    ReflectorEvent("ADDED", Node("d", "4", 11)),
                 kEnded});
   server.Play();
   CHECK(server.told() == Texts{"+b/2", "+d/4"});
@@ -429,7 +431,7 @@ TEST_CASE("what is ignored of a node is said once, and again when it changes",
     std::string node = Node("a", "1", version);
     node.insert(node.size() - 2, R"(,"annotations":{"muster.dev/gpu-sharing":")" + word + R"("})");
     node.insert(node.size() - 1, R"(,"status":{"allocatable":{"nvidia.com/gpu":"8"}})");
-    return Event("MODIFIED", node);
+    return ReflectorEvent("MODIFIED", node);
   };
   const std::string wrong =
       "nodes: a: muster.dev/gpu-sharing ignored: expected fractional or exclusive";
@@ -446,7 +448,7 @@ TEST_CASE("what is ignored of a node is said once, and again when it changes",
     CHECK(server.warned == Texts{wrong, wrong});
   }
   SECTION("deleted, and recreated") {
-    server.Watch({Event("DELETED", Node("a", "1", 13)) + shared("fractionl", 14), kEnded});
+    server.Watch({ReflectorEvent("DELETED", Node("a", "1", 13)) + shared("fractionl", 14), kEnded});
     server.Play();
     CHECK(server.warned == Texts{wrong, wrong});
   }

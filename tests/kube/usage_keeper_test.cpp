@@ -21,15 +21,18 @@ using queues::Resource;
 using queues::Uint128;
 using queues::UsageRecord;
 
-constexpr const char* kObject = "/api/v1/namespaces/muster-system/configmaps/muster-usage";
-constexpr const char* kObjects = "/api/v1/namespaces/muster-system/configmaps";
-constexpr Time kNow{1'800'000'000'000};
+constexpr const char* kUsageKeeperObject =
+    "/api/v1/namespaces/muster-system/configmaps/muster-usage";
+constexpr const char* kUsageKeeperObjects = "/api/v1/namespaces/muster-system/configmaps";
+constexpr Time kUsageKeeperNow{1'800'000'000'000};
 
 UsageRecord Some(int64_t gpus = 8'000) {
   UsageRecord record;
   record.resources = {{Resource::Kind::kGpu}, {Resource::Kind::kGpuModel, "h100-80gb"}};
-  record.queues["research"] = {
-      Seconds(3600), kNow, {gpus, 7}, {(Uint128{5'999} << 24U) + 16'777'215, Uint128{1}}};
+  record.queues["research"] = {Seconds(3600),
+                               kUsageKeeperNow,
+                               {gpus, 7},
+                               {(Uint128{5'999} << 24U) + 16'777'215, Uint128{1}}};
   record.queues["all/\"lab\""] = {
       Seconds(60), Time(5), {0, 0}, {0, Uint128{uint64_t{1} << 50U} << 24U}};
   return record;
@@ -43,16 +46,18 @@ ApiReply Kept(const std::string& text, const std::string& version = "7") {
   return Reply(200, body);
 }
 
-struct Play {
-  Play() {
-    api.On(Method::kPost, kObjects, Reply(201, R"({"metadata": {"resourceVersion": "7"}})"));
-    api.On(Method::kPut, kObject, Reply(200, R"({"metadata": {"resourceVersion": "8"}})"));
+struct UsageKeeperPlay {
+  UsageKeeperPlay() {
+    api.On(Method::kPost, kUsageKeeperObjects,
+           Reply(201, R"({"metadata": {"resourceVersion": "7"}})"));
+    api.On(Method::kPut, kUsageKeeperObject,
+           Reply(200, R"({"metadata": {"resourceVersion": "8"}})"));
   }
   // Lets so much time pass; the requests of the step, if it is due then.
   std::vector<std::string> After(cluster::Duration duration) {
     steady = steady + duration;
     api.ForgetRequests();
-    keeper.Step({steady, kNow});
+    keeper.Step({steady, kUsageKeeperNow});
     return api.lines();
   }
   void Begin() { keeper.Begin(steady); }
@@ -65,7 +70,7 @@ struct Play {
   Time steady{1'000'000};
   UsageKeeper keeper{{.api = api,
                       .may_write = [this] { return leads; },
-                      .now = [] { return kNow; },
+                      .now = [] { return kUsageKeeperNow; },
                       .used = [this] { return used; },
                       .adopt = [this](const UsageRecord& one) { adopted.push_back(one); },
                       .warn = [this](const std::string& what) { warnings.push_back(what); }},
@@ -73,9 +78,9 @@ struct Play {
 };
 
 using Lines = std::vector<std::string>;
-const std::string kGet = std::string("GET ") + kObject;     // NOLINT(cert-err58-cpp)
-const std::string kPost = std::string("POST ") + kObjects;  // NOLINT(cert-err58-cpp)
-const std::string kPut = std::string("PUT ") + kObject;     // NOLINT(cert-err58-cpp)
+const std::string kGet = std::string("GET ") + kUsageKeeperObject;     // NOLINT(cert-err58-cpp)
+const std::string kPost = std::string("POST ") + kUsageKeeperObjects;  // NOLINT(cert-err58-cpp)
+const std::string kPut = std::string("PUT ") + kUsageKeeperObject;     // NOLINT(cert-err58-cpp)
 
 TEST_CASE("what is kept of usage is read back to the last digit", "[kube][usage]") {
   const UsageRecord record = Some();
@@ -88,7 +93,7 @@ TEST_CASE("what is kept of usage is read back to the last digit", "[kube][usage]
   const auto read = DecodeUsage(text.json);
   REQUIRE(read.ok());
   CHECK(*read == record);
-  CHECK(CheckUsage(*read, kNow).ok());
+  CHECK(CheckUsage(*read, kUsageKeeperNow).ok());
   CHECK(*DecodeUsage(EncodeUsage({}).json) == UsageRecord{});
   CHECK(*DecodeUsage("{}") == UsageRecord{});
 }
@@ -150,8 +155,8 @@ TEST_CASE("where there is no room for all queues those are left out that use not
 }
 
 TEST_CASE("what was kept is adopted before anything is decided", "[kube][usage]") {
-  Play play;
-  play.api.On(Method::kGet, kObject, Kept(EncodeUsage(Some()).json));
+  UsageKeeperPlay play;
+  play.api.On(Method::kGet, kUsageKeeperObject, Kept(EncodeUsage(Some()).json));
   play.Begin();
   REQUIRE(play.adopted.size() == 1);
   CHECK(play.adopted.front() == Some());
@@ -162,7 +167,7 @@ TEST_CASE("what was kept is adopted before anything is decided", "[kube][usage]"
 
 TEST_CASE("usage is written when it changed, and not more often than every five minutes",
           "[kube][usage]") {
-  Play play;
+  UsageKeeperPlay play;
   play.Begin();
   CHECK(play.api.lines() == Lines{kGet});
   CHECK(play.After(UsageKeeper::kFirst).empty());  // nothing to say
@@ -186,9 +191,9 @@ TEST_CASE("usage is written when it changed, and not more often than every five 
 }
 
 TEST_CASE("a policy without half-lives reads nothing, and forgets what was kept", "[kube][usage]") {
-  Play play;
+  UsageKeeperPlay play;
   play.used.reset();
-  play.api.On(Method::kGet, kObject, Kept(EncodeUsage(Some()).json));
+  play.api.On(Method::kGet, kUsageKeeperObject, Kept(EncodeUsage(Some()).json));
   play.Begin();
   CHECK(play.After(UsageKeeper::kFirst).empty());
   CHECK(play.adopted.empty());
@@ -201,28 +206,28 @@ TEST_CASE("a policy without half-lives reads nothing, and forgets what was kept"
 
 TEST_CASE("what cannot be read stays as it is, is told once, and is taken up when it can be",
           "[kube][usage]") {
-  Play play;
+  UsageKeeperPlay play;
   play.used = Some(1);
   const char* want = nullptr;
   SECTION("no right") {
-    play.api.On(Method::kGet, kObject, Refusal(403, "configmaps is forbidden"));
+    play.api.On(Method::kGet, kUsageKeeperObject, Refusal(403, "configmaps is forbidden"));
     want =
         "where it keeps what queues have used: give its service account get, create and update "
         "(Role muster-usage";
   }
   SECTION("malformed") {
-    play.api.On(Method::kGet, kObject, Kept("x"));
+    play.api.On(Method::kGet, kUsageKeeperObject, Kept("x"));
     want = "ConfigMap muster-system/muster-usage.byte 0: not valid JSON";
   }
   SECTION("from the future") {
     UsageRecord record = Some();
-    record.queues["research"].since = kNow + Seconds(301);
-    play.api.On(Method::kGet, kObject, Kept(EncodeUsage(record).json));
+    record.queues["research"].since = kUsageKeeperNow + Seconds(301);
+    play.api.On(Method::kGet, kUsageKeeperObject, Kept(EncodeUsage(record).json));
     want =
         "ConfigMap muster-system/muster-usage.usage.json.queues.research.since: 1800000301000 ms";
   }
   SECTION("nobody answers") {
-    play.api.On(Method::kGet, kObject, NoConnection());
+    play.api.On(Method::kGet, kUsageKeeperObject, NoConnection());
     want = "usage of queues is not kept";
   }
   play.Begin();
@@ -233,7 +238,7 @@ TEST_CASE("what cannot be read stays as it is, is told once, and is taken up whe
   play.api.ForgetRequests();
   play.keeper.Finish();
   CHECK(play.api.lines().empty());
-  play.api.On(Method::kGet, kObject, Kept(EncodeUsage(Some()).json));
+  play.api.On(Method::kGet, kUsageKeeperObject, Kept(EncodeUsage(Some()).json));
   CHECK(play.After(UsageKeeper::kRetry) == Lines{kGet});
   CHECK(play.adopted == std::vector<UsageRecord>{Some()});
   CHECK(play.After(UsageKeeper::kFirst) == Lines{kPut});
@@ -241,11 +246,11 @@ TEST_CASE("what cannot be read stays as it is, is told once, and is taken up whe
 
 TEST_CASE("who does not lead writes no usage, and a refused write is tried again",
           "[kube][usage]") {
-  Play play;
+  UsageKeeperPlay play;
   play.Begin();
   play.used = Some();
   play.leads = false;
-  play.api.On(Method::kPost, kObjects, FakeApi::Handler([](const ApiRequest& request) {
+  play.api.On(Method::kPost, kUsageKeeperObjects, FakeApi::Handler([](const ApiRequest& request) {
                 return request.permit() ? FakeApi::Answer(Reply(201))
                                         : FakeApi::Answer(cluster::Error{cluster::Code::kForbidden,
                                                                          "not leading", ""});
@@ -255,7 +260,7 @@ TEST_CASE("who does not lead writes no usage, and a refused write is tried again
   CHECK(play.After(UsageKeeper::kRetry) == Lines{kGet, kPost});  // it may have been written
   CHECK(play.warnings.size() == 1);
   play.leads = true;
-  play.api.On(Method::kPost, kObjects, Refusal(500, "etcd is full"));
+  play.api.On(Method::kPost, kUsageKeeperObjects, Refusal(500, "etcd is full"));
   CHECK(play.After(UsageKeeper::kRetry) == Lines{kGet, kPost});
   CHECK(play.warnings.size() == 2);
 }
@@ -267,7 +272,8 @@ TEST_CASE("what 4,096 queues have used has room in a ConfigMap", "[kube][usage]"
   record.resources = {{Kind::kGpu}, {Kind::kGpuMemory}, {Kind::kCpu}, {Kind::kMemory}};
   for (int i = 0; i < 4'096; ++i) {
     const std::string name = "everybody/team-" + std::to_string(i) + "-of-some-department";
-    record.queues[name] = {Seconds(604'800), kNow, {8'000, 655'360, 96'000, 786'432}, {}};
+    record.queues[name] = {
+        Seconds(604'800), kUsageKeeperNow, {8'000, 655'360, 96'000, 786'432}, {}};
     for (const int64_t used : record.queues[name].used)
       record.queues[name].mean.push_back(Uint128{static_cast<uint64_t>(used)} * 15'000'001U);
   }

@@ -111,8 +111,8 @@ class PlayedObjects {
   }
 };
 
-struct Replica {
-  explicit Replica(PlayedObjects& objects, bool leads = true)
+struct WebhookCertificateReplica {
+  explicit WebhookCertificateReplica(PlayedObjects& objects, bool leads = true)
       : leading(leads),
         certificate(
             {.api = objects.api,
@@ -135,14 +135,14 @@ struct Replica {
 TEST_CASE("the leader makes the certificate, tells the API server, and all serve it",
           "[kube][webhook]") {
   PlayedObjects objects;
-  Replica follower(objects, false);
+  WebhookCertificateReplica follower(objects, false);
   follower.Step();
   CHECK(follower.served == CertificatePair());
   REQUIRE(follower.warnings.size() == 1);
   CHECK_THAT(follower.warnings[0], Catch::Contains("the leader makes it"));
   CHECK(objects.secret_writes + objects.hook_writes == 0);
 
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   CHECK(leader.Step() == leader.now.steady + Seconds(30));
   CHECK(leader.warnings.empty());
   CHECK(http::Usable(leader.served));
@@ -166,7 +166,7 @@ TEST_CASE("the leader makes the certificate, tells the API server, and all serve
 TEST_CASE("a certificate is replaced at two thirds of its life, when both authorities are trusted",
           "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   leader.Step();
   const CertificatePair old_one = leader.served;
   const std::string old_authority = objects.Data("ca.crt");
@@ -202,12 +202,12 @@ TEST_CASE("a certificate is replaced at two thirds of its life, when both author
 
 TEST_CASE("a new leader goes on with a replacement, and waits for itself", "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   leader.Step();
   leader.Pass(Seconds(250 * 86'400));
   leader.Step();
   const std::string next = objects.Data("next.crt");
-  Replica second(objects);
+  WebhookCertificateReplica second(objects);
   second.now = leader.now;
   second.Step();
   CHECK(objects.Data("next.crt") == next);
@@ -222,7 +222,7 @@ TEST_CASE("a new leader goes on with a replacement, and waits for itself", "[kub
 TEST_CASE("a caBundle that is lost is written again, and a replacement waits for it",
           "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   leader.Step();
   leader.Pass(Seconds(250 * 86'400));
   leader.Step();
@@ -241,7 +241,7 @@ TEST_CASE("a caBundle that is lost is written again, and a replacement waits for
 
 TEST_CASE("what the Secret holds is made anew where it cannot be used", "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   leader.Step();
   const CertificatePair first = leader.served;
   SECTION("its key is another one's") { objects.data["tls.key"] = http::EncodeBase64("junk"); }
@@ -261,7 +261,7 @@ TEST_CASE("what the Secret holds is made anew where it cannot be used", "[kube][
 
 TEST_CASE("authorities are bounded however often the hosts change", "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   for (int i = 0; i < 9; ++i) {
     objects.client = R"("url":"https://10.0.0.)" + std::to_string(i) + R"(:8890/admit/gpu")";
     leader.Step();
@@ -271,7 +271,7 @@ TEST_CASE("authorities are bounded however often the hosts change", "[kube][webh
 
 TEST_CASE("what goes wrong is told once, and the certificate stays in use", "[kube][webhook]") {
   PlayedObjects objects;
-  Replica leader(objects);
+  WebhookCertificateReplica leader(objects);
   leader.Step();
   const CertificatePair before = leader.served;
   SECTION("nobody may read the Secret") {

@@ -17,9 +17,9 @@ using testing::MakeNode;
 using testing::MakePod;
 
 // Blocks "a" and "b" of two racks of two nodes of four GPUs each: "a0x" is a node of rack "a0".
-struct Racks : testing::World {
+struct FabricWishRacks : testing::World {
   Placer placer{Options{Strategy::kBinpack, BlocksAndRacks()}};
-  Racks() {
+  FabricWishRacks() {
     for (const std::string block : {"a", "b"}) {
       for (const std::string rack : {"0", "1"}) {
         for (const std::string node : {"x", "y"})
@@ -56,7 +56,7 @@ struct Racks : testing::World {
 };
 
 TEST_CASE("a required level holds the whole gang, in the tightest domain", "[policy][fabric]") {
-  Racks world;
+  FabricWishRacks world;
   world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
   CHECK(world.In(world.Put({"rack", ""}, 6, 1)) == "b1");  // six are free there, eight elsewhere
   CHECK(world.In(world.Put({"rack", ""}, 8, 1)) == "b0");  // block "a" is emptier
@@ -65,7 +65,7 @@ TEST_CASE("a required level holds the whole gang, in the tightest domain", "[pol
 }
 
 TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[policy][fabric]") {
-  Racks world;
+  FabricWishRacks world;
   world.Occupy("b1x", MakePod("other").Gpus(2), {0, 1});
   const PlaceAnswer answer = world.Put({"rack", ""}, 10, 1);
   REQUIRE_FALSE(answer.placed);
@@ -78,7 +78,7 @@ TEST_CASE("a domain that cannot hold the gang is told with what is missing", "[p
 }
 
 TEST_CASE("a preferred level is left upwards, in the end for all nodes", "[policy][fabric]") {
-  Racks world;
+  FabricWishRacks world;
   CHECK(world.In(world.Put({"", "rack"}, 8, 1)) == "a0");
   world.Occupy("a1x", MakePod("other").Gpus(1), {0});
   CHECK(world.In(world.Put({"", "rack"}, 8, 1)) == "b0");
@@ -89,7 +89,7 @@ TEST_CASE("a preferred level is left upwards, in the end for all nodes", "[polic
 }
 
 TEST_CASE("a preferred level below a required one is left up to that", "[policy][fabric]") {
-  Racks world;
+  FabricWishRacks world;
   world.Occupy("a0x", MakePod("other").Gpus(1), {0});
   world.Occupy("a1x", MakePod("other").Gpus(1), {0});
   world.Occupy("b0x", MakePod("other").Gpus(4), {0, 1, 2, 3});
@@ -104,7 +104,7 @@ TEST_CASE("a gang is in one domain of a level inside of the wished one where it 
   const auto terms =
       GENERATE(cluster::TopologyTerms{"block", ""}, cluster::TopologyTerms{"", "block"},
                cluster::TopologyTerms{"", "", {{"block", 2, true}}});
-  Racks world;
+  FabricWishRacks world;
   // Three are free in each rack of block a, which is the tightest.
   for (const char* node : {"a0x", "a1x"})
     world.Occupy(node, MakePod("other").Gpus(4), {0, 1, 2, 3});
@@ -113,7 +113,7 @@ TEST_CASE("a gang is in one domain of a level inside of the wished one where it 
 }
 
 TEST_CASE("members are placed in the domain of those that are there", "[policy][fabric]") {
-  Racks world;
+  FabricWishRacks world;
   CHECK(world.In(world.Put({"rack", ""}, 1, 4, {"b1x"})) == "b1");
   CHECK(world.In(world.Put({"rack", ""}, 2, 4, {"b1x"})) == "nowhere");
   CHECK(world.In(world.Put({"", "rack"}, 2, 4, {"b1x"})) == "b0 b1");

@@ -21,9 +21,9 @@ struct Held {
   int64_t priority = 0;
 };
 
-class World {
+class RanksWorld {
  public:
-  World(const std::vector<QueueSpec>& queues, const std::vector<Held>& held)
+  RanksWorld(const std::vector<QueueSpec>& queues, const std::vector<Held>& held)
       : tree_(TreeOf(queues)), ledger_(tree_) {
     ledger_.SetCapacity(Vector(tree_->resources().size(), Whole(100)));
     for (const Held& one : held) {
@@ -73,32 +73,32 @@ TEST_CASE("R5: a gang does not go whose queue is beyond its guarantee by lower p
           "[queues][R5]") {
   // 8 and 4 of a guarantee of 10.
   const std::vector<QueueSpec> queues = {Guaranteed("x", 8), Guaranteed("y", 10)};
-  const World world(queues, {{"y", 8, 1}, {"y", 4, 0}});
+  const RanksWorld world(queues, {{"y", 8, 1}, {"y", 4, 0}});
   CHECK(Lawful(world.RightsOf("x", 8), {&world[0]}) == std::vector{false});
   CHECK(Lawful(world.RightsOf("x", 8), {&world[1]}) == std::vector{true});
   const Judgement denied = world.RightsOf("x", 8).JudgeAll({&world[0]}).front();
   CHECK(Describe(world.tree(), denied) ==
         "queue y is beyond its guarantee only by gangs of lower priority");
   SECTION("of the same priority either may go") {
-    const World equal(queues, {{"y", 8, 1}, {"y", 4, 1}});
+    const RanksWorld equal(queues, {{"y", 8, 1}, {"y", 4, 1}});
     CHECK(Lawful(equal.RightsOf("x", 8), {&equal[0]}) == std::vector{true});
     CHECK(Lawful(equal.RightsOf("x", 8), {&equal[1]}) == std::vector{true});
   }
   SECTION("nor where its queue does not let it have them evicted") {
     std::vector<QueueSpec> calm = queues;
     calm[1].preemption.within_queue = WithinQueue::kNever;
-    const World never(calm, {{"y", 8, 1}, {"y", 4, 0}});
+    const RanksWorld never(calm, {{"y", 8, 1}, {"y", 4, 0}});
     CHECK(Lawful(never.RightsOf("x", 8), {&never[0]}) == std::vector{true});
   }
   SECTION("where it is beyond without them both go, the lower one first") {
-    const World more({Guaranteed("x", 16), Guaranteed("y", 6)}, {{"y", 8, 1}, {"y", 4, 0}});
+    const RanksWorld more({Guaranteed("x", 16), Guaranteed("y", 6)}, {{"y", 8, 1}, {"y", 4, 0}});
     CHECK(Lawful(more.RightsOf("x", 12), {&more[0], &more[1]}) == std::vector{true, true});
     Rights in_order = more.RightsOf("x", 12);
     CHECK(in_order.JudgeInOrder({&more[0], &more[1]})[1].right == Right::kNone);
   }
   SECTION("what leaves for others is no reason any more") {
-    const World third({Guaranteed("x", 8), Guaranteed("y", 10)},
-                      {{"y", 8, 1}, {"y", 4, 0}, {"y", 3, 1}});
+    const RanksWorld third({Guaranteed("x", 8), Guaranteed("y", 10)},
+                           {{"y", 8, 1}, {"y", 4, 0}, {"y", 3, 1}});
     // 8 + 3 without the lower one; it leaves for another gang, and is counted once.
     CHECK(Lawful(third.RightsOf("x", 8, {third[1]}), {&third[0]}) == std::vector{true});
     CHECK(Lawful(third.RightsOf("x", 8, {third[1], third[2]}), {&third[0]}) == std::vector{false});
@@ -107,7 +107,7 @@ TEST_CASE("R5: a gang does not go whose queue is beyond its guarantee by lower p
 
 TEST_CASE("R5: lower priorities of a cousin do not count as gone", "[queues][R5]") {
   // A gang of y1 evicts nobody of y2 by priority.
-  const World world(
+  const RanksWorld world(
       {Guaranteed("x", 8), Guaranteed("y", 8), Guaranteed("y1", 4, "y"), Guaranteed("y2", 4, "y")},
       {{"y1", 6, 1}, {"y2", 6, 0}});
   CHECK(Lawful(world.RightsOf("x", 6), {&world[0]}) == std::vector{true});
@@ -119,7 +119,7 @@ TEST_CASE("R5: fair-share compares with what the other queue has without lower p
   QueueSpec fair = Guaranteed("x", 0);
   fair.preemption.reclaim = Reclaim::kFairShare;
   const std::vector<QueueSpec> queues = {fair, Guaranteed("y", 0)};
-  const World world(queues, {{"y", 8, 1}, {"y", 4, 0}, {"y", 4, 1}});
+  const RanksWorld world(queues, {{"y", 8, 1}, {"y", 4, 0}, {"y", 4, 1}});
   // 4 of x against 16 - 8 - 4; 5 would be more than the 4 that are left.
   CHECK(Lawful(world.RightsOf("x", 4), {&world[0]}) == std::vector{true});
   CHECK(Lawful(world.RightsOf("x", 5), {&world[0]}) == std::vector{false});
@@ -138,9 +138,9 @@ TEST_CASE("property: a set is lawful if it is in any order", "[queues][R7][prope
     for (int i = 0; i < 6; ++i) held.push_back({pick(1) == 0 ? "y1" : "y2", 1 + pick(5), pick(2)});
     const int64_t y1 = pick(5);
     const int64_t y2 = pick(5);
-    const World world({Guaranteed("x", 80), Guaranteed("y", y1 + y2 + pick(4)),
-                       Guaranteed("y1", y1, "y"), Guaranteed("y2", y2, "y")},
-                      held);
+    const RanksWorld world({Guaranteed("x", 80), Guaranteed("y", y1 + y2 + pick(4)),
+                            Guaranteed("y1", y1, "y"), Guaranteed("y2", y2, "y")},
+                           held);
     Rights rights = world.RightsOf("x", 8);
     std::vector<const Holding*> set;
     for (size_t i = 0; i < world.size(); ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("property: who is evicted for a guarantee cannot take it back",
     std::vector<Held> held;
     for (int i = 0; i < 6; ++i) held.push_back({pick(2) == 0 ? "x" : "y", 1 + pick(5), pick(2)});
     const std::vector<QueueSpec> queues = {Guaranteed("x", pick(16)), Guaranteed("y", pick(16))};
-    const World world(queues, held);
+    const RanksWorld world(queues, held);
     const int64_t asks = 1 + pick(5);
     const size_t victim = static_cast<size_t>(pick(5));
     if (held[victim].queue == "x") continue;
@@ -184,7 +184,7 @@ TEST_CASE("property: who is evicted for a guarantee cannot take it back",
     std::vector<Held> later = held;
     later[victim] = {"x", asks, 0};
     later.push_back({"y", pick(4), 0});  // whatever comes there on what is left over
-    const World after(queues, later);
+    const RanksWorld after(queues, later);
     const int64_t priority = held[victim].priority;
     Rights back(after.ledger(), {after.At("y"), priority, after.Of(held[victim].gpus)});
     std::vector<const Holding*>

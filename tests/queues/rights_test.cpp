@@ -16,11 +16,11 @@ using testing::MakeQueue;
 using testing::TreeOf;
 using testing::Whole;
 
-class World {
+class RightsWorld {
  public:
-  explicit World(const std::vector<QueueSpec>& queues, int64_t capacity = 100)
-      : World(TreeOf(queues), capacity) {}
-  explicit World(std::shared_ptr<const Tree> tree, int64_t capacity = 100)
+  explicit RightsWorld(const std::vector<QueueSpec>& queues, int64_t capacity = 100)
+      : RightsWorld(TreeOf(queues), capacity) {}
+  explicit RightsWorld(std::shared_ptr<const Tree> tree, int64_t capacity = 100)
       : tree_(std::move(tree)), ledger_(tree_) {
     ledger_.SetCapacity(Vector(tree_->resources().size(), Whole(capacity)));
   }
@@ -48,7 +48,7 @@ class World {
 
 Judgement One(Rights rights, const Holding& holding) { return rights.JudgeAll({&holding}).front(); }
 
-QueueSpec Guaranteed(const std::string& name, int64_t gpus, const std::string& parent = "") {
+QueueSpec RightsGuaranteed(const std::string& name, int64_t gpus, const std::string& parent = "") {
   return MakeQueue(name, parent).Guarantee(gpus);
 }
 
@@ -58,7 +58,7 @@ QueueSpec Reclaims(QueueSpec queue, Reclaim reclaim) {
 }
 
 TEST_CASE("R4: within a queue only gangs of strictly lower priority go", "[queues][R4]") {
-  World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 8), RightsGuaranteed("y", 8)});
   world.Uses("x", 8);
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 4)).right == Right::kWithinQueue);
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 5)).denial == Denial::kPriority);
@@ -69,11 +69,11 @@ TEST_CASE("R4: within a queue only gangs of strictly lower priority go", "[queue
 TEST_CASE("R4 holds within a namespace, R5 without guarantees between those of a queue",
           "[queues][R4][R5][namespaces]") {
   for (const Reclaim reclaim : {Reclaim::kGuarantee, Reclaim::kFairShare}) {
-    const auto bare = TreeOf(
-        {Reclaims(MakeQueue("q").Guarantee(16).FairByNamespace(), reclaim), Guaranteed("z", 8)});
+    const auto bare = TreeOf({Reclaims(MakeQueue("q").Guarantee(16).FairByNamespace(), reclaim),
+                              RightsGuaranteed("z", 8)});
     const auto tree =
         bare->WithNamespace(*bare->Find("q"), "x")->WithNamespace(*bare->Find("q"), "y");
-    World world(tree);
+    RightsWorld world(tree);
     world.Uses("q/x", 2);
     world.Uses("q/y", 14);
     world.Uses("z", 12);
@@ -94,9 +94,9 @@ TEST_CASE("R4 holds within a namespace, R5 without guarantees between those of a
 }
 
 TEST_CASE("R4: a queue may evict nobody of its own", "[queues][R4]") {
-  QueueSpec calm = Guaranteed("x", 8);
+  QueueSpec calm = RightsGuaranteed("x", 8);
   calm.preemption.within_queue = WithinQueue::kNever;
-  World world({calm});
+  RightsWorld world({calm});
   CHECK(One(world.RightsOf("x", 4, 5), world.Holds("x", 4, 1)).denial == Denial::kNever);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("R5: whoever is within the guarantee with its gang takes from who is b
       Case{"the holder is less than a gang beyond", 0, 8, 10, 4, Right::kGuarantee, true},
       Case{"the holder comes to just its guarantee", 0, 8, 12, 4, Right::kGuarantee, false});
   DYNAMIC_SECTION(one.name) {
-    World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+    RightsWorld world({RightsGuaranteed("x", 8), RightsGuaranteed("y", 8)});
     world.Uses("x", one.x_uses);
     world.Uses("y", one.y_uses);
     const Judgement judged = One(world.RightsOf("x", one.asks), world.Holds("y", one.holds, 99));
@@ -132,8 +132,9 @@ TEST_CASE("R5: whoever is within the guarantee with its gang takes from who is b
 TEST_CASE("R5: every queue from the victim's up to the ancestor's child must be beyond",
           "[queues][R5]") {
   // left: x (8); right: 16, of it y 4 and z 12.
-  World world({Guaranteed("left", 8), Guaranteed("x", 8, "left"), Guaranteed("right", 16),
-               Guaranteed("y", 4, "right"), Guaranteed("z", 12, "right")});
+  RightsWorld world({RightsGuaranteed("left", 8), RightsGuaranteed("x", 8, "left"),
+                     RightsGuaranteed("right", 16), RightsGuaranteed("y", 4, "right"),
+                     RightsGuaranteed("z", 12, "right")});
   world.Uses("y", 8);
   world.Uses("z", 8);  // right has just what it is guaranteed
   CHECK(One(world.RightsOf("x", 4), world.Holds("y", 4)).denial == Denial::kHolder);
@@ -145,7 +146,7 @@ TEST_CASE("R5: every queue from the victim's up to the ancestor's child must be 
 }
 
 TEST_CASE("R7: victims that are lawful one by one need not be lawful together", "[queues][R7]") {
-  World world({Guaranteed("x", 16), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 16), RightsGuaranteed("y", 8)});
   world.Uses("y", 10);
   const Holding a = world.Holds("y", 4);
   const Holding b = world.Holds("y", 4);
@@ -157,7 +158,7 @@ TEST_CASE("R7: victims that are lawful one by one need not be lawful together", 
 }
 
 TEST_CASE("R7: a set is lawful whatever order it is given in", "[queues][R7]") {
-  World world({Guaranteed("x", 16), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 16), RightsGuaranteed("y", 8)});
   world.Uses("y", 12);
   const Holding small = world.Holds("y", 2);
   const Holding large = world.Holds("y", 6);
@@ -169,7 +170,7 @@ TEST_CASE("R7: a set is lawful whatever order it is given in", "[queues][R7]") {
 }
 
 TEST_CASE("R7: own gangs that go make room in the guarantee for others to go", "[queues][R7]") {
-  World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 8), RightsGuaranteed("y", 8)});
   world.Uses("x", 6);
   world.Uses("y", 16);
   Rights rights = world.RightsOf("x", 8, 5);
@@ -185,8 +186,8 @@ TEST_CASE("R7: own gangs that go make room in the guarantee for others to go", "
 TEST_CASE("R5: fair-share takes only where the other is still ahead without its gang",
           "[queues][R5]") {
   // Nothing is guaranteed to the two; the root's capacity is 100.
-  World world(
-      {Reclaims(Guaranteed("x", 0), Reclaim::kFairShare), Guaranteed("y", 0), Guaranteed("z", 1)});
+  RightsWorld world({Reclaims(RightsGuaranteed("x", 0), Reclaim::kFairShare),
+                     RightsGuaranteed("y", 0), RightsGuaranteed("z", 1)});
   world.Uses("x", 8);
   world.Uses("y", 24);
   // 8 + 8 ≤ 24 - 8
@@ -199,7 +200,7 @@ TEST_CASE("R5: fair-share takes only where the other is still ahead without its 
 
 TEST_CASE("R9: a queue has nothing beyond its guarantee in what leaves for others",
           "[queues][R5][R9]") {
-  World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 8), RightsGuaranteed("y", 8)});
   world.Uses("y", 12);
   const Claimant claimant{world.At("x"), 0, world.Of(4)};
   const Holding one = world.Holds("y", 4);
@@ -208,7 +209,7 @@ TEST_CASE("R9: a queue has nothing beyond its guarantee in what leaves for other
   CHECK(One(later, one).denial == Denial::kHolder);
   // As long as it is there it counts on the claimant's own side, and for its limit.
   QueueSpec limited = MakeQueue("x").Guarantee(8).AtMost(8);
-  World own({limited, Guaranteed("y", 0)});
+  RightsWorld own({limited, RightsGuaranteed("y", 0)});
   own.Uses("x", 6);
   own.Uses("y", 4);
   Rights full(own.ledger(), {own.At("x"), 0, own.Of(4)}, {own.Holds("x", 4)});
@@ -218,7 +219,7 @@ TEST_CASE("R9: a queue has nothing beyond its guarantee in what leaves for other
 
 TEST_CASE("R5: fair-share needs no guarantees, guarantee does", "[queues][R5]") {
   for (const Reclaim reclaim : {Reclaim::kFairShare, Reclaim::kGuarantee}) {
-    World world({Reclaims(Guaranteed("x", 0), reclaim), Guaranteed("y", 0)});
+    RightsWorld world({Reclaims(RightsGuaranteed("x", 0), reclaim), RightsGuaranteed("y", 0)});
     world.Uses("y", 16);
     const Judgement judged = One(world.RightsOf("x", 4), world.Holds("y", 4));
     CHECK(judged.right == (reclaim == Reclaim::kFairShare ? Right::kFairShare : Right::kNone));
@@ -230,8 +231,8 @@ TEST_CASE("R5: fair-share needs no guarantees, guarantee does", "[queues][R5]") 
 TEST_CASE("R5: nobody takes a device of a model of which its queue is within the guarantee",
           "[queues][R5]") {
   // y: 16 GPUs, of them 8 h100. It uses 8 h100 and 12 others.
-  World world({MakeQueue("x").Guarantee(16).Guarantee(8, kH100),
-               MakeQueue("y").Guarantee(16).Guarantee(8, kH100)});
+  RightsWorld world({MakeQueue("x").Guarantee(16).Guarantee(8, kH100),
+                     MakeQueue("y").Guarantee(16).Guarantee(8, kH100)});
   world.Uses("y", world.Of(20, 8));
   Holding h100 = world.Holds("y", 4);
   h100.held = world.Of(4, 4);
@@ -247,7 +248,7 @@ TEST_CASE("R5: nobody takes a device of a model of which its queue is within the
 }
 
 TEST_CASE("R9: limits count what is left when the victims are gone", "[queues][R3][R7]") {
-  World world({MakeQueue("x").AtMost(8)});
+  RightsWorld world({MakeQueue("x").AtMost(8)});
   world.Uses("x", 8);
   Rights rights = world.RightsOf("x", 4, 5);
   const Holding small = world.Holds("x", 2, 1);
@@ -258,7 +259,7 @@ TEST_CASE("R9: limits count what is left when the victims are gone", "[queues][R
 }
 
 TEST_CASE("what a gang takes is no bar to looking again", "[queues]") {
-  World world({Guaranteed("x", 8), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 8), RightsGuaranteed("y", 8)});
   world.Uses("y", 16);
   Rights rights = world.RightsOf("x", 8);
   const Holding one = world.Holds("y", 8);
@@ -266,7 +267,7 @@ TEST_CASE("what a gang takes is no bar to looking again", "[queues]") {
 }
 
 TEST_CASE("a gang that straddles its queue's guarantee does not stay beyond it", "[queues][R5]") {
-  World world({Guaranteed("x", 16), Guaranteed("y", 8)});
+  RightsWorld world({RightsGuaranteed("x", 16), RightsGuaranteed("y", 8)});
   world.Uses("y", 14);
   const Holding small = world.Holds("y", 4);
   const Holding large = world.Holds("y", 6);
@@ -294,11 +295,11 @@ TEST_CASE("property: who stays beyond the guarantee does so when all before it h
     for (const char* top : {"p", "q"}) {
       const int64_t one = 1 + pick(6);
       const int64_t other = 1 + pick(6);
-      queues.push_back(Guaranteed(top, one + other + pick(4)));
-      queues.push_back(Guaranteed(std::string(top) + "1", one, top));
-      queues.push_back(Guaranteed(std::string(top) + "2", other, top));
+      queues.push_back(RightsGuaranteed(top, one + other + pick(4)));
+      queues.push_back(RightsGuaranteed(std::string(top) + "1", one, top));
+      queues.push_back(RightsGuaranteed(std::string(top) + "2", other, top));
     }
-    World world(queues, 100);
+    RightsWorld world(queues, 100);
     std::map<std::string, int64_t> left;
     for (const std::string& leaf : leaves) world.Uses(leaf, left[leaf] = 10 + pick(14));
     const std::string own = leaves[static_cast<size_t>(pick(3))];
@@ -346,15 +347,15 @@ TEST_CASE("property: who may evict goes first while both wait", "[queues][R5][pr
       for (const char* leaf : {"1", "2"}) {
         const int64_t guarantee = pick(6);
         sum += guarantee;
-        below.push_back(Reclaims(Guaranteed(std::string(top) + leaf, guarantee, top),
+        below.push_back(Reclaims(RightsGuaranteed(std::string(top) + leaf, guarantee, top),
                                  pick(1) == 0 ? Reclaim::kGuarantee : Reclaim::kFairShare));
         below.back().weight = pick(3);
       }
-      queues.push_back(Guaranteed(top, sum + pick(4)));
+      queues.push_back(RightsGuaranteed(top, sum + pick(4)));
       queues.back().weight = pick(3);
       queues.insert(queues.end(), below.begin(), below.end());
     }
-    World world(queues, 40);
+    RightsWorld world(queues, 40);
     const std::vector<std::string> leaves = {"p1", "p2", "q1", "q2"};
     for (const std::string& leaf : leaves) world.Uses(leaf, pick(14));
     const std::string& x = leaves[static_cast<size_t>(pick(3))];

@@ -15,9 +15,9 @@ using testing::MakeQueue;
 using testing::TreeOf;
 using testing::Whole;
 
-class World {
+class TournamentWorld {
  public:
-  explicit World(const std::vector<QueueSpec>& queues)
+  explicit TournamentWorld(const std::vector<QueueSpec>& queues)
       : tree_(TreeOf(queues)), ledger_(tree_), tournament_(ledger_) {
     ledger_.SetCapacity(Vector(tree_->resources().size(), Whole(100)));
   }
@@ -65,7 +65,7 @@ class World {
 
 TEST_CASE("R2: the queue that is furthest below its share goes first, with the gang added",
           "[queues][R2]") {
-  World world({MakeQueue("a").Weight(2), MakeQueue("b")});
+  TournamentWorld world({MakeQueue("a").Weight(2), MakeQueue("b")});
   world.Waits("a", 10);
   world.Waits("b", 10);
   CHECK(world.Below("root") == "a 0.050, b 0.100");
@@ -83,7 +83,7 @@ TEST_CASE("R2: the queue that is furthest below its share goes first, with the g
 }
 
 TEST_CASE("R2: who is within the guarantee goes first, with the gang added", "[queues][R2]") {
-  World world({MakeQueue("a").Guarantee(20), MakeQueue("b")});
+  TournamentWorld world({MakeQueue("a").Guarantee(20), MakeQueue("b")});
   world.Uses("a", 12);
   world.Waits("a", 8);
   world.Waits("b", 1);
@@ -95,8 +95,8 @@ TEST_CASE("R2: who is within the guarantee goes first, with the gang added", "[q
 }
 
 TEST_CASE("R2: three levels: the tournament is decided at the common ancestor", "[queues][R2]") {
-  World world({MakeQueue("p").Weight(3), MakeQueue("q"), MakeQueue("a", "p"), MakeQueue("b", "p"),
-               MakeQueue("c", "q")});
+  TournamentWorld world({MakeQueue("p").Weight(3), MakeQueue("q"), MakeQueue("a", "p"),
+                         MakeQueue("b", "p"), MakeQueue("c", "q")});
   world.Uses("a", 20);
   world.Uses("b", 10);
   world.Waits("a", 1);
@@ -111,9 +111,10 @@ TEST_CASE("R2: three levels: the tournament is decided at the common ancestor", 
 }
 
 TEST_CASE("R2: guarantees and weights of 0 below others", "[queues][R2]") {
-  World world({MakeQueue("p").Guarantee(10).Weight(2), MakeQueue("q"),
-               MakeQueue("p1", "p").Guarantee(10), MakeQueue("p2", "p").Weight(3),
-               MakeQueue("a", "p1"), MakeQueue("b", "p1").Weight(0), MakeQueue("c", "q")});
+  TournamentWorld world({MakeQueue("p").Guarantee(10).Weight(2), MakeQueue("q"),
+                         MakeQueue("p1", "p").Guarantee(10), MakeQueue("p2", "p").Weight(3),
+                         MakeQueue("a", "p1"), MakeQueue("b", "p1").Weight(0),
+                         MakeQueue("c", "q")});
   world.Uses("a", 9);
   world.Uses("p2", 30);
   world.Uses("c", 10);
@@ -141,8 +142,8 @@ TEST_CASE("R2: guarantees and weights of 0 below others", "[queues][R2]") {
 }
 
 TEST_CASE("R2: the dominant resource decides, each as it counts", "[queues][R2]") {
-  World world({MakeQueue("root").Counts(kH100, 4), MakeQueue("a"), MakeQueue("b"),
-               MakeQueue("c").Counts(kH100, 0)});
+  TournamentWorld world({MakeQueue("root").Counts(kH100, 4), MakeQueue("a"), MakeQueue("b"),
+                         MakeQueue("c").Counts(kH100, 0)});
   world.Waits("a", world.Of(2, 30));      // 30 cores of 100
   world.Waits("b", world.Of(8, 1, 8));    // 8 H100 of 100, four times
   world.Waits("c", world.Of(31, 1, 31));  // of which H100 do not count
@@ -150,7 +151,7 @@ TEST_CASE("R2: the dominant resource decides, each as it counts", "[queues][R2]"
 }
 
 TEST_CASE("R2: only resources that somebody is guaranteed decide who is within", "[queues][R2]") {
-  World world({MakeQueue("a").Guarantee(20), MakeQueue("b")});
+  TournamentWorld world({MakeQueue("a").Guarantee(20), MakeQueue("b")});
   // Nobody is guaranteed cores.
   world.Waits("a", world.Of(8, 64));
   world.Waits("b", world.Of(8, 1));
@@ -162,7 +163,7 @@ TEST_CASE("R2: only resources that somebody is guaranteed decide who is within",
 }
 
 TEST_CASE("R2: weight 0 comes after all that have one", "[queues][R2]") {
-  World world({MakeQueue("a").Weight(0), MakeQueue("b"), MakeQueue("c").Weight(0)});
+  TournamentWorld world({MakeQueue("a").Weight(0), MakeQueue("b"), MakeQueue("c").Weight(0)});
   world.Uses("b", 90);
   world.Waits("a", 2);
   world.Waits("b", 1);
@@ -172,12 +173,12 @@ TEST_CASE("R2: weight 0 comes after all that have one", "[queues][R2]") {
 
 TEST_CASE("R2: of equal ones priority, age and id decide; in a queue of order fifo these alone",
           "[queues][R2]") {
-  World world({MakeQueue("a"), MakeQueue("b"), MakeQueue("c")});
+  TournamentWorld world({MakeQueue("a"), MakeQueue("b"), MakeQueue("c")});
   world.Waits("a", 1, 0, 5);
   world.Waits("b", 1, 0, 4);
   world.Waits("c", 1, 1, 6);
   CHECK(world.Below("root") == "c 0.010, b 0.010, a 0.010");
-  World fifo({MakeQueue("root").In(Order::kFifo), MakeQueue("a"), MakeQueue("b")});
+  TournamentWorld fifo({MakeQueue("root").In(Order::kFifo), MakeQueue("a"), MakeQueue("b")});
   fifo.Uses("a", 50);
   fifo.Waits("a", 1, 0, 1);
   fifo.Waits("b", 1, 0, 2);
@@ -185,7 +186,7 @@ TEST_CASE("R2: of equal ones priority, age and id decide; in a queue of order fi
 }
 
 TEST_CASE("R2: what the cluster has nothing of counts as far over any share", "[queues][R2]") {
-  World world({MakeQueue("a").Counts(kH100, 1), MakeQueue("b")});
+  TournamentWorld world({MakeQueue("a").Counts(kH100, 1), MakeQueue("b")});
   world.Uses("b", 99);
   world.Waits("a", world.Of(1, 1, 1));
   world.Waits("b", world.Of(1, 1));

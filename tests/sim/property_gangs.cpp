@@ -8,12 +8,6 @@ namespace muster::sim::testing {
 
 using cluster::Duration;
 
-namespace {
-
-engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
-
-}  // namespace
-
 // Where a gang wants to be: most of those in a world with a fabric say so.
 cluster::TopologyTerms World::TermsOf(const Operation& operation, int64_t minimum) const {
   if (options_.muster.engine.placement.fabric.trees.empty()) return {};

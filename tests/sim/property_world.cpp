@@ -72,8 +72,6 @@ Options WorldOptions(uint64_t seed) {
   return options;
 }
 
-engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
-
 // How a node's devices are shared never changes: what is on its way to a device just then is not
 // Muster's doing.
 void SetGpus(Node& node, uint32_t count) {

@@ -19,6 +19,8 @@ namespace muster::sim::testing {
 inline constexpr const char* kNobody = "nobody";
 inline constexpr const char* kOther = "other";  // Muster has no part in these
 
+inline engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
+
 enum class Happening {
   kGang,        // a PodGroup and its pods appear, in some order, some late
   kSolo,        // a pod of its own

@@ -12,7 +12,7 @@ namespace {
 
 using cluster::ClusterState;
 using cluster::NodeIndex;
-using testing::MakeNode;
+using muster::testing::MakeNode;
 
 FabricOptions Racks() {
   return {{{"dc",
@@ -25,7 +25,7 @@ FabricOptions Racks() {
 using Labels = std::map<std::string, std::string>;
 
 cluster::Node Node(const std::string& name, const Labels& labels) {
-  testing::NodeBuilder node = MakeNode(name);
+  muster::testing::NodeBuilder node = MakeNode(name);
   for (const auto& [key, value] : labels) node.Label(key, value);
   return node.Build();
 }

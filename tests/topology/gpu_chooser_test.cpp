@@ -88,12 +88,6 @@ class Brute {
   std::vector<Worth> worths_;
 };
 
-GpuMask MaskOf(std::initializer_list<size_t> places) {
-  GpuMask mask = 0;
-  for (const size_t place : places) mask |= GpuMask{1} << place;
-  return mask;
-}
-
 GpuMatrix RandomMatrix(std::mt19937_64& random, size_t gpus) {
   const std::vector<MegabytesPerSecond> widths = {6000, 9000, 12000, 25000, 50000};
   GpuMatrix matrix;

@@ -1,9 +1,19 @@
 // Matrices that several tests use, written from the machines' published block diagrams.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
+
+#include "topology/gpu_chooser.hpp"
 
 namespace muster::topology::testing {
+
+inline GpuMask MaskOf(const std::vector<size_t>& places) {
+  GpuMask mask = 0;
+  for (const size_t place : places) mask |= GpuMask{1} << place;
+  return mask;
+}
 
 // Two boards of four V100, a hybrid cube mesh of NVLinks; a NIC for each pair on a PCIe switch.
 inline const std::string kDgx1v =

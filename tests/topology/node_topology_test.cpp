@@ -16,12 +16,6 @@ namespace {
 using Places = std::vector<size_t>;
 using Kind = DeviceGraph::Kind;
 
-GpuMask MaskOf(std::initializer_list<size_t> places) {
-  GpuMask mask = 0;
-  for (const size_t place : places) mask |= GpuMask{1} << place;
-  return mask;
-}
-
 size_t CountOf(const DeviceGraph& graph, Kind kind) {
   return static_cast<size_t>(
       std::count_if(graph.vertices.begin(), graph.vertices.end(),

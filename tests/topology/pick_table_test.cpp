@@ -19,6 +19,7 @@ namespace muster::topology {
 namespace {
 
 using topology::testing::kDgx1v;
+using topology::testing::MaskOf;
 
 struct Box {
   explicit Box(const Machine& one)
@@ -51,12 +52,6 @@ Machine Parsed(const std::string& text) {
 Machine Switched(size_t gpus) {
   std::vector<int> scores(gpus * gpus, 1210);
   return *MachineOfPairScores(scores, gpus);
-}
-
-GpuMask MaskOf(const std::vector<size_t>& places) {
-  GpuMask mask = 0;
-  for (const size_t place : places) mask |= GpuMask{1} << place;
-  return mask;
 }
 
 TEST_CASE("what may be picked is what the rule picks in some order, and nothing else",

@@ -14,12 +14,6 @@ namespace {
 
 using Places = std::vector<size_t>;
 
-GpuMask MaskOf(std::initializer_list<size_t> places) {
-  GpuMask mask = 0;
-  for (const size_t place : places) mask |= GpuMask{1} << place;
-  return mask;
-}
-
 // Every way to give the NICs of `order` from `next` on to GPUs of `set`: the best sum of what
 // `worth` says of each.
 int64_t BestSum(const std::vector<GpuMask>& beside, const RailOrder& order, GpuMask set,
