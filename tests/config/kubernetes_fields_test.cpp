@@ -26,7 +26,7 @@ std::string KubernetesFieldsFaultsOf(const std::string& text) {
 
 const std::string kPod = "apiVersion: v1\nkind: Pod\n";
 
-struct Case {
+struct KubernetesFieldsCase {
   std::string name;
   std::string text;
   std::string want;
@@ -34,7 +34,7 @@ struct Case {
 
 TEST_CASE("what an API server would refuse or drop of an object is told by its path",
           "[config][manifest]") {
-  const Case c = GENERATE(values<Case>({
+  const KubernetesFieldsCase c = GENERATE(values<KubernetesFieldsCase>({
       {"a field that nobody knows", kPod + "spec: {containers: [{imagePulPolicy: Always}]}",
        "spec.containers[0].imagePulPolicy: unknown field, did you mean imagePullPolicy?"},
       {"one that is like none", kPod + "spec: {colour: red}",

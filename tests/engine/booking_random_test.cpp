@@ -78,13 +78,13 @@ TEST_CASE("the largest gang that the cluster holds starts within R15's bound, wh
   const auto below = [&](int most) {
     return static_cast<int>(dice() % static_cast<uint32_t>(most));
   };
-  constexpr int kNodes = 4;
+  constexpr int kMembers = 4;
   constexpr int64_t kLongest = 2'000;  // s, of the small ones; nobody says how long they run
   constexpr int64_t kReserveAfter = 600;
   for (int round = 0; round < 6; ++round) {
     BookingWorld world(
         WithQueues({{.name = "root", .bookings = {.reserve_after = Seconds(kReserveAfter)}}}));
-    for (int i = 0; i < kNodes; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8).Build());
+    for (int i = 0; i < kMembers; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8).Build());
     int made = 0;
     std::optional<Time> closed;  // nodes were, for the gang
     bool others = false;         // had booked before
@@ -110,8 +110,8 @@ TEST_CASE("the largest gang that the cluster holds starts within R15's bound, wh
     flood(3'000);
     others = false;
     const Time asked = world.now();
-    world.Add(testing::MakePodGroup("all").MinMember(kNodes).CreatedAt(asked.milliseconds()));
-    for (int i = 0; i < kNodes; ++i) {
+    world.Add(testing::MakePodGroup("all").MinMember(kMembers).CreatedAt(asked.milliseconds()));
+    for (int i = 0; i < kMembers; ++i) {
       world.AskLike(MakePod("all-" + std::to_string(i)).Gpus(8).InGroup("all"), 0, "", 100);
     }
     flood(kReserveAfter + 2 * kLongest + 200);

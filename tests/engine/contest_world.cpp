@@ -19,7 +19,7 @@ using queues::Resource;
 
 namespace {
 
-constexpr int kNodes = 6;
+constexpr int kClusterNodes = 6;
 constexpr const char* kLeaves[] = {"a1", "a2", "b1", "b2", "c"};
 
 class Dice {
@@ -104,7 +104,7 @@ ContestWorld::ContestWorld(uint64_t seed, Weather weather)
       dice_(static_cast<uint32_t>(seed)),
       weather_(weather),
       tree_(std::make_shared<const queues::Tree>(SomeQueues(seed, weather))) {
-  for (int i = 0; i < kNodes; ++i) {
+  for (int i = 0; i < kClusterNodes; ++i) {
     const std::string name = "n" + std::to_string(i);
     Add(MakeNode(name).Gpus(static_cast<int>(node_gpus_)).Build());
     nodes_ready_[name] = true;
@@ -163,7 +163,7 @@ void ContestWorld::Disturb() {
   const auto job = [&] { return std::next(jobs_.begin(), Below(static_cast<int>(jobs_.size()))); };
   switch (Below(4)) {
     case 0: {
-      const std::string node = "n" + std::to_string(Below(kNodes));
+      const std::string node = "n" + std::to_string(Below(kClusterNodes));
       bool& ready = nodes_ready_.at(node);
       ready = !ready;
       NodeBuilder next = MakeNode(node).Gpus(static_cast<int>(node_gpus_));

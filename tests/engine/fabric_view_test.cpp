@@ -14,7 +14,7 @@ namespace {
 using testing::BlocksAndRacks;
 
 // Rack a0 of two nodes of four GPUs, a1 and b0 of one each; a node in no rack.
-cluster::ClusterState Racks() {
+cluster::ClusterState SomeRacks() {
   cluster::ClusterState state;
   for (const std::string name : {"a0x", "a0y", "a1x", "b0x"}) {
     state.Upsert(testing::MakeNode(name)
@@ -40,7 +40,7 @@ std::string Lines(const FabricView& view) {
 
 TEST_CASE("each domain is followed by those below it, with what is free there",
           "[engine][fabric]") {
-  cluster::ClusterState state = Racks();
+  cluster::ClusterState state = SomeRacks();
   state.Upsert(testing::MakePod("one").Gpus(1).BoundTo("a0y").Build());
   state.Upsert(
       testing::MakeNode("a1x").Gpus(4).Label("block", "a").Label("rack", "a1").Cordoned().Build());
@@ -54,14 +54,15 @@ TEST_CASE("each domain is followed by those below it, with what is free there",
 
 TEST_CASE("each node's innermost domain is told", "[engine][fabric]") {
   std::string text;
-  for (const NodePlace& place : ViewFabric(*Racks().TakeSnapshot(), BlocksAndRacks(), 0).places) {
+  for (const NodePlace& place :
+       ViewFabric(*SomeRacks().TakeSnapshot(), BlocksAndRacks(), 0).places) {
     text += place.tree + " " + place.node + " " + place.domain + "\n";
   }
   CHECK(text == "dc a0x a/a0\ndc a0y a/a0\ndc a1x a/a1\ndc b0x b/b0\ndc outside \n");
 }
 
 TEST_CASE("slots of more GPUs than a node has are counted on whole nodes", "[engine][fabric]") {
-  cluster::ClusterState state = Racks();
+  cluster::ClusterState state = SomeRacks();
   state.Upsert(testing::MakePod("one").Gpus(1).BoundTo("a0y").Build());
   const FabricView view = ViewFabric(*state.TakeSnapshot(), BlocksAndRacks(), 8);
   REQUIRE(view.domains.size() == 5);
@@ -71,7 +72,7 @@ TEST_CASE("slots of more GPUs than a node has are counted on whole nodes", "[eng
 }
 
 TEST_CASE("what is wrong with the labels of nodes is told", "[engine][fabric]") {
-  cluster::ClusterState state = Racks();
+  cluster::ClusterState state = SomeRacks();
   state.Upsert(testing::MakeNode("half").Gpus(4).Label("rack", "a0").Build());
   const FabricView view = ViewFabric(*state.TakeSnapshot(), BlocksAndRacks(), 0);
   REQUIRE(view.findings.size() == 1);

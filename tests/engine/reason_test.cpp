@@ -13,7 +13,7 @@ namespace {
 using engine::GangState;
 using engine::ReasonCode;
 
-struct Case {
+struct ReasonCase {
   std::string name;
   std::vector<cluster::Node> nodes;
   cluster::Pod member;
@@ -22,7 +22,7 @@ struct Case {
   ReasonCode want_reason = ReasonCode::kNone;
 };
 
-std::vector<Case> Cases() {
+std::vector<ReasonCase> Cases() {
   const cluster::Node busy = MakeNode("n0").Gpus(8);
   return {
       {"too few GPUs in all",
@@ -83,7 +83,7 @@ std::vector<Case> Cases() {
 }
 
 TEST_CASE("a gang that does not fit says what is missing", "[engine][reason]") {
-  for (const Case& c : Cases()) {
+  for (const ReasonCase& c : Cases()) {
     DYNAMIC_SECTION(c.name) {
       Harness world;
       for (const cluster::Node& node : c.nodes) world.Add(node);

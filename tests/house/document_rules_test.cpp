@@ -10,7 +10,7 @@
 namespace muster::house {
 namespace {
 
-struct Case {
+struct DocumentRulesCase {
   std::string path;
   std::string text;
   std::string want;  // part of the finding; empty: lawful
@@ -29,7 +29,7 @@ std::vector<SourceFile> GoodTree(const std::string& without = "") {
   return files;
 }
 
-void Check(const Case& c) {
+void Check(const DocumentRulesCase& c) {
   INFO(c.path << " with\n" << c.text);
   std::vector<SourceFile> files = GoodTree();
   files.push_back(MakeFile(c.path, c.text));
@@ -81,7 +81,7 @@ TEST_CASE("no text has a path of one machine", "[house][document]") {
 }
 
 TEST_CASE("links lead to something in the tree", "[house][document]") {
-  Check(GENERATE(values<Case>({
+  Check(GENERATE(values<DocumentRulesCase>({
       {"docs/a.md", "[up](../README.md) [folder](../sim) [folder](../sim/) [top](..)\n", ""},
       {"docs/a.md", "[part](../README.md#part) [here](#part) [far](https://example.org/x)\n", ""},
       {"docs/a.md", "[gone](gone.md)\n", "leads nowhere: gone.md"},
@@ -91,7 +91,7 @@ TEST_CASE("links lead to something in the tree", "[house][document]") {
 }
 
 TEST_CASE("commands that a document names are targets of the Makefile", "[house][document]") {
-  Check(GENERATE(values<Case>({
+  Check(GENERATE(values<DocumentRulesCase>({
       {"docs/a.md", "Run `make help` or `make clean-all`.\n", ""},
       {"docs/a.md", "They\nmake sense, and we make do.\n", ""},
       {"docs/a.md", "```\nmake deps   # installs\n```\nmake sense\n", ""},

@@ -8,7 +8,7 @@
 namespace muster::http {
 namespace {
 
-struct Case {
+struct HeadCase {
   std::string name;
   std::string head;
   int want_status;  // 0: accepted
@@ -40,7 +40,7 @@ std::string Post(const std::string& fields) {
 std::string Line(const std::string& line) { return line + "\r\nHost: t\r\n\r\n"; }
 
 TEST_CASE("request lines", "[http][head]") {
-  const Case test = GENERATE(values<Case>({
+  const HeadCase test = GENERATE(values<HeadCase>({
       {"plain", Line("GET / HTTP/1.1"), 0},
       {"with query", Line("GET /a/b?c=d&e HTTP/1.1"), 0},
       {"HTTP/1.0", Line("GET / HTTP/1.0"), 0},
@@ -77,7 +77,7 @@ TEST_CASE("request lines", "[http][head]") {
 }
 
 TEST_CASE("header fields", "[http][head]") {
-  const Case test = GENERATE(values<Case>({
+  const HeadCase test = GENERATE(values<HeadCase>({
       {"none but Host", Get(""), 0},
       {"no Host", "GET / HTTP/1.1\r\n\r\n", 400},
       {"no Host in HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", 0},
@@ -100,7 +100,7 @@ TEST_CASE("header fields", "[http][head]") {
 }
 
 TEST_CASE("how the body is framed", "[http][head]") {
-  const Case test = GENERATE(values<Case>({
+  const HeadCase test = GENERATE(values<HeadCase>({
       {"length", Post("Content-Length: 5\r\n"), 0},
       {"zero", Post("Content-Length: 0\r\n"), 0},
       {"leading zeros", Post("Content-Length: 0005\r\n"), 0},

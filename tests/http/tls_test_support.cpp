@@ -17,9 +17,8 @@
 #include <cstdlib>
 
 namespace muster::http::testing {
-namespace {
 
-struct Free {
+struct FreeOwned {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -28,7 +27,9 @@ struct Free {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 template <typename T>
-using Owned = std::unique_ptr<T, Free>;
+using Owned = std::unique_ptr<T, FreeOwned>;
+
+namespace {
 
 Owned<EVP_PKEY> MakeKey() {
   Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));

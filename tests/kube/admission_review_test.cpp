@@ -43,7 +43,7 @@ std::string Patched(const std::string& pod, TakenPods taken) {
   return patch;
 }
 
-struct Case {
+struct AdmissionReviewCase {
   std::string name;
   std::string pod;
   std::string want_gpu;
@@ -56,7 +56,7 @@ TEST_CASE("pods are taken by what they ask for, unless somebody else has them",
   const std::string by_muster = R"("schedulerName":"muster",)";
   const std::string gate = R"(,"schedulingGates":[{"name":"muster.dev/gang"}])";
   const std::string other_gate = R"(,"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}])";
-  const Case c = GENERATE_REF(values<Case>({
+  const AdmissionReviewCase c = GENERATE_REF(values<AdmissionReviewCase>({
       {"a GPU pod without a scheduler", Pod(kGpus), kBoth, kBoth},
       {"a GPU pod of the default scheduler", Pod(by_default + kGpus), kBoth, kBoth},
       {"a pod without GPUs", Pod(by_default + kAdmissionReviewPlain), "", kBoth},

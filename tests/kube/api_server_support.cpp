@@ -36,16 +36,12 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-namespace {
-
 template <typename Base>
 class WideServer final : public Base {
  public:
   using Base::Base;
   void Widen() { ::listen(this->svr_sock_, 256); }
 };
-
-}  // namespace
 
 template <typename Base, typename... Args>
 void TestServer::Make(Args... args) {

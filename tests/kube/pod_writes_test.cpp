@@ -12,7 +12,7 @@ const engine::PodRef kPod{{"team", "a"}, cluster::PodUid("u-1")};
 const PodWrite kBind =
     engine::BindPod{{1}, kPod, "node-7", {cluster::GpuIndex{0}, cluster::GpuIndex{3}}};
 
-cluster::Pod Pod() {
+cluster::Pod PlainPod() {
   cluster::Pod pod;
   pod.key = kPod.key;
   pod.uid = kPod.uid;
@@ -152,26 +152,26 @@ TEST_CASE("what an answer says is taken, what it leaves open is looked up", "[ku
 TEST_CASE("a pod that was looked at settles what was unknown", "[kube][writes]") {
   const Verdict unknown{Standing::kLook, OutcomeKind::kRetry, "no answer"};
   CHECK(JudgePod(kBind, std::nullopt, unknown).kind == OutcomeKind::kGone);
-  cluster::Pod pod = Pod();
+  cluster::Pod pod = PlainPod();
   pod.uid = cluster::PodUid("u-2");
   CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kGone);
 
-  pod = Pod();
+  pod = PlainPod();
   CHECK(JudgePod(kBind, pod, unknown).standing == Standing::kLater);
   pod.node_name = "node-7";
   CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kDone);
   pod.node_name = "node-8";
   CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kConflict);
 
-  pod = Pod();
+  pod = PlainPod();
   pod.gates = {"example.com/wait"};
   CHECK(JudgePod(kBind, pod, unknown).message == "held by gate example.com/wait");
-  pod = Pod();
+  pod = PlainPod();
   pod.deleting = true;
   CHECK(JudgePod(kBind, pod, unknown).kind == OutcomeKind::kConflict);
   CHECK(JudgePod(engine::EvictPod{{1}, kPod, ""}, pod, unknown).kind == OutcomeKind::kDone);
 
-  pod = Pod();
+  pod = PlainPod();
   pod.nominated_node = "node-7";
   CHECK(JudgePod(engine::Nominate{{1}, kPod, "node-7"}, pod, unknown).kind == OutcomeKind::kDone);
   CHECK(JudgePod(engine::RemoveGate{{1}, kPod}, pod, unknown).kind == OutcomeKind::kDone);
@@ -179,7 +179,7 @@ TEST_CASE("a pod that was looked at settles what was unknown", "[kube][writes]")
   CHECK(JudgePod(engine::RemoveGate{{1}, kPod}, pod, unknown).standing == Standing::kLater);
 
   const Verdict refused{Standing::kLook, OutcomeKind::kRefused, "denied by a webhook"};
-  CHECK(JudgePod(kBind, Pod(), refused).kind == OutcomeKind::kRefused);
+  CHECK(JudgePod(kBind, PlainPod(), refused).kind == OutcomeKind::kRefused);
 }
 
 }  // namespace

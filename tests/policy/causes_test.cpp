@@ -52,7 +52,7 @@ Shortage Refused(World& world, const std::vector<Demand>& demands,
   return answer.shortage;
 }
 
-struct Case {
+struct CausesCase {
   std::string name;
   std::function<void(World&)> nodes;
   PodBuilder pod;
@@ -68,7 +68,7 @@ NodeConstraints Requires(const cluster::SelectorRequirement& requirement) {
   return constraints;
 }
 
-std::vector<Case> NamedCases() {
+std::vector<CausesCase> NamedCases() {
   const auto tainted = [](const char* name, const char* key, const char* value) {
     return MakeNode(name).Gpus(8).Taint(key, value, TaintEffect::kNoSchedule);
   };
@@ -143,7 +143,7 @@ std::vector<Case> NamedCases() {
   };
 }
 
-std::vector<Case> RoomCases() {
+std::vector<CausesCase> RoomCases() {
   return {
       {"the node with most free GPUs, the first by name",
        [](World& world) {
@@ -209,8 +209,8 @@ std::vector<Case> RoomCases() {
   };
 }
 
-void CheckEach(const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
+void CheckEach(const std::vector<CausesCase>& cases) {
+  for (const CausesCase& c : cases) {
     DYNAMIC_SECTION(c.name) {
       World world;
       c.nodes(world);

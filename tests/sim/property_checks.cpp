@@ -15,8 +15,6 @@ using cluster::Node;
 
 namespace {
 
-engine::PodRef RefOf(const PodPtr& pod) { return {pod->pod.key, pod->pod.uid}; }
-
 // Its state follows from the objects alone, not from a clock or a try.
 bool Settled(const engine::GangView& gang) {
   return gang.state == engine::GangState::kForming || gang.state == engine::GangState::kRunning ||

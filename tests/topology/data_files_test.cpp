@@ -22,7 +22,7 @@ Pairs PairsOf(const std::string& text) {
   return pairs;
 }
 
-struct Case {
+struct DataFilesCase {
   const char* file;
   size_t gpus;
   size_t nics;
@@ -36,10 +36,10 @@ const char* const kCubeNv1 = "0-1 0-2 1-3 2-6 3-7 4-5 4-6 5-7";
 const char* const kFours = "0-1 0-2 0-3 1-2 1-3 2-3 4-5 4-6 4-7 5-6 5-7 6-7";
 const char* const kTwoFours = "0 0 0 0 1 1 1 1";
 
-const std::vector<Case>& Cases() {
+const std::vector<DataFilesCase>& Cases() {
   static constexpr const char* kDgx1Near =
       "PIX mlx5_0;PIX mlx5_0;PIX mlx5_1;PIX mlx5_1;PIX mlx5_2;PIX mlx5_2;PIX mlx5_3;PIX mlx5_3;";
-  const static std::vector<Case> kCases = {
+  const static std::vector<DataFilesCase> kCases = {
       {"dgx1v", 8, 4, "", {{"NV2", kCubeNv2}, {"NV1", kCubeNv1}, {"SYS", ""}}, kDgx1Near},
       {"dgx1-topo-mp",
        8,
@@ -218,7 +218,7 @@ std::string WithoutBlanks(const std::string& text, size_t lost, bool every_row) 
 }  // namespace
 
 TEST_CASE("outputs of real machines give what people read in them", "[topology][data]") {
-  for (const Case& c : Cases()) {
+  for (const DataFilesCase& c : Cases()) {
     DYNAMIC_SECTION(c.file) {
       const auto text = ReadDataFile(c.file);
       if (!text) return;
@@ -245,7 +245,7 @@ TEST_CASE("outputs of real machines give what people read in them", "[topology][
 }
 
 TEST_CASE("what a machine says can be written and read again", "[topology][data]") {
-  for (const Case& c : Cases()) {
+  for (const DataFilesCase& c : Cases()) {
     DYNAMIC_SECTION(c.file) {
       const auto text = ReadDataFile(c.file);
       if (!text) return;
@@ -269,7 +269,7 @@ TEST_CASE("rows of real outputs whose blanks are lost are read as they were, or 
       CHECK_THAT(machine.error().ToString(), Catch::Matches("t:[0-9]+:[0-9]+: .*"));
     }
   };
-  for (const Case& c : Cases()) {
+  for (const DataFilesCase& c : Cases()) {
     const auto text = ReadDataFile(c.file);
     if (!text || std::string(c.file).find("-smi-") != std::string::npos) continue;
     const Machine want = Parsed(*text);
