@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue or operators. Programs land in build/e2e/bin/<its last part>/,
-# each beside a key: the hash of what it was built from. Where the key still fits, nothing is built.
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue, operators or autoscalers. Programs land in
+# build/e2e/bin/<its last part>/, each beside a key: the hash of what it was built from. Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -135,8 +135,40 @@ operator() {  # FOLDER NAME MODULE PACKAGE MANIFESTS...
   done
 }
 
+# Karpenter and cluster-autoscaler, each with its KWOK provider, and each with its own Kubernetes libraries.
+build_autoscalers() {
+  local failed=0
+  operator karpenter karpenter sigs.k8s.io/karpenter kwok pkg/apis/crds kwok/apis/crds || failed=1
+  build_cluster_autoscaler || failed=1
+  return "$failed"
+}
+
+# Its go.mod names a module of the same repository by a folder that the proxy does not have, so a copy is built.
+build_cluster_autoscaler() {
+  local out="$bin/cluster-autoscaler" package=k8s.io/autoscaler/cluster-autoscaler version=v0.0.0-20250613073258-1959f5f61f6c
+  local apis=v0.0.0-20240830133931-adfbe7e45277 module key begin="$SECONDS"
+  key="$(printf '%s %s %s' "$(go version)" "$version" "$apis")"
+  if [ -x "$out/cluster-autoscaler" ] && [ "$(cat "$out/cluster-autoscaler.key" 2>/dev/null)" = "$key" ]; then
+    return
+  fi
+  module="$(cd / && go mod download -json "$package@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')"
+  if [ -z "$module" ]; then
+    say "cluster-autoscaler: $package@$version cannot be had; the tests with it are skipped" >&2
+    return 1
+  fi
+  say "building cluster-autoscaler ..."
+  rm -rf "$out"
+  mkdir -p "$out"
+  cp -R --no-preserve=mode "$module" "$out/source"
+  (cd "$out/source" && go mod edit -dropreplace "$package/apis" -require "$package/apis@$apis" \
+    && CGO_ENABLED=0 nice go build -mod=mod -trimpath -p "$parallel" -tags kwok -o "$out/cluster-autoscaler.new" .) || return 1
+  mv "$out/cluster-autoscaler.new" "$out/cluster-autoscaler"
+  printf '%s' "$key" > "$out/cluster-autoscaler.key"
+  say "built    cluster-autoscaler in $((SECONDS - begin)) s"
+}
+
 if [ "$#" -eq 0 ]; then
-  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators)" >&2
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators, autoscalers)" >&2
   exit 2
 fi
 require_go
@@ -146,6 +178,7 @@ for folder in "$@"; do
     kwok) build_kwok "$folder" ;;
     kueue) build_kueue "$folder" ;;
     operators) build_operators "$folder" ;;
+    autoscalers) build_autoscalers ;;
     *) build_kubernetes "$folder" ;;
   esac
 done

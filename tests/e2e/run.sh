@@ -19,6 +19,7 @@ fi
 ./build.sh kueue || printf 'Kueue is not built; the tests with it are skipped\n'
 if [ "${MUSTER_E2E:-}" = full ]; then
   ./build.sh operators || printf 'What is named above is not built; the tests with it are skipped\n'
+  ./build.sh autoscalers || printf 'What is named above is not built; the tests with it are skipped\n'
 fi
 # The flags are those of build.sh, so that the client libraries are compiled once.
 export CGO_ENABLED=0

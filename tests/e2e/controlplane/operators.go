@@ -27,13 +27,15 @@ type operator struct {
 	crds     []string // files and folders of its manifests
 	webhooks string   // a Kustomize folder of them; empty: it has none
 	config   string   // its configuration, with the ports of its health, its webhooks, and the folder of its certificate
-	args     []string // %[1]d, %[2]d and %[3]s stand for the same; %[4]s for its configuration
+	args     []string // %[1]d, %[2]d and %[3]s stand for the same; %[4]s for its configuration, %[5]s for its kubeconfig
 	probed   bool     // it answers /readyz on the port of its health
 	port     int      // of its webhooks, where it cannot be chosen
 	applied  bool     // its configuration is an object
 	// Its code makes certificates itself, into this Secret, and waits until a kubelet has mounted them, in this folder if it
 	// cannot be chosen.
 	secretNamespace, secret, mounted string
+	folder                           string   // of its module and its program, where that is not operators
+	env                              []string // added to its environment
 }
 
 const operatorUser = "e2e-operator"
@@ -105,11 +107,20 @@ data:
 		crds: []string{"manifests/base/kubeflow.org_mpijobs.yaml"},
 		args: []string{"--kube-api-qps=200", "--kube-api-burst=400", "--lock-namespace=default"},
 	},
+	"karpenter":          karpenter,
+	"cluster-autoscaler": clusterAutoscaler,
+}
+
+func (o operator) program(name string) (string, error) {
+	if o.folder == "" {
+		return Program("operators", name)
+	}
+	return Program(o.folder, name)
 }
 
 // HasOperator tells whether that controller is built.
 func HasOperator(name string) bool {
-	_, err := Program("operators", name)
+	_, err := operators[name].program(name)
 	return err == nil
 }
 
@@ -120,7 +131,7 @@ func (cp *ControlPlane) StartOperator(ctx context.Context, name string) (*proces
 	if !known {
 		return nil, fmt.Errorf("no operator is named %q", name)
 	}
-	program, err := Program("operators", name)
+	program, err := o.program(name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +159,11 @@ func (cp *ControlPlane) StartOperator(ctx context.Context, name string) (*proces
 		port = process.MustFreePort()
 	}
 	if o.config != "" {
-		if err := os.WriteFile(config, fmt.Appendf(nil, o.config, health, port, certificates), 0o644); err != nil {
+		text := o.config
+		if strings.Contains(text, "%[1]d") {
+			text = fmt.Sprintf(text, health, port, certificates)
+		}
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			return nil, err
 		}
 	}
@@ -159,10 +174,11 @@ func (cp *ControlPlane) StartOperator(ctx context.Context, name string) (*proces
 	}
 	var args []string
 	for _, arg := range o.args {
-		args = append(args, strings.NewReplacer("%[1]d", fmt.Sprint(health), "%[2]d", fmt.Sprint(port), "%[4]s", config).Replace(arg))
+		args = append(args, strings.NewReplacer("%[1]d", fmt.Sprint(health), "%[2]d", fmt.Sprint(port), "%[4]s", config,
+			"%[5]s", kubeconfig).Replace(arg))
 	}
 	p, err := process.Start(process.Spec{Name: name, Path: program, Args: args, Dir: cp.Options.Dir, Detached: cp.Options.Detached,
-		Env: []string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + scratch, "NAMESPACE=" + o.secretNamespace}})
+		Env: append([]string{"KUBECONFIG=" + kubeconfig, "TMPDIR=" + scratch, "NAMESPACE=" + o.secretNamespace}, o.env...)})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ type worldOptions struct {
 	webhook bool   // with Muster's webhook in place of the admission policies
 	// With controllers of other projects that make pods; apart: with one whose CRDs others have as well.
 	operators, apart bool
+	autoscaler       string // with this one, which must be alone
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -154,6 +155,9 @@ func (o worldOptions) name() string {
 	}
 	if o.apart {
 		name += "-apart"
+	}
+	if o.autoscaler != "" {
+		name += "-" + o.autoscaler
 	}
 	return name
 }
