@@ -7,7 +7,7 @@ SECONDS_EACH ?= 60
 JOBS ?= $(shell nproc)
 # Builds everything of a preset, unless a target below names less.
 BUILD = cmake --preset $(1) && cmake --build build/$(1) --parallel $(JOBS)
-CTEST = ctest --progress --output-on-failure --test-dir build/$(1) --no-tests=error
+CTEST = ctest --progress --parallel $(JOBS) --output-on-failure --test-dir build/$(1) --no-tests=error
 
 .PHONY: help deps lint-deps build demo test e2e e2e-full cluster cluster-down bench bench-cluster lint check asan tsan fuzz clean
 
