@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cluster/cluster_state_impl.hpp"
+#include "cluster/provisioning_request.hpp"
 
 namespace muster::cluster {
 namespace {
@@ -366,6 +367,14 @@ void DumpBudget(const DisruptionBudget& budget, std::string& out) {
 }
 
 }  // namespace
+
+std::string ToText(const PodSpec& spec) {
+  Line line("spec");
+  DumpSpec(spec, line);
+  std::string text;
+  line.EndTo(text);
+  return text;
+}
 
 std::string DumpState(const ClusterState& state, const FreeTable& free) {
   std::string out;

@@ -49,6 +49,8 @@ constexpr TextRule kNamespace{"a Kubernetes namespace", IsDnsLabel};
 constexpr TextRule kSchedulerName{"a schedulerName (lower-case letters, digits, '-' and '.')",
                                   IsDnsSubdomain};
 constexpr std::string_view kDefaultScheduler = "default-scheduler";
+constexpr TextRule kProvisioningClass{
+    "a provisioning class (lower-case letters, digits, '-' and '.')", IsDnsSubdomain};
 constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8888", IsAddress};
 constexpr TextRule kPath{"the path of a file", IsPath};
 constexpr TextRule kClientName{"the name in a client's certificate", IsName};
@@ -222,9 +224,11 @@ void VisitAutoscaling(engine::Autoscaling* says, FieldVisitor* visitor) {
              "none: nothing. Its pods stay behind Muster's gate, where no autoscaler counts them.\n"
              "unschedulable: the pods that it needs to start are released without a node.\n"
              "kube-scheduler marks them Unschedulable, and the autoscaler adds nodes for them.\n"
-             "Gangs that a queue, an order or strictOrder keeps from starting are not released,\n"
+             "provisioningRequest: cluster-autoscaler is asked for their nodes with a\n"
+             "ProvisioningRequest. They stay behind the gate, and the nodes are kept for them.\n"
+             "Gangs that a queue, an order or strictOrder keeps from starting ask for none,\n"
              "nor more gangs than the limits of their queues have room for."},
-            {"none", "unschedulable"}, &says->scale_up);
+            {"none", "unschedulable", "provisioningRequest"}, &says->scale_up);
         visitor->Duration({"after",
                            "Only when the gang has been complete and without room for this long:\n"
                            "others may be about to leave."},
@@ -238,6 +242,9 @@ void VisitAutoscaling(engine::Autoscaling* says, FieldVisitor* visitor) {
              "removed: none, gangs (of two or more pods) or all. Pods that have one of these\n"
              "annotations keep theirs. With scaleUp: none as none."},
             {"none", "gangs", "all"}, &says->keep_nodes);
+        visitor->Text({"provisioningClass",
+                       "provisioningClassName of these requests. A provider of nodes has others."},
+                      kProvisioningClass, &says->provisioning_class);
       });
 }
 

@@ -17,6 +17,7 @@
 #include "cluster/ids.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/units.hpp"
+#include "engine/node_ask.hpp"
 #include "engine/outcome.hpp"
 
 namespace muster::engine {
@@ -79,6 +80,10 @@ struct BindPod {
   std::string gpu_uuids = {};                   // comma-separated; empty: not all of them are known
   std::string hami_devices = {};  // cluster::EncodeHamiDevices; empty: HAMi has no part in it
   bool keeps_node = false;        // cluster::kDoNotDisrupt "true", kSafeToEvict "false"
+  // The ProvisioningRequest that brought the nodes, and its class: cluster::kConsumesRequest,
+  // kRequestClass. Empty: none did.
+  std::string consumes = {};
+  std::string request_class = {};
 };
 // Takes cluster::kHamiBindTimeAnnotation off a pod that HAMi's plugin has served, so that the
 // plugin does not take it for the next one of its node (hami_devices.hpp).
@@ -130,7 +135,8 @@ struct AnswerBind {
   std::string error;
 };
 
-using Action = std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EndHamiTurn,
-                            EvictPod, PatchGang, EmitEvent, AnswerBind, TellPod>;
+using Action =
+    std::variant<Nominate, RemoveGate, WakePod, RecordPod, BindPod, EndHamiTurn, EvictPod,
+                 PatchGang, EmitEvent, AnswerBind, TellPod, AskForNodes, WithdrawAsk>;
 
 }  // namespace muster::engine

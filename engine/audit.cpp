@@ -110,9 +110,22 @@ void AuditVictims(const EngineState& state, const Gang& gang, std::vector<std::s
 void AuditScaleUps(const EngineState& state, std::vector<std::string>& broken) {
   for (const auto& [id, asked] : state.scale_ups.all()) {
     const Gang* gang = state.members.Find(id);
-    const bool waits = gang != nullptr && (gang->pending() || state.work.Touched(id));
+    const bool waits = gang != nullptr && (gang->pending() || state.work.Touched(id) ||
+                                           state.requests.Wanted(id) != nullptr);
     if (!waits)
       broken.push_back("nodes are asked for gang " + id.key.ToString() + ", which does not wait");
+  }
+}
+
+void AuditRequests(const EngineState& state, std::vector<std::string>& broken) {
+  for (const auto& [key, request] : state.requests.all()) {
+    const Gang* gang = state.members.Find(request.ask.gang);
+    const bool ended = gang != nullptr &&
+                       (gang->state == GangState::kRunning || gang->state == GangState::kFinished);
+    const bool touched = gang != nullptr && state.work.Touched(request.ask.gang);
+    if (request.wanted && (gang == nullptr || ended) && !touched)
+      broken.push_back("ProvisioningRequest " + key.ToString() +
+                       " is wanted for a gang that does not wait");
   }
 }
 
@@ -163,6 +176,8 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   add(state.preemptions.Audit());
   add(state.holdings.Audit());
   add(state.kept_rooms.Audit());
+  add(state.requests.Audit());
+  AuditRequests(state, broken);
   AuditKeptRooms(state, broken);
   AuditScaleUps(state, broken);
   add(state.hami_turns.Audit());

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/asked_rooms.hpp"
 #include "engine/candidates.hpp"
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
@@ -179,12 +180,23 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
 
 }  // namespace
 
+bool GoesBefore(EngineState& state, const Gang& gang, const Gang& other) {
+  if (state.queue_book.on() && BookedFor(state, gang) != BookedFor(state, other)) {
+    if (WithinGuarantee(state, gang) && !WithinGuarantee(state, other)) return true;
+  } else if (PriorityOf(gang) > PriorityOf(other)) {
+    return true;
+  }
+  return MayEvictIt(state, gang, other);
+}
+
 BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   BookingNumbers numbers;
-  if (state.bookings.none() && state.kept_rooms.none()) return numbers;
+  const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
+  if (none) return numbers;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
   const bool ran_there = Replaces(gang) || state.kept_rooms.Of(gang.id) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
+  if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
   for (const auto& [id, room] : state.kept_rooms.all()) {
     if (id != gang.id && useful.Meets(room.nodes)) numbers.push_back(room.number);
   }
@@ -199,6 +211,10 @@ BookingNumbers OthersOf(const EngineState& state, const Gang& gang) {
   }
   for (const auto& [id, room] : state.kept_rooms.all()) {
     if (id != gang.id) numbers.push_back(room.number);
+  }
+  for (const auto& [key, request] : state.requests.all()) {
+    if (request.ask.gang != gang.id && request.room.number != 0)
+      numbers.push_back(request.room.number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -241,6 +257,10 @@ std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers
     if (!Has(bookings, room)) continue;
     for (const Placement& kept : room.placements) TakeFree(*now, kept, free);
   }
+  for (const auto& [key, request] : state.requests.all()) {
+    if (!Has(bookings, request.room)) continue;
+    for (const Placement& kept : request.room.placements) TakeFree(*now, kept, free);
+  }
   known = std::make_shared<const Snapshot>(now->nodes(), std::move(free), now->generation(),
                                            now->layout());
   return known;
@@ -258,6 +278,9 @@ std::string KeeperOf(const EngineState& state, const BookingNumbers& bookings) {
   if (const Booking* first = FirstOf(state, bookings)) return Describe(*first);
   for (const auto& [id, room] : state.kept_rooms.all()) {
     if (Has(bookings, room)) return Describe(room);
+  }
+  for (const auto& [key, request] : state.requests.all()) {
+    if (Has(bookings, request.room)) return Describe(request);
   }
   return {};
 }
@@ -292,8 +315,14 @@ bool Touches(const EngineState& state, const BookingNumbers& bookings, const Pla
     return Has(bookings, room) && room.nodes.Contains(held.node) &&
            std::any_of(room.placements.begin(), room.placements.end(), overlaps);
   };
+  const auto asked = [&](const auto& entry) {
+    const AskedRoom& room = entry.second.room;
+    return Has(bookings, room) && room.nodes.Contains(held.node) &&
+           std::any_of(room.placements.begin(), room.placements.end(), overlaps);
+  };
   return std::any_of(state.bookings.all().begin(), state.bookings.all().end(), booked) ||
-         std::any_of(state.kept_rooms.all().begin(), state.kept_rooms.all().end(), kept);
+         std::any_of(state.kept_rooms.all().begin(), state.kept_rooms.all().end(), kept) ||
+         std::any_of(state.requests.all().begin(), state.requests.all().end(), asked);
 }
 
 std::string Describe(const Booking& booking) {

@@ -12,7 +12,8 @@
 //   5. the booking's gang may evict it when its time comes, and it loses little (R16)
 //   6. something is kept for its restart: it was there before
 //
-// A room that is kept for a restart keeps off every gang but its own.
+// A room that is kept for a restart keeps off every gang but its own. One that is kept for a gang
+// which asked for nodes (asked_rooms.hpp) keeps off those that do not go before it.
 #pragma once
 
 #include <memory>
@@ -49,6 +50,9 @@ Reason BackfillBar(EngineState& state, const Gang& gang);
 // The claimant may not have it evicted before (R8); not before `now`.
 cluster::Time EvictableFrom(const EngineState& state, const Gang& claimant, const Gang& gang,
                             cluster::Time now);
+// Nodes that `other` asked for are no more its than the gang's: 3 and 4 above, or it is of higher
+// priority in the same queue.
+bool GoesBefore(EngineState& state, const Gang& gang, const Gang& other);
 // All but its own.
 BookingNumbers OthersOf(const EngineState& state, const Gang& gang);
 // The cluster without what these keep.

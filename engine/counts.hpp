@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cluster/gang_id.hpp"
+#include "cluster/provisioning_request.hpp"
 #include "cluster/units.hpp"
 #include "engine/actions.hpp"
 #include "engine/gang_view.hpp"
@@ -56,7 +57,9 @@ struct Counts {
   int64_t starts_failed = 0;   // ever: members that failed within BadNodes::start_window
   // Ever: pods bound with whole GPUs of NVIDIA's device plugin, by topology::PickOutcome.
   std::array<int64_t, topology::kPickOutcomes> kubelet_picks{};
-  int64_t scale_ups = 0;          // gangs for which nodes are asked for
+  int64_t scale_ups = 0;  // gangs for which nodes are asked for
+  // ProvisioningRequests of gangs that wait, by cluster::RequestState.
+  std::array<int64_t, cluster::kRequestStates> requests{};
   int64_t restart_kept_pods = 0;  // for which room is kept, see restart_window.hpp
   std::array<int64_t, kWindowEnds> restart_windows{};  // ever, by WindowEnd
 };

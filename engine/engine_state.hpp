@@ -18,6 +18,7 @@
 #include "engine/membership.hpp"
 #include "engine/node_classes.hpp"
 #include "engine/node_health.hpp"
+#include "engine/node_requests.hpp"
 #include "engine/options.hpp"
 #include "engine/order_book.hpp"
 #include "engine/pending_queue.hpp"
@@ -68,7 +69,8 @@ struct EngineState {
   OrderBook orders;  // of operators
   Bookings bookings;
   KeptSnapshots kept_snapshots;
-  ScaleUps scale_ups;  // nodes that are asked for
+  ScaleUps scale_ups;     // nodes that are asked for
+  NodeRequests requests;  // by ProvisioningRequests
   NodeClasses classes;
   RunHistory run_history;
   KubeletPicks kubelet_picks{cluster, members, options};

@@ -13,6 +13,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/priority_class.hpp"
+#include "cluster/provisioning_request.hpp"
 #include "cluster/resource_quota.hpp"
 #include "engine/orders.hpp"
 #include "queues/usage_record.hpp"
@@ -47,6 +48,9 @@ struct DisruptionBudgetRemoved {
 struct ResourceQuotaRemoved {
   cluster::ResourceQuotaUid uid;
 };
+struct ProvisioningRequestRemoved {
+  cluster::ProvisioningRequestUid uid;
+};
 // It is gone, or has ended.
 struct BatchJobRemoved {
   cluster::JobUid uid;
@@ -79,11 +83,12 @@ struct LearntRuns {
 };
 
 // An upserted record, the removal of one, or how far they can be trusted.
-using Fact = std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                          PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
-                          cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                          DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale,
-                          Unfenced, Fenced, StandingOrders, cluster::ResourceQuota,
-                          ResourceQuotaRemoved, LearntRuns, queues::UsageRecord>;
+using Fact =
+    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
+                 PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
+                 cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
+                 DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale, Unfenced,
+                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns,
+                 queues::UsageRecord, cluster::ProvisioningRequest, ProvisioningRequestRemoved>;
 
 }  // namespace muster::engine

@@ -10,6 +10,7 @@
 #include "engine/evictions.hpp"
 #include "engine/intake.hpp"
 #include "engine/membership_moves.hpp"
+#include "engine/provisioning.hpp"
 #include "engine/reclaim.hpp"
 #include "engine/scale_up.hpp"
 
@@ -198,6 +199,11 @@ void HandoverStep::Bind(Member& member) {
                .gpus = {}};
   bind.gang = gang;
   bind.keeps_node = KeepsNode(state_, gang_, member);
+  if (const NodeRequest* request = state_.requests.Wanted(gang_.id);
+      request != nullptr && request->state == cluster::RequestState::kProvisioned) {
+    bind.consumes = request->ask.key.name;
+    bind.request_class = request->ask.class_name;
+  }
   for (const cluster::GpuShare& share : member.plan->placement->gpus)
     bind.gpus.push_back(share.index);
   if (gang_.members.size() > 1) bind.rank = member.plan->rank;
@@ -331,7 +337,10 @@ void HandOverPods(EngineState& state, Gang& gang, Time now) {
 
 void Report(EngineState& state, const Outcome& outcome, Time now) {
   const std::optional<PodUid> uid = state.writes.End(outcome.id);
-  if (!uid) return;  // the pod left meanwhile
+  if (!uid) {  // the pod left meanwhile
+    (void)ReportRequest(state, outcome, now);
+    return;
+  }
   const PlacedMember at = state.members.Find(*uid);
   if (at.member == nullptr) return;
   const WriteKind doing = state.writes.Finish(*at.member, outcome.kind);

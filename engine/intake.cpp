@@ -8,6 +8,7 @@
 #include "engine/membership_moves.hpp"
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
+#include "engine/provisioning.hpp"
 #include "engine/restart_window.hpp"
 #include "engine/setback.hpp"
 
@@ -225,6 +226,12 @@ struct Visitor {
   void operator()(const ResourceQuotaRemoved& removed) const {
     const std::string ns = state.quotas.Remove(removed.uid);
     if (!ns.empty()) state.work.Note(ns, {.waiting = true});
+  }
+  void operator()(const cluster::ProvisioningRequest& told) const {
+    ApplyRequest(state, told, now);
+  }
+  void operator()(const ProvisioningRequestRemoved& removed) const {
+    RemoveRequest(state, removed.uid, now);
   }
   void operator()(const StandingOrders& orders) const { AdoptOrders(state, orders); }
   void operator()(const LearntRuns& learnt) const { state.run_history.Adopt(learnt); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/provisioning_request.hpp"
 #include "cluster/units.hpp"
 #include "policy/placement.hpp"
 #include "queues/queue_spec.hpp"
@@ -65,7 +66,9 @@ struct BadNodes {
 //   kNone           nothing
 //   kUnschedulable  their pods are released without a node, so that kube-scheduler marks them
 //                   Unschedulable: what cluster-autoscaler and Karpenter add nodes for
-enum class ScaleUp { kNone, kUnschedulable };
+//   kProvisioningRequest  cluster-autoscaler is asked for their nodes by ProvisioningRequests; they
+//                   stay behind their gate
+enum class ScaleUp { kNone, kUnschedulable, kProvisioningRequest };
 
 // Which pods are bound with the annotations by which autoscalers leave their nodes alone.
 enum class KeepNodes { kNone, kGangs, kAll };
@@ -75,6 +78,8 @@ struct Autoscaling {
   // A gang has lacked room for that long: others may be about to leave.
   cluster::Duration after = cluster::Seconds(10);
   KeepNodes keep_nodes = KeepNodes::kGangs;  // kNone where scale_up is
+  // Of ProvisioningRequests: provisioningClassName.
+  std::string provisioning_class = cluster::kBestEffortAtomicClass;
 };
 
 struct Options {

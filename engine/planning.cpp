@@ -525,8 +525,8 @@ Time NextWake(const EngineState& state) {
                    PassNeeded(state, Time(INT64_MIN)) || state.writes.has_actions() ||
                    state.ever_fits.Behind() || state.health.pending();
   if (now) return Time(0);
-  Time timer =
-      std::min({state.work.due(), state.health.due(), state.orders.due(), state.kept_rooms.due()});
+  Time timer = std::min({state.work.due(), state.health.due(), state.orders.due(),
+                         state.kept_rooms.due(), state.requests.due()});
   if (state.stale_resources.empty()) timer = std::min(timer, state.bookings.due());
   if (state.queue.empty()) return timer;
   return std::min({timer, state.ever_fits.due(), state.queue_book.due(),

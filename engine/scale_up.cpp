@@ -4,9 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/asked_rooms.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/minimum.hpp"
 #include "engine/partial.hpp"
+#include "engine/provisioning.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
 
@@ -69,7 +71,10 @@ Lacks LacksOf(const EngineState& state, const Gang& gang) {
   // Lost members that come back one by one have no reason of their own.
   if (gang.state == GangState::kDegraded && KeepsRest(gang, state.members.GroupOf(gang)))
     return OpenMembers(gang).empty() ? Lacks::kNothing : Lacks::kRoom;
-  return LacksOf(PendingQueue::ReasonOf(gang).code);
+  const ReasonCode code = PendingQueue::ReasonOf(gang).code;
+  // What others asked for is not free to cluster-autoscaler either.
+  if (code == ReasonCode::kReserved && WaitsForAskedRoom(state)) return Lacks::kRoom;
+  return LacksOf(code);
 }
 
 // A process before has released some of it, or its pods never had a gate.
@@ -79,6 +84,32 @@ bool Released(const Gang& gang) {
     return member.ours && !member.pod->bound() && !member.pod->ending() &&
            !member.pod->gated_by_muster();
   });
+}
+
+// Pods without a gate of Muster's ask for nodes by themselves: a request beside them would bring
+// twice as many.
+bool ByRequest(const EngineState& state, const Gang& gang) {
+  return state.options.autoscaling.scale_up == ScaleUp::kProvisioningRequest && !Released(gang);
+}
+
+// The gang lacks no room, as far as was found out, and what it asked for may still be its: it has a
+// plan, or its turn comes.
+bool KeepsRequest(const EngineState& state, const Gang& gang, Lacks lacks) {
+  if (state.options.autoscaling.scale_up != ScaleUp::kProvisioningRequest) return false;
+  if (!state.requests.Any(gang.id) || lacks == Lacks::kLeave) return false;
+  switch (gang.state) {
+    case GangState::kReserved:
+    case GangState::kBinding:
+    case GangState::kPreempting:
+    case GangState::kBackoff:
+    case GangState::kQueued:
+    case GangState::kUnsatisfiable:
+      return true;
+    case GangState::kDegraded:
+      return !OpenMembers(gang).empty();
+    default:
+      return false;
+  }
 }
 
 // Since when it has been complete.
@@ -104,20 +135,30 @@ std::string Reached(const EngineState& state, const Gang& gang, const Reason& ov
 }  // namespace
 
 void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
-  if (LacksOf(state, gang) != Lacks::kRoom) return EndScaleUp(state, gang.id);
-  const bool asked = state.scale_ups.Has(gang.id);
+  const Lacks lacks = LacksOf(state, gang);
+  if (lacks != Lacks::kRoom) {
+    if (!KeepsRequest(state, gang, lacks)) return EndScaleUp(state, gang.id);
+    return KeepRequests(state, gang);
+  }
+  const bool by_request = ByRequest(state, gang);
+  if (!by_request) WithdrawRequests(state, gang.id);
+  const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
   if (!asked && ScaleUpDue(state, gang) > now) return;
   // What is released stays so.
   if (!asked && !Released(gang) && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
+    WithdrawRequests(state, gang.id);
     return state.scale_ups.Hold(gang.id);
   }
-  if (!state.scale_ups.Begin(gang.id, {gang.queue->queue, gang.queue->asks})) return;
+  const bool begins = state.scale_ups.Begin(gang.id, {gang.queue->queue, gang.queue->asks});
+  if (by_request) return AskByRequest(state, gang, now);
+  if (!begins) return;
   state.announcer.Tell(gang, false, "GangScaleUp",
                        "its pods are released without a node: kube-scheduler marks them "
                        "Unschedulable, so that a cluster autoscaler adds nodes for them");
 }
 
 void EndScaleUp(EngineState& state, const GangId& gang) {
+  WithdrawRequests(state, gang);
   for (const GangId& id : state.scale_ups.End(gang)) {
     if (Gang* held = state.members.Find(id)) state.work.Touch(*held);
   }
@@ -130,15 +171,22 @@ Time ScaleUpDue(const EngineState& state, const Gang& gang) {
   return since ? *since + state.options.autoscaling.after : Time(INT64_MIN);
 }
 
-std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang) {
-  std::set<cluster::PodUid> released;
-  if (!state.scale_ups.Has(gang.id)) return released;
+std::vector<const Member*> NeededForStart(const Gang& gang) {
   // The same as RequestOf takes.
   const std::vector<const Member*> open = OpenMembers(gang);
   const cluster::Headcount there =
       CountMembers(gang, !gang.minimum.roles.empty(),
                    [](const Member& member) { return IsThere(member, Counting::kPlanned); });
-  for (const size_t i : Needed(gang.minimum, there, open)) released.insert(open[i]->uid);
+  std::vector<const Member*> needed;
+  for (const size_t i : Needed(gang.minimum, there, open)) needed.push_back(open[i]);
+  return needed;
+}
+
+std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang) {
+  std::set<cluster::PodUid> released;
+  if (!state.scale_ups.Has(gang.id) || ByRequest(state, gang) || !WaitsForPlan(gang))
+    return released;
+  for (const Member* member : NeededForStart(gang)) released.insert(member->uid);
   return released;
 }
 
@@ -153,6 +201,12 @@ std::string ScaleUpText(const EngineState& state, const Gang& gang) {
       return "not asked for: " + Describe(PendingQueue::ReasonOf(gang));
     case Lacks::kRoom:
       break;
+  }
+  if (ByRequest(state, gang)) {
+    if (std::string text = RequestText(state, gang); !text.empty()) return text;
+    if (TooManyShapes(state, gang))
+      return "not asked for: its pods are of more than " + std::to_string(kMostPodSets) +
+             " shapes, more than a ProvisioningRequest takes";
   }
   if (state.scale_ups.Has(gang.id))
     return "asked for: its pods are released without a node, so that an autoscaler adds nodes";

@@ -1,21 +1,28 @@
 // Scale-up: whether nodes are asked for, for a gang that lacks room, and what follows (internal to
 // engine/). Options::autoscaling switches it on.
 //
-// The members that a gang needs to start are released without a plan. kube-scheduler asks Filter,
+// With ScaleUp::kUnschedulable the members that a gang needs to start are released without a plan.
+// kube-scheduler asks Filter,
 // is refused, and marks them Unschedulable; cluster-autoscaler and Karpenter add nodes for such
 // pods, and look at neither their schedulerName nor their gang. When there is room for all of them
 // they are nominated and woken, as pods are that never had a gate.
+//
+// With ScaleUp::kProvisioningRequest cluster-autoscaler is asked by a ProvisioningRequest
+// (provisioning.hpp), and the members stay behind their gate; but members without one are seen by
+// autoscalers anyway, and their gang is released as above.
 //
 // Nothing is asked for
 //   - of what a queue, an order of an operator or strict order keeps from starting, also where room
 //     is what it lacks besides
 //   - beyond the limits of its queues, counting all gangs for which nodes are asked for
-//   - where Muster keeps room that is free for others: to an autoscaler it is free
+//   - where Muster keeps room that is free for others: to an autoscaler it is free; but for what is
+//     kept for gangs that asked for it by a request
 //   - for members beyond the minimum
 #pragma once
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cluster/units.hpp"
 #include "engine/gang.hpp"
@@ -31,7 +38,10 @@ void EndScaleUp(EngineState& state, const GangId& gang);
 // When it is to be looked at again without further facts; Never: not at all.
 cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang);
 
-// Of a gang that is asked for: the members that it needs to start.
+// The members that it needs to start and that are not planned, oldest first.
+std::vector<const Member*> NeededForStart(const Gang& gang);
+
+// Of a gang that is asked for by its pods: the members that it needs to start.
 std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gang& gang);
 
 // For people: "asked for: …", "not asked for: …". Empty: it does not wait for room, or scale-up is

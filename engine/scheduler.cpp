@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/asked_rooms.hpp"
 #include "engine/booking_search.hpp"
 #include "engine/decided_facts.hpp"
 #include "engine/durations.hpp"
@@ -82,6 +83,7 @@ bool Scheduler::BeginPass(Time now) {
   state_->shapes.Follow();
   FollowUse(*state_, now);
   FollowKeptRooms(*state_, now);
+  FollowAskedRooms(*state_, now);
   FollowBookings(*state_, now);
   if (!PassNeeded(*state_, now)) return false;
   state_->queue.End();  // NextJob begins another one

@@ -14,6 +14,7 @@
 #include "engine/node_starts.hpp"
 #include "engine/ordering.hpp"
 #include "engine/partial.hpp"
+#include "engine/provisioning.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/queueing.hpp"
 #include "engine/reclaim.hpp"
@@ -178,6 +179,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
   at(ScaleUpDue(state, gang));
+  at(RequestDue(state, gang));
   if (gang.course.partial_since)
     at(*gang.course.partial_since +
        PartialTimeout(gang, state.members.GroupOf(gang), state.options));
@@ -296,6 +298,7 @@ bool Settle(EngineState& state, Time now) {
     left -= CostOf(*gang);
   }
   if (!state.work.told_all()) return false;
+  if (state.work.settled()) WriteRequests(state, now);
   state.work.EndRounds();
   return true;
 }

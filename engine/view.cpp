@@ -162,6 +162,9 @@ bool CountGangs(const EngineState& state, std::optional<GangId>& last, Counts& c
   counts.starts_failed = state.health.failed_early();
   counts.kubelet_picks = state.kubelet_picks.counts();
   counts.scale_ups = static_cast<int64_t>(state.scale_ups.all().size());
+  for (const auto& [key, request] : state.requests.all()) {
+    if (request.wanted) ++counts.requests[static_cast<size_t>(request.state)];
+  }
   counts.restart_kept_pods = state.kept_rooms.pods();
   counts.restart_windows = state.kept_rooms.ended();
   return true;

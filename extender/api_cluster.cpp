@@ -149,6 +149,12 @@ void ApiCluster::MakeReports() {
                                  .warn = warn,
                                  .wake = [this] { PokeAll(event_threads_); }},
       kube::EventRecorder::Options{.instance = options_.identity});
+  requests_ = std::make_unique<kube::ProvisioningWriter>(kube::ProvisioningWriter::Ports{
+      .api = *api_, .find = find, .may_write = may_write, .report = options_.report, .warn = warn});
+  for (int i = 0; i < kube::ProvisioningWriter::kThreads; ++i) {
+    request_threads_.push_back(std::make_unique<kube::StepThread>(
+        [this](const kube::Clocks& now) { return requests_->Step(now); }));
+  }
   for (int i = 0; i < kube::GangStatusWriter::kThreads; ++i) {
     status_threads_.push_back(std::make_unique<kube::StepThread>(
         [this](const kube::Clocks& now) { return statuses_->Step(now); }));
@@ -173,6 +179,7 @@ void ApiCluster::Stop() {
   if (fence_thread_) fence_thread_->Stop();
   for (const auto& thread : status_threads_) thread->Stop();
   for (const auto& thread : event_threads_) thread->Stop();
+  for (const auto& thread : request_threads_) thread->Stop();
   if (label_thread_) label_thread_->Stop();
   if (usage_thread_) {
     usage_thread_->Stop();
@@ -189,7 +196,20 @@ void ApiCluster::Stop() {
   if (admission_) admission_->Stop();
 }
 
-void ApiCluster::Perform(const std::vector<engine::Action>& actions) { writer_->Perform(actions); }
+void ApiCluster::Perform(const std::vector<engine::Action>& actions) {
+  bool asks = false;
+  for (const engine::Action& action : actions) {
+    if (const auto* ask = std::get_if<engine::AskForNodes>(&action)) {
+      requests_->Want(*ask);
+      asks = true;
+    } else if (const auto* withdraw = std::get_if<engine::WithdrawAsk>(&action)) {
+      requests_->Want(*withdraw);
+      asks = true;
+    }
+  }
+  if (asks) PokeAll(request_threads_);
+  writer_->Perform(actions);
+}
 
 void ApiCluster::Warn(const std::string& what) const { log_.Info("api server", {{"what", what}}); }
 

@@ -36,6 +36,7 @@
 #include "kube/missed_pods.hpp"
 #include "kube/order_store.hpp"
 #include "kube/pod_writer.hpp"
+#include "kube/provisioning_writer.hpp"
 #include "kube/step_thread.hpp"
 #include "kube/takeover.hpp"
 #include "kube/usage_keeper.hpp"
@@ -139,6 +140,8 @@ class ApiCluster final : public engine::ActionPort {
   std::unique_ptr<kube::StepThread> fence_thread_;  // only while a pod is not fenced
   std::vector<std::unique_ptr<kube::StepThread>> status_threads_;
   std::vector<std::unique_ptr<kube::StepThread>> event_threads_;
+  std::unique_ptr<kube::ProvisioningWriter> requests_;
+  std::vector<std::unique_ptr<kube::StepThread>> request_threads_;
   std::unique_ptr<AdmissionService> admission_;     // null: there is no webhook
   std::unique_ptr<kube::LeaderLabel> label_;        // null: there is no pod to label
   std::unique_ptr<kube::StepThread> label_thread_;  // likewise

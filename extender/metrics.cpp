@@ -30,8 +30,8 @@ constexpr std::array<const char*, kExtenderVerbs> kVerbNames = {"filter", "prior
                                                                 "bind"};
 constexpr std::array<const char*, kVerbResults> kResultNames = {"ok", "refused", "error"};
 constexpr std::array<const char*, kActionKinds> kActionNames = {
-    "nominate", "remove_gate", "wake",  "record",      "bind", "end_turn",
-    "evict",    "patch_gang",  "event", "answer_bind", "tell"};
+    "nominate",   "remove_gate", "wake",        "record", "bind",      "end_turn",    "evict",
+    "patch_gang", "event",       "answer_bind", "tell",   "ask_nodes", "withdraw_ask"};
 static_assert(std::variant_size_v<engine::Action> == kActionKinds);
 constexpr std::array<const char*, 5> kOutcomeNames = {"done", "gone", "conflict", "retry",
                                                       "refused"};
@@ -214,6 +214,14 @@ class Metrics::Impl {
       picks_[outcome] = &picks.Add({{"outcome", std::string(topology::ToString(one))}});
     }
     scale_ups_ = &OneGauge("muster_scale_up_gangs", "Gangs for which nodes are asked for");
+    auto& requests = BuildGauge()
+                         .Name("muster_provisioning_requests")
+                         .Help("ProvisioningRequests of gangs that wait, by state")
+                         .Register(registry_);
+    for (std::size_t state = 0; state < requests_.size(); ++state) {
+      const auto one = static_cast<cluster::RequestState>(state);
+      requests_[state] = &requests.Add({{"state", cluster::ToString(one)}});
+    }
     restart_kept_ = &OneGauge("muster_restart_kept_pods",
                               "Pods whose devices are kept for their gang's restart");
     auto& windows = BuildCounter()
@@ -260,6 +268,8 @@ class Metrics::Impl {
     for (std::size_t outcome = 0; outcome < picks_.size(); ++outcome)
       Raise(*picks_[outcome], counts.kubelet_picks[outcome]);
     scale_ups_->Set(static_cast<double>(counts.scale_ups));
+    for (std::size_t state = 0; state < requests_.size(); ++state)
+      requests_[state]->Set(static_cast<double>(counts.requests[state]));
     restart_kept_->Set(static_cast<double>(counts.restart_kept_pods));
     for (std::size_t end = 0; end < windows_.size(); ++end)
       Raise(*windows_[end], counts.restart_windows[end]);
@@ -297,6 +307,7 @@ class Metrics::Impl {
   Counter* starts_failed_ = nullptr;
   std::array<Counter*, topology::kPickOutcomes> picks_{};
   Gauge* scale_ups_ = nullptr;
+  std::array<Gauge*, cluster::kRequestStates> requests_{};
   Gauge* restart_kept_ = nullptr;
   std::array<Counter*, engine::kWindowEnds> windows_{};
   Gauge* pods_ = nullptr;

@@ -28,7 +28,7 @@ enum class VerbResult { kOk, kRefused, kError };
 inline constexpr int kVerbResults = 3;
 
 // One per alternative of engine::Action, in its order.
-inline constexpr int kActionKinds = 11;
+inline constexpr int kActionKinds = 13;
 const char* ActionKindName(std::size_t kind);
 
 class Metrics {

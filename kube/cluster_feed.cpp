@@ -26,6 +26,8 @@ bool TellsWhatIsFree(const std::string& path) {
 
 Resource ResourceOf(const ServedKind& served) {
   switch (served.kind) {
+    case OptionalKind::kProvisioningRequests:
+      return ProvisioningRequestResource(served.api_version);
     case OptionalKind::kComputeDomains:
       return ComputeDomainResource(served.api_version);
     case OptionalKind::kResourceSlices:

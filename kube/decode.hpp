@@ -22,6 +22,7 @@
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
 #include "cluster/priority_class.hpp"
+#include "cluster/provisioning_request.hpp"
 #include "cluster/resource_quota.hpp"
 #include "cluster/result.hpp"
 #include "kube/json.hpp"
@@ -134,6 +135,9 @@ cluster::Result<DecodedComputeDomain> DecodeComputeDomain(const JsonNode& json,
 // muster.dev/compute-domain is there.
 std::vector<std::string> ReadClaimTemplates(const JsonNode& pod);
 std::vector<std::string> ReadClaimTemplates(std::string_view pod);  // none where it is no JSON
+// What is malformed beside its name counts as not said.
+cluster::Result<cluster::ProvisioningRequest> DecodeProvisioningRequest(
+    const JsonNode& json, const DecodeOptions& options = {});
 // A budget whose selector is left out is one of all pods.
 cluster::Result<cluster::DisruptionBudget> DecodeDisruptionBudget(
     const JsonNode& json, const DecodeOptions& options = {});

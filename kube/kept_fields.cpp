@@ -298,6 +298,19 @@ constexpr Kept kComputeDomainSpec[] = {Object("channel", kChannel)};
 constexpr Kept kComputeDomain[] = {kKind, kApiVersion, Object("metadata", kIdentityMeta),
                                    Object("spec", kComputeDomainSpec)};
 
+// ProvisioningRequests (provisioning_request_decoder.cpp).
+constexpr Kept kOwnAnnotations[] = {kOwn};
+constexpr Kept kRequestMeta[] = {
+    kName, kNamespace, kUid, kVersion, kCreated, kDeleted, Object("annotations", kOwnAnnotations)};
+constexpr Kept kPodSet[] = {Value("count")};
+constexpr Kept kRequestSpec[] = {List("podSets", kPodSet)};
+constexpr Kept kRequestCondition[] = {Value("type"), Value("status"), Value("reason"),
+                                      Value("message"), Value("lastTransitionTime")};
+constexpr Kept kRequestStatus[] = {List("conditions", kRequestCondition)};
+constexpr Kept kProvisioningRequest[] = {kKind, kApiVersion, Object("metadata", kRequestMeta),
+                                         Object("spec", kRequestSpec),
+                                         Object("status", kRequestStatus)};
+
 // ResourceSlices (resource_slice_decoder.cpp).
 constexpr Kept kText[] = {Value("string")};
 constexpr Kept kNumber[] = {Value("int"), Values("ints")};
@@ -338,6 +351,7 @@ std::span<const Kept> BatchJobFields() { return kBatchJob; }
 std::span<const Kept> NodeTopologyFields() { return kNodeTopology; }
 std::span<const Kept> ResourceSliceFields() { return kResourceSlice; }
 std::span<const Kept> ComputeDomainFields() { return kComputeDomain; }
+std::span<const Kept> ProvisioningRequestFields() { return kProvisioningRequest; }
 std::span<const Kept> IdentityFields() { return kIdentity; }
 std::span<const Kept> StatusFields() { return kStatus; }
 

@@ -21,6 +21,7 @@ std::span<const Kept> BatchJobFields();
 std::span<const Kept> NodeTopologyFields();
 std::span<const Kept> ResourceSliceFields();
 std::span<const Kept> ComputeDomainFields();
+std::span<const Kept> ProvisioningRequestFields();
 
 // Who an object is, of whatever kind.
 std::span<const Kept> IdentityFields();

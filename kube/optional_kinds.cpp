@@ -37,10 +37,18 @@ constexpr OptionalKindNames kKinds[] = {
      "resource.nvidia.com",
      "computedomains",
      {"v1beta1", "", ""}},
+    {OptionalKind::kProvisioningRequests,
+     "provisioningrequests.autoscaling.x-k8s.io",
+     "ProvisioningRequest",
+     "autoscaling.x-k8s.io",
+     "provisioningrequests",
+     {"v1", "v1beta1", ""}},
 };
 
 std::span<const Kept> FieldsOf(OptionalKind kind) {
   switch (kind) {
+    case OptionalKind::kProvisioningRequests:
+      return ProvisioningRequestFields();
     case OptionalKind::kComputeDomains:
       return ComputeDomainFields();
     case OptionalKind::kResourceSlices:
@@ -103,7 +111,12 @@ Result<DecodedOptional> DecodeOptional(OptionalKind kind, std::string_view json,
   const auto ignore = [&](const std::vector<Error>& ignored) {
     decoded.ignored.insert(decoded.ignored.end(), ignored.begin(), ignored.end());
   };
-  if (kind == OptionalKind::kComputeDomains) {
+  if (kind == OptionalKind::kProvisioningRequests) {
+    Result<cluster::ProvisioningRequest> request = DecodeProvisioningRequest(kept->node(), options);
+    if (!request.ok()) return request.error();
+    decoded.key = request->key;
+    decoded.news = engine::Fact(*std::move(request));
+  } else if (kind == OptionalKind::kComputeDomains) {
     Result<DecodedComputeDomain> domain = DecodeComputeDomain(kept->node(), options);
     if (!domain.ok()) return domain.error();
     decoded.key = domain->key;

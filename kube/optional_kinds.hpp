@@ -19,6 +19,7 @@ enum class OptionalKind {
   kNodeResourceTopologies,  // topology.node.k8s.io v1alpha2, v1alpha1
   kResourceSlices,          // resource.k8s.io v1, v1beta2, v1beta1
   kComputeDomains,          // resource.nvidia.com v1beta1
+  kProvisioningRequests,    // autoscaling.x-k8s.io v1, v1beta1
 };
 
 struct OptionalKindNames {

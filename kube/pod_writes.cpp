@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "cluster/hami_devices.hpp"
+#include "cluster/provisioning_request.hpp"
 #include "kube/encode.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/http_status.hpp"
@@ -152,6 +153,10 @@ ApiRequest Make(const engine::BindPod& action, const WriteContext& context) {
   if (action.keeps_node) {
     json.TextKey(cluster::kDoNotDisrupt).Text("true");
     json.TextKey(cluster::kSafeToEvict).Text("false");
+  }
+  if (!action.consumes.empty()) {
+    json.TextKey(cluster::kConsumesRequest).Text(action.consumes);
+    json.TextKey(cluster::kRequestClass).Text(action.request_class);
   }
   if (!action.hami_devices.empty()) AppendHami(json, action, context);
   json.EndObject().EndObject();

@@ -225,4 +225,19 @@ Resource ComputeDomainResource(const std::string& api_version) {
           removed};
 }
 
+Resource ProvisioningRequestResource(const std::string& api_version) {
+  const auto removed = Removal<engine::ProvisioningRequestRemoved, cluster::ProvisioningRequestUid>;
+  return {"provisioningrequests.autoscaling.x-k8s.io",
+          "/apis/" + api_version + "/provisioningrequests",
+          "ProvisioningRequest",
+          ProvisioningRequestFields(),
+          [](const KeptObject& object) {
+            return Namespaced(DecodeProvisioningRequest(object.node()), LeftOut(object));
+          },
+          removed,
+          removed,
+          nullptr,
+          "labelSelector=app.kubernetes.io%2Fmanaged-by%3Dmuster"};
+}
+
 }  // namespace muster::kube

@@ -55,5 +55,7 @@ Resource NodeTopologyResource(const std::string& api_version);
 // "resource.k8s.io/v1", v1beta2 or v1beta1: those of driver gpu.nvidia.com.
 Resource ResourceSliceResource(const std::string& api_version);
 Resource ComputeDomainResource(const std::string& api_version);  // "resource.nvidia.com/v1beta1"
+// "autoscaling.x-k8s.io/v1" or v1beta1: those that Muster made.
+Resource ProvisioningRequestResource(const std::string& api_version);
 
 }  // namespace muster::kube

@@ -67,6 +67,10 @@ Status Write(ApiServer& api, const engine::BindPod& action) {
     binding.annotations[cluster::kDoNotDisrupt] = "true";
     binding.annotations[cluster::kSafeToEvict] = "false";
   }
+  if (!action.consumes.empty()) {
+    binding.annotations[cluster::kConsumesRequest] = action.consumes;
+    binding.annotations[cluster::kRequestClass] = action.request_class;
+  }
   if (!action.hami_devices.empty()) {
     binding.annotations[cluster::kHamiNodeAnnotation] = action.node;
     binding.annotations[cluster::kHamiPhaseAnnotation] = cluster::kHamiAllocating;
@@ -99,6 +103,28 @@ Status Write(ApiServer& api, const engine::EmitEvent& action) {
   api.RecordEvent(Actor::kMuster, action);
   return cluster::Ok{};
 }
+Status Write(ApiServer& api, const engine::AskForNodes& action) {
+  for (const engine::AskedPods& set : action.sets) {
+    if (api.FindPod(set.uid) == nullptr)
+      return cluster::Error{Code::kNotFound, "pod " + set.like.ToString() + " not found", ""};
+  }
+  RequestRecord record;
+  record.request.key = action.key;
+  record.request.gang = action.gang;
+  record.request.fingerprint = action.fingerprint;
+  record.request.attempt = action.attempt;
+  record.request.pod_sets = static_cast<int64_t>(action.sets.size());
+  record.class_name = action.class_name;
+  record.sets = action.sets;
+  (void)api.CreateRequest(Actor::kMuster, std::move(record));  // there already: as good
+  return cluster::Ok{};
+}
+Status Write(ApiServer& api, const engine::WithdrawAsk& action) {
+  const RequestPtr there = api.FindRequest(action.key);
+  const bool other = there != nullptr && !action.uid.empty() && there->request.uid != action.uid;
+  if (there != nullptr && !other) return api.DeleteRequest(Actor::kMuster, action.key);
+  return cluster::Ok{};
+}
 Status Write(ApiServer& /*api*/, const engine::AnswerBind& /*action*/) { return cluster::Ok{}; }
 
 struct Target {
@@ -111,6 +137,8 @@ Target TargetOf(const PodAction& action) {
 }
 Target TargetOf(const engine::PatchGang& action) { return {{}, action.uid.text()}; }
 Target TargetOf(const engine::EmitEvent& action) { return {{}, action.uid}; }
+Target TargetOf(const engine::AskForNodes& action) { return {action.id, action.key.ToString()}; }
+Target TargetOf(const engine::WithdrawAsk& action) { return {action.id, action.key.ToString()}; }
 Target TargetOf(const engine::AnswerBind& /*action*/) { return {}; }
 
 bool PodExists(const ApiServer& api, const Target& target) {

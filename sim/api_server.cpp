@@ -114,6 +114,38 @@ Result<OtherPtr> ApiServer::CreateOther(Actor actor, OtherRecord other) {
   return OtherPtr(record);
 }
 
+Result<RequestPtr> ApiServer::CreateRequest(Actor actor, RequestRecord request) {
+  ApiStore& store = impl_->store;
+  const ObjectKey key = request.request.key;
+  if (store.requests.contains(key)) return Taken("provisioningrequest", key.ToString());
+  request.request.uid = cluster::ProvisioningRequestUid(store.NewUid());
+  request.request.since = impl_->loop.now();
+  request.request.resource_version = store.NextVersion();
+  const auto record = std::make_shared<const RequestRecord>(std::move(request));
+  store.requests.emplace(key, record);
+  impl_->Count(actor, Verb::kCreate);
+  store.Log(Change::kAdded, record);
+  return RequestPtr(record);
+}
+
+Status ApiServer::SetRequestState(Actor actor, const ObjectKey& key, cluster::RequestState state,
+                                  const std::string& message) {
+  ApiStore& store = impl_->store;
+  const auto found = store.requests.find(key);
+  if (found == store.requests.end()) return NotFound("provisioningrequest", key.ToString());
+  const cluster::ProvisioningRequest& old = found->second->request;
+  if (old.state == state && old.message == message) return Ok{};
+  impl_->Count(actor, Verb::kPatchStatus);
+  auto next = std::make_shared<RequestRecord>(*found->second);
+  if (next->request.state != state) next->request.since = impl_->loop.now();
+  next->request.state = state;
+  next->request.message = message;
+  next->request.resource_version = store.NextVersion();
+  found->second = std::move(next);
+  store.Log(Change::kModified, found->second);
+  return Ok{};
+}
+
 Status ApiServer::UpdateNode(Actor actor, cluster::Node node) {
   ApiStore& store = impl_->store;
   const auto found = store.nodes.find(node.name);
@@ -200,6 +232,18 @@ Status ApiServer::DeleteOther(Actor actor, const std::string& kind, const Object
   if (found == store.others.end()) return NotFound(kind.c_str(), key.ToString());
   const OtherPtr last = found->second;
   store.others.erase(found);
+  store.NextVersion();
+  impl_->Count(actor, Verb::kDelete);
+  store.Log(Change::kDeleted, last);
+  return Ok{};
+}
+
+Status ApiServer::DeleteRequest(Actor actor, const ObjectKey& key) {
+  ApiStore& store = impl_->store;
+  const auto found = store.requests.find(key);
+  if (found == store.requests.end()) return NotFound("provisioningrequest", key.ToString());
+  const RequestPtr last = found->second;
+  store.requests.erase(found);
   store.NextVersion();
   impl_->Count(actor, Verb::kDelete);
   store.Log(Change::kDeleted, last);

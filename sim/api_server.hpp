@@ -75,17 +75,22 @@ class ApiServer {
   cluster::Result<PodGroupPtr> CreatePodGroup(Actor actor, cluster::PodGroup group);
   cluster::Result<JobPtr> CreateJob(Actor actor, JobRecord job);
   cluster::Result<OtherPtr> CreateOther(Actor actor, OtherRecord other);
+  cluster::Result<RequestPtr> CreateRequest(Actor actor, RequestRecord request);
   // Update by name; identity and creation time stay. A write that changes nothing makes no new
   // version.
   cluster::Status UpdateNode(Actor actor, cluster::Node node);
   cluster::Status UpdatePodGroup(Actor actor, cluster::PodGroup group);
   cluster::Status UpdateJob(Actor actor, JobRecord job);
+  // A condition of the ProvisioningRequest; one in that state with that message stays as it is.
+  cluster::Status SetRequestState(Actor actor, const cluster::ObjectKey& key,
+                                  cluster::RequestState state, const std::string& message);
   // A Job's pods go with it (garbage collection by the JobController); a node's pods are the
   // Kubelet's business.
   cluster::Status DeleteNode(Actor actor, const std::string& name);
   cluster::Status DeletePodGroup(Actor actor, const cluster::ObjectKey& key);
   cluster::Status DeleteJob(Actor actor, const cluster::ObjectKey& key);
   cluster::Status DeleteOther(Actor actor, const std::string& kind, const cluster::ObjectKey& key);
+  cluster::Status DeleteRequest(Actor actor, const cluster::ObjectKey& key);
   // A bound pod that has not ended gets a deletionTimestamp and goes when its kubelet says so;
   // others go at once, and so does any with a grace of zero.
   cluster::Status DeletePod(Actor actor, const engine::PodRef& pod,
@@ -121,6 +126,7 @@ class ApiServer {
   PodPtr FindPod(const cluster::ObjectKey& key) const;
   PodPtr FindPod(const cluster::PodUid& uid) const;
   PodGroupPtr FindPodGroup(const cluster::ObjectKey& key) const;
+  RequestPtr FindRequest(const cluster::ObjectKey& key) const;
   JobPtr FindJob(const cluster::ObjectKey& key) const;
   OtherPtr FindOther(const std::string& kind, const cluster::ObjectKey& key) const;
   // Ordered by name.
@@ -128,7 +134,8 @@ class ApiServer {
   std::vector<PodPtr> Pods() const;
   std::vector<PodGroupPtr> PodGroups() const;
   std::vector<JobPtr> Jobs() const;
-  std::vector<OtherPtr> Others() const;           // by kind first
+  std::vector<OtherPtr> Others() const;  // by kind first
+  std::vector<RequestPtr> Requests() const;
   const std::deque<EventRecord>& Events() const;  // all that there have been
   std::vector<EventRecord> LivingEvents() const;  // that can be read now
   size_t node_count() const;
@@ -136,8 +143,8 @@ class ApiServer {
 
   // Events from now on; `on_event` may be empty.
   std::unique_ptr<Watch> OpenWatch(Kinds kinds, std::function<void()> on_event);
-  // Everything of these kinds as kAdded: others, nodes, PodGroups, Jobs, pods, each ordered by
-  // name.
+  // Everything of these kinds as kAdded: others, requests, nodes, PodGroups, Jobs, pods, each
+  // ordered by name.
   std::vector<WatchEvent> List(Kinds kinds) const;
 
   int64_t resource_version() const;

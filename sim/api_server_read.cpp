@@ -44,6 +44,9 @@ PodPtr ApiServer::FindPod(const PodUid& uid) const {
 PodGroupPtr ApiServer::FindPodGroup(const ObjectKey& key) const {
   return FindIn(impl_->store.pod_groups, key);
 }
+RequestPtr ApiServer::FindRequest(const ObjectKey& key) const {
+  return FindIn(impl_->store.requests, key);
+}
 JobPtr ApiServer::FindJob(const ObjectKey& key) const { return FindIn(impl_->store.jobs, key); }
 
 OtherPtr ApiServer::FindOther(const std::string& kind, const ObjectKey& key) const {
@@ -56,6 +59,7 @@ std::vector<PodGroupPtr> ApiServer::PodGroups() const {
   return SortedValues(impl_->store.pod_groups);
 }
 std::vector<JobPtr> ApiServer::Jobs() const { return SortedValues(impl_->store.jobs); }
+std::vector<RequestPtr> ApiServer::Requests() const { return SortedValues(impl_->store.requests); }
 std::vector<OtherPtr> ApiServer::Others() const { return SortedValues(impl_->store.others); }
 
 size_t ApiServer::node_count() const { return impl_->store.nodes.size(); }
@@ -73,6 +77,7 @@ std::vector<WatchEvent> ApiServer::List(Kinds kinds) const {
     }
   };
   if (kinds.others) add(Others());
+  if (kinds.requests) add(Requests());
   if (kinds.nodes) add(Nodes());
   if (kinds.pod_groups) add(PodGroups());
   if (kinds.jobs) add(Jobs());

@@ -50,6 +50,7 @@ class ApiStore {
   ByKey<JobPtr> jobs;
   ByKey<int64_t> budgets;  // of PodGroups: how many of their pods may be evicted
   std::map<std::pair<std::string, cluster::ObjectKey>, OtherPtr> others;  // by kind and key
+  std::map<cluster::ObjectKey, RequestPtr> requests;
 
  private:
   friend class Watch;

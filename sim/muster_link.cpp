@@ -14,6 +14,10 @@ Fact FactOf(const WatchEvent& event) {
     const bool succeeded = (*pod)->pod.phase == cluster::PodPhase::kSucceeded;
     return gone ? Fact(engine::PodRemoved{(*pod)->pod.uid, false, succeeded}) : Fact((*pod)->pod);
   }
+  if (const RequestPtr* asked = std::get_if<RequestPtr>(&event.object)) {
+    const cluster::ProvisioningRequest& request = (*asked)->request;
+    return gone ? Fact(engine::ProvisioningRequestRemoved{request.uid}) : Fact(request);
+  }
   const PodGroupPtr& group = std::get<PodGroupPtr>(event.object);
   return gone ? Fact(engine::PodGroupRemoved{group->group.uid}) : Fact(group->group);
 }
@@ -46,7 +50,8 @@ class MusterLink::Impl {
               .pods = true,
               .pod_groups = true,
               .jobs = reader_ != nullptr,
-              .others = reader_ != nullptr},
+              .others = reader_ != nullptr,
+              .requests = true},
         options_.watch, options_.seed + static_cast<uint64_t>(stats_.restarts),
         [this](const WatchEvent& event) { Tell(event); }, [this] { OnNews(); });
     started_ = true;

@@ -21,7 +21,7 @@
 
 namespace muster::sim {
 
-// What a watch event of a node, pod or PodGroup tells.
+// What a watch event of a node, pod, PodGroup or ProvisioningRequest tells.
 engine::Fact FactOf(const WatchEvent& event);
 
 // Nobody reads for how long a gang waits: no renewed Events, which would keep a loop from being

@@ -13,6 +13,8 @@
 #include "cluster/node.hpp"
 #include "cluster/pod.hpp"
 #include "cluster/pod_group.hpp"
+#include "cluster/provisioning_request.hpp"
+#include "engine/node_ask.hpp"
 
 namespace muster::sim {
 
@@ -86,6 +88,14 @@ struct OtherRecord {
   int64_t resource_version = 0;
 };
 
+// What Muster asks cluster-autoscaler for. It names its pods' specs here, not PodTemplates.
+struct RequestRecord {
+  cluster::ProvisioningRequest
+      request;  // uid, resource_version and since are set by the API server
+  std::string class_name;
+  std::vector<engine::AskedPods> sets;
+};
+
 // An Event object, aggregated over equal (object, reason, message).
 struct EventRecord {
   cluster::Time first_seen;
@@ -106,6 +116,7 @@ using PodPtr = std::shared_ptr<const PodRecord>;
 using PodGroupPtr = std::shared_ptr<const PodGroupRecord>;
 using JobPtr = std::shared_ptr<const JobRecord>;
 using OtherPtr = std::shared_ptr<const OtherRecord>;
-using Object = std::variant<NodePtr, PodPtr, PodGroupPtr, JobPtr, OtherPtr>;
+using RequestPtr = std::shared_ptr<const RequestRecord>;
+using Object = std::variant<NodePtr, PodPtr, PodGroupPtr, JobPtr, OtherPtr, RequestPtr>;
 
 }  // namespace muster::sim

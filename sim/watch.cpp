@@ -17,6 +17,8 @@ bool Kinds::Wants(const Object& object) const {
       return pod_groups;
     case 3:
       return jobs;
+    case 5:
+      return requests;
     default:
       return others;
   }
@@ -54,7 +56,8 @@ namespace {
 
 bool HasVersion(const WatchEvent& event) {
   return !std::holds_alternative<NodePtr>(event.object) &&
-         !std::holds_alternative<OtherPtr>(event.object);
+         !std::holds_alternative<OtherPtr>(event.object) &&
+         !std::holds_alternative<RequestPtr>(event.object);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Kinds {
   bool pod_groups = false;
   bool jobs = false;
   bool others = false;
+  bool requests = false;
   bool Wants(const Object& object) const;
 };
 
@@ -61,8 +62,8 @@ class Watch {
       on_event_;  // called after every event of these kinds; must not write to the ApiServer
 };
 
-// What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes
-// and others always do, because they carry no version by which a reader could tell old from new.
+// What happens to events on their way. Objects of one kind stay in order unless `reorder`; nodes,
+// requests and others always do, because a reader could not tell old from new.
 struct WatchFaults {
   cluster::Duration latency{};      // every event is that late
   cluster::Duration jitter{};       // plus up to this, seeded

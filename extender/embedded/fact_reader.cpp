@@ -15,6 +15,8 @@ namespace {
 
 kube::News GoneNews(kube::OptionalKind kind, const std::string& uid) {
   switch (kind) {
+    case kube::OptionalKind::kProvisioningRequests:
+      return engine::Fact(engine::ProvisioningRequestRemoved{cluster::ProvisioningRequestUid(uid)});
     case kube::OptionalKind::kComputeDomains:
       return kube::ComputeDomainRemoved{uid};
     case kube::OptionalKind::kResourceSlices:
@@ -38,6 +40,10 @@ kube::News OtherNews(const sim::OtherRecord& record, sim::Change change) {
         if constexpr (requires { news.uid = record.uid; }) news.uid = record.uid;
       },
       decoded->news);
+  if (auto* fact = std::get_if<engine::Fact>(&decoded->news)) {
+    if (auto* request = std::get_if<cluster::ProvisioningRequest>(fact))
+      request->uid = cluster::ProvisioningRequestUid(record.uid);
+  }
   return std::move(decoded->news);
 }
 

@@ -23,8 +23,12 @@ namespace muster::extender {
 class FactReader {
  public:
   // What it is to be told.
-  static constexpr sim::Kinds kWatched{
-      .nodes = true, .pods = true, .pod_groups = true, .jobs = true, .others = true};
+  static constexpr sim::Kinds kWatched{.nodes = true,
+                                       .pods = true,
+                                       .pod_groups = true,
+                                       .jobs = true,
+                                       .others = true,
+                                       .requests = true};
 
   // `warn`: of what is ignored, as it is read.
   explicit FactReader(std::optional<kube::GroupingSettings> grouping,

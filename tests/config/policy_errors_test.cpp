@@ -99,6 +99,12 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"extender: {limits: {body: 4194304}}\n",
        "p.yaml:3:27: extender.limits.body: expected a size from 1KiB to 1GiB, such as 512KiB or "
        "4MiB, found \"4194304\""},
+      {"autoscaling: {provisioningClass: Best_Effort}\n",
+       "p.yaml:3:34: autoscaling.provisioningClass: expected a provisioning class (lower-case "
+       "letters, digits, '-' and '.'), found \"Best_Effort\""},
+      {"autoscaling: {scaleUp: always}\n",
+       "p.yaml:3:24: autoscaling.scaleUp: expected none, unschedulable or provisioningRequest, "
+       "found \"always\""},
       {"schedulerNames: muster\n",
        "p.yaml:3:17: schedulerNames: expected a list such as [first, second], found \"muster\""},
       {"schedulerNames: [muster, 12]\n",

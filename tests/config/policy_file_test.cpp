@@ -72,7 +72,11 @@ gangs:
   backoff: {first: 250ms, max: 2s}
   retryInterval: 3s
 badNodes: {startWindow: 30s, gangs: 4, pods: 5, leaveOutFirst: 1m, leaveOutMax: 2m, mostPercent: 0}
-autoscaling: {scaleUp: unschedulable, after: 30s, keepNodes: all}
+autoscaling:
+  scaleUp: unschedulable
+  after: 30s
+  keepNodes: all
+  provisioningClass: check-capacity.autoscaling.x-k8s.io
 extender:
   address: "[::]:9443"
   httpTimeout: 10s
@@ -113,6 +117,7 @@ metrics: {address: :9090}
   CHECK(options.autoscaling.scale_up == engine::ScaleUp::kUnschedulable);
   CHECK(options.autoscaling.after == Seconds(30));
   CHECK(options.autoscaling.keep_nodes == engine::KeepNodes::kAll);
+  CHECK(options.autoscaling.provisioning_class == "check-capacity.autoscaling.x-k8s.io");
   CHECK(options.bind_hold_timeout == Seconds(8));  // 0.8 × httpTimeout
   ExtenderSettings extender;
   extender.address = "[::]:9443";
@@ -143,7 +148,8 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                bad_nodes, autoscaling, retry_interval, max_members] = options;
   const auto& [start_window, gangs, pods, first, max, most_percent] = bad_nodes;
   CHECK(most_percent == 10);
-  const auto& [scale_up, after, keep_nodes] = autoscaling;
+  const auto& [scale_up, after, keep_nodes, provisioning_class] = autoscaling;
+  CHECK(provisioning_class == "best-effort-atomic-scale-up.autoscaling.x-k8s.io");
   CHECK(after == Seconds(10));
   CHECK(placement.strategy == policy::Strategy::kBinpack);
   CHECK(ListPolicyFields() == std::vector<std::string>{
@@ -243,6 +249,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "autoscaling.scaleUp",
                                   "autoscaling.after",
                                   "autoscaling.keepNodes",
+                                  "autoscaling.provisioningClass",
                                   "grouping",
                                   "grouping[]",
                                   "grouping[].kind",

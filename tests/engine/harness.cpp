@@ -117,6 +117,46 @@ bool Harness::Faulty(const A& action) {
   return true;
 }
 
+void Harness::Make(const engine::AskForNodes& ask) {
+  engine_->Report({ask.id, OutcomeKind::kDone, ""}, now_);
+  if (requests_.contains(ask.key.name)) return;
+  cluster::ProvisioningRequest request;
+  request.uid = cluster::ProvisioningRequestUid("request-" + std::to_string(++version_));
+  request.key = ask.key;
+  request.gang = ask.gang;
+  request.fingerprint = ask.fingerprint;
+  request.attempt = ask.attempt;
+  request.pod_sets = static_cast<int64_t>(ask.sets.size());
+  request.since = now_;
+  Add(request);
+}
+
+void Harness::Withdraw(const engine::WithdrawAsk& withdraw) {
+  engine_->Report({withdraw.id, OutcomeKind::kDone, ""}, now_);
+  if (requests_.contains(withdraw.key.name)) RemoveRequest(withdraw.key.name);
+}
+
+void Harness::Add(const cluster::ProvisioningRequest& request) {
+  cluster::ProvisioningRequest& kept = requests_[request.key.name];
+  kept = request;
+  kept.resource_version = ++version_;
+  engine_->Apply(kept, now_);
+}
+
+void Harness::ChangeRequest(const std::string& name,
+                            const std::function<void(cluster::ProvisioningRequest&)>& change) {
+  cluster::ProvisioningRequest request = requests_.at(name);
+  request.since = now_;
+  change(request);
+  Add(request);
+}
+
+void Harness::RemoveRequest(const std::string& name) {
+  const cluster::ProvisioningRequestUid uid = requests_.at(name).uid;
+  requests_.erase(name);
+  engine_->Apply(engine::ProvisioningRequestRemoved{uid}, now_);
+}
+
 void Harness::Perform(const engine::Action& action) {
   log.push_back(action);
   const auto done = [&](engine::ActionId id, const engine::PodRef& ref, auto&& change) {
@@ -171,6 +211,10 @@ void Harness::Perform(const engine::Action& action) {
   } else if (const auto* evict = std::get_if<engine::EvictPod>(&action)) {
     if (Faulty(*evict)) return;
     done(evict->id, evict->pod, [](cluster::Pod& pod) { pod.deleting = true; });
+  } else if (const auto* ask = std::get_if<engine::AskForNodes>(&action)) {
+    if (!Faulty(*ask)) Make(*ask);
+  } else if (const auto* withdraw = std::get_if<engine::WithdrawAsk>(&action)) {
+    if (!Faulty(*withdraw)) Withdraw(*withdraw);
   } else if (const auto* tell = std::get_if<engine::TellPod>(&action)) {
     CHECK(tell->message.size() <= engine::kMessageBytes);
     if (!Faulty(*tell)) engine_->Report({tell->id, OutcomeKind::kDone, ""}, now_);
@@ -234,6 +278,7 @@ int Harness::BoundIn(const std::string& group) const {
 void Harness::Restart(cluster::Duration away) {
   now_ = now_ + away;
   engine_ = std::make_unique<engine::Scheduler>(options_, rules_);
+  for (const auto& [name, request] : requests_) engine_->Apply(request, now_);
   for (const auto& [name, node] : nodes_) engine_->Apply(node, now_);
   for (const auto& [name, group] : groups_) engine_->Apply(group, now_);
   for (const auto& [name, pod] : pods_) engine_->Apply(pod, now_);

@@ -40,6 +40,13 @@ class Harness {
   // `count` gated pods "GROUP-0" … of `gpus` GPUs in PodGroup GROUP with minMember `min`.
   void AddGang(const std::string& group, int count, int gpus, int min);
 
+  // ProvisioningRequests, as the API server has them.
+  const std::map<std::string, cluster::ProvisioningRequest>& Requests() const { return requests_; }
+  void ChangeRequest(const std::string& name,
+                     const std::function<void(cluster::ProvisioningRequest&)>& change);
+  void RemoveRequest(const std::string& name);
+  void Add(const cluster::ProvisioningRequest& request);
+
   // Advances, carries actions out and reports back until nothing is left to do.
   void Settle();
   void Pass(cluster::Duration duration);
@@ -76,6 +83,8 @@ class Harness {
  private:
   void Perform(const engine::Action& action);
   void Tell(const std::string& pod);
+  void Make(const engine::AskForNodes& ask);
+  void Withdraw(const engine::WithdrawAsk& withdraw);
   template <typename A>
   bool Faulty(const A& action);
 
@@ -86,6 +95,7 @@ class Harness {
   std::map<std::string, cluster::Node> nodes_;
   std::map<std::string, cluster::Pod> pods_;  // by name
   std::map<std::string, cluster::PodGroup> groups_;
+  std::map<std::string, cluster::ProvisioningRequest> requests_;
   std::vector<std::string> untold_;  // pods
   int64_t version_ = 1;
   uint64_t ticket_ = 1;

@@ -32,8 +32,8 @@ TEST_CASE("the API says how the service is", "[api]") {
        {"muster_build_info{version=", "muster_gangs{state=\"Queued\"}", "muster_gpu_capacity",
         "muster_gang_wait_seconds_bucket", "muster_plan_seconds_count",
         "muster_policy_reloads_total{result=\"failed\"}", "muster_fabric_findings 0\n",
-        "muster_scale_up_gangs 0\n", "muster_restart_kept_pods 0\n",
-        "muster_restart_windows_total{outcome=\"started\"} 0\n",
+        "muster_scale_up_gangs 0\n", "muster_provisioning_requests{state=\"accepted\"} 0\n",
+        "muster_restart_kept_pods 0\n", "muster_restart_windows_total{outcome=\"started\"} 0\n",
         "muster_actions_sent_total{kind=\"bind\"}",
         "muster_action_outcomes_total{kind=\"bind\",outcome=\"done\"}", "muster_held_binds"}) {
     CHECK_THAT(metrics.body, Catch::Contains(name));

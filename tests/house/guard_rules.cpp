@@ -14,7 +14,7 @@ constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
 constexpr std::string_view kPrefix = "muster.dev/";
 constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 
-constexpr std::array<std::string_view, 18> kNotForPeopleOnPods = {
+constexpr std::array<std::string_view, 21> kNotForPeopleOnPods = {
     // Muster writes them, on pods and PodGroups.
     "muster.dev/bound-by", "muster.dev/bound-in", "muster.dev/epoch", "muster.dev/gang-record",
     "muster.dev/gpu-uuids", "muster.dev/gpus", "muster.dev/rank", "muster.dev/topology-path",
@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 18> kNotForPeopleOnPods = {
     // On nodes.
     "muster.dev/gpu-devices", "muster.dev/gpu-sharing", "muster.dev/gpu-topology",
     "muster.dev/topology-manager-policy",
+    // On ProvisioningRequests.
+    "muster.dev/ask", "muster.dev/asked-for", "muster.dev/attempt",
     // Labels, which the guard does not look at.
     "muster.dev/leader", "muster.dev/role", "muster.dev/schedule",
     // In the records of the simulation only.

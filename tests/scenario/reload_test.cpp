@@ -359,6 +359,9 @@ const Story kStories[] = {
      TooLarge},
     {"autoscaling.keepNodes", "autoscaling: {scaleUp: unschedulable, keepNodes: @}", "none",
      "gangs", Nodes, Runs},
+    {"autoscaling.provisioningClass",
+     "autoscaling: {scaleUp: provisioningRequest, after: 5s, provisioningClass: @}",
+     "first.example", "second.example", Nodes, TooLarge},
     {"extender.httpTimeout", "extender: {httpTimeout: @}", "1m", "10s", Nodes,
      [](World& world) {
        Gang(world);

@@ -112,6 +112,13 @@ Status Script::Do(const std::string& line) {
     SetFaults();
     return Ok{};
   }
+  if (verb == "requests") {
+    if (autoscaler_ == nullptr) return Wrong("there is no pool, or nothing ran yet");
+    autoscaler_->SetRequests(first == "fail"     ? sim::Requests::kFailed
+                             : first == "ignore" ? sim::Requests::kIgnored
+                                                 : sim::Requests::kAnswered);
+    return Ok{};
+  }
   if (verb == "silence") return Tell(engine::WatchStale{first == "off" ? "" : first});
   if (verb == "unfenced" || verb == "fenced") return Unfence(first, second);
   if (verb == "end-namespace") {
@@ -277,6 +284,8 @@ Status Script::SetOption(const std::string& name, const std::string& value) {
   } else if (name == "write-latency") {
     faults_.latency = *duration;
     options_.muster.writes.latency = *duration;
+  } else if (name == "boot") {
+    autoscaling_.boot = *duration;
   } else if (name == "grace-limit") {
     options_.kubelet.grace_limit = *duration;
   } else {
@@ -301,7 +310,8 @@ Status Script::Delete(const std::string& kind, const std::string& name) {
   if (kind == "podgroup") return api.DeletePodGroup(sim::Actor::kUser, key);
   if (kind == "job") return api.DeleteJob(sim::Actor::kUser, key);
   if (const auto* names = kube::FindOptionalKind(kind)) {
-    const bool namespaced = names->kind == kube::OptionalKind::kComputeDomains;
+    const bool namespaced = names->kind == kube::OptionalKind::kComputeDomains ||
+                            names->kind == kube::OptionalKind::kProvisioningRequests;
     return api.DeleteOther(sim::Actor::kUser, kind,
                            namespaced ? key : cluster::ObjectKey{"", name});
   }
@@ -336,6 +346,10 @@ Status Script::Show(const std::string& what) {
     ShowPods();
   } else if (what == "events") {
     ShowEvents();
+  } else if (what == "requests") {
+    ShowRequests();
+  } else if (what == "scale-up") {
+    ShowScaleUp();
   } else if (what == "nodes") {
     for (const sim::NodePtr& node : world().api().Nodes()) shown_ += "  " + node->node.name + "\n";
   } else if (what == "writes") {
@@ -385,6 +399,26 @@ void Script::ShowEvents() {
     rows.push_back(
         {event.warning ? "Warning" : "Normal", event.reason, event.key.ToString(), event.message});
   }
+  shown_ += Aligned(rows);
+}
+
+void Script::ShowRequests() {
+  std::vector<std::vector<std::string>> rows = {{"REQUEST", "GANG", "TRY", "PODS", "STATE"}};
+  for (const sim::RequestPtr& record : world().api().Requests()) {
+    const cluster::ProvisioningRequest& request = record->request;
+    std::string pods;
+    for (const engine::AskedPods& set : record->sets)
+      pods += (pods.empty() ? "" : "+") + std::to_string(set.count);
+    rows.push_back({request.key.ToString(), request.gang.key.name, std::to_string(request.attempt),
+                    pods, cluster::ToString(request.state)});
+  }
+  shown_ += Aligned(rows);
+}
+
+void Script::ShowScaleUp() {
+  std::vector<std::vector<std::string>> rows;
+  for (const engine::GangView& gang : world().muster()->scheduler().Gangs())
+    if (!gang.scale_up.empty()) rows.push_back({gang.id.key.ToString(), gang.scale_up});
   shown_ += Aligned(rows);
 }
 

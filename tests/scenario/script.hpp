@@ -9,6 +9,8 @@
 //   option grace-limit 10s         how long a deleted pod runs on, if its own grace is longer
 //   pool NAME MOST GPUS            nodes that an autoscaler adds and takes away (before the first
 //                                  run)
+//   requests answer|fail|ignore    what that autoscaler makes of ProvisioningRequests (after a run)
+//   option boot 1m                 how long its nodes take to come
 //   apply FILE                     creates the objects
 //   run 10s                        lets time pass
 //   delete pod|podgroup|job|node NAME
@@ -29,7 +31,7 @@
 //   order reclaim QUEUE N [10m]    with how long the queue pauses
 //   order cancel GANG
 //   restart muster|kube-scheduler  what stands of orders is told again
-//   show gangs|pods|nodes|writes|events
+//   show gangs|pods|nodes|writes|events|requests|scale-up
 //
 // Names are NAMESPACE/NAME or NAME in namespace default. '#' starts a comment.
 #pragma once
@@ -74,6 +76,8 @@ class Script {
   void ShowGangs();
   void ShowPods();
   void ShowEvents();
+  void ShowRequests();
+  void ShowScaleUp();
   sim::Cluster& world();
 
   std::filesystem::path folder_;

@@ -68,6 +68,10 @@ Options WorldOptions(uint64_t seed) {
   if (random.Chance(300)) {
     options.muster.engine.autoscaling.scale_up = engine::ScaleUp::kUnschedulable;
     options.muster.engine.autoscaling.after = Seconds(random.Between(0, 20));
+    if (random.Chance(500))
+      options.muster.engine.autoscaling.scale_up = engine::ScaleUp::kProvisioningRequest;
+    if (random.Chance(200))
+      options.muster.engine.autoscaling.provisioning_class = cluster::kCheckCapacityClass;
   }
   return options;
 }
@@ -130,6 +134,12 @@ World::World(uint64_t seed, std::function<void(const std::string&)> tell)
     : options_(WorldOptions(seed)),
       cluster_(std::make_unique<Cluster>(options_)),
       tell_(std::move(tell)) {
+  if (options_.muster.engine.autoscaling.scale_up == engine::ScaleUp::kProvisioningRequest) {
+    // Of the names of World's own nodes, by whose numbers they are told apart.
+    AutoscalerOptions scaling;
+    scaling.pools = {{"node90", NewNode("node90", 8), 2}};
+    autoscaler_ = std::make_unique<Autoscaler>(cluster_->loop(), cluster_->api(), scaling);
+  }
   for (uint32_t i = 0; i < 4; ++i) ChangeNodes({Happening::kAddNode, i, 0, 0});
   Run(Seconds(1));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/autoscaler.hpp"
 #include "sim/cluster.hpp"
 #include "sim/random.hpp"
 
@@ -124,8 +125,9 @@ class World {
 
   Options options_;
   std::unique_ptr<Cluster> cluster_;
-  std::vector<PodPtr> old_pods_;  // outdated records
-  int64_t made_ = 0;              // objects made so far, for names
+  std::unique_ptr<Autoscaler> autoscaler_;  // null: nothing answers ProvisioningRequests
+  std::vector<PodPtr> old_pods_;            // outdated records
+  int64_t made_ = 0;                        // objects made so far, for names
   struct Plans {
     int64_t seen = 0;   // GangView::plans, last
     int64_t spare = 0;  // that may be made by now

@@ -1,0 +1,59 @@
+// Provisioning: gangs that lack room ask cluster-autoscaler for their nodes, by
+// ProvisioningRequests (internal to engine/). Which gangs do, scale_up.hpp decides; what is kept
+// for them, asked_rooms.hpp.
+//
+// 1. A request asks for the members that the gang needs to start, as they are. Where they become
+//    others, it is replaced.
+// 2. It is there until the gang runs, or no longer may ask.
+// 3. One that failed, or whose nodes did not come while cluster-autoscaler kept them, is tried
+//    again: after a minute, then twice as long each time, up to an hour. The try and its end are in
+//    the API server, so that a restart changes nothing of that.
+// 4. The name follows from the gang, from what is asked for and from the try: who asks again, not
+//    knowing that it has asked, makes no second one.
+// 5. Of a gang that is not known, one is deleted: a minute after it was told of, because what it is
+//    for may be told of later.
+#pragma once
+
+#include <string>
+
+#include "engine/facts.hpp"
+#include "engine/gang.hpp"
+#include "engine/node_requests.hpp"
+#include "engine/outcome.hpp"
+
+namespace muster::engine {
+
+struct EngineState;
+
+// Cluster-autoscaler keeps the nodes for so long after it has ordered them.
+inline constexpr cluster::Duration kBookingTime = cluster::Seconds(600);
+// A ProvisioningRequest takes no more.
+inline constexpr size_t kMostPodSets = 32;
+
+// The gang lacks room: it has a request that is open, or will have one.
+void AskByRequest(EngineState& state, Gang& gang, cluster::Time now);
+// What there is of the gang's stays as it is.
+void KeepRequests(EngineState& state, const Gang& gang);
+// None is wanted any more.
+void WithdrawRequests(EngineState& state, const GangId& gang);
+// When the gang is to be looked at again for it; Never: not without a fact.
+cluster::Time RequestDue(const EngineState& state, const Gang& gang);
+
+// After all gangs were looked at: what is to be created or deleted.
+void WriteRequests(EngineState& state, cluster::Time now);
+// False: it is not the outcome of such a write.
+bool ReportRequest(EngineState& state, const Outcome& outcome, cluster::Time now);
+
+void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, cluster::Time now);
+void RemoveRequest(EngineState& state, const cluster::ProvisioningRequestUid& uid,
+                   cluster::Time now);
+
+// When the request came to its end; nothing: it is open.
+std::optional<cluster::Time> EndOf(const NodeRequest& request);
+// For people: "asked cluster-autoscaler for 4 × 8 GPUs: request a/muster-train-1, accepted …".
+// Empty: the gang has none.
+std::string RequestText(const EngineState& state, const Gang& gang);
+// More shapes of pods than a request takes.
+bool TooManyShapes(const EngineState& state, const Gang& gang);
+
+}  // namespace muster::engine
