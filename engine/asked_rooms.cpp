@@ -26,7 +26,8 @@ bool Keeps(const EngineState& state, const NodeRequest& request, Time now) {
   if (!request.wanted || request.state != cluster::RequestState::kProvisioned) return false;
   const Gang* gang = state.members.Find(request.ask.gang);
   const auto end = EndOf(request);
-  return gang != nullptr && gang->pending() && (!end || *end > now);
+  const bool waits = gang != nullptr && (gang->pending() || gang->state == GangState::kBackoff);
+  return waits && (!end || *end > now);
 }
 
 bool Usable(const Node& node, const cluster::PodSpec& spec) {

@@ -35,6 +35,21 @@ std::vector<Fact> FewFacts(const EngineState& state) {
   for (const auto& [ns, quotas] : state.quotas.all()) {
     for (const auto& [uid, quota] : quotas) facts.emplace_back(quota);
   }
+  for (const auto& [key, request] : state.requests.all()) {
+    if (!request.wanted || !request.there) continue;
+    cluster::ProvisioningRequest told;
+    // One of which no fact has told has no UID yet.
+    told.uid = request.uid.empty() ? cluster::ProvisioningRequestUid(key.ToString()) : request.uid;
+    told.key = key;
+    told.gang = request.ask.gang;
+    told.fingerprint = request.ask.fingerprint;
+    told.attempt = request.ask.attempt;
+    told.pod_sets = request.pod_sets;
+    told.state = request.state;
+    told.since = request.since;
+    told.message = request.message;
+    facts.emplace_back(std::move(told));
+  }
   facts.emplace_back(state.run_history.All());
   if (auto usage = state.queue_book.UsedSoFar()) facts.emplace_back(*std::move(usage));
   for (cluster::BatchJob& job : state.jobs.All()) facts.emplace_back(std::move(job));

@@ -22,8 +22,8 @@ using cluster::GangId;
 
 struct EngineState;
 
-// Namespaces, PriorityClasses, PodDisruptionBudgets, orders, quotas, Jobs, learnt durations and
-// what queues have used.
+// Namespaces, PriorityClasses, PodDisruptionBudgets, orders, quotas, ProvisioningRequests, Jobs,
+// learnt durations and what queues have used.
 std::vector<Fact> FewFacts(const EngineState& state);
 
 // Some gangs more, after `last`: their PodGroups and members. True when these were the last ones.

@@ -127,19 +127,19 @@ std::string HowItEnded(const NodeRequest& request) {
   switch (request.state) {
     case RequestState::kExpired:
     case RequestState::kProvisioned:
-      return "its nodes did not come while cluster-autoscaler kept them for it";
+      return ": its nodes did not come while cluster-autoscaler kept them for it";
     case RequestState::kRevoked:
-      return "what was found for it is another one's" +
+      return ": what was found for it is another one's" +
              (request.message.empty() ? "" : ": " + request.message);
     default:
-      return request.message.empty() ? "failed" : "failed: " + request.message;
+      return request.message.empty() ? " failed" : " failed: " + request.message;
   }
 }
 
 void TellEnd(EngineState& state, const Gang& gang, NodeRequest& request, Time again) {
   if (std::exchange(request.told_end, true)) return;
   state.announcer.Tell(gang, true, "GangScaleUpFailed",
-                       "ProvisioningRequest " + request.ask.key.name + " " + HowItEnded(request) +
+                       "ProvisioningRequest " + request.ask.key.name + HowItEnded(request) +
                            "; it is tried again at " + ShowTime(again));
 }
 
@@ -359,9 +359,8 @@ std::string RequestText(const EngineState& state, const Gang& gang) {
   const std::string name = request->ask.key.ToString();
   const std::string at = request->since == Time(0) ? "" : " at " + ShowTime(request->since);
   if (const auto end = EndOf(*request); end && request->told_end) {
-    return "asked cluster-autoscaler for " + shapes + ": request " + name + " " +
-           HowItEnded(*request) + "; it is tried again at " +
-           ShowTime(*end + Wait(request->ask.attempt));
+    return "asked cluster-autoscaler for " + shapes + ": request " + name + HowItEnded(*request) +
+           "; it is tried again at " + ShowTime(*end + Wait(request->ask.attempt));
   }
   if (!request->there && !request->obstacle.empty())
     return "cannot ask cluster-autoscaler for " + shapes + ": " + request->obstacle;

@@ -301,7 +301,7 @@ TEST_CASE("a request is deleted by its UID, and its templates with it", "[kube][
           R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u1"}})");
   }
   SECTION("it is gone") {
-    world.api.On(Method::kDelete, path, Refusal(404, "not found"));
+    world.api.On(Method::kDelete, path, Reply(404, R"({"kind":"Status","reason":"NotFound"})"));
     world.writer.Want(withdraw);
     CHECK(world.Step().kind == OutcomeKind::kDone);
     CHECK(world.api.lines().size() == 3);
