@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the real programs of a control plane from their Go modules: build.sh FOLDER...
-# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue, operators or autoscalers. Programs land in
-# build/e2e/bin/<its last part>/, each beside a key: the hash of what it was built from. Where the key still fits, nothing is built.
+# A FOLDER is kubernetes/VERSION (v1.37, v1.36, v1.34), kwok, kueue, operators or autoscalers; or previous: the release before this
+# one, which previous_release names. Programs land in build/e2e/bin/<its last part>/, each beside a key: the hash of what it was built from.
+# Where the key still fits, nothing is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -167,8 +168,40 @@ build_cluster_autoscaler() {
   say "built    cluster-autoscaler in $((SECONDS - begin)) s"
 }
 
+# Muster's release before this one: its binary and its manifests. MUSTER_E2E_PREVIOUS_CMAKE has further flags of CMake.
+build_previous() {
+  local out="$bin/previous" ref commit source begin="$SECONDS"
+  ref="$(grep -v '^#' previous_release)"
+  if ! commit="$(git rev-parse --quiet --verify "$ref^{commit}")"; then
+    say "this clone does not have $ref, which previous_release names: git fetch --unshallow --tags" >&2
+    return 1
+  fi
+  if [ -x "$out/muster" ] && [ "$(cat "$out/muster.key" 2>/dev/null)" = "$commit" ]; then
+    return
+  fi
+  source="$out/source/$commit" # what an interrupted build has made stays
+  if [ ! -d "$source" ]; then
+    rm -rf "$out/source"
+    mkdir -p "$source"
+    git -C ../.. archive "$commit" | tar -x -C "$source"
+  fi
+  say "building previous/muster ($ref) ..."
+  # shellcheck disable=SC2086
+  (cd "$source" && cmake --preset release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=6 ${MUSTER_E2E_PREVIOUS_CMAKE:-} \
+    >"$out/build.log" && nice cmake --build build/release -j "$parallel" --target muster >>"$out/build.log") || {
+    say "it does not build: $out/build.log" >&2
+    return 1
+  }
+  rm -rf "$out/manifests"
+  cp -R "$source/manifests" "$out/manifests"
+  cp "$source/build/release/muster" "$out/muster.new"
+  mv "$out/muster.new" "$out/muster"
+  printf '%s' "$commit" > "$out/muster.key"
+  say "built    previous/muster in $((SECONDS - begin)) s"
+}
+
 if [ "$#" -eq 0 ]; then
-  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators, autoscalers)" >&2
+  say "usage: build.sh FOLDER...   (kubernetes/v1.37, kubernetes/v1.34, kwok, kueue, operators, autoscalers, previous)" >&2
   exit 2
 fi
 require_go
@@ -179,6 +212,7 @@ for folder in "$@"; do
     kueue) build_kueue "$folder" ;;
     operators) build_operators "$folder" ;;
     autoscalers) build_autoscalers ;;
+    previous) build_previous ;;
     *) build_kubernetes "$folder" ;;
   esac
 done

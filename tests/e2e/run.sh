@@ -20,6 +20,7 @@ fi
 if [ "${MUSTER_E2E:-}" = full ]; then
   ./build.sh operators || printf 'What is named above is not built; the tests with it are skipped\n'
   ./build.sh autoscalers || printf 'What is named above is not built; the tests with it are skipped\n'
+  ./build.sh previous || printf 'The release before this one is not built; upgrades are not tested\n'
 fi
 # The flags are those of build.sh, so that the client libraries are compiled once.
 export CGO_ENABLED=0

@@ -43,29 +43,55 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) 
 
 // InstallOverlay does so with another Kustomize folder.
 func InstallOverlay(ctx context.Context, cp *controlplane.ControlPlane, overlay string) (Files, error) {
+	files, err := MakeCertificates(ctx, cp)
+	if err != nil {
+		return Files{}, err
+	}
+	root, err := controlplane.Root()
+	if err != nil {
+		return Files{}, err
+	}
+	return files, Apply(ctx, cp, filepath.Join(root, overlay))
+}
+
+// MakeCertificates makes and applies the Secrets of both sides.
+func MakeCertificates(ctx context.Context, cp *controlplane.ControlPlane) (Files, error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return Files{}, err
 	}
 	folder := filepath.Join(cp.LogDir(), "certificates")
-	make := exec.CommandContext(ctx, filepath.Join(root, "manifests/certificates/make-secrets.sh"), "--out", folder)
-	make.Stderr = os.Stderr
-	secrets, err := make.Output()
+	script := exec.CommandContext(ctx, filepath.Join(root, "manifests/certificates/make-secrets.sh"), "--out", folder)
+	script.Stderr = os.Stderr
+	secrets, err := script.Output()
 	if err != nil {
 		return Files{}, fmt.Errorf("make-secrets.sh: %w", err)
 	}
-	if _, err := cp.Kubectl(ctx, string(secrets), "apply", "-f", "-"); err != nil {
-		return Files{}, err
+	_, err = cp.Kubectl(ctx, string(secrets), "apply", "-f", "-")
+	return CertificatesIn(folder), err
+}
+
+// CertificatesIn are those that make-secrets.sh has written into a folder.
+func CertificatesIn(folder string) Files {
+	return Files{Server: filepath.Join(folder, "extender"), Client: filepath.Join(folder, "scheduler")}
+}
+
+// Apply applies a Kustomize folder of manifests, of this release or of another.
+func Apply(ctx context.Context, cp *controlplane.ControlPlane, overlay string) error {
+	if _, err := cp.Kubectl(ctx, "", "apply", "-k", overlay); err != nil {
+		return err
 	}
-	if _, err := cp.Kubectl(ctx, "", "apply", "-k", filepath.Join(root, overlay)); err != nil {
-		return Files{}, err
-	}
+	return ScaleToNothing(ctx, cp)
+}
+
+// ScaleToNothing is for the Deployments, in whose place processes run; the CRD is served when this returns.
+func ScaleToNothing(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if _, err := cp.Kubectl(ctx, "", "-n", Namespace, "scale", "deployment", "--all", "--replicas=0"); err != nil {
-		return Files{}, err
+		return err
 	}
-	_, err = cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s",
+	_, err := cp.Kubectl(ctx, "", "wait", "--for=condition=Established", "--timeout=30s",
 		"crd/podgroups.scheduling.x-k8s.io")
-	return Files{Server: filepath.Join(folder, "extender"), Client: filepath.Join(folder, "scheduler")}, err
+	return err
 }
 
 // PointWebhook has the API server call this port in place of the Service, behind which no pod is.

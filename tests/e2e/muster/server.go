@@ -21,12 +21,13 @@ import (
 type Options struct {
 	Name    string // of its process, and of its pod where it has one
 	Files   Files
-	Policy  string // file; empty: manifests/base/policy.yaml
-	URL     string // of the API server, or of a proxy before it; empty: the control plane's
-	CA      string // that signed URL's certificate; empty: the control plane's
-	Lease   string // empty: muster-system/muster
-	Pod     string // empty: it has no pod whose label could say that it leads
-	Webhook int    // port of its webhook; 0: it has none
+	Policy  string  // file; empty: manifests/base/policy.yaml
+	URL     string  // of the API server, or of a proxy before it; empty: the control plane's
+	CA      string  // that signed URL's certificate; empty: the control plane's
+	Lease   string  // empty: muster-system/muster
+	Pod     string  // empty: it has no pod whose label could say that it leads
+	Webhook int     // port of its webhook; 0: it has none
+	Release Release // none: the one that is tested
 }
 
 // Server is one replica of muster. Its ports stay the same over restarts. One goroutine at a time.
@@ -55,20 +56,19 @@ func Binary() (string, error) {
 
 // New prepares a replica that Start runs; its kubeconfig holds the token of Muster's service account alone.
 func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server, error) {
-	path, err := Binary()
+	tested, err := Tested()
 	if err != nil {
 		return nil, err
 	}
-	policy, err := PolicyPath()
-	if err != nil {
-		return nil, err
+	if o.Release.Binary == "" {
+		o.Release = tested
 	}
 	token, err := cp.Token(ctx, Namespace, Account)
 	if err != nil {
 		return nil, err
 	}
 	fill(&o.Name, "muster")
-	fill(&o.Policy, policy)
+	fill(&o.Policy, o.Release.Policy())
 	fill(&o.URL, cp.URL)
 	fill(&o.CA, cp.CA.File)
 	fill(&o.Lease, Namespace+"/muster")
@@ -78,13 +78,15 @@ func New(ctx context.Context, cp *controlplane.ControlPlane, o Options) (*Server
 	}
 	metrics := process.MustFreePort()
 	s := &Server{ExtenderPort: process.MustFreePort(), MetricsURL: fmt.Sprintf("http://127.0.0.1:%d", metrics)}
-	s.spec = process.Spec{Name: o.Name, Path: path, Dir: cp.LogDir(), Detached: cp.Options.Detached, Args: []string{
+	s.spec = process.Spec{Name: o.Name, Path: o.Release.Binary, Dir: cp.LogDir(), Detached: cp.Options.Detached, Args: []string{
 		"serve", "--kubeconfig=" + kubeconfig, "--policy=" + o.Policy, "--lease=" + o.Lease,
 		fmt.Sprintf("--listen=127.0.0.1:%d", s.ExtenderPort), fmt.Sprintf("--metrics=127.0.0.1:%d", metrics),
 		"--tls-cert=" + filepath.Join(o.Files.Server, "tls.crt"), "--tls-key=" + filepath.Join(o.Files.Server, "tls.key"),
 		"--tls-client-ca=" + filepath.Join(o.Files.Server, "ca.crt"), "--tls-client=muster-scheduler",
-		"--log-level=debug",
 	}}
+	if o.Release == tested { // another one may have other words for it
+		s.spec.Args = append(s.spec.Args, "--log-level=debug")
+	}
 	if o.Webhook != 0 {
 		s.spec.Args = append(s.spec.Args, fmt.Sprintf("--webhook=127.0.0.1:%d", o.Webhook))
 	}

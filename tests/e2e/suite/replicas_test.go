@@ -61,6 +61,12 @@ func (e *env) twoReplicas() (leader, follower *replica) {
 
 func (e *env) newReplica(name string) *replica {
 	e.t.Helper()
+	return e.newReplicaOf(muster.Release{}, name)
+}
+
+// newReplicaOf starts one of that release; none: of the one that is tested.
+func (e *env) newReplicaOf(release muster.Release, name string) *replica {
+	e.t.Helper()
 	p, err := proxy.Start(e.URL, e.CA.File, e.CA)
 	e.must(err)
 	pods := e.Client.CoreV1().Pods(muster.Namespace)
@@ -69,7 +75,9 @@ func (e *env) newReplica(name string) *replica {
 	e.t.Cleanup(func() {
 		_ = pods.Delete(context.Background(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
 	})
-	s, err := muster.New(e.ctx, e.ControlPlane, muster.Options{Name: name, Files: e.files, URL: p.URL, CA: e.CA.File, Pod: name})
+	s, err := muster.New(e.ctx, e.ControlPlane, muster.Options{
+		Name: name, Files: e.files, URL: p.URL, CA: e.CA.File, Pod: name, Release: release,
+	})
 	e.must(err)
 	e.must(s.Start())
 	ctx, cancel := context.WithTimeout(e.ctx, readyDeadline)

@@ -36,6 +36,7 @@ type worldOptions struct {
 	// With controllers of other projects that make pods; apart: with one whose CRDs others have as well.
 	operators, apart bool
 	autoscaler       string // with this one, which must be alone
+	upgrades         bool   // without Muster: the test runs replicas of several releases
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -56,6 +57,8 @@ type world struct {
 	mu            sync.Mutex
 	mustered      bool
 	musterErr     error
+	upgradesOnce  sync.Once
+	upgradesErr   error
 	kueueOnce     sync.Once
 	kueueErr      error
 	operating     map[string]error // the controllers that were started, and how that went
@@ -158,6 +161,9 @@ func (o worldOptions) name() string {
 	}
 	if o.autoscaler != "" {
 		name += "-" + o.autoscaler
+	}
+	if o.upgrades {
+		name += "-upgrades"
 	}
 	return name
 }
