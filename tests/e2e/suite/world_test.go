@@ -37,6 +37,7 @@ type worldOptions struct {
 	operators, apart bool
 	autoscaler       string // with this one, which must be alone
 	upgrades         bool   // without Muster: the test runs replicas of several releases
+	walk             bool   // without Muster: a walk of the documents installs it
 }
 
 // world is a control plane with muster, which speaks to it through a proxy that tests may break.
@@ -49,6 +50,7 @@ type world struct {
 	muster    *muster.Server
 	scheduler *process.Process // of muster's pods
 	files     muster.Files
+	images    *images // Muster's pods, where walks are done
 
 	schedulerSpec controlplane.Scheduler
 	policy        string // file: the manifests', to which tests may add
@@ -130,6 +132,9 @@ func (w *world) stop() {
 	if w.auditor != nil {
 		w.auditor.Stop()
 	}
+	if w.images != nil {
+		w.images.stop()
+	}
 	w.Stop()
 	if w.service != nil {
 		w.service.Close()
@@ -164,6 +169,9 @@ func (o worldOptions) name() string {
 	}
 	if o.upgrades {
 		name += "-upgrades"
+	}
+	if o.walk {
+		name += "-walk"
 	}
 	return name
 }
