@@ -129,6 +129,12 @@ TEST_CASE("kinds that are worth having are found where they are served, in their
   const std::vector<ServedKind> domains = {
       {OptionalKind::kComputeDomains, "resource.nvidia.com/v1beta1"}};
   CHECK(DiscoverKinds(api)->others == domains);
+  const std::string scaling = "autoscaling.x-k8s.io";
+  api.On(Method::kGet, "/apis", Reply(200, Groups({{scaling, "v1beta1"}, {scaling, "v1"}})));
+  for (const char* version : {"v1beta1", "v1"})
+    Serve(api, scaling + "/" + version, {"provisioningrequests"});
+  const std::vector<ServedKind> requests = {{OptionalKind::kProvisioningRequests, scaling + "/v1"}};
+  CHECK(DiscoverKinds(api)->others == requests);
   const std::string resource = "resource.k8s.io";
   api.On(Method::kGet, "/apis",
          Reply(200, Groups({{resource, "v1beta1"}, {resource, "v1beta2"}, {resource, "v1"}})));

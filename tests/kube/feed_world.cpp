@@ -224,6 +224,10 @@ void FeedWorld::Note(const engine::Fact& fact) {
     line = std::string(group->declared ? "declared gang " : "podgroup ") + group->key.ToString() +
            " of " + std::to_string(group->min_member);
   }
+  if (const auto* request = std::get_if<cluster::ProvisioningRequest>(&fact)) {
+    line = "request " + request->key.ToString() + " " + cluster::ToString(request->state);
+  }
+  if (std::holds_alternative<engine::ProvisioningRequestRemoved>(fact)) line = "request removed";
   if (const auto* gone = std::get_if<engine::PodGroupRemoved>(&fact)) {
     line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
                                                             : "podgroup removed";

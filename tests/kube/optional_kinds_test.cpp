@@ -293,5 +293,41 @@ TEST_CASE("ComputeDomains that may not be read hold up nothing, and that is said
   CHECK(Eventually([&] { return world.Told("pod team/c with a channel, corrected"); }));
 }
 
+const char* const kAskedRequests = "/apis/autoscaling.x-k8s.io/v1/provisioningrequests";
+const char* const kOfMuster = "&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dmuster";
+
+std::string AskedRequest(const std::string& version, const std::string& conditions) {
+  return R"({"metadata":{"name":"r","namespace":"team","uid":"r-uid","resourceVersion":")" +
+         version + R"("},"spec":{},"status":{"conditions":[)" + conditions + "]}}";
+}
+
+TEST_CASE("ProvisioningRequests of Muster's are followed", "[kube][feed][provisioning]") {
+  FeedWorld world;
+  world.Serve("autoscaling.x-k8s.io/v1", "provisioningrequests", AskedRequest("7", ""), kOfMuster);
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.Told("request team/r new"));
+  world.Send(kAskedRequests, "MODIFIED",
+             AskedRequest("8", R"({"type":"Accepted","status":"True"})"));
+  REQUIRE(
+      Eventually([&] { return world.LastTold("request team/r") == "request team/r accepted"; }));
+  world.Send(kAskedRequests, "DELETED", AskedRequest("9", ""));
+  CHECK(Eventually([&] { return world.Told("request removed"); }));
+}
+
+TEST_CASE("ProvisioningRequests that may not be read hold up nothing, and that is said once",
+          "[kube][feed][provisioning]") {
+  FeedWorld world;
+  const std::string list = std::string(kAskedRequests) + "?limit=500" + kOfMuster;
+  world.Serve("autoscaling.x-k8s.io/v1", "provisioningrequests", "", kOfMuster);
+  world.api.On(Method::kGet, list, Refusal(403, "provisioningrequests is forbidden"));
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  // The right is given later.
+  world.api.On(Method::kGet, list, Reply(200, ListOf("List", AskedRequest("7", ""))));
+  CHECK(Eventually([&] { return world.Told("request team/r new"); }));
+  CHECK(Warned(world, "provisioningrequests.autoscaling.x-k8s.io: list failed") == 1);
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -182,5 +182,16 @@ TEST_CASE("a pod that was looked at settles what was unknown", "[kube][writes]")
   CHECK(JudgePod(kBind, PlainPod(), refused).kind == OutcomeKind::kRefused);
 }
 
+TEST_CASE("a Binding says which ProvisioningRequest brought the node", "[kube][writes]") {
+  engine::BindPod bind{{1}, kPod, "node-7", {}};
+  CHECK(RequestOf(bind, {}).body.find("provisioning") == std::string::npos);
+  bind.consumes = "muster-train-0a1b2c3d-1";
+  bind.request_class = cluster::kBestEffortAtomicClass;
+  CHECK(RequestOf(bind, {}).body.find(
+            R"("autoscaling.x-k8s.io/consume-provisioning-request":"muster-train-0a1b2c3d-1",)"
+            R"("autoscaling.x-k8s.io/provisioning-class-name":)"
+            R"("best-effort-atomic-scale-up.autoscaling.x-k8s.io")") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::kube
