@@ -58,6 +58,11 @@ Autoscaler::Autoscaler(EventLoop& loop, ApiServer& api, AutoscalerOptions option
   timer_.Set(loop_.now() + options_.scan);
 }
 
+void Autoscaler::Stop() {
+  timer_.Stop();
+  coming_.clear();
+}
+
 void Autoscaler::Scan() {
   ExpireBookings();
   AnswerRequests();

@@ -59,6 +59,8 @@ class Autoscaler {
   Autoscaler& operator=(const Autoscaler&) = delete;
   ~Autoscaler() = default;
 
+  // It does nothing more; what is on its way never comes.
+  void Stop();
   void SetRequests(Requests requests) { requests_ = requests; }
 
   int64_t added() const { return added_; }      // nodes, ever

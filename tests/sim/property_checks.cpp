@@ -239,6 +239,7 @@ std::string World::CheckProgress() {
 std::string World::Finish() {
   ApiServer& api = cluster_->api();
   Tell("(everything is mended)");
+  if (autoscaler_ != nullptr) autoscaler_->Stop();
   cluster_->muster()->SetFaults({});
   for (const auto& [queue, order] : cluster_->muster()->scheduler().Orders().queues) {
     const engine::SetQueueState resume{queue, queues::QueueState::kOpen};
