@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/units.hpp"
@@ -37,11 +38,16 @@ struct ExtenderSettings {
   auto operator<=>(const ExtenderSettings&) const = default;
 };
 
+inline constexpr std::string_view kPublicPages[] = {"gangs", "nodes", "queues", "topology",
+                                                    "policy"};
+
 // The server of /healthz, /readyz, /metrics and /v1. Of `tls` a client certificate is asked for and
 // not required, and there are no allowed_client_names: probes and readers have none.
 struct MetricsSettings {
   std::string address = "127.0.0.1:8889";
   TlsSettings tls = {};
+  // Words of kPublicPages: pages of /v1 that whoever reaches the port may read.
+  std::vector<std::string> public_pages = {};
   auto operator<=>(const MetricsSettings&) const = default;
 };
 

@@ -41,6 +41,11 @@ bool IsAddress(std::string_view text) {
 
 bool IsPath(std::string_view text) { return text.size() <= 4096 && IsPrintableLine(text); }
 
+bool IsPublicPage(std::string_view text) {
+  return std::find(std::begin(kPublicPages), std::end(kPublicPages), text) !=
+         std::end(kPublicPages);
+}
+
 bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= 253 && IsPrintableLine(text);
 }
@@ -53,6 +58,7 @@ constexpr TextRule kProvisioningClass{
     "a provisioning class (lower-case letters, digits, '-' and '.')", IsDnsSubdomain};
 constexpr TextRule kAddress{"an address such as 127.0.0.1:8888, [::1]:8888 or :8888", IsAddress};
 constexpr TextRule kPath{"the path of a file", IsPath};
+constexpr TextRule kPage{"gangs, nodes, queues, topology or policy", IsPublicPage};
 constexpr TextRule kClientName{"the name in a client's certificate", IsName};
 
 void VisitNamespaces(engine::NamespaceRules* rules, FieldVisitor* visitor) {
@@ -369,6 +375,12 @@ void VisitPolicy(Policy* policy, FieldVisitor* visitor) {
   visitor->Section({"metrics", "The server of /healthz, /readyz, /metrics and /v1."}, [&] {
     visitor->Text({"address", ""}, kAddress, &policy->metrics.address);
     VisitApiTls(&policy->metrics.tls, visitor);
+    visitor->TextList(
+        {"publicPages",
+         "Pages of /v1 that whoever reaches the port may read: gangs, nodes, queues, topology,\n"
+         "policy. The others are for those whom RBAC lets read them, and for callers on the same\n"
+         "machine (kubectl exec, kubectl port-forward)."},
+        kPage, &policy->metrics.public_pages);
   });
   visitor->Section(
       {"operators",

@@ -1,6 +1,7 @@
 #include "extender/api.hpp"
 
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -86,6 +87,41 @@ int StatusOf(Code code) {
   return 500;
 }
 
+// What RBAC knows as rights of group muster.dev.
+kube::AccessAttributes ToList(const std::string& resource, const std::string& ns = {}) {
+  return {ns, "list", "muster.dev", resource, "", ""};
+}
+kube::AccessAttributes ToGet(const std::string& resource, const ObjectKey& key) {
+  return {key.ns, "get", "muster.dev", resource, "", key.name};
+}
+
+// The API server is asked about so many namespaces for one page.
+constexpr std::size_t kMostNamespaces = 64;
+
+// Leaves the gangs of those namespaces whose gangs the caller may list. Where these are none:
+// `refused`, why they may not list all.
+Status LeaveReadable(const CallerAccess& access, const Caller& caller, const Error& refused,
+                     std::vector<engine::GangView>* gangs) {
+  std::map<std::string, bool> readable;
+  for (const engine::GangView& gang : *gangs) readable.emplace(gang.id.key.ns, false);
+  if (readable.size() > kMostNamespaces) {
+    Error error = refused;
+    error.message += "; or name one of the " + std::to_string(readable.size()) +
+                     " namespaces that have gangs (-n NAMESPACE)";
+    return error;
+  }
+  bool any = false;
+  for (auto& [ns, may_list] : readable) {
+    const Status may = access.MayRead(caller, ToList("gangs", ns));
+    if (!may.ok() && may.error().code != Code::kForbidden) return may;
+    may_list = may.ok();
+    any = any || may_list;
+  }
+  if (!any) return refused;
+  std::erase_if(*gangs, [&](const engine::GangView& gang) { return !readable.at(gang.id.key.ns); });
+  return cluster::Ok{};
+}
+
 Error Stopped() { return Error{Code::kUnavailable, "the embedded cluster has stopped", ""}; }
 
 }  // namespace
@@ -107,15 +143,14 @@ void ApiHandlers::Mount(http::Server& server) {
   });
   server.Handle("GET", "/v1/gangs", [this](const http::Request& r) { return Gangs(r); });
   server.Handle("GET", "/v1/gangs/*", [this](const http::Request& r) { return Gang(r); });
-  server.Handle("GET", "/v1/queues", [this](const http::Request&) {
-    return Json(QueuesJson(ports_.scheduler.Queues()));
-  });
-  server.Handle("GET", "/v1/nodes", [this](const http::Request&) {
+  MountList(server, "queues",
+            [this](const http::Request&) { return Json(QueuesJson(ports_.scheduler.Queues())); });
+  MountList(server, "nodes", [this](const http::Request&) {
     return Json(NodesJson(ports_.scheduler.Nodes(), ports_.now()));
   });
   server.Handle("GET", "/v1/nodes/*", [this](const http::Request& r) { return Links(r); });
-  server.Handle("GET", "/v1/topology", [this](const http::Request& r) { return Fabric(r); });
-  server.Handle("GET", "/v1/policy", [this](const http::Request&) {
+  MountList(server, "topology", [this](const http::Request& r) { return Fabric(r); });
+  MountList(server, "policy", [this](const http::Request&) {
     http::Response page = Text(ports_.policy());
     page.content_type = "application/yaml";
     return page;
@@ -125,6 +160,16 @@ void ApiHandlers::Mount(http::Server& server) {
   server.Handle("POST", "/v1/manifests", [this](const http::Request& r) { return Create(r); });
   server.Handle("GET", "/v1/objects/*", [this](const http::Request& r) { return List(r); });
   server.Handle("DELETE", "/v1/objects/*", [this](const http::Request& r) { return Delete(r); });
+}
+
+// A page of the whole cluster, named as the resource that its readers may list.
+void ApiHandlers::MountList(http::Server& server, const std::string& resource,
+                            http::Handler answer) const {
+  server.Handle("GET", "/v1/" + resource,
+                [this, resource, answer = std::move(answer)](const http::Request& request) {
+                  const Status may = ports_.access.MayRead(CallerOf(request), ToList(resource));
+                  return may.ok() ? answer(request) : FailedAnswer(may.error());
+                });
 }
 
 http::Response ApiHandlers::Ready() const {
@@ -153,6 +198,8 @@ http::Response ApiHandlers::Links(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kNodesPrefix);
   if (parts.size() != 2 || parts[1] != "topology")
     return FailedAnswer({Code::kNotFound, "expected /v1/nodes/NAME/topology", ""});
+  const Status may = ports_.access.MayRead(CallerOf(request), ToGet("nodes", {"", parts[0]}));
+  if (!may.ok()) return FailedAnswer(may.error());
   if (const auto links = ports_.scheduler.LinksOf(parts[0])) {
     if (!links->facts.machine.gpus.empty()) return Json(LinksJson(links->facts));
     return FailedAnswer({Code::kNotFound, "node " + parts[0] + " has no GPUs", ""});
@@ -161,10 +208,21 @@ http::Response ApiHandlers::Links(const http::Request& request) const {
 }
 
 http::Response ApiHandlers::Gangs(const http::Request& request) const {
+  const Caller caller = CallerOf(request);
+  const auto ns = request.query.find("namespace");
+  const bool of_all = ns == request.query.end();
+  const Status may =
+      ports_.access.MayRead(caller, ToList("gangs", of_all ? std::string() : ns->second));
+  if (!may.ok() && (!of_all || may.error().code != Code::kForbidden))
+    return FailedAnswer(may.error());
   std::vector<engine::GangView> gangs = ports_.scheduler.Gangs();
-  if (const auto ns = request.query.find("namespace"); ns != request.query.end()) {
+  if (!of_all) {
     std::erase_if(gangs,
                   [&](const engine::GangView& gang) { return gang.id.key.ns != ns->second; });
+  }
+  if (!may.ok()) {
+    const Status some = LeaveReadable(ports_.access, caller, may.error(), &gangs);
+    if (!some.ok()) return FailedAnswer(some.error());
   }
   return Json(GangsJson(gangs, ports_.now()));
 }
@@ -172,6 +230,9 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
 http::Response ApiHandlers::Gang(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
   if (parts.size() == 2) {
+    const Status may =
+        ports_.access.MayRead(CallerOf(request), ToGet("gangs", {parts[0], parts[1]}));
+    if (!may.ok()) return FailedAnswer(may.error());
     const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
     if (gang) {
       const cluster::Time now = ports_.now();

@@ -10,6 +10,10 @@
 //   GET    /v1/objects/{kind}                  nodes, pods, podgroups, jobs or events
 //   DELETE /v1/objects/{kind}/{ns}/{name}      (nodes: /v1/objects/nodes/{name})
 //
+// Who may read a page of /v1: caller_access.hpp. The rights are list and get of gangs, nodes,
+// queues, topology and policy in group muster.dev; who may list gangs of some namespaces alone sees
+// these.
+//
 // Reads of the engine are consistent per page. Owned by serve, which outlives the server; any
 // thread.
 #pragma once
@@ -53,6 +57,7 @@ class ApiHandlers {
   void Mount(http::Server& server);
 
  private:
+  void MountList(http::Server& server, const std::string& resource, http::Handler answer) const;
   http::Response Ready() const;
   http::Response Links(const http::Request& request) const;
   http::Response Gangs(const http::Request& request) const;

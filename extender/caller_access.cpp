@@ -13,6 +13,9 @@ using cluster::Status;
 namespace {
 
 constexpr std::string_view kBearer = "bearer ";
+constexpr std::string_view kMusterToken = "x-muster-token";
+// Fewer than the port has threads, so that probes are answered while an API server hangs.
+constexpr int kMostAsking = 4;
 
 bool IsLoopback(const std::string& peer) {
   return peer == "::1" || peer.starts_with("127.") || peer.starts_with("::ffff:127.");
@@ -25,6 +28,9 @@ std::string TokenOf(const http::Request& request) {
   token.remove_prefix(std::min(token.find_first_not_of(' '), token.size()));
   return std::string(token);
 }
+
+// The one who holds the connection, and nobody behind them.
+bool IsOfThisMachine(const Caller& caller) { return IsLoopback(caller.peer) && !caller.forwarded; }
 
 bool Names(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -42,7 +48,9 @@ bool Lists(const config::OperatorSettings& settings, const Caller& caller) {
 Caller CallerOf(const http::Request& request) {
   return {.peer = request.peer,
           .tls = request.tls,
+          .forwarded = !request.Header("x-forwarded-for").empty(),
           .token = TokenOf(request),
+          .muster_token = std::string(request.Header(kMusterToken)),
           .client_name = request.client_name,
           .client_organisations = request.client_organisations};
 }
@@ -54,21 +62,27 @@ Status SaysJson(const http::Request& request) {
                ""};
 }
 
+Result<std::string> CallerAccess::AuthoriseToken(const Caller& caller,
+                                                 const kube::AccessAttributes& access) const {
+  const bool own = !caller.muster_token.empty();
+  if (!own && !caller.tls && !IsLoopback(caller.peer)) {
+    return Error{Code::kForbidden,
+                 "a bearer token came over plain HTTP from another machine, which shows it to "
+                 "others: set metrics.tls in the policy and use https, or kubectl port-forward",
+                 ""};
+  }
+  const Result<kube::TokenUser> user =
+      own ? ports_.reviewer->WhoHas(caller.muster_token, kube::kMusterAudience)
+          : ports_.reviewer->WhoHas(caller.token);
+  if (!user.ok()) return user.error();
+  if (Status may = ports_.reviewer->May(*user, access); !may.ok()) return may.error();
+  return user->name;
+}
+
 Result<std::string> CallerAccess::Authorise(const Caller& caller,
                                             const kube::AccessAttributes& access) const {
-  const bool local = IsLoopback(caller.peer);
-  if (!caller.token.empty() && ports_.reviewer != nullptr) {
-    if (!caller.tls && !local) {
-      return Error{Code::kForbidden,
-                   "a bearer token came over plain HTTP from another machine, which shows it to "
-                   "others: set metrics.tls in the policy and use https, or kubectl port-forward",
-                   ""};
-    }
-    const Result<kube::TokenUser> user = ports_.reviewer->WhoHas(caller.token);
-    if (!user.ok()) return user.error();
-    if (Status may = ports_.reviewer->May(*user, access); !may.ok()) return may.error();
-    return user->name;
-  }
+  const bool has_token = !caller.token.empty() || !caller.muster_token.empty();
+  if (has_token && ports_.reviewer != nullptr) return AuthoriseToken(caller, access);
   if (!caller.client_name.empty()) {
     if (Lists(ports_.settings(), caller)) return caller.client_name;
     return Error{Code::kForbidden,
@@ -77,14 +91,33 @@ Result<std::string> CallerAccess::Authorise(const Caller& caller,
                      "O to operators.clientOrganisations",
                  ""};
   }
-  if (ports_.reviewer == nullptr && local) return std::string("local");
+  if (ports_.reviewer == nullptr && IsOfThisMachine(caller)) return std::string("local");
   return Error{Code::kForbidden,
                ports_.reviewer == nullptr
                    ? "an embedded cluster lets callers of this machine only " + ToString(access)
                    : "nobody says who asks to " + ToString(access) +
-                         ": send a bearer token (--token-file), or a client certificate that the "
-                         "policy names (--cert and --key; operators.clientNames)",
+                         ": send a bearer token (--token-file; kubectl muster takes one itself), "
+                         "or a client certificate that the policy names (--cert and --key; "
+                         "operators.clientNames)",
                ""};
+}
+
+bool CallerAccess::IsPublic(const std::string& page) const {
+  return ports_.public_pages && Names(ports_.public_pages(), page);
+}
+
+Status CallerAccess::MayRead(const Caller& caller, const kube::AccessAttributes& access) const {
+  if (ports_.reviewer == nullptr || IsOfThisMachine(caller) || IsPublic(access.resource))
+    return cluster::Ok{};
+  if (asking_.fetch_add(1) >= kMostAsking) {
+    asking_.fetch_sub(1);
+    return Error{Code::kUnavailable,
+                 "the API server is asked about too many callers at once, try again", ""};
+  }
+  const Result<std::string> who = Authorise(caller, access);
+  asking_.fetch_sub(1);
+  if (!who.ok()) return who.error();
+  return cluster::Ok{};
 }
 
 }  // namespace muster::extender

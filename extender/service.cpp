@@ -385,6 +385,7 @@ Status Service::Impl::StartEmbeddedCluster() {
 Status Service::Impl::StartApi() {
   access_ = std::make_unique<CallerAccess>(
       CallerAccess::Ports{.settings = [this] { return InForce().operators; },
+                          .public_pages = [this] { return InForce().metrics.public_pages; },
                           .reviewer = api_cluster_ ? &api_cluster_->reviewer() : nullptr});
   api_ = std::make_unique<ApiHandlers>(
       ApiHandlers::Ports{.scheduler = *scheduler_,

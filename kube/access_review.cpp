@@ -1,5 +1,6 @@
 #include "kube/access_review.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/json.hpp"
@@ -53,7 +54,7 @@ std::vector<std::string> TextsOf(const JsonView& list) {
   return texts;
 }
 
-Result<TokenUser> ReadUser(const std::string& body) {
+Result<TokenUser> ReadUser(const std::string& body, const std::string& audience) {
   const Result<Json> json = Json::Parse(body, kMaxBytes, "TokenReview");
   if (!json.ok()) return json.error();
   JsonProblems problems;
@@ -69,14 +70,18 @@ Result<TokenUser> ReadUser(const std::string& body) {
   extra.Members(
       [&](std::string_view key, const JsonView& list) { found.extra.emplace(key, TextsOf(list)); });
   const bool authenticated = status.Get("authenticated").Flag(false);
+  // An API server that knows no audiences names none, and has not looked whom the token is for.
+  const std::vector<std::string> audiences = TextsOf(status.Get("audiences"));
+  const bool meant = audience.empty() ||
+                     std::find(audiences.begin(), audiences.end(), audience) != audiences.end();
   if (!problems.none()) return problems.first();
-  if (!authenticated || found.name.empty()) {
-    return Error{Code::kForbidden,
-                 "the API server does not know the bearer token: it may have expired, take another "
-                 "(kubectl create token)",
-                 ""};
-  }
-  return found;
+  if (authenticated && meant && !found.name.empty()) return found;
+  const std::string option = audience.empty() ? "" : " --audience " + audience;
+  return Error{Code::kForbidden,
+               "the API server does not know the bearer token" +
+                   (audience.empty() ? "" : " as one for " + audience) +
+                   ": it may have expired, take another (kubectl create token" + option + ")",
+               ""};
 }
 
 }  // namespace
@@ -132,24 +137,27 @@ void AccessReviewer::Keep(std::map<Key, Kept<Answer>>& kept, const Key& key, Ans
   kept.insert_or_assign(key, Kept<Answer>{std::move(answer), now + options_.remember});
 }
 
-Result<TokenUser> AccessReviewer::WhoHas(const std::string& token) {
+Result<TokenUser> AccessReviewer::WhoHas(const std::string& token, const std::string& audience) {
+  const std::pair key(audience, token);
   {
     const MutexLock lock(mu_);
-    const auto known = users_.find(token);
+    const auto known = users_.find(key);
     if (known != users_.end() && known->second.until > ports_.now()) return known->second.answer;
   }
   std::string body;
   JsonWriter json(body);
   json.BeginObject().Key("apiVersion").Text("authentication.k8s.io/v1");
   json.Key("kind").Text("TokenReview").Key("spec").BeginObject();
-  json.Key("token").Text(token).EndObject().EndObject();
+  json.Key("token").Text(token);
+  if (!audience.empty()) json.Key("audiences").BeginArray().Text(audience).EndArray();
+  json.EndObject().EndObject();
   const Result<std::string> reply =
       Create(ports_.api, "/apis/authentication.k8s.io/v1/tokenreviews", std::move(body));
   if (!reply.ok()) return reply.error();
-  Result<TokenUser> user = ReadUser(*reply);
+  Result<TokenUser> user = ReadUser(*reply, audience);
   if (!user.ok() && user.error().code != Code::kForbidden) return user;
   const MutexLock lock(mu_);
-  Keep(users_, token, user);
+  Keep(users_, key, user);
   return user;
 }
 

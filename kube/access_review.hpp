@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/mutex.hpp"
@@ -16,6 +17,9 @@
 #include "kube/api_caller.hpp"
 
 namespace muster::kube {
+
+// The audience of tokens that are for Muster alone. The API server takes none of them for itself.
+inline constexpr const char* kMusterAudience = "muster.dev";
 
 struct TokenUser {
   std::string name;
@@ -53,9 +57,10 @@ class AccessReviewer {
 
   AccessReviewer(Ports ports, Options options) : ports_(std::move(ports)), options_(options) {}
 
-  //   kForbidden    nobody has it
+  // `audience`: whom the token is meant for; empty: the API server.
+  //   kForbidden    nobody has it, or it is meant for somebody else
   //   kUnavailable  the API server was not asked; the message says what to do
-  cluster::Result<TokenUser> WhoHas(const std::string& token);
+  cluster::Result<TokenUser> WhoHas(const std::string& token, const std::string& audience = {});
   //   kForbidden    they may not; the message names the right
   //   kUnavailable  as above
   cluster::Status May(const TokenUser& user, const AccessAttributes& access);
@@ -72,7 +77,9 @@ class AccessReviewer {
   const Ports ports_;
   const Options options_;
   cluster::Mutex mu_;
-  std::map<std::string, Kept<cluster::Result<TokenUser>>> users_ MUSTER_GUARDED_BY(mu_);
+  // By audience and token.
+  std::map<std::pair<std::string, std::string>, Kept<cluster::Result<TokenUser>>> users_
+      MUSTER_GUARDED_BY(mu_);
   std::map<std::pair<TokenUser, AccessAttributes>, Kept<cluster::Status>> rights_
       MUSTER_GUARDED_BY(mu_);
 };

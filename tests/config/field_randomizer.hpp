@@ -67,10 +67,12 @@ class FieldRandomizer : public FieldVisitor {
   }
   std::string AcceptedBy(const TextRule& rule) {
     constexpr const char* kPieces[] = {
-        "a",   "-",   "0",      ":",        ".",    "\"",  "\\",      "'",           " ",
-        "#",   "é",   "012",    "true",     "null", ":80", "/",       ": ",          " #",
-        "1e3", "[",   "{",      "*",        "&",    "!",   "%",       "yes",         "<<",
-        "gpu", "cpu", "memory", "gpu/h100", "Foo",  "v1",  "owner.a", "owner.a is b"};
+        "a",     "-",      "0",        ":",   ".",   "\"",      "\\",
+        "'",     " ",      "#",        "é",   "012", "true",    "null",
+        ":80",   "/",      ": ",       " #",  "1e3", "[",       "{",
+        "*",     "&",      "!",        "%",   "yes", "<<",      "gpu",
+        "cpu",   "memory", "gpu/h100", "Foo", "v1",  "owner.a", "owner.a is b",
+        "gangs", "policy"};
     while (true) {
       std::string text;
       for (int64_t left = Between(1, 4); left > 0; --left) {

@@ -110,6 +110,9 @@ TEST_CASE("what is wrong with a policy is told by line, column and field", "[con
       {"schedulerNames: [muster, 12]\n",
        "p.yaml:3:26: schedulerNames[1]: expected a schedulerName (lower-case letters, digits, '-' "
        "and '.'), found 12, which YAML takes for a number or a truth value: put it in quotes"},
+      {"metrics: {publicPages: [gang]}\n",
+       "p.yaml:3:25: metrics.publicPages[0]: expected gangs, nodes, queues, topology or policy, "
+       "found \"gang\""},
       {"namespaces: {deny: [a, b, a]}\n",
        "p.yaml:3:27: namespaces.deny[2]: expected each entry once, found \"a\" again (first as "
        "[0])"},

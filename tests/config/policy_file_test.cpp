@@ -310,6 +310,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "metrics.tls.certFile",
                                   "metrics.tls.keyFile",
                                   "metrics.tls.clientCaFile",
+                                  "metrics.publicPages",
                                   "operators",
                                   "operators.clientNames",
                                   "operators.clientOrganisations",

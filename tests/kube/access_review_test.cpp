@@ -91,6 +91,31 @@ TEST_CASE("a token that nobody has is refused", "[kube][access]") {
   }
 }
 
+TEST_CASE("a token for Muster is one for nobody else", "[kube][access]") {
+  Play play;
+  const auto answered = [&](const std::string& audiences) {
+    play.now = play.now + Seconds(60);
+    play.api.On(Method::kPost, kTokens,
+                Reply(201, R"({"status": {"authenticated": true, "audiences": )" + audiences +
+                               R"(, "user": {"username": "ann"}}})"));
+    return play.reviewer.WhoHas("secret", kMusterAudience);
+  };
+  CHECK(answered(R"(["muster.dev"])").ok());
+  CHECK(play.api.requests().back().body ==
+        R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{)"
+        R"("token":"secret","audiences":["muster.dev"]}})");
+  // An API server without audiences has not looked whom it is for.
+  for (const char* audiences : {"[]", "null", R"(["https://kubernetes.default.svc"])"}) {
+    const auto user = answered(audiences);
+    REQUIRE_FALSE(user.ok());
+    CHECK(user.error().code == Code::kForbidden);
+    CHECK_THAT(user.error().message, Catch::Contains("--audience muster.dev"));
+  }
+  // What is known of one audience says nothing of another.
+  play.api.On(Method::kPost, kTokens, Reply(201, kAnn));
+  CHECK(play.reviewer.WhoHas("secret").ok());
+}
+
 TEST_CASE("a right that is denied beats one that is given", "[kube][access]") {
   Play play;
   play.api.On(Method::kPost, kRights,

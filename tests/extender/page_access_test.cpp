@@ -1,0 +1,115 @@
+// Who may read the pages of /v1, as they come through the service proxy of an API server.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "page_server.hpp"
+
+namespace muster::extender::testing {
+namespace {
+
+using kube::Method;
+using muster::testing::MakePod;
+
+constexpr const char* kAllPages[] = {
+    "/v1/gangs", "/v1/gangs?namespace=team-a", "/v1/queues",   "/v1/gangs/team-a/p-team-a",
+    "/v1/nodes", "/v1/nodes/n0/topology",      "/v1/topology", "/v1/policy"};
+
+TEST_CASE("without a token a proxy's caller reads nothing but health and metrics",
+          "[api][access]") {
+  PageServer pages;
+  for (const char* path : kAllPages) {
+    CAPTURE(path);
+    const PageServer::Page page = pages.Proxied(path);
+    CHECK(page.status == 403);
+    CHECK(page.Has("nobody says who asks to "));
+    CHECK_FALSE(page.Has("team-b"));
+  }
+  for (const char* path : {"/healthz", "/readyz", "/metrics"})
+    CHECK(pages.Proxied(path).status == 200);
+  CHECK(pages.api.requests().empty());
+}
+
+TEST_CASE("whom RBAC lets list and get reads every page", "[api][access]") {
+  PageServer pages;
+  for (const char* resource : {"gangs", "nodes", "queues", "topology", "policy"})
+    pages.rights.insert(std::string("ann list ") + resource);
+  pages.rights.insert({"ann list gangs team-a", "ann get gangs team-a", "ann get nodes"});
+  for (const char* path : kAllPages) {
+    CAPTURE(path);
+    CHECK(pages.Proxied(path, "ann").status == 200);
+    CHECK(pages.Proxied(path, "bob").status == 403);
+  }
+  const PageServer::Page all = pages.Proxied("/v1/gangs", "ann");
+  CHECK(all.Has("team-a"));
+  CHECK(all.Has("team-b"));
+}
+
+TEST_CASE("who may list the gangs of one namespace sees that namespace alone", "[api][access]") {
+  PageServer pages;
+  pages.rights = {"ann list gangs team-a", "ann get gangs team-a"};
+  const PageServer::Page all = pages.Proxied("/v1/gangs", "ann");
+  CHECK(all.status == 200);
+  CHECK(all.Has("p-team-a"));
+  CHECK_FALSE(all.Has("team-b"));
+  CHECK(pages.Proxied("/v1/gangs?namespace=team-a", "ann").Has("p-team-a"));
+  CHECK(pages.Proxied("/v1/gangs/team-a/p-team-a", "ann").status == 200);
+  for (const char* path :
+       {"/v1/gangs?namespace=team-b", "/v1/gangs/team-b/p-team-b", "/v1/gangs/team-b/none"}) {
+    CAPTURE(path);
+    const PageServer::Page page = pages.Proxied(path, "ann");
+    CHECK(page.status == 403);
+    CHECK(page.Has("ann may not "));
+  }
+}
+
+TEST_CASE("with gangs in many namespaces a page needs one right for all, or one namespace",
+          "[api][access]") {
+  PageServer pages;
+  for (int i = 0; i < 70; ++i) {
+    const std::string name = "more-" + std::to_string(i);
+    pages.scheduler.Apply(MakePod(name).Namespace(name).Gpus(1).Build(), cluster::Time(1));
+  }
+  pages.rights = {"ann list gangs team-a"};
+  const PageServer::Page page = pages.Proxied("/v1/gangs", "ann");
+  CHECK(page.status == 403);
+  CHECK(page.Has("name one of the 72 namespaces that have gangs (-n NAMESPACE)"));
+  CHECK(pages.api.requests().size() == 2);
+  CHECK(pages.Proxied("/v1/gangs?namespace=team-a", "ann").status == 200);
+}
+
+TEST_CASE("a token for the API server is none for Muster, and is not taken from a proxy",
+          "[api][access]") {
+  PageServer pages;
+  pages.rights = {"theirs list queues"};
+  const PageServer::Page page = pages.Proxied("/v1/queues", "theirs");
+  CHECK(page.status == 403);
+  CHECK(page.Has("kubectl create token --audience muster.dev"));
+}
+
+TEST_CASE("what the policy makes public is answered without a token", "[api][access]") {
+  PageServer pages;
+  pages.public_pages = {"gangs", "queues"};
+  CHECK(pages.Proxied("/v1/gangs").Has("p-team-b"));
+  CHECK(pages.Proxied("/v1/gangs/team-b/p-team-b").status == 200);
+  CHECK(pages.Proxied("/v1/queues").status == 200);
+  CHECK(pages.Proxied("/v1/nodes").status == 403);
+  CHECK(pages.Proxied("/v1/policy").status == 403);
+}
+
+TEST_CASE("callers on the same machine and embedded clusters need no token", "[api][access]") {
+  PageServer pages;
+  for (const char* path : kAllPages) CHECK(pages.Get(path, {}).status == 200);
+  PageServer embedded(true);
+  for (const char* path : kAllPages) CHECK(embedded.Proxied(path).status == 200);
+}
+
+TEST_CASE("no page is answered while the API server says of nobody who they are", "[api][access]") {
+  PageServer pages;
+  pages.api.On(Method::kPost, "/apis/authentication.k8s.io/v1/tokenreviews",
+               kube::Reply(503, "{}"));
+  CHECK(pages.Proxied("/v1/gangs", "ann").status == 503);
+  CHECK(pages.Proxied("/v1/queues", "ann").status == 503);
+}
+
+}  // namespace
+}  // namespace muster::extender::testing
