@@ -14,13 +14,14 @@
 #include <utility>
 
 #include "cli/cli.hpp"
+#include "cli/output_format.hpp"
 #include "cli/replay_plot.hpp"
 #include "cli/simulation_comparison.hpp"
 #include "cli/simulation_report.hpp"
 #include "cli/table.hpp"
 #include "config/amounts.hpp"
 #include "config/file.hpp"
-#include "config/policy_file.hpp"
+#include "config/policy_manifest.hpp"
 #include "config/shipped_profiles.hpp"
 #include "extender/embedded/lockstep_extender.hpp"
 #include "extender/embedded/node_list.hpp"
@@ -119,10 +120,10 @@ class ProgressBar {
     if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
     drawn_ = true;
-    constexpr int64_t kWidth = 30;
+    constexpr int64_t kBarWidth = 30;
     const int64_t total = std::max<int64_t>(progress.jobs_total, 1);
-    const auto filled = static_cast<std::size_t>(progress.jobs_submitted * kWidth / total);
-    out_ << "\r\x1b[K[" << std::string(filled, '#') << std::string(kWidth - filled, '.') << "] "
+    const auto filled = static_cast<std::size_t>(progress.jobs_submitted * kBarWidth / total);
+    out_ << "\r\x1b[K[" << std::string(filled, '#') << std::string(kBarWidth - filled, '.') << "] "
          << progress.jobs_submitted << " of " << progress.jobs_total << " jobs, "
          << progress.pods_bound << " pods bound, day "
          << progress.now.milliseconds() / (24 * 3600 * 1000) << std::flush;
@@ -285,6 +286,14 @@ std::string JsonOf(const Args& args, const std::vector<SimulationRun>& runs) {
   return args.Has("--compare") ? ToJson(runs) : ToJson(runs.front());
 }
 
+// "--json -" is --output json.
+Result<OutputFormat> PrintedAs(const Args& args) {
+  const bool json = args.Text("--json") == "-";
+  if (json && args.Has("--output"))
+    return Error{Code::kInvalidArgument, "--json - and --output exclude each other", ""};
+  return json ? OutputFormat::kJson : FormatOf(args);
+}
+
 // The files that are written beside what is printed. Opened before the replay, so that it is not
 // in vain.
 class Outputs {
@@ -331,7 +340,7 @@ class Simulation {
     policy_ = policy;
     engine::Options& engine = options_.cluster.muster.engine;
     if (!policy.empty()) {
-      const Result<config::Policy> read = config::LoadPolicyFile(policy);
+      const Result<config::Policy> read = config::ReadPolicyOrManifestFile(policy).Take();
       if (!read.ok()) return Fail(streams_, read.error().ToString());
       engine = read->engine;
     }
@@ -367,6 +376,8 @@ int Simulate(const Args& args, const CliStreams& streams) {
   if (const Status use = CheckUse(args); !use.ok()) {
     return Misused(streams, "simulate", use.error().message);
   }
+  const Result<OutputFormat> format = PrintedAs(args);
+  if (!format.ok()) return Misused(streams, "simulate", format.error().message);
   // All of them are read before the first replay, so that it is not in vain.
   std::vector<Simulation> simulations;
   for (const std::string& policy : PoliciesOf(args)) {
@@ -382,9 +393,10 @@ int Simulate(const Args& args, const CliStreams& streams) {
     runs.push_back(simulation.Run());
     broken += runs.back().report.audit_findings;
   }
-  streams.out << (args.Text("--json") == "-" ? JsonOf(args, runs)
-                  : args.Has("--compare")    ? ComparisonTable(runs)
-                                             : ToTable(runs.front()));
+  const bool table = *format == OutputFormat::kTable || *format == OutputFormat::kWide;
+  streams.out << (!table                  ? InFormat(*format, JsonOf(args, runs))
+                  : args.Has("--compare") ? ComparisonTable(runs)
+                                          : ToTable(runs.front()));
   if (Status written = outputs.Write(args, runs); !written.ok())
     return Fail(streams, written.error().message);
   if (broken > 0) return Fail(streams, std::to_string(broken) + " invariants were broken");
@@ -420,7 +432,8 @@ Command SimulateCommand() {
        {"--timeline", "", "delete pods at the times in the trace"},
        {"--fill", "", "never delete pods (default)"},
        {"--policy", "FILE",
-        "policy YAML (default: the defaults of every field); the result tells how gangs lie "
+        "policy YAML, or a ConfigMap that holds it (default: the defaults of every field); the "
+        "result tells how gangs lie "
         "in its fabric"},
        {"--compare", "FILE,FILE",
         "replay under each of these policies, and show them side by side"},
@@ -431,13 +444,14 @@ Command SimulateCommand() {
         "without Muster, what assigns shares of GPUs: the stock device plugin (a whole GPU for "
         "each share) or HAMi's scheduler"},
        {"--audit", "", "check every invariant after every event (slow)"},
-       {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"}},
+       {"--json", "FILE", "also write the result as JSON (-: to standard output instead)"},
+       OutputFlag()},
       Simulate,
       {"muster simulate --nodes 16x8 --jobs sim/demo/jobs.csv",
        "muster simulate --nodes 16x8 --jobs sim/demo/jobs.csv "
        "--compare sim/demo/fair.yaml,sim/demo/fifo.yaml",
        "muster simulate --nodes 180x8@rack=10 --jobs jobs.csv --policy policy.yaml",
-       "muster simulate --nodes nodes.yaml --pods pods.csv"}};
+       "muster simulate --nodes nodes.yaml --pods pods.csv -o yaml"}};
 }
 
 }  // namespace muster::cli

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/file.hpp"
 #include "config/manifest.hpp"
 #include "config/yaml_parser.hpp"
 
@@ -106,6 +107,12 @@ PolicyReading ReadPolicyOrManifest(std::string_view text, const std::string& fil
   const auto block = OnlyBlock(clean.ok() ? *clean : std::string(), policy->value);
   if (block) return ReadPolicy(*block, file_name);
   return ReadPolicy(policy->value.text, At(file_name, policy->value.mark) + ": " + path);
+}
+
+PolicyReading ReadPolicyOrManifestFile(const std::string& path) {
+  const Result<std::string> text = ReadFile(path, kMaxManifestBytes);
+  if (!text.ok()) return {Policy{}, {text.error()}};
+  return ReadPolicyOrManifest(*text, path);
 }
 
 }  // namespace muster::config

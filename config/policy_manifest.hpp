@@ -1,6 +1,6 @@
-// ReadPolicyOrManifest: a policy as people hand it in to be checked: the file itself, or Kubernetes
+// ReadPolicyOrManifest: a policy as people hand it in: the file itself, or Kubernetes
 // manifests with a ConfigMap that holds it, as `kubectl kustomize` and `kubectl get -o yaml` print
-// them. Faults have their place in the text given. Pure function, any thread.
+// them. Faults have their place in the text given. Any thread.
 #pragma once
 
 #include <string>
@@ -17,5 +17,7 @@ inline constexpr std::string_view kPolicyKey = "policy.yaml";
 // a value in quotes has lines of its own, which follow the place of the value: "cm.json:4:12:
 // data[policy.yaml]:3:1: …".
 PolicyReading ReadPolicyOrManifest(std::string_view text, const std::string& file_name);
+// The same of a file.
+PolicyReading ReadPolicyOrManifestFile(const std::string& path);
 
 }  // namespace muster::config

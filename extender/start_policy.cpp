@@ -5,6 +5,7 @@
 
 #include "config/grouping_file.hpp"
 #include "config/policy_fields.hpp"
+#include "config/policy_manifest.hpp"
 #include "config/shipped_profiles.hpp"
 
 namespace muster::extender {
@@ -49,7 +50,7 @@ Error InFlags(const config::Contradiction& contradiction) {
 
 config::PolicyReading ReadStartPolicy(const std::string& file, const TlsSettings& flags) {
   config::PolicyReading read;
-  if (!file.empty()) read = config::ReadPolicyFile(file);
+  if (!file.empty()) read = config::ReadPolicyOrManifestFile(file);
   if (!read.ok()) return read;
   MergeTls(flags, &read.policy.extender.tls);
   for (const config::Contradiction& contradiction : config::FindContradictions(read.policy)) {

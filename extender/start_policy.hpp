@@ -10,7 +10,7 @@
 
 namespace muster::extender {
 
-// The policy in `file` (empty: the defaults) with `flags` over its TLS section, field by field: an
+// The policy in `file` (itself, or in a ConfigMap there; empty: the defaults) with `flags` over its TLS section, field by field: an
 // empty field is a flag that was not given. What comes out is held to the rules of a policy file;
 // a fault of flags has the flag as its place. It has the machine profiles that it asks for.
 config::PolicyReading ReadStartPolicy(const std::string& file, const config::TlsSettings& flags);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/policy_file.hpp"
+#include "config/policy_manifest.hpp"
 #include "config/shipped_profiles.hpp"
 #include "extender/api_json.hpp"
 #include "extender/embedded/workload.hpp"
@@ -213,7 +213,7 @@ Result<std::string> WhatIfPage::TryAnswer(const http::Request& sent) const {
   kube::GroupingSettings grouping = ports_.grouping();
   if (request->policy) {
     Result<config::Policy> policy =
-        config::LoadPolicy(request->policy->text, request->policy->name);
+        config::ReadPolicyOrManifest(request->policy->text, request->policy->name).Take();
     if (!policy.ok()) return policy.error();
     config::UseProfiles(&policy->engine.placement);
     grouping = GroupingOf(*policy);

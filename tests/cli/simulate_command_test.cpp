@@ -74,6 +74,25 @@ TEST_CASE("simulate plays topology: nodes of a manifest, levels of jobs, how gan
   }
   CHECK_THAT(simulate(folder.File("nodes.yaml"), {"--json", "-"}).out,
              Catch::Contains("\"one_domain\": 3") && Catch::Contains("\"links_out\": 0"));
+  SECTION("in every form of --output") {
+    const std::string file = folder.File("nodes.yaml");
+    CHECK_THAT(simulate(file, {"-o", "json"}).out,
+               Catch::StartsWith("{") && Catch::Contains("\"one_domain\": 3"));
+    CHECK_THAT(simulate(file, {"-o", "yaml"}).out, Catch::Contains("one_domain: 3\n"));
+    CHECK_THAT(simulate(file, {"-o", "wide"}).out,
+               Catch::Contains("gangs in one dc/rack    3 of 3"));
+    CHECK_THAT(simulate(file, {"-o", "xml"}).err, Catch::Contains("--output must be table"));
+    CHECK_THAT(simulate(file, {"-o", "yaml", "--json", "-"}).err,
+               Catch::Contains("exclude each other"));
+  }
+  SECTION("with the policy in a ConfigMap") {
+    std::ofstream(folder.File("policy.yaml"))
+        << "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: muster-policy}\ndata:\n"
+           "  policy.yaml: |\n    apiVersion: muster.dev/v1alpha1\n    kind: Policy\n    fabric:\n"
+           "      trees:\n      - name: dc\n        levels:\n"
+           "        - {name: rack, labels: [rack]}\n";
+    CHECK_THAT(simulate("5x8@rack=2").out, Catch::Contains("gangs in one dc/rack    3 of 3"));
+  }
   SECTION("a level that the policy does not have") {
     std::ofstream(folder.File("jobs.csv"))
         << "job_id,submit_s,gpus,duration_s,topology_required\n0,0,16,60,row\n";

@@ -109,6 +109,20 @@ TEST_CASE("TLS flags that mean nothing by themselves are refused by name", "[ser
   CHECK_THAT(started.error().ToString(), Catch::StartsWith("--scheduler-ca: "));
 }
 
+TEST_CASE("a policy may come in the ConfigMap that holds it", "[serve]") {
+  const TempFolder folder;
+  const std::string file = folder.File("cm.yaml");
+  const std::string head =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: muster-policy}\ndata:\n  policy.yaml: |\n"
+      "    apiVersion: muster.dev/v1alpha1\n    kind: Policy\n";
+  std::ofstream(file) << head << "    schedulerNames: [gpu]\n";
+  const config::PolicyReading read = ReadStartPolicy(file, {});
+  REQUIRE(read.ok());
+  CHECK(read.policy.engine.scheduler_names == std::vector<std::string>{"gpu"});
+  std::ofstream(file) << head << "    gangz: {}\n";
+  CHECK(Refusal(ReadStartPolicy(file, {})).rfind(file + ":8:5: gangz: ", 0) == 0);
+}
+
 TEST_CASE("a TLS file that is not there is named with the reason", "[serve][tls]") {
   const MutualTls tls;
   const auto refusal = [&](const std::function<std::string*(ServiceOptions&)>& file,
