@@ -8,30 +8,42 @@
 namespace muster::cli {
 namespace {
 
-std::string Synopsis(const Command& command) {
-  std::string text = "muster " + command.name;
+std::string Synopsis(const Command& command, const std::string& program) {
+  std::string text = program + " " + command.name;
   if (!command.arguments.empty()) text += " " + command.arguments;
   return text;
 }
 
-void PrintOverview(std::ostream& out, const std::vector<Command>& commands) {
+// An example as it is typed: each command of it by the program's name.
+std::string TypedAs(const std::string& program, std::string example) {
+  const std::string word = std::string(kProgram) + " ";
+  for (std::size_t at = example.find(word); at != std::string::npos;
+       at = example.find(word, at + program.size() + 1)) {
+    if (at == 0 || example[at - 1] == ' ') example.replace(at, word.size(), program + " ");
+  }
+  return example;
+}
+
+void PrintOverview(std::ostream& out, const std::vector<Command>& commands,
+                   const std::string& program) {
   out << "muster: gang scheduling of GPU pods for kube-scheduler\n\n"
-         "usage: muster COMMAND [flags]\n\ncommands:\n";
+      << "usage: " << program << " COMMAND [flags]\n\ncommands:\n";
   std::size_t width = 0;
   for (const Command& command : commands) width = std::max(width, command.name.size());
   for (const Command& command : commands) {
     out << "  " << command.name << std::string(width - command.name.size() + 2, ' ')
         << command.summary << "\n";
   }
-  out << "\n\"muster help COMMAND\" shows the flags of a command\n";
+  out << "\n\"" << program << " help COMMAND\" shows the flags of a command\n";
 }
 
-void PrintHelp(std::ostream& out, const Command& command) {
-  out << command.summary << "\n\nusage: " << Synopsis(command)
+void PrintHelp(std::ostream& out, const Command& command, const std::string& program) {
+  out << command.summary << "\n\nusage: " << Synopsis(command, program)
       << (command.flags.empty() ? "" : " [flags]") << "\n";
   if (!command.flags.empty()) out << "\nflags:\n" << DescribeFlags(command.flags);
   if (!command.examples.empty()) out << "\nexamples:\n";
-  for (const std::string& example : command.examples) out << "  " << example << "\n";
+  for (const std::string& example : command.examples)
+    out << "  " << TypedAs(program, example) << "\n";
 }
 
 std::string NoSuchCommand(const std::vector<Command>& commands, const std::string& name) {
@@ -49,28 +61,33 @@ const Command* FindCommand(const std::vector<Command>& commands, const std::stri
 int Help(const std::vector<Command>& commands, const std::vector<std::string>& words,
          const CliStreams& streams) {
   if (words.size() < 2) {
-    PrintOverview(streams.out, commands);
+    PrintOverview(streams.out, commands, streams.program);
     return kExitOk;
   }
   const Command* command = FindCommand(commands, words[1]);
   if (command == nullptr) {
     return Misused(streams, "help", NoSuchCommand(commands, words[1]));
   }
-  PrintHelp(streams.out, *command);
+  PrintHelp(streams.out, *command, streams.program);
   return kExitOk;
 }
 
 }  // namespace
 
 int Fail(const CliStreams& streams, const std::string& message) {
-  streams.err << "muster: " << message << "\n";
+  streams.err << streams.program << ": " << message << "\n";
   return kExitFailed;
 }
 
 int Misused(const CliStreams& streams, const std::string& command, const std::string& message) {
-  streams.err << "muster " << command << ": " << message << "\n\"muster help "
-              << (command == "help" ? "" : command) << "\" shows the usage\n";
+  streams.err << streams.program << " " << command << ": " << message << "\n\"" << streams.program
+              << " help " << (command == "help" ? "" : command) << "\" shows the usage\n";
   return kExitUsage;
+}
+
+std::string ProgramNamed(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name == "kubectl-muster" ? kPlugin : kProgram;
 }
 
 std::vector<Command> Commands() {
@@ -83,7 +100,7 @@ std::vector<Command> Commands() {
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   const std::vector<Command> commands = Commands();
   if (words.empty()) {
-    PrintOverview(streams.err, commands);
+    PrintOverview(streams.err, commands, streams.program);
     return kExitUsage;
   }
   const std::string& name = words.front();
@@ -94,14 +111,14 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   }
   const Command* command = FindCommand(commands, name);
   if (command == nullptr) {
-    streams.err << "muster: " << NoSuchCommand(commands, name)
-                << "\n\"muster help\" lists the commands\n";
+    streams.err << streams.program << ": " << NoSuchCommand(commands, name) << "\n\""
+                << streams.program << " help\" lists the commands\n";
     return kExitUsage;
   }
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (std::find(rest.begin(), rest.end(), "--help") != rest.end() ||
       std::find(rest.begin(), rest.end(), "-h") != rest.end()) {
-    PrintHelp(streams.out, *command);
+    PrintHelp(streams.out, *command, streams.program);
     return kExitOk;
   }
   const cluster::Result<Args> args = Args::Parse(command->flags, rest);

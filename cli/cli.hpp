@@ -22,10 +22,15 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 
+inline constexpr const char* kProgram = "muster";
+// As kubectl calls it: a program named kubectl-muster in its PATH.
+inline constexpr const char* kPlugin = "kubectl muster";
+
 struct CliStreams {
   std::ostream& out;
   std::ostream& err;
-  std::size_t width = 0;  // of the terminal that `out` is, in characters; 0: it is none
+  std::size_t width = 0;           // of the terminal that `out` is, in characters; 0: it is none
+  std::string program = kProgram;  // what people type before a command; kPlugin: kubectl called it
 };
 
 struct Command {
@@ -41,6 +46,9 @@ struct Command {
 std::vector<Command> Commands();
 // `words` without the program's name.
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams);
+
+// kProgram or kPlugin, by the path that it was started with.
+std::string ProgramNamed(const std::string& path);
 
 // "muster <command>: message" on err; the status for it.
 int Fail(const CliStreams& streams, const std::string& message);

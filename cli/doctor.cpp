@@ -3,31 +3,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <string>
 
 #include "cli/cli.hpp"
+#include "cli/kubeconfig.hpp"
 #include "cli/table.hpp"
 #include "config/dns_names.hpp"
-#include "extender/cluster_access.hpp"
 #include "kube/api_client.hpp"
 
 namespace muster::cli {
 namespace {
 
 using Kind = extender::Finding::Kind;
-
-// $KUBECONFIG, else ~/.kube/config. Of several files of $KUBECONFIG the first.
-std::string DefaultKubeconfig() {
-  // Nothing sets variables once main has begun.
-  const char* set = std::getenv("KUBECONFIG");  // NOLINT(concurrency-mt-unsafe)
-  if (set != nullptr && *set != '\0') {
-    const std::string files(set);
-    return files.substr(0, files.find(':'));
-  }
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-  return std::string(home == nullptr ? "" : home) + "/.kube/config";
-}
 
 cluster::Time WallClock() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -40,10 +27,7 @@ int Doctor(const Args& args, const CliStreams& streams) {
                                   .now = WallClock()};
   if (!config::IsDnsLabel(options.ns))
     return Misused(streams, "doctor", "\"" + options.ns + "\" is no namespace");
-  extender::ClusterAccess access;
-  access.kubeconfig = args.Text("--kubeconfig", DefaultKubeconfig());
-  access.context = args.Text("--context");
-  const auto config = extender::ReadClientConfig(access);
+  const auto config = ReadCluster(args);
   if (!config.ok()) return Fail(streams, config.error().ToString());
   const auto client = kube::ApiClient::Create(*config, {});
   if (!client.ok()) return Fail(streams, client.error().ToString());
@@ -64,9 +48,8 @@ Command DoctorCommand() {
   return {"doctor",
           "",
           "find what keeps an installation of Muster from working, and what to do about it",
-          {{"--kubeconfig", "FILE", "default: $KUBECONFIG, else ~/.kube/config"},
-           {"--context", "NAME", "of the kubeconfig (default: its current-context)"},
-           {"--namespace", "NS", "in which Muster is installed (default muster-system)", "-n"}},
+          WithCluster({{"--namespace", "NS", "in which Muster is installed (default muster-system)",
+                        "-n"}}),
           Doctor,
           {"muster doctor", "muster doctor --context prod -n gpu-scheduling"}};
 }

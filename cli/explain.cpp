@@ -14,9 +14,15 @@ int Explain(const Args& args, const CliStreams& streams) {
   if (words.size() != 2 || (words[0] != "gang" && words[0] != "gangs")) {
     return Misused(streams, "explain", "give \"gang NAMESPACE/NAME\"");
   }
-  const cluster::Result<cluster::ObjectKey> gang = GangNamed(args, words[1]);
+  const cluster::Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "explain", format.error().message);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, "explain", muster.error().ToString());
+  const cluster::Result<cluster::ObjectKey> gang =
+      GangNamed(args, words[1], (*muster)->default_namespace());
   if (!gang.ok()) return Misused(streams, "explain", gang.error().message);
-  return ShowPage(args, streams, "explain", "/v1/gangs/" + gang->ToString(), Narrow(GangExplained));
+  return ShowPageOf(**muster, *format, streams, "/v1/gangs/" + gang->ToString(),
+                    Narrow(GangExplained));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "cli/nearest.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
-#include "http/client.hpp"
 #include "http/url.hpp"
 
 namespace muster::cli {
@@ -27,11 +26,10 @@ std::string InPlural(const std::string& word) {
 }
 
 // Until it is interrupted, or the server does not answer.
-int WatchGangs(const http::ClientOptions& server, const std::string& path, GangRows rows,
+int WatchGangs(MusterCaller& muster, const std::string& path, GangRows rows,
                const CliStreams& streams) {
-  http::Client client(server);
   while (streams.out.good()) {
-    const Result<std::string> body = BodyOf(client.Get(path), server);
+    const Result<std::string> body = muster.Get(path);
     if (!body.ok()) return Fail(streams, body.error().message);
     const Result<std::string> text = rows.Update(*body);
     if (!text.ok()) return Fail(streams, text.error().message);
@@ -42,26 +40,28 @@ int WatchGangs(const http::ClientOptions& server, const std::string& path, GangR
 }
 
 int GetGangs(const Args& args, const CliStreams& streams) {
-  const std::string ns = args.Text("--namespace");
+  std::string ns = args.Text("--namespace");
   if (args.Has("--namespace") && args.Has("--all-namespaces"))
     return Misused(streams, "get", "--namespace and --all-namespaces do not go together");
   if (args.Has("--namespace") && (ns.empty() || !http::IsUnreserved(ns)))
     return Misused(streams, "get", "\"" + ns + "\" is no namespace");
-  const std::string path = ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns;
   const Result<OutputFormat> format = FormatOf(args);
   if (!format.ok()) return Misused(streams, "get", format.error().message);
   const bool wide = *format == OutputFormat::kWide;
-  if (!args.Has("--watch")) {
-    return ShowPage(args, streams, "get", path, [wide](std::string_view json, std::size_t width) {
-      return GangsTable(json, wide, width);
-    });
-  }
-  if (!wide && *format != OutputFormat::kTable)
+  const bool watch = args.Has("--watch");
+  if (watch && !wide && *format != OutputFormat::kTable)
     return Misused(streams, "get",
                    "--watch is for tables, not for --output " + args.Text("--output"));
-  const Result<http::ClientOptions> server = ServerAt(args);
-  if (!server.ok()) return Misused(streams, "get", server.error().ToString());
-  return WatchGangs(*server, path, GangRows(wide, wide ? 0 : streams.width), streams);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, "get", muster.error().ToString());
+  // Under kubectl one namespace is the default, as of every list there.
+  if (ns.empty() && streams.program == kPlugin && !args.Has("--all-namespaces"))
+    ns = (*muster)->default_namespace();
+  const std::string path = ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns;
+  if (watch) return WatchGangs(**muster, path, GangRows(wide, wide ? 0 : streams.width), streams);
+  return ShowPageOf(
+      **muster, *format, streams, path,
+      [wide](std::string_view json, std::size_t width) { return GangsTable(json, wide, width); });
 }
 
 int Get(const Args& args, const CliStreams& streams) {
@@ -107,7 +107,8 @@ Command GetCommand() {
                    "with topology: how many gangs of so many GPUs fit in each domain (default 8)"},
                   {"--borrowing", "", "with queues: what each borrows, lends and keeps"},
                   {"--namespace", "NS", "with gangs: those of this namespace only", "-n"},
-                  {"--all-namespaces", "", "with gangs: those of all namespaces (default)", "-A"},
+                  {"--all-namespaces", "",
+                   "with gangs: those of all namespaces (default; not under kubectl)", "-A"},
                   {"--watch", "", "with gangs: go on with the rows that change, until ^C", "-w"},
                   OutputFlag()}),
       Get,

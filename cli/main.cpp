@@ -12,9 +12,10 @@ int main(int argc, char** argv) {
   using namespace muster::cli;  // NOLINT(google-build-using-namespace): main has no header
   winsize size{};
   const bool terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  const CliStreams streams{std::cout, std::cerr, terminal ? size.ws_col : std::size_t{0}};
+  const CliStreams streams{std::cout, std::cerr, terminal ? size.ws_col : std::size_t{0},
+                           ProgramNamed(argc > 0 ? argv[0] : "")};
   try {
-    return RunCli(std::vector<std::string>(argv + 1, argv + argc), streams);
+    return RunCli(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), streams);
   } catch (const std::exception& e) {
     // Out of memory or threads: nothing that a command could have answered.
     return Fail(streams, e.what());

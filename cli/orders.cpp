@@ -9,7 +9,6 @@
 #include "cli/cli.hpp"
 #include "cli/server_pages.hpp"
 #include "config/amounts.hpp"
-#include "http/client.hpp"
 #include "http/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -25,8 +24,9 @@ constexpr std::size_t kMaxAnswer = std::size_t{32} << 20U;
 bool IsNameInPath(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
 // "/v1/gangs/NAMESPACE/NAME/".
-Result<std::string> GangPath(const Args& args, const std::string& word) {
-  const Result<cluster::ObjectKey> gang = GangNamed(args, word);
+Result<std::string> GangPath(const Args& args, const std::string& word,
+                             const MusterCaller& muster) {
+  const Result<cluster::ObjectKey> gang = GangNamed(args, word, muster.default_namespace());
   if (!gang.ok()) return gang.error();
   return "/v1/gangs/" + gang->ToString() + "/";
 }
@@ -62,16 +62,34 @@ Result<std::string> OrderLines(const std::string& answer) {
   return lines;
 }
 
-int Send(const Args& args, const CliStreams& streams, const std::string& command,
+// Posts `body` to `path` and shows what came of it.
+int Send(MusterCaller& muster, OutputFormat format, const CliStreams& streams,
          const std::string& path, const std::string& body) {
-  const Result<OutputFormat> format = FormatOf(args);
-  if (!format.ok()) return Misused(streams, command, format.error().message);
-  const Result<http::ClientOptions> server = ServerAt(args);
-  if (!server.ok()) return Misused(streams, command, server.error().ToString());
-  const Result<std::string> answer = BodyOf(http::Client(*server).Post(path, body), *server);
+  const Result<std::string> answer = muster.Post(path, body);
   if (!answer.ok()) return Fail(streams, answer.error().message);
-  return Show(streams, *format, *answer,
+  return Show(streams, format, *answer,
               [](std::string_view json, std::size_t) { return OrderLines(std::string(json)); });
+}
+
+// An order about a gang: `verb` of its page.
+int SendOfGang(const Args& args, const CliStreams& streams, const std::string& verb,
+               const std::string& body) {
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, verb, format.error().message);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, verb, muster.error().ToString());
+  const Result<std::string> path = GangPath(args, args.positionals()[0], **muster);
+  if (!path.ok()) return Misused(streams, verb, path.error().message);
+  return Send(**muster, *format, streams, *path + verb, body);
+}
+
+int SendOfQueue(const Args& args, const CliStreams& streams, const std::string& path,
+                const std::string& body) {
+  const Result<OutputFormat> format = FormatOf(args);
+  if (!format.ok()) return Misused(streams, "queue", format.error().message);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, "queue", muster.error().ToString());
+  return Send(**muster, *format, streams, path, body);
 }
 
 int Priority(const Args& args, const CliStreams& streams) {
@@ -79,23 +97,18 @@ int Priority(const Args& args, const CliStreams& streams) {
   const bool reset = args.Has("--reset");
   if (words.size() != (reset ? 1U : 2U))
     return Misused(streams, "priority", "give NAMESPACE/NAME and a priority, or --reset");
-  const Result<std::string> path = GangPath(args, words[0]);
-  if (!path.ok()) return Misused(streams, "priority", path.error().message);
-  if (reset) return Send(args, streams, "priority", *path + "priority", "{\"priority\": null}");
+  if (reset) return SendOfGang(args, streams, "priority", "{\"priority\": null}");
   const std::string& number = words[1];
   const std::size_t digits =
       number.find_first_not_of("0123456789", number.starts_with('-') ? 1 : 0);
   if (number.empty() || number == "-" || digits != std::string::npos || number.size() > 11)
     return Misused(streams, "priority", "\"" + number + "\" is no priority: give a whole number");
-  return Send(args, streams, "priority", *path + "priority", "{\"priority\": " + number + "}");
+  return SendOfGang(args, streams, "priority", "{\"priority\": " + number + "}");
 }
 
 int Cancel(const Args& args, const CliStreams& streams) {
-  const std::vector<std::string>& words = args.positionals();
-  if (words.size() != 1) return Misused(streams, "cancel", "give NAMESPACE/NAME");
-  const Result<std::string> path = GangPath(args, words[0]);
-  if (!path.ok()) return Misused(streams, "cancel", path.error().message);
-  return Send(args, streams, "cancel", *path + "cancel", "{}");
+  if (args.positionals().size() != 1) return Misused(streams, "cancel", "give NAMESPACE/NAME");
+  return SendOfGang(args, streams, "cancel", "{}");
 }
 
 int Reclaim(const Args& args, const CliStreams& streams, const std::string& path) {
@@ -112,7 +125,7 @@ int Reclaim(const Args& args, const CliStreams& streams, const std::string& path
     body += ", \"pauseSeconds\": " + std::to_string(pause->value() / 1000);
   }
   if (args.Has("--dry-run")) body += ", \"dryRun\": true";
-  return Send(args, streams, "queue", path + "reclaim", body + "}");
+  return SendOfQueue(args, streams, path + "reclaim", body + "}");
 }
 
 int Queue(const Args& args, const CliStreams& streams) {
@@ -131,7 +144,7 @@ int Queue(const Args& args, const CliStreams& streams) {
   if (verb != "hold" && verb != "resume")
     return Misused(streams, "queue", "\"" + verb + "\" is unknown: give hold, resume or reclaim");
   const std::string state = verb == "resume" ? "open" : args.Has("--drain") ? "drain" : "hold";
-  return Send(args, streams, "queue", path + "state", "{\"state\": \"" + state + "\"}");
+  return SendOfQueue(args, streams, path + "state", "{\"state\": \"" + state + "\"}");
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 
 #include "cli/cli.hpp"
 #include "cli/input.hpp"
+#include "cli/muster_caller.hpp"
 #include "cli/output.hpp"
-#include "cli/server_pages.hpp"
-#include "http/client.hpp"
 #include "http/url.hpp"
 
 namespace muster::cli {
@@ -24,16 +23,19 @@ int Submit(const Args& args, const CliStreams& streams) {
   }
   const std::vector<std::string> files = args.All("--file");
   if (files.empty()) return Misused(streams, "submit", "give -f FILE");
-  const Result<http::ClientOptions> server = ServerAt(args);
-  if (!server.ok()) return Misused(streams, "submit", server.error().ToString());
-  http::Client client(*server);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, "submit", muster.error().ToString());
   for (const std::string& file : files) {
     const Result<std::string> text = ReadInput(file, kMaxManifestBytes);
     if (!text.ok()) return Fail(streams, text.error().ToString());
     const std::string name = InputName(file);
-    const Result<std::string> body = BodyOf(
-        client.Post("/v1/manifests?name=" + http::PercentEncoded(name), *text, "application/yaml"),
-        *server);
+    const Result<std::string> body = (*muster)->Post(
+        "/v1/manifests?name=" + http::PercentEncoded(name), *text, "application/yaml");
+    if (!body.ok() && body.error().code == cluster::Code::kNotFound) {
+      return Fail(streams,
+                  "this Muster has no embedded cluster; create objects on its cluster with "
+                  "kubectl apply, and see what they would do with whatif");
+    }
     if (!body.ok()) {
       // Most messages begin with the place; which file it was is always said.
       const std::string& message = body.error().message;
@@ -57,9 +59,9 @@ Command SubmitCommand() {
           "-f FILE",
           "create objects on the embedded cluster: Nodes, PodGroups, Pods, Jobs, "
           "NodeResourceTopologies, ComputeDomains, ResourceSlices",
-          {{"--file", "FILE", "manifests in YAML or JSON, - for standard input; may be repeated",
-            "-f", true},
-           ServerFlag()},
+          WithAccess(
+              {{"--file", "FILE",
+                "manifests in YAML or JSON, - for standard input; may be repeated", "-f", true}}),
           Submit,
           {"muster submit -f job.yaml", "cat *.yaml | muster submit -f -"}};
 }

@@ -9,7 +9,6 @@
 #include "cli/server_pages.hpp"
 #include "cli/table.hpp"
 #include "config/file.hpp"
-#include "http/client.hpp"
 #include "http/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
@@ -360,12 +359,12 @@ Result<topology::MachineFacts> FactsOfPage(const std::string& page, const std::s
 }
 
 // What a running Muster knows of a node.
-Result<topology::MachineFacts> FactsOfNode(const Args& args) {
+Result<topology::MachineFacts> FactsOfNode(const Args& args, const CliStreams& streams) {
   const std::string node = args.Text("--node");
-  const Result<http::ClientOptions> server = ServerAt(args);
-  if (!server.ok()) return server.error();
-  const Result<std::string> page = BodyOf(
-      http::Client(*server).Get("/v1/nodes/" + http::PercentEncoded(node) + "/topology"), *server);
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return muster.error();
+  const Result<std::string> page =
+      (*muster)->Get("/v1/nodes/" + http::PercentEncoded(node) + "/topology");
   if (!page.ok()) return page.error();
   return FactsOfPage(*page, "node " + node);
 }
@@ -379,7 +378,7 @@ int Topology(const Args& args, const CliStreams& streams) {
   }
   const bool of_node = args.Has("--node");
   const Result<topology::MachineFacts> facts =
-      of_node ? FactsOfNode(args) : FactsOfFile(args.Text("--file"));
+      of_node ? FactsOfNode(args, streams) : FactsOfFile(args.Text("--file"));
   if (!facts.ok()) return Fail(streams, facts.error().ToString());
   std::optional<GpuMask> free;
   if (args.Has("--free")) {
@@ -402,20 +401,21 @@ int Topology(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command TopologyCommand() {
-  return {"topology",
-          "",
-          "show the links between a machine's GPUs, and the best sets of them",
+  return {
+      "topology",
+      "",
+      "show the links between a machine's GPUs, and the best sets of them",
+      WithAccess(
           {{"--file", "FILE",
             "output of nvidia-smi topo -m, rocm-smi --showtopo, amd-smi topology, npu-smi info -t "
             "topo or ppu-smi topo -m; - is the standard input",
             "-f"},
            {"--node", "NAME", "a node of the cluster, as the running Muster knows it", "-n"},
-           ServerFlag(),
            {"--free", "LIST", "choose among these GPUs only, by index: 0,2,3"},
            {"--dot", "", "print the graph for Graphviz"},
-           OutputFlag()},
-          Topology,
-          {"nvidia-smi topo -m | muster topology -f -", "muster topology --node gpu-7"}};
+           OutputFlag()}),
+      Topology,
+      {"nvidia-smi topo -m | muster topology -f -", "muster topology --node gpu-7"}};
 }
 
 }  // namespace muster::cli

@@ -1,5 +1,4 @@
 // muster whatif: what would become of a workload, or of what waits under another policy.
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -8,18 +7,13 @@
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
 #include "cli/whatif_text.hpp"
-#include "config/file.hpp"
-#include "config/policy_file.hpp"
 #include "extender/json_text.hpp"
 #include "extender/what_if_page.hpp"
-#include "http/client.hpp"
 
 namespace muster::cli {
 namespace {
 
 using cluster::Result;
-
-constexpr std::chrono::milliseconds kPatience{30'000};
 
 // The request of extender/what_if_page.hpp.
 Result<std::string> RequestOf(const Args& args) {
@@ -36,11 +30,10 @@ Result<std::string> RequestOf(const Args& args) {
   }
   json.EndArray();
   if (args.Has("--policy")) {
-    const Result<std::string> text =
-        config::ReadFile(args.Text("--policy"), config::kMaxPolicyBytes);
+    const Result<std::string> text = ReadInput(args.Text("--policy"), extender::kMaxWhatIfBytes);
     if (!text.ok()) return text.error();
     json.BeginObject("policy");
-    json.Add("name", args.Text("--policy"));
+    json.Add("name", InputName(args.Text("--policy")));
     json.Add("text", *text);
     json.EndObject();
   }
@@ -55,13 +48,11 @@ int WhatIf(const Args& args, const CliStreams& streams) {
     return Misused(streams, "whatif", "give -f FILE, --policy FILE, or both");
   const Result<OutputFormat> format = FormatOf(args);
   if (!format.ok()) return Misused(streams, "whatif", format.error().message);
-  Result<http::ClientOptions> server = ServerAt(args);
-  if (!server.ok()) return Misused(streams, "whatif", server.error().ToString());
-  server->timeout = kPatience;
+  const auto muster = ReachMuster(args, streams);
+  if (!muster.ok()) return Misused(streams, "whatif", muster.error().ToString());
   const Result<std::string> request = RequestOf(args);
   if (!request.ok()) return Fail(streams, request.error().ToString());
-  const Result<std::string> body =
-      BodyOf(http::Client(*server).Post("/v1/whatif", *request), *server);
+  const Result<std::string> body = (*muster)->Post("/v1/whatif", *request);
   if (!body.ok()) return Fail(streams, body.error().message);
   const int status = Show(streams, *format, *body, Narrow(WhatIfText));
   const bool table = *format == OutputFormat::kTable || *format == OutputFormat::kWide;
@@ -72,18 +63,20 @@ int WhatIf(const Args& args, const CliStreams& streams) {
 }  // namespace
 
 Command WhatIfCommand() {
-  return {"whatif",
-          "[-f FILE] [--policy FILE]",
-          "say what would become of a workload, or of what waits under another policy, and change "
-          "nothing",
-          WithAccess({{"--file", "FILE",
-                       "manifests in YAML or JSON, as submit reads them, - for standard input; may "
-                       "be repeated",
-                       "-f", true},
-                      {"--policy", "FILE", "policy YAML to try in place of the one in force"},
-                      OutputFlag()}),
-          WhatIf,
-          {"muster whatif -f job.yaml", "muster whatif --policy new-policy.yaml"}};
+  return {
+      "whatif",
+      "[-f FILE] [--policy FILE]",
+      "say what would become of a workload, or of what waits under another policy, and change "
+      "nothing",
+      WithAccess({{"--file", "FILE",
+                   "manifests in YAML or JSON, as submit reads them, - for standard input; may "
+                   "be repeated",
+                   "-f", true},
+                  {"--policy", "FILE",
+                   "policy YAML to try in place of the one in force, or a ConfigMap that holds it"},
+                  OutputFlag()}),
+      WhatIf,
+      {"muster whatif -f job.yaml", "muster whatif --policy new-policy.yaml"}};
 }
 
 }  // namespace muster::cli

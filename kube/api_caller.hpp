@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cluster/result.hpp"
 
@@ -49,6 +51,8 @@ struct ApiRequest {
   std::function<bool(std::string_view)> take = {};
   // Asked when the call has left its lane; false: it is not made. Empty: it always is.
   std::function<bool()> permit = {};
+  // Sent beside those that every call has.
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 struct ApiReply {

@@ -210,6 +210,7 @@ Result<ApiReply> ApiClient::Core::CallInTime(const ApiRequest& request) {
   http::ClientRequest wire{NameOf(request.method), request.path,      {},
                            request.body,           options_.max_body, request.take};
   wire.headers.emplace_back("Accept", request.metadata_only ? kMetadataOnly : kJson);
+  wire.headers.insert(wire.headers.end(), request.headers.begin(), request.headers.end());
   if (!request.body.empty()) wire.headers.emplace_back("Content-Type", request.content_type);
   if (request.lane == Lane::kList && !config_.disable_compression)
     wire.headers.emplace_back("Accept-Encoding", "gzip");

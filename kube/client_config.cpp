@@ -8,6 +8,7 @@
 
 #include "http/base64.hpp"
 #include "http/url.hpp"
+#include "kube/exec_plugin.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 
@@ -102,8 +103,10 @@ void ReadCluster(const JsonView& cluster, const std::string& file_name, ClientCo
   config.disable_compression = cluster.Get("disable-compression").Flag(false);
 }
 
-// What would run a program, send a password or act as somebody else.
-void RefuseForeignCredentials(const JsonView& user) {
+constexpr const char* kExec = "exec";
+
+// What would run a program, send a password or act as somebody else. `own`: a program may be run.
+void RefuseForeignCredentials(const JsonView& user, bool own) {
   struct Refused {
     std::string_view field;
     const char* instead;
@@ -116,7 +119,7 @@ void RefuseForeignCredentials(const JsonView& user) {
       "client-certificate";
   constexpr const char* kNoDisguise =
       "is not supported; give a user that may itself do what is needed";
-  for (const Refused& refused : {Refused{"exec", kTokenInstead},
+  for (const Refused& refused : {Refused{kExec, kTokenInstead},
                                  {"auth-provider", kTokenInstead},
                                  {"username", kNoPasswords},
                                  {"password", kNoPasswords},
@@ -125,13 +128,40 @@ void RefuseForeignCredentials(const JsonView& user) {
                                  {"as-groups", kNoDisguise},
                                  {"as-user-extra", kNoDisguise}}) {
     const JsonView field = user.Get(refused.field);
-    if (field.present()) field.Problem(refused.instead);
+    if (field.present() && !(own && refused.field == kExec)) field.Problem(refused.instead);
   }
 }
 
-void ReadUser(const JsonView& user, const std::string& file_name, ClientConfig& config) {
+void ReadExec(const JsonView& exec, const std::string& file_name, ExecPlugin& plugin) {
+  if (!exec.ExpectObject()) return;
+  const JsonView version = exec.Get("apiVersion");
+  plugin.api_version = version.RequiredText();
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1")
+    version.Problem("expected client.authentication.k8s.io/v1 or v1beta1");
+  const std::string_view command = exec.Get("command").RequiredText();
+  // A name alone is searched in PATH; a path is relative to the kubeconfig.
+  const bool path = command.find('/') != std::string_view::npos;
+  plugin.command = path ? InFolderOf(file_name, command) : std::string(command);
+  const JsonView args = exec.Get("args");
+  args.Items([&](const JsonView& arg) { plugin.args.emplace_back(arg.Text()); });
+  const JsonView env = exec.Get("env");
+  env.Items([&](const JsonView& variable) {
+    plugin.env.emplace_back(variable.Get("name").RequiredText(), variable.Get("value").Text());
+  });
+  plugin.install_hint = exec.Get("installHint").Text();
+  plugin.provide_cluster_info = exec.Get("provideClusterInfo").Flag(false);
+}
+
+// `plugin`: null where no program may be run.
+void ReadUser(const JsonView& user, const std::string& file_name, ClientConfig& config,
+              std::optional<ExecPlugin>* plugin) {
   if (!user.present()) return;
-  RefuseForeignCredentials(user);
+  RefuseForeignCredentials(user, plugin != nullptr);
+  if (const JsonView exec = user.Get(kExec); exec.present() && plugin != nullptr) {
+    ReadExec(exec, file_name, plugin->emplace());
+    return;
+  }
   PemSource certificate = ReadPem(user, "client-certificate", file_name);
   PemSource key = ReadPem(user, "client-key", file_name);
   const JsonView token = user.Get("token");
@@ -189,10 +219,8 @@ std::string Trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-}  // namespace
-
-Result<ClientConfig> ParseKubeconfig(std::string_view json_text, const std::string& file_name,
-                                     const std::string& context) {
+Result<ClientConfig> Parse(std::string_view json_text, const std::string& file_name,
+                           const std::string& context, std::optional<ExecPlugin>* plugin) {
   Result<Json> json = Json::Parse(json_text, kMaxKubeconfigBytes, file_name);
   if (!json.ok()) return json.error();
   JsonProblems problems;
@@ -208,12 +236,31 @@ Result<ClientConfig> ParseKubeconfig(std::string_view json_text, const std::stri
                    [&](const JsonView& cluster) { ReadCluster(cluster, file_name, config); });
     if (!has_cluster) clusters.Problem("there is no cluster " + names.cluster);
     const bool has_user = VisitNamed(users, "user", names.user, [&](const JsonView& user) {
-      ReadUser(user, file_name, config);
+      ReadUser(user, file_name, config, plugin);
     });
     if (!has_user && !names.user.empty()) users.Problem("there is no user " + names.user);
   }
   if (!problems.none()) return problems.first();
   return config;
+}
+
+}  // namespace
+
+Result<ClientConfig> ParseKubeconfig(std::string_view json_text, const std::string& file_name,
+                                     const std::string& context) {
+  return Parse(json_text, file_name, context, nullptr);
+}
+
+Result<PersonalConfig> ParsePersonalKubeconfig(std::string_view json_text,
+                                               const std::string& file_name,
+                                               const std::string& context) {
+  PersonalConfig personal;
+  Result<ClientConfig> config = Parse(json_text, file_name, context, &personal.plugin);
+  if (!config.ok()) return config.error();
+  personal.config = *std::move(config);
+  // Nobody's credentials go to a server without TLS.
+  if (!personal.config.tls) personal.plugin.reset();
+  return personal;
 }
 
 Result<ClientConfig> InClusterConfig(const std::string& folder, const EnvGetter& env) {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -24,6 +25,20 @@ using http::testing::TempFolder;
 const std::vector<Flag> kFlags = {{"--listen", "ADDR", "where", "-l"},
                                   {"--http", "", "with sockets"},
                                   {"--file", "FILE", "what", "-f", true}};
+
+// No kubeconfig is to be found while it lives, or the one that is named.
+struct OwnHome {
+  explicit OwnHome(const std::string& home = "/nonexistent") {
+    const char* before = ::getenv("HOME");
+    if (before != nullptr) home_ = before;
+    ::setenv("HOME", home.c_str(), 1);
+    ::unsetenv("KUBECONFIG");
+  }
+  ~OwnHome() { ::setenv("HOME", home_.c_str(), 1); }
+  OwnHome(const OwnHome&) = delete;
+  OwnHome& operator=(const OwnHome&) = delete;
+  std::string home_;
+};
 
 }  // namespace
 
@@ -90,7 +105,26 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
   CHECK(args.error().message == want);
 }
 
+TEST_CASE("without a server the cluster of the kubeconfig counts", "[cli]") {
+  const TempFolder folder;
+  const OwnHome home(folder.File(""));
+  std::filesystem::create_directory(folder.File(".kube"));
+  std::ofstream(folder.File(".kube/config"))
+      << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+         "clusters: [{name: c, cluster: {server: \"http://127.0.0.1:1\"}}]\n"
+         "contexts: [{name: c, context: {cluster: c}}]\n";
+  CHECK_THAT(Run({"get", "gangs"}).err,
+             Catch::Contains("no token of service account muster-system/muster-oncall: "));
+  ::setenv("KUBECONFIG", (folder.File("none") + "::" + folder.File(".kube/config")).c_str(), 1);
+  CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err,
+             Catch::Contains(".kube/config") && Catch::Contains("there is no context other"));
+  ::unsetenv("KUBECONFIG");
+  const OwnHome nowhere;
+  CHECK_THAT(Run({"get", "gangs", "--service", "a/b"}).err, Catch::Contains("no cluster is known"));
+}
+
 TEST_CASE("the server is the one of --server, else of $MUSTER_SERVER", "[cli]") {
+  const OwnHome home;
   ::setenv("MUSTER_SERVER", "nowhere", 1);
   const CliRun by_variable = Run({"get", "gangs"});
   const CliRun by_flag = Run({"get", "gangs", "--server", "127.0.0.1:1"});

@@ -61,6 +61,11 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
   CHECK(test.StateOf("train") == "Running");
   CHECK(test.StateOf("urgent").empty());
   CHECK_THAT(run({}, kExitUsage), Catch::Contains("give -f FILE, --policy FILE, or both"));
+  std::ofstream(policy)
+      << "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata:\n"
+         "  policy.yaml: |\n    apiVersion: muster.dev/v1alpha1\n    kind: Policy\n"
+         "    gangs:\n      preemption: lowerPriority\n";
+  CHECK_THAT(run({"-f", file, "--policy", policy}, kExitOk), Catch::Contains("16 of 16"));
   std::ofstream(file) << "kind: Pod\n";
   CHECK_THAT(run({"-f", file}, kExitFailed), Catch::Contains("jobs.yaml:1:1"));
 }

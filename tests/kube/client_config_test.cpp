@@ -8,6 +8,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/exec_plugin.hpp"
 
 using namespace muster::kube;
 using muster::cluster::Code;
@@ -259,6 +263,59 @@ TEST_CASE("credentials that Muster does not use are refused by name", "[kube][ku
     CHECK(refusal == std::string(kFile) + ".users[0].user" + test.want);
     CHECK(refusal.find("secret") == std::string::npos);
   }
+}
+
+TEST_CASE("a person's kubeconfig may name a program for credentials", "[kube][kubeconfig]") {
+  const std::string user =
+      R"({"token":"old","exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"bin/get",
+          "args":["token","--for","me"],"env":[{"name":"REGION","value":"eu"}],
+          "installHint":"install it","provideClusterInfo":true}})";
+  const auto personal = ParsePersonalKubeconfig(Kubeconfig(kServer, user), "/ann/.kube/config");
+  REQUIRE((personal.ok() ? "" : personal.error().ToString()) == "");
+  REQUIRE(personal->plugin);
+  const ExecPlugin& plugin = *personal->plugin;
+  CHECK(plugin.command == "/ann/.kube/bin/get");
+  CHECK(plugin.args == std::vector<std::string>{"token", "--for", "me"});
+  CHECK(plugin.env == std::vector<std::pair<std::string, std::string>>{{"REGION", "eu"}});
+  CHECK(plugin.install_hint == "install it");
+  CHECK(personal->config.token.empty());
+  CHECK_THAT(ExecInfo(plugin, personal->config, false),
+             Catch::StartsWith(R"({"apiVersion":"client.authentication.k8s.io/v1",)"
+                               R"("kind":"ExecCredential","spec":{"interactive":false,)"
+                               R"("cluster":{"server":"https://)"));
+  CHECK_FALSE(
+      ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"exec":{"command":"x"}})"), "c").ok());
+  CHECK_FALSE(
+      ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"exec":{"apiVersion":"v9"}})"), "c").ok());
+  CHECK_FALSE(ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"password":"x"})"), "c").ok());
+  CHECK_FALSE(ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"token":"t"})"), "c")->plugin);
+}
+
+TEST_CASE("what a program for credentials prints is taken or refused", "[kube][kubeconfig]") {
+  ExecPlugin plugin;
+  plugin.api_version = "client.authentication.k8s.io/v1";
+  plugin.command = "get-token";
+  const auto taken = [&](const std::string& version, const std::string& status) {
+    ClientConfig config;
+    const auto status_of = TakeExecCredential(plugin,
+                                              R"({"apiVersion":"client.authentication.k8s.io/)" +
+                                                  version + R"(","status":)" + status + "}",
+                                              &config);
+    return status_of.ok() ? config.token + config.client_certificate.data + config.client_key.data
+                          : status_of.error().ToString();
+  };
+  CHECK(taken("v1", R"({"token":"secret"})") == "secret");
+  CHECK(taken("v1", R"({"clientCertificateData":"C","clientKeyData":"K"})") == "CK");
+  CHECK_THAT(taken("v1beta1", R"({"token":"secret"})"),
+             Catch::Contains("expected client.authentication.k8s.io/v1"));
+  for (const char* wrong : {"{}", R"({"token":"se cret"})", R"({"clientCertificateData":"secret"})",
+                            R"({"token":{"secret":1}})"}) {
+    const std::string said = taken("v1", wrong);
+    CHECK_THAT(said, Catch::StartsWith("get-token") && !Catch::Contains("cret\""));
+  }
+  ClientConfig config;
+  CHECK_THAT(TakeExecCredential(plugin, "secret", &config).error().ToString(),
+             !Catch::Contains("secret"));
 }
 
 TEST_CASE("a cluster that is trusted blindly has no CA", "[kube][kubeconfig]") {

@@ -1,0 +1,94 @@
+#include "cli/kubeconfig.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "cli/credential_program.hpp"
+#include "config/file.hpp"
+#include "config/yaml_json.hpp"
+#include "config/yaml_parser.hpp"
+#include "extender/cluster_access.hpp"
+#include "kube/exec_plugin.hpp"
+
+namespace muster::cli {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+
+namespace {
+
+constexpr std::size_t kMaxKubeconfigBytes = std::size_t{4} << 20U;
+
+std::string Variable(const char* name) {
+  // Nothing sets variables once main has begun.
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+// A kubeconfig of a person, whose program for credentials is run.
+Result<kube::ClientConfig> ReadPersonal(const std::string& file, const std::string& context) {
+  const Result<std::string> text = config::ReadFile(file, kMaxKubeconfigBytes);
+  if (!text.ok()) return text.error();
+  config::YamlRules rules;
+  rules.max_bytes = kMaxKubeconfigBytes;
+  const Result<std::vector<config::YamlNode>> documents = config::ParseYaml(*text, file, rules);
+  if (!documents.ok()) return documents.error();
+  if (documents->size() != 1)
+    return Error{Code::kInvalidArgument, "expected one YAML document, a kubeconfig", file};
+  const Result<std::string> json = config::ToJson(documents->front(), file);
+  if (!json.ok()) return json.error();
+  Result<kube::PersonalConfig> personal = kube::ParsePersonalKubeconfig(*json, file, context);
+  if (!personal.ok()) return personal.error();
+  if (personal->plugin) {
+    if (const cluster::Status ran = RunCredentialProgram(*personal->plugin, &personal->config);
+        !ran.ok())
+      return ran.error();
+  }
+  return std::move(personal->config);
+}
+
+bool IsThere(const std::string& file) { return ::access(file.c_str(), F_OK) == 0; }
+
+}  // namespace
+
+std::vector<Flag> WithCluster(std::vector<Flag> flags) {
+  flags.push_back(
+      {"--kubeconfig", "FILE", "of the cluster (default: $KUBECONFIG, else ~/.kube/config)"});
+  flags.push_back({"--context", "NAME", "of the kubeconfig (default: its current-context)"});
+  return flags;
+}
+
+std::string KubeconfigFile(const Args& args) {
+  if (args.Has("--kubeconfig")) return args.Text("--kubeconfig");
+  if (const std::string files = Variable("KUBECONFIG"); !files.empty()) {
+    std::size_t from = 0;
+    while (from < files.size()) {
+      const std::size_t to = std::min(files.find(':', from), files.size());
+      const std::string file = files.substr(from, to - from);
+      if (!file.empty() && IsThere(file)) return file;
+      from = to + 1;
+    }
+    return files.substr(0, files.find(':'));
+  }
+  const std::string file = Variable("HOME") + "/.kube/config";
+  return IsThere(file) ? file : std::string();
+}
+
+Result<kube::ClientConfig> ReadCluster(const Args& args) {
+  extender::ClusterAccess access;
+  const std::string file = KubeconfigFile(args);
+  if (!file.empty()) return ReadPersonal(file, args.Text("--context"));
+  access.in_cluster = true;
+  Result<kube::ClientConfig> pod = extender::ReadClientConfig(access);
+  if (pod.ok()) return pod;
+  return Error{Code::kNotFound,
+               "no cluster is known: there is neither $KUBECONFIG nor ~/.kube/config, and this is "
+               "no pod with a service account; give --kubeconfig FILE",
+               ""};
+}
+
+}  // namespace muster::cli
