@@ -17,8 +17,11 @@ type Service struct {
 }
 
 // NewService listens on a port of its own; it leads nowhere yet.
-func NewService() (*Service, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func NewService() (*Service, error) { return NewServiceAt("127.0.0.1") }
+
+// NewServiceAt does so at another address of this machine.
+func NewServiceAt(host string) (*Service, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, err
 	}
