@@ -10,9 +10,10 @@
 
 namespace muster::extender {
 
-// The policy in `file` (itself, or in a ConfigMap there; empty: the defaults) with `flags` over its TLS section, field by field: an
-// empty field is a flag that was not given. What comes out is held to the rules of a policy file;
-// a fault of flags has the flag as its place. It has the machine profiles that it asks for.
+// The policy in `file` (itself, or in a ConfigMap there; empty: the defaults) with `flags` over its
+// TLS section, field by field: an empty field is a flag that was not given. What comes out is held
+// to the rules of a policy file; a fault of flags has the flag as its place. It has the machine
+// profiles that it asks for.
 config::PolicyReading ReadStartPolicy(const std::string& file, const config::TlsSettings& flags);
 
 // A reload changes everything, but on the embedded cluster: its kube-scheduler was started with
