@@ -28,7 +28,10 @@ std::vector<std::string> EnvironmentOf(const kube::ExecPlugin& plugin,
   const bool interactive = ::isatty(STDIN_FILENO) == 1;
   std::vector<std::string> all = {std::string(kInfo) + "=" +
                                   kube::ExecInfo(plugin, config, interactive)};
-  for (const auto& [name, value] : plugin.env) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : plugin.env) {
+    all.push_back(name);
+    all.back().append("=").append(value);
+  }
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
     const std::string name = text.substr(0, text.find('=') + 1);

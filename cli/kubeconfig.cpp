@@ -68,7 +68,7 @@ std::string KubeconfigFile(const Args& args) {
     std::size_t from = 0;
     while (from < files.size()) {
       const std::size_t to = std::min(files.find(':', from), files.size());
-      const std::string file = files.substr(from, to - from);
+      std::string file = files.substr(from, to - from);
       if (!file.empty() && IsThere(file)) return file;
       from = to + 1;
     }

@@ -85,18 +85,20 @@ AskedRoom RoomFor(EngineState& state, const Gang& gang, const Snapshot& snapshot
       NodesInOrder(snapshot, state.classes.Of(gang, state.cluster));
   room.whole = true;
   for (const Member* member : NeededForStart(gang)) {
-    std::optional<Placement> found;
+    bool placed = false;
     for (const NodeIndex index : nodes) {
       const Node& node = *snapshot.node(index);
-      if (Usable(node, *member->pod->spec)) found = PlaceOn(node, index, *member, free);
+      if (!Usable(node, *member->pod->spec)) continue;
+      std::optional<Placement> found = PlaceOn(node, index, *member, free);
       if (!found) continue;
       free.Take(node, *found);
       room.hosts.push_back(node.uid);
       room.nodes.Add(index);
       room.placements.push_back(*std::move(found));
+      placed = true;
       break;
     }
-    room.whole = room.whole && found;
+    room.whole = room.whole && placed;
   }
   room.looked_at = state.cluster.growth();
   return room;

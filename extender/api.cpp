@@ -112,7 +112,7 @@ Status LeaveReadable(const CallerAccess& access, const Caller& caller, const Err
   }
   bool any = false;
   for (auto& [ns, may_list] : readable) {
-    const Status may = access.MayRead(caller, ToList("gangs", ns));
+    Status may = access.MayRead(caller, ToList("gangs", ns));
     if (!may.ok() && may.error().code != Code::kForbidden) return may;
     may_list = may.ok();
     any = any || may_list;

@@ -213,15 +213,7 @@ class Metrics::Impl {
       const auto one = static_cast<topology::PickOutcome>(outcome);
       picks_[outcome] = &picks.Add({{"outcome", std::string(topology::ToString(one))}});
     }
-    scale_ups_ = &OneGauge("muster_scale_up_gangs", "Gangs for which nodes are asked for");
-    auto& requests = BuildGauge()
-                         .Name("muster_provisioning_requests")
-                         .Help("ProvisioningRequests of gangs that wait, by state")
-                         .Register(registry_);
-    for (std::size_t state = 0; state < requests_.size(); ++state) {
-      const auto one = static_cast<cluster::RequestState>(state);
-      requests_[state] = &requests.Add({{"state", cluster::ToString(one)}});
-    }
+    AddScaleUps();
     restart_kept_ = &OneGauge("muster_restart_kept_pods",
                               "Pods whose devices are kept for their gang's restart");
     auto& windows = BuildCounter()
@@ -245,6 +237,18 @@ class Metrics::Impl {
                         .Register(registry_);
     for (std::size_t cause = 0; cause < kRefusalCauses.size(); ++cause) {
       refused_[cause] = &refused.Add({{"cause", kRefusalCauses[cause].name}});
+    }
+  }
+
+  void AddScaleUps() {
+    scale_ups_ = &OneGauge("muster_scale_up_gangs", "Gangs for which nodes are asked for");
+    auto& requests = BuildGauge()
+                         .Name("muster_provisioning_requests")
+                         .Help("ProvisioningRequests of gangs that wait, by state")
+                         .Register(registry_);
+    for (std::size_t state = 0; state < requests_.size(); ++state) {
+      const auto one = static_cast<cluster::RequestState>(state);
+      requests_[state] = &requests.Add({{"state", cluster::ToString(one)}});
     }
   }
 
