@@ -7,9 +7,6 @@
 #include <utility>
 
 #include "cli/credential_program.hpp"
-#include "config/file.hpp"
-#include "config/yaml_json.hpp"
-#include "config/yaml_parser.hpp"
 #include "extender/cluster_access.hpp"
 #include "kube/exec_plugin.hpp"
 
@@ -21,8 +18,6 @@ using cluster::Result;
 
 namespace {
 
-constexpr std::size_t kMaxKubeconfigBytes = std::size_t{4} << 20U;
-
 std::string Variable(const char* name) {
   // Nothing sets variables once main has begun.
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
@@ -31,15 +26,7 @@ std::string Variable(const char* name) {
 
 // A kubeconfig of a person, whose program for credentials is run.
 Result<kube::ClientConfig> ReadPersonal(const std::string& file, const std::string& context) {
-  const Result<std::string> text = config::ReadFile(file, kMaxKubeconfigBytes);
-  if (!text.ok()) return text.error();
-  config::YamlRules rules;
-  rules.max_bytes = kMaxKubeconfigBytes;
-  const Result<std::vector<config::YamlNode>> documents = config::ParseYaml(*text, file, rules);
-  if (!documents.ok()) return documents.error();
-  if (documents->size() != 1)
-    return Error{Code::kInvalidArgument, "expected one YAML document, a kubeconfig", file};
-  const Result<std::string> json = config::ToJson(documents->front(), file);
+  const Result<std::string> json = extender::ReadKubeconfig(file);
   if (!json.ok()) return json.error();
   Result<kube::PersonalConfig> personal = kube::ParsePersonalKubeconfig(*json, file, context);
   if (!personal.ok()) return personal.error();

@@ -8,6 +8,7 @@
 
 #include "engine/asked_rooms.hpp"
 #include "engine/booking_rules.hpp"
+#include "engine/cause_words.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/scale_up.hpp"
 
@@ -78,19 +79,11 @@ ObjectKey KeyOf(const AskForNodes& ask) {
           "muster-" + name + "-" + ask.fingerprint + "-" + std::to_string(ask.attempt)};
 }
 
-std::string Amount(int64_t milli) {
-  std::string text = std::to_string(milli / 1000);
-  if (milli % 1000 == 0) return text;
-  std::string rest = std::to_string(1000 + milli % 1000).substr(1);
-  rest.erase(rest.find_last_not_of('0') + 1);
-  return text + "." + rest;
-}
-
 // "4 × 8 GPUs", "2 × 16 CPU"
 std::string ShapeOf(const AskedPods& set) {
-  const int64_t gpus = set.spec->gpus.total().value();
-  const std::string each = set.spec->gpus.none() ? Amount(set.spec->requests.cpu.value()) + " CPU"
-                                                 : Amount(gpus) + (gpus == 1000 ? " GPU" : " GPUs");
+  const std::string each = set.spec->gpus.none()
+                               ? Thousandths(set.spec->requests.cpu.value()) + " CPU"
+                               : GpuCount(set.spec->gpus.total().value());
   return std::to_string(set.count) + " × " + each;
 }
 

@@ -2,10 +2,9 @@
 // engine/). Options::autoscaling switches it on.
 //
 // With ScaleUp::kUnschedulable the members that a gang needs to start are released without a plan.
-// kube-scheduler asks Filter,
-// is refused, and marks them Unschedulable; cluster-autoscaler and Karpenter add nodes for such
-// pods, and look at neither their schedulerName nor their gang. When there is room for all of them
-// they are nominated and woken, as pods are that never had a gate.
+// kube-scheduler asks Filter, is refused, and marks them Unschedulable; cluster-autoscaler and
+// Karpenter add nodes for such pods, and look at neither their schedulerName nor their gang. When
+// there is room for all of them they are nominated and woken, as pods are that never had a gate.
 //
 // With ScaleUp::kProvisioningRequest cluster-autoscaler is asked by a ProvisioningRequest
 // (provisioning.hpp), and the members stay behind their gate; but members without one are seen by

@@ -30,7 +30,9 @@ std::optional<std::string> Environment(const std::string& name) {
   return std::string(value);
 }
 
-Result<kube::ClientConfig> ReadKubeconfig(const std::string& file, const std::string& context) {
+}  // namespace
+
+Result<std::string> ReadKubeconfig(const std::string& file) {
   const Result<std::string> text = config::ReadFile(file, kMaxKubeconfigBytes);
   if (!text.ok()) return text.error();
   config::YamlRules rules;
@@ -40,16 +42,14 @@ Result<kube::ClientConfig> ReadKubeconfig(const std::string& file, const std::st
   if (documents->size() != 1) {
     return Error{Code::kInvalidArgument, "expected one YAML document, a kubeconfig", file};
   }
-  const Result<std::string> json = config::ToJson(documents->front(), file);
-  if (!json.ok()) return json.error();
-  return kube::ParseKubeconfig(*json, file, context);
+  return config::ToJson(documents->front(), file);
 }
-
-}  // namespace
 
 Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access) {
   if (access.in_cluster) return kube::InClusterConfig(kube::kServiceAccountFolder, Environment);
-  return ReadKubeconfig(access.kubeconfig, access.context);
+  const Result<std::string> json = ReadKubeconfig(access.kubeconfig);
+  if (!json.ok()) return json.error();
+  return kube::ParseKubeconfig(*json, access.kubeconfig, access.context);
 }
 
 Result<ObjectKey> ParseObjectKey(const std::string& text) {

@@ -29,6 +29,9 @@ struct ClusterAccess {
 
 cluster::Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access);
 
+// A kubeconfig, one YAML document, as JSON. Errors name the file, and the line where there is one.
+cluster::Result<std::string> ReadKubeconfig(const std::string& file);
+
 // "namespace/name".
 cluster::Result<cluster::ObjectKey> ParseObjectKey(const std::string& text);
 
