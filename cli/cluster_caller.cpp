@@ -184,6 +184,14 @@ Result<std::unique_ptr<MusterCaller>> ReachThroughCluster(const Args& args,
   route.service = *service;
   Result<std::string> token = TokenIn(args);
   if (!token.ok()) return token.error();
+  // Between the API server and Muster it may be readable: it must be worth nothing elsewhere.
+  if (!token->empty() && !kube::IsMeantFor(*token, kube::kMusterAudience)) {
+    return Error{Code::kInvalidArgument,
+                 "through the API server only a token for Muster alone is sent: kubectl create "
+                 "token ACCOUNT --audience " +
+                     std::string(kube::kMusterAudience),
+                 "--token-file"};
+  }
   route.token = *std::move(token);
   const Result<kube::ClientConfig> config = ReadCluster(args);
   if (!config.ok()) return config.error();

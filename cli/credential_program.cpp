@@ -1,5 +1,6 @@
 #include "cli/credential_program.hpp"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +25,7 @@ constexpr const char* kInfo = "KUBERNETES_EXEC_INFO";
 
 // "NAME=value" of all variables; ours come first, because the first of a name counts.
 std::vector<std::string> EnvironmentOf(const kube::ExecPlugin& plugin,
-                                       const kube::ClientConfig& config) {
-  const bool interactive = ::isatty(STDIN_FILENO) == 1;
+                                       const kube::ClientConfig& config, bool interactive) {
   std::vector<std::string> all = {std::string(kInfo) + "=" +
                                   kube::ExecInfo(plugin, config, interactive)};
   for (const auto& [name, value] : plugin.env) {
@@ -64,11 +64,15 @@ std::string ReadAll(int file) {
 Result<std::string> OutputOf(const kube::ExecPlugin& plugin, const kube::ClientConfig& config) {
   std::vector<std::string> words = {plugin.command};
   words.insert(words.end(), plugin.args.begin(), plugin.args.end());
-  std::vector<std::string> variables = EnvironmentOf(plugin, config);
+  const bool interactive = ::isatty(STDIN_FILENO) == 1;
+  std::vector<std::string> variables = EnvironmentOf(plugin, config, interactive);
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) return Error{Code::kIo, "no pipe is to be had", plugin.command};
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
+  // A manifest on standard input is the command's, not the program's.
+  if (!interactive)
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&files, pipe[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addclose(&files, pipe[0]);
   ::posix_spawn_file_actions_addclose(&files, pipe[1]);

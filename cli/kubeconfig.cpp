@@ -16,13 +16,13 @@ using cluster::Code;
 using cluster::Error;
 using cluster::Result;
 
-namespace {
-
 std::string Variable(const char* name) {
   // Nothing sets variables once main has begun.
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   return value == nullptr ? "" : value;
 }
+
+namespace {
 
 // A kubeconfig of a person, whose program for credentials is run.
 Result<kube::ClientConfig> ReadPersonal(const std::string& file, const std::string& context) {

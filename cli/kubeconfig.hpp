@@ -10,6 +10,9 @@
 
 namespace muster::cli {
 
+// A variable of the environment; empty: it is not set.
+std::string Variable(const char* name);
+
 // --kubeconfig and --context, after `flags`.
 std::vector<Flag> WithCluster(std::vector<Flag> flags);
 

@@ -1,7 +1,6 @@
 #include "cli/muster_caller.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -48,7 +47,8 @@ class DirectCaller final : public MusterCaller {
     if (!reply.ok()) {
       return Error{Code::kUnavailable,
                    "no answer from " + place_ +
-                       " (is \"muster serve\" running?): " + reply.error().ToString(),
+                       " (is \"muster serve\" running? --context and --server name another): " +
+                       reply.error().ToString(),
                    ""};
     }
     if (reply->status == kHttpOk) return reply->body;
@@ -59,12 +59,6 @@ class DirectCaller final : public MusterCaller {
   const std::string place_;
   http::Client client_;
 };
-
-std::string ServerVariable() {
-  // Nothing sets variables once main has begun.
-  const char* value = std::getenv(kServerVariable);  // NOLINT(concurrency-mt-unsafe)
-  return value == nullptr ? "" : value;
-}
 
 // `from`: the flag or the variable that says `url`.
 Result<http::ClientOptions> OptionsOf(const Args& args, std::string url, const std::string& from) {
@@ -143,17 +137,19 @@ std::vector<Flag> WithAccess(std::vector<Flag> flags) {
 }
 
 Result<std::unique_ptr<MusterCaller>> ReachMuster(const Args& args, const CliStreams& streams,
+                                                  Purpose purpose,
                                                   std::chrono::milliseconds patience) {
   const std::string through = GivenOf(args, kThroughClusterFlags);
   if (args.Has("--server") && !through.empty()) {
     return Error{Code::kInvalidArgument, "--server and " + through + " do not go together", ""};
   }
   const bool plugin = streams.program != kProgram;
-  const std::string variable = plugin ? "" : ServerVariable();
+  const std::string variable = plugin ? "" : Variable(kServerVariable);
   std::string url = args.Text("--server", variable);
   if (url.empty() && !args.Has("--server")) {
     if (plugin || !through.empty()) return Through(args, patience);
-    if (!AnswersHere() && !KubeconfigFile(args).empty()) return Through(args, patience);
+    const bool finds = purpose == Purpose::kAsk && !AnswersHere();
+    if (finds && !KubeconfigFile(args).empty()) return Through(args, patience);
     url = kDefaultApiAddress;
   }
   const bool by_variable = !args.Has("--server") && !variable.empty();

@@ -39,11 +39,15 @@ std::vector<Flag> WithAccess(std::vector<Flag> flags);
 // What a call may take.
 inline constexpr std::chrono::milliseconds kUsualPatience{30'000};
 
+// Questions find a Muster by themselves. Orders go where somebody said: who does not say which
+// cluster must not give one to another than they thought of.
+enum class Purpose { kAsk, kOrder };
+
 // As the flags say, else $MUSTER_SERVER, else Muster on this machine if one answers there, else
-// the cluster of the kubeconfig. As kubectl's plugin: --server, else the cluster.
+// the cluster of the kubeconfig (not for orders). As kubectl's plugin: --server, else the cluster.
 // An error is wrong usage.
 cluster::Result<std::unique_ptr<MusterCaller>> ReachMuster(
-    const Args& args, const CliStreams& streams,
+    const Args& args, const CliStreams& streams, Purpose purpose = Purpose::kAsk,
     std::chrono::milliseconds patience = kUsualPatience);
 
 // The token in --token-file; empty without the flag.

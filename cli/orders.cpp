@@ -9,7 +9,6 @@
 #include "cli/cli.hpp"
 #include "cli/server_pages.hpp"
 #include "config/amounts.hpp"
-#include "http/url.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 
@@ -19,9 +18,6 @@ namespace {
 using cluster::Result;
 
 constexpr std::size_t kMaxAnswer = std::size_t{32} << 20U;
-
-// Names of objects have no other characters.
-bool IsNameInPath(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
 
 // "/v1/gangs/NAMESPACE/NAME/".
 Result<std::string> GangPath(const Args& args, const std::string& word,
@@ -76,7 +72,7 @@ int SendOfGang(const Args& args, const CliStreams& streams, const std::string& v
                const std::string& body) {
   const Result<OutputFormat> format = FormatOf(args);
   if (!format.ok()) return Misused(streams, verb, format.error().message);
-  const auto muster = ReachMuster(args, streams);
+  const auto muster = ReachMuster(args, streams, Purpose::kOrder);
   if (!muster.ok()) return Misused(streams, verb, muster.error().ToString());
   const Result<std::string> path = GangPath(args, args.positionals()[0], **muster);
   if (!path.ok()) return Misused(streams, verb, path.error().message);
@@ -87,7 +83,7 @@ int SendOfQueue(const Args& args, const CliStreams& streams, const std::string& 
                 const std::string& body) {
   const Result<OutputFormat> format = FormatOf(args);
   if (!format.ok()) return Misused(streams, "queue", format.error().message);
-  const auto muster = ReachMuster(args, streams);
+  const auto muster = ReachMuster(args, streams, Purpose::kOrder);
   if (!muster.ok()) return Misused(streams, "queue", muster.error().ToString());
   return Send(**muster, *format, streams, path, body);
 }
@@ -130,7 +126,7 @@ int Reclaim(const Args& args, const CliStreams& streams, const std::string& path
 
 int Queue(const Args& args, const CliStreams& streams) {
   const std::vector<std::string>& words = args.positionals();
-  if (words.size() != 2 || !IsNameInPath(words[1]))
+  if (words.size() != 2 || !IsPathText(words[1]))
     return Misused(streams, "queue", "give hold, resume or reclaim, and the name of a queue");
   const std::string& verb = words[0];
   const std::string path = "/v1/queues/" + words[1] + "/";

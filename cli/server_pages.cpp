@@ -8,12 +8,7 @@ using cluster::Code;
 using cluster::Error;
 using cluster::Result;
 
-namespace {
-
-// Names of objects have no other characters.
 bool IsPathText(const std::string& text) { return !text.empty() && http::IsUnreserved(text); }
-
-}  // namespace
 
 Flag NamespaceFlag() {
   return {"--namespace", "NS", "of the gang (default: the kubeconfig's, else default)", "-n"};

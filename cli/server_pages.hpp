@@ -17,6 +17,9 @@ namespace muster::cli {
 
 Flag NamespaceFlag();
 
+// Names of objects have no other characters.
+bool IsPathText(const std::string& text);
+
 // NAMESPACE/NAME, or NAME in --namespace (default: `otherwise`).
 cluster::Result<cluster::ObjectKey> GangNamed(const Args& args, const std::string& word,
                                               const std::string& otherwise);

@@ -212,7 +212,7 @@ std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const
   return view;
 }
 
-std::string Scheduler::HelpFor(const cluster::ObjectKey& unknown) const {
+std::string Scheduler::HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const {
   std::string pods;
   LikeGang like;
   std::optional<GangId> last;
@@ -221,6 +221,7 @@ std::string Scheduler::HelpFor(const cluster::ObjectKey& unknown) const {
     if (!last) pods = PodsText(*state_, unknown);
     done = CollectLike(*state_, unknown, last, like);
   }
+  if (!elsewhere) like.elsewhere.clear();
   return pods.empty() ? LikeText(unknown, like) : pods;
 }
 

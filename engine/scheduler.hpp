@@ -88,8 +88,8 @@ class Scheduler {
   std::vector<GangView> Gangs() const;  // ordered by id
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
   // Of a gang that there is none of: what else that name could have meant, "; did you mean …?";
-  // empty: nothing.
-  std::string HelpFor(const cluster::ObjectKey& unknown) const;
+  // empty: nothing. `elsewhere`: gangs of that name in other namespaces may be named.
+  std::string HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const;
   // Nothing where the gang is unknown or has no pods.
   std::optional<GangFabric> FabricOf(const cluster::ObjectKey& key, cluster::Time now) const;
   std::vector<QueueView> Queues() const;  // empty: the policy has none

@@ -117,7 +117,12 @@ Status LeaveReadable(const CallerAccess& access, const Caller& caller, const Err
     may_list = may.ok();
     any = any || may_list;
   }
-  if (!any) return refused;
+  if (!any) {
+    Error error = refused;
+    error.message +=
+        "; or no namespace whose gangs you may list has one now: name it (-n NAMESPACE)";
+    return error;
+  }
   std::erase_if(*gangs, [&](const engine::GangView& gang) { return !readable.at(gang.id.key.ns); });
   return cluster::Ok{};
 }
@@ -230,8 +235,8 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
 http::Response ApiHandlers::Gang(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
   if (parts.size() == 2) {
-    const Status may =
-        ports_.access.MayRead(CallerOf(request), ToGet("gangs", {parts[0], parts[1]}));
+    const Caller caller = CallerOf(request);
+    const Status may = ports_.access.MayRead(caller, ToGet("gangs", {parts[0], parts[1]}));
     if (!may.ok()) return FailedAnswer(may.error());
     const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
     if (gang) {
@@ -241,9 +246,10 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
                            ports_.scheduler.TurnOf({parts[0], parts[1]}),
                            ports_.scheduler.ChangesFor({parts[0], parts[1]}, now)));
     }
+    const bool of_all = ports_.access.MayRead(caller, ToList("gangs")).ok();
     return FailedAnswer({Code::kNotFound,
                          "there is no gang " + parts[0] + "/" + parts[1] +
-                             ports_.scheduler.HelpFor({parts[0], parts[1]}),
+                             ports_.scheduler.HelpFor({parts[0], parts[1]}, of_all),
                          ""});
   }
   return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});

@@ -1,6 +1,7 @@
 #include "extender/caller_access.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
 
 namespace muster::extender {
@@ -17,9 +18,24 @@ constexpr std::string_view kMusterToken = "x-muster-token";
 // Fewer than the port has threads, so that probes are answered while an API server hangs.
 constexpr int kMostAsking = 4;
 
+// Not all of 127.0.0.0/8: Istio's sidecar hands on callers of other machines from 127.0.0.6.
 bool IsLoopback(const std::string& peer) {
-  return peer == "::1" || peer.starts_with("127.") || peer.starts_with("::ffff:127.");
+  return peer == "::1" || peer == "127.0.0.1" || peer == "::ffff:127.0.0.1";
 }
+
+// One of few; they end with its scope.
+class Turn {
+ public:
+  Turn(std::atomic<int>& taken, int most) : taken_(taken), free_(taken.fetch_add(1) < most) {}
+  ~Turn() { taken_.fetch_sub(1); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool free() const { return free_; }
+
+ private:
+  std::atomic<int>& taken_;
+  const bool free_;
+};
 
 std::string TokenOf(const http::Request& request) {
   const std::string_view header = request.Header("authorization");
@@ -109,13 +125,12 @@ bool CallerAccess::IsPublic(const std::string& page) const {
 Status CallerAccess::MayRead(const Caller& caller, const kube::AccessAttributes& access) const {
   if (ports_.reviewer == nullptr || IsOfThisMachine(caller) || IsPublic(access.resource))
     return cluster::Ok{};
-  if (asking_.fetch_add(1) >= kMostAsking) {
-    asking_.fetch_sub(1);
+  const Turn turn(asking_, kMostAsking);
+  if (!turn.free()) {
     return Error{Code::kUnavailable,
                  "the API server is asked about too many callers at once, try again", ""};
   }
   const Result<std::string> who = Authorise(caller, access);
-  asking_.fetch_sub(1);
   if (!who.ok()) return who.error();
   return cluster::Ok{};
 }

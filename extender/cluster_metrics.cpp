@@ -17,8 +17,8 @@ namespace {
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 
-constexpr std::array<const char*, kube::kLanes> kLaneNames = {"lease",  "bind", "gang",
-                                                              "report", "list", "owner"};
+constexpr std::array<const char*, kube::kLanes> kLaneNames = {"lease", "bind",  "gang",  "report",
+                                                              "list",  "owner", "review"};
 constexpr std::array<const char*, 6> kClassNames = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
 
 // Counted elsewhere; a reading that is behind adds nothing.

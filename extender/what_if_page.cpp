@@ -187,6 +187,15 @@ std::string WhatIfJson(const engine::WhatIfAnswer& answer, bool with_others,
 }
 
 Result<std::string> WhatIfPage::Answer(const http::Request& request) {
+  // Before the only turn is taken: strangers take none.
+  const kube::AccessAttributes asks{.ns = "",
+                                    .verb = "create",
+                                    .group = "muster.dev",
+                                    .resource = "whatifs",
+                                    .subresource = "",
+                                    .name = ""};
+  const Result<std::string> by = ports_.access.Authorise(CallerOf(request), asks);
+  if (!by.ok()) return by.error();
   if (busy_.exchange(true)) {
     return Error{Code::kUnavailable, "another what-if question is being answered, try again", ""};
   }
@@ -197,14 +206,6 @@ Result<std::string> WhatIfPage::Answer(const http::Request& request) {
 
 Result<std::string> WhatIfPage::TryAnswer(const http::Request& sent) const {
   if (Status json = SaysJson(sent); !json.ok()) return json.error();
-  const kube::AccessAttributes asks{.ns = "",
-                                    .verb = "create",
-                                    .group = "muster.dev",
-                                    .resource = "whatifs",
-                                    .subresource = "",
-                                    .name = ""};
-  const Result<std::string> by = ports_.access.Authorise(CallerOf(sent), asks);
-  if (!by.ok()) return by.error();
   const Result<Request> request = ReadRequest(sent.body);
   if (!request.ok()) return request.error();
   engine::WhatIf what;

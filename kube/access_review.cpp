@@ -1,8 +1,10 @@
 #include "kube/access_review.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "http/base64.hpp"
 #include "kube/json.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
@@ -26,6 +28,7 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 Result<std::string> Create(ApiCaller& api, const std::string& path, std::string body) {
   ApiRequest request;
   request.method = Method::kPost;
+  request.lane = Lane::kReview;
   request.path = path;
   request.body = std::move(body);
   const Result<ApiReply> reply = api.Call(request);
@@ -85,6 +88,28 @@ Result<TokenUser> ReadUser(const std::string& body, const std::string& audience)
 }
 
 }  // namespace
+
+// HEADER.PAYLOAD.SIGNATURE, each Base64 for URLs without padding (RFC 7519); `aud` of the payload
+// is a text or a list of them.
+bool IsMeantFor(const std::string& token, const std::string& audience) {
+  const size_t begin = token.find('.');
+  const size_t end = begin == std::string::npos ? begin : token.find('.', begin + 1);
+  if (end == std::string::npos) return false;
+  std::string payload = token.substr(begin + 1, end - begin - 1);
+  std::replace(payload.begin(), payload.end(), '-', '+');
+  std::replace(payload.begin(), payload.end(), '_', '/');
+  payload.append((4 - payload.size() % 4) % 4, '=');
+  const std::optional<std::string> text = http::DecodeBase64(payload);
+  if (!text) return false;
+  const Result<Json> json = Json::Parse(*text, kMaxBytes, "token");
+  if (!json.ok()) return false;
+  JsonProblems problems;
+  const JsonView claims(json->root(), "token", problems);
+  const JsonView meant = claims.Get("aud");
+  if (meant.Text() == audience) return true;
+  const std::vector<std::string> all = TextsOf(meant);
+  return std::find(all.begin(), all.end(), audience) != all.end();
+}
 
 std::string WriteSubjectAccessReview(const TokenUser& user, const AccessAttributes& access) {
   std::string body;
@@ -176,11 +201,12 @@ Status AccessReviewer::May(const TokenUser& user, const AccessAttributes& access
   if (!allowed.ok()) return allowed.error();
   Status answer = Ok{};
   if (!*allowed) {
-    answer =
-        Error{Code::kForbidden,
-              user.name + " may not " + ToString(access) +
-                  ": bind a Role or ClusterRole with that right (manifests/samples/operators.yaml)",
-              ""};
+    const bool reads = access.verb == "get" || access.verb == "list";
+    answer = Error{Code::kForbidden,
+                   user.name + " may not " + ToString(access) +
+                       ": bind a Role or ClusterRole with that right (" +
+                       (reads ? "manifests/oncall" : "manifests/samples/operators.yaml") + ")",
+                   ""};
   }
   const MutexLock lock(mu_);
   Keep(rights_, key, answer);

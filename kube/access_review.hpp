@@ -21,6 +21,9 @@ namespace muster::kube {
 // The audience of tokens that are for Muster alone. The API server takes none of them for itself.
 inline constexpr const char* kMusterAudience = "muster.dev";
 
+// Whether a JSON Web Token says that it is for `audience`. Nothing of it is verified. Pure.
+bool IsMeantFor(const std::string& token, const std::string& audience);
+
 struct TokenUser {
   std::string name;
   std::string uid;
@@ -52,7 +55,7 @@ class AccessReviewer {
   };
   struct Options {
     cluster::Duration remember = cluster::Seconds(10);
-    size_t most = 256;  // of each kind of answer
+    size_t most = 4096;  // of each kind of answer
   };
 
   AccessReviewer(Ports ports, Options options) : ports_(std::move(ports)), options_(options) {}

@@ -31,8 +31,9 @@ enum class Lane {
   kReport,  // statuses, conditions, events
   kList,    // lists and discovery
   kOwner,   // owners of pods, one by one
+  kReview,  // who callers are and what they may: strangers make these
 };
-inline constexpr int kLanes = 6;
+inline constexpr int kLanes = 7;
 
 struct ApiRequest {
   Method method = Method::kGet;

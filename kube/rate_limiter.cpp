@@ -24,8 +24,9 @@ TokenBucket::TimePoint TokenBucket::Take(TimePoint now) {
 
 RateLimiter::RateLimiter(const LaneRates& rates)
     : buckets_{TokenBucket(rates[0]), TokenBucket(rates[1]), TokenBucket(rates[2]),
-               TokenBucket(rates[3]), TokenBucket(rates[4]), TokenBucket(rates[5])} {
-  static_assert(kLanes == 6);
+               TokenBucket(rates[3]), TokenBucket(rates[4]), TokenBucket(rates[5]),
+               TokenBucket(rates[6])} {
+  static_assert(kLanes == 7);
 }
 
 std::optional<nanoseconds> RateLimiter::Wait(Lane lane) {

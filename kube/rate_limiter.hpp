@@ -27,6 +27,7 @@ inline constexpr LaneRates kDefaultLaneRates = {{
     {20, 40},        // kReport
     {50, 100},       // kList
     {200, 400},      // kOwner
+    {100, 200},      // kReview
 }};
 
 // One bucket, without a clock: asked at `now`, says when that call may go. Answers never go back,

@@ -149,7 +149,12 @@ TEST_CASE("without a token only public pages are answered, and it is said why", 
       Catch::Contains("no token of service account team-b/muster-oncall: HTTP 403"));
   const std::string file = cluster.folder.File("token");
   std::ofstream(file) << "mine\n";
-  cluster.pages.rights = {"mine list queues"};
+  CHECK_THAT(cluster.Run({"get", "queues", "--token-file", file}, kExitUsage),
+             Catch::Contains("kubectl create token ACCOUNT --audience muster.dev"));
+  // {"aud":["muster.dev"]}
+  const std::string mine = "e30.eyJhdWQiOlsibXVzdGVyLmRldiJdfQ.sig";
+  std::ofstream(file) << mine + "\n";
+  cluster.pages.rights = {mine + " list queues"};
   cluster.token_requests.clear();
   CHECK_THAT(cluster.Run({"get", "queues", "--token-file", file}, kExitOk),
              Catch::Contains("queue"));

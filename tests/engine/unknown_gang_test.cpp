@@ -38,7 +38,9 @@ TEST_CASE("who asks for a gang that there is none of is told what it could be",
             "; pod default/daemon has schedulerName default-scheduler, Muster's is muster"},
            {"something-else", ""},
        }) {
-    DYNAMIC_SECTION(c.asked) { CHECK(world.engine().HelpFor({"default", c.asked}) == c.want); }
+    DYNAMIC_SECTION(c.asked) {
+      CHECK(world.engine().HelpFor({"default", c.asked}, true) == c.want);
+    }
   }
 }
 

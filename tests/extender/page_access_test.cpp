@@ -62,6 +62,24 @@ TEST_CASE("who may list the gangs of one namespace sees that namespace alone", "
   }
 }
 
+TEST_CASE("no answer names gangs of namespaces that the caller may not list", "[api][access]") {
+  PageServer pages;
+  pages.rights = {"ann get gangs team-a", "bob get gangs team-a", "bob list gangs"};
+  const PageServer::Page anns = pages.Proxied("/v1/gangs/team-a/p-team-b", "ann");
+  CHECK(anns.status == 404);
+  CHECK_FALSE(anns.Has("team-b/p-team-b"));
+  CHECK(pages.Proxied("/v1/gangs/team-a/p-team-b", "bob").Has("did you mean gang team-b/p-team-b"));
+}
+
+TEST_CASE("who may list namespaces without gangs alone is told to name one", "[api][access]") {
+  PageServer pages;
+  pages.rights = {"ann list gangs team-c"};
+  const PageServer::Page page = pages.Proxied("/v1/gangs", "ann");
+  CHECK(page.status == 403);
+  CHECK(page.Has("no namespace whose gangs you may list has one now"));
+  CHECK(pages.Proxied("/v1/gangs?namespace=team-c", "ann").status == 200);
+}
+
 TEST_CASE("with gangs in many namespaces a page needs one right for all, or one namespace",
           "[api][access]") {
   PageServer pages;

@@ -116,6 +116,24 @@ TEST_CASE("a token for Muster is one for nobody else", "[kube][access]") {
   CHECK(play.reviewer.WhoHas("secret").ok());
 }
 
+TEST_CASE("a JSON Web Token says whom it is for", "[kube][access]") {
+  CHECK(IsMeantFor("e30.eyJhdWQiOlsibXVzdGVyLmRldiJdfQ.s", "muster.dev"));  // {"aud":["muster.dev"]}
+  CHECK(IsMeantFor("e30.eyJhdWQiOiJtdXN0ZXIuZGV2In0.s", "muster.dev"));     // {"aud":"muster.dev"}
+  CHECK_FALSE(IsMeantFor("e30.eyJhdWQiOlsiaHR0cHM6Ly9rIl19.s", "muster.dev"));  // ["https://k"]
+  CHECK_FALSE(IsMeantFor("e30.e30.s", "muster.dev"));
+  for (const char* other : {"", "mine", "a.b", "a.%.c", "e30.bnVsbA.s"})
+    CHECK_FALSE(IsMeantFor(other, "muster.dev"));
+}
+
+TEST_CASE("reviews have a lane of their own, for strangers make them", "[kube][access]") {
+  Play play;
+  play.api.On(Method::kPost, kTokens, Reply(201, kAnn));
+  play.api.On(Method::kPost, kRights, Reply(201, R"({"status": {"allowed": true}})"));
+  REQUIRE(play.reviewer.May(*play.reviewer.WhoHas("t"), play.hold).ok());
+  REQUIRE(play.api.requests().size() == 2);
+  for (const ApiRequest& request : play.api.requests()) CHECK(request.lane == Lane::kReview);
+}
+
 TEST_CASE("a right that is denied beats one that is given", "[kube][access]") {
   Play play;
   play.api.On(Method::kPost, kRights,
