@@ -57,6 +57,7 @@ struct ProvisioningRequest {
   std::string fingerprint;
   int64_t attempt = 1;
   int64_t pod_sets = 0;
+  std::string class_name;  // spec.provisioningClassName
   RequestState state = RequestState::kNew;
   Time since;           // in that state, milliseconds since 1970; 0: not known
   std::string message;  // of the condition that says most

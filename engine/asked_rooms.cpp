@@ -30,9 +30,10 @@ bool Keeps(const EngineState& state, const NodeRequest& request, Time now) {
   return waits && (!end || *end > now);
 }
 
+bool Starts(const Node& node) { return node.ready && !node.unschedulable && !node.left_out; }
+
 bool Usable(const Node& node, const cluster::PodSpec& spec) {
-  return node.ready && !node.unschedulable && !node.left_out &&
-         cluster::MatchesNode(spec.constraints, node.name, node.labels) &&
+  return Starts(node) && cluster::MatchesNode(spec.constraints, node.name, node.labels) &&
          cluster::ToleratesAll(spec.constraints.tolerations, node.taints);
 }
 
@@ -68,15 +69,20 @@ std::vector<NodeIndex> NodesInOrder(const Snapshot& snapshot, const cluster::Nod
   return nodes;
 }
 
-// Takes what is kept already and still free; false: some of it is not.
+// Takes what is kept already, still free, and on nodes that pods may start on; false: some is not.
 bool TakeKept(const Snapshot& snapshot, const AskedRoom& room, FreeTable& free) {
+  bool all = true;
   for (size_t i = 0; i < room.placements.size(); ++i) {
     const Placement& kept = room.placements[i];
     const Node* node = kept.node.value < snapshot.size() ? snapshot.node(kept.node) : nullptr;
-    if (node == nullptr || node->uid != room.hosts[i] || !free.Fits(*node, kept)) return false;
-    free.Take(*node, kept);
+    const bool sound = node != nullptr && node->uid == room.hosts[i] && Starts(*node);
+    if (sound && free.Fits(*node, kept)) {
+      free.Take(*node, kept);
+    } else {
+      all = false;
+    }
   }
-  return true;
+  return all;
 }
 
 AskedRoom RoomFor(EngineState& state, const Gang& gang, const Snapshot& snapshot, FreeTable& free) {

@@ -48,9 +48,11 @@ struct NodeRequest {
   cluster::RequestState state = cluster::RequestState::kNew;
   cluster::Time since;  // in that state
   std::string message;
-  bool there = false;   // in the API server, as far as is known
-  bool wanted = false;  // else it is to be deleted
-  ActionId doing;       // 0: no write is under way
+  bool there = false;     // in the API server, as far as is known
+  bool tried = false;     // a write of it was begun
+  cluster::Time made_at;  // when the last one was done
+  bool wanted = false;    // else it is to be deleted
+  ActionId doing;         // 0: no write is under way
   bool deleting = false;
   bool told_end = false;  // people were told how it ended
   int64_t refusals = 0;   // of a write, in a row

@@ -25,6 +25,8 @@ constexpr Duration kAgainFirst = cluster::Seconds(60);
 constexpr Duration kAgainMost = cluster::Seconds(3600);
 // For the facts about its gang.
 constexpr Duration kStranger = cluster::Seconds(60);
+// For the fact about a request that was made.
+constexpr Duration kUnseen = cluster::Seconds(60);
 constexpr size_t kLongestName = 200;  // of a gang, in that of its request
 
 // After so many tries in a row.
@@ -62,8 +64,9 @@ AskForNodes AskOf(const EngineState& state, const Gang& gang) {
     if (fresh) at->second = {member->key, member->uid, pod.role, 0, pod.spec};
     ++at->second.count;
   }
-  std::string text =
-      (gang.id.solo ? "pod " : "gang ") + gang.id.key.ToString() + "\n" + ask.class_name + "\n";
+  // A PodGroup back under its name asks by another one: templates of the last may be going.
+  std::string text = (gang.id.solo ? "pod " : "gang ") + gang.id.key.ToString() + " " +
+                     ask.group.text() + "\n" + ask.class_name + "\n";
   for (auto& [shape, set] : sets) {
     text += std::to_string(set.count) + " " + std::get<0>(shape) + " " + std::get<1>(shape);
     ask.sets.push_back(std::move(set));
@@ -99,10 +102,17 @@ std::string ShapesOf(const AskForNodes& ask) {
 void Unwant(EngineState& state, NodeRequest& request) {
   request.wanted = false;
   GiveUpAskedRoom(state, request);
-  // Never written, or gone: nothing of it is left.
+  // Never tried, or gone: nothing of it is left. A try that failed may have left PodTemplates.
+  if (!request.busy() && request.tried) request.there = true;
   if (!request.there && !request.busy()) return state.requests.Erase(ObjectKey(request.ask.key));
   request.not_before = Time(0);
   state.requests.Touch();
+}
+
+// What was to be deleted without having been seen may never have been made: it is made again.
+void Want(NodeRequest& request) {
+  if (!request.wanted && request.uid.empty()) request.there = false;
+  request.wanted = true;
 }
 
 void Begin(EngineState& state, const Gang& gang, AskForNodes ask) {
@@ -172,12 +182,13 @@ void AskByRequest(EngineState& state, Gang& gang, Time now) {
     if (same) return;
   }
   if (last == nullptr) return Begin(state, gang, std::move(ask));
-  last->wanted = true;
-  if (last->ask.sets.empty()) {  // another process made it
+  Want(*last);
+  // Another process made it; or it is still to be made, and the pods that it was to be made like
+  // may be gone.
+  if (last->ask.sets.empty() || (!last->there && !last->busy())) {
     ask.key = last->ask.key;
     ask.attempt = last->ask.attempt;
-    last->ask = std::move(ask);
-    return AskByRequest(state, gang, now);
+    last->ask = ask;
   }
   const std::optional<Time> end = EndOf(*last);
   if (!end || *end > now) return;
@@ -197,7 +208,7 @@ void KeepRequests(EngineState& state, const Gang& gang) {
     if (one->deleting) continue;
     if (last == nullptr || one->ask.attempt > last->ask.attempt) last = one;
   }
-  if (last != nullptr) last->wanted = true;
+  if (last != nullptr) Want(*last);
 }
 
 void WithdrawRequests(EngineState& state, const GangId& gang) {
@@ -216,12 +227,15 @@ Time RequestDue(const EngineState& state, const Gang& gang) {
 
 namespace {
 
-bool ToBeMade(const NodeRequest& request) {
-  const bool open = request.state == RequestState::kNew && !request.ask.sets.empty();
-  return request.wanted && !request.there && open;
+// When the next write of it is due; Never: none is.
+Time WriteDue(const NodeRequest& request) {
+  if (request.busy()) return Time::Never();
+  if (!request.wanted) return request.there ? request.not_before : Time::Never();
+  if (request.state != RequestState::kNew || request.ask.sets.empty()) return Time::Never();
+  if (!request.there) return request.not_before;
+  // Made, and never seen: it was deleted at once, or another object has its name.
+  return request.uid.empty() ? request.made_at + kUnseen : Time::Never();
 }
-
-bool ToBeDeleted(const NodeRequest& request) { return !request.wanted && request.there; }
 
 void Write(EngineState& state, NodeRequest& request) {
   request.doing = state.writes.NextId();
@@ -230,6 +244,7 @@ void Write(EngineState& state, NodeRequest& request) {
     state.writes.Ask(WithdrawAsk{request.doing, request.ask.key, request.uid, request.pod_sets});
   } else {
     request.ask.id = request.doing;
+    request.tried = true;
     state.writes.Ask(request.ask);
   }
 }
@@ -241,11 +256,11 @@ void WriteRequests(EngineState& state, Time now) {
   Time due = Time::Never();
   std::vector<ObjectKey> ready;
   for (const auto& [key, request] : state.requests.all()) {
-    if (request.busy() || !(ToBeMade(request) || ToBeDeleted(request))) continue;
-    if (request.not_before > now) {
-      due = std::min(due, request.not_before);
-    } else {
+    const Time at = WriteDue(request);
+    if (at <= now) {
       ready.push_back(key);
+    } else {
+      due = std::min(due, at);
     }
   }
   state.requests.SetDue(due);
@@ -262,7 +277,7 @@ void Refused(EngineState& state, NodeRequest& request, const Outcome& outcome, T
                      : Wait(request.refusals));
   request.obstacle = outcome.message;
   const Gang* gang = state.members.Find(request.ask.gang);
-  if (passing || gang == nullptr || request.refusals > 1) return;
+  if (passing || gang == nullptr || !request.wanted || request.refusals > 1) return;
   state.announcer.Tell(
       *gang, true, "GangScaleUpFailed",
       "ProvisioningRequest " + request.ask.key.name + " cannot be made: " + outcome.message);
@@ -278,18 +293,19 @@ bool ReportRequest(EngineState& state, const Outcome& outcome, Time now) {
   const bool done = outcome.kind == OutcomeKind::kDone;
   if (request->deleting) {
     request->deleting = false;
-    if (done || outcome.kind == OutcomeKind::kGone) {
+    // What was never seen, and may not be deleted, may not have been made either.
+    const bool never = outcome.kind == OutcomeKind::kRefused && request->uid.empty();
+    if (done || never || outcome.kind == OutcomeKind::kGone) {
       state.requests.Erase(ObjectKey(request->ask.key));
     } else {
       Refused(state, *request, outcome, now);
     }
   } else if (done) {
     request->there = true;
+    request->made_at = now;
     request->refusals = 0;
     request->obstacle.clear();
     if (request->since == Time(0)) request->since = now;
-  } else if (!request->wanted && outcome.kind == OutcomeKind::kRefused) {
-    state.requests.Erase(ObjectKey(request->ask.key));
   } else {
     // Nobody knows whether it was made: one that is unwanted is deleted all the same.
     if (!request->wanted) request->there = true;
@@ -310,6 +326,7 @@ void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, 
     known = &state.requests.Add(told.key, told.gang);
     known->ask.fingerprint = told.fingerprint;
     known->ask.attempt = told.attempt;
+    known->ask.class_name = told.class_name;
     known->pod_sets = told.pod_sets;
     known->not_before = gang == nullptr ? now + kStranger : Time(0);
   }

@@ -94,13 +94,19 @@ bool ByRequest(const EngineState& state, const Gang& gang) {
 
 // The gang lacks no room, as far as was found out, and what it asked for may still be its: it has a
 // plan, or its turn comes.
-bool KeepsRequest(const EngineState& state, const Gang& gang, Lacks lacks) {
+bool KeepsRequest(EngineState& state, const Gang& gang, Lacks lacks) {
   if (state.options.autoscaling.scale_up != ScaleUp::kProvisioningRequest) return false;
   if (!state.requests.Any(gang.id) || lacks == Lacks::kLeave) return false;
   switch (gang.state) {
     case GangState::kReserved:
     case GangState::kBinding:
-    case GangState::kPreempting:
+    case GangState::kPreempting: {
+      // It has room without what it asked for, unless that was ordered already.
+      const std::vector<NodeRequest*> all = state.requests.Of(gang.id);
+      return std::any_of(all.begin(), all.end(), [](const NodeRequest* one) {
+        return !one->deleting && one->state == cluster::RequestState::kProvisioned;
+      });
+    }
     case GangState::kBackoff:
     case GangState::kQueued:
     case GangState::kUnsatisfiable:
@@ -132,15 +138,25 @@ std::string Reached(const EngineState& state, const Gang& gang, const Reason& ov
   return Describe(over) + (others ? ", with the gangs for which nodes are asked for already" : "");
 }
 
+// Its ask counts no more beside what queues use.
+void EndAsk(EngineState& state, const GangId& gang) {
+  for (const GangId& id : state.scale_ups.End(gang)) {
+    if (Gang* held = state.members.Find(id)) state.work.Touch(*held);
+  }
+}
+
 }  // namespace
 
 void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   const Lacks lacks = LacksOf(state, gang);
   if (lacks != Lacks::kRoom) {
     if (!KeepsRequest(state, gang, lacks)) return EndScaleUp(state, gang.id);
+    // Its plan counts now, not what was asked for.
+    if (!gang.pending()) EndAsk(state, gang.id);
     return KeepRequests(state, gang);
   }
   const bool by_request = ByRequest(state, gang);
+  if (by_request && TooManyShapes(state, gang)) return EndScaleUp(state, gang.id);
   if (!by_request) WithdrawRequests(state, gang.id);
   const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
   if (!asked && ScaleUpDue(state, gang) > now) return;
@@ -159,9 +175,7 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
 
 void EndScaleUp(EngineState& state, const GangId& gang) {
   WithdrawRequests(state, gang);
-  for (const GangId& id : state.scale_ups.End(gang)) {
-    if (Gang* held = state.members.Find(id)) state.work.Touch(*held);
-  }
+  EndAsk(state, gang);
 }
 
 Time ScaleUpDue(const EngineState& state, const Gang& gang) {

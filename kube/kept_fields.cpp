@@ -303,7 +303,7 @@ constexpr Kept kOwnAnnotations[] = {kOwn};
 constexpr Kept kRequestMeta[] = {
     kName, kNamespace, kUid, kVersion, kCreated, kDeleted, Object("annotations", kOwnAnnotations)};
 constexpr Kept kPodSet[] = {Value("count")};
-constexpr Kept kRequestSpec[] = {List("podSets", kPodSet)};
+constexpr Kept kRequestSpec[] = {Value("provisioningClassName"), List("podSets", kPodSet)};
 constexpr Kept kRequestCondition[] = {Value("type"), Value("status"), Value("reason"),
                                       Value("message"), Value("lastTransitionTime")};
 constexpr Kept kRequestStatus[] = {List("conditions", kRequestCondition)};

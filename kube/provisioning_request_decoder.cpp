@@ -104,6 +104,7 @@ Result<ProvisioningRequest> DecodeProvisioningRequest(const JsonNode& json,
   }
   if (request.attempt == 0) request.attempt = 1;
   const JsonView spec = whole.Get("spec");
+  request.class_name = spec.Get("provisioningClassName").Text();
   const JsonView sets = spec.Get("podSets");
   sets.Items([&](const JsonView&) { ++request.pod_sets; });
   const JsonView status = whole.Get("status");

@@ -183,9 +183,10 @@ Outcome ProvisioningWriter::Do(const engine::WithdrawAsk& withdraw) {
   const Result<ApiReply> deleted = OnRequest([&](const std::string& version) {
     return DeleteOf(RequestsIn(withdraw.key.ns, version) + "/" + withdraw.key.name, withdraw.uid);
   });
-  // Another one of its name is nobody's here.
+  // Another one of its name is nobody's here, nor are the templates that it names.
   const bool another = deleted.ok() && deleted->status == kHttpConflict;
-  if (!Gone(deleted) && !another && !(deleted.ok() && deleted->ok())) return FailureOf(deleted);
+  if (another) return {};
+  if (!Gone(deleted) && !(deleted.ok() && deleted->ok())) return FailureOf(deleted);
   for (int64_t i = 0; i < withdraw.sets; ++i) {
     const std::string name = engine::PodTemplateName(withdraw.key.name, static_cast<size_t>(i));
     ApiRequest request = DeleteOf(In(withdraw.key.ns, "podtemplates/") + name, {});

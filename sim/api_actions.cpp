@@ -114,7 +114,7 @@ Status Write(ApiServer& api, const engine::AskForNodes& action) {
   record.request.fingerprint = action.fingerprint;
   record.request.attempt = action.attempt;
   record.request.pod_sets = static_cast<int64_t>(action.sets.size());
-  record.class_name = action.class_name;
+  record.request.class_name = action.class_name;
   record.sets = action.sets;
   (void)api.CreateRequest(Actor::kMuster, std::move(record));  // there already: as good
   return cluster::Ok{};

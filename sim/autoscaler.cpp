@@ -123,7 +123,7 @@ void Autoscaler::AnswerRequests() {
 void Autoscaler::Answer(const RequestRecord& record) {
   SchedulerCache nodes;
   Fill(nodes);
-  const bool only_looks = record.class_name == cluster::kCheckCapacityClass;
+  const bool only_looks = record.request.class_name == cluster::kCheckCapacityClass;
   std::vector<std::string> made;
   bool all = true;
   for (const cluster::Pod& pod : PodsOf(record)) {

@@ -92,7 +92,6 @@ struct OtherRecord {
 struct RequestRecord {
   cluster::ProvisioningRequest
       request;  // uid, resource_version and since are set by the API server
-  std::string class_name;
   std::vector<engine::AskedPods> sets;
 };
 

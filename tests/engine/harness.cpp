@@ -127,6 +127,7 @@ void Harness::Make(const engine::AskForNodes& ask) {
   request.fingerprint = ask.fingerprint;
   request.attempt = ask.attempt;
   request.pod_sets = static_cast<int64_t>(ask.sets.size());
+  request.class_name = ask.class_name;
   request.since = now_;
   Add(request);
 }

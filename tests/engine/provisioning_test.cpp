@@ -1,62 +1,9 @@
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <set>
 
-#include "tests/engine/queue_world.hpp"
+#include "tests/engine/provisioning_world.hpp"
 
 namespace muster::testing {
 namespace {
-
-using cluster::ProvisioningRequest;
-using cluster::RequestState;
-using cluster::Seconds;
-using engine::GangState;
-
-engine::Options Asking(int64_t after_seconds = 10) {
-  engine::Options options;
-  options.autoscaling.scale_up = engine::ScaleUp::kProvisioningRequest;
-  options.autoscaling.after = Seconds(after_seconds);
-  return options;
-}
-
-// The only one that there is; an empty one: there is none, or several.
-ProvisioningRequest OnlyRequest(const Harness& world) {
-  return world.Requests().size() == 1 ? world.Requests().begin()->second : ProvisioningRequest{};
-}
-
-std::vector<engine::AskForNodes> AsksMade(const Harness& world) {
-  std::vector<engine::AskForNodes> asks;
-  for (const engine::Action& action : world.log) {
-    if (const auto* ask = std::get_if<engine::AskForNodes>(&action)) asks.push_back(*ask);
-  }
-  return asks;
-}
-
-int ToldOf(const Harness& world, const std::string& reason) {
-  return static_cast<int>(std::count_if(world.log.begin(), world.log.end(), [&](const auto& one) {
-    const auto* event = std::get_if<engine::EmitEvent>(&one);
-    return event != nullptr && event->reason == reason;
-  }));
-}
-
-void SetState(Harness& world, const std::string& name, RequestState state,
-              const std::string& message = "") {
-  world.ChangeRequest(name, [&](ProvisioningRequest& request) {
-    request.state = state;
-    request.message = message;
-  });
-}
-
-std::string RequestSays(const Harness& world, const std::string& gang) {
-  return world.Gang(gang).scale_up;
-}
-
-bool Gated(const Harness& world, const std::string& gang, int pods) {
-  for (int i = 0; i < pods; ++i) {
-    if (world.Pod(gang + "-" + std::to_string(i)).gates.empty()) return false;
-  }
-  return true;
-}
 
 TEST_CASE("a gang that lacks room asks for its exact shape and stays behind its gate",
           "[engine][provisioning]") {
@@ -140,119 +87,6 @@ TEST_CASE("the gang starts whole when its nodes are there, and then its request 
     CHECK(bind->request_class == "best-effort-atomic-scale-up.autoscaling.x-k8s.io");
   }
   CHECK(bindings == 4);
-}
-
-TEST_CASE("nodes that came for a gang are not another one's", "[engine][provisioning]") {
-  engine::Options options = Asking();
-  SECTION("of equal right") {
-    Harness world(options);
-    world.AddGang("g", 4, 8, 4);
-    world.Pass(Seconds(15));
-    const std::string name = OnlyRequest(world).key.name;
-    SetState(world, name, RequestState::kProvisioned);
-    world.AddGang("rival", 2, 8, 2);
-    world.Pass(Seconds(1));
-    for (const char* node : {"n0", "n1", "n2"}) {
-      world.Add(MakeNode(node).Gpus(8));
-      world.Pass(Seconds(2));
-      CHECK(world.Gang("rival").state != GangState::kReserved);
-    }
-    CHECK(world.Gang("rival").reason.code == engine::ReasonCode::kReserved);
-    CHECK(world.Gang("rival").reason.detail ==
-          "gang default/g, for which the nodes were asked for");
-    world.Pass(Seconds(20));  // it asks for its own
-    CHECK(world.Requests().size() == 2);
-    world.Add(MakeNode("n3").Gpus(8));
-    world.ScheduleAll("g");
-    CHECK(world.BoundIn("g") == 4);
-  }
-  SECTION("but one of higher priority goes before it") {
-    Harness world(options);
-    world.AddGang("g", 4, 8, 4);
-    world.Pass(Seconds(15));
-    SetState(world, OnlyRequest(world).key.name, RequestState::kProvisioned);
-    world.Add(MakePodGroup("vip").MinMember(1).Build());
-    world.Add(MakePod("vip-0").Gpus(8).Priority(10).InGroup("vip").Gated().Build());
-    world.Add(MakeNode("n0").Gpus(8));
-    world.ScheduleAll("vip");
-    CHECK(world.BoundIn("vip") == 1);
-  }
-  SECTION("and not before they were ordered") {
-    Harness world(options);
-    world.AddGang("g", 4, 8, 4);
-    world.Pass(Seconds(15));
-    world.AddGang("rival", 2, 8, 2);
-    for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
-    world.ScheduleAll("rival");
-    CHECK(world.BoundIn("rival") == 2);
-  }
-}
-
-TEST_CASE("what is kept for a gang is anybody's when the booking is over or the request failed",
-          "[engine][provisioning]") {
-  Harness world(Asking());
-  world.AddGang("g", 4, 8, 4);
-  world.Pass(Seconds(15));
-  const std::string name = OnlyRequest(world).key.name;
-  SetState(world, name, RequestState::kProvisioned);
-  world.AddGang("rival", 2, 8, 2);
-  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
-  world.Pass(Seconds(60));
-  CHECK(world.BoundIn("rival") == 0);
-  SECTION("its time is over") { world.Pass(Seconds(600)); }
-  SECTION("cluster-autoscaler says so") { SetState(world, name, RequestState::kExpired); }
-  SECTION("it failed") { SetState(world, name, RequestState::kFailed, "no such machines"); }
-  SECTION("it was deleted") { world.RemoveRequest(name); }
-  SECTION("what was found is another one's") { SetState(world, name, RequestState::kRevoked); }
-  world.ScheduleAll("rival");
-  CHECK(world.BoundIn("rival") == 2);
-}
-
-TEST_CASE("a request that failed is tried again later and later", "[engine][provisioning]") {
-  Harness world(Asking());
-  world.AddGang("g", 4, 8, 4);
-  world.Pass(Seconds(15));
-  std::string name = OnlyRequest(world).key.name;
-  const std::string first = name;
-  int64_t wait = 60;
-  for (int attempt = 1; attempt < 4; ++attempt) {
-    SetState(world, name, RequestState::kFailed, "no such machines");
-    world.Settle();
-    CHECK(RequestSays(world, "g")
-              .find("request default/" + name +
-                    " failed: no such machines; it is tried again at ") != std::string::npos);
-    CHECK(ToldOf(world, "GangScaleUpFailed") == attempt);
-    world.Pass(Seconds(wait - 1));
-    CHECK(OnlyRequest(world).key.name == name);
-    world.Pass(Seconds(2));
-    CHECK(OnlyRequest(world).attempt == attempt + 1);
-    name = OnlyRequest(world).key.name;
-    wait *= 2;
-  }
-  CHECK(name == first.substr(0, first.size() - 1) + "4");
-}
-
-TEST_CASE("one whose nodes do not come in time is tried again, too", "[engine][provisioning]") {
-  Harness world(Asking());
-  world.AddGang("g", 4, 8, 4);
-  world.Pass(Seconds(15));
-  SetState(world, OnlyRequest(world).key.name, RequestState::kProvisioned);
-  world.Pass(Seconds(601));
-  CHECK(RequestSays(world, "g").find("its nodes did not come") != std::string::npos);
-  CHECK(OnlyRequest(world).attempt == 1);
-  world.Pass(Seconds(60));
-  CHECK(OnlyRequest(world).attempt == 2);
-}
-
-TEST_CASE("whoever deletes a request is not answered in a loop", "[engine][provisioning]") {
-  Harness world(Asking());
-  world.AddGang("g", 4, 8, 4);
-  world.Pass(Seconds(15));
-  for (int i = 0; i < 3; ++i) {
-    if (!world.Requests().empty()) world.RemoveRequest(OnlyRequest(world).key.name);
-    world.Pass(Seconds(30));
-  }
-  CHECK(AsksMade(world).size() == 2);
 }
 
 TEST_CASE("a request goes with its gang, and with what lets it ask", "[engine][provisioning]") {
@@ -383,24 +217,21 @@ TEST_CASE("a request that is not Muster's is left alone", "[engine][provisioning
   CHECK(world.Requests().size() == 1);
 }
 
-TEST_CASE("a request that may not be made is tried again later and later",
-          "[engine][provisioning]") {
+TEST_CASE("a restart knows of which class the request is", "[engine][provisioning]") {
   Harness world(Asking());
-  int tries = 0;
-  world.fault = [&](const engine::Action& action) -> std::optional<engine::Outcome> {
-    if (!std::holds_alternative<engine::AskForNodes>(action)) return std::nullopt;
-    ++tries;
-    return engine::Outcome{{}, engine::OutcomeKind::kRefused, "HTTP 403 Forbidden"};
-  };
-  world.AddGang("g", 2, 8, 2);
-  world.Pass(Seconds(600));
-  CHECK(tries == 4);
-  CHECK(RequestSays(world, "g") ==
-        "cannot ask cluster-autoscaler for 2 × 8 GPUs: HTTP 403 Forbidden");
-  CHECK(ToldOf(world, "GangScaleUpFailed") == 1);
-  world.fault = nullptr;
-  world.Pass(Seconds(1000));
-  CHECK(world.Requests().size() == 1);
+  world.AddGang("g", 1, 8, 1);
+  world.Pass(Seconds(15));
+  SetState(world, OnlyRequest(world).key.name, RequestState::kProvisioned);
+  world.log.clear();
+  world.Restart();
+  world.Add(MakeNode("n0").Gpus(8));
+  world.ScheduleAll("g");
+  REQUIRE(world.BoundIn("g") == 1);
+  for (const engine::Action& action : world.log) {
+    const auto* bind = std::get_if<engine::BindPod>(&action);
+    if (bind != nullptr)
+      CHECK(bind->request_class == "best-effort-atomic-scale-up.autoscaling.x-k8s.io");
+  }
 }
 
 TEST_CASE("a gang whose pods have no gate is seen by autoscalers and makes no request",
@@ -425,6 +256,7 @@ TEST_CASE("a gang of more shapes than a request takes says so", "[engine][provis
   CHECK(RequestSays(world, "g") ==
         "not asked for: its pods are of more than 32 shapes, more than a ProvisioningRequest "
         "takes");
+  CHECK(world.engine().Count().scale_ups == 0);  // it keeps no other gang of its queue from asking
 }
 
 }  // namespace

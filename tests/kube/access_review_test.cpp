@@ -117,8 +117,9 @@ TEST_CASE("a token for Muster is one for nobody else", "[kube][access]") {
 }
 
 TEST_CASE("a JSON Web Token says whom it is for", "[kube][access]") {
-  CHECK(IsMeantFor("e30.eyJhdWQiOlsibXVzdGVyLmRldiJdfQ.s", "muster.dev"));  // {"aud":["muster.dev"]}
-  CHECK(IsMeantFor("e30.eyJhdWQiOiJtdXN0ZXIuZGV2In0.s", "muster.dev"));     // {"aud":"muster.dev"}
+  CHECK(
+      IsMeantFor("e30.eyJhdWQiOlsibXVzdGVyLmRldiJdfQ.s", "muster.dev"));  // {"aud":["muster.dev"]}
+  CHECK(IsMeantFor("e30.eyJhdWQiOiJtdXN0ZXIuZGV2In0.s", "muster.dev"));   // {"aud":"muster.dev"}
   CHECK_FALSE(IsMeantFor("e30.eyJhdWQiOlsiaHR0cHM6Ly9rIl19.s", "muster.dev"));  // ["https://k"]
   CHECK_FALSE(IsMeantFor("e30.e30.s", "muster.dev"));
   for (const char* other : {"", "mine", "a.b", "a.%.c", "e30.bnVsbA.s"})
