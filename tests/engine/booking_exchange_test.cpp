@@ -6,6 +6,7 @@
 
 #include "tests/engine/booking_world.hpp"
 #include "tests/engine/fabric_options.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace muster::engine {
 namespace {
@@ -189,8 +190,9 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
   const auto below = [&](int most) {
     return static_cast<int>(dice() % static_cast<uint32_t>(most));
   };
+  const int rounds = testing::kSanitized ? 1 : 4;
   int exchanged = 0;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     BookingWorld world(WithQueues({Root(1 + round % 3)}));
     AddNodes(world, "aaaaaa");
     std::map<std::string, Time> bound;
@@ -235,7 +237,7 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
       CHECK(world.StartedAt(pod) <= by + Seconds(1));
     }
   }
-  CHECK(exchanged > 0);
+  if (!testing::kSanitized) CHECK(exchanged > 0);  // one round may have none
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "tests/policy/exact_cases.hpp"
 #include "tests/policy/exact_solver.hpp"
 #include "tests/policy/random_world.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace muster::policy {
 namespace {
@@ -182,7 +183,8 @@ std::string Text(const Gaps& gaps) {
 TEST_CASE("placements are close to the exact optimum", "[policy][exact]") {
   const uint64_t seed = testing::SeedOfRun();
   INFO("seed " << seed);
-  const Gaps gaps = Measure(seed, std::min(testing::Rounds(4000), 100'000));  // a minute at most
+  const int most = testing::kSanitized ? 1'000 : 100'000;  // a minute at most
+  const Gaps gaps = Measure(seed, std::min(testing::Rounds(4000), most));
   INFO(Text(gaps));
   for (const std::string& one : gaps.told) {
     if (one.find("here: none") != std::string::npos) UNSCOPED_INFO(one);
