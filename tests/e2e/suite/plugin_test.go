@@ -157,7 +157,7 @@ func TestKubectlMusterShowsWhatTheTokenOfItsServiceAccountMaySee(t *testing.T) {
 	train, theirs := e.gang("train", 4, 8), other.gang("theirs", 4, 8)
 	e.add(train)
 	other.add(theirs)
-	e.waits(30*time.Second, train, "NotEnoughGpus")
+	e.waits(30*time.Second, train, "NeverFits")
 
 	// On call, in another namespace: step by step to what manifests/oncall gives.
 	ann := other.person("ann")
@@ -167,7 +167,7 @@ func TestKubectlMusterShowsWhatTheTokenOfItsServiceAccountMaySee(t *testing.T) {
 	ann.bind("muster-oncall")
 	ann.told(true, "train", "", "get", "gangs", "-A")
 	ann.told(true, "theirs", "train", "get", "gangs")
-	ann.told(true, "NotEnoughGpus", "", "explain", "gang", train.Key())
+	ann.told(true, "NeverFits", "", "explain", "gang", train.Key())
 	ann.told(true, "\"nodes\"", "", "get", "nodes", "-o", "json")
 	ann.told(false, "may not update queues/state.muster.dev", "", "queue", "hold", "research")
 
@@ -175,12 +175,12 @@ func TestKubectlMusterShowsWhatTheTokenOfItsServiceAccountMaySee(t *testing.T) {
 	bob := e.person("bob")
 	e.bindTeam()
 	bob.told(true, "train", "theirs", "get", "gangs", "-A")
-	bob.told(true, "NotEnoughGpus", "", "explain", "gang", "train")
+	bob.told(true, "NeverFits", "", "explain", "gang", "train")
 	bob.told(false, "may not get gangs.muster.dev", "", "explain", "gang", theirs.Key())
 	bob.told(false, "may not list nodes.muster.dev", "", "get", "nodes")
 
-	// Nobody's own token helps: it is for the API server.
-	ann.told(false, "does not know the bearer token as one for muster.dev", "", "get", "gangs", "-A",
+	// A token for the API server is not shown to Muster.
+	ann.told(false, "only a token for Muster alone is sent", "", "get", "gangs", "-A",
 		"--token-file", tokenFile(other))
 }
 
