@@ -14,6 +14,7 @@ struct EngineState;
 // What there is that its name could have meant.
 struct LikeGang {
   std::vector<std::string> names;      // of gangs of its namespace
+  std::vector<std::string> of_owner;   // its gangs without PodGroup whose owner has that name
   std::vector<std::string> elsewhere;  // gangs of its name in other namespaces, NAMESPACE/NAME
 };
 

@@ -20,6 +20,21 @@ const char* ToString(Finding::Kind kind) {
   return "fault";
 }
 
+std::string InNamespace(const Patient& patient, const std::string& resource,
+                        const std::string& group) {
+  return group + "/namespaces/" + patient.options.ns + "/" + resource;
+}
+
+std::string Listed(const std::set<std::string>& names, size_t most) {
+  std::string text;
+  size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown++ == most) return text + " and " + std::to_string(names.size() - most) + " more";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
 bool IsReadyPod(const kube::JsonView& pod) {
   bool ready = false;
   const kube::JsonView status = pod.Get("status");
@@ -39,6 +54,8 @@ std::vector<Finding> Examine(kube::ApiCaller& api, const DoctorOptions& options)
   CheckCertificates(patient);
   CheckPolicy(patient);
   CheckRights(patient);
+  CheckScaleUp(patient);
+  CheckPages(patient);
   CheckScheduler(patient);
   CheckSchedulerConfig(patient);
   CheckAdmission(patient);

@@ -7,7 +7,6 @@
 #include "extender/doctor_parts.hpp"
 #include "http/base64.hpp"
 #include "http/serving_certificate.hpp"
-#include "kube/access_review.hpp"
 #include "kube/json.hpp"
 #include "kube/lease_record.hpp"
 #include "kube/timestamp.hpp"
@@ -26,26 +25,11 @@ constexpr const char* kMusterPods =
     "labelSelector=app.kubernetes.io%2Fname%3Dmuster%2Capp.kubernetes.io%2Fcomponent%3Dextender";
 constexpr std::chrono::days kExpiresSoon{21};
 
-std::string InNamespace(const Patient& patient, const std::string& resource,
-                        const std::string& group = "/api/v1") {
-  return group + "/namespaces/" + patient.options.ns + "/" + resource;
-}
-
 std::string Count(size_t count, const std::string& one) {
   return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 std::string Seconds(cluster::Duration time) { return std::to_string(time.value() / 1000) + " s"; }
-
-std::string Listed(const std::set<std::string>& names, size_t most = 4) {
-  std::string text;
-  size_t shown = 0;
-  for (const std::string& name : names) {
-    if (shown++ == most) return text + " and " + std::to_string(names.size() - most) + " more";
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -118,19 +102,26 @@ void CheckLeader(Patient& patient) {
   patient.Add(Kind::kFine, "leader", who);
 }
 
-// kube-scheduler reaches the pod that has the leader's label.
-void CheckService(Patient& patient) {
+Result<size_t> ReadyAddresses(const Patient& patient, const std::string& service) {
   size_t addresses = 0;
   const Status read = patient.reader.List(
       InNamespace(patient, "endpointslices", "/apis/discovery.k8s.io/v1"),
-      "labelSelector=kubernetes.io%2Fservice-name%3Dmuster", [&](const JsonView& slice) {
+      "labelSelector=kubernetes.io%2Fservice-name%3D" + service, [&](const JsonView& slice) {
         const JsonView endpoints = slice.Get("endpoints");
         endpoints.Items([&](const JsonView& endpoint) {
           const JsonView conditions = endpoint.Get("conditions");
           addresses += conditions.Get("ready").Flag(true) ? size_t{1} : size_t{0};
         });
       });
+  if (!read.ok()) return read.error();
+  return addresses;
+}
+
+// kube-scheduler reaches the pod that has the leader's label.
+void CheckService(Patient& patient) {
+  const Result<size_t> read = ReadyAddresses(patient, "muster");
   if (!read.ok()) return patient.Unread("service", read.error());
+  const size_t addresses = *read;
   if (addresses == 1) return patient.Add(Kind::kFine, "service", "Service muster has the leader");
   if (addresses > 1) {
     return patient.Add(
@@ -214,65 +205,6 @@ void CheckPolicy(Patient& patient) {
   }
   patient.policy = std::move(policy.policy);
   patient.Add(Kind::kFine, "policy", "ConfigMap muster-policy has no fault");
-}
-
-namespace {
-
-struct Right {
-  const char* verb;
-  const char* group;
-  const char* resource;
-  const char* subresource = "";
-  bool own_namespace = false;
-};
-
-// Without which gangs do not start. What Muster can do without, its log says.
-constexpr Right kRights[] = {
-    {"list", "", "pods"},
-    {"watch", "", "pods"},
-    {"get", "", "pods"},
-    {"patch", "", "pods"},
-    {"patch", "", "pods", "status"},
-    {"create", "", "pods", "binding"},
-    {"create", "", "pods", "eviction"},
-    {"list", "", "nodes"},
-    {"watch", "", "nodes"},
-    {"list", "", "namespaces"},
-    {"watch", "", "namespaces"},
-    {"list", "scheduling.k8s.io", "priorityclasses"},
-    {"create", "events.k8s.io", "events"},
-    {"get", "coordination.k8s.io", "leases", "", true},
-    {"update", "coordination.k8s.io", "leases", "", true},
-};
-
-}  // namespace
-
-void CheckRights(Patient& patient) {
-  const std::string account = "system:serviceaccount:" + patient.options.ns + ":muster";
-  kube::TokenUser user;
-  user.name = account;
-  user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + patient.options.ns,
-                 "system:authenticated"};
-  std::set<std::string> lacks;
-  for (const Right& right : kRights) {
-    const kube::AccessAttributes access{.ns = right.own_namespace ? patient.options.ns : "",
-                                        .verb = right.verb,
-                                        .group = right.group,
-                                        .resource = right.resource,
-                                        .subresource = right.subresource,
-                                        .name = right.own_namespace ? "muster" : ""};
-    const Result<std::string> answer =
-        patient.reader.Post("/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                            kube::WriteSubjectAccessReview(user, access));
-    const Result<bool> allowed =
-        answer.ok() ? kube::ReadSubjectAccessReview(*answer) : Result<bool>(answer.error());
-    if (!allowed.ok()) return patient.Unread("rights", allowed.error());
-    if (!*allowed) lacks.insert(ToString(access));
-  }
-  if (lacks.empty())
-    return patient.Add(Kind::kFine, "rights", "the account muster has the rights that it needs");
-  patient.Add(Kind::kFault, "rights", "the account muster may not " + Listed(lacks),
-              "apply manifests/base/permissions.yaml");
 }
 
 }  // namespace muster::extender

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,16 @@ struct Patient {
   }
 };
 
+// Of a resource in Muster's namespace.
+std::string InNamespace(const Patient& patient, const std::string& resource,
+                        const std::string& group = "/api/v1");
+
+// "a, b, c, d and 2 more"
+std::string Listed(const std::set<std::string>& names, size_t most = 4);
+
+// How many pods a Service of Muster's namespace leads to.
+cluster::Result<size_t> ReadyAddresses(const Patient& patient, const std::string& service);
+
 // Its condition Ready.
 bool IsReadyPod(const kube::JsonView& pod);
 
@@ -37,7 +48,11 @@ void CheckLeader(Patient& patient);
 void CheckService(Patient& patient);
 void CheckCertificates(Patient& patient);
 void CheckPolicy(Patient& patient);
+
+// Its rights, and what needs more of them (doctor_rights.cpp).
 void CheckRights(Patient& patient);
+void CheckScaleUp(Patient& patient);  // scaleUp: provisioningRequest
+void CheckPages(Patient& patient);    // kubectl muster
 
 // Those with whom it works (doctor_surroundings.cpp).
 bool CheckServer(Patient& patient);  // false: it does not answer

@@ -25,6 +25,8 @@ TEST_CASE("who asks for a gang that there is none of is told what it could be",
   world.Add(MakePod("a").InGroup("other").Scheduler("default-scheduler"));
   world.Add(MakePod("b").InGroup("other").Scheduler("volcano"));
   world.Add(MakePod("far").Namespace("team-b").Gated());
+  for (const char* name : {"job:tune~1f8e0a2c", "jobset:train:workers~03b1c2d9"})
+    world.Add(MakePod("of-" + std::string(name).substr(0, 6)).InGroup(name).Gated());
   world.Settle();
   for (const Case& c : std::vector<Case>{
            {"trian-llm", "; did you mean gang default/train-llm?"},
@@ -36,6 +38,11 @@ TEST_CASE("who asks for a gang that there is none of is told what it could be",
             "Muster's is muster"},
            {"daemon",
             "; pod default/daemon has schedulerName default-scheduler, Muster's is muster"},
+           {"tune", "; did you mean gang default/job:tune~1f8e0a2c?"},
+           {"job:tune", "; did you mean gang default/job:tune~1f8e0a2c?"},
+           {"train", "; did you mean gang default/jobset:train:workers~03b1c2d9?"},
+           {"jobset:train:workers", "; did you mean gang default/jobset:train:workers~03b1c2d9?"},
+           {"workers", ""},
            {"something-else", ""},
        }) {
     DYNAMIC_SECTION(c.asked) {

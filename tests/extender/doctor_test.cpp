@@ -70,10 +70,8 @@ struct Installation : FakeApi {
     Pods("extender", muster + "," + muster);
     Pods("scheduler", PodOf("kube-scheduler", "registry.k8s.io/kube-scheduler:v1.37.0"));
     Lease("muster-0_x", "2026-11-26T07:59:55.000000Z");
-    On(Method::kGet,
-       "/apis/discovery.k8s.io/v1/namespaces/muster-system/"
-       "endpointslices?limit=500&labelSelector=kubernetes.io%2Fservice-name%3Dmuster",
-       Reply(200, ListOf(R"({"endpoints":[{"conditions":{"ready":true}}]})")));
+    for (const char* service : {"muster", "muster-api"}) Addresses(service, 1);
+    On(Method::kGet, kSystem + std::string("services/muster-api"), Reply(200, "{}"));
     for (const char* secret : {"muster-tls", "muster-scheduler-tls"})
       On(Method::kGet, kSystem + std::string("secrets/") + secret, Reply(200, SecretFor(90)));
     Policy(FileText("manifests/base/policy.yaml"));
@@ -94,6 +92,16 @@ struct Installation : FakeApi {
                        "app.kubernetes.io%2Fcomponent%3D") +
            component,
        Reply(200, ListOf(items)));
+  }
+  void Addresses(const std::string& service, int count) {
+    std::string endpoints;
+    for (int i = 0; i < count; ++i)
+      endpoints += (i == 0 ? "" : ",") + std::string(R"({"conditions":{"ready":true}})");
+    On(Method::kGet,
+       "/apis/discovery.k8s.io/v1/namespaces/muster-system/"
+       "endpointslices?limit=500&labelSelector=kubernetes.io%2Fservice-name%3D" +
+           service,
+       Reply(200, ListOf(R"({"endpoints":[)" + endpoints + "]}")));
   }
   void Lease(const std::string& holder, const std::string& renewed) {
     On(Method::kGet, "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster",
@@ -147,7 +155,7 @@ using Texts = std::vector<std::string>;
 TEST_CASE("an installation as manifests/ make it has no fault", "[extender][doctor]") {
   Installation cluster;
   CHECK(Complaints(cluster) == Texts{});
-  CHECK(Examined(cluster).size() == 13);
+  CHECK(Examined(cluster).size() == 14);
 }
 
 TEST_CASE("an API server that does not answer is the only finding", "[extender][doctor]") {
@@ -231,6 +239,60 @@ TEST_CASE("a kube-scheduler that would not work with Muster is told what differs
             "httpTimeout is 10s, extender.httpTimeout of the policy 1m"});
 }
 
+// Refuses each right that such a resource or subresource is named for.
+void Deny(Installation& cluster, const std::string& resource) {
+  cluster.On(Method::kPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+             [resource](const kube::ApiRequest& request) -> FakeApi::Answer {
+               const bool named = request.body.find('"' + resource + '"') != std::string::npos;
+               return Reply(201, named ? R"({"status":{"allowed":false}})"
+                                       : R"({"status":{"allowed":true}})");
+             });
+}
+
+TEST_CASE("what asking for nodes needs is checked where the policy asks", "[extender][doctor]") {
+  Installation cluster;
+  cluster.Policy(
+      "apiVersion: muster.dev/v1alpha1\nkind: Policy\n"
+      "autoscaling: {scaleUp: provisioningRequest}\n");
+  const std::string group = "/apis/autoscaling.x-k8s.io";
+  cluster.On(Method::kGet, group, Reply(200, "{}"));
+  SECTION("all is there") {
+    CHECK(Complaints(cluster) == Texts{});
+    CHECK(Examined(cluster).size() == 15);
+  }
+  SECTION("the kind is not served") {
+    cluster.On(Method::kGet, group, Refusal(404, "not found"));
+    CHECK(Complaints(cluster) ==
+          Texts{"fault scale-up: this API server has no ProvisioningRequests: Muster asks for no "
+                "nodes"});
+  }
+  SECTION("Muster may not make templates") {
+    Deny(cluster, "podtemplates");
+    CHECK(Complaints(cluster) ==
+          Texts{"fault scale-up: the account muster may not create podtemplates, delete "
+                "podtemplates: it asks for no nodes"});
+  }
+}
+
+TEST_CASE("what kubectl muster needs is checked", "[extender][doctor]") {
+  Installation cluster;
+  SECTION("the Service") {
+    cluster.On(Method::kGet, kSystem + std::string("services/muster-api"), Refusal(404, "no"));
+    CHECK(Complaints(cluster) ==
+          Texts{"note kubectl muster: there is no Service muster-api: it reaches nobody"});
+  }
+  SECTION("its address") {
+    cluster.Addresses("muster-api", 0);
+    CHECK(Complaints(cluster) == Texts{"fault kubectl muster: Service muster-api has no address"});
+  }
+  SECTION("the right to ask who somebody is") {
+    Deny(cluster, "tokenreviews");
+    CHECK(Complaints(cluster) ==
+          Texts{"fault kubectl muster: the account muster may not create "
+                "tokenreviews.authentication.k8s.io: it answers only public pages"});
+  }
+}
+
 TEST_CASE("admission policies, rights, policy, service and versions are checked",
           "[extender][doctor]") {
   Installation cluster;
@@ -262,12 +324,7 @@ TEST_CASE("admission policies, rights, policy, service and versions are checked"
     CHECK(Complaints(cluster) == Texts{});
   }
   SECTION("a right is missing") {
-    cluster.On(Method::kPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-               [](const kube::ApiRequest& request) -> FakeApi::Answer {
-                 const bool binds = request.body.find("\"binding\"") != std::string::npos;
-                 return Reply(201, binds ? R"({"status":{"allowed":false}})"
-                                         : R"({"status":{"allowed":true}})");
-               });
+    Deny(cluster, "binding");
     CHECK(Complaints(cluster) ==
           Texts{"fault rights: the account muster may not create pods/binding"});
   }
@@ -278,10 +335,7 @@ TEST_CASE("admission policies, rights, policy, service and versions are checked"
     CHECK(complaints.front().find("fault policy: policy.yaml:3:1: colour: unknown field") == 0);
   }
   SECTION("the Service has nobody") {
-    cluster.On(Method::kGet,
-               "/apis/discovery.k8s.io/v1/namespaces/muster-system/"
-               "endpointslices?limit=500&labelSelector=kubernetes.io%2Fservice-name%3Dmuster",
-               Reply(200, ListOf("")));
+    cluster.Addresses("muster", 0);
     CHECK(Complaints(cluster) ==
           Texts{"fault service: Service muster has no address: kube-scheduler reaches nobody"});
   }
