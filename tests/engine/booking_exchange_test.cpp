@@ -191,6 +191,7 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
     return static_cast<int>(dice() % static_cast<uint32_t>(most));
   };
   const int rounds = testing::kSanitized ? 1 : 4;
+  const int steps = testing::kSanitized ? 40 : 120;
   int exchanged = 0;
   for (int round = 0; round < rounds; ++round) {
     BookingWorld world(WithQueues({Root(1 + round % 3)}));
@@ -213,7 +214,7 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
       }
     };
     int made = 0;
-    for (int step = 0; step < 120; ++step) {
+    for (int step = 0; step < steps; ++step) {
       for (int i = below(3); i > 0; --i)
         world.AskLike(MakePod("p" + std::to_string(made++)).Gpus(1 + below(2)), 0, "",
                       60 + below(3'000));

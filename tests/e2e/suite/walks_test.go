@@ -65,7 +65,21 @@ func TestTheWalkOfSomebodyOnCall(t *testing.T) {
 			}
 			return err
 		})
+		k.eventually(60*time.Second, "nobody holds the Lease", func() error {
+			lease, err := k.Client.CoordinationV1().Leases(muster.Namespace).Get(k.ctx, "muster", metav1.GetOptions{})
+			if err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != "" {
+				err = errorf("%s does", *lease.Spec.HolderIdentity)
+			}
+			return err
+		})
 		k.submitJob("late")
+		k.eventually(60*time.Second, "the pods of Job late", func() error {
+			pods, err := k.Client.CoreV1().Pods(walkers).List(k.ctx, metav1.ListOptions{LabelSelector: "job-name=late"})
+			if err == nil && len(pods.Items) < 4 {
+				err = errorf("%d are there", len(pods.Items))
+			}
+			return err
+		})
 	}
 	k.do("on-call.md")
 }
