@@ -5,6 +5,7 @@
 #include "cli/input.hpp"
 #include "config/manifest.hpp"
 #include "config/policy_manifest.hpp"
+#include "extender/grouping_reach.hpp"
 
 namespace muster::cli {
 namespace {
@@ -23,6 +24,8 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
     return kExitFailed;
   }
   for (const std::string& note : read.policy.notes) streams.err << note << "\n";
+  for (const std::string& note : extender::UnkeptPodPaths(read.policy.grouping))
+    streams.err << name << ": " << note << "\n";
   if (args.Has("--show")) {
     streams.out << config::WritePolicy(read.policy);
   } else {

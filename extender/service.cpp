@@ -20,6 +20,7 @@
 #include "extender/engine_loop.hpp"
 #include "extender/fabric_report.hpp"
 #include "extender/file_watch.hpp"
+#include "extender/grouping_reach.hpp"
 #include "extender/handlers.hpp"
 #include "extender/http_verbs.hpp"
 #include "extender/metrics.hpp"
@@ -103,6 +104,8 @@ class Service::Impl {
   void FinishHeldBinds();
   void LogNotes(const config::Policy& policy) const {
     for (const std::string& note : policy.notes) log_.Info("policy", {{"note", note}});
+    for (const std::string& note : UnkeptPodPaths(policy.grouping))
+      log_.Info("policy", {{"note", note}});
   }
   void LogFaults(const std::string& message, const std::vector<Error>& faults) const {
     for (const Error& fault : faults) log_.Error(message, {{"error", fault.ToString()}});

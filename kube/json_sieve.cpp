@@ -31,15 +31,15 @@ bool Names(std::string_view pattern, std::string_view name) {
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-const Kept* Find(std::span<const Kept> members, std::string_view name) {
+std::string Bytes(size_t count) { return std::to_string(count) + " bytes"; }
+
+}  // namespace
+
+const Kept* FindKept(std::span<const Kept> members, std::string_view name) {
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const Kept& kept) { return Names(kept.name, name); });
   return found == members.end() ? nullptr : &*found;
 }
-
-std::string Bytes(size_t count) { return std::to_string(count) + " bytes"; }
-
-}  // namespace
 
 JsonSieve::JsonSieve(const Options& options, Take take)
     : options_(options), take_(std::move(take)), scanner_(*this) {}
@@ -133,9 +133,9 @@ bool JsonSieve::MatchKey() {
     next_ = {.longest = frame.kept.longest};
   } else {
     const std::string name = Unescaped(key_);
-    const Kept* found = Find(frame.kept.members, name);
+    const Kept* found = FindKept(frame.kept.members, name);
     const bool outermost = InElement() && frames_.size() == *element_frames_ + 1;
-    if (found == nullptr && outermost) found = Find(options_.also, name);
+    if (found == nullptr && outermost) found = FindKept(options_.also, name);
     if (found == nullptr) {
       scanner_.SkipTo(scanner_.depth());
       return true;

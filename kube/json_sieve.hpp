@@ -44,6 +44,9 @@ struct Kept {
   size_t longest = kMaxKeptText;  // of each text
 };
 
+// The first that has this name; null: none.
+const Kept* FindKept(std::span<const Kept> members, std::string_view name);
+
 class JsonSieve final : private JsonScanner::Reader {
  public:
   static constexpr size_t kMaxMember = size_t{256} << 10;

@@ -341,6 +341,9 @@ constexpr Kept kStatus[] = {Value("code"), Value("message", kMessage)};
 }  // namespace
 
 std::span<const Kept> PodFields() { return kPod; }
+bool KeepsPodAnnotation(std::string_view name) {
+  return FindKept(kPodAnnotations, name) != nullptr;
+}
 std::span<const Kept> NodeFields() { return kNode; }
 std::span<const Kept> PodGroupFields() { return kPodGroup; }
 std::span<const Kept> NamespaceFields() { return kNamespaceObject; }

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "kube/json_sieve.hpp"
 
 namespace muster::kube {
 
 std::span<const Kept> PodFields();
+// Whether PodFields has this annotation.
+bool KeepsPodAnnotation(std::string_view name);
 std::span<const Kept> NodeFields();
 std::span<const Kept> PodGroupFields();
 std::span<const Kept> NamespaceFields();

@@ -309,6 +309,14 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
   CHECK(retired.out == file + ": fine\n");
   CHECK_THAT(retired.err, Catch::Contains(":3:") && Catch::Contains("has no effect any more"));
 
+  std::ofstream(file) << head << "grouping:\n- kind: Foo\n  group: example.com\n  resource: foos\n"
+                      << "  attempt: pod.metadata.annotations[example.com/try]\n"
+                      << "  cases: [{gang: whole, minimum: 2}]\n";
+  const CliRun blind = Run({"check-policy", file});
+  CHECK(blind.status == kExitOk);
+  CHECK_THAT(blind.err, Catch::StartsWith(file + ": the grouping rule for Foo of example.com reads "
+                                                 "pod.metadata.annotations[example.com/try], "));
+
   std::ofstream(file) << head << "placement:\n  strategy: sideways\n  colour: red\n";
   const CliRun wrong = Run({"check-policy", file});
   CHECK(wrong.status == kExitFailed);

@@ -190,8 +190,8 @@ TEST_CASE("a gang starts no later than the longest run on the nodes that were cl
   const auto below = [&](int most) {
     return static_cast<int>(dice() % static_cast<uint32_t>(most));
   };
-  const int rounds = testing::kSanitized ? 1 : 4;
-  const int steps = testing::kSanitized ? 40 : 120;
+  const int rounds = testing::FewerIfSanitized(4, 1);
+  const int steps = testing::FewerIfSanitized(120, 40);
   int exchanged = 0;
   for (int round = 0; round < rounds; ++round) {
     BookingWorld world(WithQueues({Root(1 + round % 3)}));

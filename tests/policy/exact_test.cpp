@@ -183,7 +183,7 @@ std::string Text(const Gaps& gaps) {
 TEST_CASE("placements are close to the exact optimum", "[policy][exact]") {
   const uint64_t seed = testing::SeedOfRun();
   INFO("seed " << seed);
-  const int most = testing::kSanitized ? 1'000 : 100'000;  // a minute at most
+  const int most = testing::FewerIfSanitized(100'000, 1'000);  // a minute at most
   const Gaps gaps = Measure(seed, std::min(testing::Rounds(4000), most));
   INFO(Text(gaps));
   for (const std::string& one : gaps.told) {
