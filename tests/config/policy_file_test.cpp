@@ -322,7 +322,7 @@ TEST_CASE("what WritePolicy writes LoadPolicy reads back", "[config][policy]") {
   const uint64_t seed = Catch::rngSeed();
   CAPTURE(seed);
   int compared = 0;
-  const uint64_t rounds = muster::testing::kSanitized ? 600 : 6'000;
+  const uint64_t rounds = muster::testing::kSanitized ? 300 : 6'000;
   for (uint64_t round = 0; round < rounds; ++round) {
     Policy policy;
     testing::FieldRandomizer randomizer(seed + round);
