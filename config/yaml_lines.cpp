@@ -7,12 +7,31 @@
 
 namespace muster::config {
 
+namespace {
+
+constexpr std::size_t kStride = 64;
+
+bool BeginsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
+
+}  // namespace
+
 Lines::Lines(const Chunk& chunk, const std::string& file_name)
     : chunk_(chunk), file_name_(file_name) {
   starts_.push_back(0);
+  std::size_t characters = 0;
   for (std::size_t at = 0; at < chunk.text.size(); ++at) {
+    if (at % kStride == 0) characters_.push_back(characters);
+    characters += BeginsCharacter(chunk.text[at]) ? std::size_t{1} : std::size_t{0};
     if (chunk.text[at] == '\n') starts_.push_back(at + 1);
   }
+  characters_.push_back(characters);  // for the end, where that is a multiple of the stride
+}
+
+std::size_t Lines::CharactersBefore(std::size_t offset) const {
+  const std::size_t counted = offset / kStride;
+  const std::string_view rest = chunk_.text.substr(counted * kStride, offset % kStride);
+  return characters_[counted] +
+         static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), BeginsCharacter));
 }
 
 std::size_t Lines::LineStart(const YAML::Mark& mark) const {
@@ -36,12 +55,8 @@ std::string_view Lines::Before(const YAML::Mark& mark) const {
 }
 
 Mark Lines::ToMark(const YAML::Mark& mark) const {
-  const std::string_view before = Before(mark);
-  const auto begins_character = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  };
-  return {chunk_.first_line + std::max(mark.line, 0),
-          1 + std::count_if(before.begin(), before.end(), begins_character)};
+  const std::size_t before = CharactersBefore(Offset(mark)) - CharactersBefore(LineStart(mark));
+  return {chunk_.first_line + std::max(mark.line, 0), 1 + static_cast<std::ptrdiff_t>(before)};
 }
 
 std::optional<YAML::Mark> Lines::FirstText() const {

@@ -36,10 +36,12 @@ class Lines {
 
  private:
   std::size_t LineStart(const YAML::Mark& mark) const;
+  std::size_t CharactersBefore(std::size_t offset) const;
 
   const Chunk& chunk_;
   const std::string& file_name_;
-  std::vector<std::size_t> starts_;  // offsets of the lines
+  std::vector<std::size_t> starts_;      // offsets of the lines
+  std::vector<std::size_t> characters_;  // before every so many bytes, for long lines
 };
 
 }  // namespace muster::config

@@ -1,9 +1,9 @@
 #include "engine/unknown_gang.hpp"
 
 #include <set>
-#include <string_view>
 
 #include "cluster/nearest_word.hpp"
+#include "cluster/owned_gang_name.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/settle.hpp"
 
@@ -29,18 +29,6 @@ std::string List(const Names& names) {
   return text;
 }
 
-// Whether the gang is one of an owner who is asked for: of train or job:train job:train~1f8e0a2c is
-// one, and jobset:train:workers~03b1c2d9 is one of train.
-bool IsOfOwner(std::string_view gang, std::string_view asked) {
-  const size_t owner = gang.find(':');
-  const size_t digest = gang.rfind('~');
-  if (owner == std::string_view::npos || digest == std::string_view::npos) return false;
-  std::string_view named = gang.substr(0, digest);
-  if (named == asked) return true;
-  named = named.substr(owner + 1);
-  return named.substr(0, named.find(':')) == asked;
-}
-
 }  // namespace
 
 bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional<GangId>& last,
@@ -54,7 +42,7 @@ bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional
       if (id.key.name == asked.name) like.elsewhere.push_back(id.key.ToString());
       continue;
     }
-    if (IsOfOwner(id.key.name, asked.name)) like.of_owner.push_back(id.key.ToString());
+    if (cluster::IsGangOfOwner(id.key.name, asked.name)) like.of_owner.push_back(id.key.ToString());
     like.names.push_back(id.key.name);
   }
   return next == gangs.end();

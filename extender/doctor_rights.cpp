@@ -40,7 +40,7 @@ constexpr Right kRights[] = {
     {"update", "coordination.k8s.io", "leases", "", true},
 };
 
-// With which Muster asks for nodes: all of them or none .
+// With which Muster asks for nodes: it needs all of them.
 constexpr const char* kAutoscaling = "autoscaling.x-k8s.io";
 constexpr Right kScaleUpRights[] = {
     {"list", kAutoscaling, "provisioningrequests"},

@@ -1,12 +1,9 @@
 #include "extender/grouping_reach.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <set>
-#include <string_view>
 
 #include "config/grouping_text.hpp"
-#include "kube/kept_fields.hpp"
+#include "kube/grouping_book.hpp"
 
 namespace muster::extender {
 
@@ -50,26 +47,13 @@ Paths PathsOf(const GroupingRule& rule) {
   return paths;
 }
 
-constexpr std::string_view kKeptMeta[] = {"name", "namespace", "uid", "labels", "ownerReferences"};
-
-// As GroupingText (kube/grouping_book.cpp) gives a pod to the rules.
-bool IsKept(const GroupingPath& path) {
-  const std::vector<std::string>& steps = path.steps;
-  if (steps.empty()) return true;
-  if (steps[0] == "spec") return steps.size() == 2 && steps[1] == "nodeName";
-  if (steps[0] != "metadata") return false;
-  if (steps.size() < 2) return true;
-  if (steps[1] == "annotations") return steps.size() < 3 || kube::KeepsPodAnnotation(steps[2]);
-  return std::find(std::begin(kKeptMeta), std::end(kKeptMeta), steps[1]) != std::end(kKeptMeta);
-}
-
 }  // namespace
 
 std::vector<std::string> UnkeptPodPaths(const cluster::GroupingRules& rules) {
   std::vector<std::string> sentences;
   for (const GroupingRule& rule : rules) {
     for (const GroupingPath& path : PathsOf(rule)) {
-      if (path.root != GroupingPath::Root::kPod || IsKept(path)) continue;
+      if (path.root != GroupingPath::Root::kPod || kube::IsInGroupingText(path)) continue;
       sentences.push_back("the grouping rule for " + rule.kind + " of " + rule.group + " reads " +
                           config::FormatGroupingPath(path) +
                           ", which Muster does not keep of pods: it is always absent; all labels "

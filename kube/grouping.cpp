@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cluster/owned_gang_name.hpp"
 #include "kube/decode.hpp"
 #include "kube/gang_size.hpp"
 #include "kube/grouping_values.hpp"
@@ -202,8 +203,8 @@ class Judge {
     grouping->owner = owner;
     grouping->attempt = attempt;
     grouping->key.ns = chain_.links.front().key.ns;
-    grouping->key.name = LowerCase(owner.kind) + ":" + owner.name + (part.empty() ? "" : ":") +
-                         part + "~" + Digest({owner.uid, part, attempt});
+    grouping->key.name = cluster::OwnedGangName(LowerCase(owner.kind), owner.name, part,
+                                                Digest({owner.uid, part, attempt}));
   }
 
   Grouping InGang(std::optional<int64_t> min_member) {

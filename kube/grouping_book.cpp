@@ -1,6 +1,7 @@
 #include "kube/grouping_book.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "kube/json_sieve.hpp"
 #include "kube/json_view.hpp"
 #include "kube/json_writer.hpp"
+#include "kube/kept_fields.hpp"
 
 namespace muster::kube {
 
@@ -46,6 +48,10 @@ void OrderByGang(GroupingBook::Told& told) {
 
 }  // namespace
 
+// What GroupingText gives of metadata, beside annotations.
+constexpr std::string_view kGroupingMeta[] = {"name", "namespace", "uid", "labels",
+                                              "ownerReferences"};
+
 std::string GroupingText(const JsonNode& pod, const Pod& record, std::string_view owners) {
   if (!record.pod_group.empty() || record.daemon) return {};
   JsonProblems ignored;
@@ -71,6 +77,17 @@ std::string GroupingText(const JsonNode& pod, const Pod& record, std::string_vie
   if (record.bound()) json.Key("nodeName").Text(record.node_name);
   json.EndObject().EndObject();
   return text;
+}
+
+bool IsInGroupingText(const cluster::GroupingPath& path) {
+  const std::vector<std::string>& steps = path.steps;
+  if (steps.empty()) return true;
+  if (steps[0] == "spec") return steps.size() == 1 || steps[1] == "nodeName";
+  if (steps[0] != "metadata") return false;
+  if (steps.size() == 1) return true;
+  if (steps[1] == "annotations") return steps.size() == 2 || KeepsPodAnnotation(steps[2]);
+  return std::find(std::begin(kGroupingMeta), std::end(kGroupingMeta), steps[1]) !=
+         std::end(kGroupingMeta);
 }
 
 bool GroupingBook::Mine(const Entry& entry) const {

@@ -41,6 +41,9 @@ struct GroupingSettings {
 std::string GroupingText(const JsonNode& pod, const cluster::Pod& record,
                          std::string_view owners = {});
 
+// Whether a path to a pod leads to something that such a text can have; else it is always absent.
+bool IsInGroupingText(const cluster::GroupingPath& path);
+
 class GroupingBook {
  public:
   struct Told {

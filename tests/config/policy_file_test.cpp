@@ -345,7 +345,7 @@ TEST_CASE("what WritePolicy writes LoadPolicy reads back", "[config][policy]") {
               policy.extender.http_timeout.value() * 4 / 5);
     }
   }
-  CHECK(compared > 0);
+  CHECK(compared > (muster::testing::kSanitized ? 0 : 20));
 }
 
 }  // namespace

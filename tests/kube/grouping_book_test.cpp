@@ -381,7 +381,7 @@ TEST_CASE("pods that are not Muster's any more are told as they were read", "[ku
 
 TEST_CASE("every part of a pod that a rule names is kept of it", "[kube][grouping]") {
   const auto kept = [](const cluster::GroupingPath& path) {
-    if (path.root != cluster::GroupingPath::Root::kPod || path.steps.size() < 2) return true;
+    if (path.steps.size() < 2) return true;
     const std::string text = R"({"metadata":{"name":"a","namespace":"team","uid":"u",)"
                              R"("ownerReferences":[{"apiVersion":"v1","kind":"K","name":"n",)"
                              R"("uid":"u2","controller":true}],")" +
@@ -398,9 +398,11 @@ TEST_CASE("every part of a pod that a rule names is kept of it", "[kube][groupin
   };
   int paths = 0;
   const auto check = [&](const cluster::GroupingPath& path) {
-    if (path.root == cluster::GroupingPath::Root::kPod) ++paths;
+    if (path.root != cluster::GroupingPath::Root::kPod) return;
+    ++paths;
     CAPTURE(path.steps);
     CHECK(kept(path));
+    CHECK(IsInGroupingText(path));
   };
   const auto check_all = [&](const cluster::GroupingConditions& conditions) {
     for (const auto& condition : conditions) check(condition.path);
@@ -411,6 +413,13 @@ TEST_CASE("every part of a pod that a rule names is kept of it", "[kube][groupin
     for (const auto& one : rule.early) check_all(one.when);
     for (const auto& one : rule.cases) check_all(one.when);
     for (const auto& role : rule.roles) check_all(role.pods);
+  }
+  for (const char* unkept : {"annotations", "generation"}) {
+    const cluster::GroupingPath path = {cluster::GroupingPath::Root::kPod,
+                                        {"metadata", unkept, "example.com/try"}};
+    CAPTURE(path.steps);
+    CHECK_FALSE(kept(path));
+    CHECK_FALSE(IsInGroupingText(path));
   }
   CHECK(paths > 10);
 }
