@@ -29,6 +29,21 @@ std::vector<std::string> NamesOf(const std::vector<Flag>& flags) {
   return names;
 }
 
+// "-nteam": the flag, with what is attached to its letter as its value.
+struct Attached {
+  const Flag* flag = nullptr;  // null: it is none
+  std::string value;
+};
+
+Attached FindAttached(const std::vector<Flag>& flags, const std::string& word) {
+  // "-namespace" is a slip for "--namespace", not one for "-n amespace".
+  const bool slip = FindFlag(flags, "-" + word.substr(0, word.find('='))) != nullptr;
+  if (word[1] == '-' || slip) return {};
+  const Flag* flag = FindFlag(flags, word.substr(0, 2));
+  if (flag == nullptr || flag->value_name.empty()) return {};
+  return {flag, word.substr(2)};
+}
+
 std::optional<int64_t> ParseInteger(const std::string& text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -55,11 +70,19 @@ Result<Args> Args::Parse(const std::vector<Flag>& flags, const std::vector<std::
       continue;
     }
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
+    std::string name = word.substr(0, equals);
     const Flag* flag = FindFlag(flags, name);
+    Attached attached;
+    if (flag == nullptr) attached = FindAttached(flags, word);
+    if (attached.flag != nullptr) {
+      flag = attached.flag;
+      name = flag->short_name;
+    }
     if (flag == nullptr) return Usage("unknown flag " + name + DidYouMean(name, NamesOf(flags)));
     std::string value;
-    if (flag->value_name.empty()) {
+    if (attached.flag != nullptr) {
+      value = std::move(attached.value);
+    } else if (flag->value_name.empty()) {
       if (equals != std::string::npos) return Usage(name + " takes no value");
     } else if (equals != std::string::npos) {
       value = word.substr(equals + 1);

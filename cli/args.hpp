@@ -3,9 +3,9 @@
 //   Result<Args> args = Args::Parse({{"--listen", "HOST:PORT", "…"}}, words);
 //   args->Text("--listen", "127.0.0.1:8888");
 //
-// A negative number is no flag. A flag takes its value as the next word or after '='; "--" ends the
-// flags; "-o json" and
-// "--output json" are spellings of one flag when it lists both. Plain value.
+// A negative number is no flag. A flag takes its value as the next word or after '=', one of a
+// letter also attached ("-ojson"); "--" ends the flags; "-o json" and "--output json" are spellings
+// of one flag when it lists both. Plain value.
 #pragma once
 
 #include <cstdint>

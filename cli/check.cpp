@@ -1,9 +1,12 @@
 // muster check: whether an API server and Muster would take manifests as they are written.
-#include <cstddef>
+#include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "cli/cli.hpp"
 #include "cli/input.hpp"
+#include "cli/pod_check.hpp"
 #include "cli/table.hpp"
 #include "config/manifest.hpp"
 #include "extender/embedded/manifests.hpp"
@@ -11,6 +14,7 @@
 namespace muster::cli {
 namespace {
 
+using cluster::Error;
 using cluster::Result;
 
 // "3 objects; of JobSet only names and pod templates were looked at"
@@ -22,27 +26,50 @@ std::string Summary(const extender::ManifestCheck& check) {
   return Printable(text);
 }
 
+// Each once: a request without a limit is a fault of both.
+std::vector<Error> FaultsOf(const extender::ManifestCheck& check, const PodCheck& pods,
+                            const std::string& name) {
+  std::vector<Error> faults;
+  std::set<std::string> told;
+  for (const std::vector<Error>* list : {&check.faults, &pods.faults}) {
+    for (const Error& fault : *list)
+      if (told.insert(fault.ToString()).second) faults.push_back(fault);
+  }
+  if (faults.empty() && check.objects == 0)
+    faults.push_back(
+        {cluster::Code::kInvalidArgument, "expected at least one object, found none", name});
+  return faults;
+}
+
 // Whether it is fine.
 bool CheckFile(const std::string& file, const CliStreams& streams) {
   const Result<std::string> text = ReadInput(file, config::kMaxManifestBytes);
   if (!text.ok()) return Fail(streams, text.error().ToString()) == kExitOk;
-  const extender::ManifestCheck check = extender::CheckManifests(*text, InputName(file));
+  const std::string name = InputName(file);
+  const extender::ManifestCheck check = extender::CheckManifests(*text, name);
+  const PodCheck pods = CheckPods(*text, name);
   for (const std::string& warning : check.warnings)
     streams.err << "muster: warning: " << Printable(warning) << "\n";
-  for (const cluster::Error& fault : check.faults) Fail(streams, Printable(fault.ToString()));
-  if (!check.faults.empty()) return false;
+  for (const std::string& note : pods.notes)
+    streams.err << streams.program << ": note: " << Printable(note) << "\n";
+  const std::vector<Error> faults = FaultsOf(check, pods, name);
+  for (const Error& fault : faults) Fail(streams, Printable(fault.ToString()));
+  if (!faults.empty()) return false;
   if (check.others.count("Policy") != 0) {
-    Fail(streams, Printable(InputName(file)) + ": a Policy is checked by muster check-policy");
+    Fail(streams, Printable(name) + ": a Policy is checked by muster check-policy");
     return false;
   }
-  streams.out << Printable(InputName(file)) << ": fine, " << Summary(check) << "\n";
+  streams.out << Printable(name) << ": fine, " << Summary(check) << "\n";
   return true;
 }
 
 int Check(const Args& args, const CliStreams& streams) {
-  if (args.positionals().empty()) return Misused(streams, "check", "give one FILE or more, or -");
+  const std::vector<std::string>& files = args.positionals();
+  if (files.empty()) return Misused(streams, "check", "give one FILE or more, or -");
+  if (std::count(files.begin(), files.end(), kStandardInput) > 1)
+    return Misused(streams, "check", "- is given twice: standard input can be read once");
   bool fine = true;
-  for (const std::string& file : args.positionals()) fine = CheckFile(file, streams) && fine;
+  for (const std::string& file : files) fine = CheckFile(file, streams) && fine;
   return fine ? kExitOk : kExitFailed;
 }
 
@@ -51,8 +78,8 @@ int Check(const Args& args, const CliStreams& streams) {
 Command CheckCommand() {
   return {"check",
           "FILE…",
-          "check manifests without a server: show all that an API server or Muster would refuse or "
-          "ignore",
+          "check manifests without a server: unknown fields, values of another type, pods that no "
+          "API server takes, and what Muster would refuse or ignore",
           {},
           Check,
           {"muster check job.yaml", "kubectl kustomize . | muster check -"}};

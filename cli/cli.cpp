@@ -58,6 +58,13 @@ const Command* FindCommand(const std::vector<Command>& commands, const std::stri
   return found == commands.end() ? nullptr : &*found;
 }
 
+int Unknown(const std::vector<Command>& commands, const std::string& name,
+            const CliStreams& streams) {
+  streams.err << streams.program << ": " << NoSuchCommand(commands, name) << "\n\""
+              << streams.program << " help\" lists the commands\n";
+  return kExitUsage;
+}
+
 int Help(const std::vector<Command>& commands, const std::vector<std::string>& words,
          const CliStreams& streams) {
   if (words.size() < 2) {
@@ -65,9 +72,7 @@ int Help(const std::vector<Command>& commands, const std::vector<std::string>& w
     return kExitOk;
   }
   const Command* command = FindCommand(commands, words[1]);
-  if (command == nullptr) {
-    return Misused(streams, "help", NoSuchCommand(commands, words[1]));
-  }
+  if (command == nullptr) return Unknown(commands, words[1], streams);
   PrintHelp(streams.out, *command, streams.program);
   return kExitOk;
 }
@@ -81,7 +86,7 @@ int Fail(const CliStreams& streams, const std::string& message) {
 
 int Misused(const CliStreams& streams, const std::string& command, const std::string& message) {
   streams.err << streams.program << " " << command << ": " << message << "\n\"" << streams.program
-              << " help " << (command == "help" ? "" : command) << "\" shows the usage\n";
+              << " help " << command << "\" shows the usage\n";
   return kExitUsage;
 }
 
@@ -110,11 +115,7 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
     return kExitOk;
   }
   const Command* command = FindCommand(commands, name);
-  if (command == nullptr) {
-    streams.err << streams.program << ": " << NoSuchCommand(commands, name) << "\n\""
-                << streams.program << " help\" lists the commands\n";
-    return kExitUsage;
-  }
+  if (command == nullptr) return Unknown(commands, name, streams);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (std::find(rest.begin(), rest.end(), "--help") != rest.end() ||
       std::find(rest.begin(), rest.end(), "-h") != rest.end()) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cli/kubeconfig.hpp"
-#include "cli/output.hpp"
 #include "config/dns_names.hpp"
 #include "extender/cluster_access.hpp"
 #include "kube/access_review.hpp"
@@ -144,18 +143,18 @@ Result<std::string> ClusterCaller::Call(kube::ApiRequest request) {
     return Error{Code::kUnavailable,
                  "no answer through the API server: " + reply.error().ToString(), ""};
   }
-  if (reply->ok()) return reply->body;
-  if (IsStatus(reply->body)) {
+  if (!reply->ok() && IsStatus(reply->body)) {
     return Error{Code::kUnavailable,
                  "the API server does not pass this on to Muster: " + kube::DescribeReply(*reply) +
                      Advice(reply->status, route_),
                  ""};
   }
-  std::string message = ServerMessage(reply->body);
-  if (reply->status == 403 && !why_no_token_.empty())
-    message += "; you have no token for Muster: " + why_no_token_;
-  return Error{reply->status == 404 ? Code::kNotFound : Code::kInvalidArgument, std::move(message),
-               ""};
+  Result<std::string> answer =
+      AnswerOf("Service " + route_.service.ToString(), reply->status, reply->body);
+  if (answer.ok() || reply->status != 403 || why_no_token_.empty()) return answer;
+  Error error = answer.error();
+  error.message += "; you have no token for Muster: " + why_no_token_;
+  return error;
 }
 
 Result<std::string> ClusterCaller::Get(const std::string& path) {

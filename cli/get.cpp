@@ -14,6 +14,7 @@
 namespace muster::cli {
 namespace {
 
+using cluster::Code;
 using cluster::Result;
 
 constexpr std::chrono::seconds kWatchEvery{1};
@@ -25,16 +26,28 @@ std::string InPlural(const std::string& word) {
   return word == "gang" || word == "node" || word == "queue" ? word + "s" : word;
 }
 
-// Until it is interrupted, or the server does not answer.
+// Until it is interrupted. Once there was an answer, a Muster that is away is waited for: it
+// restarts, or another replica leads.
 int WatchGangs(MusterCaller& muster, const std::string& path, GangRows rows,
                const CliStreams& streams) {
-  while (streams.out.good()) {
+  bool answered = false;
+  bool away = false;
+  for (; streams.out.good(); std::this_thread::sleep_for(kWatchEvery)) {
     const Result<std::string> body = muster.Get(path);
-    if (!body.ok()) return Fail(streams, body.error().message);
+    if (!body.ok()) {
+      if (!answered || body.error().code != Code::kUnavailable)
+        return Fail(streams, body.error().message);
+      if (!away)
+        streams.err << streams.program << ": " << body.error().message << "; trying again\n";
+      away = true;
+      continue;
+    }
+    if (away) streams.err << kProgram << ": it answers again\n";
+    answered = true;
+    away = false;
     const Result<std::string> text = rows.Update(*body);
     if (!text.ok()) return Fail(streams, text.error().message);
     streams.out << *text << std::flush;
-    std::this_thread::sleep_for(kWatchEvery);
   }
   return kExitFailed;
 }

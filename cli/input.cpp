@@ -7,8 +7,6 @@
 
 namespace muster::cli {
 
-constexpr const char* kStandardInput = "-";
-
 cluster::Result<std::string> ReadInput(const std::string& word, std::size_t max_bytes) {
   if (word != kStandardInput) return config::ReadFile(word, max_bytes);
   // Not as /dev/stdin: it cannot be opened where it is a socket.

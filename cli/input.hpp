@@ -8,6 +8,8 @@
 
 namespace muster::cli {
 
+inline constexpr const char* kStandardInput = "-";
+
 // As config::ReadFile.
 cluster::Result<std::string> ReadInput(const std::string& word, std::size_t max_bytes);
 // As messages call it: "stdin" or the file.

@@ -24,11 +24,16 @@ std::string Variable(const char* name) {
 
 namespace {
 
-// A kubeconfig of a person, whose program for credentials is run.
-Result<kube::ClientConfig> ReadPersonal(const std::string& file, const std::string& context) {
-  const Result<std::string> json = extender::ReadKubeconfig(file);
-  if (!json.ok()) return json.error();
-  Result<kube::PersonalConfig> personal = kube::ParsePersonalKubeconfig(*json, file, context);
+// Kubeconfigs of a person, whose program for credentials is run.
+Result<kube::ClientConfig> ReadPersonal(const std::vector<std::string>& files,
+                                        const std::string& context) {
+  std::vector<kube::KubeconfigText> texts;
+  for (const std::string& file : files) {
+    Result<std::string> json = extender::ReadKubeconfig(file);
+    if (!json.ok()) return json.error();
+    texts.push_back({*std::move(json), file});
+  }
+  Result<kube::PersonalConfig> personal = kube::ParsePersonalKubeconfig(texts, context);
   if (!personal.ok()) return personal.error();
   if (personal->plugin) {
     if (const cluster::Status ran = RunCredentialProgram(*personal->plugin, &personal->config);
@@ -49,26 +54,29 @@ std::vector<Flag> WithCluster(std::vector<Flag> flags) {
   return flags;
 }
 
-std::string KubeconfigFile(const Args& args) {
-  if (args.Has("--kubeconfig")) return args.Text("--kubeconfig");
+std::vector<std::string> KubeconfigFiles(const Args& args) {
+  if (args.Has("--kubeconfig")) return {args.Text("--kubeconfig")};
+  std::vector<std::string> there;
   if (const std::string files = Variable("KUBECONFIG"); !files.empty()) {
     std::size_t from = 0;
     while (from < files.size()) {
       const std::size_t to = std::min(files.find(':', from), files.size());
       std::string file = files.substr(from, to - from);
-      if (!file.empty() && IsThere(file)) return file;
+      if (!file.empty() && IsThere(file)) there.push_back(std::move(file));
       from = to + 1;
     }
-    return files.substr(0, files.find(':'));
+    if (there.empty()) there.push_back(files.substr(0, files.find(':')));
+    return there;
   }
-  const std::string file = Variable("HOME") + "/.kube/config";
-  return IsThere(file) ? file : std::string();
+  std::string file = Variable("HOME") + "/.kube/config";
+  if (IsThere(file)) there.push_back(std::move(file));
+  return there;
 }
 
 Result<kube::ClientConfig> ReadCluster(const Args& args) {
   extender::ClusterAccess access;
-  const std::string file = KubeconfigFile(args);
-  if (!file.empty()) return ReadPersonal(file, args.Text("--context"));
+  const std::vector<std::string> files = KubeconfigFiles(args);
+  if (!files.empty()) return ReadPersonal(files, args.Text("--context"));
   access.in_cluster = true;
   Result<kube::ClientConfig> pod = extender::ReadClientConfig(access);
   if (pod.ok()) return pod;

@@ -16,11 +16,11 @@ std::string Variable(const char* name);
 // --kubeconfig and --context, after `flags`.
 std::vector<Flag> WithCluster(std::vector<Flag> flags);
 
-// What --kubeconfig says, else $KUBECONFIG (of several files the first that is there), else
+// What --kubeconfig says, else those of $KUBECONFIG that are there (its first if none is), else
 // ~/.kube/config if it is there; empty: none is there.
-std::string KubeconfigFile(const Args& args);
+std::vector<std::string> KubeconfigFiles(const Args& args);
 
-// The cluster of that file and of --context; without a file that of the pod that this runs in.
+// The cluster of those files and of --context; without a file that of the pod that this runs in.
 // Reads files, runs the program that a kubeconfig names for credentials, calls nobody.
 cluster::Result<kube::ClientConfig> ReadCluster(const Args& args);
 

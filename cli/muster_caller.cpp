@@ -19,7 +19,6 @@ using cluster::Result;
 
 namespace {
 
-constexpr int kHttpOk = 200;
 constexpr std::size_t kMaxTokenBytes = std::size_t{64} << 10U;
 constexpr const char* kServerVariable = "MUSTER_SERVER";
 // Of a Muster on this machine, where nothing says that there is one.
@@ -51,14 +50,17 @@ class DirectCaller final : public MusterCaller {
                        reply.error().ToString(),
                    ""};
     }
-    if (reply->status == kHttpOk) return reply->body;
-    return Error{reply->status == 404 ? Code::kNotFound : Code::kInvalidArgument,
-                 ServerMessage(reply->body), ""};
+    return AnswerOf(place_, reply->status, reply->body);
   }
 
   const std::string place_;
   http::Client client_;
 };
+
+// What is sent there nobody else can read.
+bool IsThisMachine(const std::string& host) {
+  return host == "127.0.0.1" || host == "::1" || host == "localhost";
+}
 
 // `from`: the flag or the variable that says `url`.
 Result<http::ClientOptions> OptionsOf(const Args& args, std::string url, const std::string& from) {
@@ -85,6 +87,12 @@ Result<http::ClientOptions> OptionsOf(const Args& args, std::string url, const s
     return Error{Code::kInvalidArgument, "--cert and --key go together", ""};
   Result<std::string> token = TokenIn(args);
   if (!token.ok()) return token.error();
+  if (!token->empty() && !tls && !IsThisMachine(options.host)) {
+    return Error{Code::kInvalidArgument,
+                 "a token is sent over https or to this machine only: give --server "
+                 "https://HOST:PORT, or forward the port (kubectl port-forward)",
+                 "--token-file"};
+  }
   options.bearer_token = *std::move(token);
   return options;
 }
@@ -114,6 +122,27 @@ Result<std::unique_ptr<MusterCaller>> Through(const Args& args,
 }
 
 }  // namespace
+
+Code CodeOfStatus(int status) {
+  if (status == 404) return Code::kNotFound;
+  // Whoever was asked has nobody who answers right now.
+  return status >= 502 && status <= 504 ? Code::kUnavailable : Code::kInvalidArgument;
+}
+
+Result<std::string> AnswerOf(const std::string& place, int status, const std::string& body) {
+  const bool success = status >= 200 && status < 300;
+  // All of Muster's answers are JSON objects. Looked at is where they begin: some are large.
+  const std::size_t begin = body.find_first_not_of(" \t\r\n");
+  if (success && begin != std::string::npos && body[begin] == '{') return body;
+  std::string message = success ? std::string() : ServerMessage(body);
+  if (!message.empty()) return Error{CodeOfStatus(status), std::move(message), ""};
+  // Who is not Muster cannot say either that Muster has no such object.
+  const Code code = status == 404 ? Code::kInvalidArgument : CodeOfStatus(status);
+  return Error{code,
+               place + " answered " + std::to_string(status) +
+                   ", which is not Muster's answer; is a proxy in between?",
+               ""};
+}
 
 std::vector<Flag> WithAccess(std::vector<Flag> flags) {
   flags.push_back({"--server", "URL",
@@ -149,7 +178,7 @@ Result<std::unique_ptr<MusterCaller>> ReachMuster(const Args& args, const CliStr
   if (url.empty() && !args.Has("--server")) {
     if (plugin || !through.empty()) return Through(args, patience);
     const bool finds = purpose == Purpose::kAsk && !AnswersHere();
-    if (finds && !KubeconfigFile(args).empty()) return Through(args, patience);
+    if (finds && !KubeconfigFiles(args).empty()) return Through(args, patience);
     url = kDefaultApiAddress;
   }
   const bool by_variable = !args.Has("--server") && !variable.empty();

@@ -33,6 +33,13 @@ class MusterCaller {
   virtual std::string default_namespace() const = 0;
 };
 
+// Of an answer that is no success.
+cluster::Code CodeOfStatus(int status);
+// The body of a success, or an error with what Muster says, or that it was not Muster who said it.
+// `place`: who was asked.
+cluster::Result<std::string> AnswerOf(const std::string& place, int status,
+                                      const std::string& body);
+
 // `flags`, and those that say how to reach Muster and as whom.
 std::vector<Flag> WithAccess(std::vector<Flag> flags);
 

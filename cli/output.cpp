@@ -396,9 +396,7 @@ Result<std::string> GangExplained(std::string_view json) {
 std::string ServerMessage(std::string_view json) {
   rapidjson::Document document;
   document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
-  if (document.HasParseError() || Text(document, "error").empty()) {
-    return Printable(json.substr(0, 400));
-  }
+  if (document.HasParseError() || Text(document, "error").empty()) return {};
   const std::string place = Text(document, "place");
   return Printable((place.empty() ? "" : place + ": ") + Text(document, "error"));
 }

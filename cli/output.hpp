@@ -19,7 +19,7 @@ cluster::Result<std::string> BorrowingTable(std::string_view json);
 cluster::Result<std::string> FabricTable(std::string_view json);
 // One gang: its state, why it waits, its members and their plan.
 cluster::Result<std::string> GangExplained(std::string_view json);
-// The message in an error answer {"error": …, "place": …}; the text itself when it is none.
+// The message in an error answer {"error": …, "place": …}; empty: it is none.
 std::string ServerMessage(std::string_view json);
 // One line per object that a submission created.
 cluster::Result<std::string> SubmittedLines(std::string_view json);

@@ -20,7 +20,10 @@ Result<cluster::ObjectKey> GangNamed(const Args& args, const std::string& word,
   const std::string ns =
       slash == std::string::npos ? args.Text("--namespace", otherwise) : word.substr(0, slash);
   const std::string name = slash == std::string::npos ? word : word.substr(slash + 1);
-  if (!IsPathText(ns) || !IsPathText(name))
+  // Names of gangs without a PodGroup have colons, which a path may have (RFC 3986 §3.3).
+  std::string without_colons = name;
+  std::erase(without_colons, ':');
+  if (!IsPathText(ns) || !IsPathText(without_colons))
     return Error{Code::kInvalidArgument, "\"" + word + "\" is no NAMESPACE/NAME", ""};
   if (args.Text("--namespace", ns) != ns) {
     return Error{Code::kInvalidArgument,

@@ -36,9 +36,18 @@ bool IsPlanned(const Gang& gang) {
 
 Error NoGang(const EngineState& state, const ObjectKey& key) {
   const bool group = state.cluster.FindPodGroup(key) != nullptr;
+  std::string help = PodsText(state, key);
+  if (help.empty() && !group) {
+    LikeGang like;
+    std::optional<GangId> last;
+    while (!CollectLike(state, key, last, like)) {
+    }
+    like.elsewhere.clear();  // who gives the order may not know of them
+    help = LikeText(key, like);
+  }
   return {Code::kNotFound,
           "there is no gang " + key.ToString() + " with pods" +
-              (group ? "; its PodGroup exists" : "") + PodsText(state, key),
+              (group ? "; its PodGroup exists" : "") + help,
           ""};
 }
 

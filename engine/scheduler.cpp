@@ -212,6 +212,17 @@ std::optional<GangView> Scheduler::FindGang(const cluster::ObjectKey& key) const
   return view;
 }
 
+std::optional<GangView> Scheduler::FindGangOfOwner(const cluster::ObjectKey& owner) const {
+  LikeGang like;
+  std::optional<GangId> last;
+  for (bool done = false; !done;) {
+    FairMutexLock lock(mu_);
+    done = CollectLike(*state_, owner, last, like);
+  }
+  if (like.of_owner.size() != 1) return std::nullopt;
+  return FindGang(like.of_owner.front());
+}
+
 std::string Scheduler::HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const {
   std::string pods;
   LikeGang like;

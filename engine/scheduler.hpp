@@ -87,6 +87,8 @@ class Scheduler {
   // lock is given away in between.
   std::vector<GangView> Gangs() const;  // ordered by id
   std::optional<GangView> FindGang(const cluster::ObjectKey& key) const;
+  // The gang without a PodGroup whose owner has that name, if there is exactly one.
+  std::optional<GangView> FindGangOfOwner(const cluster::ObjectKey& owner) const;
   // Of a gang that there is none of: what else that name could have meant, "; did you mean …?";
   // empty: nothing. `elsewhere`: gangs of that name in other namespaces may be named.
   std::string HelpFor(const cluster::ObjectKey& unknown, bool elsewhere) const;

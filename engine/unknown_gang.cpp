@@ -39,10 +39,10 @@ bool CollectLike(const EngineState& state, const ObjectKey& asked, std::optional
     const GangId& id = next->first;
     last = id;
     if (id.key.ns != asked.ns) {
-      if (id.key.name == asked.name) like.elsewhere.push_back(id.key.ToString());
+      if (id.key.name == asked.name) like.elsewhere.push_back(id.key);
       continue;
     }
-    if (cluster::IsGangOfOwner(id.key.name, asked.name)) like.of_owner.push_back(id.key.ToString());
+    if (cluster::IsGangOfOwner(id.key.name, asked.name)) like.of_owner.push_back(id.key);
     like.names.push_back(id.key.name);
   }
   return next == gangs.end();
@@ -92,7 +92,9 @@ std::string OtherSchedulersText(const EngineState& state, const ObjectKey& group
 }
 
 std::string LikeText(const ObjectKey& asked, const LikeGang& like) {
-  const std::vector<std::string>& meant = like.of_owner.empty() ? like.elsewhere : like.of_owner;
+  std::vector<std::string> meant;
+  for (const ObjectKey& key : like.of_owner.empty() ? like.elsewhere : like.of_owner)
+    meant.push_back(key.ToString());
   if (!meant.empty()) {
     return std::string("; did you mean ") + (meant.size() == 1 ? "gang " : "gangs ") + List(meant) +
            "?";

@@ -13,9 +13,9 @@ struct EngineState;
 
 // What there is that its name could have meant.
 struct LikeGang {
-  std::vector<std::string> names;      // of gangs of its namespace
-  std::vector<std::string> of_owner;   // its gangs without PodGroup whose owner has that name
-  std::vector<std::string> elsewhere;  // gangs of its name in other namespaces, NAMESPACE/NAME
+  std::vector<std::string> names;             // of gangs of its namespace
+  std::vector<cluster::ObjectKey> of_owner;   // gangs without PodGroup whose owner has that name
+  std::vector<cluster::ObjectKey> elsewhere;  // gangs of its name in other namespaces
 };
 
 // Looks at some gangs more, after `last`; true when these were the last ones.

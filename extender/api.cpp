@@ -234,25 +234,29 @@ http::Response ApiHandlers::Gangs(const http::Request& request) const {
 
 http::Response ApiHandlers::Gang(const http::Request& request) const {
   const std::vector<std::string> parts = Parts(request.path, kGangsPrefix);
-  if (parts.size() == 2) {
-    const Caller caller = CallerOf(request);
-    const Status may = ports_.access.MayRead(caller, ToGet("gangs", {parts[0], parts[1]}));
-    if (!may.ok()) return FailedAnswer(may.error());
-    const std::optional<engine::GangView> gang = ports_.scheduler.FindGang({parts[0], parts[1]});
-    if (gang) {
-      const cluster::Time now = ports_.now();
-      const auto fabric = ports_.scheduler.FabricOf({parts[0], parts[1]}, now);
-      return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
-                           ports_.scheduler.TurnOf({parts[0], parts[1]}),
-                           ports_.scheduler.ChangesFor({parts[0], parts[1]}, now)));
-    }
-    const bool of_all = ports_.access.MayRead(caller, ToList("gangs")).ok();
-    return FailedAnswer({Code::kNotFound,
-                         "there is no gang " + parts[0] + "/" + parts[1] +
-                             ports_.scheduler.HelpFor({parts[0], parts[1]}, of_all),
-                         ""});
+  if (parts.size() != 2)
+    return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
+  const cluster::ObjectKey asked{parts[0], parts[1]};
+  const Caller caller = CallerOf(request);
+  const Status may = ports_.access.MayRead(caller, ToGet("gangs", asked));
+  if (!may.ok()) return FailedAnswer(may.error());
+  std::optional<engine::GangView> gang = ports_.scheduler.FindGang(asked);
+  if (!gang) {
+    gang = ports_.scheduler.FindGangOfOwner(asked);
+    // A right may name single gangs.
+    if (gang && !ports_.access.MayRead(caller, ToGet("gangs", gang->id.key)).ok()) gang.reset();
   }
-  return FailedAnswer({Code::kNotFound, "expected /v1/gangs/NAMESPACE/NAME", ""});
+  if (!gang) {
+    const bool of_all = ports_.access.MayRead(caller, ToList("gangs")).ok();
+    return FailedAnswer(
+        {Code::kNotFound,
+         "there is no gang " + asked.ToString() + ports_.scheduler.HelpFor(asked, of_all), ""});
+  }
+  const cluster::ObjectKey& key = gang->id.key;
+  const cluster::Time now = ports_.now();
+  const auto fabric = ports_.scheduler.FabricOf(key, now);
+  return Json(GangJson(*gang, fabric.value_or(engine::GangFabric()), now,
+                       ports_.scheduler.TurnOf(key), ports_.scheduler.ChangesFor(key, now)));
 }
 
 http::Response ApiHandlers::WhatIf(const http::Request& request) {

@@ -49,7 +49,7 @@ Result<kube::ClientConfig> ReadClientConfig(const ClusterAccess& access) {
   if (access.in_cluster) return kube::InClusterConfig(kube::kServiceAccountFolder, Environment);
   const Result<std::string> json = ReadKubeconfig(access.kubeconfig);
   if (!json.ok()) return json.error();
-  return kube::ParseKubeconfig(*json, access.kubeconfig, access.context);
+  return kube::ParseKubeconfig({*json, access.kubeconfig}, access.context);
 }
 
 Result<ObjectKey> ParseObjectKey(const std::string& text) {

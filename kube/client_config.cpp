@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "http/base64.hpp"
 #include "http/url.hpp"
@@ -179,28 +180,52 @@ void ReadUser(const JsonView& user, const std::string& file_name, ClientConfig& 
   config.token_file = InFolderOf(file_name, token_file.Text());
 }
 
-// Cluster and user of a context, by name.
-struct ContextNames {
-  std::string cluster;
-  std::string user;
+struct OpenKubeconfig {
+  Json json;
+  std::string file;
 };
 
-void ReadContext(const JsonView& root, const std::string& wanted, ContextNames& names,
-                 ClientConfig& config) {
-  const JsonView current = root.Get("current-context");
-  const std::string name = wanted.empty() ? std::string(current.Text()) : wanted;
-  if (name.empty()) return current.Problem("is missing, and no context was asked for");
-  const JsonView contexts = root.Get("contexts");
-  const bool found = VisitNamed(contexts, "context", name, [&](const JsonView& context) {
-    if (!context.ExpectObject()) return;
-    const JsonView cluster = context.Get("cluster");
-    names.cluster = cluster.RequiredText();
-    names.user = context.Get("user").Text();
-    const std::string_view space = context.Get("namespace").Text();
-    if (!space.empty()) config.default_namespace = space;
-  });
-  if (!found) contexts.Problem("there is no context " + name);
-}
+// The files of one kubeconfig, and what is wrong with them. At least one.
+class Kubeconfigs {
+ public:
+  explicit Kubeconfigs(std::vector<OpenKubeconfig> files) : files_(std::move(files)) {}
+
+  // Calls visit(element, file) with the first `kind` (cluster, user or context) called `name`.
+  template <typename Visit>
+  void VisitFirst(const std::string& kind, const std::string& name, Visit visit) {
+    const std::string list_name = kind + "s";
+    for (const OpenKubeconfig& file : files_) {
+      const JsonView root(file.json.root(), file.file, problems_);
+      const JsonView list = root.Get(list_name);
+      if (VisitNamed(list, kind, name, [&](const JsonView& inner) { visit(inner, file.file); }))
+        return;
+    }
+    const JsonView root(files_.front().json.root(), files_.front().file, problems_);
+    const JsonView list = root.Get(list_name);
+    list.Problem("there is no " + kind + " " + name +
+                 (files_.size() > 1 ? ", here or in the other files" : ""));
+  }
+
+  // That is asked for, else of the first file that has one.
+  std::string ContextName(const std::string& wanted) {
+    if (!wanted.empty()) return wanted;
+    for (const OpenKubeconfig& file : files_) {
+      const JsonView root(file.json.root(), file.file, problems_);
+      const JsonView current = root.Get("current-context");
+      if (!current.Text().empty()) return std::string(current.Text());
+    }
+    const JsonView root(files_.front().json.root(), files_.front().file, problems_);
+    const JsonView current = root.Get("current-context");
+    current.Problem("is missing, and no context was asked for");
+    return {};
+  }
+
+  const JsonProblems& problems() const { return problems_; }
+
+ private:
+  std::vector<OpenKubeconfig> files_;
+  JsonProblems problems_;
+};
 
 Result<std::string> ReadSmallFile(const std::string& path) {
   constexpr std::size_t kMost = 64 * 1024;
@@ -219,43 +244,58 @@ std::string Trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-Result<ClientConfig> Parse(std::string_view json_text, const std::string& file_name,
-                           const std::string& context, std::optional<ExecPlugin>* plugin) {
-  Result<Json> json = Json::Parse(json_text, kMaxKubeconfigBytes, file_name);
-  if (!json.ok()) return json.error();
-  JsonProblems problems;
-  const JsonView root(json->root(), file_name, problems);
-  ClientConfig config;
-  if (root.ExpectObject()) {
-    ContextNames names;
-    ReadContext(root, context, names, config);
-    const JsonView clusters = root.Get("clusters");
-    const JsonView users = root.Get("users");
-    const bool has_cluster =
-        VisitNamed(clusters, "cluster", names.cluster,
-                   [&](const JsonView& cluster) { ReadCluster(cluster, file_name, config); });
-    if (!has_cluster) clusters.Problem("there is no cluster " + names.cluster);
-    const bool has_user = VisitNamed(users, "user", names.user, [&](const JsonView& user) {
-      ReadUser(user, file_name, config, plugin);
-    });
-    if (!has_user && !names.user.empty()) users.Problem("there is no user " + names.user);
+Result<Kubeconfigs> Open(const std::vector<KubeconfigText>& texts) {
+  std::vector<OpenKubeconfig> files;
+  for (const KubeconfigText& text : texts) {
+    Result<Json> json = Json::Parse(text.json, kMaxKubeconfigBytes, text.file);
+    if (!json.ok()) return json.error();
+    JsonProblems problems;
+    const JsonView root(json->root(), text.file, problems);
+    if (!root.ExpectObject()) return problems.first();
+    files.push_back({*std::move(json), text.file});
   }
-  if (!problems.none()) return problems.first();
+  return Kubeconfigs(std::move(files));
+}
+
+Result<ClientConfig> Parse(const std::vector<KubeconfigText>& texts, const std::string& context,
+                           std::optional<ExecPlugin>* plugin) {
+  Result<Kubeconfigs> files = Open(texts);
+  if (!files.ok()) return files.error();
+  ClientConfig config;
+  std::string cluster_name;
+  std::string user_name;
+  if (const std::string name = files->ContextName(context); !name.empty()) {
+    files->VisitFirst("context", name, [&](const JsonView& one, const std::string&) {
+      if (!one.ExpectObject()) return;
+      const JsonView cluster = one.Get("cluster");
+      cluster_name = cluster.RequiredText();
+      user_name = one.Get("user").Text();
+      const std::string_view space = one.Get("namespace").Text();
+      if (!space.empty()) config.default_namespace = space;
+    });
+  }
+  files->VisitFirst("cluster", cluster_name, [&](const JsonView& one, const std::string& file) {
+    ReadCluster(one, file, config);
+  });
+  if (!user_name.empty()) {
+    files->VisitFirst("user", user_name, [&](const JsonView& one, const std::string& file) {
+      ReadUser(one, file, config, plugin);
+    });
+  }
+  if (!files->problems().none()) return files->problems().first();
   return config;
 }
 
 }  // namespace
 
-Result<ClientConfig> ParseKubeconfig(std::string_view json_text, const std::string& file_name,
-                                     const std::string& context) {
-  return Parse(json_text, file_name, context, nullptr);
+Result<ClientConfig> ParseKubeconfig(const KubeconfigText& text, const std::string& context) {
+  return Parse({text}, context, nullptr);
 }
 
-Result<PersonalConfig> ParsePersonalKubeconfig(std::string_view json_text,
-                                               const std::string& file_name,
+Result<PersonalConfig> ParsePersonalKubeconfig(const std::vector<KubeconfigText>& files,
                                                const std::string& context) {
   PersonalConfig personal;
-  Result<ClientConfig> config = Parse(json_text, file_name, context, &personal.plugin);
+  Result<ClientConfig> config = Parse(files, context, &personal.plugin);
   if (!config.ok()) return config.error();
   personal.config = *std::move(config);
   // Nobody's credentials go to a server without TLS.

@@ -47,11 +47,15 @@ struct ClientConfig {
   std::string user_agent = "muster";
 };
 
-// `json_text` is the kubeconfig as JSON (kubeconfigs are YAML; extender/ converts). Relative paths
-// in it are relative to the folder of `file_name`, which also begins the place of every error. An
-// empty `context` is the file's current-context.
-cluster::Result<ClientConfig> ParseKubeconfig(std::string_view json_text,
-                                              const std::string& file_name,
+// A kubeconfig as JSON (kubeconfigs are YAML; extender/ converts). Relative paths in it are
+// relative to the folder of its file, whose name also begins the place of every error.
+struct KubeconfigText {
+  std::string json;
+  std::string file;
+};
+
+// An empty `context` is the file's current-context.
+cluster::Result<ClientConfig> ParseKubeconfig(const KubeconfigText& text,
                                               const std::string& context = {});
 
 inline constexpr const char* kServiceAccountFolder =

@@ -29,10 +29,10 @@ struct PersonalConfig {
   std::optional<ExecPlugin> plugin;  // whose credentials are missing in `config`
 };
 
-// As ParseKubeconfig, of a kubeconfig that may name a program. Credentials that stand there as well
-// are put aside, as kubectl does.
-cluster::Result<PersonalConfig> ParsePersonalKubeconfig(std::string_view json_text,
-                                                        const std::string& file_name,
+// As ParseKubeconfig, of kubeconfigs that may name a program. Credentials that stand there as well
+// are put aside. Of several files the first that has a context, cluster or user of a name counts,
+// and the first that sets current-context. All as kubectl does.
+cluster::Result<PersonalConfig> ParsePersonalKubeconfig(const std::vector<KubeconfigText>& files,
                                                         const std::string& context = {});
 
 // $KUBERNETES_EXEC_INFO: an ExecCredential that says what is asked for.

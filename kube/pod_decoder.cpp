@@ -168,6 +168,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
                                         const DecodeOptions& options) {
   auto record = std::make_shared<PodSpec>();
   PodRequests requests = ReadPodRequests(spec, metadata.Get("annotations"));
+  if (options.source == Source::kManifest) RequireLimits(spec);
   record->requests = requests.resources;
   record->gpus = requests.gpus;
   record->gpu_containers = std::move(requests.gpu_containers);

@@ -12,6 +12,7 @@
 
 #include "cluster/pod.hpp"
 #include "cluster/quantity.hpp"
+#include "kube/resource_names.hpp"
 #include "kube/unplanned_devices.hpp"
 
 namespace muster::kube {
@@ -334,6 +335,21 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   requests.gpu_containers = ContainersThatCount(std::move(share.containers), requests.gpus);
   requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);
   return requests;
+}
+
+void RequireLimits(const JsonView& spec) {
+  for (const char* kind : {"containers", "initContainers"}) {
+    const JsonView containers = spec.Get(kind);
+    containers.Items([](const JsonView& container) {
+      const JsonView resources = container.Get("resources");
+      const JsonView requests = resources.Get("requests");
+      const JsonView limits = resources.Get("limits");
+      requests.Members([&](std::string_view resource, const JsonView& quantity) {
+        if (!quantity.present() || MayOvercommit(resource)) return;
+        if (!limits.Get(resource).present()) quantity.Problem(kNeedsLimit);
+      });
+    });
+  }
 }
 
 }  // namespace muster::kube

@@ -49,4 +49,11 @@ struct PodRequests {
 // view.
 PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations);
 
+inline constexpr const char* kNeedsLimit = "needs a limit of the same size";
+
+// What every API server refuses before it has such a pod: a container's request of a device, or of
+// huge pages, without a limit. A problem of the view. Of manifests only: a pod that was admitted
+// is never refused for it.
+void RequireLimits(const JsonView& spec);
+
 }  // namespace muster::kube

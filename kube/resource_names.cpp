@@ -14,6 +14,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::string_view kHugePages = "hugepages-";
 constexpr std::string_view kDefaultDomain = "kubernetes.io";
+constexpr std::string_view kDefaultDomainPrefix = "kubernetes.io/";
 
 std::string DidYouMean(const std::string& word) {
   return "unknown resource, did you mean " + word + "?";
@@ -51,6 +52,12 @@ std::string WrongResource(std::string_view name) {
   const auto near_rest = cluster::NearestWord(name.substr(slash + 1), rests);
   if (!near_domain || !near_rest) return {};
   return DidYouMean(*near_domain + "/" + *near_rest);
+}
+
+bool MayOvercommit(std::string_view resource) {
+  if (resource.starts_with(kHugePages)) return false;
+  return resource.find('/') == std::string_view::npos ||
+         resource.find(kDefaultDomainPrefix) != std::string_view::npos;
 }
 
 }  // namespace muster::kube

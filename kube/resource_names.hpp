@@ -1,5 +1,5 @@
-// WrongResource: names of resources that no node can have, or that are another one mistyped. Pure
-// function, any thread.
+// What names of resources say: that no node can have it, that it is another one mistyped, that a
+// request needs a limit. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -11,5 +11,9 @@ namespace muster::kube {
 // name without a domain must be one of Kubernetes' own, as the API server has it; one that is close
 // to a device that Muster plans is taken for a slip, because no node would ever have it.
 std::string WrongResource(std::string_view name);
+
+// A request without a limit is taken: not of devices and huge pages (IsOvercommitAllowed in
+// pkg/apis/core/v1/helper of k8s.io/kubernetes).
+bool MayOvercommit(std::string_view resource);
 
 }  // namespace muster::kube

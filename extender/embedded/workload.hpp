@@ -14,7 +14,8 @@ namespace muster::extender {
 
 struct Workload {
   std::vector<engine::Fact> facts;
-  std::vector<std::string> warnings;  // what was ignored of the manifests, with its place
+  // What was ignored of the manifests, with its place; and of which file pods are not Muster's.
+  std::vector<std::string> warnings;
 };
 
 struct ManifestText {
@@ -22,8 +23,9 @@ struct ManifestText {
   std::string text;
 };
 
-// As `muster submit` reads them. kConflict, naming the object: they have it twice. Created at
-// `now`; pods of `grouping.scheduler_names` are behind Muster's gate.
+// As `muster submit` reads them. kConflict, naming the object: they have it twice.
+// kInvalidArgument, too: they have pods, and none of these is Muster's. Created at `now`; pods of
+// `grouping.scheduler_names` are behind Muster's gate.
 cluster::Result<Workload> ReadWorkload(const std::vector<ManifestText>& manifests,
                                        const kube::GroupingSettings& grouping, cluster::Time now);
 

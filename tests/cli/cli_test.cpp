@@ -24,6 +24,7 @@ using http::testing::TempFolder;
 
 const std::vector<Flag> kFlags = {{"--listen", "ADDR", "where", "-l"},
                                   {"--http", "", "with sockets"},
+                                  {"--quiet", "", "without words", "-q"},
                                   {"--file", "FILE", "what", "-f", true}};
 
 // No kubeconfig is to be found while it lives, or the one that is named.
@@ -88,6 +89,14 @@ TEST_CASE("arguments are read against their flags", "[cli]") {
   CHECK(args->Text("--none", "other") == "other");
 }
 
+TEST_CASE("a short flag takes its value attached to it", "[cli]") {
+  const auto args = Args::Parse(kFlags, {"-fa.yaml", "-l:80", "-f-", "-fb=c"});
+  REQUIRE(args.ok());
+  CHECK(args->positionals().empty());
+  CHECK(args->All("--file") == std::vector<std::string>{"a.yaml", "-", "b=c"});
+  CHECK(args->Text("--listen") == ":80");
+}
+
 TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
   struct Case {
     std::vector<std::string> words;
@@ -99,6 +108,9 @@ TEST_CASE("wrong arguments are refused with the reason", "[cli]") {
       {{"--listen", "a", "-l", "b"}, "-l is given twice"},
       {{"--http=yes"}, "--http takes no value"},
       {{"-x"}, "unknown flag -x"},
+      {{"-la", "-lb"}, "-l is given twice"},
+      {{"-listen", "a"}, "unknown flag -listen; did you mean \"--listen\"?"},
+      {{"-qall"}, "unknown flag -qall"},
   }));
   const auto args = Args::Parse(kFlags, words);
   REQUIRE_FALSE(args.ok());
@@ -118,6 +130,9 @@ TEST_CASE("without a server the cluster of the kubeconfig counts", "[cli]") {
   ::setenv("KUBECONFIG", (folder.File("none") + "::" + folder.File(".kube/config")).c_str(), 1);
   CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err,
              Catch::Contains(".kube/config") && Catch::Contains("there is no context other"));
+  std::ofstream(folder.File("other")) << "contexts: [{name: other, context: {cluster: c}}]\n";
+  ::setenv("KUBECONFIG", (folder.File("other") + ":" + folder.File(".kube/config")).c_str(), 1);
+  CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err, Catch::Contains("no token of"));
   ::unsetenv("KUBECONFIG");
   const OwnHome nowhere;
   CHECK_THAT(Run({"get", "gangs", "--service", "a/b"}).err, Catch::Contains("no cluster is known"));
@@ -220,6 +235,7 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"serve", "--log-level", "2"}, "--log-level must be error, info or debug, not \"2\""},
       {{"check-policy"}, "give one policy FILE"},
       {{"check"}, "give one FILE or more, or -"},
+      {{"check", "-", "a.yaml", "-"}, "- is given twice: standard input can be read once"},
       {{"submit"}, "give -f FILE"},
       {{"get"}, "one of gangs, nodes, queues, topology"},
       {{"get", "nodes", "--slots", "2"}, "--slots is for topology"},
@@ -231,6 +247,8 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
       {{"get", "gangs", "-n", "team", "-A"}, "--namespace and --all-namespaces do not go together"},
       {{"get", "gangs", "-n", "a b"}, "\"a b\" is no namespace"},
       {{"get", "gangs", "-o", "xml"}, "--output must be table, wide, json or yaml, not \"xml\""},
+      {{"get", "gangs", "-oxml"}, "--output must be table, wide, json or yaml, not \"xml\""},
+      {{"get", "gangs", "-nteam", "-A"}, "--namespace and --all-namespaces do not go together"},
       {{"get", "gangs", "-w", "-o", "json"}, "--watch is for tables, not for --output json"},
       {{"get", "nodes", "-w"}, "--watch is for gangs"},
       {{"explain", "gang"}, "gang NAMESPACE/NAME"},
@@ -255,7 +273,8 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
        "--compare must be two policies or more"},
       {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a,b", "--policy", "c"},
        "--compare and --policy exclude each other"},
-      {{"help", "nothing"}, "there is no command \"nothing\""},
+      {{"help", "nothing"},
+       "there is no command \"nothing\"\n\"muster help\" lists the commands\n"},
   }));
   const CliRun run = Run(words);
   INFO(run.err);
@@ -339,37 +358,6 @@ TEST_CASE("check-policy reads standard input, and the policy in a ConfigMap", "[
   CHECK_THAT(run.err, Catch::StartsWith("muster: stdin:7:25: gangs.maxMembers: expected "));
 }
 
-TEST_CASE("check tells all faults of manifests without a server", "[cli]") {
-  const TempFolder folder;
-  const std::string file = folder.File("pod.yaml");
-  const std::string head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n";
-  std::ofstream(file) << head
-                      << "  containers: [{name: main}]\n---\napiVersion: v1\nkind: Secret\n";
-  const CliRun fine = Run({"check", file});
-  CHECK(fine.status == kExitOk);
-  CHECK(fine.out == file +
-                        ": fine, 2 objects; of Secret only names and pod templates were looked "
-                        "at\n");
-  CHECK(fine.err.empty());
-
-  std::ofstream(file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\n";
-  const CliRun policy = Run({"check", file});
-  CHECK(policy.status == kExitFailed);
-  CHECK(policy.err == "muster: " + file + ": a Policy is checked by muster check-policy\n");
-
-  std::ofstream(file) << head << "  hostNetwrok: true\n  containers: [{nmae: main}]\n";
-  const CliRun wrong = Run({"check", folder.File("absent.yaml"), file});
-  CHECK(wrong.status == kExitFailed);
-  CHECK(wrong.out.empty());
-  CHECK_THAT(wrong.err, Catch::Contains("absent.yaml: cannot be read"));
-  CHECK_THAT(wrong.err, Catch::EndsWith("muster: " + file +
-                                        ":5:16: spec.hostNetwrok: unknown field, did you mean "
-                                        "hostNetwork?\nmuster: " +
-                                        file +
-                                        ":6:23: spec.containers[0].nmae: unknown field, did you "
-                                        "mean name?\n"));
-}
-
 TEST_CASE("pages of the server become tables", "[cli]") {
   CHECK_FALSE(NodesTable("{}").ok());
   const auto nodes = NodesTable(R"({"nodes": [
@@ -386,7 +374,8 @@ TEST_CASE("pages of the server become tables", "[cli]") {
   CHECK_THAT(*nodes, Catch::EndsWith("\nn0 is left out for 4m10s more; the node: 3 pods failed\n"
                                      "n2: unhealthy GPUs: 1\nn2: cordoned GPUs: 0,3\n"));
   CHECK(ServerMessage(R"({"error": "no such gang", "place": "a/b"})") == "a/b: no such gang");
-  CHECK(ServerMessage("plain") == "plain");
+  for (const char* other : {"", "plain", "<html></html>", "{}", R"({"error": 3})"})
+    CHECK(ServerMessage(other).empty());
 }
 
 TEST_CASE("the domains of the fabric become a tree", "[cli]") {

@@ -272,6 +272,28 @@ TEST_CASE("what the API server itself refuses comes with what to do", "[cli][plu
   }
 }
 
+TEST_CASE("an answer of neither Muster nor the API server is said to be one", "[cli][plugin]") {
+  const struct {
+    int status;
+    const char* body;
+    Code code;
+  } cases[] = {{503, "", Code::kUnavailable},
+               {502, "<html>bad gateway</html>", Code::kUnavailable},
+               {404, "not here", Code::kInvalidArgument},
+               {200, "<html>sign in</html>", Code::kInvalidArgument}};
+  for (const auto& one : cases) {
+    CAPTURE(one.status);
+    Played played;
+    played.api->On(Method::kGet, std::string(kProxy) + "/v1/gangs", Reply(one.status, one.body));
+    const auto page = played.caller.Get("/v1/gangs");
+    REQUIRE_FALSE(page.ok());
+    CHECK(page.error().code == one.code);
+    CHECK(page.error().message == "Service muster-system/http:muster-api:api answered " +
+                                      std::to_string(one.status) +
+                                      ", which is not Muster's answer; is a proxy in between?");
+  }
+}
+
 TEST_CASE("under kubectl the help says how kubectl calls it", "[cli][plugin]") {
   CHECK(ProgramNamed("/usr/local/bin/kubectl-muster") == "kubectl muster");
   CHECK(ProgramNamed("/usr/local/bin/muster") == "muster");

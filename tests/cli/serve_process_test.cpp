@@ -135,9 +135,17 @@ TEST_CASE("get gangs -w shows what changes until it is interrupted", "[process]"
   CHECK(submit.Wait() == 0);
   CHECK(watch.Says("Running"));
   CHECK_THAT(watch.Output(), Catch::StartsWith("NAMESPACE") && Catch::Contains("late"));
-  watch.Signal(SIGINT);
+
+  // It goes on where Muster restarts.
   serve.Signal(SIGTERM);
   CHECK(serve.Wait() == 0);
+  CHECK(watch.Says("trying again"));
+  Process again({"serve", "--listen", "127.0.0.1:0", "--metrics", server}, folder.File("again"));
+  CHECK(watch.Says("it answers again"));
+  CHECK(watch.Says("gone"));
+  watch.Signal(SIGINT);
+  again.Signal(SIGTERM);
+  CHECK(again.Wait() == 0);
 }
 
 }  // namespace muster::cli::testing

@@ -162,6 +162,46 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
              Catch::Contains("there is no gang default/none"));
 }
 
+TEST_CASE("commands take the names of gangs that their owners make", "[cli]") {
+  TestService test;
+  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
+  const auto run = [&](std::vector<std::string> words, int want) {
+    words.insert(words.end(), {"--server", server});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = RunCli(words, {out, err});
+    INFO(out.str() + err.str());
+    CHECK(status == want);
+    return out.str() + err.str();
+  };
+  // More pods than there are nodes.
+  test.Submit(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: big}\nspec:\n  completionMode: Indexed\n"
+      "  parallelism: 20\n  completions: 20\n  template:\n    spec:\n      schedulerName: muster\n"
+      "      containers: [{name: main, resources: {limits: {nvidia.com/gpu: 8}}}]\n");
+  std::string name;
+  REQUIRE(Eventually([&] {
+    const std::string gangs = test.Get("/v1/gangs").body;
+    const std::size_t at = gangs.find("job:big~");
+    if (at != std::string::npos) name = gangs.substr(at, gangs.find('"', at) - at);
+    return !name.empty();
+  }));
+  REQUIRE(Eventually(
+      [&] { return test.Get("/v1/gangs").body.find("NeverFits") != std::string::npos; }));
+  for (const std::string& word : {name, std::string("job:big"), std::string("big")}) {
+    CHECK_THAT(run({"explain", "gang", "default/" + word}, kExitOk),
+               Catch::Contains("default/" + name) && Catch::Contains("not enough free GPUs"));
+  }
+  CHECK_THAT(run({"explain", "gang", "default/job:other"}, kExitFailed),
+             Catch::Contains("there is no gang default/job:other"));
+  CHECK_THAT(run({"explain", "gang", "team:a/big"}, kExitUsage),
+             Catch::Contains("\"team:a/big\" is no NAMESPACE/NAME"));
+  // An order does not guess.
+  CHECK_THAT(run({"cancel", "big", "-n", "default"}, kExitFailed),
+             Catch::Contains("did you mean gang default/" + name + "?"));
+  CHECK_THAT(run({"priority", name, "7", "-n", "default"}, kExitOk), Catch::Contains("7"));
+}
+
 TEST_CASE("operators' commands work against a running service", "[cli]") {
   const TempFolder folder;
   extender::ServiceOptions options;

@@ -120,6 +120,43 @@ TEST_CASE("what-if makes the pods of Jobs, and may add nodes", "[service][whatif
   CHECK_THAT(test.Get("/v1/nodes").body, !Catch::Contains("extra"));
 }
 
+TEST_CASE("what-if says which pods are left out, and refuses where all of them are",
+          "[service][whatif]") {
+  TestService test;
+  const auto pod = [](const std::string& name, const std::string& more) {
+    return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n" + more +
+           "  containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]\n";
+  };
+  const std::string job =
+      "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: sweep}\nspec:\n  parallelism: 3\n"
+      "  completions: 9\n  template:\n    spec: {containers: [{name: c}]}\n";
+  const std::string hint = " left out (a namespace with label muster.dev/schedule has it set)\"";
+  const auto asked = [&](const std::string& manifest, int want, const std::string& policy = "") {
+    const http::Reply reply = test.Post("/v1/whatif", Request(manifest, policy));
+    INFO(reply.body);
+    CHECK(reply.status == want);
+    return reply.body;
+  };
+  const std::string none = asked(job + pod("p", ""), 400);
+  CHECK_THAT(none, Catch::Contains(
+                       "\"4 pods of jobs.yaml do not say schedulerName: muster and are" + hint));
+  const std::string some = asked(pod("p", "") + pod("q", "  schedulerName: muster\n"), 200);
+  CHECK_THAT(some, Catch::Contains(
+                       "\"1 pod of jobs.yaml does not say schedulerName: muster and is" + hint));
+  CHECK_THAT(some, Catch::Contains("\"name\": \"q\"") && !Catch::Contains("\"name\": \"p\""));
+  // Those of the policy that is asked about.
+  const std::string policy =
+      "apiVersion: muster.dev/v1alpha1\nkind: Policy\nschedulerNames: [gpus, batch]\n";
+  CHECK_THAT(asked(pod("q", "  schedulerName: muster\n"), 400, policy),
+             Catch::Contains("schedulerName: gpus or batch and is" + hint));
+  CHECK_THAT(asked(pod("q", "  schedulerName: batch\n"), 200, policy),
+             Catch::Contains("\"name\": \"q\"") && !Catch::Contains("left out"));
+  // What has a node takes its room, whoever put it there; and nodes alone are a question, too.
+  CHECK_THAT(asked(pod("p", "  nodeName: node-00\n") + pod("q", "  schedulerName: muster\n"), 200),
+             !Catch::Contains("left out"));
+  CHECK_THAT(asked(NodesYaml("extra", 1, 8), 200), !Catch::Contains("left out"));
+}
+
 TEST_CASE("what-if refuses what it cannot read, with its place", "[service][whatif]") {
   TestService test;
   test.Submit(GangYaml("train", 1, 8));

@@ -34,13 +34,13 @@ std::string Server(const std::string& url) { return R"({"server":")" + url + R"(
 const std::string kServer = Server("https://api:6443");
 
 ClientConfig Parsed(const std::string& json, const std::string& context = {}) {
-  auto config = ParseKubeconfig(json, kFile, context);
+  auto config = ParseKubeconfig({json, kFile}, context);
   if (!config.ok()) FAIL(config.error().ToString());
   return *config;
 }
 
 std::string Refusal(const std::string& json, const std::string& context = {}) {
-  const auto config = ParseKubeconfig(json, kFile, context);
+  const auto config = ParseKubeconfig({json, kFile}, context);
   if (config.ok()) return "accepted";
   CHECK(config.error().code == Code::kInvalidArgument);
   return config.error().ToString();
@@ -270,7 +270,7 @@ TEST_CASE("a person's kubeconfig may name a program for credentials", "[kube][ku
       R"({"token":"old","exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"bin/get",
           "args":["token","--for","me"],"env":[{"name":"REGION","value":"eu"}],
           "installHint":"install it","provideClusterInfo":true}})";
-  const auto personal = ParsePersonalKubeconfig(Kubeconfig(kServer, user), "/ann/.kube/config");
+  const auto personal = ParsePersonalKubeconfig({{Kubeconfig(kServer, user), "/ann/.kube/config"}});
   REQUIRE((personal.ok() ? "" : personal.error().ToString()) == "");
   REQUIRE(personal->plugin);
   const ExecPlugin& plugin = *personal->plugin;
@@ -284,11 +284,35 @@ TEST_CASE("a person's kubeconfig may name a program for credentials", "[kube][ku
                                R"("kind":"ExecCredential","spec":{"interactive":false,)"
                                R"("cluster":{"server":"https://)"));
   CHECK_FALSE(
-      ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"exec":{"command":"x"}})"), "c").ok());
+      ParsePersonalKubeconfig({{Kubeconfig(kServer, R"({"exec":{"command":"x"}})"), "c"}}).ok());
   CHECK_FALSE(
-      ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"exec":{"apiVersion":"v9"}})"), "c").ok());
-  CHECK_FALSE(ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"password":"x"})"), "c").ok());
-  CHECK_FALSE(ParsePersonalKubeconfig(Kubeconfig(kServer, R"({"token":"t"})"), "c")->plugin);
+      ParsePersonalKubeconfig({{Kubeconfig(kServer, R"({"exec":{"apiVersion":"v9"}})"), "c"}})
+          .ok());
+  CHECK_FALSE(ParsePersonalKubeconfig({{Kubeconfig(kServer, R"({"password":"x"})"), "c"}}).ok());
+  CHECK_FALSE(ParsePersonalKubeconfig({{Kubeconfig(kServer, R"({"token":"t"})"), "c"}})->plugin);
+}
+
+TEST_CASE("of several kubeconfigs the first with a name counts", "[kube][kubeconfig]") {
+  const KubeconfigText first = {
+      R"({"contexts":[{"name":"own","context":{"cluster":"c","user":"u","namespace":"team"}}],)"
+      R"("users":[{"name":"u","user":{"tokenFile":"token"}}]})",
+      "/ann/first"};
+  const KubeconfigText second = {Kubeconfig(kServer, R"({"token":"second"})"), "/etc/second"};
+  const auto of = [&](const std::string& context) {
+    const auto personal = ParsePersonalKubeconfig({first, second}, context);
+    REQUIRE((personal.ok() ? "" : personal.error().ToString()) == "");
+    return personal->config;
+  };
+  // The context of the second, the user of the first, whose file is beside it.
+  CHECK(of("").host == "api");
+  CHECK(of("").token.empty());
+  CHECK(of("").token_file == "/ann/token");
+  CHECK(of("").default_namespace == "default");
+  CHECK(of("own").default_namespace == "team");
+  CHECK(ParsePersonalKubeconfig({first, second}, "x").error().ToString() ==
+        "/ann/first.contexts: there is no context x, here or in the other files");
+  CHECK(ParsePersonalKubeconfig({first, {"[]", "/etc/list"}}).error().ToString() ==
+        "/etc/list: expected an object, found a list");
 }
 
 TEST_CASE("what a program for credentials prints is taken or refused", "[kube][kubeconfig]") {

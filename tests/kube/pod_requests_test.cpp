@@ -147,6 +147,36 @@ TEST_CASE("a request that makes no sense is a defect that names the field", "[ku
   CHECK_THAT(DecodeSpec(c.spec).defect, Catch::StartsWith(c.want));
 }
 
+TEST_CASE("a manifest's request of a device needs a limit, a pod that was admitted does not",
+          "[kube][pod]") {
+  const auto defect = [](const std::string& resources, Source source) {
+    DecodeOptions options;
+    options.source = source;
+    const cluster::Result<Pod> pod =
+        DecodePod(R"({"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{"containers":[{}],)"
+                  R"("initContainers":[{"resources":{)" +
+                      resources + R"(}}]}})",
+                  options);
+    REQUIRE(pod.ok());
+    return pod->defect;
+  };
+  for (const char* one : {R"("requests":{"nvidia.com/gpu":1})",
+                          R"("requests":{"rdma/hca":1},"limits":{"nvidia.com/gpu":1})",
+                          R"("requests":{"hugepages-2Mi":"4Mi"},"limits":null)"}) {
+    CAPTURE(one);
+    CHECK_THAT(defect(one, Source::kManifest),
+               Catch::StartsWith("Pod.spec.initContainers[0].resources.requests") &&
+                   Catch::EndsWith(": needs a limit of the same size"));
+    CHECK(defect(one, Source::kApiServer).empty());
+  }
+  for (const char* one : {R"("limits":{"nvidia.com/gpu":1})",
+                          R"("requests":{"nvidia.com/gpu":1},"limits":{"nvidia.com/gpu":1})",
+                          R"("requests":{"cpu":1,"memory":"1Gi","nvidia.com/gpu":null})"}) {
+    CAPTURE(one);
+    CHECK(defect(one, Source::kManifest).empty());
+  }
+}
+
 TEST_CASE("a claim for a channel of a ComputeDomain is one channel, and the wish for one clique",
           "[kube][pod]") {
   const auto decode = [](const std::string& annotations) {

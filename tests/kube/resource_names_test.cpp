@@ -40,5 +40,13 @@ TEST_CASE("a resource that no node can have is told, with what it was meant to b
   }
 }
 
+TEST_CASE("devices and huge pages are not requested without a limit", "[kube][manifest]") {
+  for (const char* own :
+       {"cpu", "memory", "ephemeral-storage", "kubernetes.io/x", "a.kubernetes.io/x"})
+    CHECK(MayOvercommit(own));
+  for (const char* device : {"nvidia.com/gpu", "rdma/hca", "amd.com/gpu", "hugepages-2Mi"})
+    CHECK_FALSE(MayOvercommit(device));
+}
+
 }  // namespace
 }  // namespace muster::kube

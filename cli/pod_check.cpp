@@ -1,0 +1,241 @@
+#include "cli/pod_check.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "config/manifest.hpp"
+#include "config/yaml_json.hpp"
+#include "engine/options.hpp"
+#include "kube/decode.hpp"
+#include "kube/grouping.hpp"
+#include "kube/json.hpp"
+#include "kube/pod_requests.hpp"
+#include "kube/resource_names.hpp"
+
+namespace muster::cli {
+namespace {
+
+using cluster::Code;
+using cluster::Error;
+using cluster::Result;
+using config::YamlNode;
+
+constexpr const char* kNoGang =
+    "its pods start one by one: a Job is a gang when it is Indexed with completions = parallelism, "
+    "or has annotation muster.dev/min-member";
+constexpr const char* kContainerLists[] = {"containers", "initContainers"};
+
+// A kind of Kubernetes' own that has pods.
+struct Kind {
+  std::string_view api_version;
+  std::string_view name;
+  const char* pod;  // the path to what is a pod; empty: the object
+  const char* job;  // to what is a Job; null: it is none
+};
+constexpr Kind kKinds[] = {
+    {"v1", "Pod", "", nullptr},
+    {"v1", "PodTemplate", "template", nullptr},
+    {"v1", "ReplicationController", "spec.template", nullptr},
+    {"apps/v1", "DaemonSet", "spec.template", nullptr},
+    {"apps/v1", "Deployment", "spec.template", nullptr},
+    {"apps/v1", "ReplicaSet", "spec.template", nullptr},
+    {"apps/v1", "StatefulSet", "spec.template", nullptr},
+    {"batch/v1", "Job", "spec.template", ""},
+    {"batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate"}};
+
+const Kind* FindKind(const YamlNode& object) {
+  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& kind) {
+    return object.TextAt("apiVersion") == kind.api_version && object.TextAt("kind") == kind.name;
+  });
+  return found == std::end(kKinds) ? nullptr : found;
+}
+
+// Null where it is not there, or null.
+const YamlNode* Given(const YamlNode& map, std::string_view key) {
+  const YamlNode* found = map.Find(key);
+  return found == nullptr || found->kind == YamlNode::Kind::kNull ? nullptr : found;
+}
+
+const YamlNode* Follow(const YamlNode& object, std::string_view path) {
+  const YamlNode* node = &object;
+  while (node != nullptr && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    node = Given(*node, path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+std::string Joined(const std::string& path, const std::string& step) {
+  return path.empty() ? step : path + "." + step;
+}
+
+std::string Item(const std::string& list, std::size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+// Of one object.
+class ObjectCheck {
+ public:
+  // `place`: of the object in the document; empty: it is all of it.
+  ObjectCheck(const config::ManifestDocument& document, std::string place, PodCheck* into)
+      : document_(document), place_(std::move(place)), into_(*into) {}
+
+  void Look(const YamlNode& object) {
+    if (const Kind* kind = FindKind(object); kind != nullptr) {
+      LookAtPod(Follow(object, kind->pod), kind->pod, kind->job != nullptr);
+      if (kind->job != nullptr) LookAtJob(object, kind->job);
+    }
+    LookAtTemplates(object, "");
+  }
+
+ private:
+  void LookAtPod(const YamlNode* pod, const std::string& path, bool ends);
+  void LookAtContainer(const YamlNode& container, const std::string& path,
+                       std::set<std::string>& names);
+  void LookAtTemplates(const YamlNode& value, const std::string& path);
+  void LookAtLimits(const YamlNode& container, const std::string& path);
+  void LookAtJob(const YamlNode& object, const char* path);
+
+  Error Located(const std::string& path, std::string message) const {
+    const Error error{Code::kInvalidArgument, std::move(message), path};
+    return document_.Locate(place_.empty() ? error : error.At(place_));
+  }
+  void Refuse(const std::string& path, std::string message) {
+    into_.faults.push_back(Located(path, std::move(message)));
+  }
+
+  const config::ManifestDocument& document_;
+  const std::string place_;
+  PodCheck& into_;
+};
+
+// `pod`: null where the object has none. `ends`: it is a Job's.
+void ObjectCheck::LookAtPod(const YamlNode* pod, const std::string& path, bool ends) {
+  const YamlNode* spec = pod == nullptr ? nullptr : Given(*pod, "spec");
+  const std::string at = Joined(path, "spec");
+  const YamlNode* mains = spec == nullptr ? nullptr : Given(*spec, "containers");
+  if (mains == nullptr || (mains->kind == YamlNode::Kind::kSequence && mains->items.empty()))
+    Refuse(at + ".containers", "expected at least one container, found none");
+  if (spec == nullptr) return;
+  std::set<std::string> names;
+  for (const char* list : kContainerLists) {
+    const YamlNode* containers = Given(*spec, list);
+    if (containers == nullptr) continue;
+    for (std::size_t i = 0; i < containers->items.size(); ++i)
+      LookAtContainer(containers->items[i], Item(Joined(at, list), i), names);
+  }
+  const std::string restart = spec->TextAt("restartPolicy");
+  if (!ends || restart == "Never" || restart == "OnFailure") return;
+  Refuse(at + ".restartPolicy", "expected Never or OnFailure, as the pods of a Job end, found " +
+                                    (restart.empty() ? "nothing" : config::Quoted(restart)));
+}
+
+// `names`: of the pod's containers before it.
+void ObjectCheck::LookAtContainer(const YamlNode& container, const std::string& path,
+                                  std::set<std::string>& names) {
+  if (container.kind != YamlNode::Kind::kMap) return;
+  const std::string name = container.TextAt("name");
+  if (name.empty()) {
+    Refuse(path + ".name", "expected a name, found nothing");
+  } else if (!names.insert(name).second) {
+    Refuse(path + ".name", "another container of the pod is called " + config::Quoted(name) +
+                               ", too: give it another name");
+  }
+  if (container.TextAt("image").empty())
+    Refuse(path + ".image", "expected an image, found nothing");
+}
+
+// Whatever makes pods of them, no API server takes those without limits.
+void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path) {
+  const YamlNode* spec = Given(value, "spec");
+  const YamlNode* mains = spec == nullptr ? nullptr : Given(*spec, "containers");
+  if (mains != nullptr && mains->kind == YamlNode::Kind::kSequence) {
+    for (const char* list : kContainerLists) {
+      const YamlNode* containers = Given(*spec, list);
+      if (containers == nullptr) continue;
+      for (std::size_t i = 0; i < containers->items.size(); ++i)
+        LookAtLimits(containers->items[i], Item(Joined(path, "spec") + "." + list, i));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < value.items.size(); ++i)
+    LookAtTemplates(value.items[i], Item(path, i));
+  for (const config::YamlEntry& entry : value.entries)
+    LookAtTemplates(entry.value, Joined(path, entry.key));
+}
+
+void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {
+  const YamlNode* resources = Given(container, "resources");
+  const YamlNode* requests = resources == nullptr ? nullptr : Given(*resources, "requests");
+  if (requests == nullptr) return;
+  const YamlNode* limits = Given(*resources, "limits");
+  for (const config::YamlEntry& request : requests->entries) {
+    if (request.value.kind == YamlNode::Kind::kNull || kube::MayOvercommit(request.key)) continue;
+    if (limits != nullptr && Given(*limits, request.key) != nullptr) continue;
+    // As the decoders write it.
+    const std::string step = kube::PathStep(request.key);
+    const std::string list = path + ".resources.requests";
+    Refuse(step.front() == '[' ? list + step : Joined(list, step), kube::kNeedsLimit);
+  }
+}
+
+// An annotation or a label says how large the gang of its pods is, or that they are in none.
+bool SaysGang(const YamlNode* object) {
+  const YamlNode* metadata = object == nullptr ? nullptr : Given(*object, "metadata");
+  if (metadata == nullptr) return false;
+  for (const char* texts : {"annotations", "labels"}) {
+    const YamlNode* map = Given(*metadata, texts);
+    if (map == nullptr) continue;
+    if (!map->TextAt(kube::kMinMemberAnnotation).empty()) return true;
+    if (map->TextAt(kube::kGroupingOff) == "false") return true;
+  }
+  return false;
+}
+
+// The pods of a Job with this spec are Muster's, several at a time, and in no PodGroup.
+bool HasPodsSideBySide(const YamlNode& spec, const std::string& file_name) {
+  const Result<std::string> json = config::ToJson(spec, file_name);
+  if (!json.ok()) return false;
+  const Result<kube::Job> job =
+      kube::DecodeJob(R"({"metadata":{"name":"job"},"spec":)" + *json + "}",
+                      kube::DecodeOptions{.source = kube::Source::kManifest});
+  if (!job.ok() || job->parallelism < 2 || !job->pod.pod_group.empty()) return false;
+  const std::vector<std::string> ours = engine::Options().scheduler_names;
+  return std::find(ours.begin(), ours.end(), job->pod.spec->scheduler_name) != ours.end();
+}
+
+// Noted is what may be a slip. An Indexed Job is a gang, or an array of more pods than run at a
+// time; with spec.scheduling it says itself what it is (config/grouping/kubernetes.yaml).
+void ObjectCheck::LookAtJob(const YamlNode& object, const char* path) {
+  const YamlNode* job = Follow(object, path);
+  const YamlNode* spec = job == nullptr ? nullptr : Given(*job, "spec");
+  if (spec == nullptr || spec->TextAt("completionMode") == "Indexed") return;
+  if (Given(*spec, "scheduling") != nullptr) return;
+  if (SaysGang(&object) || SaysGang(job) || SaysGang(Given(*spec, "template"))) return;
+  if (!HasPodsSideBySide(*spec, document_.file_name())) return;
+  into_.notes.push_back(Located(Joined(path, "spec.parallelism"), kNoGang).ToString());
+}
+
+}  // namespace
+
+PodCheck CheckPods(std::string_view text, const std::string& file_name) {
+  PodCheck check;
+  const Result<std::vector<config::ManifestDocument>> documents =
+      config::ParseManifests(text, file_name);
+  if (!documents.ok()) return check;
+  for (const config::ManifestDocument& document : *documents) {
+    const YamlNode& root = document.source();
+    if (document.kind() != "List") {
+      ObjectCheck(document, "", &check).Look(root);
+      continue;
+    }
+    const YamlNode* items = root.Find("items");
+    for (std::size_t i = 0; items != nullptr && i < items->items.size(); ++i)
+      ObjectCheck(document, Item("items", i), &check).Look(items->items[i]);
+  }
+  return check;
+}
+
+}  // namespace muster::cli

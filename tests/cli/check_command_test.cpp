@@ -1,0 +1,242 @@
+// muster check: manifests without a server.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/cli_run.hpp"
+#include "tests/http/tls_test_support.hpp"
+
+namespace muster::cli::testing {
+namespace {
+
+using http::testing::TempFolder;
+
+// Of a file with this text, which is called f.yaml in what it prints.
+CliRun Check(const std::string& text) {
+  const TempFolder folder;
+  const std::string file = folder.File("f.yaml");
+  std::ofstream(file) << text;
+  CliRun run = Run({"check", file});
+  for (std::string* said : {&run.out, &run.err}) {
+    for (std::size_t at = said->find(file); at != std::string::npos; at = said->find(file))
+      said->replace(at, file.size(), "f.yaml");
+  }
+  return run;
+}
+
+std::string Pod(const std::string& spec) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec;
+}
+
+std::string Deployment(const std::string& spec) {
+  return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template:\n"
+         "    spec: " +
+         spec + "\n";
+}
+
+std::string JobSpec(const std::string& spec, const std::string& pod, const std::string& indent) {
+  std::string text;
+  std::istringstream lines(spec + "  template:\n" + pod);
+  for (std::string line; std::getline(lines, line);) text += indent + line + "\n";
+  return text;
+}
+
+const std::string kContainers = "      containers: [{name: main, image: i}]\n";
+const std::string kEnds = "    spec:\n      restartPolicy: Never\n" + kContainers;
+const std::string kOurs =
+    "    spec:\n      schedulerName: muster\n      restartPolicy: Never\n" + kContainers;
+
+// `pod`: of the template.
+std::string Job(const std::string& spec, const std::string& pod,
+                const std::string& metadata = "{name: j}") {
+  return "apiVersion: batch/v1\nkind: Job\nmetadata: " + metadata + "\nspec:\n" +
+         JobSpec(spec, pod, "");
+}
+
+std::string CronJob(const std::string& spec, const std::string& pod,
+                    const std::string& metadata = "{name: c}") {
+  return "apiVersion: batch/v1\nkind: CronJob\nmetadata: " + metadata +
+         "\nspec:\n  schedule: \"0 2 * * *\"\n  jobTemplate:\n    spec:\n" +
+         JobSpec(spec, pod, "    ");
+}
+
+TEST_CASE("check tells all faults of manifests without a server", "[cli][check]") {
+  const CliRun fine = Check(Pod("  containers: [{name: main, image: i}]\n") +
+                            "---\napiVersion: v1\nkind: Secret\n");
+  CHECK(fine.status == kExitOk);
+  CHECK(fine.out ==
+        "f.yaml: fine, 2 objects; of Secret only names and pod templates were looked at\n");
+  CHECK(fine.err.empty());
+  const CliRun policy = Check("apiVersion: muster.dev/v1alpha1\nkind: Policy\n");
+  CHECK(policy.status == kExitFailed);
+  CHECK(policy.err == "muster: f.yaml: a Policy is checked by muster check-policy\n");
+  const CliRun wrong =
+      Check(Pod("  hostNetwrok: true\n  containers: [{nmae: main, name: main, image: i}]\n"));
+  CHECK(wrong.status == kExitFailed);
+  CHECK(wrong.out.empty());
+  CHECK(wrong.err ==
+        "muster: f.yaml:5:16: spec.hostNetwrok: unknown field, did you mean hostNetwork?\n"
+        "muster: f.yaml:6:23: spec.containers[0].nmae: unknown field, did you mean name?\n");
+}
+
+TEST_CASE("check goes on after a file that is not fine", "[cli][check]") {
+  const TempFolder folder;
+  std::ofstream(folder.File("f.yaml")) << Pod("  containers: [{name: main, image: i}]\n");
+  const CliRun run = Run({"check", folder.File("absent.yaml"), folder.File("f.yaml")});
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.out, Catch::Contains("f.yaml: fine, 1 object\n"));
+  CHECK_THAT(run.err, Catch::Contains("absent.yaml: cannot be read"));
+}
+
+TEST_CASE("check of nothing fails as submit does", "[cli][check]") {
+  for (const char* text : {"", "# nothing\n", "---\n", "apiVersion: v1\nkind: List\nitems: []\n"}) {
+    CAPTURE(text);
+    const CliRun run = Check(text);
+    CHECK(run.status == kExitFailed);
+    CHECK(run.out.empty());
+    CHECK(run.err == "muster: f.yaml: expected at least one object, found none\n");
+    std::istringstream input(text);
+    std::streambuf* const before = std::cin.rdbuf(input.rdbuf());
+    const CliRun piped = Run({"check", "-"});
+    std::cin.rdbuf(before);
+    CHECK(piped.status == kExitFailed);
+    CHECK(piped.err == "muster: stdin: expected at least one object, found none\n");
+  }
+}
+
+TEST_CASE("check tells of a request of a device without a limit, whatever makes the pod",
+          "[cli][check]") {
+  const std::string container =
+      "{name: main, image: i, resources: {requests: {cpu: 1, nvidia.com/gpu: 8}}}";
+  const std::string limited =
+      "{name: main, image: i, resources: {requests: {rdma/hca: 1}, limits: {rdma/hca: 1}}}";
+  const std::string fault =
+      ".resources.requests[\"nvidia.com/gpu\"]: needs a limit of the same size\n";
+  struct Case {
+    std::string yaml;
+    std::string path;
+  };
+  const std::vector<Case> cases = {
+      {Pod("  containers: [" + container + "]\n"), "spec.containers[0]"},
+      {Job("", "    spec: {restartPolicy: Never, containers: [" + limited + "], initContainers: [" +
+                   container + "]}\n"),
+       ""},
+      {Deployment("{containers: [" + limited + ", " + container + "]}"), ""},
+      {"apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\nspec:\n"
+       "  replicatedJobs:\n  - name: w\n    template:\n      spec:\n        template:\n"
+       "          spec: {containers: [" +
+           container + "]}\n",
+       "spec.replicatedJobs[0].template.spec.template.spec.containers[0]"}};
+  for (const Case& one : cases) {
+    CAPTURE(one.yaml);
+    const CliRun run = Check(one.yaml);
+    CHECK(run.status == kExitFailed);
+    CHECK_THAT(run.err, Catch::Contains(one.path + fault));
+    CHECK_THAT(run.err, Catch::StartsWith("muster: f.yaml:"));
+    if (!one.path.empty()) CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
+  CHECK(Check(Pod("  containers: [" + limited + "]\n")).status == kExitOk);
+}
+
+TEST_CASE("check refuses pods that no API server takes", "[cli][check]") {
+  struct Case {
+    std::string yaml;
+    std::string want;  // behind the file and the line
+  };
+  const std::string none = ".containers: expected at least one container, found none\n";
+  const std::vector<Case> cases = {
+      {Pod("  schedulerName: muster\n"), "spec" + none},
+      {Pod("  containers: []\n"), "spec" + none},
+      {Pod("  containers:\n"), "spec" + none},
+      {Deployment("{}"), "spec.template.spec" + none},
+      {"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec: {replicas: 1}\n",
+       "spec.template.spec" + none},
+      {"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
+       "  metadata: {name: p}\n  spec: {containers: []}\n",
+       "items[0].spec" + none},
+      {Pod("  containers: [{image: i}]\n"),
+       "spec.containers[0].name: expected a name, found nothing\n"},
+      {Pod("  containers: [{name: main}]\n"),
+       "spec.containers[0].image: expected an image, found nothing\n"},
+      {Deployment("{containers: [{name: main, image: \"\"}]}"),
+       "spec.template.spec.containers[0].image: expected an image, found nothing\n"},
+      {Pod("  containers: [{name: a, image: i}, {name: b, image: i}, {name: a, image: i}]\n"),
+       "spec.containers[2].name: another container of the pod is called \"a\", too: give it "
+       "another "
+       "name\n"},
+      {Pod("  containers: [{name: a, image: i}]\n  initContainers: [{name: a, image: i}]\n"),
+       "spec.initContainers[0].name: another container of the pod is called \"a\""},
+      {Job("", "    spec:\n" + kContainers),
+       "spec.template.spec.restartPolicy: expected Never or OnFailure, as the pods of a Job end, "
+       "found nothing\n"},
+      {CronJob("", "    spec:\n      restartPolicy: Always\n" + kContainers),
+       "spec.jobTemplate.spec.template.spec.restartPolicy: expected Never or OnFailure, as the "
+       "pods of a Job end, found \"Always\"\n"},
+  };
+  for (const Case& one : cases) {
+    CAPTURE(one.yaml);
+    const CliRun run = Check(one.yaml);
+    CHECK(run.status == kExitFailed);
+    CHECK(run.out.empty());
+    CHECK_THAT(run.err, Catch::StartsWith("muster: f.yaml:") && Catch::Contains(": " + one.want));
+  }
+}
+
+TEST_CASE("check takes pods that an API server takes, and leaves other kinds' to their owners",
+          "[cli][check]") {
+  for (const std::string& yaml :
+       {Pod("  containers: [{name: a, image: i}]\n  initContainers: [{name: b, image: i}]\n"),
+        Deployment("{containers: [{name: main, image: i}]}"), Job("", kEnds), CronJob("", kEnds),
+        Job("", "    spec:\n      restartPolicy: OnFailure\n" + kContainers),
+        // Knative gives the container its name.
+        std::string("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: s}\n"
+                    "spec: {template: {spec: {containers: [{image: i}]}}}\n")}) {
+    CAPTURE(yaml);
+    const CliRun run = Check(yaml);
+    INFO(run.err);
+    CHECK(run.status == kExitOk);
+    CHECK(run.err.empty());
+  }
+}
+
+TEST_CASE("check notes a Job whose pods start one by one", "[cli][check]") {
+  const std::string note =
+      "spec.parallelism: its pods start one by one: a Job is a gang when it is Indexed with "
+      "completions = parallelism, or has annotation muster.dev/min-member\n";
+  const CliRun job = Check(Job("  parallelism: 4\n", kOurs));
+  CHECK(job.status == kExitOk);
+  CHECK(job.out == "f.yaml: fine, 1 object\n");
+  CHECK(job.err == "muster: note: f.yaml:5:16: " + note);
+  // Of the pods it says nothing.
+  CHECK_THAT(
+      Check(Job("  parallelism: 4\n", kOurs, "{name: j, labels: {muster.dev/gang: \"true\"}}")).err,
+      Catch::EndsWith(note));
+  const CliRun cron = Check(CronJob("  completionMode: NonIndexed\n  parallelism: 2\n", kOurs));
+  CHECK(cron.status == kExitOk);
+  CHECK(cron.err == "muster: note: f.yaml:9:20: spec.jobTemplate." + note);
+
+  const std::string four = "  parallelism: 4\n";
+  const auto with = [](const std::string& metadata) {
+    return "    metadata: " + metadata + "\n" + kOurs;
+  };
+  for (const std::string& yaml :
+       {Job("  parallelism: 1\n", kOurs), Job(four + "  completions: 1\n", kOurs),
+        Job(four + "  completions: 4\n  completionMode: Indexed\n", kOurs), Job(four, kEnds),
+        Job(four + "  scheduling: {schedulingPolicy: {gang: {minCount: 4}}}\n", kOurs),
+        Job(four, kOurs, "{name: j, annotations: {muster.dev/min-member: \"4\"}}"),
+        Job(four, kOurs, "{name: j, labels: {muster.dev/gang: \"false\"}}"),
+        Job(four, with("{annotations: {muster.dev/min-member: \"4\"}}")),
+        Job(four, with("{labels: {scheduling.x-k8s.io/pod-group: g}}")),
+        Job(four, kOurs + "      schedulingGroup: {podGroupName: g}\n"),
+        CronJob(four, kOurs, "{name: c, annotations: {muster.dev/min-member: \"4\"}}")}) {
+    CAPTURE(yaml);
+    CHECK_THAT(Check(yaml).err, !Catch::Contains("note"));
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli::testing
