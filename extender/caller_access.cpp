@@ -96,9 +96,16 @@ Result<std::string> CallerAccess::AuthoriseToken(const Caller& caller,
 }
 
 Result<std::string> CallerAccess::Authorise(const Caller& caller,
-                                            const kube::AccessAttributes& access) const {
+                                            const kube::AccessAttributes& access,
+                                            Waits waits) const {
   const bool has_token = !caller.token.empty() || !caller.muster_token.empty();
-  if (has_token && ports_.reviewer != nullptr) return AuthoriseToken(caller, access);
+  if (has_token && ports_.reviewer != nullptr) {
+    if (waits == Waits::kOwnThread) return AuthoriseToken(caller, access);
+    const Turn turn(asking_, kMostAsking);
+    if (turn.free()) return AuthoriseToken(caller, access);
+    return Error{Code::kUnavailable,
+                 "the API server is asked about too many callers at once, try again", ""};
+  }
   if (!caller.client_name.empty()) {
     if (Lists(ports_.settings(), caller)) return caller.client_name;
     return Error{Code::kForbidden,
@@ -125,11 +132,6 @@ bool CallerAccess::IsPublic(const std::string& page) const {
 Status CallerAccess::MayRead(const Caller& caller, const kube::AccessAttributes& access) const {
   if (ports_.reviewer == nullptr || IsOfThisMachine(caller) || IsPublic(access.resource))
     return cluster::Ok{};
-  const Turn turn(asking_, kMostAsking);
-  if (!turn.free()) {
-    return Error{Code::kUnavailable,
-                 "the API server is asked about too many callers at once, try again", ""};
-  }
   const Result<std::string> who = Authorise(caller, access);
   if (!who.ok()) return who.error();
   return cluster::Ok{};

@@ -59,11 +59,14 @@ class CallerAccess {
   CallerAccess(const CallerAccess&) = delete;
   CallerAccess& operator=(const CallerAccess&) = delete;
 
+  // Whose thread waits for the API server: one of the port's, which answer probes as well, or one
+  // of the caller's own.
+  enum class Waits { kPort, kOwnThread };
   // Who it is.
   //   kForbidden    they may not; the message says what to do
-  //   kUnavailable  nobody can say
-  cluster::Result<std::string> Authorise(const Caller& caller,
-                                         const kube::AccessAttributes& access) const;
+  //   kUnavailable  nobody can say, or too many are asked about at once (kPort)
+  cluster::Result<std::string> Authorise(const Caller& caller, const kube::AccessAttributes& access,
+                                         Waits waits = Waits::kPort) const;
 
   // Whether they may read what `access` says of group muster.dev; its resource is the page.
   //   kForbidden    they may not; the message says what to do
@@ -77,7 +80,7 @@ class CallerAccess {
   bool IsPublic(const std::string& page) const;
 
   const Ports ports_;
-  // Callers of MayRead who wait for the API server: each has a thread of the port.
+  // Callers who wait for the API server: each has a thread of the port.
   mutable std::atomic<int> asking_{0};
 };
 

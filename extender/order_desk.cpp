@@ -1,5 +1,7 @@
 #include "extender/order_desk.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "extender/api.hpp"
@@ -16,6 +18,8 @@ using engine::OrderEffect;
 namespace {
 
 constexpr size_t kMostWaiting = 64;
+constexpr int64_t kMostOfPeer = 16;  // of these, from one address
+
 }  // namespace
 
 OrderDesk::OrderDesk(Ports ports)
@@ -49,7 +53,10 @@ void OrderDesk::Take(const http::Request& request, const http::Done& done) {
   Waiting waiting{*std::move(order), CallerOf(request), done};
   {
     const MutexLock lock(mu_);
-    if (!stopped_ && waiting_.size() < kMostWaiting) {
+    const auto same = std::count_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+      return one.caller.peer == waiting.caller.peer;
+    });
+    if (!stopped_ && waiting_.size() < kMostWaiting && same < kMostOfPeer) {
       waiting_.push_back(std::move(waiting));
       thread_->Poke();
       return;
@@ -58,16 +65,25 @@ void OrderDesk::Take(const http::Request& request, const http::Done& done) {
   done(FailedAnswer({Code::kUnavailable, "too many orders at once, try again", ""}));
 }
 
+OrderDesk::Waiting OrderDesk::NextLocked() {
+  auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                           [&](const Waiting& one) { return one.caller.peer != last_peer_; });
+  if (next == waiting_.end()) next = waiting_.begin();
+  Waiting one = std::move(*next);
+  waiting_.erase(next);
+  last_peer_ = one.caller.peer;
+  return one;
+}
+
 cluster::Time OrderDesk::Work() {
   while (true) {
-    std::deque<Waiting> one;
+    std::optional<Waiting> one;
     {
       const MutexLock lock(mu_);
       if (waiting_.empty()) return cluster::Time::Never();
-      one.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
+      one = NextLocked();
     }
-    Waiting& waiting = one.front();
+    Waiting& waiting = *one;
     const Result<OrderEffect> effect = Serve(waiting);
     const std::string& by = waiting.request.order.by;
     const std::string who = by.empty() ? waiting.caller.peer : by;
@@ -95,7 +111,8 @@ cluster::Time OrderDesk::Work() {
 Result<OrderEffect> OrderDesk::Serve(Waiting& waiting) {
   if (const std::string closed = ports_.closed(); !closed.empty())
     return Error{Code::kUnavailable, closed, ""};
-  Result<std::string> by = ports_.access.Authorise(waiting.caller, waiting.request.access);
+  Result<std::string> by = ports_.access.Authorise(waiting.caller, waiting.request.access,
+                                                   CallerAccess::Waits::kOwnThread);
   if (!by.ok()) return by.error();
   engine::Order& order = waiting.request.order;
   order.by = *std::move(by);

@@ -61,12 +61,16 @@ class OrderDesk {
   };
 
   void Take(const http::Request& request, const http::Done& done);
+  // In their order, but two of one address in a row only where nobody else waits: who sends many
+  // keeps nobody else's out.
+  Waiting NextLocked() MUSTER_REQUIRES(mu_);
   cluster::Time Work();
   cluster::Result<engine::OrderEffect> Serve(Waiting& waiting);
 
   const Ports ports_;
   cluster::Mutex mu_;
   std::deque<Waiting> waiting_ MUSTER_GUARDED_BY(mu_);
+  std::string last_peer_ MUSTER_GUARDED_BY(mu_);
   bool stopped_ MUSTER_GUARDED_BY(mu_) = false;
   std::unique_ptr<kube::StepThread> thread_;  // last: it uses all of the above
 };

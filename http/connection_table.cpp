@@ -45,6 +45,7 @@ void ConnectionTable::Park(Id id, Interest interest) {
   Entry& entry = found->second;
   entry.parked = true;
   entry.deadline = entry.connection->deadline();
+  entry.rests = interest == Interest::kReadable && entry.connection->resting() ? ++last_rest_ : 0;
   Arm(id, entry, std::exchange(entry.woken, false) ? Interest::kNow : interest);
 }
 
@@ -110,6 +111,24 @@ void ConnectionTable::Remove(Id id) {
     entries_.erase(found);
     if (entries_.empty()) empty_.NotifyAll();
   }
+}
+
+bool ConnectionTable::RemoveRested() {
+  std::unique_ptr<ServerConnection> closing;
+  {
+    const cluster::MutexLock lock(mu_);
+    auto longest = entries_.end();
+    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+      const Entry& entry = at->second;
+      if (!entry.parked || entry.woken || entry.rests == 0) continue;
+      if (longest == entries_.end() || entry.rests < longest->second.rests) longest = at;
+    }
+    if (longest == entries_.end()) return false;
+    closing = std::move(longest->second.connection);
+    entries_.erase(longest);
+    if (entries_.empty()) empty_.NotifyAll();
+  }
+  return true;
 }
 
 void ConnectionTable::RemoveParked() {

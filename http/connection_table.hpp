@@ -58,6 +58,8 @@ class ConnectionTable {
   std::vector<Claimed> ClaimExpired(SteadyTime now);
   // Closes an owned connection.
   void Remove(Id id);
+  // Closes the parked connection that has rested for longest; false: none does.
+  bool RemoveRested();
   // Closes every parked connection.
   void RemoveParked();
   // Gives every parked connection an event at once.
@@ -74,6 +76,8 @@ class ConnectionTable {
     bool woken = false;  // while owned
     bool in_epoll = false;
     SteadyTime deadline;  // of a parked one: owned ones are not looked at
+    // When it was parked to rest, in order; 0: it has something to do.
+    std::uint64_t rests = 0;
   };
 
   void Arm(Id id, Entry& entry, Interest interest) MUSTER_REQUIRES(mu_);
@@ -82,6 +86,7 @@ class ConnectionTable {
   mutable cluster::Mutex mu_;
   cluster::CondVar empty_;
   Id next_id_ MUSTER_GUARDED_BY(mu_) = kFirstId;
+  std::uint64_t last_rest_ MUSTER_GUARDED_BY(mu_) = 0;
   std::map<Id, Entry> entries_ MUSTER_GUARDED_BY(mu_);
 };
 

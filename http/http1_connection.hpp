@@ -40,6 +40,7 @@ class Http1Connection final : public ServerConnection {
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
   SteadyTime deadline() const override { return deadline_; }
+  bool resting() const override { return state_ == State::kHandshake || state_ == State::kHead; }
   int fd() const override { return channel_->fd(); }
 
  private:

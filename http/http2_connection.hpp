@@ -46,6 +46,7 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
   SteadyTime deadline() const override;
+  bool resting() const override { return idle() && out_.size() == out_sent_; }
   int fd() const override { return channel_->fd(); }
 
  private:

@@ -60,11 +60,12 @@ struct ServerOptions {
   std::size_t max_header_lines = 100;
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // above: 413, before a byte of it is read
   std::size_t max_buffered_bytes =
-      512UL * 1024 * 1024;             // bodies not yet complete and answers not yet
-                                       // taken, of all connections; above: 503 or closed
-  std::size_t max_connections = 4096;  // above: 503 and closed at once
-  std::size_t max_streams = 1024;      // calls at a time on one HTTP/2 connection
-  std::size_t workers = 8;             // threads; a handler that runs has one
+      512UL * 1024 * 1024;  // bodies not yet complete and answers not yet
+                            // taken, of all connections; above: 503 or closed
+  // Above, the one that has rested for longest is closed; where none rests, the newest (503).
+  std::size_t max_connections = 4096;
+  std::size_t max_streams = 1024;  // calls at a time on one HTTP/2 connection
+  std::size_t workers = 8;         // threads; a handler that runs has one
 
   std::chrono::milliseconds first_byte_timeout{
       10'000};  // a new connection's first byte, and its TLS handshake

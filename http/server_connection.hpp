@@ -134,6 +134,8 @@ class ServerConnection {
   // Never changes.
   virtual const std::shared_ptr<AnswerBox>& answers() const = 0;
   virtual SteadyTime deadline() const = 0;
+  // Nothing is asked and nothing is left to send: the caller has lost nothing when it is closed.
+  virtual bool resting() const = 0;
   virtual int fd() const = 0;
 };
 

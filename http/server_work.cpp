@@ -58,7 +58,9 @@ bool Server::Impl::AcceptOneLocked() {
   starved_ = accepted.outcome == Listener::Outcome::kExhausted;
   if (accepted.outcome != Listener::Outcome::kAccepted) return false;
   ++shared_.accepted;
-  if (table_.size() < shared_.options.max_connections) {
+  // Whoever holds connections and asks nothing makes way: else few callers could keep all others,
+  // and the kubelet's probes, out.
+  if (table_.size() < shared_.options.max_connections || table_.RemoveRested()) {
     Admit(accepted.fd, std::move(accepted.peer));
   } else {
     TurnAway(accepted.fd, std::move(accepted.peer));

@@ -294,6 +294,28 @@ TEST_CASE("a burst of 500 connections is served", "[http][attack]") {
   });
 }
 
+TEST_CASE("who holds connections and asks nothing keeps nobody out", "[http][attack]") {
+  ServerOptions options;
+  options.max_connections = 20;
+  TestServer test(options);
+  std::vector<std::unique_ptr<RawCaller>> idle;
+  for (int i = 0; i < 20; ++i) {
+    idle.push_back(std::make_unique<RawCaller>(test.port()));
+    REQUIRE(idle.back()->Call(GetRequest("/healthz")).status == 200);
+  }
+  RawCaller busy(test.port());
+  REQUIRE(busy.Send(PostRequest("/held", "late")));
+  REQUIRE(Eventually([&] { return test.gate.waiting() == 1; }));
+  for (int i = 0; i < 100; ++i) {
+    RawCaller caller(test.port());
+    REQUIRE(caller.Call(GetRequest("/healthz")).status == 200);
+  }
+  CHECK(test.server.stats().refused_full == 0);
+  // It had asked: it was not closed.
+  test.gate.Open();
+  CHECK(busy.ReadReply().body == "late");
+}
+
 TEST_CASE("connections above the cap are told so, and room that comes free is used",
           "[http][attack]") {
   ServerOptions options;
@@ -302,8 +324,9 @@ TEST_CASE("connections above the cap are told so, and room that comes free is us
   std::vector<std::unique_ptr<RawCaller>> callers;
   for (int i = 0; i < 20; ++i) {
     callers.push_back(std::make_unique<RawCaller>(test.port()));
-    REQUIRE(callers.back()->Call(GetRequest("/healthz")).status == 200);
+    REQUIRE(callers.back()->Send(PostRequest("/held", std::to_string(i))));
   }
+  REQUIRE(Eventually([&] { return test.gate.waiting() == 20; }));
   for (int i = 0; i < 200; ++i) {
     RawCaller extra(test.port());
     REQUIRE(extra.connected());
@@ -312,7 +335,8 @@ TEST_CASE("connections above the cap are told so, and room that comes free is us
     CHECK((reply.status == 503 || reply.status == 0));
     if (i == 0) CHECK(reply.status == 503);
   }
-  CHECK(callers.front()->Call(GetRequest("/healthz")).status == 200);
+  test.gate.Open();
+  CHECK(callers.front()->ReadReply().body == "0");
   callers.clear();
   CHECK(Eventually([&] { return test.Healthy(); }));
   CHECK(test.Quiet());
