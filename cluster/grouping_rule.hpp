@@ -80,11 +80,11 @@ struct GroupingRole {
   bool operator==(const GroupingRole&) const = default;
 };
 
-// The owner makes only the `first` pods of each role while `when` holds: to need more is to wait
-// for ever.
+// Where `when` holds the owner makes only the `first` pods of each role at first: to need more is
+// to wait for ever.
 struct GroupingEarly {
   GroupingConditions when;
-  bool passes = false;  // it will not hold for ever, so a greater minimum counts later
+  bool passes = false;  // it makes the others when the first run; else never
   std::string because;
   bool operator==(const GroupingEarly&) const = default;
 };

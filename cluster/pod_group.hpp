@@ -50,6 +50,10 @@ struct PodGroup {
   int64_t ended = 0;
   // Once it has run it is not taken apart because members are lost.
   bool keeps_rest = false;
+  // It starts with so many, because the others are made when these run; the others then start
+  // together. 0: with all of its minimum.
+  int64_t starts_with = 0;
+  std::vector<RoleMinimum> first_roles;  // of those
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
   TopologyTerms topology;  // where its members want to be; none: as the pods say
   GangRecord record;       // what Muster wrote there; nothing where there is no object

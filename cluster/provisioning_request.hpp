@@ -35,6 +35,8 @@ inline constexpr const char* kAttemptAnnotation = "muster.dev/attempt";
 inline constexpr const char* kBestEffortAtomicClass =
     "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
 inline constexpr const char* kCheckCapacityClass = "check-capacity.autoscaling.x-k8s.io";
+// What the names of both end in; a cloud's classes have another domain.
+inline constexpr const char* kAutoscalersClasses = ".autoscaling.x-k8s.io";
 
 // By its conditions; each lists what may follow.
 enum class RequestState {

@@ -17,6 +17,9 @@ using cluster::Time;
 namespace {
 
 constexpr Duration kPublishAfter = cluster::Seconds(5);
+// Where others come and go, a gang lacks room now for this reason, now for that one: what was
+// written of it stays for so long.
+constexpr Duration kPublishRoomAgain = cluster::Seconds(300);
 // How much later a gang may have become partial without a write that says so.
 constexpr Duration kSinceStep = cluster::Seconds(10);
 // A record that somebody took away, or that our own write has not brought yet, is written again
@@ -38,11 +41,13 @@ int64_t Done(const Gang& gang) {
 }
 
 // What is to be written of the gang's past.
-GangRecord RecordOf(const Gang& gang) {
+GangRecord RecordOf(const Gang& gang, bool grows) {
   if (gang.id.solo) return {};
   const GangRecord& known = gang.published->record;
-  GangRecord record =
-      gang.past.Record(gang.minimum, Lacking(gang), gang.course.partial_since.value_or(Time(0)));
+  // What is still to come of one that grows was not lost.
+  const cluster::Headcount wanted = grows ? gang.past.Wanted(gang.past.whole()) : gang.minimum;
+  GangRecord record = gang.past.Record(wanted, LackingOf(gang, wanted),
+                                       gang.course.partial_since.value_or(Time(0)));
   const Duration later = record.lost_since - known.lost_since;
   const bool about_then = later >= Duration(0) && later < kSinceStep;
   if (record.lost == known.lost && about_then) record.lost_since = known.lost_since;
@@ -104,7 +109,15 @@ std::optional<Time> Announcer::PublishAt(const Gang& gang) const {
       (!counts || (published.done == Done(gang) && published.succeeded == gang.tally.succeeded));
   if (same) return std::nullopt;
   const bool at_once = Lasting(gang.state) && published.state != gang.state;
-  return at_once ? published.changed_at : published.changed_at + kPublishAfter;
+  if (at_once) return published.changed_at;
+  const Time at = published.changed_at + kPublishAfter;
+  // What is kept for others is a moment's cause, with its time in it.
+  const auto lacks = [](ReasonCode code) {
+    return LacksRoom(code) && code != ReasonCode::kReserved;
+  };
+  const bool room = published.state == gang.state && !counts && lacks(published.reason) &&
+                    lacks(gang.reason.code);
+  return room ? std::max(at, published.said_at + kPublishRoomAgain) : at;
 }
 
 Time Announcer::due(const Gang& gang) const {
@@ -122,8 +135,10 @@ void Announcer::Publish(Gang& gang, Time now) {
 void Announcer::Remind(Gang& gang, Time now) {
   if (Reminders::due(gang) > now) return;
   const Published& published = *gang.published;
-  if (published.state != gang.state || published.reason != gang.reason.code)
-    return Reminders::Postpone(gang, now + kPublishAfter);
+  if (published.state != gang.state || published.reason != gang.reason.code) {
+    const Time at = PublishAt(gang).value_or(now);
+    return Reminders::Postpone(gang, std::max(at, now + kPublishAfter));
+  }
   if (reminders_.TakeEvent(gang, now)) TellWhy(gang);
   reminders_.TellMembers(gang, now);
 }
@@ -146,7 +161,7 @@ void Announcer::PublishState(Gang& gang, Time now) {
     published.record_differs = false;
     if (object) published.record = group->record;
   }
-  const GangRecord record = RecordOf(gang);
+  const GangRecord record = RecordOf(gang, Grows(gang, members_.GroupOf(gang)));
   if (!state_due && !(Speaks(gang) && WorthAWrite(gang, record))) return;
   if (object) {
     if (record != published.record) published.recorded_at = now;
@@ -159,6 +174,7 @@ void Announcer::PublishState(Gang& gang, Time now) {
   const bool changed = published.state != gang.state || published.reason != gang.reason.code;
   published.state = gang.state;
   published.reason = gang.reason.code;
+  published.said_at = now;
   published.done = Done(gang);
   published.succeeded = gang.tally.succeeded;
   if (!changed) return;
@@ -206,7 +222,7 @@ std::optional<EmitEvent> Announcer::EventOn(const Gang& gang, bool warning, std:
 bool Announcer::Carry(Gang& gang) {
   const cluster::PodGroup* group = members_.GroupOf(gang);
   if (group == nullptr || !group->declared) return false;
-  GangRecord record = RecordOf(gang);
+  GangRecord record = RecordOf(gang, Grows(gang, members_.GroupOf(gang)));
   // Bound pods carry it. Where none is, those that wait do: nothing else tells of members that have
   // ended.
   if (gang.tally.bound == 0 || WorthAWrite(gang, record))

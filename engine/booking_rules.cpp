@@ -71,20 +71,7 @@ bool BlockedByRoom(const Gang& gang) {
   const bool whole = gang.tally.bound_of_muster == 0 && !gang.running();
   if (!gang.pending() || !whole || !gang.queue->tried || gang.state != GangState::kQueued)
     return false;
-  switch (gang.reason.code) {
-    case ReasonCode::kNotEnoughGpus:
-    case ReasonCode::kFragmented:
-    case ReasonCode::kNumaPolicy:
-    case ReasonCode::kNotEnoughCpu:
-    case ReasonCode::kNotEnoughMemory:
-    case ReasonCode::kNotEnoughPodSlots:
-    case ReasonCode::kNotEnoughChannels:
-    case ReasonCode::kNoWholeSegments:
-    case ReasonCode::kReserved:
-      return true;
-    default:
-      return false;
-  }
+  return LacksRoom(gang.reason.code);
 }
 
 Duration Waited(const Gang& gang, Time now) {

@@ -60,6 +60,7 @@ struct Published {
   GangState seen_state = GangState::kForming;  // as of changed_at
   ReasonCode seen_reason = ReasonCode::kNone;
   cluster::Time changed_at;  // when state or reason changed last
+  cluster::Time said_at;     // when they were written last
   std::optional<GangState> state;
   ReasonCode reason = ReasonCode::kNone;
   int64_t done = -1;  // members that are bound or have ended
@@ -73,6 +74,7 @@ struct Published {
 // What is told of it as long as it waits. See Reminders.
 struct Reminder {
   cluster::Time event = cluster::Time::Never();    // when its Event is told again
+  bool looked = false;                             // it was tried for that
   cluster::Time members = cluster::Time::Never();  // when its members are told
   ReasonCode told = ReasonCode::kNone;             // to the members, last
   cluster::Time told_at;

@@ -227,7 +227,10 @@ Verdict GangJudge::Partial() {
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
   const bool keeps_rest = KeepsRest(gang_, around_.group);
-  const PartialGang rule = keeps_rest ? PartialGang::kHold : options.partial_gang;
+  // Only what it began with is bound: the rest comes together.
+  const bool rest_comes =
+      Grows(gang_, around_.group) && have <= gang_.past.whole().members && !course().repairing;
+  const PartialGang rule = keeps_rest || rest_comes ? PartialGang::kHold : options.partial_gang;
   if (rule == PartialGang::kHold && !course().relocating) course().EndRepair();
   if (AllMoved(gang_, course())) {
     course().EndRepair();
@@ -235,7 +238,7 @@ Verdict GangJudge::Partial() {
   }
   if (Need(gang_, Counting::kReady) > 0) course().cramped = false;
   const bool waits = course().cramped && options.lost_member != LostMember::kPartialGang;
-  PassPartialTime(waits);
+  PassPartialTime(waits || rest_comes);
   if (Is(around_.fence_bar) && !course().repairing)
     return Final(GangState::kDegraded, around_.fence_bar);
   if (RepairRefused(gang_, course())) {
@@ -269,6 +272,10 @@ Verdict GangJudge::Partial() {
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
+  if (rest_comes && !verdict_.keep) {
+    return Final(GangState::kRunning,
+                 plannable ? Reason{} : Because(ReasonCode::kWaitingForMembers, have, need));
+  }
   const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;
   return Final(
       GangState::kDegraded,

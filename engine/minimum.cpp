@@ -17,6 +17,14 @@ int64_t CountOf(const Headcount& heads, const std::string& role) {
   return found == heads.roles.end() ? 0 : found->second;
 }
 
+Headcount HeadcountOf(int64_t members, const std::vector<cluster::RoleMinimum>& roles) {
+  Headcount heads{members, {}};
+  for (const cluster::RoleMinimum& role : roles) {
+    if (role.min_member > 0) heads.roles[role.name] = role.min_member;
+  }
+  return heads;
+}
+
 // Roles are counted where the minimum names some.
 Headcount There(const Gang& gang, Counting counting) {
   const bool by_role = !gang.minimum.roles.empty();
@@ -38,11 +46,18 @@ Headcount There(const Gang& gang, Counting counting) {
 
 Headcount DeclaredMinimum(const cluster::PodGroup* group) {
   if (group == nullptr) return {1, {}};
-  Headcount minimum{group->min_member, {}};
-  for (const cluster::RoleMinimum& role : group->roles) {
-    if (role.min_member > 0) minimum.roles[role.name] = role.min_member;
-  }
-  return minimum;
+  return HeadcountOf(group->min_member, group->roles);
+}
+
+Headcount FirstMinimum(const cluster::PodGroup* group) {
+  if (group == nullptr || group->starts_with == 0) return DeclaredMinimum(group);
+  return HeadcountOf(group->starts_with, group->first_roles);
+}
+
+bool Grows(const Gang& gang, const cluster::PodGroup* group) {
+  const bool begun = group != nullptr && group->starts_with > 0 && gang.past.running_since() &&
+                     !gang.past.one_by_one();
+  return begun && Lack(DeclaredMinimum(group), gang.past.whole()) > 0;
 }
 
 Headcount Lower(const Headcount& a, const Headcount& b) {
@@ -113,6 +128,10 @@ int64_t Need(const Gang& gang, Counting counting) {
 }
 
 Headcount Lacking(const Gang& gang) { return Minus(gang.minimum, There(gang, Counting::kBound)); }
+
+Headcount LackingOf(const Gang& gang, const Headcount& minimum) {
+  return Minus(minimum, CountMembers(gang, !minimum.roles.empty(), CountsAsBound));
+}
 
 std::vector<size_t> Needed(const Headcount& minimum, const Headcount& others,
                            const std::vector<const Member*>& members) {

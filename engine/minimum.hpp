@@ -19,6 +19,10 @@ namespace muster::engine {
 // What the PodGroup asks for; of a gang of one (null) its pod. As written: DefectOf (defect.hpp)
 // checks it.
 cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
+// What it starts with: the same, but for PodGroup::starts_with.
+cluster::Headcount FirstMinimum(const cluster::PodGroup* group);
+// It began with those, and still lacks others that start together.
+bool Grows(const Gang& gang, const cluster::PodGroup* group);
 
 // In each count the lower of the two; a role is asked for only where both do.
 cluster::Headcount Lower(const cluster::Headcount& a, const cluster::Headcount& b);
@@ -58,6 +62,7 @@ bool IsThere(const Member& member, Counting counting);
 int64_t Need(const Gang& gang, Counting counting);
 // What its live and its succeeded members lack of Gang::minimum, in all and by role.
 cluster::Headcount Lacking(const Gang& gang);
+cluster::Headcount LackingOf(const Gang& gang, const cluster::Headcount& minimum);
 
 // Which of `members` (positions, in the order in which they are taken) the gang needs to have its
 // minimum beside those of whom `others` tells: of each role as many as it lacks, then any; the

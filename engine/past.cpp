@@ -11,8 +11,8 @@ using cluster::Headcount;
 using cluster::OwnerTag;
 using cluster::Time;
 
-Headcount Past::Wanted(const Headcount& declared) const {
-  return Minus(running_since_ ? Lower(declared, whole_) : declared, ended_);
+Headcount Past::Wanted(const Headcount& declared, bool grows) const {
+  return Minus(running_since_ && !grows ? Lower(declared, whole_) : declared, ended_);
 }
 
 void Past::Begin(const Headcount& declared, bool whole, Time now) {

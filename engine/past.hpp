@@ -5,7 +5,8 @@
 // the pod's object, and a minimum that is raised takes nothing from what runs.
 //
 // 1. Begin: the gang has its minimum. As long as any of it is bound it wants no more than that,
-//    however the PodGroup is edited; what it declares less counts for good.
+//    however the PodGroup is edited; what it declares less counts for good. Where it starts with a
+//    part of its minimum (PodGroup::starts_with) it wants the rest from then on.
 // 2. Ended: a member that counted ended well, or went without our knowing how; its object is gone.
 //    It is wanted no more.
 //    Recreated: while nothing is bound, a pod of its name takes that back (Volcano restarts a job
@@ -52,8 +53,8 @@ class Past {
   const cluster::Headcount& whole() const { return whole_; }
 
   // What is wanted of a gang that declares this: its live and its succeeded members must be so
-  // many.
-  cluster::Headcount Wanted(const cluster::Headcount& declared) const;
+  // many. `grows`: not only what it began with.
+  cluster::Headcount Wanted(const cluster::Headcount& declared, bool grows = false) const;
 
   // `whole`: what it has now is the declared minimum.
   void Begin(const cluster::Headcount& declared, bool whole, cluster::Time now);

@@ -199,6 +199,23 @@ std::string OfDomains(const policy::Shortage& shortage, ReasonCode code, bool ne
 
 const char* ToString(ReasonCode code) { return Find(code).name; }
 
+bool LacksRoom(ReasonCode code) {
+  switch (code) {
+    case ReasonCode::kNotEnoughGpus:
+    case ReasonCode::kFragmented:
+    case ReasonCode::kNumaPolicy:
+    case ReasonCode::kNotEnoughCpu:
+    case ReasonCode::kNotEnoughMemory:
+    case ReasonCode::kNotEnoughPodSlots:
+    case ReasonCode::kNotEnoughChannels:
+    case ReasonCode::kNoWholeSegments:
+    case ReasonCode::kReserved:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const char* FormerName(ReasonCode code) {
   return code == ReasonCode::kWatchStale ? "StalePicture" : nullptr;
 }

@@ -49,8 +49,7 @@ enum class ReasonCode {
                    // that the queue in `detail` is guaranteed as a whole
   kBackfillLimit,  // as many gangs of its namespace as may have gone ahead of the one in `detail`
   kHold,           // its queue starts no gang for now
-  // Backoff
-  // Also Degraded: the deadline passed before all members reached Bind (have of need did)
+  // Backoff; also Degraded: the deadline passed before all reached Bind (have of need did)
   kReservationExpired,
   kBindFailed,   // the API server refused a binding
   kPlanBroken,   // a planned node was lost, cordoned, shrank or was taken by another scheduler
@@ -85,6 +84,7 @@ enum class ReasonCode {
 };
 
 const char* ToString(ReasonCode code);
+bool LacksRoom(ReasonCode code);  // it would start if there were more room, of whatever kind
 // The code's name in the release before, which dashboards and scripts may still match; null: it is
 // the same. For one release.
 const char* FormerName(ReasonCode code);

@@ -104,9 +104,11 @@ bool AdoptRecord(EngineState& state, Gang& gang, Time now) {
 // What the gang asks for, as far as anybody can say.
 Headcount Declared(const EngineState& state, const Gang& gang) {
   const PodGroup* group = state.members.GroupOf(gang);
-  const bool unsaid = group != nullptr && gang.past.running_since() &&
-                      DefectOf(*group, state.options).code != ReasonCode::kNone;
-  return unsaid ? gang.past.whole() : DeclaredMinimum(group);
+  const bool runs = gang.past.running_since().has_value();
+  const bool unsaid =
+      group != nullptr && runs && DefectOf(*group, state.options).code != ReasonCode::kNone;
+  if (unsaid) return gang.past.whole();
+  return runs ? DeclaredMinimum(group) : FirstMinimum(group);
 }
 
 // In a gang that has not run, members that have ended belong to an earlier run if the waiting ones
@@ -153,7 +155,7 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 }
 
 Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
-  Headcount wanted = gang.past.Wanted(declared);
+  Headcount wanted = gang.past.Wanted(declared, Grows(gang, group));
   if (group == nullptr || group->ended == 0) return wanted;
   // Its owner counts more that have ended well than are here or were seen.
   const int64_t seen = gang.tally.succeeded + gang.past.ended().members;

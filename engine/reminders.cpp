@@ -50,6 +50,7 @@ void Reminders::Waits(Gang& gang, Time now) {
   if (again_ == Duration(0)) return;
   Reminder& reminder = gang.reminder.value_;
   reminder.event = Slot(last_event_, now + again_);
+  reminder.looked = false;
   reminder.members = Time::Never();
   if (gang.id.solo || !SaysWhy(gang.reason.code)) return;
   Time from = now + kMembersAfter;
@@ -63,7 +64,10 @@ void Reminders::Stops(Gang& gang) {
 }
 
 Time Reminders::due(const Gang& gang) {
-  return std::min(gang.reminder->event, gang.reminder->members);
+  const Reminder& reminder = *gang.reminder;
+  const bool looks = !reminder.looked && reminder.event != Time::Never();
+  return std::min(looks ? reminder.event + Duration(-kLookBefore.value()) : reminder.event,
+                  reminder.members);
 }
 
 void Reminders::Postpone(Gang& gang, Time until) {
@@ -72,10 +76,18 @@ void Reminders::Postpone(Gang& gang, Time until) {
   if (reminder.members < until) reminder.members = until;
 }
 
+bool Reminders::TakeLook(Gang& gang, Time now) {
+  Reminder& reminder = gang.reminder.value_;
+  if (reminder.event == Time::Never() || now < reminder.event + Duration(-kLookBefore.value()))
+    return false;
+  return !std::exchange(reminder.looked, true);
+}
+
 bool Reminders::TakeEvent(Gang& gang, Time now) {
   Reminder& reminder = gang.reminder.value_;
   if (reminder.event > now) return false;
   reminder.event = Slot(last_event_, now + again_);
+  reminder.looked = false;
   // Those that came since are told along.
   if (reminder.told == gang.reason.code && !gang.id.solo) reminder.members = now;
   return true;

@@ -11,7 +11,9 @@
 // 3. Gangs that came together are told one after the other, kBetween apart, where that delays none
 //    for more than kSlack: what would be enough for each can be looked for then, and their members'
 //    writes are no burst.
-// 4. An Event that is to say what would be enough is held until that was looked for: see Next.
+// 4. Some seconds before an Event is told again the gang is tried once more: what is told is true
+//    then.
+// 5. An Event that is to say what would be enough is held until that was looked for: see Next.
 //
 // A restart forgets when what was told: each gang that waits is told of once more, and its members
 // get the message that they have.
@@ -32,6 +34,7 @@ class Reminders {
  public:
   static constexpr cluster::Duration kMembersAfter = cluster::Seconds(300);
   static constexpr cluster::Duration kBetween = cluster::Seconds(1);
+  static constexpr cluster::Duration kLookBefore = cluster::Seconds(5);
   static constexpr cluster::Duration kSlack = cluster::Seconds(300);
   static constexpr size_t kMostMembers = 64;
 
@@ -45,6 +48,8 @@ class Reminders {
   static cluster::Time due(const Gang& gang);
   // What is due waits, for the gang is in a state that passes.
   static void Postpone(Gang& gang, cluster::Time until);
+  // The Event is due soon: the gang is to be tried again. Once for each.
+  static bool TakeLook(Gang& gang, cluster::Time now);
   // The Event is due; the next one is later.
   bool TakeEvent(Gang& gang, cluster::Time now);
   // Tells those that are due.

@@ -175,7 +175,11 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
     request.required.push_back(demand_of(i));
     ++roles[state.specs.IdOf(*open[i]->pod->spec)];
   }
-  for (size_t i = 0; i < open.size(); ++i) {
+  // The rest of a gang that starts with a part of its minimum starts together, when that part runs.
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const bool part = group != nullptr && group->starts_with > 0 &&
+                    (!gang.past.running_since() || Grows(gang, group));
+  for (size_t i = 0; i < open.size() && !part; ++i) {
     if (!required[i]) request.elastic.push_back(demand_of(i));
   }
   request.key.roles.assign(roles.begin(), roles.end());

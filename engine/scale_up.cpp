@@ -18,6 +18,9 @@ using cluster::Time;
 
 namespace {
 
+// How often those that are asked for are held against the limits of their queues.
+constexpr cluster::Duration kLimitsAgain = cluster::Seconds(30);
+
 // What a gang lacks, in view of nodes that could be added.
 enum class Lacks {
   kNothing,   // of the kind that nodes are
@@ -28,17 +31,9 @@ enum class Lacks {
 
 Lacks LacksOf(ReasonCode code) {
   switch (code) {
-    case ReasonCode::kNotEnoughGpus:
-    case ReasonCode::kFragmented:
-    case ReasonCode::kNumaPolicy:
-    case ReasonCode::kNotEnoughCpu:
-    case ReasonCode::kNotEnoughMemory:
-    case ReasonCode::kNotEnoughPodSlots:
-    case ReasonCode::kNotEnoughChannels:
     case ReasonCode::kNoMatchingNode:
     case ReasonCode::kNodesUnavailable:
     case ReasonCode::kNodesLeftOut:
-    case ReasonCode::kNoWholeSegments:
     case ReasonCode::kNeverFits:
     // Others would have to make room, and are protected.
     case ReasonCode::kMinRuntime:
@@ -54,7 +49,7 @@ Lacks LacksOf(ReasonCode code) {
     case ReasonCode::kHold:
       return Lacks::kLeave;
     default:
-      return Lacks::kNothing;
+      return LacksRoom(code) ? Lacks::kRoom : Lacks::kNothing;
   }
 }
 
@@ -87,9 +82,19 @@ bool Released(const Gang& gang) {
 }
 
 // Pods without a gate of Muster's ask for nodes by themselves: a request beside them would bring
-// twice as many.
+// twice as many. cluster-autoscaler takes one request of its own classes at a time, but all
+// Unschedulable pods at once: a batch of single pods does not stand before gangs.
 bool ByRequest(const EngineState& state, const Gang& gang) {
-  return state.options.autoscaling.scale_up == ScaleUp::kProvisioningRequest && !Released(gang);
+  const Autoscaling& says = state.options.autoscaling;
+  const bool alone =
+      gang.id.solo && says.provisioning_class.ends_with(cluster::kAutoscalersClasses);
+  return says.scale_up == ScaleUp::kProvisioningRequest && !alone && !Released(gang);
+}
+
+// Its nodes are ordered.
+bool Ordered(const EngineState& state, const GangId& gang) {
+  const NodeRequest* request = state.requests.Wanted(gang);
+  return request != nullptr && request->state == cluster::RequestState::kProvisioned;
 }
 
 // The gang lacks no room, as far as was found out, and what it asked for may still be its: it has a
@@ -118,19 +123,21 @@ bool KeepsRequest(EngineState& state, const Gang& gang, Lacks lacks) {
   }
 }
 
-// Since when it has been complete.
-std::optional<Time> Since(const Gang& gang) {
-  return gang.course.queued_at ? gang.course.queued_at : gang.course.partial_since;
-}
-
-// Why its queues would not let it start beside all others for which nodes are asked for, on as many
-// nodes as these take; kNone: they would.
+// Why its queues would not let it start beside the others for which nodes were asked for before, on
+// as many nodes as these take; kNone: they would.
 Reason OverQueueWithOthers(const EngineState& state, const Gang& gang) {
+  const uint64_t own = state.scale_ups.NumberOf(gang.id);
   std::vector<ChargedAlso> others;
   for (const auto& [id, ask] : state.scale_ups.all()) {
-    if (id != gang.id) others.push_back({ask.queue, ask.asks});
+    const bool later = own != 0 && ask.number > own && !Ordered(state, id);
+    if (id != gang.id && !later) others.push_back({ask.queue, ask.asks});
   }
   return OverGrownQueue(state, gang, others);
+}
+
+// That it is asked for could be taken back.
+bool CanBeHeld(const EngineState& state, const Gang& gang) {
+  return state.queue_book.on() && !Released(gang) && !Ordered(state, gang.id);
 }
 
 std::string Reached(const EngineState& state, const Gang& gang, const Reason& over) {
@@ -145,24 +152,36 @@ void EndAsk(EngineState& state, const GangId& gang) {
   }
 }
 
+void StopAsking(EngineState& state, const GangId& gang) {
+  WithdrawRequests(state, gang);
+  EndAsk(state, gang);
+}
+
+void FollowLack(EngineState& state, const Gang& gang, Lacks lacks, Time now) {
+  if (lacks == Lacks::kRoom) return state.scale_ups.Lacks(gang.id, now);
+  // Its turn to be tried again has not come yet: what is known still counts.
+  const bool untried = lacks == Lacks::kNothing && gang.pending() && !gang.queue->tried;
+  if (!untried || gang.state == GangState::kBackoff) state.scale_ups.LacksNothing(gang.id);
+}
+
 }  // namespace
 
 void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   const Lacks lacks = LacksOf(state, gang);
+  FollowLack(state, gang, lacks, now);
   if (lacks != Lacks::kRoom) {
-    if (!KeepsRequest(state, gang, lacks)) return EndScaleUp(state, gang.id);
+    if (!KeepsRequest(state, gang, lacks)) return StopAsking(state, gang.id);
     // Its plan counts now, not what was asked for.
     if (!gang.pending()) EndAsk(state, gang.id);
     return KeepRequests(state, gang);
   }
   const bool by_request = ByRequest(state, gang);
-  if (by_request && TooManyShapes(state, gang)) return EndScaleUp(state, gang.id);
+  if (by_request && TooManyShapes(state, gang)) return StopAsking(state, gang.id);
   if (!by_request) WithdrawRequests(state, gang.id);
   const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
-  if (!asked && ScaleUpDue(state, gang) > now) return;
-  // What is released stays so.
-  if (!asked && !Released(gang) && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
-    WithdrawRequests(state, gang.id);
+  if (!asked && ScaleUpDue(state, gang, now) > now) return;
+  if (CanBeHeld(state, gang) && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
+    StopAsking(state, gang.id);
     return state.scale_ups.Hold(gang.id);
   }
   const bool begins = state.scale_ups.Begin(gang.id, {gang.queue->queue, gang.queue->asks});
@@ -174,15 +193,16 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
 }
 
 void EndScaleUp(EngineState& state, const GangId& gang) {
-  WithdrawRequests(state, gang);
-  EndAsk(state, gang);
+  StopAsking(state, gang);
+  state.scale_ups.LacksNothing(gang);
 }
 
-Time ScaleUpDue(const EngineState& state, const Gang& gang) {
-  const bool waits = LacksOf(state, gang) == Lacks::kRoom && !state.scale_ups.Has(gang.id);
-  const std::optional<Time> since = waits ? Since(gang) : std::nullopt;
-  if (!waits) return Time::Never();
-  return since ? *since + state.options.autoscaling.after : Time(INT64_MIN);
+Time ScaleUpDue(const EngineState& state, const Gang& gang, Time now) {
+  if (LacksOf(state, gang) != Lacks::kRoom) return Time::Never();
+  if (state.scale_ups.Has(gang.id))
+    return CanBeHeld(state, gang) ? now + kLimitsAgain : Time::Never();
+  const std::optional<Time> since = state.scale_ups.LacksSince(gang.id);
+  return since ? *since + state.options.autoscaling.after : now;
 }
 
 std::vector<const Member*> NeededForStart(const Gang& gang) {

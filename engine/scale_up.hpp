@@ -8,12 +8,14 @@
 //
 // With ScaleUp::kProvisioningRequest cluster-autoscaler is asked by a ProvisioningRequest
 // (provisioning.hpp), and the members stay behind their gate; but members without one are seen by
-// autoscalers anyway, and their gang is released as above.
+// autoscalers anyway, and their gang is released as above. So is a gang of one where the class is
+// one of cluster-autoscaler's own, of which it takes one request at a time.
 //
 // Nothing is asked for
 //   - of what a queue, an order of an operator or strict order keeps from starting, also where room
 //     is what it lacks besides
-//   - beyond the limits of its queues, counting all gangs for which nodes are asked for
+//   - beyond the limits of its queues, counting all gangs for which nodes were asked for before;
+//     where the limits come to bar it later, it is taken back if that is still possible
 //   - where Muster keeps room that is free for others: to an autoscaler it is free; but for what is
 //     kept for gangs that asked for it by a request
 //   - for members beyond the minimum
@@ -35,7 +37,7 @@ void FollowScaleUp(EngineState& state, Gang& gang, cluster::Time now);
 void EndScaleUp(EngineState& state, const GangId& gang);
 
 // When it is to be looked at again without further facts; Never: not at all.
-cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang);
+cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang, cluster::Time now);
 
 // The members that it needs to start and that are not planned, oldest first.
 std::vector<const Member*> NeededForStart(const Gang& gang);

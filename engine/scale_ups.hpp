@@ -7,16 +7,21 @@
 // 2. What those gangs ask for counts as used when it is decided about the next one, so that all of
 //    them together stay within the limits of their queues.
 // 3. Those that had to stay away because of others are looked at again when one of these goes.
+// 4. How long a gang has lacked room counts from the try that found so, and anew where something
+//    else kept it from starting meanwhile.
 //
 // A restart forgets it: a gang whose pods were released is asked for again when it has been tried.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "cluster/gang_id.hpp"
+#include "cluster/units.hpp"
 #include "cluster/usage.hpp"
 
 namespace muster::engine {
@@ -26,11 +31,15 @@ class ScaleUps {
   struct Ask {
     std::string queue;
     cluster::Usage asks;
+    uint64_t number = 0;  // in the order in which they began
   };
   // False: it was there, and is now with this.
   bool Begin(const cluster::GangId& gang, Ask ask) {
     held_.erase(gang);
-    return all_.insert_or_assign(gang, std::move(ask)).second;
+    const auto [at, fresh] = all_.try_emplace(gang);
+    ask.number = fresh ? ++last_ : at->second.number;
+    at->second = std::move(ask);
+    return fresh;
   }
   // It stays away because of what the others ask for.
   void Hold(const cluster::GangId& gang) { held_.insert(gang); }
@@ -41,11 +50,25 @@ class ScaleUps {
     return std::exchange(held_, {});
   }
   bool Has(const cluster::GangId& gang) const { return all_.contains(gang); }
+  // 0: it is not asked for.
+  uint64_t NumberOf(const cluster::GangId& gang) const {
+    const auto at = all_.find(gang);
+    return at == all_.end() ? 0 : at->second.number;
+  }
   const std::map<cluster::GangId, Ask>& all() const { return all_; }
+
+  void Lacks(const cluster::GangId& gang, cluster::Time now) { lack_since_.try_emplace(gang, now); }
+  void LacksNothing(const cluster::GangId& gang) { lack_since_.erase(gang); }
+  std::optional<cluster::Time> LacksSince(const cluster::GangId& gang) const {
+    const auto at = lack_since_.find(gang);
+    return at == lack_since_.end() ? std::nullopt : std::optional(at->second);
+  }
 
  private:
   std::map<cluster::GangId, Ask> all_;
   std::set<cluster::GangId> held_;
+  std::map<cluster::GangId, cluster::Time> lack_since_;
+  uint64_t last_ = 0;
 };
 
 }  // namespace muster::engine

@@ -105,16 +105,20 @@ Time BoundSince(const Gang& gang, Time now) {
 
 // The gang has its minimum.
 void Begin(EngineState& state, Gang& gang, Time now) {
-  const cluster::Headcount declared = DeclaredMinimum(state.members.GroupOf(gang));
-  if (!gang.past.running_since()) {
+  const cluster::PodGroup* group = state.members.GroupOf(gang);
+  const cluster::Headcount declared = DeclaredMinimum(group);
+  const bool starts = !gang.past.running_since();
+  if (starts) {
     const std::optional<Time>& since = gang.course.queued_at;
     state.progress.started.push_back({gang.id, since ? now - *since : cluster::Duration(0)});
     if (gang.promised) state.progress.started.back().late = now - *gang.promised;
   }
   gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
-  gang.past.Begin(declared, Lack(declared, have) == 0, BoundSince(gang, now));
-  gang.minimum = WantedNow(gang, state.members.GroupOf(gang), declared);
+  const bool whole = Lack(declared, have) == 0;
+  gang.past.Begin(starts && !whole ? FirstMinimum(group) : declared, whole, BoundSince(gang, now));
+  gang.minimum = WantedNow(gang, group, declared);
+  if (Grows(gang, group)) state.work.Touch(gang);
   state.preemptions.ForgetTries(gang.id);
 }
 
@@ -132,10 +136,11 @@ void Conclude(EngineState& state, Gang& gang, Verdict verdict, Time now) {
 void JudgeGang(EngineState& state, Gang& gang, Time now) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   gang.judged = true;
-  gang.min_member = DeclaredMinimum(group).members;
   state.reservations.EndPauses(gang, now);
   SettleMembers(state, gang);
   Remember(state, gang, now);
+  gang.min_member =
+      (gang.past.running_since() ? DeclaredMinimum(group) : FirstMinimum(group)).members;
   state.members.SetSpreadGroup(
       gang, gang.members.empty() ? std::string() : TopologyOf(state, gang).spread_group);
   ExpireProtection(state, gang, now);
@@ -178,7 +183,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.replan_from);
   at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
-  at(ScaleUpDue(state, gang));
+  at(ScaleUpDue(state, gang, now));
   at(RequestDue(state, gang));
   if (gang.course.partial_since)
     at(*gang.course.partial_since +
@@ -196,7 +201,13 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   return next;
 }
 
-void SetTellTimer(EngineState& state, Gang& gang, Time now) {
+// What is told again is tried before, so that it is true then.
+void Tell(EngineState& state, Gang& gang, Time now) {
+  if (Reminders::TakeLook(gang, now) && gang.pending() && gang.queue->tried) {
+    state.queue.ForgetFailures();
+    state.queue.Retry(gang);
+  }
+  state.announcer.Publish(gang, now);
   const Time due = state.announcer.due(gang);
   state.work.SetTellTimer(gang, due > now ? due : Time::Never());
 }
@@ -207,9 +218,8 @@ void FollowUp(EngineState& state, Gang& gang, Time now) {
     state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
   FollowScaleUp(state, gang, now);
   HandOverPods(state, gang, now);
-  state.announcer.Publish(gang, now);
+  Tell(state, gang, now);
   state.work.SetTimer(gang, NextLook(state, gang, now));
-  SetTellTimer(state, gang, now);
 }
 
 // It runs no more, and not because all of its members had ended well.
@@ -267,8 +277,7 @@ void TellDue(EngineState& state, Time now) {
     Gang* gang = state.members.Find(*id);
     if (gang == nullptr || state.work.Touched(*id)) continue;
     gang->reason = Reason(PendingQueue::ReasonOf(*gang));
-    state.announcer.Publish(*gang, now);
-    SetTellTimer(state, *gang, now);
+    Tell(state, *gang, now);
   }
 }
 

@@ -24,6 +24,12 @@ constexpr std::array<const char*, 4> kGpuResources = {kGpuResource, kGpuMemoryRe
 constexpr std::array<const char*, 2> kGpuAnnotations = {kGpuFractionAnnotation,
                                                         kGpuMemoryAnnotation};
 
+// Of all pods of a workload, some of which may ask for no GPUs: a Ray head, an MPI launcher, a
+// parameter server. Its gang starts with all of them.
+constexpr std::array<const char*, 4> kWorkloadLabels = {
+    "jobset.sigs.k8s.io/jobset-name", "leaderworkerset.sigs.k8s.io/name", "ray.io/cluster",
+    "training.kubeflow.org/job-name"};
+
 // Extended resources must have a limit, and the API server writes none of them as "0".
 bool AsksForGpus(const JsonView& container) {
   const JsonView resources = container.Get("resources");
@@ -45,6 +51,14 @@ bool AsksForGpus(const JsonView& annotations, const JsonView& spec) {
     containers.Items([&](const JsonView& container) { asks = asks || AsksForGpus(container); });
   }
   return asks;
+}
+
+bool IsOfWorkload(const JsonView& metadata) {
+  const JsonView labels = metadata.Get("labels");
+  return std::any_of(kWorkloadLabels.begin(), kWorkloadLabels.end(), [&](const char* name) {
+    const JsonView label = labels.Get(name);
+    return label.present();
+  });
 }
 
 // The kubelet of the node runs it, or its controller has chosen the node.
@@ -130,7 +144,9 @@ std::string PatchOf(const JsonView& pod, const AdmissionRules& rules) {
   const std::string_view name = scheduler.Text();
   const bool named = name == rules.scheduler_name;
   if (!named && !name.empty() && name != kDefaultScheduler) return {};
-  if (!named && rules.taken == TakenPods::kGpu && !AsksForGpus(annotations, spec)) return {};
+  const bool taken = named || rules.taken == TakenPods::kAll || AsksForGpus(annotations, spec) ||
+                     IsOfWorkload(metadata);
+  if (!taken) return {};
   return WritePatch(spec, named, rules.scheduler_name);
 }
 

@@ -27,7 +27,7 @@ inline constexpr const char* kSystemNamespace = "kube-system";
 
 enum class TakenPods {
   kNone,
-  kGpu,  // those that ask for GPUs
+  kGpu,  // those that ask for GPUs, and all of workloads that have such pods beside others
   kAll,
 };
 // Of the label's value; kNone: it is none that is known.

@@ -64,6 +64,8 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.ended = owner->ended;
     said.by_owner = true;
     said.keeps_rest = owner->keeps_rest;
+    said.starts_with = owner->starts_with;
+    said.first_roles = owner->first_roles;
   }
   Gang& gang = gangs_[key];
   Leave(gang, pod.uid);
@@ -124,6 +126,10 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   group.min_member = counts->min_member;
   group.roles = counts->roles;
   group.keeps_rest = counts->keeps_rest;
+  if (counts->starts_with < counts->min_member) {
+    group.starts_with = counts->starts_with;
+    group.first_roles = counts->first_roles;
+  }
   if (least != most && of_running == nullptr && !group.by_owner) {
     group.defect = "its pods disagree on how many members it needs: " + std::to_string(least) +
                    " and " + std::to_string(most);

@@ -37,6 +37,8 @@ class DeclaredGangs {
     int64_t ended = 0;
     bool by_owner = false;
     bool keeps_rest = false;
+    int64_t starts_with = 0;
+    std::vector<cluster::RoleMinimum> first_roles = {};
     auto operator<=>(const Said&) const = default;
   };
   struct Count {

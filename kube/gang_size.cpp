@@ -121,11 +121,15 @@ GangSize::Answer GangSize::Of(std::optional<int64_t> asked) const {
   } else if (asked && beyond_first && !early->passes) {
     answer.defect = "cannot start " + std::to_string(answer.minimum) + " pods together, as " +
                     kMinMemberAnnotation + " asks: " + early->because;
+  } else if (beyond_first && early->passes) {
+    answer.starts_with = std::max<int64_t>(*first, 1);
+    answer.first_roles = RoleMinima(true, answer.starts_with);
   } else if (beyond_first) {
     answer.minimum = *first;
   }
+  answer.makes = made;
   answer.minimum = std::max<int64_t>(answer.minimum, 1);
-  answer.roles = RoleMinima(early != nullptr, answer.minimum);
+  answer.roles = RoleMinima(early != nullptr && !early->passes, answer.minimum);
   return answer;
 }
 

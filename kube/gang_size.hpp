@@ -27,7 +27,10 @@ class GangSize {
   struct Answer {
     int64_t minimum = 1;
     std::vector<cluster::RoleMinimum> roles;
-    std::string defect;  // goes on after the owner's name; empty: fine
+    int64_t starts_with = 0;  // as in cluster::PodGroup
+    std::vector<cluster::RoleMinimum> first_roles;
+    std::optional<int64_t> makes;  // how many pods there can be
+    std::string defect;            // goes on after the owner's name; empty: fine
   };
   // `asked`: the minimum that somebody wrote.
   Answer Of(std::optional<int64_t> asked) const;

@@ -232,11 +232,14 @@ class Judge {
     } else if (!answer.defect.empty()) {
       grouping.reason = owner_->key.Shown() + " " + answer.defect;
     }
+    grouping.makes = answer.makes;
     grouping.kind = grouping.reason.empty() ? Grouping::Kind::kGang : Grouping::Kind::kRefused;
     if (grouping.kind == Grouping::Kind::kRefused) return grouping;
     grouping.minimum = answer.minimum;
     grouping.keeps_rest = case_->keeps_rest && !min_member;
     grouping.roles = answer.roles;
+    grouping.starts_with = answer.starts_with;
+    grouping.first_roles = answer.first_roles;
     return grouping;
   }
 

@@ -48,6 +48,9 @@ struct Grouping {
   std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`
   int64_t ended = 0;                        // as in cluster::PodGroup
   bool keeps_rest = false;                  // as in cluster::PodGroup
+  int64_t starts_with = 0;                  // likewise
+  std::vector<cluster::RoleMinimum> first_roles;
+  std::optional<int64_t> makes;  // how many pods its owner makes; also of one that is refused
 };
 
 Grouping JudgeGrouping(const JsonNode& pod, const cluster::GroupingRules& rules,

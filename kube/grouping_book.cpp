@@ -29,7 +29,8 @@ void CopyMember(const JsonView& object, const char* key, JsonWriter& json) {
 
 bool Same(const Grouping& a, const Grouping& b) {
   return a.kind == b.kind && a.reason == b.reason && a.key == b.key && a.role == b.role &&
-         a.minimum == b.minimum && a.roles == b.roles && a.keeps_rest == b.keeps_rest;
+         a.minimum == b.minimum && a.roles == b.roles && a.keeps_rest == b.keeps_rest &&
+         a.starts_with == b.starts_with && a.first_roles == b.first_roles;
 }
 
 OwnerTable::Need NeedOf(const Pod& pod) {
@@ -195,6 +196,12 @@ bool GroupingBook::Judge(const PodUid& uid, Entry& entry) {
   const bool was_gang = entry.grouping.kind == Grouping::Kind::kGang;
   const bool unread = grouping.kind == Grouping::Kind::kUnread;
   const bool refused_late = grouping.kind == Grouping::Kind::kRefused && entry.pod->bound();
+  // What runs is held to no more than its owner still makes.
+  if (was_gang && refused_late && grouping.makes && *grouping.makes < entry.grouping.minimum) {
+    entry.grouping.minimum = std::max<int64_t>(*grouping.makes, 1);
+    entry.grouping.roles.clear();
+    return true;
+  }
   if (was_gang && (unread || grouping.owner_gone || refused_late)) return false;
   // That more have ended makes a difference to those that wait only.
   const bool same = Same(entry.grouping, grouping) && (entry.grouping.ended == grouping.ended ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "cluster/provisioning_request.hpp"
 #include "kube/json.hpp"
@@ -32,15 +33,68 @@ AskOwner ControllerOf(const JsonView& metadata) {
   return owner;
 }
 
-std::string SpecOf(const JsonView& spec) {
+// Its volumes with a claim that a StatefulSet made for this pod alone (VOLUME-POD): all pods of a
+// template that named it would be simulated on this pod's disk.
+std::set<std::string> OwnVolumes(const JsonView& spec, std::string_view pod) {
+  const std::string ending = "-" + std::string(pod);
+  std::set<std::string> own;
+  const JsonView volumes = spec.Get("volumes");
+  volumes.Items([&](const JsonView& volume) {
+    const JsonView claim = volume.Get("persistentVolumeClaim");
+    const JsonView name = claim.Get("claimName");
+    const JsonView known_as = volume.Get("name");
+    if (name.Text().ends_with(ending)) own.emplace(known_as.Text());
+  });
+  return own;
+}
+
+void AppendValue(const JsonView& value, JsonWriter& json) {
+  std::string text;
+  value.AppendTo(text);
+  json.Raw(text);
+}
+
+// The items whose name is not one of `left_out`.
+void AppendOthers(const JsonView& list, const std::set<std::string>& left_out, JsonWriter& json) {
+  json.BeginArray();
+  list.Items([&](const JsonView& item) {
+    const JsonView name = item.Get("name");
+    if (!left_out.contains(std::string(name.Text()))) AppendValue(item, json);
+  });
+  json.EndArray();
+}
+
+void AppendContainers(const JsonView& containers, const std::set<std::string>& left_out,
+                      JsonWriter& json) {
+  json.BeginArray();
+  containers.Items([&](const JsonView& container) {
+    json.BeginObject();
+    container.Members([&](std::string_view name, const JsonView& member) {
+      json.TextKey(name);
+      if (name == "volumeMounts" || name == "volumeDevices") {
+        AppendOthers(member, left_out, json);
+      } else {
+        AppendValue(member, json);
+      }
+    });
+    json.EndObject();
+  });
+  json.EndArray();
+}
+
+std::string SpecOf(const JsonView& spec, std::string_view pod) {
+  const std::set<std::string> own = OwnVolumes(spec, pod);
   std::string text;
   JsonWriter json(text);
   json.BeginObject();
   spec.Members([&](std::string_view name, const JsonView& member) {
     if (std::find(kPodsOwn.begin(), kPodsOwn.end(), name) != kPodsOwn.end()) return;
-    std::string value;
-    member.AppendTo(value);
-    json.TextKey(name).Raw(value);
+    json.TextKey(name);
+    if (own.empty()) return AppendValue(member, json);
+    if (name == "volumes") return AppendOthers(member, own, json);
+    if (name == "containers" || name == "initContainers")
+      return AppendContainers(member, own, json);
+    AppendValue(member, json);
   });
   json.EndObject();
   return text;
@@ -78,7 +132,8 @@ Result<PodModel> ReadPodModel(std::string_view text) {
   const JsonView spec = object.Get("spec");
   spec.ExpectObject();
   if (!problems.none()) return problems.first();
-  pod.spec = SpecOf(spec);
+  const JsonView name = metadata.Get("name");
+  pod.spec = SpecOf(spec, name.Text());
   return pod;
 }
 

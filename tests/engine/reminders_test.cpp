@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +91,43 @@ TEST_CASE("numbers that change bring no write before the next half hour", "[engi
   }
   CHECK(world.log.size() - before == 20);
   CHECK(world.waits.size() == lines);
+}
+
+TEST_CASE("what is told again was tried just before", "[engine][reminders]") {
+  FullNode world(2, {}, 4);
+  world.Pass(Seconds(1200));
+  world.Add(MakePod("more").Gpus(2).BoundTo("n0", {4, 5}));  // nothing becomes free
+  world.Pass(Seconds(1200));
+  const std::vector<EmitEvent> all = world.All<EmitEvent>();
+  CHECK_THAT(all.front().message, Catch::Contains("it wants 8 GPUs (2 × 4), 4 were free"));
+  CHECK_THAT(all.back().message, Catch::Contains("it wants 8 GPUs (2 × 4), 2 were free"));
+}
+
+TEST_CASE("a gang that lacks room now for this reason, now for that one is written of seldom",
+          "[engine][reminders]") {
+  Harness world;
+  for (const char* node : {"n0", "n1"}) {
+    world.Add(MakeNode(node).Gpus(8));
+    world.Add(MakePod(std::string("on-") + node).Gpus(4).BoundTo(node, {0, 1, 2, 3}));
+  }
+  world.AddGang("train", 1, 8, 1);
+  world.Pass(Seconds(600));
+  const size_t before = world.log.size();
+  std::set<ReasonCode> codes;
+  for (int minute = 0; minute < 60; ++minute) {
+    const std::string pod = "passer-" + std::to_string(minute);
+    world.Add(MakePod(pod).Gpus(4).BoundTo("n1", {4, 5, 6, 7}));
+    world.Add(MakePod(pod + "-cpu").BoundTo("n0", {}));
+    world.Pass(Seconds(10));
+    world.RemovePod(pod + "-cpu");
+    world.Pass(Seconds(20));
+    codes.insert(world.Gang("train").reason.code);
+    world.RemovePod(pod);
+    world.Pass(Seconds(30));
+    codes.insert(world.Gang("train").reason.code);
+  }
+  CHECK(codes == std::set<ReasonCode>{ReasonCode::kNotEnoughGpus, ReasonCode::kFragmented});
+  CHECK(world.log.size() - before <= size_t{2} * 12);
 }
 
 TEST_CASE("each change of why a gang waits is one line for the log", "[engine][reminders]") {

@@ -60,6 +60,12 @@ TEST_CASE("pods are taken by what they ask for, unless somebody else has them",
       {"a GPU pod without a scheduler", Pod(kGpus), kBoth, kBoth},
       {"a GPU pod of the default scheduler", Pod(by_default + kGpus), kBoth, kBoth},
       {"a pod without GPUs", Pod(by_default + kAdmissionReviewPlain), "", kBoth},
+      {"a Ray head without GPUs",
+       Pod(kAdmissionReviewPlain, R"("labels":{"ray.io/cluster":"tune"})"), kBoth, kBoth},
+      {"a launcher of a third scheduler",
+       Pod(R"("schedulerName":"volcano",)" + kAdmissionReviewPlain,
+           R"("labels":{"training.kubeflow.org/job-name":"mpi"})"),
+       "", ""},
       {"no GPU, said as a number", Pod(Limits(R"("nvidia.com/gpu":"0")")), "", kBoth},
       {"a share as HAMi has it", Pod(Limits(R"("nvidia.com/gpumem":"4k")")), kBoth, kBoth},
       {"a share as KAI has it",
@@ -184,6 +190,12 @@ TEST_CASE("policies and webhooks of the manifests have the same conditions, with
     CHECK_THAT(asks, Catch::Contains(resources + "]"));
     CHECK_THAT(asks, Catch::Contains(std::string("['") + kGpuFractionAnnotation + "', '" +
                                      kGpuMemoryAnnotation + "']"));
+  }
+  for (const char* label : {"jobset.sigs.k8s.io/jobset-name", "leaderworkerset.sigs.k8s.io/name",
+                            "ray.io/cluster", "training.kubeflow.org/job-name"}) {
+    CHECK_THAT(gpu.back(), Catch::Contains("'" + std::string(label) + "'"));
+    CHECK(Patched(Pod(kAdmissionReviewPlain, R"("labels":{")" + std::string(label) + R"(":"x"})"),
+                  TakenPods::kGpu) == kBoth);
   }
 }
 

@@ -346,6 +346,20 @@ TEST_CASE("a minimum that can never be met is the defect of pods that are not pl
   CHECK(world.See("a", {.node = "n0"}) == "a: alone");
 }
 
+TEST_CASE("what runs is held to no more than its owner still makes", "[kube][grouping]") {
+  World world;
+  const auto job = [](int pods) {
+    std::string json = JobJson("train", pods, pods);
+    return json.insert(json.find(R"("uid")"), R"("annotations":{"muster.dev/min-member":"3"},)");
+  };
+  for (const char* pod : {"a", "b", "c"}) world.See(pod, {.node = "n0"});
+  CHECK(world.Answer(job(4)) == "a: job:train of 3;b: job:train of 3;c: job:train of 3;");
+  world.book.Forget(PodUid("uid-c"), world.now);
+  world.now = world.now + cluster::Seconds(10);
+  CHECK(world.Answer(job(2)) == "a: job:train of 2;b: job:train of 2;");
+  CHECK_THAT(world.See("d"), Catch::StartsWith("d: defect Job train makes 2 pods"));
+}
+
 TEST_CASE("no name of an owner leads out of its place in a path", "[kube][grouping]") {
   World world;
   for (const char* name : {"../../secrets/x", "a/b", "a?x=y", "a%2fb", "..", "A b"}) {

@@ -89,8 +89,15 @@ std::string GroupingWorld::Told(const std::string& pod_yaml) {
     sum += role.min_member;
   }
   CHECK(sum <= told.minimum);
+  std::string first;
+  for (const cluster::RoleMinimum& role : told.first_roles)
+    first += (first.empty() ? " (" : ", ") + role.name + " " + std::to_string(role.min_member);
+  if (told.starts_with > 0) {
+    CHECK(told.starts_with < told.minimum);
+    first = ", first " + std::to_string(told.starts_with) + first + (first.empty() ? "," : "),");
+  }
   return told.key.name.substr(0, told.key.name.find('~')) + " needs " +
-         std::to_string(told.minimum) + roles + (roles.empty() ? "" : ")") +
+         std::to_string(told.minimum) + roles + (roles.empty() ? "" : ")") + first +
          (told.role.empty() ? "" : " as " + told.role) +
          (told.attempt.empty() ? "" : ", attempt " + told.attempt);
 }

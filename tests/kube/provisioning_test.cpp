@@ -144,6 +144,23 @@ TEST_CASE("a PodTemplate has the spec of its pod, but for what is that pod's alo
   CHECK_FALSE(ReadPodModel(R"({"metadata":{"name":"bare"}})").ok());
 }
 
+TEST_CASE("a PodTemplate has no volume that its pod alone may use", "[kube][provisioning]") {
+  const auto pod = ReadPodModel(
+      R"({"metadata":{"name":"serve-0","namespace":"team","uid":"p0"},"spec":{"volumes":[)"
+      R"({"name":"cache","persistentVolumeClaim":{"claimName":"cache-serve-0"}},)"
+      R"({"name":"data","persistentVolumeClaim":{"claimName":"datasets"}},)"
+      R"({"name":"tmp","emptyDir":{}}],"initContainers":[{"name":"fetch","volumeMounts":[)"
+      R"({"name":"cache","mountPath":"/c"}]}],"containers":[{"name":"main","volumeMounts":[)"
+      R"({"name":"cache","mountPath":"/c"},{"name":"data","mountPath":"/d"}],)"
+      R"("volumeDevices":[]}]}})");
+  REQUIRE(pod.ok());
+  CHECK(pod->spec ==
+        R"({"volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"datasets"}},)"
+        R"({"name":"tmp","emptyDir":{}}],"initContainers":[{"name":"fetch","volumeMounts":[]}],)"
+        R"("containers":[{"name":"main","volumeMounts":[{"name":"data","mountPath":"/d"}],)"
+        R"("volumeDevices":[]}]})");
+}
+
 engine::AskForNodes TrainAsk() {
   engine::AskForNodes ask;
   ask.id = {5};
