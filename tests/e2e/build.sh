@@ -109,6 +109,7 @@ build_operators() {
 # newer one wants it; nothing else of it is changed.
 adapted() {  # FOLDER NAME MODULE FOLDER_OF_WEBHOOKS
   local folder="$1" module="$3" copy="$bin/$1/source/$2" file="$bin/$1/source/$2.mod"
+  (cd "$folder" && go mod download "$module") # else it may have no folder yet
   rm -rf "$copy"
   mkdir -p "$bin/$1/source"
   cp -R --no-preserve=mode "$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$module")" "$copy"
