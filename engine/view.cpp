@@ -8,6 +8,7 @@
 #include "engine/booking_rules.hpp"
 #include "engine/elastic.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
 #include "engine/partial.hpp"
 #include "engine/rank.hpp"
 #include "engine/restart_window.hpp"
@@ -53,7 +54,7 @@ std::string ApartOf(const EngineState& state, const Gang& gang) {
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   const int64_t began_with = gang.past.whole().members;
   const bool fewer = group != nullptr && group->by_owner && gang.past.running_since() &&
-                     began_with < group->min_member;
+                     !Grows(gang, group) && began_with < group->min_member;
   if (!fewer) return {};
   return "its owner says " + std::to_string(group->min_member) + " pods, but it began with " +
          std::to_string(began_with) +

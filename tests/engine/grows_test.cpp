@@ -1,0 +1,133 @@
+// Gangs that start with a part of their minimum, because their controller makes the others when
+// that part runs: a LeaderWorkerSet's leader, the first pod of each Job with exclusive topology.
+#include <catch2/catch.hpp>
+
+#include "tests/engine/harness.hpp"
+
+namespace muster::testing {
+namespace {
+
+using cluster::Seconds;
+using engine::GangState;
+using engine::ReasonCode;
+
+// A gang "serve" of a leader and three workers of eight GPUs.
+struct LeaderFirst : Harness {
+  explicit LeaderFirst(int nodes) {
+    for (int i = 0; i < nodes; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+    cluster::PodGroup group = MakePodGroup("serve").MinMember(4);
+    group.declared = group.by_owner = true;
+    group.roles = {{"leader", 1}, {"worker", 3}};
+    group.starts_with = 1;
+    group.first_roles = {{"leader", 1}};
+    Add(group);
+    AddMember("leader", "leader");
+  }
+  void AddMember(const std::string& name, const std::string& role) {
+    cluster::Pod pod = MakePod(name).Gpus(8).Owner("lws").InGroup("serve").Gated();
+    pod.role = role;
+    Add(pod);
+  }
+  void AddWorkers() {
+    for (const char* name : {"w1", "w2", "w3"}) AddMember(name, "worker");
+  }
+};
+
+TEST_CASE("the first members start alone and stay until the others are made", "[engine][grows]") {
+  LeaderFirst world(4);
+  world.ScheduleAll("serve");
+  REQUIRE(world.Pod("leader").bound());
+  CHECK(world.Gang("serve").state == GangState::kRunning);
+  CHECK(world.Gang("serve").reason.code == ReasonCode::kWaitingForMembers);
+  CHECK(world.Gang("serve").apart.empty());
+  world.Pass(Seconds(7200));
+  CHECK(world.Evictions() == 0);
+  SECTION("also over a restart, before which nothing of it was written") {
+    world.Change("leader", [](cluster::Pod& pod) { pod.gang_record.reset(); });
+    world.Restart(Seconds(30));
+    world.Pass(Seconds(7200));
+    CHECK(world.Evictions() == 0);
+    CHECK(world.Gang("serve").state == GangState::kRunning);
+  }
+  SECTION("one that is made late is waited for, and two do not start alone") {
+    world.AddMember("w4", "worker");
+    world.AddMember("w5", "worker");
+    world.Pass(Seconds(600));
+    CHECK(world.BoundIn("serve") == 1);
+    world.RemovePod("w4");
+    world.RemovePod("w5");
+  }
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 4);
+  CHECK(world.Gang("serve").state == GangState::kRunning);
+  CHECK(world.Gang("serve").reason.code == ReasonCode::kNone);
+}
+
+TEST_CASE("the rest of a gang starts together or not at all", "[engine][grows]") {
+  LeaderFirst world(3);
+  world.ScheduleAll("serve");
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  world.Pass(Seconds(7200));
+  CHECK(world.BoundIn("serve") == 1);
+  CHECK(world.Evictions() == 0);
+  CHECK(world.Gang("serve").state == GangState::kDegraded);
+  CHECK(world.Gang("serve").reason.code == ReasonCode::kNotEnoughGpus);
+  const bool restarts = GENERATE(false, true);
+  if (restarts) world.Restart(Seconds(100));
+  world.Pass(Seconds(7200));
+  CHECK(world.Evictions() == 0);
+  world.Add(MakeNode("n3").Gpus(8));
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 4);
+  CHECK(world.Gang("serve").state == GangState::kRunning);
+}
+
+TEST_CASE("a rest that was bound in part is completed or taken back with all", "[engine][grows]") {
+  const bool room = GENERATE(false, true);
+  LeaderFirst world(room ? 4 : 2);
+  world.ScheduleAll("serve");
+  world.AddWorkers();
+  world.Change("w1", [](cluster::Pod& pod) {
+    pod.gates.clear();
+    pod.node_name = "n1";
+    pod.bound_in = "serve";
+    pod.bound_by_muster = true;
+  });
+  world.Restart();
+  world.ScheduleAll("serve");
+  world.Pass(Seconds(600));
+  INFO(engine::ToString(world.Gang("serve").state)
+       << " " << Describe(world.Gang("serve").reason) << " of " << world.Gang("serve").min_member);
+  if (room) CHECK(world.BoundIn("serve") == 4);
+  CHECK(world.Evictions() == (room ? 0 : 2));
+}
+
+TEST_CASE("a leader that is lost before its workers came is started again", "[engine][grows]") {
+  LeaderFirst world(4);
+  world.ScheduleAll("serve");
+  world.RemovePod("leader");
+  world.Settle();
+  CHECK(world.Gang("serve").state != GangState::kRunning);
+  world.AddMember("leader2", "leader");
+  world.ScheduleAll("serve");
+  CHECK(world.Pod("leader2").bound());
+}
+
+TEST_CASE("a worker that is lost when the gang was whole is a loss", "[engine][grows]") {
+  LeaderFirst world(4);
+  world.ScheduleAll("serve");
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  REQUIRE(world.BoundIn("serve") == 4);
+  world.RemovePod("w2");
+  world.Pass(Seconds(600));
+  CHECK(world.Gang("serve").state == GangState::kDegraded);
+  CHECK(world.Gang("serve").reason.code == ReasonCode::kMembersLost);
+  world.Pass(Seconds(600));
+  CHECK(world.Evictions() == 3);
+}
+
+}  // namespace
+}  // namespace muster::testing
