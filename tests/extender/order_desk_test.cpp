@@ -1,13 +1,18 @@
 // Orders of operators over HTTP: who may give them, what they do, and what is refused.
 #include "extender/order_desk.hpp"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <latch>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "extender/metrics.hpp"
 #include "http/client.hpp"
 #include "tests/extender/service_test_support.hpp"
+#include "tests/http/http_test_support.hpp"
 #include "tests/kube/fake_api.hpp"
 #include "tests/support/builders.hpp"
 
@@ -111,6 +116,50 @@ TEST_CASE("whom the cluster's RBAC lets do it gives orders with a bearer token",
   CHECK(refused.status == 403);
   CHECK_THAT(refused.body, Catch::Contains("ann may not update queues/state.muster.dev"));
   CHECK(desk.scheduler.Orders().queues.size() == 1);
+}
+
+TEST_CASE("who sends many orders keeps nobody else's out", "[orders]") {
+  constexpr int kMany = 20;
+  Desk desk;
+  desk.Allows(true);
+  std::vector<std::string> tokens;  // in the order in which they were asked about
+  std::atomic<int> asked = 0;
+  std::latch go_on(1);
+  desk.api.On(Method::kPost, kOrderDeskTokens, [&](const kube::ApiRequest& request) {
+    ++asked;
+    go_on.wait();
+    const std::size_t at = request.body.find("\"token\":\"") + 9;
+    tokens.push_back(request.body.substr(at, request.body.find('"', at) - at));
+    return kube::Reply(201, R"({"status": {"authenticated": true, "audiences": ["muster.dev"], )"
+                            R"("user": {"username": "ann"}}})");
+  });
+  const auto order = [&](http::testing::RawCaller& caller, const char* from,
+                         const std::string& token) {
+    REQUIRE(caller.Connect(desk.server.port(), from));
+    REQUIRE(caller.Send(std::string("POST ") + kState +
+                        " HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
+                        "X-Muster-Token: " +
+                        token + "\r\nContent-Length: " + std::to_string(std::strlen(kHold)) +
+                        "\r\n\r\n" + kHold));
+  };
+  std::vector<std::unique_ptr<http::testing::RawCaller>> many;
+  for (int i = 0; i < kMany; ++i) {
+    many.push_back(std::make_unique<http::testing::RawCaller>());
+    order(*many.back(), "127.0.0.2", "noise-" + std::to_string(i));
+    REQUIRE(Eventually([&] { return asked == 1; }));
+  }
+  int refused = 0;
+  // One is being served, 16 wait.
+  REQUIRE(Eventually([&] { return desk.server.stats().requests == kMany; }));
+  http::testing::RawCaller operators;
+  order(operators, "127.0.0.3", "operator");
+  REQUIRE(Eventually([&] { return desk.server.stats().requests == kMany + 1; }));
+  go_on.count_down();
+  CHECK(operators.ReadReply().status == 200);
+  for (auto& one : many) refused += one->ReadReply().status == 503 ? 1 : 0;
+  CHECK(refused == kMany - 17);
+  REQUIRE(tokens.size() == 18);
+  CHECK(tokens[1] == "operator");
 }
 
 TEST_CASE("orders are counted by kind and by what came of them, trials are not", "[orders]") {

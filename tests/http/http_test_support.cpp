@@ -1,5 +1,6 @@
 #include "http_test_support.hpp"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -89,9 +90,15 @@ RawCaller::RawCaller(std::uint16_t port, const std::string& host) : fd_(ConnectT
 
 RawCaller::RawCaller() : fd_(OpenSocket(AF_INET)) {}
 
-bool RawCaller::Connect(std::uint16_t port) {
+bool RawCaller::Connect(std::uint16_t port, const char* from) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  if (from != nullptr) {
+    void* own = &address;
+    if (::inet_pton(AF_INET, from, &address.sin_addr) != 1 ||
+        ::bind(fd_, static_cast<sockaddr*>(own), sizeof address) != 0)
+      return false;
+  }
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   void* raw = &address;

@@ -51,7 +51,8 @@ class RawCaller {
   RawCaller& operator=(const RawCaller&) = delete;
 
   bool connected() const { return fd_ >= 0; }
-  bool Connect(std::uint16_t port);
+  // `from`: this machine's address that the server sees; null: the usual one.
+  bool Connect(std::uint16_t port, const char* from = nullptr);
   // Sends everything, or stops when the server has closed; true when all went out.
   bool Send(std::string_view bytes);
   // Sends `count` bytes of `fill` while the server takes them.
