@@ -61,6 +61,7 @@ class GangJudge {
   Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
   Verdict Started();
   void PassPartialTime(bool waits);
+  Verdict Repair(int64_t have, int64_t need);
   Verdict Partial();
   Verdict Unbound();
   Verdict Incomplete(int64_t lacks);
@@ -218,6 +219,19 @@ void GangJudge::PassPartialTime(bool waits) {
   course().awaits = awaits;
 }
 
+// Its bound members go, so that they do not hold what they cannot use.
+Verdict GangJudge::Repair(int64_t have, int64_t need) {
+  if (!course().repairing) {
+    course().BeginRepair(Because(ReasonCode::kRepairing, have, need), around_.options, around_.now);
+  }
+  if (At(Stage::kRepair)) {
+    return Take(Stage::kRepair,
+                {Step::Kind::kGiveBack, "muster: the gang was partially bound for too long"});
+  }
+  const bool keeps_others = course().repairing && !course().moving.empty();
+  return Final(keeps_others ? GangState::kDegraded : GangState::kBackoff, course().setback);
+}
+
 // Some members are bound, but fewer than the gang wants.
 Verdict GangJudge::Partial() {
   const Tally& tally = gang_.tally;
@@ -249,17 +263,7 @@ Verdict GangJudge::Partial() {
   const bool overdue =
       course().partial_since &&
       *course().partial_since + PartialTimeout(gang_, around_.group, options) <= now;
-  if (course().repairing || (overdue && rule == PartialGang::kEvict)) {
-    // Its bound members go, so that they do not hold what they cannot use.
-    if (!course().repairing)
-      course().BeginRepair(Because(ReasonCode::kRepairing, have, need), options, now);
-    if (At(Stage::kRepair)) {
-      return Take(Stage::kRepair,
-                  {Step::Kind::kGiveBack, "muster: the gang was partially bound for too long"});
-    }
-    const bool keeps_others = course().repairing && !course().moving.empty();
-    return Final(keeps_others ? GangState::kDegraded : GangState::kBackoff, course().setback);
-  }
+  if (course().repairing || (overdue && rule == PartialGang::kEvict)) return Repair(have, need);
   if (!FollowDeadlines() && At(Stage::kMembersLate))
     return Take(Stage::kMembersLate, {Step::Kind::kExpireMembers});
   // To wait for all of the rest keeps nothing whole any more.
