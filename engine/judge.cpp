@@ -241,9 +241,8 @@ Verdict GangJudge::Partial() {
   const int64_t need = gang_.minimum.members;
   FollowPartial(gang_, course(), options.partial_timeout, now);
   const bool keeps_rest = KeepsRest(gang_, around_.group);
-  // Only what it began with is bound: the rest comes together.
-  const bool rest_comes =
-      Grows(gang_, around_.group) && have <= gang_.past.whole().members && !course().repairing;
+  // What it began with is bound: the rest comes together.
+  const bool rest_comes = Grows(gang_, around_.group) && !course().repairing;
   const PartialGang rule = keeps_rest || rest_comes ? PartialGang::kHold : options.partial_gang;
   if (rule == PartialGang::kHold && !course().relocating) course().EndRepair();
   if (AllMoved(gang_, course())) {
@@ -271,8 +270,9 @@ Verdict GangJudge::Partial() {
   if (Need(gang_, Counting::kPlanned) == 0) return Final(GangState::kBinding, Binding(have));
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
-  const bool plannable =
-      keeps_rest ? tally.pending > tally.planned : Need(gang_, Counting::kReady) == 0;
+  const bool plannable = keeps_rest || ComesInParts(gang_, around_.group)
+                             ? tally.pending > tally.planned
+                             : Need(gang_, Counting::kReady) == 0;
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;

@@ -57,7 +57,16 @@ Headcount FirstMinimum(const cluster::PodGroup* group) {
 bool Grows(const Gang& gang, const cluster::PodGroup* group) {
   const bool begun = group != nullptr && group->starts_with > 0 && gang.past.running_since() &&
                      !gang.past.one_by_one();
-  return begun && Lack(DeclaredMinimum(group), gang.past.whole()) > 0;
+  if (!begun || Lack(DeclaredMinimum(group), gang.past.whole()) == 0) return false;
+  // What it began with comes first.
+  const Headcount first = LackingOf(gang, gang.past.Wanted(gang.past.whole()));
+  return first == Headcount{};
+}
+
+bool ComesInParts(const Gang& gang, const cluster::PodGroup* group) {
+  const bool whole = group != nullptr && group->starts_with > 0 && gang.past.running_since() &&
+                     Lack(DeclaredMinimum(group), gang.past.whole()) == 0;
+  return whole && Need(gang, Counting::kPresent) > 0;
 }
 
 Headcount Lower(const Headcount& a, const Headcount& b) {

@@ -13,6 +13,7 @@
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
 #include "engine/handover.hpp"
+#include "engine/minimum.hpp"
 #include "engine/moves.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/rank.hpp"
@@ -198,7 +199,10 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.version = gang.work->version;
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
-  if (Drains(state, gang)) job.request.elastic.clear();
+  if (Drains(state, gang)) {
+    job.request.elastic.clear();
+    if (Grows(gang, state.members.GroupOf(gang))) job.request.required.clear();
+  }
   if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
   if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
   job.plain = Plain(state, job.request);
@@ -428,11 +432,11 @@ Turn NextJob(EngineState& state, Time now) {
 namespace {
 
 // Takes the elastic members from the plan that the limits of its queue leave no room for, segments
-// as a whole. Lost members of a gang that runs come back whatever they are. kNone: the rest may be
-// had.
+// as a whole. Lost members of a gang that runs come back whatever they are; those that it still is
+// to grow by do not. kNone: the rest may be had.
 Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& plan) {
   cluster::Usage taken = UsageOf(state, plan.required);
-  if (Whole(gang)) {
+  if (Whole(gang) || Grows(gang, state.members.GroupOf(gang))) {
     Reason over = OverQueue(state, gang, taken);
     if (over.code != ReasonCode::kNone) return over;
   }
@@ -490,7 +494,9 @@ void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Ti
       if (job.request.required.empty()) {
         NoneIsWanted(state, *gang);
       } else {
-        Wait(state, *gang, KindOf(state, *gang, job), GangState::kQueued, std::move(over));
+        const bool whole = Whole(*gang);
+        Wait(state, *gang, whole ? KindOf(state, *gang, job) : std::nullopt,
+             whole ? GangState::kQueued : GangState::kDegraded, std::move(over));
       }
       return;
     }

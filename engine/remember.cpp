@@ -156,6 +156,9 @@ Past Inherited(const Gang& gang, const cluster::GangRecord& record) {
 
 Headcount WantedNow(const Gang& gang, const PodGroup* group, const Headcount& declared) {
   Headcount wanted = gang.past.Wanted(declared, Grows(gang, group));
+  // Those that have ended are none of the first.
+  if (!gang.past.running_since())
+    wanted = Lower(FirstMinimum(group), gang.past.Wanted(DeclaredMinimum(group)));
   if (group == nullptr || group->ended == 0) return wanted;
   // Its owner counts more that have ended well than are here or were seen.
   const int64_t seen = gang.tally.succeeded + gang.past.ended().members;

@@ -115,10 +115,10 @@ void Begin(EngineState& state, Gang& gang, Time now) {
   }
   gang.promised.reset();
   const cluster::Headcount have = CountMembers(gang, !declared.roles.empty(), CountsAsBound);
-  const bool whole = Lack(declared, have) == 0;
+  const bool whole = Lack(Minus(declared, gang.past.ended()), have) == 0;
   gang.past.Begin(starts && !whole ? FirstMinimum(group) : declared, whole, BoundSince(gang, now));
   gang.minimum = WantedNow(gang, group, declared);
-  if (Grows(gang, group)) state.work.Touch(gang);
+  if (starts && Grows(gang, group)) state.work.Touch(gang);
   state.preemptions.ForgetTries(gang.id);
 }
 
