@@ -44,8 +44,9 @@ struct RefusalCause {
   const char* name;
   std::uint64_t http::ServerStats::*count;
 };
-constexpr std::array<RefusalCause, 6> kRefusalCauses = {{
+constexpr std::array<RefusalCause, 7> kRefusalCauses = {{
     {"full", &http::ServerStats::refused_full},
+    {"displaced", &http::ServerStats::displaced},
     {"malformed", &http::ServerStats::refused_bad},
     {"client", &http::ServerStats::refused_client},
     {"timeout", &http::ServerStats::timeouts},

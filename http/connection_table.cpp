@@ -1,12 +1,22 @@
 #include "http/connection_table.hpp"
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <utility>
 
 #include "cluster/check.hpp"
 
 namespace muster::http {
+namespace {
+
+// Which nobody has read, and whose event a worker may not have taken yet.
+bool BytesWait(int fd) {
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+}  // namespace
 
 ConnectionTable::Id ConnectionTable::Add(std::unique_ptr<ServerConnection> connection) {
   const cluster::MutexLock lock(mu_);
@@ -45,7 +55,8 @@ void ConnectionTable::Park(Id id, Interest interest) {
   Entry& entry = found->second;
   entry.parked = true;
   entry.deadline = entry.connection->deadline();
-  entry.rests = interest == Interest::kReadable && entry.connection->resting() ? ++last_rest_ : 0;
+  entry.waits = interest == Interest::kReadable ? ++last_park_ : 0;
+  entry.rest = entry.connection->rest();
   Arm(id, entry, std::exchange(entry.woken, false) ? Interest::kNow : interest);
 }
 
@@ -113,16 +124,24 @@ void ConnectionTable::Remove(Id id) {
   }
 }
 
-bool ConnectionTable::RemoveRested() {
+std::map<ConnectionTable::Id, ConnectionTable::Entry>::iterator ConnectionTable::LongestWaiting(
+    ServerConnection::Rest rest) {
+  auto longest = entries_.end();
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    const Entry& entry = at->second;
+    if (!entry.parked || entry.woken || entry.waits == 0 || entry.rest != rest) continue;
+    if (longest != entries_.end() && entry.waits > longest->second.waits) continue;
+    if (!BytesWait(entry.connection->fd())) longest = at;
+  }
+  return longest;
+}
+
+bool ConnectionTable::RemoveWaiting() {
   std::unique_ptr<ServerConnection> closing;
   {
     const cluster::MutexLock lock(mu_);
-    auto longest = entries_.end();
-    for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-      const Entry& entry = at->second;
-      if (!entry.parked || entry.woken || entry.rests == 0) continue;
-      if (longest == entries_.end() || entry.rests < longest->second.rests) longest = at;
-    }
+    auto longest = LongestWaiting(ServerConnection::Rest::kNothing);
+    if (longest == entries_.end()) longest = LongestWaiting(ServerConnection::Rest::kPart);
     if (longest == entries_.end()) return false;
     closing = std::move(longest->second.connection);
     entries_.erase(longest);

@@ -58,8 +58,10 @@ class ConnectionTable {
   std::vector<Claimed> ClaimExpired(SteadyTime now);
   // Closes an owned connection.
   void Remove(Id id);
-  // Closes the parked connection that has rested for longest; false: none does.
-  bool RemoveRested();
+  // Closes the connection that has waited for its caller's bytes for longest: of those that lose
+  // nothing, else of those whose request has come in part. Not one whose bytes are there. False:
+  // there is none.
+  bool RemoveWaiting();
   // Closes every parked connection.
   void RemoveParked();
   // Gives every parked connection an event at once.
@@ -75,18 +77,20 @@ class ConnectionTable {
     bool parked = false;
     bool woken = false;  // while owned
     bool in_epoll = false;
-    SteadyTime deadline;  // of a parked one: owned ones are not looked at
-    // When it was parked to rest, in order; 0: it has something to do.
-    std::uint64_t rests = 0;
+    SteadyTime deadline;      // of a parked one: owned ones are not looked at
+    std::uint64_t waits = 0;  // since which Park it waits for bytes; 0: it does not
+    ServerConnection::Rest rest = ServerConnection::Rest::kAnswer;
   };
 
   void Arm(Id id, Entry& entry, Interest interest) MUSTER_REQUIRES(mu_);
+  // Of those with that rest; end: there is none.
+  std::map<Id, Entry>::iterator LongestWaiting(ServerConnection::Rest rest) MUSTER_REQUIRES(mu_);
 
   const int epoll_fd_;
   mutable cluster::Mutex mu_;
   cluster::CondVar empty_;
   Id next_id_ MUSTER_GUARDED_BY(mu_) = kFirstId;
-  std::uint64_t last_rest_ MUSTER_GUARDED_BY(mu_) = 0;
+  std::uint64_t last_park_ MUSTER_GUARDED_BY(mu_) = 0;
   std::map<Id, Entry> entries_ MUSTER_GUARDED_BY(mu_);
 };
 

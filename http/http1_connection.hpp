@@ -40,7 +40,12 @@ class Http1Connection final : public ServerConnection {
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
   SteadyTime deadline() const override { return deadline_; }
-  bool resting() const override { return state_ == State::kHandshake || state_ == State::kHead; }
+  Rest rest() const override {
+    if (state_ == State::kHandshake || (state_ == State::kHead && in_.empty()))
+      return Rest::kNothing;
+    const bool part = state_ == State::kHead || state_ == State::kBody;
+    return part || state_ == State::kLingering ? Rest::kPart : Rest::kAnswer;
+  }
   int fd() const override { return channel_->fd(); }
 
  private:

@@ -46,7 +46,7 @@ class Http2Connection final : public ServerConnection, private Http2Session::Eve
 
   const std::shared_ptr<AnswerBox>& answers() const override { return answers_; }
   SteadyTime deadline() const override;
-  bool resting() const override { return idle() && out_.size() == out_sent_; }
+  Rest rest() const override;
   int fd() const override { return channel_->fd(); }
 
  private:

@@ -200,6 +200,7 @@ ServerStats Server::Impl::stats() const {
   stats.accepted = shared_.accepted;
   stats.requests = shared_.requests;
   stats.refused_full = shared_.refused_full;
+  stats.displaced = shared_.displaced;
   stats.refused_bad = shared_.refused_bad;
   stats.refused_client = shared_.refused_client;
   stats.timeouts = shared_.timeouts;
@@ -237,8 +238,8 @@ ServerStats Server::stats() const { return impl_->stats(); }
 ServerStats& ServerStats::operator+=(const ServerStats& more) {
   // One name for each field: who adds a field hears of it here.
   const auto& [more_connections, more_workers, more_open_calls, more_buffered, more_accepted,
-               more_requests, more_full, more_bad, more_client, more_timeouts, more_tls,
-               more_exceptions, more_reloads] = more;
+               more_requests, more_full, more_displaced, more_bad, more_client, more_timeouts,
+               more_tls, more_exceptions, more_reloads] = more;
   connections += more_connections;
   workers += more_workers;
   open_calls += more_open_calls;
@@ -246,6 +247,7 @@ ServerStats& ServerStats::operator+=(const ServerStats& more) {
   accepted += more_accepted;
   requests += more_requests;
   refused_full += more_full;
+  displaced += more_displaced;
   refused_bad += more_bad;
   refused_client += more_client;
   timeouts += more_timeouts;

@@ -62,7 +62,8 @@ struct ServerOptions {
   std::size_t max_buffered_bytes =
       512UL * 1024 * 1024;  // bodies not yet complete and answers not yet
                             // taken, of all connections; above: 503 or closed
-  // Above, the one that has rested for longest is closed; where none rests, the newest (503).
+  // Above, the one that has waited for its caller for longest is closed; where none waits, the
+  // newest (503).
   std::size_t max_connections = 4096;
   std::size_t max_streams = 1024;  // calls at a time on one HTTP/2 connection
   std::size_t workers = 8;         // threads; a handler that runs has one
@@ -90,6 +91,7 @@ struct ServerStats {
   std::uint64_t accepted = 0;
   std::uint64_t requests = 0;        // handed to a handler
   std::uint64_t refused_full = 0;    // connections or requests answered 503 by the server itself
+  std::uint64_t displaced = 0;       // connections closed for newer ones, see max_connections
   std::uint64_t refused_bad = 0;     // requests refused for their form or size
   std::uint64_t refused_client = 0;  // callers not in allowed_clients
   std::uint64_t timeouts = 0;        // connections closed at a deadline, idle ones not counted

@@ -46,6 +46,7 @@ struct ServerShared {
   std::atomic<std::uint64_t> accepted = 0;
   std::atomic<std::uint64_t> requests = 0;
   std::atomic<std::uint64_t> refused_full = 0;
+  std::atomic<std::uint64_t> displaced = 0;
   std::atomic<std::uint64_t> refused_bad = 0;
   std::atomic<std::uint64_t> refused_client = 0;
   std::atomic<std::uint64_t> timeouts = 0;
@@ -134,8 +135,13 @@ class ServerConnection {
   // Never changes.
   virtual const std::shared_ptr<AnswerBox>& answers() const = 0;
   virtual SteadyTime deadline() const = 0;
-  // Nothing is asked and nothing is left to send: the caller has lost nothing when it is closed.
-  virtual bool resting() const = 0;
+  // What the caller loses when it is closed while it waits for bytes.
+  enum class Rest {
+    kNothing,  // nothing is asked, and nothing is left to send
+    kPart,     // of a request that has come in part, or what it need not read any more
+    kAnswer,
+  };
+  virtual Rest rest() const = 0;
   virtual int fd() const = 0;
 };
 

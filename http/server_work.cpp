@@ -58,9 +58,11 @@ bool Server::Impl::AcceptOneLocked() {
   starved_ = accepted.outcome == Listener::Outcome::kExhausted;
   if (accepted.outcome != Listener::Outcome::kAccepted) return false;
   ++shared_.accepted;
-  // Whoever holds connections and asks nothing makes way: else few callers could keep all others,
-  // and the kubelet's probes, out.
-  if (table_.size() < shared_.options.max_connections || table_.RemoveRested()) {
+  // Whoever holds connections and asks nothing whole makes way: else few callers could keep all
+  // others, and the kubelet's probes, out.
+  const bool full = table_.size() >= shared_.options.max_connections;
+  if (full && table_.RemoveWaiting()) ++shared_.displaced;
+  if (table_.size() < shared_.options.max_connections) {
     Admit(accepted.fd, std::move(accepted.peer));
   } else {
     TurnAway(accepted.fd, std::move(accepted.peer));

@@ -294,14 +294,18 @@ TEST_CASE("a burst of 500 connections is served", "[http][attack]") {
   });
 }
 
-TEST_CASE("who holds connections and asks nothing keeps nobody out", "[http][attack]") {
+TEST_CASE("who holds connections and asks nothing whole keeps nobody out", "[http][attack]") {
   ServerOptions options;
   options.max_connections = 20;
   TestServer test(options);
-  std::vector<std::unique_ptr<RawCaller>> idle;
+  const std::string held = GENERATE("", "GET /healthz HTT",
+                                    "POST /echo HTTP/1.1\r\nHost: t\r\n"
+                                    "Content-Length: 9\r\n\r\nhalf");
+  std::vector<std::unique_ptr<RawCaller>> holding;
   for (int i = 0; i < 20; ++i) {
-    idle.push_back(std::make_unique<RawCaller>(test.port()));
-    REQUIRE(idle.back()->Call(GetRequest("/healthz")).status == 200);
+    holding.push_back(std::make_unique<RawCaller>(test.port()));
+    REQUIRE(holding.back()->Call(GetRequest("/healthz")).status == 200);
+    REQUIRE(holding.back()->Send(held));
   }
   RawCaller busy(test.port());
   REQUIRE(busy.Send(PostRequest("/held", "late")));
@@ -311,6 +315,7 @@ TEST_CASE("who holds connections and asks nothing keeps nobody out", "[http][att
     REQUIRE(caller.Call(GetRequest("/healthz")).status == 200);
   }
   CHECK(test.server.stats().refused_full == 0);
+  CHECK(test.server.stats().displaced >= 1);
   // It had asked: it was not closed.
   test.gate.Open();
   CHECK(busy.ReadReply().body == "late");
