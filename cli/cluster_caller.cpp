@@ -69,6 +69,12 @@ bool IsStatus(const std::string& body) {
   return status.Get("kind").Text() == "Status";
 }
 
+// Of an answer that is the API server's own. Not kNotFound: no page of Muster's was asked for.
+Code CodeOfRefusal(int status) {
+  if (status == 401 || status == 403) return Code::kForbidden;
+  return status == 429 || status >= 500 ? Code::kUnavailable : Code::kInvalidArgument;
+}
+
 // What to do about an answer that is the API server's own.
 std::string Advice(int status, const ClusterRoute& route) {
   const std::string service = route.service.ns + "/" + route.service.name;
@@ -144,7 +150,7 @@ Result<std::string> ClusterCaller::Call(kube::ApiRequest request) {
                  "no answer through the API server: " + reply.error().ToString(), ""};
   }
   if (!reply->ok() && IsStatus(reply->body)) {
-    return Error{Code::kUnavailable,
+    return Error{CodeOfRefusal(reply->status),
                  "the API server does not pass this on to Muster: " + kube::DescribeReply(*reply) +
                      Advice(reply->status, route_),
                  ""};

@@ -42,7 +42,7 @@ int WatchGangs(MusterCaller& muster, const std::string& path, GangRows rows,
       away = true;
       continue;
     }
-    if (away) streams.err << kProgram << ": it answers again\n";
+    if (away) streams.err << streams.program << ": it answers again\n";
     answered = true;
     away = false;
     const Result<std::string> text = rows.Update(*body);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cli/credential_program.hpp"
@@ -24,11 +26,17 @@ std::string Variable(const char* name) {
 
 namespace {
 
+bool IsEmpty(const std::string& file) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(file, none) && std::filesystem::is_empty(file, none);
+}
+
 // Kubeconfigs of a person, whose program for credentials is run.
 Result<kube::ClientConfig> ReadPersonal(const std::vector<std::string>& files,
                                         const std::string& context) {
   std::vector<kube::KubeconfigText> texts;
   for (const std::string& file : files) {
+    if (files.size() > 1 && IsEmpty(file)) continue;  // it says nothing
     Result<std::string> json = extender::ReadKubeconfig(file);
     if (!json.ok()) return json.error();
     texts.push_back({*std::move(json), file});

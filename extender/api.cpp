@@ -243,8 +243,11 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
   std::optional<engine::GangView> gang = ports_.scheduler.FindGang(asked);
   if (!gang) {
     gang = ports_.scheduler.FindGangOfOwner(asked);
-    // A right may name single gangs.
-    if (gang && !ports_.access.MayRead(caller, ToGet("gangs", gang->id.key)).ok()) gang.reset();
+    // A right may name single gangs: then not even the name of this one is told.
+    const Status that = gang ? ports_.access.MayRead(caller, ToGet("gangs", gang->id.key)) : may;
+    if (!that.ok() && that.error().code != Code::kForbidden) return FailedAnswer(that.error());
+    if (!that.ok())
+      return FailedAnswer({Code::kNotFound, "there is no gang " + asked.ToString(), ""});
   }
   if (!gang) {
     const bool of_all = ports_.access.MayRead(caller, ToList("gangs")).ok();

@@ -131,7 +131,11 @@ TEST_CASE("without a server the cluster of the kubeconfig counts", "[cli]") {
   CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err,
              Catch::Contains(".kube/config") && Catch::Contains("there is no context other"));
   std::ofstream(folder.File("other")) << "contexts: [{name: other, context: {cluster: c}}]\n";
-  ::setenv("KUBECONFIG", (folder.File("other") + ":" + folder.File(".kube/config")).c_str(), 1);
+  std::ofstream(folder.File("empty")).flush();
+  ::setenv("KUBECONFIG",
+           (folder.File("empty") + ":" + folder.File("other") + ":" + folder.File(".kube/config"))
+               .c_str(),
+           1);
   CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err, Catch::Contains("no token of"));
   ::unsetenv("KUBECONFIG");
   const OwnHome nowhere;

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/cli.hpp"
@@ -15,21 +16,29 @@ using extender::testing::GangYaml;
 using extender::testing::TempFolder;
 using extender::testing::TestService;
 
+namespace {
+
+// What the command prints that asks that service, and that it ends with `want`.
+std::string RunAt(const TestService& test, std::vector<std::string> words, int want) {
+  words.insert(words.end(), {"--server", "127.0.0.1:" + std::to_string(test.service.api_port())});
+  std::ostringstream out;
+  std::ostringstream err;
+  const int status = RunCli(words, {out, err});
+  INFO(out.str() + err.str());
+  CHECK(status == want);
+  return out.str() + err.str();
+}
+
+}  // namespace
+
 TEST_CASE("whatif tells what would become of a manifest and of another policy", "[cli]") {
   TestService test;
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
   const TempFolder folder;
   const std::string file = folder.File("jobs.yaml");
   const std::string policy = folder.File("policy.yaml");
   const auto run = [&](std::vector<std::string> words, int want) {
     words.insert(words.begin(), "whatif");
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
+    return RunAt(test, std::move(words), want);
   };
   test.Submit(GangYaml("train", 16, 8));
   REQUIRE(test.Reaches("train", "Running"));
@@ -72,15 +81,8 @@ TEST_CASE("whatif tells what would become of a manifest and of another policy", 
 
 TEST_CASE("get, submit and explain work against a running service", "[cli]") {
   TestService test;
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
   const auto run = [&](std::vector<std::string> words, int want) {
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
+    return RunAt(test, std::move(words), want);
   };
   CHECK(run({"get", "gangs"}, kExitOk) == "no gangs\n");
   // They come to be known one by one.
@@ -164,15 +166,8 @@ TEST_CASE("get, submit and explain work against a running service", "[cli]") {
 
 TEST_CASE("commands take the names of gangs that their owners make", "[cli]") {
   TestService test;
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
   const auto run = [&](std::vector<std::string> words, int want) {
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(out.str() + err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
+    return RunAt(test, std::move(words), want);
   };
   // More pods than there are nodes.
   test.Submit(
@@ -209,15 +204,8 @@ TEST_CASE("operators' commands work against a running service", "[cli]") {
   std::ofstream(options.policy_file) << "apiVersion: muster.dev/v1alpha1\nkind: Policy\n"
                                         "queues: [{name: research}, {name: edu}]\n";
   TestService test(options);
-  const std::string server = "127.0.0.1:" + std::to_string(test.service.api_port());
   const auto run = [&](std::vector<std::string> words, int want) {
-    words.insert(words.end(), {"--server", server});
-    std::ostringstream out;
-    std::ostringstream err;
-    const int status = RunCli(words, {out, err});
-    INFO(out.str() + err.str());
-    CHECK(status == want);
-    return out.str() + err.str();
+    return RunAt(test, std::move(words), want);
   };
   CHECK(run({"queue", "hold", "research"}, kExitOk) == "hold, ordered by local (before: open)\n");
   CHECK(run({"queue", "hold", "research", "--drain"}, kExitOk) ==
