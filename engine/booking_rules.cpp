@@ -181,7 +181,7 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
   if (none) return numbers;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
-  const bool ran_there = Replaces(gang) || state.kept_rooms.Of(gang.id) != nullptr;
+  const bool ran_there = Replaces(state, gang) || state.kept_rooms.Of(gang.id) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
   if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
   for (const auto& [id, room] : state.kept_rooms.all()) {

@@ -64,6 +64,7 @@ class GangJudge {
   Verdict Repair(int64_t have, int64_t need);
   Verdict Partial();
   Verdict Unbound();
+  ReasonCode Missing() const;
   Verdict Incomplete(int64_t lacks);
   Verdict Reserved();
   Verdict Preempting();
@@ -276,11 +277,9 @@ Verdict GangJudge::Partial() {
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
-  if (rest_comes && !verdict_.keep) {
-    return Final(GangState::kRunning,
-                 plannable ? Reason{} : Because(ReasonCode::kWaitingForMembers, have, need));
-  }
   const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;
+  if (rest_comes && !verdict_.keep && !late)
+    return Final(GangState::kRunning, plannable ? Reason{} : Because(Missing(), have, need));
   return Final(
       GangState::kDegraded,
       late ? course().setback
@@ -318,16 +317,19 @@ Verdict GangJudge::Unbound() {
                    : Because(ReasonCode::kWatchStale, 0, 0, around_.stale_resources));
 }
 
+// Why it has fewer members than it needs that could be planned.
+ReasonCode GangJudge::Missing() const {
+  if (Need(gang_, Counting::kPresent) > 0) return ReasonCode::kWaitingForMembers;
+  return gang_.tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
+}
+
 Verdict GangJudge::Incomplete(int64_t lacks) {
   const Tally& tally = gang_.tally;
   course().queued_at.reset();
   verdict_.untried = true;
   if (course().repairing) return Final(GangState::kBackoff, course().setback);
   if (tally.victims > 0) return Final(GangState::kForming, Preempted());
-  ReasonCode code = ReasonCode::kWaitingForMembers;
-  if (Need(gang_, Counting::kPresent) == 0) {
-    code = tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
-  }
+  const ReasonCode code = Missing();
   const bool missing = code == ReasonCode::kWaitingForMembers;
   if (missing && around_.other_schedulers.empty() && Is(around_.quota_bar))
     return Final(GangState::kForming, around_.quota_bar);

@@ -344,7 +344,7 @@ void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
   state.queue.Leave(gang);
   PendingQueue::Tried(gang);
   // What is left of a node that was kept is anybody's now.
-  if (Replaces(gang) && !state.options.placement.fabric.reserve.empty())
+  if (Replaces(state, gang) && !state.options.placement.fabric.reserve.empty())
     state.queue.AnythingMayFit();
   state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));
   gang.course.setback = {};

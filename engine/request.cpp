@@ -131,11 +131,14 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
   terms.placed = PlacedOf(state, gang, terms, moving);
   terms.beside = policy::NodesOf(terms.placed);
   if (!TopologyOf(state, gang).spread.empty()) terms.others = OthersOf(state, gang);
-  terms.replaces = Replaces(gang);
+  terms.replaces = Replaces(state, gang);
   return terms;
 }
 
-bool Replaces(const Gang& gang) { return gang.tally.bound_of_muster > 0 && gang.past.has_run(); }
+bool Replaces(const EngineState& state, const Gang& gang) {
+  return gang.tally.bound_of_muster > 0 && gang.past.has_run() &&
+         !Grows(gang, state.members.GroupOf(gang));
+}
 
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang) {
   return policy::TermsOf(state.members.GroupOf(gang), Speaker(gang));
@@ -168,18 +171,18 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   };
   std::vector<bool> required(open.size(), false);
   std::map<uint64_t, int64_t> roles;
-  // Of a gang that keeps its rest each lost member comes back by itself.
   const cluster::PodGroup* group = state.members.GroupOf(gang);
-  const bool together = !KeepsRest(gang, group) && !ComesInParts(gang, group);
+  // The rest of a gang that starts with a part of its minimum starts together, when that part runs.
+  const bool part =
+      group != nullptr && group->starts_with > 0 &&
+      (!gang.past.running_since() || Lack(DeclaredMinimum(group), gang.past.whole()) > 0);
+  // Of a gang that keeps its rest each lost member comes back by itself.
+  const bool together = part || (!KeepsRest(gang, group) && !ComesInParts(gang, group));
   for (const size_t i : together ? Needed(gang.minimum, there, open) : std::vector<size_t>()) {
     required[i] = true;
     request.required.push_back(demand_of(i));
     ++roles[state.specs.IdOf(*open[i]->pod->spec)];
   }
-  // The rest of a gang that starts with a part of its minimum starts together, when that part runs.
-  const bool part =
-      group != nullptr && group->starts_with > 0 &&
-      (!gang.past.running_since() || Lack(DeclaredMinimum(group), gang.past.whole()) > 0);
   for (size_t i = 0; i < open.size() && !part; ++i) {
     if (!required[i]) request.elastic.push_back(demand_of(i));
   }

@@ -14,8 +14,9 @@ struct EngineState;
 // Of a gang that has members. `moving`: their places count no more.
 policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
                           const std::vector<Member*>& moving);
-// Members that it needs come in the place of lost ones: what is kept for those is theirs.
-bool Replaces(const Gang& gang);
+// Members that it needs come in the place of lost ones: what is kept for those is theirs. Not of
+// one that is still to grow (PodGroup::starts_with).
+bool Replaces(const EngineState& state, const Gang& gang);
 // What its PodGroup, or else one of its pods says of the fabric.
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang);
 // Its members that are to be planned, oldest first, then by name.

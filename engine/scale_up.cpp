@@ -18,9 +18,6 @@ using cluster::Time;
 
 namespace {
 
-// How often those that are asked for are held against the limits of their queues.
-constexpr cluster::Duration kLimitsAgain = cluster::Seconds(30);
-
 // What a gang lacks, in view of nodes that could be added.
 enum class Lacks {
   kNothing,   // of the kind that nodes are
@@ -179,12 +176,16 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   if (by_request && TooManyShapes(state, gang)) return StopAsking(state, gang.id);
   if (!by_request) WithdrawRequests(state, gang.id);
   const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
-  if (!asked && ScaleUpDue(state, gang, now) > now) return;
-  if (CanBeHeld(state, gang) && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
+  if (!asked && ScaleUpDue(state, gang) > now) return;
+  const bool checks = CanBeHeld(state, gang) && state.scale_ups.CheckAt(gang.id) <= now;
+  if (checks && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
     StopAsking(state, gang.id);
+    // Who lost its turn does not take it back at once: each time is a request made and deleted.
+    if (asked) state.scale_ups.LacksAnew(gang.id, now);
     return state.scale_ups.Hold(gang.id);
   }
   const bool begins = state.scale_ups.Begin(gang.id, {gang.queue->queue, gang.queue->asks});
+  if (checks) state.scale_ups.Checked(gang.id, now);
   if (by_request) return AskByRequest(state, gang, now);
   if (!begins) return;
   state.announcer.Tell(gang, false, "GangScaleUp",
@@ -197,12 +198,12 @@ void EndScaleUp(EngineState& state, const GangId& gang) {
   state.scale_ups.LacksNothing(gang);
 }
 
-Time ScaleUpDue(const EngineState& state, const Gang& gang, Time now) {
+Time ScaleUpDue(const EngineState& state, const Gang& gang) {
   if (LacksOf(state, gang) != Lacks::kRoom) return Time::Never();
   if (state.scale_ups.Has(gang.id))
-    return CanBeHeld(state, gang) ? now + kLimitsAgain : Time::Never();
+    return CanBeHeld(state, gang) ? state.scale_ups.CheckAt(gang.id) : Time::Never();
   const std::optional<Time> since = state.scale_ups.LacksSince(gang.id);
-  return since ? *since + state.options.autoscaling.after : now;
+  return since ? *since + state.options.autoscaling.after : Time(INT64_MIN);
 }
 
 std::vector<const Member*> NeededForStart(const Gang& gang) {

@@ -37,7 +37,7 @@ void FollowScaleUp(EngineState& state, Gang& gang, cluster::Time now);
 void EndScaleUp(EngineState& state, const GangId& gang);
 
 // When it is to be looked at again without further facts; Never: not at all.
-cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang, cluster::Time now);
+cluster::Time ScaleUpDue(const EngineState& state, const Gang& gang);
 
 // The members that it needs to start and that are not planned, oldest first.
 std::vector<const Member*> NeededForStart(const Gang& gang);

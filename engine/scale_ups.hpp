@@ -28,16 +28,20 @@ namespace muster::engine {
 
 class ScaleUps {
  public:
+  static constexpr cluster::Duration kCheckAgain = cluster::Seconds(30);
+
   struct Ask {
     std::string queue;
     cluster::Usage asks;
-    uint64_t number = 0;  // in the order in which they began
+    uint64_t number = 0;         // in the order in which they began
+    cluster::Time checked = {};  // when it was held against the limits of its queues last
   };
   // False: it was there, and is now with this.
   bool Begin(const cluster::GangId& gang, Ask ask) {
     held_.erase(gang);
     const auto [at, fresh] = all_.try_emplace(gang);
     ask.number = fresh ? ++last_ : at->second.number;
+    if (!fresh) ask.checked = at->second.checked;
     at->second = std::move(ask);
     return fresh;
   }
@@ -50,6 +54,15 @@ class ScaleUps {
     return std::exchange(held_, {});
   }
   bool Has(const cluster::GangId& gang) const { return all_.contains(gang); }
+  // When it is to be held against the limits of its queues; 0: at once.
+  cluster::Time CheckAt(const cluster::GangId& gang) const {
+    const auto at = all_.find(gang);
+    return at == all_.end() ? cluster::Time(0) : at->second.checked + kCheckAgain;
+  }
+  void Checked(const cluster::GangId& gang, cluster::Time now) {
+    const auto at = all_.find(gang);
+    if (at != all_.end()) at->second.checked = now;
+  }
   // 0: it is not asked for.
   uint64_t NumberOf(const cluster::GangId& gang) const {
     const auto at = all_.find(gang);
@@ -57,6 +70,8 @@ class ScaleUps {
   }
   const std::map<cluster::GangId, Ask>& all() const { return all_; }
 
+  // It counts from now on.
+  void LacksAnew(const cluster::GangId& gang, cluster::Time now) { lack_since_[gang] = now; }
   void Lacks(const cluster::GangId& gang, cluster::Time now) { lack_since_.try_emplace(gang, now); }
   void LacksNothing(const cluster::GangId& gang) { lack_since_.erase(gang); }
   std::optional<cluster::Time> LacksSince(const cluster::GangId& gang) const {

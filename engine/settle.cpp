@@ -183,7 +183,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.replan_from);
   at(gang.course.move_from);
   at(state.preemptions.may_preempt_from(gang.id));
-  at(ScaleUpDue(state, gang, now));
+  at(ScaleUpDue(state, gang));
   at(RequestDue(state, gang));
   if (gang.course.partial_since)
     at(*gang.course.partial_since +

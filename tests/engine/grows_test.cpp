@@ -105,6 +105,39 @@ TEST_CASE("a rest that was bound in part is completed, and nobody is evicted for
   CHECK(world.Evictions() == 0);
 }
 
+TEST_CASE("the rest keeps to the limit of its queue, and does not start while that drains",
+          "[engine][grows]") {
+  const bool drains = GENERATE(false, true);
+  LeaderFirst world(4);
+  const auto with_limit = [](int64_t gpus) {
+    engine::Options options;
+    queues::QueueSpec queue{.name = "a"};
+    queue.limit.Set({queues::Resource::Kind::kGpu}, queues::Limit(gpus * 1000));
+    options.queues = {queue};
+    return options;
+  };
+  world.ChangeGroup("serve", [](cluster::PodGroup& group) { group.queue = "a"; });
+  world.engine().SetOptions(with_limit(drains ? 32 : 16));
+  world.ScheduleAll("serve");
+  REQUIRE(world.BoundIn("serve") == 1);
+  if (drains) {
+    engine::Order order;
+    order.what = engine::SetQueueState{"a", queues::QueueState::kDrain};
+    REQUIRE(world.engine().Carry(order, world.now()).ok());
+  }
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  world.Pass(Seconds(600));
+  CHECK(world.BoundIn("serve") == 1);
+  CHECK(world.Evictions() == 0);
+  if (drains) return;
+  CHECK(world.Gang("serve").state == GangState::kDegraded);
+  CHECK(world.Gang("serve").reason.code == ReasonCode::kQueueLimit);
+  world.engine().SetOptions(with_limit(32));
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 4);
+}
+
 TEST_CASE("a leader that is lost before its workers came is started again", "[engine][grows]") {
   LeaderFirst world(4);
   world.ScheduleAll("serve");

@@ -58,6 +58,28 @@ TEST_CASE("what others of its queue come to use takes back what was asked for",
   world.Bind("small");
   world.Pass(Seconds(40));
   CHECK_FALSE(Asks(world, "one"));
+  // Who was taken back does not ask again at once.
+  world.Pass(Seconds(60));
+  world.engine().SetOptions(WithLimit(16));
+  world.RemovePod("small");
+  world.Pass(Seconds(60));
+  CHECK(Asks(world, "one"));
+}
+
+TEST_CASE("what was taken back is not asked for again before it has lacked room anew",
+          "[engine][provisioning]") {
+  Harness world(WithLimit(32));
+  AddGangTo(world, "one");
+  AddGangTo(world, "two");
+  world.Pass(Seconds(20));
+  world.engine().SetOptions(WithLimit(16));
+  for (int i = 0; i < 40 && world.Requests().size() == 2; ++i) world.Pass(Seconds(1));
+  REQUIRE(world.Requests().size() == 1);
+  world.engine().SetOptions(WithLimit(32));
+  world.Pass(Seconds(5));
+  CHECK(world.Requests().size() == 1);
+  world.Pass(Seconds(60));
+  CHECK(world.Requests().size() == 2);
 }
 
 TEST_CASE("how long a gang lacked room counts from the first try that found none",
