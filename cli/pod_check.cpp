@@ -167,6 +167,8 @@ void ObjectCheck::LookAtTemplates(const YamlNode& value, const std::string& path
 }
 
 void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& path) {
+  // A pattern of a policy, say, is no container.
+  if (Given(container, "name") == nullptr && Given(container, "image") == nullptr) return;
   const YamlNode* resources = Given(container, "resources");
   const YamlNode* requests = resources == nullptr ? nullptr : Given(*resources, "requests");
   if (requests == nullptr) return;

@@ -140,6 +140,11 @@ TEST_CASE("check tells of a request of a device without a limit, whatever makes 
     if (!one.path.empty()) CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
   CHECK(Check(Pod("  containers: [" + limited + "]\n")).status == kExitOk);
+  // What a policy says of containers is none.
+  CHECK(Check("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n"
+              "  rules:\n  - name: r\n    validate: {pattern: {spec: {containers: [{resources: "
+              "{requests: {nvidia.com/gpu: \"?*\"}}}]}}}\n")
+            .status == kExitOk);
 }
 
 TEST_CASE("check refuses pods that no API server takes", "[cli][check]") {
