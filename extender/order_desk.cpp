@@ -66,8 +66,8 @@ void OrderDesk::Take(const http::Request& request, const http::Done& done) {
 }
 
 OrderDesk::Waiting OrderDesk::NextLocked() {
-  auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                           [&](const Waiting& one) { return one.caller.peer != last_peer_; });
+  auto next = waiting_.begin();
+  while (next != waiting_.end() && next->caller.peer == last_peer_) ++next;
   if (next == waiting_.end()) next = waiting_.begin();
   Waiting one = std::move(*next);
   waiting_.erase(next);

@@ -33,9 +33,11 @@ class LabelledApi {
       response.set_content(R"({"metadata":{"resourceVersion":"1"})" + data_ + "}",
                            "application/json");
     });
-    routes.Get(kHooks, [](const httplib::Request&, httplib::Response& response) {
+    routes.Get(kHooks, [this](const httplib::Request&, httplib::Response& response) {
+      const MutexLock lock(mu_);
       response.set_content(R"({"metadata":{"resourceVersion":"1"},"webhooks":[{"name":"gpu.x",)"
-                           R"("clientConfig":{"url":"https://127.0.0.1:8890/admit/gpu"}}]})",
+                           R"("clientConfig":{)" +
+                               bundle_ + R"("url":"https://127.0.0.1:8890/admit/gpu"}}]})",
                            "application/json");
     });
     routes.Patch(".*", [this](const httplib::Request& request, httplib::Response& response) {
@@ -44,6 +46,9 @@ class LabelledApi {
       const size_t data = request.body.find(",\"data\"");
       if (request.path == kSecret)
         data_ = request.body.substr(data, request.body.size() - 1 - data);
+      const size_t bundle = request.body.find("\"caBundle\"");
+      if (request.path == kHooks)
+        bundle_ = request.body.substr(bundle, request.body.find('}', bundle) - bundle) + ",";
       response.set_content("{}", "application/json");
     });
     routes.Post(".*/events", [this](const httplib::Request& request, httplib::Response& response) {
@@ -99,7 +104,8 @@ class LabelledApi {
 
   const std::string created_ = Now();
   mutable cluster::Mutex mu_;
-  std::string data_ MUSTER_GUARDED_BY(mu_);  // of the Secret
+  std::string data_ MUSTER_GUARDED_BY(mu_);    // of the Secret
+  std::string bundle_ MUSTER_GUARDED_BY(mu_);  // of the webhook, with its key
   std::vector<std::string> writes_ MUSTER_GUARDED_BY(mu_);
   kube::testing::TestServer server_;
 };
