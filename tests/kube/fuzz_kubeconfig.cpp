@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace kube = muster::kube;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const char* context : {"", "a"}) {
-    const auto config = kube::ParseKubeconfig({text, "/folder/config"}, context);
+    const auto config = kube::ParseKubeconfig({std::string(text), "/folder/config"}, context);
     if (!config.ok()) {
       MUSTER_CHECK(!config.error().message.empty());
       continue;
