@@ -181,7 +181,9 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
   if (none) return numbers;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
-  const bool ran_there = Replaces(state, gang) || state.kept_rooms.Of(gang.id) != nullptr;
+  // The rest of a gang that grows books nothing itself: who books behind it would keep it out.
+  const bool runs = gang.tally.bound_of_muster > 0 && gang.past.has_run();
+  const bool ran_there = runs || state.kept_rooms.Of(gang.id) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
   if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
   for (const auto& [id, room] : state.kept_rooms.all()) {

@@ -64,7 +64,7 @@ class GangJudge {
   Verdict Repair(int64_t have, int64_t need);
   Verdict Partial();
   Verdict Unbound();
-  ReasonCode Missing() const;
+  Reason Missing(int64_t lacks) const;
   Verdict Incomplete(int64_t lacks);
   Verdict Reserved();
   Verdict Preempting();
@@ -271,15 +271,18 @@ Verdict GangJudge::Partial() {
   if (Need(gang_, Counting::kPlanned) == 0) return Final(GangState::kBinding, Binding(have));
   // Victims that leave already hold nobody up.
   if (tally.staying < tally.bound_of_muster) return Final(GangState::kDegraded, Preempted());
-  const bool plannable = keeps_rest || ComesInParts(gang_, around_.group)
-                             ? tally.pending > tally.planned
-                             : Need(gang_, Counting::kReady) == 0;
+  const bool in_parts = (keeps_rest && !rest_comes) || ComesInParts(gang_, around_.group);
+  const int64_t lacks = Need(gang_, Counting::kReady);
+  const bool plannable = in_parts ? tally.pending > tally.planned : lacks == 0;
   verdict_.pending = plannable && !course().replan_from && !Is(around_.namespace_bar);
   // A reason found by planning says more than that members are missing.
   verdict_.keep = verdict_.pending && gang_.state == GangState::kDegraded && gang_.queue->tried;
   const bool late = tally.pausing > 0 && course().setback.code == ReasonCode::kReservationExpired;
-  if (rest_comes && !verdict_.keep && !late)
-    return Final(GangState::kRunning, plannable ? Reason{} : Because(Missing(), have, need));
+  if (rest_comes && !verdict_.keep && !late) {
+    if (!plannable) return Final(GangState::kRunning, Missing(lacks));
+    return Final(Is(around_.namespace_bar) ? GangState::kDegraded : GangState::kRunning,
+                 around_.namespace_bar);
+  }
   return Final(
       GangState::kDegraded,
       late ? course().setback
@@ -318,9 +321,18 @@ Verdict GangJudge::Unbound() {
 }
 
 // Why it has fewer members than it needs that could be planned.
-ReasonCode GangJudge::Missing() const {
-  if (Need(gang_, Counting::kPresent) > 0) return ReasonCode::kWaitingForMembers;
-  return gang_.tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers;
+Reason GangJudge::Missing(int64_t lacks) const {
+  const Tally& tally = gang_.tally;
+  const int64_t here = tally.pending + tally.succeeded + tally.bound;
+  if (Need(gang_, Counting::kPresent) == 0) {
+    return Because(
+        tally.gated_by_others > 0 ? ReasonCode::kGatedByOthers : ReasonCode::kPlacedByOthers, here,
+        here + lacks);
+  }
+  if (!around_.other_schedulers.empty())
+    return Because(ReasonCode::kOtherScheduler, here, here + lacks, around_.other_schedulers);
+  if (Is(around_.quota_bar)) return around_.quota_bar;
+  return Because(ReasonCode::kWaitingForMembers, here, here + lacks);
 }
 
 Verdict GangJudge::Incomplete(int64_t lacks) {
@@ -329,16 +341,7 @@ Verdict GangJudge::Incomplete(int64_t lacks) {
   verdict_.untried = true;
   if (course().repairing) return Final(GangState::kBackoff, course().setback);
   if (tally.victims > 0) return Final(GangState::kForming, Preempted());
-  const ReasonCode code = Missing();
-  const bool missing = code == ReasonCode::kWaitingForMembers;
-  if (missing && around_.other_schedulers.empty() && Is(around_.quota_bar))
-    return Final(GangState::kForming, around_.quota_bar);
-  const int64_t here = tally.pending + tally.succeeded + tally.bound;
-  if (missing && !around_.other_schedulers.empty()) {
-    return Final(GangState::kForming, Because(ReasonCode::kOtherScheduler, here, here + lacks,
-                                              around_.other_schedulers));
-  }
-  return Final(GangState::kForming, Because(code, here, here + lacks));
+  return Final(GangState::kForming, Missing(lacks));
 }
 
 // Nothing bound yet and a whole plan: on the way from nomination to the barrier.

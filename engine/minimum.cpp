@@ -63,6 +63,10 @@ bool Grows(const Gang& gang, const cluster::PodGroup* group) {
   return first == Headcount{};
 }
 
+bool AwaitsRest(const Gang& gang, const cluster::PodGroup* group) {
+  return Grows(gang, group) && gang.tally.bound + gang.tally.succeeded <= gang.past.whole().members;
+}
+
 bool ComesInParts(const Gang& gang, const cluster::PodGroup* group) {
   const bool whole = group != nullptr && group->starts_with > 0 && gang.past.running_since() &&
                      Lack(DeclaredMinimum(group), gang.past.whole()) == 0;

@@ -23,6 +23,8 @@ cluster::Headcount DeclaredMinimum(const cluster::PodGroup* group);
 cluster::Headcount FirstMinimum(const cluster::PodGroup* group);
 // It began with those, and still lacks others that start together.
 bool Grows(const Gang& gang, const cluster::PodGroup* group);
+// It grows, and none of those others is bound yet: from then on those that lack are completed.
+bool AwaitsRest(const Gang& gang, const cluster::PodGroup* group);
 // It has run whole and lost members, of which its controller makes some only when others are
 // placed.
 bool ComesInParts(const Gang& gang, const cluster::PodGroup* group);

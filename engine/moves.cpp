@@ -166,7 +166,7 @@ MoveJob MoveJobOf(const EngineState& state, const Gang& gang, const policy::Gang
                   Time now) {
   const LostMember most = state.options.lost_member;
   const cluster::PodGroup* group = state.members.GroupOf(gang);
-  if (group != nullptr && group->keeps_rest) return {};
+  if ((group != nullptr && group->keeps_rest) || Grows(gang, group)) return {};
   MoveJob job;
   const bool moves = most == LostMember::kMoveSegment || most == LostMember::kMoveGang;
   const bool early = gang.course.move_from && *gang.course.move_from > now;

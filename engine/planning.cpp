@@ -201,7 +201,10 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.request = RequestOf(state, gang, now);
   if (Drains(state, gang)) {
     job.request.elastic.clear();
-    if (Grows(gang, state.members.GroupOf(gang))) job.request.required.clear();
+    if (AwaitsRest(gang, state.members.GroupOf(gang))) {
+      Wait(state, gang, std::nullopt, GangState::kDegraded, HoldBar(state, gang));
+      return std::nullopt;
+    }
   }
   if (job.request.required.empty() && job.request.elastic.empty()) return NoneIsWanted(state, gang);
   if (!job.request.elastic.empty()) job.segments = SegmentRulesOf(state, gang);
@@ -436,7 +439,7 @@ namespace {
 // to grow by do not. kNone: the rest may be had.
 Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& plan) {
   cluster::Usage taken = UsageOf(state, plan.required);
-  if (Whole(gang) || Grows(gang, state.members.GroupOf(gang))) {
+  if (Whole(gang) || AwaitsRest(gang, state.members.GroupOf(gang))) {
     Reason over = OverQueue(state, gang, taken);
     if (over.code != ReasonCode::kNone) return over;
   }

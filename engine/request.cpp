@@ -137,7 +137,7 @@ policy::GangTerms TermsOf(const EngineState& state, const Gang& gang,
 
 bool Replaces(const EngineState& state, const Gang& gang) {
   return gang.tally.bound_of_muster > 0 && gang.past.has_run() &&
-         !Grows(gang, state.members.GroupOf(gang));
+         !AwaitsRest(gang, state.members.GroupOf(gang));
 }
 
 const cluster::TopologyTerms& TopologyOf(const EngineState& state, const Gang& gang) {

@@ -154,6 +154,10 @@ void StopAsking(EngineState& state, const GangId& gang) {
   EndAsk(state, gang);
 }
 
+Time CheckAt(const EngineState& state, const Gang& gang) {
+  return state.scale_ups.CheckAt(gang.id, gang.queue->queue, gang.queue->asks);
+}
+
 void FollowLack(EngineState& state, const Gang& gang, Lacks lacks, Time now) {
   if (lacks == Lacks::kRoom) return state.scale_ups.Lacks(gang.id, now);
   // Its turn to be tried again has not come yet: what is known still counts.
@@ -177,7 +181,7 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   if (!by_request) WithdrawRequests(state, gang.id);
   const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
   if (!asked && ScaleUpDue(state, gang) > now) return;
-  const bool checks = CanBeHeld(state, gang) && state.scale_ups.CheckAt(gang.id) <= now;
+  const bool checks = CanBeHeld(state, gang) && CheckAt(state, gang) <= now;
   if (checks && OverQueueWithOthers(state, gang).code != ReasonCode::kNone) {
     StopAsking(state, gang.id);
     // Who lost its turn does not take it back at once: each time is a request made and deleted.
@@ -201,7 +205,7 @@ void EndScaleUp(EngineState& state, const GangId& gang) {
 Time ScaleUpDue(const EngineState& state, const Gang& gang) {
   if (LacksOf(state, gang) != Lacks::kRoom) return Time::Never();
   if (state.scale_ups.Has(gang.id))
-    return CanBeHeld(state, gang) ? state.scale_ups.CheckAt(gang.id) : Time::Never();
+    return CanBeHeld(state, gang) ? CheckAt(state, gang) : Time::Never();
   const std::optional<Time> since = state.scale_ups.LacksSince(gang.id);
   return since ? *since + state.options.autoscaling.after : Time(INT64_MIN);
 }

@@ -2,6 +2,8 @@
 // that part runs: a LeaderWorkerSet's leader, the first pod of each Job with exclusive topology.
 #include <catch2/catch.hpp>
 
+#include "tests/engine/booking_world.hpp"
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/harness.hpp"
 
 namespace muster::testing {
@@ -13,7 +15,7 @@ using engine::ReasonCode;
 
 // A gang "serve" of a leader and three workers of eight GPUs.
 struct LeaderFirst : Harness {
-  explicit LeaderFirst(int nodes) {
+  explicit LeaderFirst(int nodes, const engine::Options& options = {}) : Harness(options) {
     for (int i = 0; i < nodes; ++i) Add(MakeNode("n" + std::to_string(i)).Gpus(8));
     cluster::PodGroup group = MakePodGroup("serve").MinMember(4);
     group.declared = group.by_owner = true;
@@ -38,7 +40,7 @@ TEST_CASE("the first members start alone and stay until the others are made", "[
   world.ScheduleAll("serve");
   REQUIRE(world.Pod("leader").bound());
   CHECK(world.Gang("serve").state == GangState::kRunning);
-  CHECK(world.Gang("serve").reason.code == ReasonCode::kWaitingForMembers);
+  CHECK(Describe(world.Gang("serve").reason) == "not all members exist: 1 of 4 pods exist");
   CHECK(world.Gang("serve").apart.empty());
   world.Pass(Seconds(7200));
   CHECK(world.Evictions() == 0);
@@ -54,6 +56,7 @@ TEST_CASE("the first members start alone and stay until the others are made", "[
     world.AddMember("w5", "worker");
     world.Pass(Seconds(600));
     CHECK(world.BoundIn("serve") == 1);
+    CHECK(Describe(world.Gang("serve").reason) == "not all members exist: 3 of 4 pods exist");
     world.RemovePod("w4");
     world.RemovePod("w5");
   }
@@ -105,6 +108,71 @@ TEST_CASE("a rest that was bound in part is completed, and nobody is evicted for
   CHECK(world.Evictions() == 0);
 }
 
+TEST_CASE("the rest is not kept out by gangs that booked before it was made", "[engine][grows]") {
+  LeaderFirst world(4, WithQueues({queues::QueueSpec{.name = "root"}}));
+  world.ScheduleAll("serve");
+  REQUIRE(world.BoundIn("serve") == 1);
+  for (const char* name : {"busy1", "busy2", "busy3", "behind"}) {
+    cluster::Pod pod = MakePod(name).Gpus(8).Gated().CreatedAt(world.now().milliseconds());
+    pod.run_times =
+        std::make_shared<const cluster::RunTimes>(cluster::RunTimes{.declared = Seconds(3'600)});
+    world.Add(std::move(pod));
+    world.Settle();
+    if (std::string(name) != "behind") world.Bind(name);
+    world.Settle();
+  }
+  world.Pass(Seconds(600));
+  REQUIRE(world.Gang("behind").expected);
+  world.AddWorkers();
+  for (const char* name : {"busy1", "busy2", "busy3"}) world.RemovePod(name);
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 4);
+}
+
+TEST_CASE("the first members stay where the rest finds no room in their domain",
+          "[engine][grows]") {
+  engine::Options options = WithFabric();
+  options.lost_member = engine::LostMember::kMoveGang;
+  LeaderFirst world(0, options);
+  const auto add = [&](const std::string& name) {
+    world.Add(MakeNode(name).Gpus(8).Label("block", "a").Label("rack", name.substr(0, 2)));
+  };
+  world.ChangeGroup("serve", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  add("a0x");
+  world.ScheduleAll("serve");
+  REQUIRE(world.Pod("leader").bound());
+  for (const char* name : {"a1w", "a1x", "a1y", "a1z"}) add(name);
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  world.Pass(Seconds(7200));
+  CHECK(world.Evictions() == 0);
+  CHECK(world.BoundIn("serve") == 1);
+  CHECK(world.Gang("serve").state == GangState::kDegraded);
+}
+
+TEST_CASE("a rest that was bound in part is completed while its queue drains", "[engine][grows]") {
+  LeaderFirst world(3, WithQueues({queues::QueueSpec{.name = "a"}}));
+  world.ChangeGroup("serve", [](cluster::PodGroup& group) { group.queue = "a"; });
+  world.ScheduleAll("serve");
+  world.AddWorkers();
+  for (const char* name : {"w1", "w2"}) {
+    world.Change(name, [&](cluster::Pod& pod) {
+      pod.gates.clear();
+      pod.node_name = pod.key.name == "w1" ? "n1" : "n2";
+      pod.bound_in = "serve";
+      pod.bound_by_muster = true;
+    });
+  }
+  world.Restart();
+  engine::Order order;
+  order.what = engine::SetQueueState{"a", queues::QueueState::kDrain};
+  REQUIRE(world.engine().Carry(order, world.now()).ok());
+  world.Add(MakeNode("n3").Gpus(8));
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 4);
+  CHECK(world.Evictions() == 0);
+}
+
 TEST_CASE("the rest keeps to the limit of its queue, and does not start while that drains",
           "[engine][grows]") {
   const bool drains = GENERATE(false, true);
@@ -130,10 +198,15 @@ TEST_CASE("the rest keeps to the limit of its queue, and does not start while th
   world.Pass(Seconds(600));
   CHECK(world.BoundIn("serve") == 1);
   CHECK(world.Evictions() == 0);
-  if (drains) return;
   CHECK(world.Gang("serve").state == GangState::kDegraded);
-  CHECK(world.Gang("serve").reason.code == ReasonCode::kQueueLimit);
-  world.engine().SetOptions(with_limit(32));
+  CHECK(world.Gang("serve").reason.code == (drains ? ReasonCode::kHold : ReasonCode::kQueueLimit));
+  if (drains) {
+    engine::Order order;
+    order.what = engine::SetQueueState{"a", queues::QueueState::kOpen};
+    REQUIRE(world.engine().Carry(order, world.now()).ok());
+  } else {
+    world.engine().SetOptions(with_limit(32));
+  }
   world.ScheduleAll("serve");
   CHECK(world.BoundIn("serve") == 4);
 }
