@@ -41,6 +41,9 @@ Result<kube::ClientConfig> ReadPersonal(const std::vector<std::string>& files,
     if (!json.ok()) return json.error();
     texts.push_back({*std::move(json), file});
   }
+  if (texts.empty())
+    return Error{Code::kInvalidArgument, "is empty, as are the other files of $KUBECONFIG",
+                 files.front()};
   Result<kube::PersonalConfig> personal = kube::ParsePersonalKubeconfig(texts, context);
   if (!personal.ok()) return personal.error();
   if (personal->plugin) {

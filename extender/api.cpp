@@ -250,10 +250,11 @@ http::Response ApiHandlers::Gang(const http::Request& request) const {
       return FailedAnswer({Code::kNotFound, "there is no gang " + asked.ToString(), ""});
   }
   if (!gang) {
-    const bool of_all = ports_.access.MayRead(caller, ToList("gangs")).ok();
-    return FailedAnswer(
-        {Code::kNotFound,
-         "there is no gang " + asked.ToString() + ports_.scheduler.HelpFor(asked, of_all), ""});
+    // So are names that are near.
+    const bool of_namespace = ports_.access.MayRead(caller, ToList("gangs", asked.ns)).ok();
+    const bool of_all = of_namespace && ports_.access.MayRead(caller, ToList("gangs")).ok();
+    const std::string help = of_namespace ? ports_.scheduler.HelpFor(asked, of_all) : "";
+    return FailedAnswer({Code::kNotFound, "there is no gang " + asked.ToString() + help, ""});
   }
   const cluster::ObjectKey& key = gang->id.key;
   const cluster::Time now = ports_.now();

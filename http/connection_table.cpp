@@ -10,6 +10,9 @@
 namespace muster::http {
 namespace {
 
+// After so many connections whose bytes are there the search ends: it holds up all workers.
+constexpr int kMostHeard = 64;
+
 // Which nobody has read, and whose event a worker may not have taken yet.
 bool BytesWait(int fd) {
   char byte = 0;
@@ -127,11 +130,16 @@ void ConnectionTable::Remove(Id id) {
 std::map<ConnectionTable::Id, ConnectionTable::Entry>::iterator ConnectionTable::LongestWaiting(
     ServerConnection::Rest rest) {
   auto longest = entries_.end();
-  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+  int heard = 0;
+  for (auto at = entries_.begin(); at != entries_.end() && heard < kMostHeard; ++at) {
     const Entry& entry = at->second;
     if (!entry.parked || entry.woken || entry.waits == 0 || entry.rest != rest) continue;
     if (longest != entries_.end() && entry.waits > longest->second.waits) continue;
-    if (!BytesWait(entry.connection->fd())) longest = at;
+    if (BytesWait(entry.connection->fd())) {
+      ++heard;
+    } else {
+      longest = at;
+    }
   }
   return longest;
 }

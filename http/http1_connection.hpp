@@ -43,8 +43,7 @@ class Http1Connection final : public ServerConnection {
   Rest rest() const override {
     if (state_ == State::kHandshake || (state_ == State::kHead && in_.empty()))
       return Rest::kNothing;
-    const bool part = state_ == State::kHead || state_ == State::kBody;
-    return part || state_ == State::kLingering ? Rest::kPart : Rest::kAnswer;
+    return state_ == State::kHead || state_ == State::kBody ? Rest::kPart : Rest::kAnswer;
   }
   int fd() const override { return channel_->fd(); }
 

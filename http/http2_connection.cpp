@@ -92,8 +92,7 @@ ServerConnection::Next Http2Connection::Expire(SteadyTime now, Scratch scratch) 
 }
 
 ServerConnection::Rest Http2Connection::rest() const {
-  if (lingering_) return Rest::kPart;
-  if (handling_ > 0 || out_.size() != out_sent_) return Rest::kAnswer;
+  if (lingering_ || handling_ > 0 || out_.size() != out_sent_) return Rest::kAnswer;
   if (streams_.empty()) return Rest::kNothing;
   const bool part = std::all_of(streams_.begin(), streams_.end(), [](const auto& entry) {
     return entry.second.phase == Phase::kReceiving;

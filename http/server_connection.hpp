@@ -138,8 +138,8 @@ class ServerConnection {
   // What the caller loses when it is closed while it waits for bytes.
   enum class Rest {
     kNothing,  // nothing is asked, and nothing is left to send
-    kPart,     // of a request that has come in part, or what it need not read any more
-    kAnswer,
+    kPart,     // of a request that has come in part
+    kAnswer,   // which it may still be reading
   };
   virtual Rest rest() const = 0;
   virtual int fd() const = 0;

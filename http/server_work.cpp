@@ -60,9 +60,12 @@ bool Server::Impl::AcceptOneLocked() {
   ++shared_.accepted;
   // Whoever holds connections and asks nothing whole makes way: else few callers could keep all
   // others, and the kubelet's probes, out.
-  const bool full = table_.size() >= shared_.options.max_connections;
-  if (full && table_.RemoveWaiting()) ++shared_.displaced;
-  if (table_.size() < shared_.options.max_connections) {
+  bool room = table_.size() < shared_.options.max_connections;
+  if (!room && table_.RemoveWaiting()) {
+    ++shared_.displaced;
+    room = true;
+  }
+  if (room) {
     Admit(accepted.fd, std::move(accepted.peer));
   } else {
     TurnAway(accepted.fd, std::move(accepted.peer));

@@ -137,6 +137,9 @@ TEST_CASE("without a server the cluster of the kubeconfig counts", "[cli]") {
                .c_str(),
            1);
   CHECK_THAT(Run({"get", "gangs", "--context", "other"}).err, Catch::Contains("no token of"));
+  ::setenv("KUBECONFIG", (folder.File("empty") + ":" + folder.File("empty")).c_str(), 1);
+  CHECK_THAT(Run({"get", "gangs"}).err,
+             Catch::Contains("/empty: is empty, as are the other files of $KUBECONFIG"));
   ::unsetenv("KUBECONFIG");
   const OwnHome nowhere;
   CHECK_THAT(Run({"get", "gangs", "--service", "a/b"}).err, Catch::Contains("no cluster is known"));

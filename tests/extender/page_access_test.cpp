@@ -64,10 +64,13 @@ TEST_CASE("who may list the gangs of one namespace sees that namespace alone", "
 
 TEST_CASE("no answer names gangs of namespaces that the caller may not list", "[api][access]") {
   PageServer pages;
-  pages.rights = {"ann get gangs team-a", "bob get gangs team-a", "bob list gangs"};
+  pages.rights = {"ann get gangs team-a", "bob get gangs team-a", "bob list gangs",
+                  "bob list gangs team-a"};
   const PageServer::Page anns = pages.Proxied("/v1/gangs/team-a/p-team-b", "ann");
   CHECK(anns.status == 404);
   CHECK_FALSE(anns.Has("team-b/p-team-b"));
+  CHECK_FALSE(pages.Proxied("/v1/gangs/team-a/p-team", "ann").Has("p-team-a"));
+  CHECK(pages.Proxied("/v1/gangs/team-a/p-team", "bob").Has("did you mean gang team-a/p-team-a"));
   CHECK(pages.Proxied("/v1/gangs/team-a/p-team-b", "bob").Has("did you mean gang team-b/p-team-b"));
 }
 

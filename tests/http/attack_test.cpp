@@ -347,6 +347,29 @@ TEST_CASE("connections above the cap are told so, and room that comes free is us
   CHECK(test.Quiet());
 }
 
+TEST_CASE("who was told that there is no room keeps nobody out", "[http][attack]") {
+  ServerOptions options;
+  options.max_connections = 20;
+  TestServer test(options);
+  std::vector<std::unique_ptr<RawCaller>> callers;
+  for (int i = 0; i < 20; ++i) {
+    callers.push_back(std::make_unique<RawCaller>(test.port()));
+    REQUIRE(callers.back()->Send(PostRequest("/held", std::to_string(i))));
+  }
+  REQUIRE(Eventually([&] { return test.gate.waiting() == 20; }));
+  // Each hears it, also while others before it have not hung up.
+  std::vector<std::unique_ptr<RawCaller>> refused;
+  for (int i = 0; i < 5; ++i) {
+    refused.push_back(std::make_unique<RawCaller>(test.port()));
+    CHECK(refused.back()->ReadReply().status == 503);
+  }
+  CHECK(test.server.stats().displaced == 0);
+  test.gate.Open();
+  for (std::size_t i = 0; i < 20; ++i) CHECK(callers[i]->ReadReply().body == std::to_string(i));
+  RawCaller probe(test.port());
+  CHECK(probe.Call(GetRequest("/healthz")).status == 200);
+}
+
 TEST_CASE("all unfinished bodies together are bounded", "[http][attack]") {
   ServerOptions options;
   options.max_body_bytes = 4 * kMiB;
