@@ -310,16 +310,20 @@ func TestAGangWhoseReplacementAQuotaRefusesIsTakenBackAndStartsWholeWhenItIsRais
 		return nil
 	}
 	e.eventually(30*time.Second, "the three that are left are taken back", isNew)
-	waits := func() error { return e.staysWaiting(g, 3) }
-	e.eventually(30*time.Second, "they are recreated", waits)
 	passed := false // kube-controller-manager counts a quota's use from its cache, and may let one pod too many pass
-	e.always(10*time.Second, "they wait for the fourth", func() error {
+	waits := func() error {
 		pods, err := e.stay(g)
-		if passed = passed || len(pods) == 4; err != nil || passed {
-			return err
+		passed = passed || len(pods) == 4
+		if bound := countBound(pods); err == nil && !passed && (len(pods) != 3 || bound > 0) {
+			err = errorf("%d pods are there, %d of them bound; %s", len(pods), bound, e.why(g))
 		}
-		return waits()
-	})
+		return err
+	}
+	e.eventually(30*time.Second, "they are recreated", waits)
+	e.always(10*time.Second, "they wait for the fourth", waits)
+	if passed {
+		e.whole(30*time.Second, g)
+	}
 	e.setQuota(4)
 	e.whole(30*time.Second, g)
 }
