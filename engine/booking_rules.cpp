@@ -10,6 +10,7 @@
 #include "engine/candidates.hpp"
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
 #include "engine/queue_rights.hpp"
 #include "engine/request.hpp"
 #include "engine/restart_window.hpp"
@@ -146,6 +147,8 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
   // overlap, because a node was made anew, would wait for each other for ever. Whose closed room is
   // free needs no other one, unless somebody keeps that very room.
   const Booking* own = state.bookings.Of(gang.id);
+  // The rest of a gang that grows cannot book: it goes before those behind it in its queue.
+  const bool rest = gang.pending() && AwaitsRest(gang, state.members.GroupOf(gang));
   const bool due = own != nullptr && own->due(now);
   for (const Booking& booking : state.bookings.all()) {
     if (due && &booking >= own &&
@@ -158,6 +161,8 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
     if (BookedFor(state, gang) != booking.queue) {
       if (!within) within = WithinGuarantee(state, gang);
       if (*within && !WithinGuarantee(state, *booked)) continue;
+    } else if (rest && booked->pending() && *gang.queue->order < *booked->queue->order) {
+      continue;
     }
     if (MayEvictIt(state, gang, *booked)) continue;
     if (MayBorrow(state, gang, *booked, booking.at, now)) continue;
@@ -181,9 +186,7 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
   if (none) return numbers;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
-  // The rest of a gang that grows books nothing itself: who books behind it would keep it out.
-  const bool runs = gang.tally.bound_of_muster > 0 && gang.past.has_run();
-  const bool ran_there = runs || state.kept_rooms.Of(gang.id) != nullptr;
+  const bool ran_there = Replaces(state, gang) || state.kept_rooms.Of(gang.id) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
   if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
   for (const auto& [id, room] : state.kept_rooms.all()) {

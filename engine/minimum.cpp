@@ -64,7 +64,8 @@ bool Grows(const Gang& gang, const cluster::PodGroup* group) {
 }
 
 bool AwaitsRest(const Gang& gang, const cluster::PodGroup* group) {
-  return Grows(gang, group) && gang.tally.bound + gang.tally.succeeded <= gang.past.whole().members;
+  return Grows(gang, group) &&
+         gang.tally.bound + gang.tally.succeeded <= gang.past.Wanted(gang.past.whole()).members;
 }
 
 bool ComesInParts(const Gang& gang, const cluster::PodGroup* group) {

@@ -174,7 +174,7 @@ policy::GangRequest RequestOf(const EngineState& state, const Gang& gang, Time n
   const cluster::PodGroup* group = state.members.GroupOf(gang);
   // The rest of a gang that starts with a part of its minimum starts together, when that part runs.
   const bool part =
-      group != nullptr && group->starts_with > 0 &&
+      group != nullptr && group->starts_with > 0 && !gang.past.one_by_one() &&
       (!gang.past.running_since() || Lack(DeclaredMinimum(group), gang.past.whole()) > 0);
   // Of a gang that keeps its rest each lost member comes back by itself.
   const bool together = part || (!KeepsRest(gang, group) && !ComesInParts(gang, group));

@@ -5,6 +5,7 @@
 
 #include "engine/booking_rules.hpp"
 #include "engine/engine_state.hpp"
+#include "engine/minimum.hpp"
 #include "engine/queue_rules.hpp"
 
 namespace muster::engine {
@@ -49,8 +50,8 @@ std::optional<WindowEnd> WhyOver(const EngineState& state, const KeptRoom& room,
   if (terms == nullptr) return WindowEnd::kPolicy;
   if (!HasItsNodes(state, room)) return WindowEnd::kNodeGone;
   const Gang* gang = state.members.Find(room.gang);
-  if (gang != nullptr && gang->running() && !state.work.Touched(room.gang))
-    return WindowEnd::kStarted;
+  const bool runs = gang != nullptr && gang->running() && !state.work.Touched(room.gang);
+  if (runs && !Grows(*gang, state.members.GroupOf(*gang))) return WindowEnd::kStarted;
   const bool over = room.until ? *room.until <= now : !Early(*terms, room.since, now);
   return over ? std::optional(WindowEnd::kPassed) : std::nullopt;
 }

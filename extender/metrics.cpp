@@ -234,7 +234,7 @@ class Metrics::Impl {
     workers_ = &OneGauge("muster_http_workers", "Threads of the extender port");
     auto& refused = BuildCounter()
                         .Name("muster_http_refused_total")
-                        .Help("Requests and connections that the extender port refused or closed, by cause")
+                        .Help("What the extender port refused or closed, by cause")
                         .Register(registry_);
     for (std::size_t cause = 0; cause < kRefusalCauses.size(); ++cause) {
       refused_[cause] = &refused.Add({{"cause", kRefusalCauses[cause].name}});

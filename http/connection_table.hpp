@@ -59,8 +59,8 @@ class ConnectionTable {
   // Closes an owned connection.
   void Remove(Id id);
   // Closes the connection that has waited for its caller's bytes for longest: of those that lose
-  // nothing, else of those whose request has come in part. Not one whose bytes are there. False:
-  // there is none.
+  // nothing, else of those whose request has come in part. Not one whose bytes are there; after
+  // some of those it looks no further. False: there is none.
   bool RemoveWaiting();
   // Closes every parked connection.
   void RemoveParked();

@@ -129,6 +129,57 @@ TEST_CASE("the rest is not kept out by gangs that booked before it was made", "[
   CHECK(world.BoundIn("serve") == 4);
 }
 
+TEST_CASE("the rest is kept out by a gang that goes before it and has booked", "[engine][grows]") {
+  LeaderFirst world(5, WithQueues({queues::QueueSpec{.name = "root"}}));
+  world.ScheduleAll("serve");
+  REQUIRE(world.BoundIn("serve") == 1);
+  const auto add = [&](const std::string& name, int32_t priority) {
+    cluster::Pod pod = MakePod(name).Gpus(8).Gated().Priority(priority);
+    pod.run_times =
+        std::make_shared<const cluster::RunTimes>(cluster::RunTimes{.declared = Seconds(3'600)});
+    return pod;
+  };
+  world.Add(MakePodGroup("urgent").MinMember(4));
+  world.Add(add("busy", 0));
+  world.Settle();
+  world.Bind("busy");
+  world.Settle();
+  for (const char* name : {"u1", "u2", "u3", "u4"}) {
+    cluster::Pod pod = add(name, 100);
+    pod.pod_group = "urgent";
+    cluster::PodSpec spec = *pod.spec;
+    spec.preempts = false;
+    pod.spec = std::make_shared<const cluster::PodSpec>(spec);
+    world.Add(std::move(pod));
+  }
+  world.Pass(Seconds(600));
+  REQUIRE(world.Gang("urgent").expected);
+  world.AddWorkers();
+  world.ScheduleAll("serve");
+  CHECK(world.BoundIn("serve") == 1);
+  CHECK(world.Gang("urgent").expected);
+}
+
+TEST_CASE("after a leader that was started before its owner was known all start one by one",
+          "[engine][grows]") {
+  Harness world;
+  for (int i = 0; i < 4; ++i) world.Add(MakeNode("n" + std::to_string(i)).Gpus(8));
+  world.Add(MakePod("leader").Gpus(8).Owner("lws").Gated());
+  world.Settle();
+  world.Bind("leader");
+  world.Settle();
+  REQUIRE(world.Pod("leader").bound());
+  cluster::PodGroup group = MakePodGroup("serve").MinMember(4);
+  group.declared = group.by_owner = true;
+  group.starts_with = 1;
+  world.Add(group);
+  world.Change("leader", [](cluster::Pod& pod) { pod.pod_group = "serve"; });
+  world.Settle();
+  world.Add(MakePod("w1").Gpus(8).Owner("lws").InGroup("serve").Gated());
+  world.ScheduleAll("serve");
+  CHECK(world.Pod("w1").bound());
+}
+
 TEST_CASE("the first members stay where the rest finds no room in their domain",
           "[engine][grows]") {
   engine::Options options = WithFabric();
