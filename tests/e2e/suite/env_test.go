@@ -144,7 +144,7 @@ func (e *env) addNodes(nodes ...*corev1.Node) {
 	})
 	e.must(failed)
 	// Born with the taint not-ready; the node controller takes it away.
-	e.eventually(2*time.Minute, "nodes are without taints of their birth", func() error {
+	e.eventually(2*time.Minute+time.Duration(len(nodes))*50*time.Millisecond, "nodes are without taints of their birth", func() error {
 		got, err := e.Client.CoreV1().Nodes().List(e.ctx, metav1.ListOptions{LabelSelector: testLabel + "=" + e.ns})
 		if err != nil {
 			return err

@@ -132,6 +132,7 @@ func TestAJobThatIgnoresEvictionsIsPreemptedRunsAgainAndCompletes(t *testing.T) 
 	}
 	e.end(urgent)
 	e.whole(60*time.Second, train)
+	e.eventually(15*time.Second, "it runs again", func() error { return e.allRun(train) })
 	e.must(e.letJobPodsEnd(train))
 	e.eventually(60*time.Second, "the Job is complete", func() error { return succeeded(e.job()) })
 	if notes := e.warnings(train); len(notes) != 0 {
