@@ -147,9 +147,9 @@ void AddBookings(EngineState& state, const Gang& gang, const cluster::NodeSet& u
   // overlap, because a node was made anew, would wait for each other for ever. Whose closed room is
   // free needs no other one, unless somebody keeps that very room.
   const Booking* own = state.bookings.Of(gang.id);
+  const bool due = own != nullptr && own->due(now);
   // The rest of a gang that grows cannot book: it goes before those behind it in its queue.
   const bool rest = gang.pending() && AwaitsRest(gang, state.members.GroupOf(gang));
-  const bool due = own != nullptr && own->due(now);
   for (const Booking& booking : state.bookings.all()) {
     if (due && &booking >= own &&
         (!own->closed() || !FitsBeside(state, {booking.number}, own->room)))

@@ -321,17 +321,23 @@ TEST_CASE("who holds connections and asks nothing whole keeps nobody out", "[htt
   CHECK(busy.ReadReply().body == "late");
 }
 
+// So many callers, whose requests "0", "1" … a handler has until the gate opens.
+std::vector<std::unique_ptr<RawCaller>> AllBusy(TestServer& test, std::size_t count) {
+  std::vector<std::unique_ptr<RawCaller>> callers;
+  for (std::size_t i = 0; i < count; ++i) {
+    callers.push_back(std::make_unique<RawCaller>(test.port()));
+    REQUIRE(callers.back()->Send(PostRequest("/held", std::to_string(i))));
+  }
+  REQUIRE(Eventually([&] { return test.gate.waiting() == count; }));
+  return callers;
+}
+
 TEST_CASE("connections above the cap are told so, and room that comes free is used",
           "[http][attack]") {
   ServerOptions options;
   options.max_connections = 20;
   TestServer test(options);
-  std::vector<std::unique_ptr<RawCaller>> callers;
-  for (int i = 0; i < 20; ++i) {
-    callers.push_back(std::make_unique<RawCaller>(test.port()));
-    REQUIRE(callers.back()->Send(PostRequest("/held", std::to_string(i))));
-  }
-  REQUIRE(Eventually([&] { return test.gate.waiting() == 20; }));
+  std::vector<std::unique_ptr<RawCaller>> callers = AllBusy(test, 20);
   for (int i = 0; i < 200; ++i) {
     RawCaller extra(test.port());
     REQUIRE(extra.connected());
@@ -351,12 +357,7 @@ TEST_CASE("who was told that there is no room keeps nobody out", "[http][attack]
   ServerOptions options;
   options.max_connections = 20;
   TestServer test(options);
-  std::vector<std::unique_ptr<RawCaller>> callers;
-  for (int i = 0; i < 20; ++i) {
-    callers.push_back(std::make_unique<RawCaller>(test.port()));
-    REQUIRE(callers.back()->Send(PostRequest("/held", std::to_string(i))));
-  }
-  REQUIRE(Eventually([&] { return test.gate.waiting() == 20; }));
+  std::vector<std::unique_ptr<RawCaller>> callers = AllBusy(test, 20);
   // Each hears it, also while others before it have not hung up.
   std::vector<std::unique_ptr<RawCaller>> refused;
   for (int i = 0; i < 5; ++i) {

@@ -322,6 +322,7 @@ func TestAGangWhoseReplacementAQuotaRefusesIsTakenBackAndStartsWholeWhenItIsRais
 	e.eventually(30*time.Second, "they are recreated", waits)
 	e.always(10*time.Second, "they wait for the fourth", waits)
 	if passed {
+		t.Log("the quota let the fourth pass: that it is raised decides nothing")
 		e.whole(30*time.Second, g)
 	}
 	e.setQuota(4)
