@@ -85,6 +85,8 @@ struct GroupingRole {
 struct GroupingEarly {
   GroupingConditions when;
   bool passes = false;  // it makes the others when the first run; else never
+  // Which pods come first, where only some of a role do; empty: any may.
+  GroupingConditions pods;
   std::string because;
   bool operator==(const GroupingEarly&) const = default;
 };

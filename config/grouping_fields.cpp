@@ -123,6 +123,8 @@ void VisitRole(GroupingRole* role, FieldVisitor* visitor) {
 void VisitEarly(GroupingEarly* early, FieldVisitor* visitor) {
   VisitConditions({"when", "All of them hold."}, &early->when, visitor);
   visitor->Flag({"passes", "It will end, and the gang needs more from then on."}, &early->passes);
+  VisitConditions({"pods", "Which pods of a role come first; not given: any."}, &early->pods,
+                  visitor);
   visitor->Text({"because", ""}, kBecause, &early->because);
 }
 
@@ -172,6 +174,11 @@ bool HasEach(const GroupingPath& path) {
   return std::find(path.steps.begin(), path.steps.end(), cluster::kEach) != path.steps.end();
 }
 
+bool HasNames(const GroupingRule& rule) {
+  return std::any_of(rule.roles.begin(), rule.roles.end(),
+                     [](const auto& role) { return !role.name.empty() || !role.name_from.none(); });
+}
+
 // Finds what contradicts itself in one rule.
 class RuleCheck {
  public:
@@ -187,7 +194,14 @@ class RuleCheck {
       Conditions(at, rule_.not_members[i].when, false);
     }
     for (std::size_t i = 0; i < rule_.early.size(); ++i) {
-      Conditions(".early" + Index(i) + ".when", rule_.early[i].when, false);
+      const cluster::GroupingEarly& early = rule_.early[i];
+      const std::string at = ".early" + Index(i);
+      Conditions(at + ".when", early.when, false);
+      Conditions(at + ".pods", early.pods, false);
+      Expect(early.pods.empty() || early.passes, at + ".pods",
+             "expected passes: true beside it: else only those that come first exist");
+      Expect(early.pods.empty() || HasNames(rule_), at + ".pods",
+             "expected roles with names beside it");
     }
     for (std::size_t i = 0; i < rule_.roles.size(); ++i) CheckRole(i);
     for (std::size_t i = 0; i < rule_.cases.size(); ++i) CheckCase(i);
@@ -241,10 +255,7 @@ class RuleCheck {
            "makes say them");
     Expect(rule_.wrapper || !rule_.cases.empty(), ".cases",
            "expected at least one case, or wrapper: true");
-    const bool named = std::any_of(rule_.roles.begin(), rule_.roles.end(), [](const auto& role) {
-      return !role.name.empty() || !role.name_from.none();
-    });
-    Expect(rule_.role.none() || named, ".role", "expected roles with names beside it");
+    Expect(rule_.role.none() || HasNames(rule_), ".role", "expected roles with names beside it");
   }
   void CheckRole(std::size_t i) {
     const GroupingRole& role = rule_.roles[i];
@@ -279,16 +290,13 @@ class RuleCheck {
     Expect(!alone || !one.keeps_rest, at + ".keepsRest", "expected none with gang: alone");
     Expect(one.gang == GroupingCase::Gang::kWhole || one.minimum.none(), at + ".minimum",
            "expected none but with gang: whole");
-    const bool roles = std::any_of(rule_.roles.begin(), rule_.roles.end(), [](const auto& role) {
-      return !role.name.empty() || !role.name_from.none();
-    });
-    Expect(one.ended.none() || (one.gang != GroupingCase::Gang::kPerRole && !roles), at + ".ended",
+    const bool per_role = one.gang == GroupingCase::Gang::kPerRole;
+    Expect(one.ended.none() || (!per_role && !HasNames(rule_)), at + ".ended",
            "expected none with gang: perRole, or with roles that have names");
     const bool names =
         !rule_.role.none() || std::any_of(rule_.roles.begin(), rule_.roles.end(),
                                           [](const auto& role) { return !role.pods.empty(); });
-    Expect(one.gang != GroupingCase::Gang::kPerRole || names, at + ".gang",
-           "expected role, or roles with pods, beside perRole");
+    Expect(!per_role || names, at + ".gang", "expected role, or roles with pods, beside perRole");
     for (std::size_t before = 0; before < i; ++before) {
       if (rule_.cases[before].when != one.when && !rule_.cases[before].when.empty()) continue;
       Expect(false, at, "never counts: case " + std::to_string(before) + " holds before it");

@@ -260,7 +260,8 @@ int64_t SweepOn(EngineState& state) {
   }
   sweep.last = found->first;
   Gang& gang = found->second;
-  const bool waits = !gang.queue->tried || state.preemptions.VictimsOf(gang.id) != nullptr;
+  const bool lacks = gang.tally.bound > 0 && Need(gang, Counting::kPresent) > 0;
+  const bool waits = lacks || !gang.queue->tried || state.preemptions.VictimsOf(gang.id) != nullptr;
   if (sweep.all || (sweep.waiting && waits)) state.work.Touch(gang);
   return 1;
 }

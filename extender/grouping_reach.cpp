@@ -38,7 +38,9 @@ Paths PathsOf(const GroupingRule& rule) {
     for (const GroupingAmount* amount : {&role.makes, &role.needs, &role.first})
       Add(*amount, paths);
   }
-  for (const cluster::GroupingEarly& early : rule.early) Add(early.when, paths);
+  for (const cluster::GroupingEarly& early : rule.early) {
+    for (const GroupingConditions* conditions : {&early.when, &early.pods}) Add(*conditions, paths);
+  }
   for (const cluster::GroupingCase& one : rule.cases) {
     Add(one.when, paths);
     Add(one.minimum, paths);

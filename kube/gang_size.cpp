@@ -17,6 +17,8 @@ namespace {
 
 // Of one owner; what it says of more does not count.
 constexpr size_t kMostRoles = 1024;
+// Behind a role's name: its pods that come first. No controller's names have a slash.
+constexpr std::string_view kFirstOfRole = "/first";
 
 bool SameLetters(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
@@ -77,6 +79,32 @@ bool GangSize::KeepRole() {
   return true;
 }
 
+const GroupingEarly* GangSize::Early() const {
+  const auto held = std::find_if(rule_.early.begin(), rule_.early.end(),
+                                 [&](const GroupingEarly& one) { return values_.Holds(one.when); });
+  return held == rule_.early.end() ? nullptr : &*held;
+}
+
+void GangSize::SplitFirst() {
+  const GroupingEarly* const early = Early();
+  if (early == nullptr || early->pods.empty()) return;
+  const bool comes_first = values_.Holds(early->pods);
+  std::vector<Role> split;
+  for (Role& role : roles_) {
+    const int64_t first = role.first.value_or(0);
+    const bool parts = !role.name.empty() && first > 0 && first < role.makes.value_or(0);
+    if (parts) {
+      const int64_t needs = role.needs.value_or(0);
+      const std::string name = role.name + std::string(kFirstOfRole);
+      if (comes_first && known_role_ && role_ == role.name) role_ = name;
+      split.push_back({name, first, std::min(needs, first), first});
+      role = {role.name, *role.makes - first, std::max<int64_t>(0, needs - first), 0};
+    }
+    split.push_back(std::move(role));
+  }
+  roles_ = std::move(split);
+}
+
 std::optional<int64_t> GangSize::Sum(std::optional<int64_t> Role::*number) const {
   if (roles_.empty()) return std::nullopt;
   int64_t sum = 0;
@@ -103,9 +131,7 @@ std::vector<RoleMinimum> GangSize::RoleMinima(bool early, int64_t minimum) const
 }
 
 GangSize::Answer GangSize::Of(std::optional<int64_t> asked) const {
-  const auto held = std::find_if(rule_.early.begin(), rule_.early.end(),
-                                 [&](const GroupingEarly& one) { return values_.Holds(one.when); });
-  const GroupingEarly* const early = held == rule_.early.end() ? nullptr : &*held;
+  const GroupingEarly* const early = Early();
   const std::optional<int64_t> made = Sum(&Role::makes);
   std::optional<int64_t> first;
   if (early != nullptr) first = Sum(&Role::first);

@@ -23,6 +23,9 @@ class GangSize {
   const std::string& role() const { return role_; }
   // From here on the pod's own role is all there is. False: it has none that the rule knows.
   bool KeepRole();
+  // Where only some pods of a role come first, those are a role of their own from here on
+  // ("w/first" beside "w"): others cannot take their place.
+  void SplitFirst();
 
   struct Answer {
     int64_t minimum = 1;
@@ -45,6 +48,8 @@ class GangSize {
 
   void AddRole(const cluster::GroupingRole& role, const GroupingValues& values);
   void FindRole();
+  // What holds of the pod now; null: nothing.
+  const cluster::GroupingEarly* Early() const;
   // Nothing where one role does not say it, or there is none.
   std::optional<int64_t> Sum(std::optional<int64_t> Role::*number) const;
   std::vector<cluster::RoleMinimum> RoleMinima(bool early, int64_t minimum) const;

@@ -222,6 +222,7 @@ class Judge {
       return Alone(owner_->key.Shown() + ": the pod does not say which of its roles it has");
     }
     if (per_role) part += (part.empty() ? "" : ":") + size.role();
+    size.SplitFirst();
     Grouping grouping;
     Name(owner_->key, part, attempt, &grouping);
     grouping.role = size.role();

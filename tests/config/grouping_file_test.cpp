@@ -177,6 +177,11 @@ TEST_CASE("a rule that contradicts itself is refused", "[config][grouping]") {
        ".roles[0].makes: expected one value, found a path with []"},
       {"roles: [{name: a, first: 1}], cases: [{gang: whole}]}",
        ".roles[0].first: expected early beside it"},
+      {"roles: [{name: a}], early: [{because: x, pods: [pod.a is b]}], cases: [{gang: whole}]}",
+       ".early[0].pods: expected passes: true beside it"},
+      {"roles: [{makes: 2}], early: [{because: x, passes: true, pods: [pod.a is b]}], cases: "
+       "[{gang: whole}]}",
+       ".early[0].pods: expected roles with names beside it"},
       {"role: pod.a, roles: [{name: a, pods: [pod.b is c]}], cases: [{gang: whole}]}",
        ".roles[0].pods: expected none beside role"},
       {"cases: [{gang: whole, when: [\"owner.a[].b is above 1\"]}]}",

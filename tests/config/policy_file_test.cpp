@@ -278,6 +278,7 @@ TEST_CASE("every option of the engine has a field in the policy", "[config][poli
                                   "grouping[].early[]",
                                   "grouping[].early[].when",
                                   "grouping[].early[].passes",
+                                  "grouping[].early[].pods",
                                   "grouping[].early[].because",
                                   "grouping[].cases",
                                   "grouping[].cases[]",

@@ -100,6 +100,10 @@ TEST_CASE("a lost member that a quota keeps away is told of", "[engine][quota]")
   CHECK(world.Gang("train").state == GangState::kDegraded);
   CHECK(world.Gang("train").reason.detail ==
         "ResourceQuota team, pods: used 3 of 3, 1 missing pod asks for 1");
+  // Nothing else changes, and the reason goes with the quota.
+  world.engine().Apply(Quota({QuotaLine::Kind::kPods, "pods", 4, 3}), world.now());
+  world.Settle();
+  CHECK(world.Gang("train").reason.code == ReasonCode::kMembersLost);
 }
 
 TEST_CASE("a role of which no pod is known counts as pods alone", "[engine][quota]") {

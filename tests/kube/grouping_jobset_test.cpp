@@ -141,13 +141,20 @@ TEST_CASE("with exclusive topology the first pod of each Job starts before the o
           "[kube][grouping]") {
   GroupingWorld world;
   world.Add(JobSet(Replicated("w", 3, 4)));
-  const std::string told = "jobset:train needs 12 (w 12), first 3 (w 3), as w, attempt 0";
+  const std::string told = "jobset:train needs 12 (w/first 3, w 9), first 3 (w/first 3), as w";
   PodOf leader{"w", 0, 0, "0", kExclusive};
-  CHECK(Told(world, leader) == told);
+  CHECK(Told(world, leader) == told + "/first, attempt 0");
   // That does not depend on where which of them is.
   leader.spec = "nodeName: node-1";
-  CHECK(Told(world, leader) == told);
-  CHECK(Told(world, {"w", 0, 1, "0", kExclusive}) == told);
+  CHECK(Told(world, leader) == told + "/first, attempt 0");
+  CHECK(Told(world, {"w", 2, 0, "0", kExclusive}) == told + "/first, attempt 0");
+  CHECK(Told(world, {"w", 0, 1, "0", kExclusive}) == told + ", attempt 0");
+  CHECK(Told(world, {"old", 0, 0, "0", kExclusive}).ends_with(" as old, attempt 0"));
+  // A Job of one pod has no others.
+  world.Add(JobSet(Replicated("a", 2, 1) + ", " + Replicated("w", 3, 4)));
+  CHECK(Told(world, {"a", 1, 0, "0", kExclusive}) ==
+        "jobset:train needs 14 (a 2, w/first 3, w 9), first 5 (a 2, w/first 3), as a, attempt 0");
+  world.Add(JobSet(Replicated("w", 3, 4)));
   const std::string selector = kExclusive + ", alpha.jobset.sigs.k8s.io/node-selector: \"true\"";
   CHECK(Told(world, {"w", 0, 0, "0", selector}) == "jobset:train needs 12 (w 12) as w, attempt 0");
 }
@@ -157,14 +164,14 @@ TEST_CASE("exclusive topology and order go together", "[kube][grouping]") {
   world.Add(JobSet(Replicated("a", 1, 1) + ", " + Replicated("w", 3, 4),
                    ", startupPolicy: {startupPolicyOrder: InOrder}"));
   CHECK(Told(world, {"w", 0, 0, "0", kExclusive}) ==
-        "jobset:train:w needs 12 (w 12), first 3 (w 3), as w, attempt 0");
+        "jobset:train:w needs 12 (w/first 3, w 9), first 3 (w/first 3), as w/first, attempt 0");
 }
 
 TEST_CASE("somebody's minimum waits for the phase in which it can be met", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(JobSet(Replicated("w", 3, 4), "", ", annotations: {muster.dev/min-member: \"8\"}"));
   CHECK(Told(world, {"w", 0, 0, "0", kExclusive}) ==
-        "jobset:train needs 8, first 3 (w 3), as w, attempt 0");
+        "jobset:train needs 8, first 3 (w/first 3), as w/first, attempt 0");
   world.Add(JobSet(Replicated("w", 3, 4), "", ", annotations: {muster.dev/min-member: \"13\"}"));
   CHECK(Told(world, {"w"}) ==
         "refused: JobSet train makes 12 pods, and muster.dev/min-member asks for 13 of them "

@@ -80,6 +80,11 @@ const Story kStories[] = {
      "{" MUSTER_FOO ", roles: [{name: a, makes: \"3\", first: \"1\"}], early: [{because: soon, "
      "passes: @, when: [owner.spec.flag is on]}], cases: [{}]}",
      "true", "false", "2"},
+    {"early[].pods",
+     "{" MUSTER_FOO ", role: pod.metadata.labels.role, roles: [{name: item.name, each: "
+     "owner.spec.few, makes: item.count, first: \"1\"}], early: [{because: soon, passes: true, "
+     "when: [owner.spec.flag is on], pods: [pod.metadata.labels.part is @]}], cases: [{}]}",
+     "x", "y"},
     {"early[].because",
      "{" MUSTER_FOO ", roles: [{name: a, makes: \"3\", first: \"1\"}], early: [{because: @, "
      "when: [owner.spec.flag is on]}], cases: [{}]}",
