@@ -199,10 +199,12 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   job.version = gang.work->version;
   job.order = *gang.queue->order;
   job.request = RequestOf(state, gang, now);
-  if (Drains(state, gang)) {
-    job.request.elastic.clear();
-    if (AwaitsRest(gang, state.members.GroupOf(gang))) {
-      Wait(state, gang, std::nullopt, GangState::kDegraded, HoldBar(state, gang));
+  const bool drains = Drains(state, gang);
+  if (drains) job.request.elastic.clear();
+  if (AwaitsRest(gang, state.members.GroupOf(gang))) {
+    Reason bar = drains ? HoldBar(state, gang) : OverQueue(state, gang, gang.queue->asks);
+    if (bar.code != ReasonCode::kNone) {
+      Wait(state, gang, std::nullopt, GangState::kDegraded, std::move(bar));
       return std::nullopt;
     }
   }

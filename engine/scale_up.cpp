@@ -155,7 +155,7 @@ void StopAsking(EngineState& state, const GangId& gang) {
 }
 
 Time CheckAt(const EngineState& state, const Gang& gang) {
-  return state.scale_ups.CheckAt(gang.id, gang.queue->queue, gang.queue->asks);
+  return state.scale_ups.CheckAt(gang.id, gang.queue->asks);
 }
 
 void FollowLack(EngineState& state, const Gang& gang, Lacks lacks, Time now) {
@@ -179,6 +179,8 @@ void FollowScaleUp(EngineState& state, Gang& gang, Time now) {
   const bool by_request = ByRequest(state, gang);
   if (by_request && TooManyShapes(state, gang)) return StopAsking(state, gang.id);
   if (!by_request) WithdrawRequests(state, gang.id);
+  // In its new queue it comes behind those that ask there.
+  if (state.scale_ups.HasLeft(gang.id, gang.queue->queue)) EndAsk(state, gang.id);
   const bool asked = state.scale_ups.Has(gang.id) || state.requests.Wanted(gang.id) != nullptr;
   if (!asked && ScaleUpDue(state, gang) > now) return;
   const bool checks = CanBeHeld(state, gang) && CheckAt(state, gang) <= now;

@@ -54,12 +54,16 @@ class ScaleUps {
     return std::exchange(held_, {});
   }
   bool Has(const cluster::GangId& gang) const { return all_.contains(gang); }
+  // It was asked for in another queue than this one.
+  bool HasLeft(const cluster::GangId& gang, const std::string& queue) const {
+    const auto at = all_.find(gang);
+    return at != all_.end() && at->second.queue != queue;
+  }
   // When it is to be held against the limits of its queues; 0: at once, also because it asks for
   // something else than last time.
-  cluster::Time CheckAt(const cluster::GangId& gang, const std::string& queue,
-                        const cluster::Usage& asks) const {
+  cluster::Time CheckAt(const cluster::GangId& gang, const cluster::Usage& asks) const {
     const auto at = all_.find(gang);
-    const bool same = at != all_.end() && at->second.queue == queue && at->second.asks == asks;
+    const bool same = at != all_.end() && at->second.asks == asks;
     return same ? at->second.checked + kCheckAgain : cluster::Time(0);
   }
   void Checked(const cluster::GangId& gang, cluster::Time now) {

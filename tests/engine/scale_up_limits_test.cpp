@@ -16,9 +16,9 @@ engine::Options WithLimit(int64_t gpus) {
   return options;
 }
 
-void AddGangTo(Harness& world, const std::string& name) {
+void AddGangTo(Harness& world, const std::string& name, const std::string& queue = "a") {
   cluster::PodGroup group = MakePodGroup(name).MinMember(2).Build();
-  group.queue = "a";
+  group.queue = queue;
   world.Add(group);
   for (const char* pod : {"-0", "-1"})
     world.Add(MakePod(name + pod).Gpus(8).InGroup(name).Gated().Build());
@@ -52,7 +52,7 @@ TEST_CASE("what others of its queue come to use takes back what was asked for",
   world.Pass(Seconds(20));
   REQUIRE(Asks(world, "one"));
   cluster::Pod pod = MakePod("small").Gpus(4).Gated().Build();
-  pod.queue = "a";
+  pod.asked_queue = "a";
   world.Add(pod);
   world.Settle();
   world.Bind("small");
@@ -64,6 +64,31 @@ TEST_CASE("what others of its queue come to use takes back what was asked for",
   world.RemovePod("small");
   world.Pass(Seconds(60));
   CHECK(Asks(world, "one"));
+}
+
+TEST_CASE("a gang that moves to a queue that is full, or will be, stops asking at once",
+          "[engine][provisioning]") {
+  engine::Options options = WithLimit(16);
+  options.queues.push_back(options.queues.front());
+  options.queues.back().name = "b";
+  Harness world(options);
+  world.Add(MakeNode("n0").Gpus(8));
+  const bool will_be = GENERATE(false, true);
+  if (will_be) {
+    AddGangTo(world, "two", "b");
+  } else {
+    cluster::Pod pod = MakePod("small").Gpus(4).Gated().Build();
+    pod.asked_queue = "b";
+    world.Add(pod);
+    world.Settle();
+    world.Bind("small");
+  }
+  AddGangTo(world, "one");
+  world.Pass(Seconds(12));
+  REQUIRE(Asks(world, "one"));
+  world.ChangeGroup("one", [](cluster::PodGroup& group) { group.queue = "b"; });
+  world.Pass(Seconds(2));
+  CHECK_FALSE(Asks(world, "one"));
 }
 
 TEST_CASE("what was taken back is not asked for again before it has lacked room anew",

@@ -82,7 +82,7 @@ const Story kStories[] = {
      "true", "false", "2"},
     {"early[].pods",
      "{" MUSTER_FOO ", role: pod.metadata.labels.role, roles: [{name: item.name, each: "
-     "owner.spec.few, makes: item.count, first: \"1\"}], early: [{because: soon, passes: true, "
+     "owner.spec.many, makes: item.count, first: \"1\"}], early: [{because: soon, passes: true, "
      "when: [owner.spec.flag is on], pods: [pod.metadata.labels.part is @]}], cases: [{}]}",
      "x", "y"},
     {"early[].because",
