@@ -75,9 +75,9 @@ build_kwok() {
   done
 }
 
-# Its manifests are files of the same module.
+# Its manifests are files of the same module. It asks cluster-autoscaler for nodes, too, whose module has the definition.
 build_kueue() {
-  local folder="$1" module part
+  local folder="$1" module part apis=k8s.io/autoscaler/cluster-autoscaler/apis
   build_one "$folder" sigs.k8s.io/kueue/cmd/kueue
   module="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' sigs.k8s.io/kueue)"
   rm -rf "$bin/kueue/config"
@@ -85,6 +85,10 @@ build_kueue() {
     mkdir -p "$bin/kueue/config/$part"
     cp -R --no-preserve=mode "$module/config/components/$part/." "$bin/kueue/config/$part/"
   done
+  (cd "$folder" && go mod download "$apis") # else it may have no folder yet
+  module="$(cd "$folder" && go list -mod=mod -m -f '{{.Dir}}' "$apis")"
+  mkdir -p "$bin/kueue/config/autoscaler"
+  cp --no-preserve=mode "$module/config/crd/"*.yaml "$bin/kueue/config/autoscaler/"
 }
 
 # One module for all of them: they share Kubernetes' libraries, which then are compiled once. The manifests are those of their

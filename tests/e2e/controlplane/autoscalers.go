@@ -1,5 +1,7 @@
 package controlplane
 
+import "context"
+
 // What adds nodes for pods that are Unschedulable, each with its KWOK provider: nodes are objects alone.
 
 // One size of machine: eight GPUs.
@@ -65,4 +67,22 @@ var clusterAutoscaler = operator{
 	args: []string{"--cloud-provider=kwok", "--kubeconfig=%[5]s", "--leader-elect=false", "--namespace=kube-system",
 		"--address=127.0.0.1:%[1]d", "--scan-interval=2s", "--scale-down-enabled=false"},
 	env: []string{"POD_NAMESPACE=kube-system", "KWOK_PROVIDER_MODE=local"},
+}
+
+// Where build.sh puts the definition of ProvisioningRequests, which Kueue asks with as well.
+func provisioningRequests() (string, error) { return Program("kueue", "config/autoscaler") }
+
+// HasProvisioningRequests tells whether their definition is there.
+func HasProvisioningRequests() bool {
+	_, err := provisioningRequests()
+	return err == nil
+}
+
+// InstallProvisioningRequests has the API server store them, as the module of cluster-autoscaler's API defines them.
+func (cp *ControlPlane) InstallProvisioningRequests(ctx context.Context) error {
+	folder, err := provisioningRequests()
+	if err != nil {
+		return err
+	}
+	return cp.installCRDs(ctx, folder, []string{"."})
 }

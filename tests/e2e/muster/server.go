@@ -202,6 +202,7 @@ type Gang struct {
 	Pods      int    `json:"pods"`
 	Bound     int    `json:"bound"`
 	Failed    int    `json:"failed"`
+	ScaleUp   string `json:"scaleUp"` // whether nodes are asked for
 	Reason    struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`

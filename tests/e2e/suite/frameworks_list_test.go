@@ -36,6 +36,30 @@ var frameworks = []framework{
 		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
 	},
 	{
+		name: "TFJob", operators: []string{"training-operator"}, example: "tfjob.yaml",
+		kinds: []string{"tfjobs.kubeflow.org"},
+		wants: map[string]size{"tfjob:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
+	},
+	{
+		name: "XGBoostJob", operators: []string{"training-operator"}, example: "xgboostjob.yaml",
+		kinds: []string{"xgboostjobs.kubeflow.org"},
+		wants: map[string]size{"xgboostjob:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneIsKilledAndReplaced, finish: (*play).succeed,
+	},
+	{
+		name: "PaddleJob", operators: []string{"training-operator"}, example: "paddlejob.yaml",
+		kinds: []string{"paddlejobs.kubeflow.org"},
+		wants: map[string]size{"paddlejob:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
+	},
+	{
+		name: "JAXJob", operators: []string{"training-operator"}, example: "jaxjob.yaml",
+		kinds: []string{"jaxjobs.kubeflow.org"},
+		wants: map[string]size{"jaxjob:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
+	},
+	{
 		name: "TrainJob", operators: []string{"jobset", "trainer"}, example: "trainjob.yaml",
 		kinds: []string{"trainjobs.trainer.kubeflow.org", "trainingruntimes.trainer.kubeflow.org"},
 		wants: map[string]size{"jobset:train": {4, 4}}, gpus: 16,
@@ -50,6 +74,14 @@ var frameworks = []framework{
 	{
 		name: "RayCluster", operators: []string{"kuberay"}, example: "raycluster.yaml", kinds: []string{"rayclusters.ray.io"},
 		wants: map[string]size{"raycluster:ray": {5, 5}}, gpus: 16,
+		restart: (*play).oneIsDeletedAndReplaced, finish: (*play).isDeleted,
+	},
+	{ // no Ray answers here, so nothing is submitted
+		name: "RayJob", operators: []string{"kuberay"}, example: "rayjob.yaml", kinds: []string{"rayjobs.ray.io"},
+		change: func(text string) string {
+			return strings.Replace(text, "\n  entrypoint:", "\n  submissionMode: HTTPMode\n  entrypoint:", 1)
+		},
+		wants: map[string]size{"raycluster:tune-*": {5, 5}}, gpus: 16,
 		restart: (*play).oneIsDeletedAndReplaced, finish: (*play).isDeleted,
 	},
 	{
@@ -74,14 +106,43 @@ var frameworks = []framework{
 		wants: map[string]size{"job:train": {4, 4}}, gpus: 16,
 		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
 	},
+	{
+		name: "Argo Workflow (controller played)", example: "argo-workflow.yaml", makes: (*play).argo,
+		kinds: []string{"workflows.argoproj.io", "jobs.batch"},
+		wants: map[string]size{"job:train": {4, 4}}, gpus: 16,
+		restart: (*play).oneFailsAndIsReplaced, finish: (*play).succeed,
+	},
+	{
+		name: "Volcano Job (controller played)", example: "volcano-job.yaml", makes: (*play).volcano, named: true,
+		kinds: []string{"jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh"},
+		wants: map[string]size{"train-*": {4, 4}}, gpus: 16,
+		restart: (*play).volcanoRestartsTheJob, finish: (*play).succeed,
+	},
+	{
+		name: "Grove (controller played)", example: "grove.yaml", makes: (*play).grove, named: true,
+		kinds: []string{"podcliquesets.grove.io", "podcliques.grove.io", "podgangs.scheduler.grove.io"},
+		wants: map[string]size{"serve-0": {4, 4}}, gpus: 16,
+		restart: (*play).groveReplacesOne, finish: (*play).groveDeletesAll,
+	},
 }
 
 // A pod fails, and its controller makes one in its place; the others stay.
 func (p *play) oneFailsAndIsReplaced() {
 	p.t.Helper()
+	p.oneEndsAndIsReplaced(1)
+}
+
+// The same where the controller makes only those anew that a signal ended.
+func (p *play) oneIsKilledAndReplaced() {
+	p.t.Helper()
+	p.oneEndsAndIsReplaced(137)
+}
+
+func (p *play) oneEndsAndIsReplaced(code int) {
+	p.t.Helper()
 	before, err := p.members()
 	p.must(err)
-	p.ends(before[len(before)-1], 1)
+	p.ends(before[len(before)-1], code)
 	p.changed(before, 1)
 }
 

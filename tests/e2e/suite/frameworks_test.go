@@ -22,7 +22,7 @@ import (
 	"muster.dev/e2e/objects"
 )
 
-// Gangs by owner, made by the controllers that users have: each framework's sample of the manifests is played from its first
+// Gangs by owner, made by the controllers that users have, or as these make them: each framework's sample of the manifests is played from its first
 // pod to its end.
 
 // framework is one row of the table.
@@ -38,6 +38,10 @@ type framework struct {
 	gpus      int                      // of all of them together, as many for each; eight of them are free until they start
 	restart   func(*play)              // something fails, and its controller does what it does then
 	finish    func(*play)
+	// makes plays the controller where it cannot run here: it makes of the sample what the controller would. named: that is
+	// PodGroups, which the pods name; wants has the names of these.
+	makes func(*play)
+	named bool
 }
 
 type size struct{ pods, minimum int }
@@ -118,6 +122,9 @@ func (f framework) begin(t *testing.T) *play {
 	for _, name := range f.operators {
 		e.must(e.operate(name))
 	}
+	if f.makes != nil {
+		e.definePlayedKinds()
+	}
 	p := &play{env: e, framework: f}
 	p.addGPUNodes(f.gpus / 8)
 	return p
@@ -169,7 +176,7 @@ func (p *play) apply() {
 	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096); ; {
 		var object unstructured.Unstructured
 		if err := decoder.Decode(&object); err == io.EOF {
-			return
+			break
 		} else if err != nil {
 			p.t.Fatal(err)
 		}
@@ -183,6 +190,9 @@ func (p *play) apply() {
 			_, err := p.Kubectl(p.ctx, string(text), "apply", "--server-side", "-f", "-")
 			return err
 		})
+	}
+	if p.makes != nil {
+		p.makes(p)
 	}
 }
 
@@ -251,7 +261,7 @@ func (p *play) asOwned() ([]muster.Gang, error) {
 		for _, gang := range got {
 			shown, _, byOwner := strings.Cut(gang.Name, "~")
 			prefix, open := strings.CutSuffix(name, "*")
-			if byOwner && (shown == name || open && strings.HasPrefix(shown, prefix)) &&
+			if byOwner != p.named && (shown == name || open && strings.HasPrefix(shown, prefix)) &&
 				gang.Kind == "PodGroup" && gang.Pods-gang.Failed == want.pods && gang.MinMember == want.minimum {
 				matching++
 			}

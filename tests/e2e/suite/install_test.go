@@ -33,6 +33,29 @@ func TestTheSampleJobOfTheManifestsRunsToItsEnd(t *testing.T) {
 	})
 }
 
+// What the training operator makes when it runs with --gang-scheduler-name=muster.
+func TestTheSampleOfKubeflowsObjectsStartsAsAGang(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	root, err := controlplane.Root()
+	e.must(err)
+	sample := root + "/manifests/samples/kubeflow.yaml"
+	_, err = e.Kubectl(e.ctx, "", "apply", "-f", sample)
+	e.must(err)
+	t.Cleanup(func() {
+		if _, err := e.Kubectl(e.ctx, "", "delete", "--wait=true", "-f", sample); err != nil {
+			t.Error(err)
+		}
+	})
+	e.eventually(60*time.Second, "all three pods run as a gang", func() error {
+		gang, err := e.muster.Gang("team-b", "mnist")
+		if err == nil && (gang.State != "Running" || gang.MinMember != 3 || gang.Bound != 3) {
+			err = errorf("%+v", gang)
+		}
+		return err
+	})
+}
+
 func succeeded(job *batchv1.Job) error {
 	if job.Status.Succeeded != *job.Spec.Completions {
 		return errorf("%d of %d pods have succeeded", job.Status.Succeeded, *job.Spec.Completions)

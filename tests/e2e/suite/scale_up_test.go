@@ -10,10 +10,16 @@ import (
 	"muster.dev/e2e/objects"
 )
 
-// grows sets the policy's section autoscaling, until the test ends.
+// grows has the cluster grow for pods that are Unschedulable, until the test ends.
 func (e *env) grows() {
 	e.t.Helper()
-	e.must(e.writePolicy("autoscaling:\n  scaleUp: unschedulable\n  after: 3s\n"))
+	e.growsBy("unschedulable", "")
+}
+
+// growsBy sets the policy's section autoscaling, until the test ends; more: further lines of it.
+func (e *env) growsBy(scaleUp, more string) {
+	e.t.Helper()
+	e.must(e.writePolicy("autoscaling:\n  scaleUp: " + scaleUp + "\n  after: 3s\n" + more))
 	e.t.Cleanup(func() {
 		if err := e.writePolicy(""); err != nil {
 			e.t.Errorf("the policy is not put back: %v", err)
@@ -21,7 +27,7 @@ func (e *env) grows() {
 	})
 	e.eventually(15*time.Second, "the policy is loaded", func() error {
 		policy, err := e.muster.Policy()
-		if err == nil && !strings.Contains(policy, "scaleUp: unschedulable") {
+		if err == nil && !strings.Contains(policy, "scaleUp: "+scaleUp) {
 			err = errorf("it is\n%s", policy)
 		}
 		return err

@@ -38,6 +38,7 @@ func TestTheDocumentsNameTheVersionsThatTestsRunOn(t *testing.T) {
 		{"| KubeRay | ", "operators", "github.com/ray-project/kuberay/ray-operator"},
 		{"| AppWrapper | ", "operators", "github.com/project-codeflare/appwrapper"},
 		{"| KWOK | ", "kwok", "sigs.k8s.io/kwok"},
+		{"| Karpenter | ", "karpenter", "sigs.k8s.io/karpenter"},
 	} {
 		mod, err := os.ReadFile(filepath.Join(root, "tests/e2e", row.folder, "go.mod"))
 		if err != nil {
