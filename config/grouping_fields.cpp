@@ -193,10 +193,12 @@ class RuleCheck {
       Expect(!rule_.not_members[i].when.empty(), at, "expected at least one condition");
       Conditions(at, rule_.not_members[i].when, false);
     }
+    const bool elements = std::any_of(rule_.roles.begin(), rule_.roles.end(),
+                                      [](const auto& role) { return !role.each.none(); });
     for (std::size_t i = 0; i < rule_.early.size(); ++i) {
       const cluster::GroupingEarly& early = rule_.early[i];
       const std::string at = ".early" + Index(i);
-      Conditions(at + ".when", early.when, false);
+      Conditions(at + ".when", early.when, elements);
       Conditions(at + ".pods", early.pods, false);
       Expect(early.pods.empty() || early.passes, at + ".pods",
              "expected passes: true beside it: else only those that come first exist");

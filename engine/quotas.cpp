@@ -43,7 +43,7 @@ Ask AskedBy(const Gang& gang, const cluster::Headcount& heads) {
   std::optional<Ask> of_any;
   for (const auto& [uid, member] : gang.members) {
     const Ask ask = AskOf(*member.pod->spec);
-    const auto [at, fresh] = of_role.try_emplace(member.pod->role, ask);
+    const auto [at, fresh] = of_role.try_emplace(cluster::WholeRole(member.pod->role), ask);
     if (!fresh) at->second = Least(at->second, ask);
     of_any = Least(of_any, ask);
   }
@@ -51,7 +51,7 @@ Ask AskedBy(const Gang& gang, const cluster::Headcount& heads) {
   int64_t left = heads.members;
   const Ask one_pod{1, 0, 0, 0};
   for (const auto& [role, count] : heads.roles) {
-    const auto known = of_role.find(role);
+    const auto known = of_role.find(cluster::WholeRole(role));
     Add(sum, known == of_role.end() ? one_pod : known->second, count);
     left -= count;
   }

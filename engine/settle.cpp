@@ -260,10 +260,14 @@ int64_t SweepOn(EngineState& state) {
   }
   sweep.last = found->first;
   Gang& gang = found->second;
-  const bool lacks = gang.tally.bound > 0 && Need(gang, Counting::kPresent) > 0;
-  const bool waits = lacks || !gang.queue->tried || state.preemptions.VictimsOf(gang.id) != nullptr;
-  if (sweep.all || (sweep.waiting && waits)) state.work.Touch(gang);
-  return 1;
+  const bool waits = !gang.queue->tried || state.preemptions.VictimsOf(gang.id) != nullptr;
+  if (sweep.all || (sweep.waiting && waits)) {
+    state.work.Touch(gang);
+    return 1;
+  }
+  if (!sweep.waiting || gang.tally.bound == 0) return 1;
+  if (Need(gang, Counting::kPresent) > 0) state.work.Touch(gang);
+  return CostOf(gang);
 }
 
 }  // namespace

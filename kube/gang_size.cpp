@@ -17,8 +17,6 @@ namespace {
 
 // Of one owner; what it says of more does not count.
 constexpr size_t kMostRoles = 1024;
-// Behind a role's name: its pods that come first. No controller's names have a slash.
-constexpr std::string_view kFirstOfRole = "/first";
 
 bool SameLetters(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
@@ -51,7 +49,12 @@ void GangSize::AddRole(const GroupingRole& role, const GroupingValues& values) {
   added.makes = values.Amount(role.makes);
   added.needs = values.Amount(role.needs);
   if (!added.needs) added.needs = added.makes;
-  added.first = values.Amount(role.first);
+  const auto held = std::find_if(rule_.early.begin(), rule_.early.end(),
+                                 [&](const GroupingEarly& one) { return values.Holds(one.when); });
+  if (held != rule_.early.end()) {
+    added.early = &*held;
+    added.first = values.Amount(role.first);
+  }
   if (!added.first) added.first = added.makes;
   if (role_.empty() && !role.pods.empty() && values.Holds(role.pods)) role_ = added.name;
   roles_.push_back(std::move(added));
@@ -80,25 +83,24 @@ bool GangSize::KeepRole() {
 }
 
 const GroupingEarly* GangSize::Early() const {
-  const auto held = std::find_if(rule_.early.begin(), rule_.early.end(),
-                                 [&](const GroupingEarly& one) { return values_.Holds(one.when); });
-  return held == rule_.early.end() ? nullptr : &*held;
+  const auto held = std::find_if(roles_.begin(), roles_.end(),
+                                 [](const Role& role) { return role.early != nullptr; });
+  return held == roles_.end() ? nullptr : held->early;
 }
 
 void GangSize::SplitFirst() {
-  const GroupingEarly* const early = Early();
-  if (early == nullptr || early->pods.empty()) return;
-  const bool comes_first = values_.Holds(early->pods);
   std::vector<Role> split;
   for (Role& role : roles_) {
     const int64_t first = role.first.value_or(0);
-    const bool parts = !role.name.empty() && first > 0 && first < role.makes.value_or(0);
-    if (parts) {
+    const bool told = role.early != nullptr && !role.early->pods.empty() && !role.name.empty();
+    if (told && first > 0 && first < role.makes.value_or(0)) {
       const int64_t needs = role.needs.value_or(0);
-      const std::string name = role.name + std::string(kFirstOfRole);
-      if (comes_first && known_role_ && role_ == role.name) role_ = name;
-      split.push_back({name, first, std::min(needs, first), first});
-      role = {role.name, *role.makes - first, std::max<int64_t>(0, needs - first), 0};
+      const std::string name = role.name + std::string(cluster::kFirstOfRole);
+      const bool its = known_role_ && role_ == role.name;
+      if (its && values_.Holds(role.early->pods)) role_ = name;
+      split.push_back({name, first, std::min(needs, first), first, role.early});
+      const int64_t rest = *role.makes - first;
+      role = {role.name, rest, std::max<int64_t>(0, needs - first), 0, role.early};
     }
     split.push_back(std::move(role));
   }
@@ -156,6 +158,8 @@ GangSize::Answer GangSize::Of(std::optional<int64_t> asked) const {
   answer.makes = made;
   answer.minimum = std::max<int64_t>(answer.minimum, 1);
   answer.roles = RoleMinima(early != nullptr && !early->passes, answer.minimum);
+  // Others cannot take the place of those that come first in any case.
+  if (answer.roles.empty()) answer.roles = answer.first_roles;
   return answer;
 }
 

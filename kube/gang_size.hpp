@@ -44,11 +44,12 @@ class GangSize {
     std::optional<int64_t> makes;
     std::optional<int64_t> needs;
     std::optional<int64_t> first;
+    const cluster::GroupingEarly* early = nullptr;  // what holds of it now; null: nothing
   };
 
   void AddRole(const cluster::GroupingRole& role, const GroupingValues& values);
   void FindRole();
-  // What holds of the pod now; null: nothing.
+  // What holds of any role now; null: nothing.
   const cluster::GroupingEarly* Early() const;
   // Nothing where one role does not say it, or there is none.
   std::optional<int64_t> Sum(std::optional<int64_t> Role::*number) const;

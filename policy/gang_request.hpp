@@ -83,8 +83,10 @@ struct GangTerms {
   std::shared_ptr<const Wish> wish = nullptr;  // null: all nodes are alike to it
   std::vector<Subgroup> subgroups = {};        // the wish's
   // The innermost in which pods of that role are; kNone: in none.
-  size_t SubgroupOf(const std::string& role) const {
+  size_t SubgroupOf(const std::string& name) const {
     size_t innermost = Subgroup::kNone;
+    if (subgroups.empty()) return innermost;
+    const std::string role = cluster::WholeRole(name);
     for (size_t i = 0; i < subgroups.size(); ++i) {
       const std::vector<std::string>& roles = subgroups[i].roles;
       if (std::binary_search(roles.begin(), roles.end(), role)) innermost = i;

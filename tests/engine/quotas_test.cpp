@@ -106,6 +106,23 @@ TEST_CASE("a lost member that a quota keeps away is told of", "[engine][quota]")
   CHECK(world.Gang("train").reason.code == ReasonCode::kMembersLost);
 }
 
+TEST_CASE("the first pods of a role stand for the others that a quota keeps away",
+          "[engine][quota]") {
+  Harness world;
+  world.Add(MakeNode("n0").Gpus(8));
+  cluster::PodGroup group = MakePodGroup("train").MinMember(3).CreatedAt(1);
+  group.roles = {{"w", 2}, {"w/first", 1}};
+  world.Add(group);
+  cluster::Pod first = MakePod("train-0").Gpus(2).InGroup("train").Gated();
+  first.role = "w/first";
+  world.Add(first);
+  world.engine().Apply(Quota({QuotaLine::Kind::kGpus, "requests.nvidia.com/gpu", 7'000, 4'000}),
+                       world.now());
+  world.Settle();
+  CHECK(world.Gang("train").reason.detail ==
+        "ResourceQuota team, requests.nvidia.com/gpu: used 4 of 7, 2 missing pods ask for 4");
+}
+
 TEST_CASE("a role of which no pod is known counts as pods alone", "[engine][quota]") {
   Harness world;
   world.Add(MakeNode("n0").Gpus(8));

@@ -77,8 +77,19 @@ cluster::ObjectKey KeyOf(GroupingWorld& world, const PodOf& pod) {
   return world.Judge(PodTextOf(pod)).key;
 }
 
-const std::string kExclusive =
-    ", alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool";
+const std::string kExclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology: nodepool";
+const std::string kBySelector = kExclusive + ", alpha.jobset.sigs.k8s.io/node-selector: \"true\"";
+
+std::string Annotated(const std::string& annotations) {
+  return ", annotations: {" + annotations + "}";
+}
+// A replicated job with annotations on its Jobs' template.
+std::string ReplicatedWith(const std::string& annotations, const std::string& name, int replicas,
+                           int parallelism) {
+  std::string job = Replicated(name, replicas, parallelism);
+  job.replace(job.find("{spec:"), 1, "{metadata: {annotations: {" + annotations + "}}, ");
+  return job;
+}
 
 }  // namespace
 
@@ -140,38 +151,57 @@ TEST_CASE("pods of two attempts of a JobSet are in two gangs", "[kube][grouping]
 TEST_CASE("with exclusive topology the first pod of each Job starts before the others",
           "[kube][grouping]") {
   GroupingWorld world;
-  world.Add(JobSet(Replicated("w", 3, 4)));
+  const std::string meta = Annotated(kExclusive);
+  world.Add(JobSet(Replicated("w", 3, 4), "", meta));
   const std::string told = "jobset:train needs 12 (w/first 3, w 9), first 3 (w/first 3), as w";
-  PodOf leader{"w", 0, 0, "0", kExclusive};
+  PodOf leader{"w", 0, 0};
   CHECK(Told(world, leader) == told + "/first, attempt 0");
   // That does not depend on where which of them is.
   leader.spec = "nodeName: node-1";
   CHECK(Told(world, leader) == told + "/first, attempt 0");
-  CHECK(Told(world, {"w", 2, 0, "0", kExclusive}) == told + "/first, attempt 0");
-  CHECK(Told(world, {"w", 0, 1, "0", kExclusive}) == told + ", attempt 0");
-  CHECK(Told(world, {"old", 0, 0, "0", kExclusive}).ends_with(" as old, attempt 0"));
+  CHECK(Told(world, {"w", 2, 0}) == told + "/first, attempt 0");
+  CHECK(Told(world, {"w", 0, 1}) == told + ", attempt 0");
+  CHECK(Told(world, {"old", 0, 0}).ends_with(" as old, attempt 0"));
   // A Job of one pod has no others.
-  world.Add(JobSet(Replicated("a", 2, 1) + ", " + Replicated("w", 3, 4)));
-  CHECK(Told(world, {"a", 1, 0, "0", kExclusive}) ==
+  world.Add(JobSet(Replicated("a", 2, 1) + ", " + Replicated("w", 3, 4), "", meta));
+  CHECK(Told(world, {"a", 1, 0}) ==
         "jobset:train needs 14 (a 2, w/first 3, w 9), first 5 (a 2, w/first 3), as a, attempt 0");
-  world.Add(JobSet(Replicated("w", 3, 4)));
-  const std::string selector = kExclusive + ", alpha.jobset.sigs.k8s.io/node-selector: \"true\"";
-  CHECK(Told(world, {"w", 0, 0, "0", selector}) == "jobset:train needs 12 (w 12) as w, attempt 0");
+  world.Add(JobSet(Replicated("w", 3, 4), "", Annotated(kBySelector)));
+  CHECK(Told(world, {"w", 0, 0}) == "jobset:train needs 12 (w 12) as w, attempt 0");
+}
+
+TEST_CASE("where one replicated job has exclusive topology, all pods say the same of the gang",
+          "[kube][grouping]") {
+  GroupingWorld world;
+  const bool by_selector = GENERATE(false, true);
+  world.Add(JobSet(Replicated("head", 2, 2) + ", " +
+                   ReplicatedWith(by_selector ? kBySelector : kExclusive, "w", 3, 4)));
+  const std::string told =
+      by_selector
+          ? "jobset:train needs 16 (head 4, w 12) as "
+          : "jobset:train needs 16 (head 4, w/first 3, w 9), first 7 (head 4, w/first 3), as ";
+  const std::string first = by_selector ? "" : "/first";
+  CHECK(Told(world, {"head", 1, 0}) == told + "head, attempt 0");
+  CHECK(Told(world, {"head", 1, 1}) == told + "head, attempt 0");
+  CHECK(Told(world, {"w", 2, 0}) == told + "w" + first + ", attempt 0");
+  CHECK(Told(world, {"w", 2, 3}) == told + "w, attempt 0");
 }
 
 TEST_CASE("exclusive topology and order go together", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(JobSet(Replicated("a", 1, 1) + ", " + Replicated("w", 3, 4),
-                   ", startupPolicy: {startupPolicyOrder: InOrder}"));
-  CHECK(Told(world, {"w", 0, 0, "0", kExclusive}) ==
+                   ", startupPolicy: {startupPolicyOrder: InOrder}", Annotated(kExclusive)));
+  CHECK(Told(world, {"w", 0, 0}) ==
         "jobset:train:w needs 12 (w/first 3, w 9), first 3 (w/first 3), as w/first, attempt 0");
 }
 
 TEST_CASE("somebody's minimum waits for the phase in which it can be met", "[kube][grouping]") {
   GroupingWorld world;
-  world.Add(JobSet(Replicated("w", 3, 4), "", ", annotations: {muster.dev/min-member: \"8\"}"));
-  CHECK(Told(world, {"w", 0, 0, "0", kExclusive}) ==
-        "jobset:train needs 8, first 3 (w/first 3), as w/first, attempt 0");
+  world.Add(
+      JobSet(Replicated("w", 3, 4), "", Annotated("muster.dev/min-member: \"8\", " + kExclusive)));
+  // Of the others any will do, but none in the place of one that comes first.
+  CHECK(Told(world, {"w", 0, 0}) ==
+        "jobset:train needs 8 (w/first 3), first 3 (w/first 3), as w/first, attempt 0");
   world.Add(JobSet(Replicated("w", 3, 4), "", ", annotations: {muster.dev/min-member: \"13\"}"));
   CHECK(Told(world, {"w"}) ==
         "refused: JobSet train makes 12 pods, and muster.dev/min-member asks for 13 of them "

@@ -59,6 +59,26 @@ TEST_CASE("steps of workflows are alone, each with a reason", "[kube][grouping]"
         "alone: TaskRun task: a TaskRun is one pod");
 }
 
+TEST_CASE("each run of a CronWorkflow is a Workflow: its steps are alone, what they make is not",
+          "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(Object("argoproj.io/v1alpha1", "CronWorkflow", "nightly"));
+  world.Add(Object("argoproj.io/v1alpha1", "Workflow", "nightly-1",
+                   Owned("argoproj.io/v1alpha1", "CronWorkflow", "nightly")));
+  const std::string step = PodText("nightly-1-prepare-7",
+                                   "labels: {workflows.argoproj.io/workflow: nightly-1, "
+                                   "workflows.argoproj.io/completed: \"false\"}, annotations: "
+                                   "{workflows.argoproj.io/node-id: nightly-1-7}, " +
+                                       Owned("argoproj.io/v1alpha1", "Workflow", "nightly-1"));
+  CHECK(world.Told(step) == "alone: Workflow nightly-1 runs its own pods one by one");
+  world.Add(Object("batch/v1", "Job", "train",
+                   Owned("argoproj.io/v1alpha1", "Workflow", "nightly-1"), kGroupingOwnersIndexed));
+  CHECK(world.Told(kPod) == "job:train needs 4");
+  world.Remove("CronWorkflow", "nightly");
+  CHECK(world.Told(step) == "alone: Workflow nightly-1 runs its own pods one by one");
+  CHECK(world.Told(kPod) == "job:train needs 4");
+}
+
 TEST_CASE("a Knative revision's pods are alone", "[kube][grouping]") {
   GroupingWorld world;
   world.Add(Object("apps/v1", "ReplicaSet", "rs", Owned("apps/v1", "Deployment", "d")));
@@ -108,6 +128,33 @@ TEST_CASE("Grove's pods name their PodGang; without it a PodClique is a gang", "
   };
   CHECK(world.Told(pod(", grove.io/podgang: set-0")) == "linked");
   CHECK(world.Told(pod("")) == "podclique:set-0-prefill needs 3");
+}
+
+TEST_CASE("each PodClique of a PodCliqueScalingGroup's replica is a gang without a PodGang",
+          "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(Object("grove.io/v1alpha1", "PodCliqueSet", "set"));
+  world.Add(Object("grove.io/v1alpha1", "PodCliqueScalingGroup", "set-0-decode",
+                   Owned("grove.io/v1alpha1", "PodCliqueSet", "set"),
+                   "replicas: 2, cliqueNames: [leader, worker]"));
+  const auto pod = [&](const std::string& replica, const std::string& labels = "") {
+    const std::string clique = "set-0-decode-" + replica + "-worker";
+    world.Add(Object("grove.io/v1alpha1", "PodClique", clique,
+                     Owned("grove.io/v1alpha1", "PodCliqueScalingGroup", "set-0-decode"),
+                     "replicas: 3"));
+    return PodText(clique + "-abcde", "labels: {grove.io/podclique: " + clique +
+                                          ", grove.io/podcliquescalinggroup: set-0-decode, "
+                                          "grove.io/podcliquescalinggroup-replica-index: \"" +
+                                          replica + "\"" + labels + "}, " +
+                                          Owned("grove.io/v1alpha1", "PodClique", clique));
+  };
+  const std::string first = pod("0");
+  const std::string second = pod("1");
+  CHECK(world.Told(first) == "podclique:set-0-decode-0-worker needs 3");
+  CHECK(world.Judge(first).key != world.Judge(second).key);
+  CHECK(world.Told(pod("1", ", grove.io/podgang: set-0-decode-0")) == "linked");
+  world.Remove("PodCliqueScalingGroup", "set-0-decode");
+  CHECK(world.Told(first) == "podclique:set-0-decode-0-worker needs 3");
 }
 
 TEST_CASE("a Dynamo component is grouped as what it makes", "[kube][grouping]") {

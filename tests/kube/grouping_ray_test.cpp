@@ -107,6 +107,37 @@ TEST_CASE("each retry of a RayJob and each side of a RayService's upgrade is a g
   CHECK(a.key != b.key);
 }
 
+TEST_CASE("each run of a RayCronJob is a RayJob, whose RayCluster is a gang", "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(
+      "{apiVersion: ray.io/v1, kind: RayCronJob, metadata: {name: nightly, namespace: team, uid: "
+      "c-1}, spec: {schedule: \"0 2 * * *\", jobTemplate: {}}}");
+  // constructRayJob in controllers/ray/raycronjob_controller.go of ray-operator v1.6.2.
+  const auto run = [&](const std::string& name) {
+    world.Add("{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: " + name +
+              ", namespace: team, uid: uid-" + name + ", labels: {ray.io/cronjob-name: nightly}, " +
+              OwnedBy("ray.io/v1", "RayCronJob", "nightly", "c-1") + "}, spec: {}}");
+    const std::string rayjob = OwnedBy("ray.io/v1", "RayJob", name, "uid-" + name);
+    world.Add(
+        Cluster("workerGroupSpecs: [" + Group("gpu", "replicas: 2") + "]", name + "-x", rayjob));
+    world.Add("{apiVersion: batch/v1, kind: Job, metadata: {name: " + name +
+              ", namespace: team, uid: submit-" + name + ", " + rayjob +
+              "}, spec: {parallelism: 1, completions: 1}}");
+  };
+  run("nightly-a");
+  run("nightly-b");
+  CHECK(world.Told(RayPod("worker", "gpu", "nightly-a-x")) ==
+        "raycluster:nightly-a-x needs 3 (headgroup 1, gpu 2) as gpu");
+  CHECK(world.Judge(RayPod("worker", "gpu", "nightly-a-x")).key !=
+        world.Judge(RayPod("worker", "gpu", "nightly-b-x")).key);
+  CHECK(world.Told(PodText("nightly-a-abcde",
+                           OwnedBy("batch/v1", "Job", "nightly-a", "submit-nightly-a"))) ==
+        "no member: the submitter of a RayJob comes when its RayCluster is ready");
+  world.Remove("RayCronJob", "nightly");
+  CHECK(world.Told(RayPod("head", "headgroup", "nightly-b-x")) ==
+        "raycluster:nightly-b-x needs 3 (headgroup 1, gpu 2) as headgroup");
+}
+
 namespace {
 
 const std::string kApp =
@@ -151,6 +182,78 @@ TEST_CASE("a retry of a SparkApplication is another attempt", "[kube][grouping]"
   world.Add(Driver("d-2", kApp));
   CHECK(world.Told(Driver("d-2", kApp)) == "sparkapplication:etl needs 1 as driver, attempt d-2");
   CHECK(world.Told(Executor("d-1")) == "alone: its owner Pod etl-driver is gone");
+}
+
+TEST_CASE("a run of a ScheduledSparkApplication is a SparkApplication, and a gang of its own",
+          "[kube][grouping]") {
+  GroupingWorld world;
+  // createSparkApplication in internal/controller/scheduledsparkapplication/controller.go of
+  // spark-operator v2.5.0 names no controller; a rule counts in either case.
+  const std::string controls = GENERATE(values<std::string>({"", ", controller: true"}));
+  world.Add(
+      "{apiVersion: sparkoperator.k8s.io/v1beta2, kind: ScheduledSparkApplication, metadata: "
+      "{name: nightly, namespace: team, uid: n-1}, spec: {schedule: \"@daily\", template: {}}}");
+  const auto driver = [&](const std::string& run) {
+    world.Add(
+        "{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: " +
+        run + ", namespace: team, uid: uid-" + run +
+        ", labels: {sparkoperator.k8s.io/scheduled-app-name: nightly}, ownerReferences: "
+        "[{apiVersion: sparkoperator.k8s.io/v1beta2, kind: ScheduledSparkApplication, name: "
+        "nightly, uid: n-1, blockOwnerDeletion: true" +
+        controls + "}]}, spec: {executor: {instances: 4}}}");
+    return PodText(run + "-driver", SparkLabels("driver", "spark-" + run) + ", " +
+                                        OwnedBy("sparkoperator.k8s.io/v1beta2", "SparkApplication",
+                                                run, "uid-" + run));
+  };
+  const std::string first = driver("nightly-1");
+  const std::string second = driver("nightly-2");
+  CHECK(world.Told(first) ==
+        "sparkapplication:nightly-1 needs 1 as driver, attempt uid-nightly-1-driver");
+  CHECK(world.Told(second) ==
+        "sparkapplication:nightly-2 needs 1 as driver, attempt uid-nightly-2-driver");
+  world.Remove("ScheduledSparkApplication", "nightly");
+  CHECK(world.Told(second) ==
+        "sparkapplication:nightly-2 needs 1 as driver, attempt uid-nightly-2-driver");
+}
+
+namespace {
+
+// GetServerSelectorLabels and GetExecutorSelectorLabels in internal/controller/sparkconnect/util.go
+// of spark-operator v2.5.0. Spark itself makes the server the owner of its executors.
+std::string ConnectLabels(const std::string& role) {
+  return "labels: {spark-role: " + role +
+         ", sparkoperator.k8s.io/connect-name: shell, "
+         "sparkoperator.k8s.io/launched-by-spark-operator: \"true\"}, ";
+}
+std::string ConnectServer(const std::string& uid) {
+  return "{apiVersion: v1, kind: Pod, metadata: {name: shell-server, namespace: team, uid: " + uid +
+         ", " + ConnectLabels("connect-server") +
+         OwnedBy("sparkoperator.k8s.io/v1alpha1", "SparkConnect", "shell", "connect-1") +
+         "}, spec: {}}";
+}
+std::string ConnectExecutor(const std::string& server_uid) {
+  return PodText("shell-exec-1",
+                 ConnectLabels("executor") + OwnedBy("v1", "Pod", "shell-server", server_uid));
+}
+
+}  // namespace
+
+TEST_CASE("a SparkConnect starts with its server, and its executors join it", "[kube][grouping]") {
+  GroupingWorld world;
+  world.Add(
+      "{apiVersion: sparkoperator.k8s.io/v1alpha1, kind: SparkConnect, metadata: {name: shell, "
+      "namespace: team, uid: connect-1}, spec: {executor: {instances: 4}}}");
+  world.Add(ConnectServer("s-1"));
+  CHECK(world.Told(ConnectServer("s-1")) ==
+        "sparkconnect:shell needs 1 as connect-server, attempt s-1");
+  CHECK(world.Told(ConnectExecutor("s-1")) ==
+        "sparkconnect:shell needs 1 as executor, attempt s-1");
+  CHECK(world.Judge(ConnectServer("s-1")).key == world.Judge(ConnectExecutor("s-1")).key);
+  // The operator makes a server that is gone anew, under the same name.
+  const auto before = world.Judge(ConnectServer("s-1")).key;
+  world.Add(ConnectServer("s-2"));
+  CHECK(world.Judge(ConnectServer("s-2")).key != before);
+  CHECK(world.Told(ConnectExecutor("s-1")) == "alone: its owner Pod shell-server is gone");
 }
 
 TEST_CASE("spark-submit without an operator is a gang of its driver's", "[kube][grouping]") {

@@ -75,6 +75,13 @@ TEST_CASE("subgroups that fit into one rack are in one rack", "[policy][subgroup
   CHECK(world.In(world.Put({{"a", 3, 1}, {"b", 4, 1}}, terms), 2) == "a0 a0 a0 a0 a0 a0 a0");
 }
 
+TEST_CASE("the pods of a role that come first are in its subgroup, too", "[policy][subgroups]") {
+  Roles world(1, 3, 2);  // eight GPUs a rack
+  const TopologyTerms terms = Of({{"w", {"w"}, "rack"}});
+  CHECK_FALSE(world.Put({{"w/first", 4, 1}, {"w", 5, 1}}, terms).placed);
+  CHECK(world.Put({{"w/first", 4, 1}, {"w", 4, 1}}, terms).placed);
+}
+
 TEST_CASE("a subgroup that is not to be divided leaves the gang in its block",
           "[policy][subgroups]") {
   Roles world(2, 2, 1);  // four GPUs a rack
