@@ -75,9 +75,15 @@ AskForNodes AskOf(const EngineState& state, const Gang& gang) {
   return ask;
 }
 
+// Gangs have names that no object may have: by owner "job:train~1f8e0a2c", by labels "My_Gang". The
+// fingerprint tells those apart that are alike then.
 ObjectKey KeyOf(const AskForNodes& ask) {
   std::string name = ask.gang.key.name.substr(0, kLongestName);
-  std::replace(name.begin(), name.end(), '.', '-');
+  for (char& c : name) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool allowed = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (!allowed) c = '-';
+  }
   return {ask.gang.key.ns,
           "muster-" + name + "-" + ask.fingerprint + "-" + std::to_string(ask.attempt)};
 }

@@ -32,6 +32,21 @@ TEST_CASE("a gang that lacks room asks for its exact shape and stays behind its 
                   ", not accepted yet") == 0);
 }
 
+TEST_CASE("a request has a name that an API server takes, whatever its gang is called",
+          "[engine][provisioning]") {
+  const auto [gang, named] = GENERATE(table<std::string, std::string>(
+      {{"job:train~1f8e0a2c", "job-train-1f8e0a2c"}, {"My_Gang.v2", "my-gang-v2"}}));
+  Harness world(Asking());
+  cluster::PodGroup group = MakePodGroup(gang).MinMember(1);
+  group.declared = true;
+  world.Add(group);
+  world.Add(MakePod("p").Gpus(8).InGroup(gang).Gated());
+  world.Pass(Seconds(20));
+  const std::vector<engine::AskForNodes> asks = AsksMade(world);
+  REQUIRE(asks.size() == 1);
+  CHECK(asks.front().key.name == "muster-" + named + "-" + asks.front().fingerprint + "-1");
+}
+
 TEST_CASE("roles with other shapes are asked for each by itself", "[engine][provisioning]") {
   Harness world(Asking());
   cluster::PodGroup group = MakePodGroup("g").MinMember(4).Build();
