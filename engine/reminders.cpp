@@ -140,7 +140,11 @@ bool Reminders::MaySearch(size_t nodes, Time now) {
 }
 
 std::string WithNearest(const std::string& message, const std::string& nearest) {
-  const std::string tail = "; it would start if " + nearest;
+  return WithClause(message, "it would start if " + nearest);
+}
+
+std::string WithClause(const std::string& message, const std::string& clause) {
+  const std::string tail = "; " + clause;
   if (tail.size() > kMessageBytes / 2) return CutAtClause(message, kMessageBytes);
   return CutAtClause(message, kMessageBytes - tail.size()) + tail;
 }

@@ -231,26 +231,48 @@ std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gan
   return released;
 }
 
+std::string UnseenText(const EngineState& state, const Gang& gang) {
+  const Lacks lacks = LacksOf(state, gang);
+  if (lacks == Lacks::kKeptRoom)
+    return "an autoscaler sees room that Muster keeps for others as free, and adds no nodes";
+  const Reason& why = PendingQueue::ReasonOf(gang);
+  const policy::Shortage* shortage = why.shortage.get();
+  const bool together = shortage != nullptr && !shortage->limit.empty();
+  std::string what;
+  if (why.code == ReasonCode::kNoWholeSegments || together)
+    what = "where its members must be together";
+  else if (why.code == ReasonCode::kNumaPolicy)
+    what = "the NUMA policy of kubelets";
+  else if (why.code == ReasonCode::kNodesLeftOut)
+    what = "nodes where members failed at their start";
+  if (lacks != Lacks::kRoom || what.empty()) return {};
+  return "an autoscaler knows nothing of " + what +
+         ": it adds no nodes while other free room is "
+         "enough for its pods";
+}
+
 std::string ScaleUpText(const EngineState& state, const Gang& gang) {
   switch (LacksOf(state, gang)) {
     case Lacks::kNothing:
       return {};
     case Lacks::kKeptRoom:
-      return "not asked for: an autoscaler sees room that Muster keeps for others as free, and "
-             "adds no nodes";
+      return "not asked for: " + UnseenText(state, gang);
     case Lacks::kLeave:
       return "not asked for: " + Describe(PendingQueue::ReasonOf(gang));
     case Lacks::kRoom:
       break;
   }
+  const std::string unseen = UnseenText(state, gang);
+  const std::string tail = unseen.empty() ? "" : "; " + unseen;
   if (ByRequest(state, gang)) {
-    if (std::string text = RequestText(state, gang); !text.empty()) return text;
+    if (std::string text = RequestText(state, gang); !text.empty()) return text + tail;
     if (TooManyShapes(state, gang))
       return "not asked for: its pods are of more than " + std::to_string(kMostPodSets) +
              " shapes, more than a ProvisioningRequest takes";
   }
   if (state.scale_ups.Has(gang.id))
-    return "asked for: its pods are released without a node, so that an autoscaler adds nodes";
+    return "asked for: its pods are released without a node, so that an autoscaler adds nodes" +
+           tail;
   const Reason over = OverQueueWithOthers(state, gang);
   if (over.code != ReasonCode::kNone) return "not asked for: " + Reached(state, gang, over);
   return "not asked for yet: first it has to lack room for " +

@@ -49,6 +49,10 @@ std::set<cluster::PodUid> ReleasedForScaleUp(const EngineState& state, const Gan
 // off.
 std::string ScaleUpText(const EngineState& state, const Gang& gang);
 
+// The clause of it that says what keeps the gang waiting and autoscalers do not know of, so that
+// they may add nothing. Empty: there is no such thing.
+std::string UnseenText(const EngineState& state, const Gang& gang);
+
 // It is bound with the annotations by which autoscalers leave its node alone.
 bool KeepsNode(const EngineState& state, const Gang& gang, const Member& member);
 

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "tests/engine/fabric_options.hpp"
 #include "tests/engine/queue_world.hpp"
 
 namespace muster::testing {
@@ -86,6 +87,26 @@ TEST_CASE("a released gang stays whole while nodes come one by one", "[engine][s
   CHECK(world.Gang("g").state == GangState::kRunning);
   CHECK(ScaleUpOf(world, "g").empty());
   CHECK(world.engine().Count().scale_ups == 0);
+}
+
+TEST_CASE("room that is free, but not where the gang must be together, is said to be unseen",
+          "[engine][scale-up]") {
+  Harness world(WithFabric(Growing()));
+  for (const std::string node : {"n0", "n1"})
+    world.Add(MakeNode(node).Gpus(8).Label("block", "a").Label("rack", "r" + node));
+  world.AddGang("g", 2, 8, 2);
+  world.ChangeGroup("g", [](cluster::PodGroup& group) { group.topology.required = "rack"; });
+  world.Pass(Seconds(15));
+  const std::string unseen =
+      "an autoscaler knows nothing of where its members must be together: it adds no nodes while "
+      "other free room is enough for its pods";
+  CHECK_THAT(ScaleUpOf(world, "g"), Catch::StartsWith("asked for: ") && Catch::EndsWith(unseen));
+  world.Pass(Seconds(2000));
+  std::string told;  // at last
+  for (const engine::Action& action : world.log) {
+    if (const auto* event = std::get_if<engine::EmitEvent>(&action)) told = event->message;
+  }
+  CHECK_THAT(told, Catch::EndsWith("; " + unseen));
 }
 
 TEST_CASE("without scale-up in the policy nothing is released", "[engine][scale-up]") {
