@@ -51,13 +51,15 @@ class KubernetesFields::Check {
   // `schema`: a value in config/kubernetes/.
   void Value(const YamlNode& schema, const YamlNode& value, const std::string& path);
   void Type(std::string_view type, const YamlNode& value, const std::string& path);
-  // In an object whose own fields are not known.
-  void Templates(const YamlNode& value, const std::string& path);
+  // In an object whose own fields are not known: the pod templates and objects in it.
+  void Inside(const YamlNode& value, const std::string& path);
   std::vector<Error> Take() { return std::move(faults_); }
 
  private:
   void Fields(const YamlNode& fields, const YamlNode& value, const std::string& path);
   void FreeNames(const YamlNode& schema, const YamlNode& value, const std::string& path);
+  // An object of a kind that is known, a pod template, or what has such within.
+  void Any(const YamlNode& value, const std::string& path);
   void Resources(const YamlNode& value, const std::string& path);
   void Scalar(std::string_view word, const YamlNode& value, const std::string& path);
   bool Expect(YamlNode::Kind kind, const YamlNode& value, const std::string& path);
@@ -81,7 +83,7 @@ void KubernetesFields::Check::Value(const YamlNode& schema, const YamlNode& valu
 
 void KubernetesFields::Check::Type(std::string_view type, const YamlNode& value,
                                    const std::string& path) {
-  if (type == "any") return;
+  if (type == "any") return Any(value, path);
   if (type == "resources") return Resources(value, path);
   const auto fields = known_.types_.find(type);
   if (fields != known_.types_.end()) return Fields(*fields->second, value, path);
@@ -157,17 +159,18 @@ bool KubernetesFields::Check::Expect(YamlNode::Kind kind, const YamlNode& value,
   return false;
 }
 
-void KubernetesFields::Check::Templates(const YamlNode& value, const std::string& path) {
+void KubernetesFields::Check::Inside(const YamlNode& value, const std::string& path) {
   for (std::size_t i = 0; i < value.items.size(); ++i)
-    Templates(value.items[i], path + "[" + std::to_string(i) + "]");
-  for (const YamlEntry& entry : value.entries) {
-    const std::string at = path.empty() ? entry.key : path + "." + entry.key;
-    if (IsPodTemplate(entry.value)) {
-      Type(kPodTemplate, entry.value, at);
-    } else {
-      Templates(entry.value, at);
-    }
-  }
+    Any(value.items[i], path + "[" + std::to_string(i) + "]");
+  for (const YamlEntry& entry : value.entries)
+    Any(entry.value, path.empty() ? entry.key : path + "." + entry.key);
+}
+
+void KubernetesFields::Check::Any(const YamlNode& value, const std::string& path) {
+  const auto kind = known_.kinds_.find(KindOf(value));
+  if (kind != known_.kinds_.end()) return Type(kind->second, value, path);
+  if (IsPodTemplate(value)) return Type(kPodTemplate, value, path);
+  Inside(value, path);
 }
 
 KubernetesFields::KubernetesFields(ResourceRule wrong_resource) : wrong_resource_(wrong_resource) {
@@ -196,7 +199,7 @@ std::vector<Error> KubernetesFields::FaultsOf(const YamlNode& object) const {
     if (const YamlNode* metadata = object.Find("metadata"); metadata != nullptr)
       check.Value(YamlNode{YamlNode::Kind::kPlain, {}, "ObjectMeta", {}, {}}, *metadata,
                   "metadata");
-    check.Templates(object, "");
+    check.Inside(object, "");
   }
   return check.Take();
 }

@@ -6,7 +6,8 @@
 //     … document.Locate(fault);         // job.yaml:9:7: spec.template.spec.contaniers: unknown …
 //
 // What it knows is in config/kubernetes/ (README.md). Of a kind that is not there it looks at the
-// metadata, and at every pod template inside. Immutable once built; any thread.
+// metadata, and at every pod template and object of a known kind inside. Immutable once built; any
+// thread.
 #pragma once
 
 #include <map>

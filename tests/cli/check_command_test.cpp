@@ -66,10 +66,10 @@ std::string CronJob(const std::string& spec, const std::string& pod,
 
 TEST_CASE("check tells all faults of manifests without a server", "[cli][check]") {
   const CliRun fine = Check(Pod("  containers: [{name: main, image: i}]\n") +
-                            "---\napiVersion: v1\nkind: Secret\n");
+                            "---\napiVersion: x.io/v1\nkind: Training\n");
   CHECK(fine.status == kExitOk);
   CHECK(fine.out ==
-        "f.yaml: fine, 2 objects; of Secret only names and pod templates were looked at\n");
+        "f.yaml: fine, 2 objects; of Training only names and pod templates were looked at\n");
   CHECK(fine.err.empty());
   const CliRun policy = Check("apiVersion: muster.dev/v1alpha1\nkind: Policy\n");
   CHECK(policy.status == kExitFailed);

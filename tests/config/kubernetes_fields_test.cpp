@@ -75,13 +75,28 @@ TEST_CASE("what an API server would refuse or drop of an object is told by its p
        "spec: {schedulingPolicy: {gang: {minCont: 2}}}",
        "spec.schedulingPolicy.gang.minCont: unknown field, did you mean minCount?"},
       {"the pod templates of a kind that is not known",
-       "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {labels: {a: 1}}\nspec:\n"
-       "  anything: {goes: 1}\n  pytorchReplicaSpecs:\n    Worker:\n      template:\n"
+       "apiVersion: x.io/v1\nkind: Training\nmetadata: {labels: {a: 1}}\nspec:\n"
+       "  anything: {goes: 1}\n  replicaSpecs:\n    Worker:\n      template:\n"
        "        spec: {containers: [{name: a, comand: [b]}]}\n",
        "metadata.labels[\"a\"]: expected text, found 1, which YAML takes for a number or a truth "
        "value: put it in quotes\n"
-       "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].comand: unknown field, did you "
-       "mean command?"},
+       "spec.replicaSpecs.Worker.template.spec.containers[0].comand: unknown field, did you mean "
+       "command?"},
+      {"the Jobs of a CronJob",
+       "apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {paralelism: 2}}}",
+       "spec.jobTemplate.spec.paralelism: unknown field, did you mean parallelism?"},
+      {"what a framework's object has of its own and of Kubernetes",
+       "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nspec:\n  failurePolcy: {}\n"
+       "  replicatedJobs: [{name: w, replicas: \"2\", template: {spec: {completionMod: a}}}]\n",
+       "spec.failurePolcy: unknown field, did you mean failurePolicy?\n"
+       "spec.replicatedJobs[0].replicas: expected a whole number, found the text \"2\": leave the "
+       "quotes out\n"
+       "spec.replicatedJobs[0].template.spec.completionMod: unknown field, did you mean "
+       "completionMode?"},
+      {"an object within another one",
+       "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nspec:\n  components:\n"
+       "  - template: {apiVersion: batch/v1, kind: Job, spec: {paralelism: 2}}\n",
+       "spec.components[0].template.spec.paralelism: unknown field, did you mean parallelism?"},
   }));
   CAPTURE(c.name);
   CHECK(KubernetesFieldsFaultsOf(c.text) == c.want);

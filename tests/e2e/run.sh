@@ -45,6 +45,7 @@ run_on() { # VERSION [go test flags]
   if [ "${MUSTER_E2E:-}" = full ]; then
     run_on v1.34 "$@" || status=1
     run_on v1.36 -run Native "$@" || status=1 # unless the flags choose otherwise
+    (cd operators && run_tests -mod=mod "$@" ./fields) || status=1
   fi
   exit "$status"
 } | go run -trimpath ./cmd/count

@@ -78,7 +78,7 @@ TEST_CASE("what an API server would refuse or drop is refused, and all of it tol
       "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
       "  metadata: {name: p, labels: {rank: 0}}\n  spec:\n    containers:\n    - name: main\n"
       "      resources: {limits: {nvidia.com/gpus: 8}}\n---\n"
-      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: s}\n---\n"
+      "apiVersion: x.io/v1\nkind: Training\nmetadata: {name: s}\n---\n"
       "apiVersion: v1\nkind: Pod\nmetadata: {name: Q}\nspec: {containers: [{name: main}]}\n";
   const std::string first =
       "x.yaml:6:38: items[0].metadata.labels[\"rank\"]: expected text, found 0, which YAML takes "
@@ -96,7 +96,7 @@ TEST_CASE("what an API server would refuse or drop is refused, and all of it tol
   CHECK_THAT(check.faults[2].ToString(),
              Catch::StartsWith("x.yaml:18:18: metadata.name: expected"));
   CHECK(check.objects == 3);
-  CHECK(check.others == std::set<std::string>{"JobSet"});
+  CHECK(check.others == std::set<std::string>{"Training"});
 }
 
 TEST_CASE("a fault of a pool is told once, not for each of its nodes", "[manifests]") {

@@ -1,0 +1,3 @@
+module muster.dev/e2e/fields/table
+
+go 1.26.0
