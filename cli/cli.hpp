@@ -31,6 +31,7 @@ struct CliStreams {
   std::ostream& err;
   std::size_t width = 0;           // of the terminal that `out` is, in characters; 0: it is none
   std::string program = kProgram;  // what people type before a command; kPlugin: kubectl called it
+  bool colours = false;            // `out` is a terminal that shows them
 };
 
 struct Command {

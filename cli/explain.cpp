@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/nearest.hpp"
 #include "cli/output.hpp"
 #include "cli/server_pages.hpp"
 
@@ -11,8 +12,11 @@ namespace {
 
 int Explain(const Args& args, const CliStreams& streams) {
   const std::vector<std::string>& words = args.positionals();
-  if (words.size() != 2 || (words[0] != "gang" && words[0] != "gangs")) {
-    return Misused(streams, "explain", "give \"gang NAMESPACE/NAME\"");
+  const bool of_gang = !words.empty() && (words[0] == "gang" || words[0] == "gangs");
+  if (words.size() != 2 || !of_gang) {
+    const std::string near =
+        words.empty() || of_gang ? std::string() : DidYouMean(words[0], {"gang"});
+    return Misused(streams, "explain", "give \"gang NAMESPACE/NAME\"" + near);
   }
   const cluster::Result<OutputFormat> format = FormatOf(args);
   if (!format.ok()) return Misused(streams, "explain", format.error().message);

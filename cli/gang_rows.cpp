@@ -17,8 +17,18 @@ using Row = std::vector<std::string>;
 
 constexpr const char* kGone = "gone";
 
-std::vector<Table::Column> Columns(bool wide) {
-  std::vector<Table::Column> columns = {{"NAMESPACE"},      {"NAME"},         {"STATE"},
+// Green: it runs. Red: it never will as things are, or lost members. Yellow: it waits.
+std::string_view ColourOf(std::string_view state) {
+  if (state == "Running") return "32";
+  if (state == "Degraded" || state == "Unsatisfiable" || state == "Invalid" || state == "Forbidden")
+    return "31";
+  if (state == "Forming" || state == "Queued" || state == "Backoff") return "33";
+  return {};
+}
+
+std::vector<Table::Column> Columns(bool wide, bool colours) {
+  const Table::Column state = {"STATE", false, colours ? ColourOf : nullptr};
+  std::vector<Table::Column> columns = {{"NAMESPACE"},      {"NAME"},         state,
                                         {"PRIORITY", true}, {"GPUS", true},   {"MIN", true},
                                         {"BOUND", true},    {"WAITED", true}, {"AGE", true}};
   if (wide) columns.insert(columns.end(), {{"QUEUE"}, {"CODE"}});
@@ -54,8 +64,8 @@ Row CellsOf(const Value& gang, bool wide, bool timed) {
 
 }  // namespace
 
-GangRows::GangRows(bool wide, std::size_t width)
-    : wide_(wide), width_(width), table_(Columns(wide)) {}
+GangRows::GangRows(bool wide, std::size_t width, bool colours)
+    : wide_(wide), width_(width), table_(Columns(wide, colours)) {}
 
 Result<std::string> GangRows::Update(std::string_view json) {
   rapidjson::Document document;
@@ -86,8 +96,8 @@ Result<std::string> GangRows::Update(std::string_view json) {
   return text;
 }
 
-Result<std::string> GangsTable(std::string_view json, bool wide, std::size_t width) {
-  Result<std::string> text = GangRows(wide, width).Update(json);
+Result<std::string> GangsTable(std::string_view json, bool wide, std::size_t width, bool colours) {
+  Result<std::string> text = GangRows(wide, width, colours).Update(json);
   if (text.ok() && text->empty()) return std::string("no gangs\n");
   return text;
 }

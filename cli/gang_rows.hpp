@@ -15,8 +15,9 @@ namespace muster::cli {
 
 class GangRows {
  public:
-  // `wide`: with the columns that few need. `width`: see Table::ToString.
-  GangRows(bool wide, std::size_t width);
+  // `wide`: with the columns that few need. `width`: see Table::ToString. `colours`: states have
+  // them.
+  GangRows(bool wide, std::size_t width, bool colours = false);
 
   // The first time the title and all rows; then the rows of gangs that are new or other than
   // before, times not counted, and of those that are gone. Empty: there are none.
@@ -31,6 +32,7 @@ class GangRows {
 };
 
 // All of them, or a line that says that there are none.
-cluster::Result<std::string> GangsTable(std::string_view json, bool wide, std::size_t width);
+cluster::Result<std::string> GangsTable(std::string_view json, bool wide, std::size_t width,
+                                        bool colours = false);
 
 }  // namespace muster::cli

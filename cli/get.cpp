@@ -71,10 +71,13 @@ int GetGangs(const Args& args, const CliStreams& streams) {
   if (ns.empty() && streams.program == kPlugin && !args.Has("--all-namespaces"))
     ns = (*muster)->default_namespace();
   const std::string path = ns.empty() ? "/v1/gangs" : "/v1/gangs?namespace=" + ns;
-  if (watch) return WatchGangs(**muster, path, GangRows(wide, wide ? 0 : streams.width), streams);
-  return ShowPageOf(
-      **muster, *format, streams, path,
-      [wide](std::string_view json, std::size_t width) { return GangsTable(json, wide, width); });
+  if (watch)
+    return WatchGangs(**muster, path, GangRows(wide, wide ? 0 : streams.width, streams.colours),
+                      streams);
+  return ShowPageOf(**muster, *format, streams, path,
+                    [wide, &streams](std::string_view json, std::size_t width) {
+                      return GangsTable(json, wide, width, streams.colours);
+                    });
 }
 
 int Get(const Args& args, const CliStreams& streams) {

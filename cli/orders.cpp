@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/cli.hpp"
+#include "cli/nearest.hpp"
 #include "cli/server_pages.hpp"
 #include "config/amounts.hpp"
 #include "kube/json.hpp"
@@ -138,7 +139,9 @@ int Queue(const Args& args, const CliStreams& streams) {
     return Misused(streams, "queue", "--drain is for hold");
   if (verb == "reclaim") return Reclaim(args, streams, path);
   if (verb != "hold" && verb != "resume")
-    return Misused(streams, "queue", "\"" + verb + "\" is unknown: give hold, resume or reclaim");
+    return Misused(streams, "queue",
+                   "\"" + verb + "\" is unknown: give hold, resume or reclaim" +
+                       DidYouMean(verb, {"hold", "resume", "reclaim"}));
   const std::string state = verb == "resume" ? "open" : args.Has("--drain") ? "drain" : "hold";
   return SendOfQueue(args, streams, path + "state", "{\"state\": \"" + state + "\"}");
 }

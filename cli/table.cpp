@@ -23,6 +23,12 @@ std::size_t SequenceLength(std::string_view text) {
   return length;
 }
 
+// ECMA-48, "select graphic rendition".
+std::string Coloured(const std::string& cell, std::string_view colour) {
+  if (colour.empty()) return cell;
+  return "\x1b[" + std::string(colour) + "m" + cell + "\x1b[0m";
+}
+
 bool IsControl(std::string_view sequence) {
   const auto lead = static_cast<unsigned char>(sequence.front());
   if (sequence.size() == 1) return lead < 0x20 || lead == 0x7f;
@@ -74,19 +80,24 @@ void Table::Add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Line(const std::vector<std::string>& cells, std::size_t width) const {
+std::string Table::Line(const std::vector<std::string>& cells, std::size_t width,
+                        bool coloured) const {
   std::string line;
+  std::size_t used = 0;  // of the width
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (i > 0) line += "  ";
+    if (i > 0) used += 2;
     const bool last = i + 1 == columns_.size() && !columns_[i].right;
     if (last && width > 0) {
       // A column of a few letters says nothing: in a narrow terminal the line goes on below.
-      const std::size_t used = DisplayWidth(line);
       line += Cut(cells[i], std::max(kLeastLastColumn, width - std::min(width, used)));
       continue;
     }
     const std::string padding(widths_[i] - DisplayWidth(cells[i]), ' ');
-    line += columns_[i].right ? padding + cells[i] : cells[i] + padding;
+    const bool shows = coloured && columns_[i].colour != nullptr;
+    const std::string cell = shows ? Coloured(cells[i], columns_[i].colour(cells[i])) : cells[i];
+    line += columns_[i].right ? padding + cell : cell + padding;
+    used += widths_[i];
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
@@ -95,12 +106,12 @@ std::string Table::Line(const std::vector<std::string>& cells, std::size_t width
 std::string Table::ToString(std::size_t width) const {
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
-  return Line(titles, width) + RowsToString(width);
+  return Line(titles, width, false) + RowsToString(width);
 }
 
 std::string Table::RowsToString(std::size_t width) const {
   std::string text;
-  for (const std::vector<std::string>& row : rows_) text += Line(row, width);
+  for (const std::vector<std::string>& row : rows_) text += Line(row, width, true);
   return text;
 }
 

@@ -6,7 +6,8 @@
 // Columns are as wide as the widest cell that they ever had, two spaces apart; the last
 // left-aligned one is not padded, and is cut, with "…" at its end, where a line would be longer
 // than the width given. Widths count characters (UTF-8), not bytes; control characters in cells
-// become '?', so that an object's name cannot steer the terminal. Plain value.
+// become '?', so that an object's name cannot steer the terminal. Colours count for nothing. Plain
+// value.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +22,8 @@ class Table {
   struct Column {
     std::string title;
     bool right = false;  // numbers
+    // What shows a cell in a colour, "32" for green; empty: nothing. Null: the column has none.
+    std::string_view (*colour)(std::string_view cell) = nullptr;
   };
 
   explicit Table(std::vector<Column> columns);
@@ -37,7 +40,7 @@ class Table {
   std::string RowsToString(std::size_t width = 0) const;
 
  private:
-  std::string Line(const std::vector<std::string>& cells, std::size_t width) const;
+  std::string Line(const std::vector<std::string>& cells, std::size_t width, bool coloured) const;
 
   const std::vector<Column> columns_;
   std::vector<std::size_t> widths_;

@@ -33,6 +33,14 @@ TEST_CASE("gangs are rows with GPUs, priority and age; wide ones say queue and c
   CHECK_FALSE(GangsTable("<html>", false, 0).ok());
 }
 
+TEST_CASE("states have colours on a terminal that shows them, and the columns stay", "[cli]") {
+  const std::string text = GangsTable(kGangs, false, 90, true).value();
+  CHECK_THAT(text, Catch::Contains("demo       a     \x1b[32mRunning\x1b[0m         0    80"));
+  CHECK_THAT(text, Catch::Contains("demo       b     \x1b[33mQueued\x1b[0m          7   0.5"));
+  CHECK_THAT(text, Catch::StartsWith("NAMESPACE  NAME  STATE    PRIORITY"));
+  CHECK_THAT(text, Catch::Contains("  not enough free GPUs…\n"));
+}
+
 TEST_CASE("told again, only gangs that changed are shown, times not counted", "[cli]") {
   GangRows rows(false, 0);
   const auto page = [](const std::string& state, const std::string& waited,

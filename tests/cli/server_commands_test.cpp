@@ -242,6 +242,11 @@ TEST_CASE("operators' commands work against a running service", "[cli]") {
            {"cancel", "train", "--token-file", folder.File("none")}}) {
     run(wrong, kExitUsage);
   }
+  CHECK_THAT(run({"queue", "resum", "edu"}, kExitUsage),
+             Catch::Contains("did you mean \"resume\"?"));
+  CHECK_THAT(run({"explain", "gagn", "a/train"}, kExitUsage),
+             Catch::Contains("did you mean \"gang\"?"));
+  CHECK_THAT(run({"explain", "gang"}, kExitUsage), !Catch::Contains("did you mean"));
 }
 
 }  // namespace muster::cli::testing

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"muster.dev/e2e/objects"
 )
@@ -49,6 +50,43 @@ spec:
 
 func (e *env) podsOfJob(name string) ([]corev1.Pod, error) {
 	return e.list("batch.kubernetes.io/job-name=" + name)
+}
+
+// jobHas waits until so many pods of the Job have nodes, and Muster takes so many for its minimum.
+func (e *env) jobHas(name string, bound, minimum int) {
+	e.t.Helper()
+	what := fmt.Sprintf("%d pods of %s have nodes, and its minimum is %d", bound, name, minimum)
+	e.eventually(30*time.Second, what, func() error {
+		pods, err := e.podsOfJob(name)
+		if err != nil {
+			return err
+		}
+		gang, err := e.muster.Gang(e.ns, name)
+		if n := countBound(pods); err == nil && (n != bound || gang.MinMember != minimum) {
+			err = errorf("%d have, it is %d; %s: %s", n, gang.MinMember, gang.State, gang.Reason.Message)
+		}
+		return err
+	})
+}
+
+func (e *env) resize(job string, pods int) {
+	e.t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"parallelism":%[1]d,"completions":%[1]d}}`, pods)
+	_, err := e.Client.BatchV1().Jobs(e.ns).Patch(e.ctx, job, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	e.must(err)
+}
+
+func TestAnIndexedJobThatIsResizedIsFollowed(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	e.plainJob("train", 2)
+	e.jobHas("train", 2, 2)
+	e.resize("train", 3)
+	e.jobHas("train", 2, 3)
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.jobHas("train", 3, 3)
+	e.resize("train", 2)
+	e.jobHas("train", 2, 2)
 }
 
 func TestAPlainIndexedJobIsAGangAndStartsWhole(t *testing.T) {
