@@ -162,8 +162,14 @@ Result<ManifestObject> ReadOwner(const Source& source) {
   return ManifestObject(std::move(record));
 }
 
-bool IsMadeHere(const std::string& kind) {
+// A Job of Volcano is none of Kubernetes': groups with a dot are other projects'.
+bool IsMadeHere(const YamlNode& object) {
   constexpr std::array<std::string_view, 5> kKinds = {"Node", "PodGroup", "PodGang", "Pod", "Job"};
+  const std::string kind = object.TextAt("kind");
+  const std::string version = object.TextAt("apiVersion");
+  const std::size_t slash = version.find('/');
+  const bool of_project = slash != std::string::npos && version.find('.') < slash;
+  if (of_project && (kind == "Node" || kind == "Pod" || kind == "Job")) return false;
   return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() ||
          kube::FindOptionalKind(kind) != nullptr;
 }
@@ -274,7 +280,7 @@ void ManifestReader::ReadObject(const config::ManifestDocument& document, const 
   for (const Error& fault : wrong) refuse(fault);
   // There are no Namespaces to be made here, and files for real clusters have them.
   if (!wrong.empty() || kind == "Namespace") return;
-  if (take_others_ && !IsMadeHere(kind)) {
+  if (take_others_ && !IsMadeHere(source.tree)) {
     if (!fields_->Knows(source.tree)) others_.insert(kind);
     return;
   }

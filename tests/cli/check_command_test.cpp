@@ -1,6 +1,7 @@
 // muster check: manifests without a server.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -64,6 +65,20 @@ std::string CronJob(const std::string& spec, const std::string& pod,
          JobSpec(spec, pod, "    ");
 }
 
+TEST_CASE("check finds nothing wrong with the samples", "[cli][check]") {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(MUSTER_SOURCE_DIR) + "/manifests/samples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    CAPTURE(entry.path());
+    const CliRun run = Run({"check", entry.path().string()});
+    CHECK(run.err.empty());
+    CHECK(run.status == kExitOk);
+    ++files;
+  }
+  CHECK(files >= 25);
+}
+
 TEST_CASE("check tells all faults of manifests without a server", "[cli][check]") {
   const CliRun fine = Check(Pod("  containers: [{name: main, image: i}]\n") +
                             "---\napiVersion: x.io/v1\nkind: Training\n");
@@ -71,6 +86,9 @@ TEST_CASE("check tells all faults of manifests without a server", "[cli][check]"
   CHECK(fine.out ==
         "f.yaml: fine, 2 objects; of Training only names and pod templates were looked at\n");
   CHECK(fine.err.empty());
+  CHECK(Check("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n").out ==
+        "f.yaml: fine, 1 object; of Job only names and pod templates were looked at\n");
+  CHECK(Check("apiVersion: bach/v1\nkind: Job\nmetadata: {name: j}\n").status == kExitFailed);
   const CliRun policy = Check("apiVersion: muster.dev/v1alpha1\nkind: Policy\n");
   CHECK(policy.status == kExitFailed);
   CHECK(policy.err == "muster: f.yaml: a Policy is checked by muster check-policy\n");
