@@ -1,27 +1,11 @@
 package fields
 
 import (
-	"flag"
-	"os"
 	"testing"
+
+	"muster.dev/e2e/fields/table"
 )
 
-const file = "../../../config/kubernetes/api.yaml"
-
-var update = flag.Bool("update", false, "write "+file)
-
 func TestTheTableIsThatOfTheTypes(t *testing.T) {
-	want := Table()
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error(file + " is not what k8s.io/api says: in tests/e2e, go test ./fields -update")
-	}
+	table.Keep(t, "../../../config/kubernetes/api.yaml", Table(), "in tests/e2e, go test ./fields -update")
 }

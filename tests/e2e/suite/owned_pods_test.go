@@ -21,14 +21,7 @@ import (
 // defineWorkflowKinds has the API server store SparkApplications and Workflows.
 func (e *env) defineWorkflowKinds() {
 	e.t.Helper()
-	text, err := os.ReadFile("testdata/workflow_kinds.yaml")
-	e.must(err)
-	_, err = e.Kubectl(e.ctx, string(text), "apply", "--server-side", "-f", "-")
-	e.must(err)
-	e.eventually(30*time.Second, "they are served", func() error {
-		_, err := e.Kubectl(e.ctx, string(text), "wait", "--for=condition=Established", "--timeout=30s", "-f", "-")
-		return err
-	})
+	e.defineKinds("testdata/workflow_kinds.yaml")
 }
 
 // makeOwner makes an object that is to own pods, and returns how they name it.

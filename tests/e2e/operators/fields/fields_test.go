@@ -1,27 +1,12 @@
 package fields
 
 import (
-	"flag"
-	"os"
 	"testing"
+
+	"muster.dev/e2e/fields/table"
 )
 
-const file = "../../../../config/kubernetes/frameworks.yaml"
-
-var update = flag.Bool("update", false, "write "+file)
-
-func TestTheTableIsThatOfTheTypes(t *testing.T) {
-	want := Table()
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error(file + " is not what the types say: in tests/e2e/operators, go test -mod=mod ./fields -update")
-	}
+func TestTheTableOfFrameworksIsThatOfTheTypes(t *testing.T) {
+	table.Keep(t, "../../../../config/kubernetes/frameworks.yaml", Table(),
+		"in tests/e2e/operators, go test -mod=mod ./fields -update")
 }
