@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
