@@ -85,8 +85,10 @@ std::string Table::Line(const std::vector<std::string>& cells, std::size_t width
   std::string line;
   std::size_t used = 0;  // of the width
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (i > 0) line += "  ";
-    if (i > 0) used += 2;
+    if (i > 0) {
+      line += "  ";
+      used += 2;
+    }
     const bool last = i + 1 == columns_.size() && !columns_[i].right;
     if (last && width > 0) {
       // A column of a few letters says nothing: in a narrow terminal the line goes on below.

@@ -27,7 +27,6 @@ inline constexpr const char* kQueueName = "muster.dev/queue";
 // has no more than the guarantee of its queue.
 inline constexpr const char* kPreemptible = "muster.dev/preemptible";
 
-// At least `min_member` pods of role `name` are part of the all-or-nothing set.
 // Behind a role's name: its pods that come first, where only some of it do ("w/first" beside "w").
 // No controller's names have a slash.
 inline constexpr std::string_view kFirstOfRole = "/first";
@@ -36,6 +35,7 @@ inline std::string WholeRole(const std::string& role) {
   return role.ends_with(kFirstOfRole) ? role.substr(0, role.size() - kFirstOfRole.size()) : role;
 }
 
+// At least `min_member` pods of role `name` are part of the all-or-nothing set.
 struct RoleMinimum {
   std::string name;
   int64_t min_member = 0;

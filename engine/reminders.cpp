@@ -139,10 +139,6 @@ bool Reminders::MaySearch(size_t nodes, Time now) {
   return true;
 }
 
-std::string WithNearest(const std::string& message, const std::string& nearest) {
-  return WithClause(message, "it would start if " + nearest);
-}
-
 std::string WithClause(const std::string& message, const std::string& clause) {
   const std::string tail = "; " + clause;
   if (tail.size() > kMessageBytes / 2) return CutAtClause(message, kMessageBytes);

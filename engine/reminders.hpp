@@ -78,10 +78,8 @@ class Reminders {
   cluster::Time search_from_;
 };
 
-// What a gang lacks with what would be enough for it, kMessageBytes bytes at most: of the former
-// what comes last is left out.
-std::string WithNearest(const std::string& message, const std::string& nearest);
-// The same with any clause, so that the whole is no longer than an Event's message may be.
+// What a gang lacks, and the clause, kMessageBytes bytes at most: of the former what comes last is
+// left out.
 std::string WithClause(const std::string& message, const std::string& clause);
 
 }  // namespace muster::engine

@@ -105,7 +105,7 @@ void Scheduler::TellWhy(Time now) {
   while (true) {
     std::optional<Reminders::Held> held;
     ChangesJob job;
-    std::string unseen;
+    std::string clause;
     {
       FairMutexLock lock(mu_);
       held = state_->reminders.Next();
@@ -113,14 +113,14 @@ void Scheduler::TellWhy(Time now) {
       const Gang* gang = state_->members.Find(held->gang);
       if (gang != nullptr && state_->reminders.MaySearch(state_->cluster.node_count(), now))
         job = RoomJobOf(*state_, *gang, now);
-      if (gang != nullptr) unseen = UnseenText(*state_, *gang);
+      if (gang != nullptr) clause = UnseenText(*state_, *gang);
     }
     const bool searches = !job.request.required.empty();
     if (searches && job.placement != placer_->options())
       placer_ = std::make_unique<policy::Placer>(job.placement);
     if (const auto nearest = FindNearest(job, *placer_))
-      held->event.message = WithNearest(held->event.message, nearest->text);
-    if (!unseen.empty()) held->event.message = WithClause(held->event.message, unseen);
+      clause = "it would start if " + nearest->text + (clause.empty() ? "" : "; " + clause);
+    if (!clause.empty()) held->event.message = WithClause(held->event.message, clause);
     FairMutexLock lock(mu_);
     state_->writes.Ask(std::move(held->event));
   }

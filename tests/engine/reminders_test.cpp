@@ -252,10 +252,12 @@ TEST_CASE("what is long is cut where a clause ends, and never what would be enou
           "[engine][reminders]") {
   std::string lacks = "not enough free GPUs";
   while (lacks.size() < 2000) lacks += ", 5 with taint a that it does not tolerate";
-  const std::string text = engine::WithNearest(lacks, "4 more GPUs become free on n1");
+  const std::string text =
+      engine::WithClause(lacks, "it would start if 4 more GPUs become free on n1");
   CHECK(text.size() <= engine::kMessageBytes);
   CHECK_THAT(text, Catch::EndsWith("tolerate, …; it would start if 4 more GPUs become free on n1"));
-  CHECK(engine::WithNearest("short", "x").starts_with("short; it would start if x"));
+  CHECK(
+      engine::WithClause("short", "it would start if x").starts_with("short; it would start if x"));
 }
 
 TEST_CASE("after a restart a gang that waits is told of once more", "[engine][reminders]") {
