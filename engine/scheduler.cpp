@@ -118,8 +118,10 @@ void Scheduler::TellWhy(Time now) {
     const bool searches = !job.request.required.empty();
     if (searches && job.placement != placer_->options())
       placer_ = std::make_unique<policy::Placer>(job.placement);
-    if (const auto nearest = FindNearest(job, *placer_))
-      clause = "it would start if " + nearest->text + (clause.empty() ? "" : "; " + clause);
+    if (const auto nearest = FindNearest(job, *placer_)) {
+      const std::string unseen = std::exchange(clause, "it would start if " + nearest->text);
+      if (!unseen.empty()) clause += "; " + unseen;
+    }
     if (!clause.empty()) held->event.message = WithClause(held->event.message, clause);
     FairMutexLock lock(mu_);
     state_->writes.Ask(std::move(held->event));
