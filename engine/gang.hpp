@@ -76,8 +76,7 @@ struct Reminder {
   cluster::Time event = cluster::Time::Never();    // when its Event is told again
   bool looked = false;                             // it was tried for that
   cluster::Time members = cluster::Time::Never();  // when its members are told
-  ReasonCode told = ReasonCode::kNone;             // to the members, last
-  cluster::Time told_at;
+  cluster::Time told_at = cluster::Time::Never();  // to members, last; Never: not yet
 };
 
 struct Gang {

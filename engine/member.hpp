@@ -13,6 +13,7 @@
 #include "cluster/pod.hpp"
 #include "engine/actions.hpp"
 #include "engine/owned.hpp"
+#include "engine/reason.hpp"
 #include "policy/kubelet_forecast.hpp"
 
 namespace muster::engine {
@@ -82,7 +83,7 @@ struct Member {
   Owned<MemberPlan, Reservations> plan;
   Owned<MemberWrites, WriteTracker> writes;
   Owned<std::string, Announcer> reported_defect;  // of the pod, in an Event
-  Owned<bool, Reminders> told = {};               // by TellPod, and it says so still
+  Owned<ReasonCode, Reminders> told = {};         // why it waits, by TellPod; its pod says so still
 
   bool planned() const { return plan->placement.has_value(); }
   bool busy() const { return writes->doing != WriteKind::kNothing; }

@@ -54,7 +54,7 @@ void Reminders::Waits(Gang& gang, Time now) {
   reminder.members = Time::Never();
   if (gang.id.solo || !SaysWhy(gang.reason.code)) return;
   Time from = now + kMembersAfter;
-  if (reminder.told != ReasonCode::kNone) from = std::max(from, reminder.told_at + again_);
+  if (reminder.told_at != Time::Never()) from = std::max(from, reminder.told_at + again_);
   reminder.members = Slot(last_members_, from);
 }
 
@@ -89,32 +89,34 @@ bool Reminders::TakeEvent(Gang& gang, Time now) {
   reminder.event = Slot(last_event_, now + again_);
   reminder.looked = false;
   // Those that came since are told along.
-  if (reminder.told == gang.reason.code && !gang.id.solo) reminder.members = now;
+  if (reminder.members == Time::Never() && SaysWhy(gang.reason.code) && !gang.id.solo)
+    reminder.members = now;
   return true;
 }
 
 void Reminders::TellMembers(Gang& gang, Time now) {
   Reminder& reminder = gang.reminder.value_;
   if (reminder.members > now) return;
-  reminder.members = Time::Never();
   const ReasonCode code = gang.reason.code;
-  const bool same = reminder.told == code;
   std::vector<Member*> members = GatedMembers(gang);
-  if (members.size() > kMostMembers) members.resize(kMostMembers);
+  std::erase_if(members, [code](const Member* member) { return *member->told == code; });
+  const bool more = members.size() > kAtOnce;
+  if (more) members.resize(kAtOnce);
+  reminder.members = more ? Slot(last_members_, now + kMembersAfter) : Time::Never();
   const std::string message =
       CutAtClause("muster: gang " + gang.id.key.ToString() +
                       " waits: " + std::string(ToString(code)) + ": " + Describe(gang.reason),
                   kMessageBytes);
   for (Member* member : members) {
-    if (same && *member->told) continue;
-    member->told.value_ = true;
+    member->told.value_ = code;
     writes_.Ask(TellPod{writes_.NextId(), {member->key, member->uid}, message});
   }
-  reminder.told = code;
-  reminder.told_at = now;
+  if (!members.empty()) reminder.told_at = now;
 }
 
-bool Reminders::Unsay(Member& member) { return std::exchange(member.told.value_, false); }
+bool Reminders::Unsay(Member& member) {
+  return std::exchange(member.told.value_, ReasonCode::kNone) != ReasonCode::kNone;
+}
 
 void Reminders::Put(const Gang& gang, EmitEvent event) {
   const bool for_room = gang.reason.shortage.get() != nullptr;

@@ -7,7 +7,8 @@
 // 1. An API server keeps Events for an hour: told every half hour, there is always one. The counts
 //    in it are of then; that they change brings no write in between.
 // 2. A pod's own message stays without being renewed. Members are told of a reason that lasts,
-//    kMostMembers of a gang at most, the first by rank; not more often than Events.
+//    each once, not more often than Events: of a gang kAtOnce, the first by rank, and so many again
+//    every kMembersAfter while there are more.
 // 3. Gangs that came together are told one after the other, kBetween apart, where that delays none
 //    for more than kSlack: what would be enough for each can be looked for then, and their members'
 //    writes are no burst.
@@ -36,7 +37,7 @@ class Reminders {
   static constexpr cluster::Duration kBetween = cluster::Seconds(1);
   static constexpr cluster::Duration kLookBefore = cluster::Seconds(5);
   static constexpr cluster::Duration kSlack = cluster::Seconds(300);
-  static constexpr size_t kMostMembers = 64;
+  static constexpr size_t kAtOnce = 64;  // members of a gang
 
   // `again`: Rules::tell_again. `writes` must outlive it.
   Reminders(cluster::Duration again, WriteTracker& writes) : again_(again), writes_(writes) {}

@@ -182,13 +182,62 @@ TEST_CASE("members are told of another reason at most every half hour", "[engine
   CHECK_THAT(world.All<TellPod>().back().message, Catch::Contains("NodesUnavailable"));
 }
 
-TEST_CASE("of a large gang the first members by rank are told", "[engine][reminders]") {
-  FullNode world(100);
-  world.Pass(kHour);
-  const std::vector<TellPod> told = world.All<TellPod>();
-  REQUIRE(told.size() == engine::Reminders::kMostMembers);
+TEST_CASE("members of a large gang are told some at a time, the first by rank first",
+          "[engine][reminders]") {
+  FullNode world(150);
+  world.Pass(Seconds(320));
+  std::vector<TellPod> told = world.All<TellPod>();
+  REQUIRE(told.size() == engine::Reminders::kAtOnce);
   CHECK(told[9].pod.key.name == "train-9");
   CHECK(told[10].pod.key.name == "train-10");
+  world.Pass(Seconds(300));
+  CHECK(world.All<TellPod>().size() == 2 * engine::Reminders::kAtOnce);
+  world.Pass(kHour * 10);
+  told = world.All<TellPod>();
+  REQUIRE(told.size() == 150);
+  CHECK(told.back().pod.key.name == "train-149");
+}
+
+// 100 nodes that others fill, and a gang that wants all of them.
+struct FullNodes : FullNode {
+  FullNodes() : FullNode(1) {
+    for (int i = 1; i <= 100; ++i) {
+      Add(MakeNode(NodeNamed(i)).Gpus(8));
+      Add(MakePod("other-" + std::to_string(i)).Gpus(8).BoundTo(NodeNamed(i), kAll));
+    }
+    AddGang("large", 100, 8, 100);
+  }
+  static std::string NodeNamed(int i) { return "n" + std::to_string(i); }
+  const std::vector<int> kAll = {0, 1, 2, 3, 4, 5, 6, 7};
+};
+
+TEST_CASE("each member of a large gang is told of another reason", "[engine][reminders]") {
+  FullNodes world;
+  world.Pass(kHour);
+  REQUIRE(world.All<TellPod>().size() == 101);
+  world.log.clear();
+  for (int i = 0; i <= 100; ++i) world.Add(MakeNode(FullNodes::NodeNamed(i)).Gpus(8).Cordoned());
+  world.Pass(kHour);
+  std::set<std::string> names;
+  for (const TellPod& one : world.All<TellPod>()) {
+    CHECK_THAT(one.message, Catch::Contains("NodesUnavailable"));
+    CHECK(names.insert(one.pod.key.name).second);
+  }
+  CHECK(names.size() == 101);
+}
+
+TEST_CASE("of a large gang that starts, those that were told lose their message",
+          "[engine][reminders]") {
+  FullNodes world;
+  world.Pass(Seconds(320));
+  REQUIRE(world.All<TellPod>().size() == 1 + engine::Reminders::kAtOnce);
+  for (int i = 1; i <= 100; ++i) world.RemovePod("other-" + std::to_string(i));
+  world.Settle();
+  const std::vector<engine::Nominate> nominated = world.All<engine::Nominate>();
+  CHECK(nominated.size() == 100);
+  CHECK(std::count_if(nominated.begin(), nominated.end(), [](const engine::Nominate& one) {
+          return one.unsays;
+        }) == static_cast<std::ptrdiff_t>(engine::Reminders::kAtOnce));
 }
 
 TEST_CASE("what a member's pod says of its wait goes with its nomination", "[engine][reminders]") {
