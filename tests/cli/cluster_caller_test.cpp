@@ -2,6 +2,7 @@
 #include "cli/cluster_caller.hpp"
 
 #include <httplib.h>
+#include <rapidjson/document.h>
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -98,6 +99,24 @@ struct Cluster {
   TempFolder folder;
   const std::string kubeconfig = folder.File("kubeconfig");
 };
+
+TEST_CASE("doctor prints the same findings as lines, JSON and YAML", "[cli][doctor]") {
+  Cluster cluster;
+  const std::string lines = cluster.Run({"doctor"}, kExitFailed);
+  CHECK_THAT(lines, Catch::StartsWith("fault    API server: "));
+  const std::string what = lines.substr(9 + std::string("API server: ").size());
+  rapidjson::Document json;
+  json.Parse(cluster.Run({"doctor", "-o", "json"}, kExitFailed).c_str());
+  REQUIRE(json.IsObject());
+  REQUIRE(json["findings"].Size() == 1);
+  const auto& finding = json["findings"][0];
+  CHECK(std::string(finding["kind"].GetString()) == "fault");
+  CHECK(std::string(finding["check"].GetString()) == "API server");
+  CHECK_THAT(what, Catch::StartsWith(finding["what"].GetString()));
+  CHECK_THAT(cluster.Run({"doctor", "-o", "yaml"}, kExitFailed),
+             Catch::StartsWith("findings:\n- kind: fault\n"));
+  CHECK_THAT(cluster.Run({"doctor", "-o", "csv"}, kExitUsage), Catch::Contains("\"csv\""));
+}
 
 TEST_CASE("kubectl muster reads what the token of its service account may read", "[cli][plugin]") {
   Cluster cluster;
