@@ -21,6 +21,9 @@ int CheckPolicy(const Args& args, const CliStreams& streams) {
   const config::PolicyReading read = config::ReadPolicyOrManifest(*text, name);
   if (!read.ok()) {
     for (const cluster::Error& fault : read.faults) Fail(streams, fault.ToString());
+    if (!read.compared)
+      streams.err << streams.program << ": note: what the fields say together is checked when "
+                  << "these are mended\n";
     return kExitFailed;
   }
   for (const std::string& note : read.policy.notes) streams.err << note << "\n";

@@ -47,7 +47,9 @@ void PrintHelp(std::ostream& out, const Command& command, const std::string& pro
 }
 
 std::string NoSuchCommand(const std::vector<Command>& commands, const std::string& name) {
-  std::vector<std::string> names = {"help", "version"};
+  if (name.starts_with('-'))
+    return "\"" + name + "\" stands before the command: flags come behind it";
+  std::vector<std::string> names = {"help"};
   for (const Command& command : commands) names.push_back(command.name);
   return "there is no command \"" + name + "\"" + DidYouMean(name, names);
 }
@@ -67,7 +69,7 @@ int Unknown(const std::vector<Command>& commands, const std::string& name,
 
 int Help(const std::vector<Command>& commands, const std::vector<std::string>& words,
          const CliStreams& streams) {
-  if (words.size() < 2) {
+  if (words.size() < 2 || words[1] == "help") {
     PrintOverview(streams.out, commands, streams.program);
     return kExitOk;
   }
@@ -75,6 +77,16 @@ int Help(const std::vector<Command>& commands, const std::vector<std::string>& w
   if (command == nullptr) return Unknown(commands, words[1], streams);
   PrintHelp(streams.out, *command, streams.program);
   return kExitOk;
+}
+
+int Version(const Args& args, const CliStreams& streams) {
+  if (!args.positionals().empty()) return Misused(streams, "version", "it takes nothing more");
+  streams.out << "muster " << extender::kVersion << "\n";
+  return kExitOk;
+}
+
+Command VersionCommand() {
+  return {"version", "", "print the version of this program", {}, Version, {"muster version"}};
 }
 
 }  // namespace
@@ -99,7 +111,7 @@ std::vector<Command> Commands() {
   return {ServeCommand(),    SimulateCommand(), CheckPolicyCommand(), CheckCommand(),
           SubmitCommand(),   GetCommand(),      ExplainCommand(),     WhatIfCommand(),
           PriorityCommand(), QueueCommand(),    CancelCommand(),      TopologyCommand(),
-          DiscoverCommand(), DoctorCommand()};
+          DiscoverCommand(), DoctorCommand(),   VersionCommand()};
 }
 
 int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
@@ -110,11 +122,7 @@ int RunCli(const std::vector<std::string>& words, const CliStreams& streams) {
   }
   const std::string& name = words.front();
   if (name == "help" || name == "--help" || name == "-h") return Help(commands, words, streams);
-  if (name == "version" || name == "--version") {
-    streams.out << "muster " << extender::kVersion << "\n";
-    return kExitOk;
-  }
-  const Command* command = FindCommand(commands, name);
+  const Command* command = FindCommand(commands, name == "--version" ? "version" : name);
   if (command == nullptr) return Unknown(commands, name, streams);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   if (std::find(rest.begin(), rest.end(), "--help") != rest.end() ||

@@ -97,7 +97,7 @@ int Get(const Args& args, const CliStreams& streams) {
   }
   if (what == "queues") {
     return ShowPage(args, streams, "get", "/v1/queues",
-                    Narrow(args.Has("--borrowing") ? BorrowingTable : QueuesTable));
+                    args.Has("--borrowing") ? BorrowingTable : QueuesTable);
   }
   if (what == "gangs") return GetGangs(args, streams);
   if (what == "nodes") return ShowPage(args, streams, "get", "/v1/nodes", Narrow(NodesTable));

@@ -4,6 +4,7 @@
 // Pure functions; an error means that the text is not what a muster server sends.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,10 @@
 namespace muster::cli {
 
 cluster::Result<std::string> NodesTable(std::string_view json);
-// What each queue of the policy may have, has and wants; and what it borrows and lends.
-cluster::Result<std::string> QueuesTable(std::string_view json);
-cluster::Result<std::string> BorrowingTable(std::string_view json);
+// What each queue of the policy may have, has and wants; and what it borrows and lends. `width`:
+// see Table::ToString.
+cluster::Result<std::string> QueuesTable(std::string_view json, std::size_t width = 0);
+cluster::Result<std::string> BorrowingTable(std::string_view json, std::size_t width = 0);
 // The domains of the fabric, each below the one that it is in, and what is wrong with labels.
 cluster::Result<std::string> FabricTable(std::string_view json);
 // One gang: its state, why it waits, its members and their plan.

@@ -83,8 +83,10 @@ void Write(const Value& value, std::size_t indent, std::string& out) {
 }  // namespace
 
 Flag OutputFlag() {
-  return {"--output", "FORMAT",
-          "table (default, cut to the terminal's width), wide (all of it), json or yaml", "-o"};
+  return {
+      "--output", "FORMAT",
+      "table (default; long texts cut to the terminal's width), wide (nothing cut), json or yaml",
+      "-o"};
 }
 
 Result<OutputFormat> FormatOf(const Args& args) {

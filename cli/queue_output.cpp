@@ -39,7 +39,8 @@ std::string LoansText(const Value& of, const char* name) {
 Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Column> columns,
                                   std::vector<std::string> (*row)(const Value& queue,
                                                                   const std::string& name,
-                                                                  const Value& of, bool first)) {
+                                                                  const Value& of, bool first),
+                                  std::size_t width) {
   rapidjson::Document document;
   const Value* queues = ParseList(document, json, "queues");
   if (queues == nullptr) return Unexpected();
@@ -59,7 +60,7 @@ Result<std::string> TableOfQueues(std::string_view json, std::vector<Table::Colu
     for (rapidjson::SizeType i = 0; i < amounts->Size(); ++i)
       table.Add(row(queue, shown, (*amounts)[i], i == 0));
   }
-  return table.ToString();
+  return table.ToString(width);
 }
 
 double GpusGuaranteed(const Value& queue) {
@@ -157,7 +158,7 @@ void AddPreemption(const Value& gang, Table& facts) {
   }
 }
 
-Result<std::string> QueuesTable(std::string_view json) {
+Result<std::string> QueuesTable(std::string_view json, std::size_t width) {
   Result<std::string> table = TableOfQueues(
       json,
       {{"QUEUE"},
@@ -184,12 +185,13 @@ Result<std::string> QueuesTable(std::string_view json) {
                                         AmountText(of, "pending"),
                                         once(std::to_string(Integer(queue, "pending"))),
                                         once(Text(queue, "next"))};
-      });
+      },
+      width);
   if (!table.ok()) return table;
   return *table + ShapesText(json);
 }
 
-Result<std::string> BorrowingTable(std::string_view json) {
+Result<std::string> BorrowingTable(std::string_view json, std::size_t width) {
   return TableOfQueues(
       json,
       {{"QUEUE"},
@@ -206,7 +208,8 @@ Result<std::string> BorrowingTable(std::string_view json) {
             first ? name : "",      Text(of, "resource"),          AmountText(of, "guarantee"),
             AmountText(of, "used"), AmountText(of, "borrowed"),    AmountText(of, "idle"),
             AmountText(of, "kept"), LoansText(of, "borrowedFrom"), LoansText(of, "lentTo")};
-      });
+      },
+      width);
 }
 
 }  // namespace muster::cli

@@ -41,7 +41,10 @@ PolicyReading ReadPolicy(std::string_view text, const std::string& file_name) {
     VisitHead(visitor, "kind", kKind);
     VisitPolicy(&policy, visitor);
   };
-  file.contradictions = [&] { return FindContradictions(policy); };
+  file.contradictions = [&] {
+    reading.compared = true;
+    return FindContradictions(policy);
+  };
   file.max_bytes = kMaxPolicyBytes;
   reading.faults = ReadFields(text, file_name, file);
   policy.engine.bind_hold_timeout = cluster::Duration(policy.extender.http_timeout.value() * 4 / 5);

@@ -40,6 +40,8 @@ inline constexpr std::size_t kMaxPolicyBytes = std::size_t{1} << 20U;
 struct PolicyReading {
   Policy policy;                       // counts only when there are no faults
   std::vector<cluster::Error> faults;  // see ReadFields
+  // What its fields say together was checked, too: only where each reads right by itself.
+  bool compared = false;
 
   bool ok() const { return faults.empty(); }
   // For callers with room for one error: the first fault, and how many there are.

@@ -280,6 +280,9 @@ TEST_CASE("usage errors exit with 2 and show the usage", "[cli]") {
        "--compare must be two policies or more"},
       {{"simulate", "--nodes", "2x8", "--jobs", "x", "--compare", "a,b", "--policy", "c"},
        "--compare and --policy exclude each other"},
+      {{"--context", "prod", "get", "gangs"},
+       "\"--context\" stands before the command: flags come behind it\n\"muster help\" lists the "
+       "commands\n"},
       {{"help", "nothing"},
        "there is no command \"nothing\"\n\"muster help\" lists the commands\n"},
   }));
@@ -350,7 +353,12 @@ TEST_CASE("check-policy says that a file is fine or what is wrong where", "[cli]
         "muster: " + file +
             ":4:13: placement.strategy: expected binpack or spread, found "
             "\"sideways\"\nmuster: " +
-            file + ":5:3: placement.colour: unknown field, expected strategy or machineProfiles\n");
+            file + ":5:3: placement.colour: unknown field, expected strategy or machineProfiles\n" +
+            "muster: note: what the fields say together is checked when these are mended\n");
+  std::ofstream(file) << head << "schedulerNames: [default-scheduler]\n";
+  const CliRun together = Run({"check-policy", file});
+  CHECK(together.status == kExitFailed);
+  CHECK_THAT(together.err, Catch::Contains("default-scheduler") && !Catch::Contains("note"));
   CHECK(Run({"check-policy", folder.File("absent.yaml")}).status == kExitFailed);
 }
 

@@ -1,8 +1,10 @@
 // The tables of queues, and what explain says of a gang's queue, without a server.
 #include <catch2/catch.hpp>
+#include <sstream>
 #include <string>
 
 #include "cli/output.hpp"
+#include "cli/table.hpp"
 
 namespace muster::cli {
 namespace {
@@ -37,6 +39,26 @@ TEST_CASE("the table of queues has a row for each resource, and children below t
         "idle        open        1                    -      -       -     -      -      0\n");
 }
 
+TEST_CASE("the tables of queues are cut to the width of a terminal", "[cli]") {
+  const std::string name(60, 'x');
+  std::string queues = kQueues;
+  for (const char* text : {"team-a/train", R"({"queue":"company","amount":0.5})"}) {
+    const std::string longer = text[0] == '{' ? "{\"queue\":\"" + name + "\"}" : name;
+    for (std::size_t at = queues.find(text); at != std::string::npos; at = queues.find(text))
+      queues.replace(at, std::string(text).size(), longer);
+  }
+  for (const auto make : {QueuesTable, BorrowingTable}) {
+    CHECK_THAT(*make(queues, 0), Catch::Contains(name));
+    std::istringstream lines(*make(queues, 110));
+    bool cut = false;
+    for (std::string line; std::getline(lines, line);) {
+      CHECK(DisplayWidth(line) <= 110);
+      cut = cut || line.ends_with("…");
+    }
+    CHECK(cut);
+  }
+}
+
 TEST_CASE("below the table of queues are the whole nodes that they are guaranteed", "[cli]") {
   const auto table = QueuesTable(
       R"({"queues":[{"name":"a","leaf":true,"weight":1,"state":"open","pending":0,"amounts":[)"
@@ -63,14 +85,14 @@ TEST_CASE("the table of borrowing has what each queue borrows, leaves idle and k
 
 TEST_CASE("tables of queues say that there are none, and refuse what is no list", "[cli]") {
   for (const auto make : {QueuesTable, BorrowingTable}) {
-    const auto none = make(R"({"queues":[]})");
+    const auto none = make(R"({"queues":[]})", 0);
     REQUIRE(none.ok());
     CHECK(*none == "the policy has no queues\n");
     for (const char* odd : {"", "[]", "{}", R"({"queues":3})", R"({"queues":[{"name":"a"}]})"})
-      CHECK_FALSE(make(odd).ok());
+      CHECK_FALSE(make(odd, 0).ok());
     for (const char* odd : {R"({"queues":[{"name":"a","amounts":[3]}]})",
                             R"({"queues":[{"name":"a","parent":"a","amounts":[]}]})"})
-      CHECK(make(odd).ok());
+      CHECK(make(odd, 0).ok());
   }
 }
 
