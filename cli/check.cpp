@@ -17,13 +17,19 @@ namespace {
 using cluster::Error;
 using cluster::Result;
 
-// "3 objects; of JobSet only names and pod templates were looked at"
-std::string Summary(const extender::ManifestCheck& check) {
-  std::string text = std::to_string(check.objects) + (check.objects == 1 ? " object" : " objects");
+// "of JobSet only names and pod templates were looked at"; empty: of all objects everything was.
+std::string LookedAt(const extender::ManifestCheck& check) {
   std::string others;
   for (const std::string& kind : check.others) others += (others.empty() ? "" : ", ") + kind;
-  if (!others.empty()) text += "; of " + others + " only names and pod templates were looked at";
-  return Printable(text);
+  if (others.empty()) return {};
+  return Printable("of " + others + " only names and pod templates were looked at");
+}
+
+// "3 objects; of JobSet only names and pod templates were looked at"
+std::string Summary(const extender::ManifestCheck& check) {
+  const std::string looked_at = LookedAt(check);
+  return std::to_string(check.objects) + (check.objects == 1 ? " object" : " objects") +
+         (looked_at.empty() ? "" : "; " + looked_at);
 }
 
 // Each once: a request without a limit is a fault of both.
@@ -54,7 +60,12 @@ bool CheckFile(const std::string& file, const CliStreams& streams) {
     streams.err << streams.program << ": note: " << Printable(note) << "\n";
   const std::vector<Error> faults = FaultsOf(check, pods, name);
   for (const Error& fault : faults) Fail(streams, Printable(fault.ToString()));
-  if (!faults.empty()) return false;
+  if (!faults.empty()) {
+    const std::string looked_at = LookedAt(check);
+    if (!looked_at.empty())
+      streams.err << streams.program << ": note: " << Printable(name) << ": " << looked_at << "\n";
+    return false;
+  }
   if (check.others.count("Policy") != 0) {
     Fail(streams, Printable(name) + ": a Policy is checked by muster check-policy");
     return false;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "cli/gang_check.hpp"
+#include "cli/yaml_path.hpp"
 #include "config/manifest.hpp"
 #include "config/yaml_json.hpp"
 #include "engine/options.hpp"
@@ -51,30 +53,6 @@ const Kind* FindKind(const YamlNode& object) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
-// Null where it is not there, or null.
-const YamlNode* Given(const YamlNode& map, std::string_view key) {
-  const YamlNode* found = map.Find(key);
-  return found == nullptr || found->kind == YamlNode::Kind::kNull ? nullptr : found;
-}
-
-const YamlNode* Follow(const YamlNode& object, std::string_view path) {
-  const YamlNode* node = &object;
-  while (node != nullptr && !path.empty()) {
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    node = Given(*node, path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return node;
-}
-
-std::string Joined(const std::string& path, const std::string& step) {
-  return path.empty() ? step : path + "." + step;
-}
-
-std::string Item(const std::string& list, std::size_t index) {
-  return list + "[" + std::to_string(index) + "]";
-}
-
 // Of one object.
 class ObjectCheck {
  public:
@@ -83,9 +61,12 @@ class ObjectCheck {
       : document_(document), place_(std::move(place)), into_(*into) {}
 
   void Look(const YamlNode& object) {
+    for (const Error& fault : UnknownMusterKeys(object)) Refuse(fault.place, fault.message);
     if (const Kind* kind = FindKind(object); kind != nullptr) {
       LookAtPod(Follow(object, kind->pod), kind->pod, kind->job != nullptr);
       if (kind->job != nullptr) LookAtJob(object, kind->job);
+      for (const Error& fault : GangFaults(object, kind->pod, kind->job))
+        Refuse(fault.place, fault.message);
     }
     LookAtTemplates(object, "");
   }
@@ -181,19 +162,6 @@ void ObjectCheck::LookAtLimits(const YamlNode& container, const std::string& pat
     const std::string list = path + ".resources.requests";
     Refuse(step.front() == '[' ? list + step : Joined(list, step), kube::kNeedsLimit);
   }
-}
-
-// An annotation or a label says how large the gang of its pods is, or that they are in none.
-bool SaysGang(const YamlNode* object) {
-  const YamlNode* metadata = object == nullptr ? nullptr : Given(*object, "metadata");
-  if (metadata == nullptr) return false;
-  for (const char* texts : {"annotations", "labels"}) {
-    const YamlNode* map = Given(*metadata, texts);
-    if (map == nullptr) continue;
-    if (!map->TextAt(kube::kMinMemberAnnotation).empty()) return true;
-    if (map->TextAt(kube::kGroupingOff) == "false") return true;
-  }
-  return false;
 }
 
 // The pods of a Job with this spec are Muster's, several at a time, and in no PodGroup.

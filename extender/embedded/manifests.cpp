@@ -228,6 +228,25 @@ Error WithoutKind(Error error, const std::string& kind) {
   return error;
 }
 
+// With a name such as the API server would make; nothing: it has one, or is to get none.
+std::optional<YamlNode> WithGeneratedName(const YamlNode& object) {
+  YamlNode named = object;
+  for (config::YamlEntry& entry : named.entries) {
+    if (entry.key != "metadata" || entry.value.Find("name") != nullptr) continue;
+    const std::string prefix = entry.value.TextAt("generateName");
+    if (prefix.empty()) continue;
+    config::YamlEntry name;
+    name.key = "name";
+    name.mark = entry.mark;
+    name.value.kind = YamlNode::Kind::kText;
+    name.value.mark = entry.mark;
+    name.value.text = prefix + "x7k2p";
+    entry.value.entries.push_back(std::move(name));
+    return named;
+  }
+  return std::nullopt;
+}
+
 // Reads documents and keeps all that is wrong with them.
 class ManifestReader {
  public:
@@ -254,6 +273,13 @@ class ManifestReader {
   void ReadDocument(const config::ManifestDocument& document);
   void ReadObject(const config::ManifestDocument& document, const Source& source,
                   const std::string& path);
+  // What is created by kubectl create, and not here, may leave its name to the API server.
+  Result<ManifestObject> ReadNamed(const Source& source, std::vector<std::string>& warnings) const {
+    const auto named = take_others_ ? WithGeneratedName(source.tree) : std::nullopt;
+    if (!named) return ReadOne(source, warnings);
+    const Result<std::string> json = config::ToJson(*named, "");
+    return json.ok() ? ReadOne({*json, *named, malformed_}, warnings) : ReadOne(source, warnings);
+  }
   // The nodes of a pool have the same faults.
   void Refuse(const Error& fault) {
     if (told_.insert(fault.ToString()).second) faults_.push_back(fault);
@@ -279,13 +305,11 @@ void ManifestReader::ReadObject(const config::ManifestDocument& document, const 
   const std::vector<Error> wrong = fields_ ? fields_->FaultsOf(source.tree) : std::vector<Error>();
   for (const Error& fault : wrong) refuse(fault);
   // There are no Namespaces to be made here, and files for real clusters have them.
+  if (take_others_ && !fields_->Knows(source.tree)) others_.insert(kind);
   if (!wrong.empty() || kind == "Namespace") return;
-  if (take_others_ && !IsMadeHere(source.tree)) {
-    if (!fields_->Knows(source.tree)) others_.insert(kind);
-    return;
-  }
+  if (take_others_ && !IsMadeHere(source.tree)) return;
   std::vector<std::string> warnings;
-  Result<ManifestObject> object = ReadOne(source, warnings);
+  Result<ManifestObject> object = ReadNamed(source, warnings);
   if (!object.ok()) return refuse(WithoutKind(object.error(), kind));
   if (Status named = CheckName(*object); !named.ok()) return refuse(named.error());
   for (const std::string& warning : warnings)

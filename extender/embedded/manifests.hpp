@@ -55,7 +55,7 @@ struct ManifestCheck {
   std::vector<cluster::Error> faults;  // all of them, in the order of the text
   std::vector<std::string> warnings = {};
   int64_t objects = 0;
-  // Kinds that are not made here: of these, names and pod templates were looked at.
+  // Kinds whose fields are not known: of these, names and pod templates were looked at.
   std::set<std::string> others = {};
 };
 // What would be refused of these manifests, by ReadManifests or by an API server.

@@ -29,8 +29,9 @@ CliRun Check(const std::string& text) {
   return run;
 }
 
-std::string Pod(const std::string& spec) {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec;
+std::string Pod(const std::string& spec, const std::string& annotations = "{}") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: " + annotations +
+         "}\nspec:\n" + spec;
 }
 
 std::string Deployment(const std::string& spec) {
@@ -86,7 +87,7 @@ TEST_CASE("check tells all faults of manifests without a server", "[cli][check]"
   CHECK(fine.out ==
         "f.yaml: fine, 2 objects; of Training only names and pod templates were looked at\n");
   CHECK(fine.err.empty());
-  CHECK(Check("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n").out ==
+  CHECK(Check("apiVersion: batch.x.io/v1alpha1\nkind: Job\nmetadata: {name: j}\n").out ==
         "f.yaml: fine, 1 object; of Job only names and pod templates were looked at\n");
   CHECK(Check("apiVersion: bach/v1\nkind: Job\nmetadata: {name: j}\n").status == kExitFailed);
   const CliRun policy = Check("apiVersion: muster.dev/v1alpha1\nkind: Policy\n");
@@ -259,6 +260,73 @@ TEST_CASE("check notes a Job whose pods start one by one", "[cli][check]") {
     CAPTURE(yaml);
     CHECK_THAT(Check(yaml).err, !Catch::Contains("note"));
   }
+}
+
+TEST_CASE("check finds what Muster refuses of what is said about a gang", "[cli][check]") {
+  const auto job = [](const std::string& more, const std::string& says) {
+    return Job("  completionMode: Indexed\n" + more, kOurs,
+               "{name: j, annotations: {muster.dev/min-member: \"" + says + "\"}}");
+  };
+  const std::string of_4 = "  parallelism: 4\n  completions: 4\n";
+  CHECK(Check(job(of_4, "3")).status == kExitOk);
+  CliRun run = Check(job(of_4, "9"));
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("metadata.annotations[\"muster.dev/min-member\"]: Muster "
+                                      "would start none of its pods: Job j ") &&
+                          Catch::Contains("9") && Catch::Contains("4"));
+  const std::string cron_job =
+      "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c}\nspec:\n  schedule: \"@daily\"\n"
+      "  jobTemplate:\n    metadata: {annotations: {muster.dev/min-member: \"9\"}}\n    spec:\n" +
+      JobSpec("  completionMode: Indexed\n" + of_4, kOurs, "    ");
+  run = Check(cron_job);
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err,
+             Catch::Contains("spec.jobTemplate.metadata.annotations[\"muster.dev/min-member\"]: "));
+  run = Check(Pod("  containers: [{name: main, image: i}]\n", "{muster.dev/min-member: \"4\"}"));
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("the pod has no owner"));
+  const auto set = [](const std::string& policy) {
+    return "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: s}\nspec:\n  replicas: 4\n"
+           "  serviceName: s\n  selector: {matchLabels: {a: b}}\n" +
+           policy +
+           "  template:\n    metadata: {labels: {a: b}, annotations: {muster.dev/min-member: "
+           "\"4\"}}\n    spec: {containers: [{name: main, image: i}]}\n";
+  };
+  run = Check(set(""));
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err,
+             Catch::Contains("spec.template.metadata.annotations[\"muster.dev/min-member\"]: ") &&
+                 Catch::Contains("StatefulSet s "));
+  CHECK(Check(set("  podManagementPolicy: Parallel\n")).status == kExitOk);
+}
+
+TEST_CASE("check finds keys of Muster's that there are not", "[cli][check]") {
+  CliRun run = Check(
+      Job("  parallelism: 1\n", kOurs, "{name: j, annotations: {muster.dev/min-membr: \"3\"}}"));
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err,
+             Catch::Contains("metadata.annotations[\"muster.dev/min-membr\"]: Muster knows "
+                             "no such key; did you mean \"muster.dev/min-member\"?"));
+  run = Check(
+      "apiVersion: example.org/v1\nkind: Thing\nmetadata: {name: t}\nspec:\n  pods:\n  - "
+      "metadata: {labels: {muster.dev/que: a, muster.dev/queue: a}}\n");
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("spec.pods[0].metadata.labels[\"muster.dev/que\"]: "));
+  CHECK_THAT(run.err, Catch::Contains("of Thing only names and pod templates were looked at"));
+}
+
+TEST_CASE("check takes a name that the API server is to make", "[cli][check]") {
+  CHECK(Check(Job("  parallelism: 1\n", kOurs, "{generateName: j-}")).status == kExitOk);
+  const CliRun run = Check(Job("  parallelism: 1\n", kOurs, "{namespace: a}"));
+  CHECK(run.status == kExitFailed);
+  CHECK_THAT(run.err, Catch::Contains("metadata.name: is missing"));
+}
+
+TEST_CASE("check says of which kinds it does not know the fields", "[cli][check]") {
+  const CliRun run = Check(
+      "apiVersion: autoscaling.x-k8s.io/v1\nkind: ProvisioningRequest\nmetadata: {name: p}\nspec: "
+      "{provisioningClassName: c, podSets: [{count: 1, podTemplateRef: {name: t}}], xx: 3}\n");
+  CHECK_THAT(run.out, Catch::Contains("of ProvisioningRequest only names"));
 }
 
 }  // namespace

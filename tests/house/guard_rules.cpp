@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -11,6 +12,8 @@ namespace muster::house {
 namespace {
 
 constexpr std::string_view kGuard = "manifests/admission/guard/guard.yaml";
+constexpr std::string_view kKeys = "kube/muster_keys.cpp";
+constexpr std::string_view kOfEvents = "muster.dev/muster";  // no key of an object
 constexpr std::string_view kPrefix = "muster.dev/";
 constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 
@@ -49,6 +52,31 @@ void Collect(const SourceFile& file, char quote, Places& names) {
   }
 }
 
+// The word stands in the file, and not as a part of another.
+bool Has(const SourceFile& file, const std::string& word) {
+  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !word.empty() &&
+         std::any_of(file.lines.begin(), file.lines.end(), [&](const std::string& line) {
+           const std::size_t at = line.find(word);
+           const std::size_t end = at + word.size();
+           return at != std::string::npos && (at == 0 || !part(line[at - 1])) &&
+                  (end == line.size() || !part(line[end]));
+         });
+}
+
+// The word before "=" in this line or the one before: the constant of a name.
+std::string ConstantIn(const SourceFile& file, std::size_t line) {
+  for (const std::size_t at : {line, line - 1}) {
+    if (at == 0 || at > file.lines.size()) continue;
+    const std::string_view text = file.lines[at - 1];
+    const std::size_t equals = text.find(" =");
+    if (equals == std::string_view::npos) continue;
+    const std::size_t space = text.rfind(' ', equals - 1);
+    return std::string(text.substr(space + 1, equals - space - 1));
+  }
+  return {};
+}
+
 bool NotForPeopleOnPods(std::string_view name) {
   return std::find(kNotForPeopleOnPods.begin(), kNotForPeopleOnPods.end(), name) !=
          kNotForPeopleOnPods.end();
@@ -75,6 +103,31 @@ std::vector<Finding> CheckGuard(const SourceTree& tree) {
     if (known.contains(name) && !NotForPeopleOnPods(name)) continue;
     findings.push_back(place);
     findings.back().what = name + " is not for people to write on pods";
+  }
+  return findings;
+}
+
+std::vector<Finding> CheckMusterKeys(const SourceTree& tree) {
+  Places known;
+  std::map<std::string, bool> listed;  // by name
+  const auto list = std::find_if(tree.files.begin(), tree.files.end(),
+                                 [](const SourceFile& file) { return file.path == kKeys; });
+  for (const SourceFile& file : tree.files) {
+    const std::string_view room = RoomOf(file.path);
+    if (!IsCode(file.path) || (room != "cluster" && room != "kube")) continue;
+    Places names;
+    Collect(file, '"', names);
+    for (const auto& [name, place] : names) {
+      const std::string constant = ConstantIn(file, place.line);
+      listed[name] = listed[name] || (list != tree.files.end() && Has(*list, constant));
+      known.emplace(name, place);
+    }
+  }
+  std::vector<Finding> findings;
+  for (const auto& [name, place] : known) {
+    if (listed[name] || name == kOfEvents) continue;
+    findings.push_back(place);
+    findings.back().what = name + " is not in " + std::string(kKeys);
   }
   return findings;
 }

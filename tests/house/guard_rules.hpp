@@ -1,4 +1,5 @@
-// The rule for the admission policy that guards Muster's names on pods (manifests/admission/guard).
+// The rules for the names that begin with muster.dev/: the admission policy that guards them on
+// pods (manifests/admission/guard), and the list of them.
 #pragma once
 
 #include <vector>
@@ -12,5 +13,8 @@ namespace muster::house {
 //    there. A new name thus fails until somebody decides which of the two it is.
 // 2. The guard allows no name that the code does not know.
 std::vector<Finding> CheckGuard(const SourceTree& tree);
+
+// Each of these names, but for those of Events, has a constant that kube/muster_keys.cpp lists.
+std::vector<Finding> CheckMusterKeys(const SourceTree& tree);
 
 }  // namespace muster::house

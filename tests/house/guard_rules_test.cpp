@@ -38,5 +38,20 @@ TEST_CASE("the guard allows nothing that Muster alone writes", "[house][guard]")
             {kGuardRulesGuard, 2, "muster.dev/gpus is not for people to write on pods"}});
 }
 
+TEST_CASE("every key of Muster's is in the list of keys", "[house][guard]") {
+  const std::string keys =
+      "constexpr const char* kGpus = \"muster.dev/gpus\";\n"
+      "constexpr const char* kSize =\n    \"muster.dev/min-member\";\n"
+      "constexpr const char* kName = \"muster.dev/muster\";\n";
+  const auto check = [&](const std::string& list) {
+    return CheckMusterKeys(
+        MakeTree({MakeFile("kube/decode.hpp", keys), MakeFile("kube/muster_keys.cpp", list)}));
+  };
+  CHECK(check("{kGpus,\n kSize};\n").empty());
+  CHECK(check("{kGpus, kSizes};\n") ==
+        std::vector<Finding>{
+            {"kube/decode.hpp", 3, "muster.dev/min-member is not in kube/muster_keys.cpp"}});
+}
+
 }  // namespace
 }  // namespace muster::house

@@ -59,5 +59,11 @@ TEST_CASE("the guard allows what people may write on pods, and nothing else", "[
   CHECK(findings.empty());
 }
 
+TEST_CASE("every annotation and label of Muster's is in the list of its keys", "[house]") {
+  const auto findings = CheckMusterKeys(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
 }  // namespace
 }  // namespace muster::house
