@@ -97,9 +97,96 @@ TEST_CASE("what an API server would refuse or drop of an object is told by its p
        "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nspec:\n  components:\n"
        "  - template: {apiVersion: batch/v1, kind: Job, spec: {paralelism: 2}}\n",
        "spec.components[0].template.spec.paralelism: unknown field, did you mean parallelism?"},
+      {"a task of Volcano's Job",
+       "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nspec:\n  minAvailabel: 1\n  tasks:\n"
+       "  - {name: w, template: {spec: {containers: [{name: a, comand: [b]}]}}}\n",
+       "spec.minAvailabel: unknown field, did you mean minAvailable?\n"
+       "spec.tasks[0].template.spec.containers[0].comand: unknown field, did you mean command?"},
+      {"an executor of Spark",
+       "apiVersion: sparkoperator.k8s.io/v1beta2\nkind: SparkApplication\n"
+       "spec: {executor: {instances: 3, gpu: {name: nvidia.com/gpu, quantiy: 4}}}",
+       "spec.executor.gpu.quantiy: unknown field, did you mean quantity?"},
+      {"a template of Argo's Workflow, and its steps, a list of lists",
+       "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:\n  templates:\n"
+       "  - {name: a, container: {imag: i}}\n  - {name: b, steps: [[{name: s, templat: a}]]}\n",
+       "spec.templates[0].container.imag: unknown field, did you mean image?\n"
+       "spec.templates[1].steps[0][0].templat: unknown field, did you mean template?"},
+      {"the Workflow of a CronWorkflow; a schedule of 3.7 and schedules of 4.0",
+       "apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\n"
+       "spec: {schedule: \"* * * * *\", schedules: [\"* * * * *\"], workflowSpec: {entrypont: a}}",
+       "spec.workflowSpec.entrypont: unknown field, did you mean entrypoint?"},
   }));
   CAPTURE(c.name);
   CHECK(KubernetesFieldsFaultsOf(c.text) == c.want);
+}
+
+TEST_CASE("a workflow with all that a template can be has no fault", "[config][manifest]") {
+  const std::string workflow = R"(
+  entrypoint: main
+  arguments:
+    parameters: [{name: text, value: a}, {name: number, value: 3}, {name: truth, value: true}]
+  synchronization: {mutex: {name: m}, semaphores: [{configMapKeyRef: {name: c, key: k}}]}
+  podDisruptionBudget: {minAvailable: 1}
+  templates:
+  - name: main
+    inputs:
+      parameters: [{name: count, default: 1, enum: [1, two, false]}]
+      artifacts: [{name: a, path: /a}]
+    retryStrategy: {limit: 2, backoff: {duration: "10", factor: "2"}}
+    steps:
+    - - {name: a, template: pod, withItems: [1, b, {c: d}, [e]]}
+      - name: b
+        inline: {script: {image: i, command: [sh], source: echo}}
+        withSequence: {count: "3"}
+    - - {name: c, template: dag, arguments: {artifacts: [{name: a, raw: {data: x}}]}}
+  - name: dag
+    dag:
+      tasks:
+      - {name: a, template: pod}
+      - {name: b, depends: a, templateRef: {name: t, template: u}}
+  - name: set
+    activeDeadlineSeconds: "{{inputs.parameters.count}}"
+    containerSet: {containers: [{name: a, image: i}, {name: b, image: i, dependencies: [a]}]}
+  - name: pod
+    metrics: {prometheus: [{name: m, help: h, histogram: {value: "1", buckets: [1, 2.5]}}]}
+    memoize: {key: k, cache: {configMap: {name: c}}}
+    container: {image: i, resources: {limits: {nvidia.com/gpu: 1}}}
+    initContainers: [{name: i, image: i, mirrorVolumeMounts: true}]
+    sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}]
+  - {name: plugin, plugin: {hello: {anything: [1, a]}}}
+)";
+  std::string indented;
+  for (const char letter : workflow) indented += letter == '\n' ? "\n  " : std::string(1, letter);
+  CHECK(KubernetesFieldsFaultsOf("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:" +
+                                 workflow) == "");
+  CHECK(KubernetesFieldsFaultsOf("apiVersion: argoproj.io/v1alpha1\nkind: CronWorkflow\nspec:\n"
+                                 "  schedules: [\"0 2 * * *\"]\n  workflowSpec:" +
+                                 indented) == "");
+}
+
+TEST_CASE("Volcano's objects with all that they can be have no fault", "[config][manifest]") {
+  CHECK(KubernetesFieldsFaultsOf(R"(apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+spec:
+  schedulerName: muster
+  minAvailable: 2
+  plugins: {ssh: [], svc: ["--disable-network-policy=true"]}
+  policies:
+  - {events: [PodFailed], action: RestartJob, timeout: 1h}
+  - {exitCode: 3, action: AbortJob}
+  networkTopology: {mode: hard, highestTierAllowed: 2}
+  tasks:
+  - name: w
+    replicas: 2
+    dependsOn: {name: [m]}
+    template: {spec: {containers: [{name: a, image: i}]}}
+)") == "");
+  CHECK(KubernetesFieldsFaultsOf("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nspec: "
+                                 "{weight: 1, capability: {nvidia.com/gpu: 8}, parent: root}\n") ==
+        "");
+  CHECK(KubernetesFieldsFaultsOf(
+            "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nspec: "
+            "{subGroupPolicy: [{name: a, subGroupSize: 2, minSubGroups: 1}]}") == "");
 }
 
 // A word that is no type would be taken for an amount, and refuse what is right.

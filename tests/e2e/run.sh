@@ -46,6 +46,7 @@ run_on() { # VERSION [go test flags]
     run_on v1.34 "$@" || status=1
     run_on v1.36 -run Native "$@" || status=1 # unless the flags choose otherwise
     (cd operators && run_tests -mod=mod "$@" ./fields) || status=1
+    (cd fields/workflows && run_tests "$@" .) || status=1
   fi
   exit "$status"
 } | go run -trimpath ./cmd/count

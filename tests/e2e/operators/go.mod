@@ -4,12 +4,14 @@ go 1.26.0
 
 require (
 	github.com/kubeflow/mpi-operator v0.8.0
+	github.com/kubeflow/spark-operator/v2 v2.5.2
 	github.com/kubeflow/trainer/v2 v2.3.0
 	github.com/kubeflow/training-operator v1.9.4
 	github.com/project-codeflare/appwrapper v1.2.0
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	sigs.k8s.io/jobset v0.12.0
 	sigs.k8s.io/lws v0.9.0
+	volcano.sh/apis v1.14.0
 )
 
 require (
@@ -139,7 +141,6 @@ require (
 	sigs.k8s.io/scheduler-plugins v0.35.4-devel // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-	volcano.sh/apis v1.14.0 // indirect
 )
 
 replace muster.dev/e2e/fields/table => ../fields/table

@@ -4,9 +4,11 @@
 package table
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -15,6 +17,10 @@ import (
 type Table struct {
 	Head  string         // its first lines
 	Kinds map[string]any // "batch/v1/Job": batch.Job{}. What is not reached from one is not there
+	// The same objects as another release has them: its fields are known, too.
+	Others []any
+	// What a type with a JSON of its own is written as; without it such a type is any.
+	As map[reflect.Type]reflect.Type
 	// Packages, by the beginnings of their paths, whose types another file has.
 	Elsewhere []string
 }
@@ -38,8 +44,18 @@ var words = map[string]string{
 // Whose status people write, in files of nodes.
 var written = map[string]bool{"k8s.io/api/core/v1.NodeStatus": true}
 
-// Types by the name that they have in the table.
-type types map[string]reflect.Type
+// A field of a struct, and the word for its type.
+type field struct{ name, word string }
+
+// Structs as they are found.
+type structs struct {
+	as     map[reflect.Type]reflect.Type
+	fields map[string][]field // by the name that a struct has in the table
+	seen   map[reflect.Type]bool
+	todo   []reflect.Type // whose fields are still to be looked at
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
 
 var version = regexp.MustCompile(`^v[0-9]+$`)
 
@@ -52,6 +68,9 @@ func nameOf(t reflect.Type) string {
 	if own, is := strings.CutPrefix(path, "k8s.io/api/"); is {
 		return strings.ReplaceAll(own, "/", ".") + "." + t.Name()
 	}
+	if own, is := strings.CutPrefix(path, "volcano.sh/apis/pkg/apis/"); is {
+		return "volcano." + strings.ReplaceAll(own, "/", ".") + "." + t.Name() // Kubernetes has a scheduling.v1beta1, too
+	}
 	// The API's version, and what is before it: sigs.k8s.io/jobset/api/jobset/v1alpha2.
 	parts := strings.Split(path, "/")
 	last := len(parts) - 1
@@ -63,13 +82,19 @@ func nameOf(t reflect.Type) string {
 	return parts[before] + "." + parts[last] + "." + t.Name()
 }
 
-// word is how the table writes a type; structs are added to it.
-func (all types) word(t reflect.Type) string {
+// word is how the table writes a type; structs are added to those to be looked at.
+func (all *structs) word(t reflect.Type) string {
 	full := t.PkgPath() + "." + t.Name()
 	if word, ok := words[full]; ok {
 		return word
 	}
+	if other, ok := all.as[t]; ok {
+		return all.word(other)
+	}
 	if t.Kind() == reflect.Struct && strings.HasSuffix(t.Name(), "Status") && !written[full] {
+		return "any"
+	}
+	if t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(marshaler) {
 		return "any"
 	}
 	switch t.Kind() {
@@ -79,7 +104,7 @@ func (all types) word(t reflect.Type) string {
 		return "text"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
 		return "whole"
 	case reflect.Float32, reflect.Float64:
 		return "scalar"
@@ -93,30 +118,60 @@ func (all types) word(t reflect.Type) string {
 	case reflect.Map:
 		return `{"*": ` + all.word(t.Elem()) + "}"
 	case reflect.Struct:
-		all[nameOf(t)] = t
+		if !all.seen[t] {
+			all.seen[t] = true
+			all.todo = append(all.todo, t)
+		}
 		return nameOf(t)
 	}
 	panic(fmt.Sprintf("%v: the table has no word for it", t))
 }
 
-// fields are the lines of a struct, those of inlined ones among them.
-func (all types) fields(t reflect.Type) []string {
-	var lines []string
+// of are the fields of a struct, those of inlined ones among them.
+func (all *structs) of(t reflect.Type) []field {
+	var fields []field
 	for i := range t.NumField() {
-		field := t.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		inner := field.Type
+		one := t.Field(i)
+		name, _, _ := strings.Cut(one.Tag.Get("json"), ",")
+		inner := one.Type
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
 		switch {
-		case name == "" && field.Anonymous || strings.Contains(field.Tag.Get("json"), ",inline"):
-			lines = append(lines, all.fields(inner)...)
+		case name == "" && one.Anonymous || strings.Contains(one.Tag.Get("json"), ",inline"):
+			fields = append(fields, all.of(inner)...)
 		case name != "" && name != "-":
-			lines = append(lines, fmt.Sprintf("    %s: %s\n", name, all.word(field.Type)))
+			fields = append(fields, field{name, all.word(one.Type)})
 		}
 	}
-	return lines
+	return fields
+}
+
+// add a struct's fields to those that another release's has. What the two write otherwise is any.
+func (all *structs) add(t reflect.Type) {
+	name := nameOf(t)
+	known := all.fields[name]
+	for _, one := range all.of(t) {
+		at := slices.IndexFunc(known, func(other field) bool { return other.name == one.name })
+		switch {
+		case at < 0:
+			known = append(known, one)
+		case known[at].word != one.word:
+			known[at].word = "any"
+		}
+	}
+	all.fields[name] = known
+}
+
+// follow looks at all that is found, and at what that has.
+func (all *structs) follow(table Table) {
+	for len(all.todo) > 0 {
+		t := all.todo[0]
+		all.todo = all.todo[1:]
+		if !table.isElsewhere(t) {
+			all.add(t)
+		}
+	}
 }
 
 func (table Table) isElsewhere(t reflect.Type) bool {
@@ -130,36 +185,25 @@ func (table Table) isElsewhere(t reflect.Type) bool {
 
 // Text is the whole file.
 func (table Table) Text() string {
-	all := types{}
-	roots := map[string]string{}
-	for kind, object := range table.Kinds {
-		roots[kind] = all.word(reflect.TypeOf(object))
-	}
-	lines := map[string]string{}
-	for len(lines) < len(all) { // fields add the types that they have
-		for _, name := range sorted(all) {
-			if _, done := lines[name]; done {
-				continue
-			}
-			if table.isElsewhere(all[name]) {
-				lines[name] = ""
-				continue
-			}
-			lines[name] = strings.Join(all.fields(all[name]), "")
-		}
-	}
+	all := structs{as: table.As, fields: map[string][]field{}, seen: map[reflect.Type]bool{}}
 	text := table.Head + "kinds:\n"
-	for _, kind := range sorted(roots) {
-		text += "  " + kind + ": " + roots[kind] + "\n"
+	for _, kind := range sorted(table.Kinds) {
+		text += "  " + kind + ": " + all.word(reflect.TypeOf(table.Kinds[kind])) + "\n"
 	}
+	all.follow(table)
+	for _, object := range table.Others {
+		all.word(reflect.TypeOf(object))
+	}
+	all.follow(table)
 	text += "types:\n"
-	for _, name := range sorted(lines) {
-		switch {
-		case table.isElsewhere(all[name]):
-		case lines[name] == "":
+	for _, name := range sorted(all.fields) {
+		if len(all.fields[name]) == 0 {
 			text += "  " + name + ": {}\n"
-		default:
-			text += "  " + name + ":\n" + lines[name]
+			continue
+		}
+		text += "  " + name + ":\n"
+		for _, one := range all.fields[name] {
+			text += fmt.Sprintf("    %s: %s\n", one.name, one.word)
 		}
 	}
 	return text
