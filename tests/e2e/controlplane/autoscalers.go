@@ -47,7 +47,7 @@ data:
         annotations:
           cluster-autoscaler.kwok.nodegroup/name: gpu-8x
           cluster-autoscaler.kwok.nodegroup/min-count: "0"
-          cluster-autoscaler.kwok.nodegroup/max-count: "16"
+          cluster-autoscaler.kwok.nodegroup/max-count: "4"
           cluster-autoscaler.kwok.nodegroup/desired-count: "0"
         labels:
           e2e.muster.dev/pool: gpu-8x
@@ -65,7 +65,7 @@ data:
 var clusterAutoscaler = operator{
 	folder: "cluster-autoscaler", config: clusterAutoscalerProvider, applied: true,
 	args: []string{"--cloud-provider=kwok", "--kubeconfig=%[5]s", "--leader-elect=false", "--namespace=kube-system",
-		"--address=127.0.0.1:%[1]d", "--scan-interval=2s", "--scale-down-enabled=false"},
+		"--address=127.0.0.1:%[1]d", "--scan-interval=2s", "--scale-down-unneeded-time=20s", "--scale-down-delay-after-add=10s"},
 	env: []string{"POD_NAMESPACE=kube-system", "KWOK_PROVIDER_MODE=local"},
 }
 

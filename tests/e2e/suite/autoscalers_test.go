@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"muster.dev/e2e/objects"
 )
 
-// The autoscalers themselves, with providers whose machines are Node objects: a gang that finds an empty pool gets its nodes.
+// The autoscalers themselves, with providers whose machines are Node objects, and pools that can have poolNodes of them.
+
+const poolNodes = 4
 
 const karpenterPool = `apiVersion: karpenter.kwok.sh/v1alpha1
 kind: KWOKNodeClass
@@ -31,28 +34,38 @@ spec:
       nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: gpu}
       requirements:
       - {key: node.kubernetes.io/instance-type, operator: In, values: [gpu-8x]}
-  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
+  limits: {nvidia.com/gpu: "32"}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 20s}
 `
 
-func TestARealAutoscalerGivesAGangExactlyItsNodes(t *testing.T) {
-	for name, pool := range map[string]string{"karpenter": karpenterPool, "cluster-autoscaler": ""} {
-		t.Run(name, func(t *testing.T) {
-			slow(t)
-			if tested() != controlplane.Newest {
-				t.Skip("it runs beside the newest Kubernetes")
-			}
-			if !controlplane.HasOperator(name) {
-				t.Skipf("%s is not built; tests/e2e/build.sh autoscalers tells why", name)
-			}
-			e := in(t, mustered(t, worldOptions{autoscaler: name}))
-			e.must(e.operate(name))
-			e.bootNodes()
-			if pool != "" {
-				_, err := e.Kubectl(e.ctx, pool, "apply", "-f", "-")
-				e.must(err)
-			}
-			e.grows()
+// Each with the pool that it has to be told of.
+var autoscalers = map[string]string{"karpenter": karpenterPool, "cluster-autoscaler": ""}
 
+// beside is a test's part of a world where that autoscaler is at work.
+func beside(t *testing.T, name string) *env {
+	t.Helper()
+	slow(t)
+	if tested() != controlplane.Newest {
+		t.Skip("it runs beside the newest Kubernetes")
+	}
+	if !controlplane.HasOperator(name) {
+		t.Skipf("%s is not built; tests/e2e/build.sh autoscalers tells why", name)
+	}
+	e := in(t, mustered(t, worldOptions{autoscaler: name}))
+	e.must(e.operate(name))
+	e.bootNodes()
+	if pool := autoscalers[name]; pool != "" {
+		_, err := e.Kubectl(e.ctx, pool, "apply", "-f", "-")
+		e.must(err)
+	}
+	return e
+}
+
+func TestARealAutoscalerGivesAGangExactlyItsNodes(t *testing.T) {
+	for name := range autoscalers {
+		t.Run(name, func(t *testing.T) {
+			e := beside(t, name)
+			e.grows()
 			g := e.gang("g", 4, 8)
 			e.add(g)
 			e.whole(3*time.Minute, g)
@@ -74,6 +87,51 @@ func TestARealAutoscalerGivesAGangExactlyItsNodes(t *testing.T) {
 	}
 }
 
+// An autoscaler adds what the pool can have, although that is not enough, and keeps it as long as the gang waits.
+func TestAGangLargerThanItsPoolWaitsWholeAndHarmsNoOther(t *testing.T) {
+	for name := range autoscalers {
+		t.Run(name, func(t *testing.T) {
+			e := beside(t, name)
+			e.grows()
+			running, large, small := e.gang("running", 1, 8), e.gang("large", poolNodes+2, 8), e.gang("small", 2, 8)
+			e.add(running)
+			e.whole(3*time.Minute, running)
+
+			e.add(large)
+			e.hasNodes(poolNodes)
+			e.waitsFor(large, "it wants 48 GPUs (6 × 8)")
+			e.waitsFor(large, "32 would be free on the 4 nodes that it may use, the cluster has 32")
+			e.scaleUpSays(large, "asked for")
+			waits := func(others ...objects.Gang) func() error {
+				return func() error {
+					if n := e.bound(large); n > 0 {
+						return errorf("%d members of %s are bound", n, large.Name)
+					}
+					if n := e.countNodes(); n != poolNodes {
+						return errorf("there are %d nodes", n)
+					}
+					for _, other := range others {
+						if err := e.isWhole(other); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			}
+			// Three times as long as the autoscaler leaves a node that nobody needs.
+			e.always(time.Minute, "the gang waits, and the nodes are kept for its pods", waits(running))
+
+			e.add(small)
+			e.whole(30*time.Second, small)
+			e.always(15*time.Second, "a gang that fits runs beside it", waits(running, small))
+
+			e.deleteAll(e.ctx, metav1.ListOptions{LabelSelector: objects.GangLabel + "=" + large.Name})
+			e.hasNodes(running.Members + small.Members)
+			e.must(errors.Join(e.isWhole(running), e.isWhole(small)))
+		})
+	}
+}
+
 // hasNodes waits until the cluster has so many nodes, and no other comes.
 func (e *env) hasNodes(count int) {
 	e.t.Helper()
@@ -83,7 +141,7 @@ func (e *env) hasNodes(count int) {
 		}
 		return nil
 	}
-	e.eventually(30*time.Second, "the gang has its nodes", same)
+	e.eventually(90*time.Second, "the gang has its nodes", same)
 	e.always(15*time.Second, "and they are all", same)
 }
 
