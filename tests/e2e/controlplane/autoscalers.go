@@ -65,7 +65,8 @@ data:
 var clusterAutoscaler = operator{
 	folder: "cluster-autoscaler", config: clusterAutoscalerProvider, applied: true,
 	args: []string{"--cloud-provider=kwok", "--kubeconfig=%[5]s", "--leader-elect=false", "--namespace=kube-system",
-		"--address=127.0.0.1:%[1]d", "--scan-interval=2s", "--scale-down-unneeded-time=20s", "--scale-down-delay-after-add=10s"},
+		"--address=127.0.0.1:%[1]d", "--scan-interval=2s", "--scale-down-unneeded-time=20s", "--scale-down-delay-after-add=10s",
+		"--enable-provisioning-requests"},
 	env: []string{"POD_NAMESPACE=kube-system", "KWOK_PROVIDER_MODE=local"},
 }
 

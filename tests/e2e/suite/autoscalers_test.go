@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,9 @@ func beside(t *testing.T, name string) *env {
 		t.Skipf("%s is not built; tests/e2e/build.sh autoscalers tells why", name)
 	}
 	e := in(t, mustered(t, worldOptions{autoscaler: name}))
+	if name == "cluster-autoscaler" {
+		e.installRequests() // it follows them from its start
+	}
 	e.must(e.operate(name))
 	e.bootNodes()
 	if pool := autoscalers[name]; pool != "" {
@@ -130,6 +134,32 @@ func TestAGangLargerThanItsPoolWaitsWholeAndHarmsNoOther(t *testing.T) {
 			e.must(errors.Join(e.isWhole(running), e.isWhole(small)))
 		})
 	}
+}
+
+// The requests are Muster's, and the answers cluster-autoscaler's own.
+func TestAGangGetsAllNodesThatItAskedClusterAutoscalerForOrNone(t *testing.T) {
+	e := beside(t, "cluster-autoscaler")
+	e.hasNodes(0)
+	e.followsRequests()
+	e.growsBy("provisioningRequest", "")
+
+	large := e.gang("large", poolNodes+2, 8)
+	e.add(large)
+	e.asksOnce(large)
+	e.scaleUpSays(large, "Capacity is not found")
+	e.hasNodes(0)
+
+	g := e.gang("g", poolNodes, 8)
+	e.add(g)
+	e.whole(3*time.Minute, g)
+	for _, pod := range e.byNumber(g) {
+		if !strings.HasPrefix(pod.Annotations[consumesAnnotation], "muster-g-") {
+			t.Errorf("%s does not say which request was for it: %v", pod.Name, pod.Annotations)
+		}
+	}
+	e.hasNodes(poolNodes)
+	e.asksNoMore(g)
+	e.staysGated(time.Second, large)
 }
 
 // hasNodes waits until the cluster has so many nodes, and no other comes.

@@ -46,11 +46,24 @@ type provisioningRequest struct {
 // asking is a test's part of a world that serves ProvisioningRequests, which Muster follows, with a policy that asks by them.
 func asking(t *testing.T) *env {
 	t.Helper()
-	if !controlplane.HasProvisioningRequests() {
-		t.Skip("there is no definition of ProvisioningRequests; tests/e2e/build.sh kueue tells why")
-	}
 	e := in(t, mustered(t, worldOptions{}))
+	e.installRequests()
+	e.followsRequests()
+	e.growsBy("provisioningRequest", "  provisioningClass: "+provisioningClass+"\n")
+	return e
+}
+
+// installRequests has the API server serve ProvisioningRequests.
+func (e *env) installRequests() {
+	e.t.Helper()
+	if !controlplane.HasProvisioningRequests() {
+		e.t.Skip("there is no definition of ProvisioningRequests; tests/e2e/build.sh kueue tells why")
+	}
 	e.must(e.InstallProvisioningRequests(e.ctx))
+}
+
+func (e *env) followsRequests() {
+	e.t.Helper()
 	e.eventually(90*time.Second, "Muster follows ProvisioningRequests", func() error {
 		synced, err := e.muster.Metric("muster_watch_synced", `resource="provisioningrequests.autoscaling.x-k8s.io"`)
 		if err == nil && synced != 1 {
@@ -58,8 +71,6 @@ func asking(t *testing.T) *env {
 		}
 		return err
 	})
-	e.growsBy("provisioningRequest", "  provisioningClass: "+provisioningClass+"\n")
-	return e
 }
 
 // addJob makes the gang as an Indexed Job, without a PodGroup.
