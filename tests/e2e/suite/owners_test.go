@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,7 +29,7 @@ spec:
   completions: %[3]d
   parallelism: %[3]d
   template:
-    metadata: {labels: {%[4]s: runs}}
+    metadata: {labels: {%[4]s: runs, %[6]s: %[1]s}}
     spec:
       schedulerName: %[5]s
       restartPolicy: Never
@@ -36,16 +37,28 @@ spec:
       - name: worker
         image: train
         resources: {limits: {nvidia.com/gpu: 4}}
-`, name, e.ns, pods, objects.KubeletLabel, scheduler)
+`, name, e.ns, pods, objects.KubeletLabel, scheduler, objects.GangLabel)
 	_, err := e.Kubectl(e.ctx, manifest, "apply", "-f", "-")
 	e.must(err)
 	e.t.Cleanup(func() { // before the namespace's pods go, which it would recreate
 		background := metav1.DeletePropagationBackground
 		err := e.Client.BatchV1().Jobs(e.ns).Delete(e.ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
-		if err != nil {
+		if err != nil && !apierrors.IsNotFound(err) {
 			e.t.Error(err)
 		}
 	})
+}
+
+// ownedGang makes such a Job, which the auditor takes for a gang too.
+func (e *env) ownedGang(name string, pods int) objects.Gang {
+	e.t.Helper()
+	g := objects.Gang{Namespace: e.ns, Name: name, Members: pods, GPUs: 4}
+	e.mu.Lock()
+	e.gangs = append(e.gangs, g.Key())
+	e.mu.Unlock()
+	e.auditor.Expect(g.Key(), pods)
+	e.plainJob(name, pods)
+	return g
 }
 
 func (e *env) podsOfJob(name string) ([]corev1.Pod, error) {

@@ -1,0 +1,170 @@
+package suite
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"muster.dev/e2e/objects"
+	"muster.dev/e2e/proxy"
+)
+
+// What befalls Jobs that are gangs without a PodGroup: siblings_test.go has the same with one.
+
+// leavesNothing: no pod of the gang is there, and Muster knows of none that it would keep room for.
+func (e *env) leavesNothing(g objects.Gang) {
+	e.t.Helper()
+	e.gone(g)
+	e.eventually(15*time.Second, "Muster has nothing left of "+g.Name, func() error {
+		gangs, alone, err := e.gangsHere()
+		for _, gang := range append(gangs, alone...) {
+			if strings.Contains(gang.Name, g.Name) && gang.Pods > 0 {
+				err = errorf("%s", show(append(gangs, alone...)))
+			}
+		}
+		return err
+	})
+}
+
+// wholeOrNot lets the check fail once the gang has some of its members on nodes and not all.
+func (e *env) wholeOrNot(lasting time.Duration, g objects.Gang) {
+	e.t.Helper()
+	since := time.Time{}
+	e.always(lasting, "all of "+g.Name+" has nodes, or nothing", func() error {
+		pods, err := e.stay(g)
+		if bound := countBound(pods); err != nil || bound == 0 || bound == g.Members {
+			since = time.Time{}
+			return err
+		} else if since.IsZero() {
+			since = time.Now() // they are bound one after the other
+		} else if time.Since(since) > 5*time.Second {
+			return errorf("%d of %d; %s", bound, g.Members, e.why(g))
+		}
+		return nil
+	})
+}
+
+func TestAJobWithoutAGroupThatIsSuspendedAndResumedStartsWholeAgain(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(2)
+	mark, err := e.audit.Now()
+	e.must(err)
+	train := e.ownedGang("train", 4)
+	e.whole(30*time.Second, train)
+	e.eventually(15*time.Second, "it runs", func() error { return e.allRun(train) })
+	e.suspend(true)
+	e.leavesNothing(train)
+	other := e.gang("other", 2, 8) // all there is
+	e.add(other)
+	e.whole(30*time.Second, other)
+	e.end(other)
+	e.suspend(false)
+	e.wholeAgain(30*time.Second, train)
+	e.eventually(15*time.Second, "it runs again", func() error { return e.allRun(train) })
+	e.must(e.letJobPodsEnd(train))
+	e.eventually(60*time.Second, "the Job is complete", func() error { return succeeded(e.job()) })
+	e.evictedNobodySince(mark)
+}
+
+func TestAJobWithoutAGroupThatIsResumedWaitsWholeForTheGangThatTookItsRoom(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(2)
+	mark, err := e.audit.Now()
+	e.must(err)
+	train := e.ownedGang("train", 4)
+	e.whole(30*time.Second, train)
+	other := e.gang("other", 3, 4) // leaves room for one pod of the Job
+	e.add(other)
+	e.always(3*time.Second, "the other one waits", func() error { return e.staysWaiting(other, 3) })
+	e.suspend(true)
+	e.whole(30*time.Second, other)
+	uids := e.uids(other)
+	e.suspend(false)
+	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
+	e.always(8*time.Second, "they wait, all of them, and the other one stays", func() error {
+		if err := e.staysWaiting(train, 4); err != nil {
+			return err
+		}
+		return e.isWhole(other)
+	})
+	e.sameUIDs(other, uids)
+	e.end(other)
+	e.wholeAgain(30*time.Second, train)
+	e.evictedNobodySince(mark)
+}
+
+func TestAJobWithoutAGroupThatIsSuspendedWhileItWaitsHoldsNothingAndStartsWholeLater(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	train := e.ownedGang("train", 4)
+	waits := func() error { return e.staysWaiting(train, 4) }
+	e.eventually(30*time.Second, "it waits", waits)
+	e.suspend(true)
+	e.leavesNothing(train)
+	e.suspend(false)
+	e.eventually(30*time.Second, "it waits again", waits)
+	e.always(3*time.Second, "half of it does not start", waits)
+	e.suspend(true)
+	e.leavesNothing(train)
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.suspend(false)
+	e.wholeAgain(30*time.Second, train)
+}
+
+func TestAJobWithoutAGroupThatIsSuspendedWhenHalfOfItIsBoundStartsWholeLater(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(2)
+	hold := e.proxy.Add(proxy.Fault{Match: proxy.Bind.In(e.ns), Skip: 2, Hold: true})
+	train := e.ownedGang("train", 4)
+	e.reached(hold, 30*time.Second)
+	e.eventually(10*time.Second, "half of it is bound", func() error {
+		pods, err := e.pods(train)
+		if n := countBound(pods); err == nil && n != 2 {
+			err = errorf("%d are", n)
+		}
+		return err
+	})
+	e.suspend(true)
+	e.gone(train)
+	hold.Remove()
+	e.leavesNothing(train)
+	e.suspend(false)
+	e.wholeAgain(60*time.Second, train)
+}
+
+// Such a Job makes new pods beside those that are ending.
+func TestAJobWithoutAGroupThatIsResumedWhileItsOldPodsEndStartsWholeWhenTheyHaveGone(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(2)
+	mark, err := e.audit.Now()
+	e.must(err)
+	train := e.ownedGang("train", 4)
+	e.whole(30*time.Second, train)
+	e.eventually(15*time.Second, "it runs", func() error { return e.allRun(train) })
+	old, err := e.pods(train)
+	e.must(err)
+	each(old, func(pod corev1.Pod) {
+		patch := []byte(`{"metadata":{"labels":{"` + objects.KubeletLabel + `":"lingers"}}}`)
+		_, err := e.Client.CoreV1().Pods(e.ns).Patch(e.ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	e.suspend(true)
+	e.eventually(30*time.Second, "its pods are ending", func() error { return e.staysWaiting(train, 0) })
+	e.suspend(false)
+	waits := func() error { return e.staysWaiting(train, 4) }
+	e.eventually(30*time.Second, "the Job has made new pods", waits)
+	e.always(3*time.Second, "none has a node while all old ones are there", waits)
+	for _, pod := range old[1:] {
+		e.must(e.letGo(pod.Name))
+		e.always(2*time.Second, "none has a node before there is room for all", waits)
+	}
+	e.must(e.letGo(old[0].Name))
+	e.wholeAgain(60*time.Second, train)
+	e.evictedNobodySince(mark)
+}
