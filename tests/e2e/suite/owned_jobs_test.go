@@ -30,24 +30,6 @@ func (e *env) leavesNothing(g objects.Gang) {
 	})
 }
 
-// wholeOrNot lets the check fail once the gang has some of its members on nodes and not all.
-func (e *env) wholeOrNot(lasting time.Duration, g objects.Gang) {
-	e.t.Helper()
-	since := time.Time{}
-	e.always(lasting, "all of "+g.Name+" has nodes, or nothing", func() error {
-		pods, err := e.stay(g)
-		if bound := countBound(pods); err != nil || bound == 0 || bound == g.Members {
-			since = time.Time{}
-			return err
-		} else if since.IsZero() {
-			since = time.Now() // they are bound one after the other
-		} else if time.Since(since) > 5*time.Second {
-			return errorf("%d of %d; %s", bound, g.Members, e.why(g))
-		}
-		return nil
-	})
-}
-
 func TestAJobWithoutAGroupThatIsSuspendedAndResumedStartsWholeAgain(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(2)
@@ -138,6 +120,7 @@ func TestAJobWithoutAGroupThatIsSuspendedWhenHalfOfItIsBoundStartsWholeLater(t *
 
 // Such a Job makes new pods beside those that are ending.
 func TestAJobWithoutAGroupThatIsResumedWhileItsOldPodsEndStartsWholeWhenTheyHaveGone(t *testing.T) {
+	slow(t)
 	e := in(t, mustered(t, worldOptions{}))
 	e.addGPUNodes(2)
 	mark, err := e.audit.Now()
