@@ -67,7 +67,7 @@ func TestAJobWithoutAGroupThatIsResumedWaitsWholeForTheGangThatTookItsRoom(t *te
 	uids := e.uids(other)
 	e.suspend(false)
 	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
-	e.always(8*time.Second, "they wait, all of them, and the other one stays", func() error {
+	e.always(4*time.Second, "they wait, all of them, and the other one stays", func() error {
 		if err := e.staysWaiting(train, 4); err != nil {
 			return err
 		}
