@@ -40,6 +40,13 @@ func NativeGangs(version string) map[string]bool {
 	return map[string]bool{"GenericWorkload": true}
 }
 
+// JobsOfGroups are the feature gates with which the Job controller makes such PodGroups, as a Job's spec.scheduling says.
+func JobsOfGroups(version string) map[string]bool {
+	gates := NativeGangs(version)
+	gates["WorkloadWithJob"] = true
+	return gates
+}
+
 // API groups that are off by default.
 func runtimeConfig(o Options) string {
 	switch {

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func (e *env) plainJob(name string, pods int) {
 	e.plainJobBy(objects.Muster, name, pods)
 }
 
-func (e *env) plainJobBy(scheduler, name string, pods int) {
+func (e *env) plainJobBy(scheduler, name string, pods int, spec ...string) {
 	e.t.Helper()
 	manifest := fmt.Sprintf(`apiVersion: batch/v1
 kind: Job
@@ -28,6 +29,7 @@ spec:
   completionMode: Indexed
   completions: %[3]d
   parallelism: %[3]d
+  %[7]s
   template:
     metadata: {labels: {%[4]s: runs, %[6]s: %[1]s}}
     spec:
@@ -37,7 +39,7 @@ spec:
       - name: worker
         image: train
         resources: {limits: {nvidia.com/gpu: 4}}
-`, name, e.ns, pods, objects.KubeletLabel, scheduler, objects.GangLabel)
+`, name, e.ns, pods, objects.KubeletLabel, scheduler, objects.GangLabel, strings.Join(spec, "\n  "))
 	_, err := e.Kubectl(e.ctx, manifest, "apply", "-f", "-")
 	e.must(err)
 	e.t.Cleanup(func() { // before the namespace's pods go, which it would recreate
@@ -50,14 +52,14 @@ spec:
 }
 
 // ownedGang makes such a Job, which the auditor takes for a gang too.
-func (e *env) ownedGang(name string, pods int) objects.Gang {
+func (e *env) ownedGang(name string, pods int, spec ...string) objects.Gang {
 	e.t.Helper()
 	g := objects.Gang{Namespace: e.ns, Name: name, Members: pods, GPUs: 4}
 	e.mu.Lock()
 	e.gangs = append(e.gangs, g.Key())
 	e.mu.Unlock()
 	e.auditor.Expect(g.Key(), pods)
-	e.plainJob(name, pods)
+	e.plainJobBy(objects.Muster, name, pods, spec...)
 	return g
 }
 

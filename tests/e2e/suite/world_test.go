@@ -30,6 +30,7 @@ const (
 type worldOptions struct {
 	version string // MUSTER_E2E_VERSION, or the newest
 	native  bool   // PodGroups of Kubernetes' own
+	jobs    bool   // with the native ones, which the Job controller makes
 	bulk    bool   // so many pods that nobody plays their kubelets
 	kueue   bool   // with Kueue's controller
 	webhook bool   // with Muster's webhook in place of the admission policies
@@ -149,6 +150,9 @@ func (o worldOptions) name() string {
 	if o.native {
 		name += "-native"
 	}
+	if o.jobs {
+		name += "-jobs"
+	}
 	if o.bulk {
 		name += "-bulk"
 	}
@@ -186,6 +190,9 @@ func startWorld(o worldOptions) (*world, error) {
 	options := controlplane.Options{Version: o.version, Dir: dir, Kubelets: !o.bulk, Controllers: true}
 	if o.native {
 		options.Gates = controlplane.NativeGangs(o.version)
+	}
+	if o.jobs {
+		options.Gates = controlplane.JobsOfGroups(o.version)
 	}
 	w := &world{bulk: o.bulk}
 	if o.webhook {
