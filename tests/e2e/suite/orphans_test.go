@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -103,4 +104,19 @@ func TestPodsThatLoseTheirJobWhenHalfOfThemAreBoundAllStart(t *testing.T) {
 	e.sameUIDs(train, uids)
 	e.allByThemselves(4, 0)
 	e.evictedNobodySince(mark)
+}
+
+func TestPodsThatLoseTheirJobSayWhyTheyDoNotStartTogether(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	train := e.ownedGang("train", 4)
+	e.eventually(30*time.Second, "it waits", func() error { return e.staysWaiting(train, 4) })
+	e.orphan(train)
+	for _, pod := range e.allByThemselves(4, 2) {
+		text, err := e.cli("explain", "gang", e.ns+"/"+pod.Name)
+		e.must(err)
+		if !strings.Contains(text, "Not together") {
+			t.Errorf("muster explain says nothing of it:\n%s", text)
+		}
+	}
 }
