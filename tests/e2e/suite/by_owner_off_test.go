@@ -101,3 +101,30 @@ func TestGangsByOwnerAreSwitchedOffAndOnWhileJobsRunAndWait(t *testing.T) {
 	e.sameUIDs(runs, uids)
 	e.evictedNobodySince(mark)
 }
+
+func TestPodsThatWaitAreAGangAsSoonAsGangsByOwnerAreSwitchedOn(t *testing.T) {
+	e := in(t, mustered(t, worldOptions{}))
+	e.addGPUNodes(1)
+	runs := e.gang("runs", 1, 8)
+	e.add(runs)
+	e.whole(30*time.Second, runs)
+	e.withoutGangsByOwner()
+	train := e.ownedGang("train", 2)
+	e.eventually(30*time.Second, "its pods wait, each by itself", func() error {
+		_, alone, err := e.gangsHere()
+		if err == nil && len(alone) != 2 {
+			err = errorf("alone are %s", show(alone))
+		}
+		return err
+	})
+	e.byOwner(true)
+	e.eventually(10*time.Second, "Muster takes the two for a gang", func() error {
+		gangs, alone, err := e.gangsHere()
+		if err == nil && len(alone) != 0 {
+			err = errorf("alone are %s beside %s", show(alone), show(gangs))
+		}
+		return err
+	})
+	e.end(runs)
+	e.whole(30*time.Second, train)
+}
