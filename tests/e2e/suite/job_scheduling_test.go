@@ -73,3 +73,37 @@ func TestAJobWhoseSchedulingAsksForAGangIsSuspendedAndResumedWhole(t *testing.T)
 	e.end(other)
 	e.whole(30*time.Second, train)
 }
+
+func TestAJobWhoseSchedulingAsksForFewerStartsWithThese(t *testing.T) {
+	e, train := jobOfGroup(t, 1, "{gang: {minCount: 2}}")
+	e.oneGroup(2)
+	e.waitBound(30*time.Second, train, 2)
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.whole(30*time.Second, train)
+}
+
+func TestAJobWhoseSchedulingIsBasicStartsOneByOne(t *testing.T) {
+	e, train := jobOfGroup(t, 1, "{basic: {}}")
+	e.waitBound(30*time.Second, train, 2)
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.whole(30*time.Second, train)
+}
+
+// The Job controller gives it a PodGroup all the same, a basic one.
+func TestAJobThatSaysNothingOfSchedulingStartsWhereThePodGroupsAreMade(t *testing.T) {
+	e, train := jobOfGroup(t, 2, "")
+	e.whole(30*time.Second, train)
+}
+
+// kube-scheduler holds all pods of such a group back as long as one of them is gated.
+func TestANativeGroupThatNeedsFewerThanItHasStartsWithThese(t *testing.T) {
+	onVersion(t, controlplane.Newest, objects.Native.Name)
+	e := in(t, mustered(t, worldOptions{native: true}))
+	e.addGPUNodes(1)
+	g := e.gang("g", 4, 4)
+	g.MinMember, g.Flavour = 2, objects.Native
+	e.add(g)
+	e.waitBound(30*time.Second, g, 2)
+	e.addNodes(objects.Nodes(e.ns+"-more", 1, 8)...)
+	e.whole(30*time.Second, g)
+}
