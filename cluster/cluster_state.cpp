@@ -46,6 +46,13 @@ bool ClusterState::Remove(const PodUid& uid) {
   return true;
 }
 
+bool ClusterState::Forget(const PodUid& uid) {
+  PodEntry* known = impl_->Find(uid);
+  if (known == nullptr) return false;
+  impl_->RemovePod(*known);
+  return true;
+}
+
 bool ClusterState::Remove(const PodGroupUid& uid) { return impl_->groups.Remove(uid.text()); }
 bool ClusterState::Forget(const PodGroupUid& uid) { return impl_->groups.Forget(uid.text()); }
 bool ClusterState::Remove(const NamespaceUid& uid) { return impl_->namespaces.Remove(uid.text()); }

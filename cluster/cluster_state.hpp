@@ -77,6 +77,7 @@ class ClusterState {
   bool Remove(const PodUid& uid);
   bool Remove(const PodGroupUid& uid);
   // Removes it, and takes it up again when it is told of again.
+  bool Forget(const PodUid& uid);
   bool Forget(const PodGroupUid& uid);
   bool Remove(const NamespaceUid& uid);
   bool Remove(const PriorityClassUid& uid);

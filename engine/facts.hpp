@@ -29,6 +29,10 @@ struct PodRemoved {
   bool unseen = false;
   bool succeeded = false;  // so says its last record, which may not have been told
 };
+// It exists, and which gang it is in is not known any more: it comes back under that UID.
+struct PodWithdrawn {
+  cluster::PodUid uid;
+};
 struct PodGroupRemoved {
   cluster::PodGroupUid uid;
 };
@@ -84,11 +88,12 @@ struct LearntRuns {
 
 // An upserted record, the removal of one, or how far they can be trusted.
 using Fact =
-    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, cluster::PodGroup,
-                 PodGroupRemoved, PodGroupUnserved, cluster::Namespace, NamespaceRemoved,
-                 cluster::PriorityClass, PriorityClassRemoved, cluster::DisruptionBudget,
-                 DisruptionBudgetRemoved, cluster::BatchJob, BatchJobRemoved, WatchStale, Unfenced,
-                 Fenced, StandingOrders, cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns,
-                 queues::UsageRecord, cluster::ProvisioningRequest, ProvisioningRequestRemoved>;
+    std::variant<cluster::Node, NodeRemoved, cluster::Pod, PodRemoved, PodWithdrawn,
+                 cluster::PodGroup, PodGroupRemoved, PodGroupUnserved, cluster::Namespace,
+                 NamespaceRemoved, cluster::PriorityClass, PriorityClassRemoved,
+                 cluster::DisruptionBudget, DisruptionBudgetRemoved, cluster::BatchJob,
+                 BatchJobRemoved, WatchStale, Unfenced, Fenced, StandingOrders,
+                 cluster::ResourceQuota, ResourceQuotaRemoved, LearntRuns, queues::UsageRecord,
+                 cluster::ProvisioningRequest, ProvisioningRequestRemoved>;
 
 }  // namespace muster::engine

@@ -196,6 +196,7 @@ struct Visitor {
     if (removed.succeeded) ApplyLast(state, removed.uid);
     RemovePod(state, removed.uid, removed.unseen || removed.succeeded);
   }
+  void operator()(const PodWithdrawn& withdrawn) const { WithdrawPod(state, withdrawn.uid); }
   void operator()(const PodGroup& group) const { ApplyPodGroup(state, group, now); }
   void operator()(const PodGroupRemoved& removed) const {
     RemovePodGroup(state, removed.uid, false);
@@ -387,6 +388,17 @@ void RemovePod(EngineState& state, const PodUid& given, bool unseen) {
   if (at_stake) KeepRoom(state, *at_stake);
   TouchUnsound(state, node);
   TouchTurns(state, node);
+}
+
+void WithdrawPod(EngineState& state, const PodUid& given) {
+  const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
+  const Pod* pod = state.cluster.FindPod(uid);
+  if (pod == nullptr || pod->bound()) return;
+  Leave(state, uid);
+  const cluster::ObjectKey group = Membership::IdFor(*pod).key;
+  if (state.members.RemoveUnmanaged(group, uid)) TouchForming(state, group);
+  ForgetPod(state, uid);
+  state.cluster.Forget(uid);
 }
 
 std::vector<PodUid> SetOptions(EngineState& state, Options options) {

@@ -16,6 +16,8 @@ void ApplyNode(EngineState& state, const cluster::Node& node);
 void ApplyPod(EngineState& state, cluster::Pod pod);
 // `unseen`: nobody saw how it ended.
 void RemovePod(EngineState& state, const cluster::PodUid& uid, bool unseen);
+// Of one that is bound nothing is done: it holds what it holds.
+void WithdrawPod(EngineState& state, const cluster::PodUid& uid);
 
 // The pods that may be Muster's now, or another scheduler's: all are given to ReassignPod
 // (membership_moves.hpp), first to join, then to leave.

@@ -68,6 +68,10 @@ class Service::Impl {
   std::uint16_t api_port() const { return api_server_ ? api_server_->port() : 0; }
   // `retry`: what went wrong last time is not said again.
   Status ReloadPolicy(bool retry = false);
+  void SetGrouping(const config::Policy& policy) {
+    if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(policy));
+    if (cluster_) cluster_->SetGrouping(GroupingOf(policy));
+  }
   void ReloadPolicyIfChanged() {
     if (options_.policy_file.empty()) return;
     const bool changed = policy_watch_.Changed();
@@ -488,9 +492,10 @@ Status Service::Impl::ReloadPolicy(bool retry) {
   LogNotes(*policy);
   if (policy->engine.placement.fabric != InForce().engine.placement.fabric)
     fabric_report_.ForgetPlaces();
+  // Pods that are to be in gangs now are so before anything else counts for them.
+  if (policy->by_owner) SetGrouping(*policy);
   scheduler_->SetOptions(policy->engine);
-  if (api_cluster_) api_cluster_->SetGrouping(GroupingOf(*policy));
-  if (cluster_) cluster_->SetGrouping(GroupingOf(*policy));
+  if (!policy->by_owner) SetGrouping(*policy);
   loop_->Poke();
   {
     const MutexLock lock(mu_);

@@ -14,6 +14,8 @@ std::vector<Fact> DeclaredGangs::Observe(const Fact& fact, const Grouping* owner
     ObservePod(*pod, owner, facts);
   } else if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
     ForgetPod(gone->uid, facts);
+  } else if (const auto* withdrawn = std::get_if<engine::PodWithdrawn>(&fact)) {
+    ForgetPod(withdrawn->uid, facts);
   } else if (const auto* group = std::get_if<cluster::PodGroup>(&fact)) {
     if (key_of_.emplace(group->uid, group->key).second && ++objects_[group->key] == 1) {
       Tell(group->key, facts);

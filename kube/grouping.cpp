@@ -179,7 +179,7 @@ class Judge {
       owner = &*chain_.unreadable;
     }
     if (owner == nullptr) {
-      if (!min_member || *min_member == 1) return Alone("it has no owner");
+      if (!min_member || *min_member == 1) return Alone(kNoOwner);
       return Refused(std::string(kMinMemberAnnotation) + " asks for " +
                      std::to_string(*min_member) +
                      " members, but the pod has no owner and names no PodGroup, so nobody knows "

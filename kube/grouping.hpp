@@ -23,6 +23,8 @@ namespace muster::kube {
 // PodGroup the same name is cluster::kClaimAnnotation.)
 inline constexpr const char* kGroupingOff = "muster.dev/gang";
 
+inline constexpr const char* kNoOwner = "it has no owner";
+
 struct Grouping {
   enum class Kind {
     kLinked,     // the pod names its PodGroup: nothing else counts

@@ -120,7 +120,10 @@ void GroupingBook::Keep(const PodUid& pod, std::shared_ptr<const std::string> te
 
 std::optional<Pod> GroupingBook::Join(Pod pod, Time now) {
   const auto found = pods_.find(pod.uid);
-  if (found == pods_.end()) return pod;
+  if (found == pods_.end()) {
+    if (pod.pod_group.empty() && pod.owner_uid.empty() && !pod.daemon) pod.alone = kNoOwner;
+    return pod;
+  }
   Entry& entry = found->second;
   const bool is_new = !entry.pod;
   const bool need = is_new || NeedOf(*entry.pod) != NeedOf(pod);
@@ -131,6 +134,8 @@ std::optional<Pod> GroupingBook::Join(Pod pod, Time now) {
       owners_.Forget(others.uid);
       if (entry.withheld) --withheld_;
       pods_.erase(found);
+    } else {
+      entry.told = true;
     }
     return others;
   }
@@ -219,6 +224,7 @@ std::optional<Pod> GroupingBook::Tell(Entry& entry) {
   if (withhold && !entry.withheld) ++withheld_;
   if (!withhold && entry.withheld) --withheld_;
   entry.withheld = withhold;
+  if (std::exchange(entry.told, !withhold) && withhold) withdrawn_.push_back(pod.uid);
   if (withhold) return std::nullopt;
   if (grouping.kind == Grouping::Kind::kGang) {
     pod.pod_group = grouping.key.name;

@@ -9,6 +9,7 @@
 // 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
 //    it holds something, and is told as a gang of one until its owners are known.
 // 2. A pod keeps its gang when its owners go, and while they are read anew.
+//    One that was told and is withheld again, because rules or owners are others now, is withdrawn.
 // 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
 // 4. A restart forgets all of it; it follows from the objects again.
 //
@@ -20,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cluster/grouping_rule.hpp"
@@ -73,6 +75,8 @@ class GroupingBook {
   };
   Asked Ask(cluster::Pod& pod);
 
+  // Those that were told and are withheld now, since the last call; to be said before what is told.
+  std::vector<cluster::PodUid> TakeWithdrawn() { return std::exchange(withdrawn_, {}); }
   // What is said of the pod; null: nobody asked for it, or it names its PodGroup.
   const Grouping* Find(const cluster::PodUid& pod) const;
   size_t withheld() const { return withheld_; }
@@ -85,6 +89,7 @@ class GroupingBook {
     bool asked = false;               // by a Filter call
     bool judged = false;              // by `text`
     bool withheld = false;
+    bool told = false;
     Grouping grouping;
     std::vector<OwnerKey> owners;  // that were looked at
   };
@@ -102,6 +107,7 @@ class GroupingBook {
   std::optional<GroupingSettings> settings_;
   bool started_ = false;
   size_t withheld_ = 0;
+  std::vector<cluster::PodUid> withdrawn_;
   std::unordered_map<cluster::PodUid, Entry> pods_;
 };
 

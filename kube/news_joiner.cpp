@@ -44,8 +44,9 @@ NewsJoiner::Joined NewsJoiner::Join(const News& news, Time now) {
                                       : JoinClaims({owned->pod, owned->templates}, now);
   } else if (const auto* domain = std::get_if<ComputeDomain>(&news)) {
     for (cluster::Pod& pod : channel_claims_.Observe(*domain)) {
-      if (std::optional<cluster::Pod> told = grouping_.Join(std::move(pod), now))
-        AddCorrection(*std::move(told), joined.facts);
+      std::optional<cluster::Pod> told = grouping_.Join(std::move(pod), now);
+      AddWithdrawn(joined.facts);
+      if (told) AddCorrection(*std::move(told), joined.facts);
     }
   } else if (const auto* gone = std::get_if<ComputeDomainRemoved>(&news)) {
     channel_claims_.Observe(*gone);
@@ -57,6 +58,7 @@ NewsJoiner::Joined NewsJoiner::JoinClaims(const PodOfClaims& claiming, Time now)
   Joined joined;
   ChannelClaims::Joined pod = channel_claims_.Join(claiming);
   std::optional<cluster::Pod> told = grouping_.Join(std::move(pod.pod), now);
+  AddWithdrawn(joined.facts);
   if (!told) return joined;
   joined.facts.emplace_back(*told);
   // A Filter call may have told the engine this version.
@@ -73,8 +75,9 @@ NewsJoiner::Joined NewsJoiner::JoinFact(const engine::Fact& fact, Time now) {
   if (const auto* left = std::get_if<engine::NodeRemoved>(&fact)) node_parts_.Forget(left->uid);
   if (const auto* pod = std::get_if<cluster::Pod>(&fact)) {
     channel_claims_.Forget(pod->uid);
-    if (std::optional<cluster::Pod> told = grouping_.Join(*pod, now))
-      joined.facts.emplace_back(*std::move(told));
+    std::optional<cluster::Pod> told = grouping_.Join(*pod, now);
+    AddWithdrawn(joined.facts);
+    if (told) joined.facts.emplace_back(*std::move(told));
     return joined;
   }
   if (const auto* gone = std::get_if<engine::PodRemoved>(&fact)) {
@@ -85,8 +88,14 @@ NewsJoiner::Joined NewsJoiner::JoinFact(const engine::Fact& fact, Time now) {
   return joined;
 }
 
-NewsJoiner::Joined NewsJoiner::Told(GroupingBook::Told told) const {
+void NewsJoiner::AddWithdrawn(std::vector<engine::Fact>& facts) {
+  for (cluster::PodUid& uid : grouping_.TakeWithdrawn())
+    facts.emplace_back(engine::PodWithdrawn{std::move(uid)});
+}
+
+NewsJoiner::Joined NewsJoiner::Told(GroupingBook::Told told) {
   Joined joined;
+  AddWithdrawn(joined.facts);
   for (cluster::Pod& pod : told.pods) AddCorrection(std::move(pod), joined.facts);
   for (cluster::Pod& pod : told.first) joined.facts.emplace_back(std::move(pod));
   joined.warnings = std::move(told.warnings);

@@ -48,7 +48,8 @@ class NewsJoiner {
  private:
   Joined JoinFact(const engine::Fact& fact, cluster::Time now);
   Joined JoinClaims(const PodOfClaims& claiming, cluster::Time now);
-  Joined Told(GroupingBook::Told told) const;
+  Joined Told(GroupingBook::Told told);
+  void AddWithdrawn(std::vector<engine::Fact>& facts);
   // To the record of the same version that the engine may have. Nothing where a write of Muster's
   // has made it an older one, which the next event does as well.
   void AddCorrection(cluster::Pod pod, std::vector<engine::Fact>& facts) const;

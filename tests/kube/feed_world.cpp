@@ -232,6 +232,8 @@ void FeedWorld::Note(const engine::Fact& fact) {
     line = gone->uid.text().starts_with(kDeclaredUidPrefix) ? "declared gang removed"
                                                             : "podgroup removed";
   }
+  if (const auto* pod = std::get_if<engine::PodWithdrawn>(&fact))
+    line = "withdrawn pod " + pod->uid.text();
   if (std::holds_alternative<engine::PodGroupUnserved>(fact)) line = "podgroup forgotten";
   if (const auto* silence = std::get_if<engine::WatchStale>(&fact)) {
     line = "silence [" + silence->resources + "]";

@@ -379,6 +379,22 @@ TEST_CASE("rules that change are followed at once", "[kube][grouping]") {
   CHECK(world.book.owners().size() == 0);
 }
 
+TEST_CASE("a pod that waits by itself is withdrawn when rules ask for its owner",
+          "[kube][grouping]") {
+  World world;
+  world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
+  CHECK(world.See("a") == "a: alone");
+  CHECK(world.book.TakeWithdrawn().empty());
+  const GroupingBook::Told told = world.book.Set({config::ShippedGroupingRules(), {"muster"}});
+  CHECK(told.pods.empty());
+  CHECK(told.first.empty());
+  CHECK(world.book.TakeWithdrawn() == std::vector<PodUid>{PodUid("uid-a")});
+  CHECK(world.book.TakeWithdrawn().empty());
+  CHECK(world.book.withheld() == 1);
+  CHECK(world.Answer(JobJson("train", 2)) == "a: job:train of 2;");
+  CHECK(world.book.TakeWithdrawn().empty());
+}
+
 TEST_CASE("pods that are not Muster's any more are told as they were read", "[kube][grouping]") {
   World world;
   world.See("a");

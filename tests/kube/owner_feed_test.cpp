@@ -56,6 +56,26 @@ TEST_CASE("the start waits for the owners of pods, which are read once for all o
   CHECK(world.Reads() == 1);
 }
 
+TEST_CASE("pods that wait by themselves are a gang as soon as gangs by owner are switched on",
+          "[kube][feed][grouping]") {
+  OwnedWorld world(Reply(200, kJob));
+  world.feed->SetGrouping({config::ShippedGroupingRules(), {"muster"}, false});
+  world.feed->Start();
+  REQUIRE(Eventually([&] { return world.synced() == 1; }));
+  CHECK(world.Told("pod team/a"));
+  CHECK(world.LastTold("declared gang").empty());
+  const size_t before = world.told().size();
+  world.feed->SetGrouping({config::ShippedGroupingRules(), {"muster"}});
+  REQUIRE(Eventually([&] { return !world.LastTold("declared gang").empty(); }));
+  REQUIRE(Eventually([&] { return world.told().size() >= before + 5; }));
+  auto told = world.told();
+  told.erase(told.begin(), told.begin() + static_cast<std::ptrdiff_t>(before));
+  CHECK(told[0] == "withdrawn pod a-uid");
+  CHECK(told[1] == "withdrawn pod b-uid");
+  CHECK(std::count(told.begin(), told.end(), "pod team/a") == 1);
+  CHECK(std::count(told.begin(), told.end(), "pod team/b") == 1);
+}
+
 TEST_CASE("an owner that may have changed is read again, though nothing else happens",
           "[kube][feed][grouping]") {
   OwnedWorld world(Reply(200, kJob));
