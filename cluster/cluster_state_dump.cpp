@@ -322,8 +322,8 @@ void DumpUsage(const std::string& queue, const Usage& usage, std::string& out) {
 
 void DumpGroup(const PodGroup& group, std::string& out) {
   const auto& [uid, key, min_member, roles, schedule_timeout, created, resource_version, defect,
-               declared, by_owner, ended, keeps_rest, starts_with, first_roles, claimed, topology,
-               record, queue, run_times, preemptible] = group;
+               declared, by_owner, ended, keeps_rest, starts_with, first_roles, gates_together,
+               claimed, topology, record, queue, run_times, preemptible] = group;
   Line line("group");
   line.Text("ns", key.ns).Text("name", key.name).Text("uid", uid.text());
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -339,6 +339,7 @@ void DumpGroup(const PodGroup& group, std::string& out) {
   if (by_owner) line.Flag("byowner", true).Flag("keepsrest", keeps_rest).Number("ended", ended);
   if (starts_with > 0)
     line.Number("startswith", starts_with).List("firstroles", first_roles, write_role);
+  if (gates_together) line.Flag("gatestogether", true);
   if (!queue.empty()) line.Text("queue", queue);
   if (!run_times.none()) DumpRunTimes(run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);

@@ -63,6 +63,8 @@ struct PodGroup {
   // together. 0: with all of its minimum.
   int64_t starts_with = 0;
   std::vector<RoleMinimum> first_roles;  // of those
+  // kube-scheduler looks at none of its pods as long as one of them has a gate.
+  bool gates_together = false;
   bool claimed = false;    // annotation muster.dev/gang "true": Muster's before it has a pod
   TopologyTerms topology;  // where its members want to be; none: as the pods say
   GangRecord record;       // what Muster wrote there; nothing where there is no object

@@ -62,7 +62,8 @@ class HandoverStep {
         repairs_(gang.course.repairing && AllMayBeEvicted(gang, now)),
         preempts_(state.preemptions.VictimsOf(gang.id) != nullptr),
         carries_(state.announcer.Carry(gang)),
-        for_scale_up_(ReleasedForScaleUp(state, gang)) {}
+        for_scale_up_(ReleasedForScaleUp(state, gang)),
+        opens_all_(OpensAll()) {}
 
   void HandOver(Member& member) {
     const Pod& pod = *member.pod;
@@ -74,7 +75,7 @@ class HandoverStep {
     if (!pod.nominated_node.empty() && tried && FenceBar(state_, gang_).code == ReasonCode::kNone) {
       // A nomination without a reservation would keep room free for nobody.
       Nominate(member, "", false);
-    } else if (pod.gated_by_muster() && for_scale_up_.contains(member.uid)) {
+    } else if (pod.gated_by_muster() && (opens_all_ || for_scale_up_.contains(member.uid))) {
       state_.writes.Ask(
           RemoveGate{state_.writes.Begin(member, WriteKind::kRemoveGate), RefOf(member)});
     } else if (carries_ && gang_.tally.bound == 0 && gang_.published->record.ended.members > 0) {
@@ -83,6 +84,13 @@ class HandoverStep {
   }
 
  private:
+  // Gates of members that have no plan go, too: as long as there is one, kube-scheduler holds back
+  // those that have one. Filter keeps them out until they have.
+  bool OpensAll() const {
+    const cluster::PodGroup* group = state_.members.GroupOf(gang_);
+    if (group == nullptr || !group->gates_together) return false;
+    return gang_.tally.bound > 0 || (gang_.plan->all_nominated && !preempts_);
+  }
   void Bound(Member& member);
   void Ending(Member& member);
   // HAMi's plugin has served it: it is not to be taken for the next one.
@@ -109,6 +117,7 @@ class HandoverStep {
   const bool preempts_;
   const bool carries_;
   const std::set<PodUid> for_scale_up_;
+  const bool opens_all_;
   bool warned_ = false;
 };
 

@@ -250,6 +250,9 @@ Result<PodGroup> DecodePodGroup(const JsonNode& json, std::string_view api_versi
   record.preemptible = ReadPreemptible(said.Get("labels"), said.Get("annotations"));
   ReadSpec(group, *flavour, record);
   record.topology = ReadTopologyTerms(group.Get("metadata"), group.Get("spec"));
+  // From 1.37 on, which serves it as v1alpha3 and v1beta1: runPreEnqueuePlugins in
+  // pkg/scheduler/backend/queue/scheduling_queue.go of k8s.io/kubernetes v1.37.0.
+  record.gates_together = *flavour == Flavour::kNative && version != "scheduling.k8s.io/v1alpha2";
   if (!defects.none()) record.defect = defects.first().ToString();
   return record;
 }

@@ -126,7 +126,8 @@ void KubeScheduler::Impl::OnPod(Change change, const PodPtr& pod) {
   if (!Responsible(pod->pod)) return;
   // An assumed pod's nomination is spent.
   if (!cache_.Holds(pod->pod.uid)) cache_.Nominate(pod->pod, pod->pod.nominated_node);
-  queue_.Upsert(pod, loop_.now());
+  const PodGroupPtr group = api_.FindPodGroup({pod->pod.key.ns, pod->pod.pod_group});
+  queue_.Upsert(pod, loop_.now(), group != nullptr && group->group.gates_together);
 }
 
 void KubeScheduler::Impl::OnPodGone(const PodRecord& pod) {

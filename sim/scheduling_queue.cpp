@@ -19,23 +19,50 @@ bool ChangedBeyondStatus(const PodRecord& before, const PodRecord& after) {
 
 }  // namespace
 
-void SchedulingQueue::Upsert(const PodPtr& pod, Time now) {
+bool SchedulingQueue::Gated(const Entry& entry) const {
+  if (!entry.pod->pod.gates.empty() || !entry.together) return !entry.pod->pod.gates.empty();
+  const auto& group = groups_.at(GroupOf(entry));
+  return std::any_of(group.begin(), group.end(),
+                     [](const auto& other) { return !other.second->pod->pod.gates.empty(); });
+}
+
+void SchedulingQueue::FollowGroup(const cluster::ObjectKey& group, Time now) {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return;
+  for (const auto& [order, entry] : found->second) {
+    const bool gated = Gated(*entry);
+    if (entry->place == Place::kInFlight || gated == (entry->place == Place::kGated)) continue;
+    Leave(*entry);
+    entry->queued = now;
+    Enter(*entry, gated ? Place::kGated : Place::kActive);
+  }
+}
+
+void SchedulingQueue::Upsert(const PodPtr& pod, Time now, bool together) {
   const auto [at, fresh] = entries_.try_emplace(pod->pod.uid);
   Entry& entry = at->second;
   if (fresh) {
     entry.pod = pod;
+    entry.together = together;
     entry.queued = now;
     entry.order = next_order_++;
-    Enter(entry, pod->pod.gates.empty() ? Place::kActive : Place::kGated);
+    if (together) groups_[GroupOf(entry)].emplace(entry.order, &entry);
+    Enter(entry, Gated(entry) ? Place::kGated : Place::kActive);
+    if (together) FollowGroup(GroupOf(entry), now);
     return;
   }
   const PodPtr before = entry.pod;
   if (pod->pod.resource_version < before->pod.resource_version) return;
+  if (entry.together && before->pod.gates != pod->pod.gates) {
+    entry.pod = pod;
+    FollowGroup(GroupOf(entry), now);
+    return;
+  }
   if (entry.place == Place::kInFlight) {
     entry.pod = pod;
     return;
   }
-  const bool gated = !pod->pod.gates.empty();
+  const bool gated = entry.together ? Gated(entry) : !pod->pod.gates.empty();
   if (gated != (entry.place == Place::kGated)) {
     Leave(entry);
     entry.pod = pod;
@@ -50,8 +77,22 @@ void SchedulingQueue::Upsert(const PodPtr& pod, Time now) {
 void SchedulingQueue::Remove(const PodUid& pod) {
   const auto found = entries_.find(pod);
   if (found == entries_.end()) return;
-  Leave(found->second);
+  Entry& entry = found->second;
+  Leave(entry);
+  if (!entry.together) {
+    entries_.erase(found);
+    return;
+  }
+  const cluster::ObjectKey group = GroupOf(entry);
+  auto& pods = groups_.at(group);
+  pods.erase(entry.order);
+  const Time last = entry.queued;
   entries_.erase(found);
+  if (pods.empty()) {
+    groups_.erase(group);
+  } else {
+    FollowGroup(group, last);
+  }
 }
 
 SchedulingQueue::Entry* SchedulingQueue::Find(const PodUid& pod) {

@@ -5,6 +5,9 @@
 //                           │                 └──Reject──▶ unschedulable ──event, change or
 //                           flush──▶ backoff or active └── backoff over ── backoff
 //
+// As in Kubernetes 1.37 the pods of some groups are gated together: all of them as long as one has
+// a gate.
+//
 // Internal to KubeScheduler.
 #pragma once
 
@@ -35,6 +38,7 @@ class SchedulingQueue {
   };
   struct Entry {
     PodPtr pod;  // as last seen
+    bool together = false;
     Place place = Place::kActive;
     cluster::Time queued;      // when it last came in; the order among equal priorities
     uint64_t order = 0;        // the order among equal times
@@ -46,8 +50,8 @@ class SchedulingQueue {
 
   explicit SchedulingQueue(Backoff backoff) : backoff_(backoff) {}
 
-  // The pod was seen, without a node.
-  void Upsert(const PodPtr& pod, cluster::Time now);
+  // The pod was seen, without a node. `together`: it is gated with the others of its group.
+  void Upsert(const PodPtr& pod, cluster::Time now, bool together = false);
   void Remove(const cluster::PodUid& pod);
   Entry* Find(const cluster::PodUid& pod);
 
@@ -85,6 +89,12 @@ class SchedulingQueue {
   static ActiveOrder OrderOf(const Entry& entry) {
     return {entry.pod->pod.spec->priority, entry.queued, entry.order};
   }
+  static cluster::ObjectKey GroupOf(const Entry& entry) {
+    return {entry.pod->pod.key.ns, entry.pod->pod.pod_group};
+  }
+  bool Gated(const Entry& entry) const;
+  // Pods of its group may be gated, or not any more.
+  void FollowGroup(const cluster::ObjectKey& group, cluster::Time now);
   void Leave(Entry& entry);
   void Enter(Entry& entry, Place place);
   // From unschedulable to active, or to backoff while that lasts.
@@ -95,6 +105,7 @@ class SchedulingQueue {
   uint64_t next_order_ = 0;
   size_t gated_ = 0;
   std::unordered_map<cluster::PodUid, Entry> entries_;
+  std::map<cluster::ObjectKey, std::map<uint64_t, Entry*>> groups_;  // gated together; by order
   std::map<ActiveOrder, Entry*> active_;
   std::map<std::pair<cluster::Time, uint64_t>, Entry*> backing_off_;    // by (due, order)
   std::map<std::pair<cluster::Time, uint64_t>, Entry*> unschedulable_;  // by (queued, order)

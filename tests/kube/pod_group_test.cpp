@@ -414,5 +414,22 @@ TEST_CASE("what is malformed in other systems' annotations is told with its plac
   CHECK(layers("[1]") == ".layers[0]: expected an object, found a number");
 }
 
+TEST_CASE("of the groups of Kubernetes 1.37 kube-scheduler waits for all gates",
+          "[kube][podgroup]") {
+  const auto together = [](const std::string& version) {
+    const auto group =
+        DecodePodGroup(R"({"apiVersion":")" + version +
+                       R"(","kind":"PodGroup","metadata":{"name":"g","namespace":"n","uid":"u"},)"
+                       R"("spec":{"minMember":2,"schedulingPolicy":{"gang":{"minCount":2}}}})");
+    REQUIRE(group.ok());
+    return group->gates_together;
+  };
+  CHECK(together("scheduling.k8s.io/v1beta1"));
+  CHECK(together("scheduling.k8s.io/v1alpha3"));
+  CHECK_FALSE(together("scheduling.k8s.io/v1alpha2"));
+  CHECK_FALSE(together("scheduling.x-k8s.io/v1alpha1"));
+  CHECK_FALSE(together("scheduling.volcano.sh/v1beta1"));
+}
+
 }  // namespace
 }  // namespace muster::kube

@@ -80,9 +80,11 @@ void World::CreateGang(const Operation& operation) {
       group.roles = {{"even", std::min<int64_t>(1, minimum - odd)}, {"odd", odd}};
     }
     group.topology = TermsOf(operation, minimum);
+    group.gates_together = operation.b % 7 < 3;
     static_cast<void>(api.CreatePodGroup(Actor::kUser, group));
     Tell("gang " + name + " of " + std::to_string(members) + ", minMember " +
          std::to_string(minimum) + (group.roles.empty() ? "" : " with roles") +
+         (group.gates_together ? ", gates together" : "") +
          (group.topology.none() ? "" : ", level " + group.topology.required) +
          (group.topology.balance == cluster::Balance::kPack ? ", packed" : "") +
          (group.topology.spread.empty() ? "" : ", spread over " + group.topology.spread) +
