@@ -317,4 +317,5 @@ func TestTheSampleOfSparkIsTakenAndItsExecutorsJoinItsDriver(t *testing.T) {
 		}
 		return err
 	})
+	p.shownAsIn(exampleOfSpark, 0)
 }

@@ -312,6 +312,7 @@ func (p *play) explained() {
 		}
 		return err
 	})
+	p.shownAsIn(p.name, 0)
 }
 
 func (p *play) startedWhole() {
@@ -319,6 +320,7 @@ func (p *play) startedWhole() {
 	p.end(p.holder)
 	p.eventually(60*time.Second, "all of them start once there is room", p.runs)
 	p.always(2*time.Second, "and stay so", p.runs)
+	p.shownAsIn(p.name, 1)
 }
 
 // runs fails unless every gang runs with all of its pods, and they have all GPUs.

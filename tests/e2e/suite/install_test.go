@@ -54,6 +54,7 @@ func TestTheSampleOfKubeflowsObjectsStartsAsAGang(t *testing.T) {
 		}
 		return err
 	})
+	e.shownAsIn(exampleOfKubeflow, 0)
 }
 
 func succeeded(job *batchv1.Job) error {

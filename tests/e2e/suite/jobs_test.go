@@ -59,6 +59,7 @@ func (e *env) preemptSample(change func(text string) string) (train, urgent obje
 	train = e.sample(change)
 	e.whole(30*time.Second, train)
 	e.eventually(15*time.Second, "the sample runs", func() error { return e.allRun(train) })
+	e.shownAsIn(exampleOfPodGroup, 0)
 	urgent = e.gang("urgent", 2, 4, objects.WithPriorityClass(urgentClass))
 	e.add(urgent)
 	e.whole(60*time.Second, urgent)
