@@ -222,8 +222,13 @@ std::string LackText(const Shortage& shortage, bool never) {
   text += NodesText(shortage, never ? "would have room" : "had room at its last try");
   // How many fit in segments was not counted.
   if (shortage.fits == 0 || !shortage.segments.empty()) return text;
+  std::string alike = shortage.fits_alike ? MemberText(shortage) : "";
+  // Others differ from them, and not by their number of GPUs.
+  if (shortage.fits_alike && shortage.roles.size() == 1 &&
+      shortage.fits_of < shortage.roles.front().pods)
+    alike = " that are alike";
   return text + "; " + std::to_string(shortage.fits) + " of " + std::to_string(shortage.fits_of) +
-         " members" + (shortage.fits_alike ? MemberText(shortage) : "") + " would fit";
+         " members" + alike + " would fit";
 }
 
 }  // namespace muster::engine

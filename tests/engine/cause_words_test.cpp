@@ -132,6 +132,17 @@ TEST_CASE("how many members would fit is told where some would", "[engine][cause
         "2 of 3 members would fit");
 }
 
+TEST_CASE("where some members alone do not fit, they are told apart from the others",
+          "[engine][causes]") {
+  Harness world;
+  for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
+  world.AddGang("train", 3, 8, 4);
+  world.Add(MakePod("master").Gpus(8).MilliCpu(700).InGroup("train").Gated());
+  world.Settle();
+  CHECK_THAT(Why(world, "train"), Catch::Contains("it wants 32 GPUs (4 × 8)") &&
+                                      Catch::EndsWith("2 of 3 members that are alike would fit"));
+}
+
 TEST_CASE("what can never fit is told as it would be, not as it was", "[engine][causes]") {
   Harness world;
   for (const char* name : {"a", "b"}) world.Add(MakeNode(name).Gpus(8));
