@@ -1,5 +1,5 @@
-// Worlds of Jobs without PodGroups, in which pods and nodes come and go, Muster is restarted, with
-// gangs by owner and without: judged by the auditor after every event.
+// Worlds of Jobs without PodGroups, in which pods and nodes come and go, Muster is restarted, or
+// its policy reloaded, with gangs by owner and without: judged by the auditor after every event.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <memory>
@@ -61,7 +61,7 @@ class World {
         LoseNode();
         break;
       case 6:
-        Restart(random_.Chance(300));
+        random_.Chance(700) ? Restart(random_.Chance(300)) : Reload();
         break;
       case 7:
         DeleteJob();
@@ -164,6 +164,16 @@ class World {
     if (switched) by_owner_ = !by_owner_;
     Tell(std::string("restarts, gangs by owner ") + (by_owner_ ? "on" : "off"));
     cluster_->muster()->Restart();
+  }
+
+  // A reload of the policy: gangs by owner are switched while pods wait and run.
+  void Reload() {
+    by_owner_ = !by_owner_;
+    Tell(std::string("reloads, gangs by owner ") + (by_owner_ ? "on" : "off"));
+    const kube::GroupingSettings grouping{config::ShippedGroupingRules(), {"muster"}, by_owner_};
+    for (const engine::Fact& fact : reader_->SetGrouping(grouping))
+      cluster_->muster()->scheduler().Apply(fact, cluster_->loop().now());
+    cluster_->muster()->Kick();
   }
 
   sim::Random random_;
