@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -321,6 +322,15 @@ func (e *env) why(g objects.Gang) string {
 func (e *env) end(g objects.Gang) {
 	e.t.Helper()
 	pods, err := e.pods(g)
+	// One that kwok is about to set to Running would run again.
+	starts := func(pod corev1.Pod) bool { return pod.Spec.NodeName != "" && pod.Status.Phase == corev1.PodPending }
+	for range 30 {
+		if err != nil || !slices.ContainsFunc(pods, starts) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+		pods, err = e.pods(g)
+	}
 	e.must(err)
 	patch := []byte(`{"status":{"phase":"Succeeded"}}`)
 	each(pods, func(pod corev1.Pod) {
