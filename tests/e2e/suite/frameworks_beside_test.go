@@ -105,3 +105,52 @@ func (p *play) initialize() {
 		}
 	}
 }
+
+// The submitter, whose Job KubeRay makes when the RayCluster is ready: no gang could wait for it.
+func TestTheSubmitterOfARayJobStartsByItself(t *testing.T) {
+	f := named(t, "RayJob").with(t, "  shutdownAfterJobFinishes: true\n", `  submitterPodTemplate:
+    spec:
+      schedulerName: muster
+      restartPolicy: Never
+      containers:
+      - {name: submitter, image: "rayproject/ray:2.46.0"}
+`)
+	p := f.begin(t)
+	p.hold()
+	p.apply()
+	p.grouped()
+	p.always(3*time.Second, "no pod has a node", func() error { return p.bindsOnly(0, 5) })
+	p.end(p.holder)
+	for attempt := range 2 {
+		p.submits(attempt)
+	}
+	p.finished()
+}
+
+// submits waits until the RayCluster and one submitter run, and has the submitter fail; its Job makes another one.
+func (p *play) submits(attempt int) {
+	p.t.Helper()
+	what := fmt.Sprintf("the cluster and submitter %d run", attempt)
+	p.eventually(90*time.Second, what, func() error { return p.bindsOnly(6, 6) })
+	submitter := p.one("batch.kubernetes.io/job-name", "tune")
+	p.eventually(30*time.Second, "the submitter is by itself, and the cluster a gang of five", func() error {
+		gangs, alone, err := p.gangsHere()
+		for _, gang := range gangs {
+			if gang.Name != p.holder.Name && (gang.MinMember != 5 || gang.Pods != 5 || gang.Bound != 5 || gang.State != "Running") {
+				err = errorf("%s", show(gangs))
+			}
+		}
+		running := 0
+		for _, pod := range alone {
+			if pod.Name == submitter.Name && pod.State == "Running" {
+				running++
+			}
+		}
+		if err == nil && running != 1 {
+			err = errorf("alone are %s", show(alone))
+		}
+		return err
+	})
+	p.explains(submitter.Name, "the submitter of a RayJob comes when its RayCluster is ready")
+	p.ends(submitter, 1)
+}
