@@ -334,6 +334,7 @@ void ApplyRequest(EngineState& state, const cluster::ProvisioningRequest& told, 
     known->ask.attempt = told.attempt;
     known->ask.class_name = told.class_name;
     known->pod_sets = told.pod_sets;
+    known->tried = true;  // by a process before
     known->not_before = gang == nullptr ? now + kStranger : Time(0);
   }
   known->uid = told.uid;

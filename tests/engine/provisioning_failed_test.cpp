@@ -98,6 +98,22 @@ TEST_CASE("a request that was made and is never seen is made again", "[engine][p
   CHECK(AsksMade(world).size() == 2);
 }
 
+TEST_CASE("of a request that somebody deletes after a restart the templates are deleted",
+          "[engine][provisioning]") {
+  Harness world(Asking());
+  world.AddGang("g", 2, 8, 2);
+  world.Pass(Seconds(15));
+  world.Restart();
+  world.Pass(Seconds(15));
+  world.RemoveRequest(OnlyRequest(world).key.name);
+  world.Pass(Seconds(15));
+  CHECK(Withdrawals(world) == 0);
+  for (const char* node : {"n0", "n1"}) world.Add(MakeNode(node).Gpus(8));
+  world.ScheduleAll("g");
+  world.Pass(Seconds(15));
+  CHECK(Withdrawals(world) == 1);
+}
+
 TEST_CASE("of a request that could not be made the templates are deleted",
           "[engine][provisioning]") {
   Harness world(Asking());
