@@ -394,8 +394,8 @@ void WithdrawPod(EngineState& state, const PodUid& given) {
   const PodUid uid = given;  // NOLINT(performance-unnecessary-copy-initialization)
   const Pod* pod = state.cluster.FindPod(uid);
   if (pod == nullptr || pod->bound()) return;
-  Leave(state, uid);
   const cluster::ObjectKey group = Membership::IdFor(*pod).key;
+  Leave(state, uid);
   if (state.members.RemoveUnmanaged(group, uid)) TouchForming(state, group);
   ForgetPod(state, uid);
   state.cluster.Forget(uid);
