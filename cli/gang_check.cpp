@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -33,16 +34,17 @@ std::string PathOf(const std::string& metadata, const char* texts, std::string_v
 }
 
 void AddUnknownKeys(const YamlNode& metadata, const std::string& path, std::vector<Error>* faults) {
-  const std::vector<std::string> known(kube::MusterKeys().begin(), kube::MusterKeys().end());
+  const std::span<const std::string_view> known = kube::MusterKeys();
   for (const char* texts : kTexts) {
     const YamlNode* map = Given(metadata, texts);
     if (map == nullptr) continue;
     for (const YamlEntry& entry : map->entries) {
       if (!entry.key.starts_with(kube::kMusterPrefix)) continue;
       if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-      faults->push_back({Code::kInvalidArgument,
-                         "Muster knows no such key" + DidYouMean(entry.key, known),
-                         PathOf(path, texts, entry.key)});
+      faults->push_back(
+          {Code::kInvalidArgument,
+           "Muster knows no such key" + DidYouMean(entry.key, {known.begin(), known.end()}),
+           PathOf(path, texts, entry.key)});
     }
   }
 }

@@ -84,12 +84,11 @@ class HandoverStep {
   }
 
  private:
-  // Gates of members that have no plan go, too: as long as there is one, kube-scheduler holds back
-  // those that have one. Filter keeps them out until they have.
+  // Where members with a plan are released those without one lose their gates, too: as long as one
+  // has a gate kube-scheduler holds all of them back. Filter keeps out who has no plan.
   bool OpensAll() const {
     const cluster::PodGroup* group = state_.members.GroupOf(gang_);
-    if (group == nullptr || !group->gates_together) return false;
-    return gang_.tally.bound > 0 || (gang_.plan->all_nominated && !preempts_);
+    return group != nullptr && group->gates_together && gang_.plan->all_nominated && !preempts_;
   }
   void Bound(Member& member);
   void Ending(Member& member);

@@ -8,7 +8,8 @@
 //
 // 1. A pod that is bound, or may be by the hand of another leader, is withheld only before Start:
 //    it holds something, and is told as a gang of one until its owners are known.
-// 2. A pod keeps its gang when its owners go, and while they are read anew.
+// 2. A pod keeps its gang when its owners go while it names them, and while they are read anew. One
+//    that names none any more (--cascade=orphan) is alone.
 //    One that was told and is withheld again, because rules or owners are others now, is withdrawn.
 // 3. A gang that can never start is said by the defect of its pods, but of those that are bound.
 // 4. A restart forgets all of it; it follows from the objects again.

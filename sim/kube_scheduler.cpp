@@ -118,7 +118,7 @@ void KubeScheduler::Impl::OnPod(Change change, const PodPtr& pod) {
     if (binding_.contains(pod->pod.uid)) {
       queue_.Upsert(pod, loop_.now());  // the answer of Bind finds it there
     } else {
-      queue_.Remove(pod->pod.uid);
+      queue_.Remove(pod->pod.uid, loop_.now());
     }
     if (!confirms) queue_.Stir(false, loop_.now());
     return;
@@ -126,8 +126,10 @@ void KubeScheduler::Impl::OnPod(Change change, const PodPtr& pod) {
   if (!Responsible(pod->pod)) return;
   // An assumed pod's nomination is spent.
   if (!cache_.Holds(pod->pod.uid)) cache_.Nominate(pod->pod, pod->pod.nominated_node);
-  const PodGroupPtr group = api_.FindPodGroup({pod->pod.key.ns, pod->pod.pod_group});
-  queue_.Upsert(pod, loop_.now(), group != nullptr && group->group.gates_together);
+  const cluster::ObjectKey key{pod->pod.key.ns, pod->pod.pod_group};
+  const PodGroupPtr group = api_.FindPodGroup(key);
+  const bool together = group != nullptr && group->group.gates_together;
+  queue_.Upsert(pod, loop_.now(), together ? std::optional(key) : std::nullopt);
 }
 
 void KubeScheduler::Impl::OnPodGone(const PodRecord& pod) {
@@ -136,7 +138,7 @@ void KubeScheduler::Impl::OnPodGone(const PodRecord& pod) {
   if (operation != binding_.end()) {
     operation->second.gone = true;
   } else {
-    queue_.Remove(pod.pod.uid);
+    queue_.Remove(pod.pod.uid, loop_.now());
   }
   // One that is being bound and was not seen bound stays assumed until Bind is answered.
   if (pod.pod.bound() && cache_.Release(pod.pod.uid)) queue_.Stir(true, loop_.now());
@@ -243,16 +245,16 @@ void KubeScheduler::Impl::OnBound(const PodUid& pod, uint64_t operation, const s
   Entry* const entry = queue_.Find(pod);
   if (error.empty()) {
     ++stats_.bound;
-    queue_.Remove(pod);
+    queue_.Remove(pod, loop_.now());
     if (gone) cache_.Release(pod);
     return;
   }
   ++stats_.bind_errors;
   if (gone || entry == nullptr) {
     cache_.Release(pod);
-    queue_.Remove(pod);
+    queue_.Remove(pod, loop_.now());
   } else if (entry->pod->pod.bound()) {
-    queue_.Remove(pod);  // bound all the same: the failure was one of the call only
+    queue_.Remove(pod, loop_.now());  // bound all the same: the failure was one of the call only
   } else {
     const PodPtr record = entry->pod;
     cache_.Release(pod);

@@ -6,6 +6,7 @@
 namespace muster::sim {
 
 using cluster::Duration;
+using cluster::ObjectKey;
 using cluster::PodUid;
 using cluster::Time;
 
@@ -20,16 +21,14 @@ bool ChangedBeyondStatus(const PodRecord& before, const PodRecord& after) {
 }  // namespace
 
 bool SchedulingQueue::Gated(const Entry& entry) const {
-  if (!entry.pod->pod.gates.empty() || !entry.together) return !entry.pod->pod.gates.empty();
-  const auto& group = groups_.at(GroupOf(entry));
+  if (!entry.pod->pod.gates.empty() || !entry.group) return !entry.pod->pod.gates.empty();
+  const auto& group = groups_.at(*entry.group);
   return std::any_of(group.begin(), group.end(),
                      [](const auto& other) { return !other.second->pod->pod.gates.empty(); });
 }
 
-void SchedulingQueue::FollowGroup(const cluster::ObjectKey& group, Time now) {
-  const auto found = groups_.find(group);
-  if (found == groups_.end()) return;
-  for (const auto& [order, entry] : found->second) {
+void SchedulingQueue::FollowGroup(const ObjectKey& group, Time now) {
+  for (const auto& [order, entry] : groups_.at(group)) {
     const bool gated = Gated(*entry);
     if (entry->place == Place::kInFlight || gated == (entry->place == Place::kGated)) continue;
     Leave(*entry);
@@ -38,31 +37,31 @@ void SchedulingQueue::FollowGroup(const cluster::ObjectKey& group, Time now) {
   }
 }
 
-void SchedulingQueue::Upsert(const PodPtr& pod, Time now, bool together) {
+void SchedulingQueue::Upsert(const PodPtr& pod, Time now, const std::optional<ObjectKey>& group) {
   const auto [at, fresh] = entries_.try_emplace(pod->pod.uid);
   Entry& entry = at->second;
   if (fresh) {
     entry.pod = pod;
-    entry.together = together;
+    entry.group = group;
     entry.queued = now;
     entry.order = next_order_++;
-    if (together) groups_[GroupOf(entry)].emplace(entry.order, &entry);
+    if (group) groups_[*group].emplace(entry.order, &entry);
     Enter(entry, Gated(entry) ? Place::kGated : Place::kActive);
-    if (together) FollowGroup(GroupOf(entry), now);
+    if (group) FollowGroup(*group, now);
     return;
   }
   const PodPtr before = entry.pod;
   if (pod->pod.resource_version < before->pod.resource_version) return;
-  if (entry.together && before->pod.gates != pod->pod.gates) {
+  if (entry.group && before->pod.gates != pod->pod.gates) {
     entry.pod = pod;
-    FollowGroup(GroupOf(entry), now);
+    FollowGroup(*entry.group, now);
     return;
   }
   if (entry.place == Place::kInFlight) {
     entry.pod = pod;
     return;
   }
-  const bool gated = entry.together ? Gated(entry) : !pod->pod.gates.empty();
+  const bool gated = entry.group ? Gated(entry) : !pod->pod.gates.empty();
   if (gated != (entry.place == Place::kGated)) {
     Leave(entry);
     entry.pod = pod;
@@ -74,25 +73,17 @@ void SchedulingQueue::Upsert(const PodPtr& pod, Time now, bool together) {
   if (entry.place == Place::kUnschedulable && ChangedBeyondStatus(*before, *pod)) Retry(entry, now);
 }
 
-void SchedulingQueue::Remove(const PodUid& pod) {
+void SchedulingQueue::Remove(const PodUid& pod, Time now) {
   const auto found = entries_.find(pod);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
   Leave(entry);
-  if (!entry.together) {
-    entries_.erase(found);
-    return;
-  }
-  const cluster::ObjectKey group = GroupOf(entry);
-  auto& pods = groups_.at(group);
-  pods.erase(entry.order);
-  const Time last = entry.queued;
+  const std::optional<ObjectKey> group = entry.group;
+  if (group) groups_.at(*group).erase(entry.order);
   entries_.erase(found);
-  if (pods.empty()) {
-    groups_.erase(group);
-  } else {
-    FollowGroup(group, last);
-  }
+  if (!group) return;
+  FollowGroup(*group, now);
+  if (groups_.at(*group).empty()) groups_.erase(*group);
 }
 
 SchedulingQueue::Entry* SchedulingQueue::Find(const PodUid& pod) {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -37,8 +38,8 @@ class SchedulingQueue {
     kUnschedulable,  // backoff, active, gated
   };
   struct Entry {
-    PodPtr pod;  // as last seen
-    bool together = false;
+    PodPtr pod;                               // as last seen
+    std::optional<cluster::ObjectKey> group;  // whose pods are gated together
     Place place = Place::kActive;
     cluster::Time queued;      // when it last came in; the order among equal priorities
     uint64_t order = 0;        // the order among equal times
@@ -50,9 +51,11 @@ class SchedulingQueue {
 
   explicit SchedulingQueue(Backoff backoff) : backoff_(backoff) {}
 
-  // The pod was seen, without a node. `together`: it is gated with the others of its group.
-  void Upsert(const PodPtr& pod, cluster::Time now, bool together = false);
-  void Remove(const cluster::PodUid& pod);
+  // The pod was seen, without a node. `group`: it is gated together with the others of that; what
+  // is said when it is seen first counts.
+  void Upsert(const PodPtr& pod, cluster::Time now,
+              const std::optional<cluster::ObjectKey>& group = std::nullopt);
+  void Remove(const cluster::PodUid& pod, cluster::Time now);
   Entry* Find(const cluster::PodUid& pod);
 
   // The next pod, in flight from now on; null when no pod is active.
@@ -88,9 +91,6 @@ class SchedulingQueue {
   };
   static ActiveOrder OrderOf(const Entry& entry) {
     return {entry.pod->pod.spec->priority, entry.queued, entry.order};
-  }
-  static cluster::ObjectKey GroupOf(const Entry& entry) {
-    return {entry.pod->pod.key.ns, entry.pod->pod.pod_group};
   }
   bool Gated(const Entry& entry) const;
   // Pods of its group may be gated, or not any more.

@@ -53,10 +53,22 @@ TEST_CASE("a group whose pods start one by one opens all gates with the first", 
   CHECK(world.Gated(3) == 0);
   world.ScheduleAll("g");
   CHECK(world.BoundIn("g") == 1);
+}
+
+TEST_CASE("the gate of a pod that comes later goes when another one of its group may start",
+          "[engine][gates]") {
+  GatesTogether world(1, 3, 1);
+  world.ScheduleAll("g");
+  REQUIRE(world.BoundIn("g") == 1);
   world.Add(MakePod("g-3").Gpus(8).InGroup("g").Gated());
+  world.Pass(Seconds(60));
+  CHECK(world.Gated(4) == 1);  // nobody may start: no autoscaler is to see it
+  world.AddNode(1);
   world.Settle();
-  CHECK(world.Gated(4) == 0);  // one that comes later holds up nobody
+  CHECK(world.Gated(4) == 0);
   CHECK(world.Filter("g-3").node.empty());
+  world.ScheduleAll("g");
+  CHECK(world.BoundIn("g") == 2);
 }
 
 TEST_CASE("as long as the gang waits its gates stay", "[engine][gates]") {

@@ -395,6 +395,22 @@ TEST_CASE("a pod that waits by itself is withdrawn when rules ask for its owner"
   CHECK(world.book.TakeWithdrawn().empty());
 }
 
+TEST_CASE("a pod that was withdrawn comes back by itself when its owner cannot be read",
+          "[kube][grouping]") {
+  World world;
+  world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
+  world.See("a");
+  world.book.Set({config::ShippedGroupingRules(), {"muster"}});
+  REQUIRE(world.book.TakeWithdrawn().size() == 1);
+  CHECK_THAT(world.Answer(OwnerAnswer{OwnerAnswer::Kind::kRefused, nullptr, "forbidden"}),
+             Catch::StartsWith("a: alone;"));
+  CHECK(world.book.withheld() == 0);
+  // It is deleted in the meantime: nothing is left to withdraw.
+  world.book.Set({config::ShippedGroupingRules(), {"muster"}, false});
+  world.book.Forget(PodUid("uid-a"), world.now);
+  CHECK(world.book.TakeWithdrawn().empty());
+}
+
 TEST_CASE("pods that are not Muster's any more are told as they were read", "[kube][grouping]") {
   World world;
   world.See("a");

@@ -58,24 +58,7 @@ func TestAJobWithoutAGroupThatIsResumedWaitsWholeForTheGangThatTookItsRoom(t *te
 	mark, err := e.audit.Now()
 	e.must(err)
 	train := e.ownedGang("train", 4)
-	e.whole(30*time.Second, train)
-	other := e.gang("other", 3, 4) // leaves room for one pod of the Job
-	e.add(other)
-	e.always(3*time.Second, "the other one waits", func() error { return e.staysWaiting(other, 3) })
-	e.suspend(true)
-	e.whole(30*time.Second, other)
-	uids := e.uids(other)
-	e.suspend(false)
-	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
-	e.always(4*time.Second, "they wait, all of them, and the other one stays", func() error {
-		if err := e.staysWaiting(train, 4); err != nil {
-			return err
-		}
-		return e.isWhole(other)
-	})
-	e.sameUIDs(other, uids)
-	e.end(other)
-	e.wholeAgain(30*time.Second, train)
+	e.isResumedBehind(e.gang("other", 3, 4), train, 4*time.Second) // that leaves room for one pod of the Job
 	e.evictedNobodySince(mark)
 }
 
@@ -137,17 +120,6 @@ func TestAJobWithoutAGroupThatIsResumedWhileItsOldPodsEndStartsWholeWhenTheyHave
 			t.Error(err)
 		}
 	})
-	e.suspend(true)
-	e.eventually(30*time.Second, "its pods are ending", func() error { return e.staysWaiting(train, 0) })
-	e.suspend(false)
-	waits := func() error { return e.staysWaiting(train, 4) }
-	e.eventually(30*time.Second, "the Job has made new pods", waits)
-	e.always(3*time.Second, "none has a node while all old ones are there", waits)
-	for _, pod := range old[1:] {
-		e.must(e.letGo(pod.Name))
-		e.always(2*time.Second, "none has a node before there is room for all", waits)
-	}
-	e.must(e.letGo(old[0].Name))
-	e.wholeAgain(60*time.Second, train)
+	e.isResumedBesideOld(train, old)
 	e.evictedNobodySince(mark)
 }

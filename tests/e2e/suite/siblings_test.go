@@ -92,6 +92,46 @@ func (e *env) gone(g objects.Gang) {
 	})
 }
 
+// isResumedBehind: the Job is suspended while it runs, another gang takes its room, and it waits whole for so long, and until
+// that one has ended.
+func (e *env) isResumedBehind(other, train objects.Gang, wait time.Duration) {
+	e.t.Helper()
+	e.whole(30*time.Second, train)
+	e.add(other)
+	e.always(3*time.Second, "the other one waits", func() error { return e.staysWaiting(other, 3) })
+	e.suspend(true)
+	e.whole(30*time.Second, other)
+	uids := e.uids(other)
+	e.suspend(false)
+	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
+	e.always(wait, "they wait, all of them, and the other one stays", func() error {
+		if err := e.staysWaiting(train, 4); err != nil {
+			return err
+		}
+		return e.isWhole(other)
+	})
+	e.sameUIDs(other, uids)
+	e.end(other)
+	e.wholeAgain(30*time.Second, train)
+}
+
+// isResumedBesideOld: its new pods wait until the last of those old ones, which take their time to end, has gone.
+func (e *env) isResumedBesideOld(train objects.Gang, old []corev1.Pod) {
+	e.t.Helper()
+	e.suspend(true)
+	e.eventually(30*time.Second, "its pods are ending", func() error { return e.staysWaiting(train, 0) })
+	e.suspend(false)
+	waits := func() error { return e.staysWaiting(train, 4) }
+	e.eventually(30*time.Second, "the Job has made new pods", waits)
+	e.always(3*time.Second, "none has a node while all old ones are there", waits)
+	for _, pod := range old[1:] {
+		e.must(e.letGo(pod.Name))
+		e.always(2*time.Second, "none has a node before there is room for all", waits)
+	}
+	e.must(e.letGo(old[0].Name))
+	e.wholeAgain(60*time.Second, train)
+}
+
 // As Kueue does it: made suspended, let run, stopped and let run once more.
 func TestAJobThatIsSuspendedAndResumedStartsWholeAgain(t *testing.T) {
 	e := in(t, mustered(t, worldOptions{}))
@@ -123,24 +163,7 @@ func TestAJobThatIsResumedWaitsWholeForTheGangThatTookItsRoom(t *testing.T) {
 	mark, err := e.audit.Now()
 	e.must(err)
 	train := e.sample(func(text string) string { return text })
-	e.whole(30*time.Second, train)
-	other := e.gang("other", 3, 2) // leaves room for one member of the Job
-	e.add(other)
-	e.always(3*time.Second, "the other one waits", func() error { return e.staysWaiting(other, 3) })
-	e.suspend(true)
-	e.whole(30*time.Second, other)
-	uids := e.uids(other)
-	e.suspend(false)
-	e.eventually(30*time.Second, "the Job has recreated its pods", func() error { return e.staysWaiting(train, 4) })
-	e.always(10*time.Second, "they wait, all of them, and the other one stays", func() error {
-		if err := e.staysWaiting(train, 4); err != nil {
-			return err
-		}
-		return e.isWhole(other)
-	})
-	e.sameUIDs(other, uids)
-	e.end(other)
-	e.wholeAgain(30*time.Second, train)
+	e.isResumedBehind(e.gang("other", 3, 2), train, 10*time.Second) // that leaves room for one member of the Job
 	e.evictedNobodySince(mark)
 }
 
@@ -157,24 +180,7 @@ func TestAJobThatIsResumedWhileItsOldPodsEndStartsWholeWhenTheyHaveGone(t *testi
 	e.eventually(15*time.Second, "it runs", func() error { return e.allRun(train) })
 	old, err := e.pods(train)
 	e.must(err)
-	e.suspend(true)
-	e.eventually(30*time.Second, "its pods are ending", func() error {
-		pods, err := e.stay(train)
-		if err == nil && len(pods) > 0 {
-			err = errorf("%d are not", len(pods))
-		}
-		return err
-	})
-	e.suspend(false)
-	waits := func() error { return e.staysWaiting(train, 4) }
-	e.eventually(30*time.Second, "the Job has made new pods", waits)
-	e.always(3*time.Second, "none has a node while all old ones are there", waits)
-	for _, pod := range old[1:] {
-		e.must(e.letGo(pod.Name))
-		e.always(2*time.Second, "none has a node before there is room for all", waits)
-	}
-	e.must(e.letGo(old[0].Name))
-	e.wholeAgain(60*time.Second, train)
+	e.isResumedBesideOld(train, old)
 	e.evictedNobodySince(mark)
 }
 
