@@ -12,7 +12,7 @@ if [ -n "${MUSTER_E2E_VERSION:-}" ]; then
 fi
 if [ "${MUSTER_E2E:-}" = full ]; then
   folders+=(kubernetes/v1.34 kubernetes/v1.36)
-  timeout=90m
+  timeout=150m
 fi
 ./build.sh "${folders[@]}"
 # Its tests are skipped where it cannot be built.
