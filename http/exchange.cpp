@@ -79,7 +79,7 @@ class WireStream final : public httplib::Stream {
 
   bool WithinLimits(const char* data, std::size_t count) {
     const std::size_t fresh = std::min(count, tail_.size());
-    std::rotate(tail_.begin(), tail_.begin() + static_cast<std::ptrdiff_t>(fresh), tail_.end());
+    std::shift_left(tail_.begin(), tail_.end(), static_cast<std::ptrdiff_t>(fresh));
     std::copy(data + count - fresh, data + count, tail_.end() - static_cast<std::ptrdiff_t>(fresh));
     if (!in_head_) return true;
     head_bytes_ += count;
