@@ -1,5 +1,5 @@
-// Planning: the gang whose turn it is becomes a PlanJob, which is planned outside the lock; what
-// comes of it is committed (internal to engine/).
+// Planning: the gang whose turn it is becomes a PlanJob, which is planned outside the lock;
+// commit.hpp has what comes of it (internal to engine/).
 #pragma once
 
 #include "engine/gang.hpp"
@@ -9,17 +9,13 @@ namespace muster::engine {
 
 struct EngineState;
 
-// Some gang of those that are to be tried has a turn.
 // What queues have used, and who may have others evicted because of that.
 void FollowUse(EngineState& state, cluster::Time now);
+// Some gang of those that are to be tried has a turn.
 bool PassNeeded(const EngineState& state, cluster::Time now);
 // When there is work without further facts; Never: only a fact can bring some.
 cluster::Time NextWake(const EngineState& state);
 // Looks at some gangs more. Begins a pass where none is under way.
 Turn NextJob(EngineState& state, cluster::Time now);
-void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, cluster::Time now);
-
-// ClusterState has the reservation, or the earmark.
-void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required);
 
 }  // namespace muster::engine

@@ -6,6 +6,7 @@
 
 #include "engine/asked_rooms.hpp"
 #include "engine/booking_search.hpp"
+#include "engine/commit.hpp"
 #include "engine/decided_facts.hpp"
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"

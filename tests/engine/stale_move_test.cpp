@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "engine/commit.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/intake.hpp"
 #include "engine/planning.hpp"

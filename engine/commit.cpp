@@ -1,0 +1,240 @@
+#include "engine/commit.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/booking_rules.hpp"
+#include "engine/booking_search.hpp"
+#include "engine/engine_state.hpp"
+#include "engine/evictions.hpp"
+#include "engine/handover.hpp"
+#include "engine/minimum.hpp"
+#include "engine/moves.hpp"
+#include "engine/queue_rules.hpp"
+#include "engine/rank.hpp"
+#include "engine/request.hpp"
+#include "engine/setback.hpp"
+#include "engine/verdict.hpp"
+
+namespace muster::engine {
+
+using cluster::Pod;
+using cluster::Time;
+
+namespace {
+
+void Refuse(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result,
+            Time now) {
+  if (job.request.required.empty()) {  // only elastic members: the gang runs
+    PendingQueue::Tried(gang);
+    state.work.TriedInVain(gang.id);
+    return;
+  }
+  Reason reason = job.over_queue && !result.never_fits
+                      ? OverQueue(state, gang, gang.queue->asks)
+                      : FromShortage(result.shortage, result.never_fits, result.down);
+  if (reason.code != ReasonCode::kNotEnoughGpus)
+    reason.need = static_cast<int64_t>(job.request.required.size());
+  const bool whole = gang.tally.bound_of_muster == 0;
+  if (result.shielded && whole && !result.never_fits)
+    reason = Because(
+        job.candidates.shielded.by_budget ? ReasonCode::kDisruptionBudget : ReasonCode::kMinRuntime,
+        0, job.candidates.shielded.gangs, job.candidates.shielded.why);
+  if (!whole && !gang.course.obstacle.empty()) reason.detail = gang.course.obstacle;
+  // In the domain where they have to be.
+  gang.course.cramped = !whole && gang.past.has_run() &&
+                        (!result.shortage.limit.empty() || !result.shortage.segments.empty());
+  if (gang.course.cramped && result.move) BeginMove(state, gang, *result.move, now);
+  // Where it might go, its queue's limit of that model forbids it.
+  if (whole && job.closed != nullptr && result.shortage.kept > 0 && !result.never_fits) {
+    const Reason why = ClosedTo(state, gang).why;
+    if (why.code != ReasonCode::kNone) reason = why;
+  }
+  if (result.on_shaped && !result.never_fits) {
+    const Reason why = ShapeBar(state, gang);
+    if (why.code != ReasonCode::kNone) reason = why;
+    state.shapes.TurnedAway(QueueOf(gang));
+  }
+  if (whole) GiveUpRoom(state, job, now);
+  if (whole && result.booked) {
+    std::string keeper = KeeperOf(state, job.kept_off);
+    if (!keeper.empty()) reason = Because(ReasonCode::kReserved, 0, 0, std::move(keeper));
+    if (const Booking* first = FirstOf(state, job.kept_off)) state.bookings.TurnedAway(first->gang);
+  }
+  if (job.empty != nullptr) {
+    const EverFits::Verdict verdict = {result.never_fits ? NeverFits(reason) : Reason{},
+                                       result.fits_in};
+    state.ever_fits.Learn(job.request.key, job.basis, verdict);
+    if (job.closed == nullptr)
+      state.ever_fits.Learn(OfAnyQueue(job.request.key), job.basis, verdict);
+  }
+  const Reason* impossible = whole ? state.ever_fits.Never(job.request.key) : nullptr;
+  const bool never = impossible != nullptr;
+  if (never) reason = *impossible;
+  // Where something became free since, this holds until the pass is over: there will be another.
+  if (whole && job.plain && !job.over_queue) {
+    state.queue.Fail(job.request.key, job.preempts_below, reason, job.kept_off);
+    if (!DependsOnQueue(job) && !result.booked)
+      state.queue.Fail(OfAnyQueue(job.request.key), INT64_MIN, reason, job.kept_off);
+  }
+  const GangState waits = !whole  ? GangState::kDegraded
+                          : never ? GangState::kUnsatisfiable
+                                  : GangState::kQueued;
+  Wait(state, gang, whole ? KindOf(state, gang, job) : std::nullopt, waits, std::move(reason));
+}
+
+// Of those that are planned, among all that have not ended.
+void SetRanks(EngineState& state, Gang& gang) {
+  std::vector<Member*> members;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.pod->ending()) members.push_back(&member);
+  }
+  const std::vector<uint32_t> ranks = RanksOf({members.begin(), members.end()});
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i]->planned()) state.reservations.SetRank(*members[i], ranks[i]);
+  }
+}
+
+// It starts ahead of a gang that has booked, and counts for its namespace.
+void CountJump(EngineState& state, const Gang& gang) {
+  if (!state.queue_book.on() || !StartsWhole(gang)) return;
+  if (TermsOfBookings(state, gang).max_per_user == 0) return;
+  if (const Booking* over = AheadOf(state, gang))
+    state.bookings.Jumped(gang.id, QueueOf(gang), over->gang);
+}
+
+// ClusterState has the plan's reservations, or its earmarks.
+void Adopt(EngineState& state, Gang& gang, const PlanResult& result, Time now) {
+  std::vector<Member*> planned;
+  const auto plan = [&](const std::vector<cluster::Placement>& placements, bool required) {
+    for (const cluster::Placement& placement : placements) {
+      planned.push_back(&gang.members.at(placement.pod));
+      SetPlan(state, *planned.back(), placement, required);
+    }
+  };
+  plan(result.required, true);
+  for (const std::vector<cluster::Placement>& batch : result.elastic) plan(batch, false);
+  SetRanks(state, gang);
+  CountJump(state, gang);
+  if (state.shapes.any()) state.shapes.Note(gang.id);
+  state.queue.Leave(gang);
+  PendingQueue::Tried(gang);
+  // What is left of a node that was kept is anybody's now.
+  if (Replaces(state, gang) && !state.options.placement.fabric.reserve.empty())
+    state.queue.AnythingMayFit();
+  state.reservations.Adopt(gang, planned, now, now + ReservationTimeout(state, gang));
+  gang.course.setback = {};
+  gang.course.cramped = false;
+  ++state.progress.gangs_planned;
+  for (auto& [uid, member] : gang.members) {
+    if (!member.planned()) continue;
+    // Until the victims are gone only a nomination keeps their room, also where pods are pinned.
+    if (!result.victims.empty()) {
+      state.reservations.Nominated(member, member.pod->nominated_node == member.plan->node);
+    }
+    // Pods that were released before may wait where kube-scheduler does not look again by itself.
+    if (!member.pod->gated_by_muster()) state.writes.MarkNeedsWake(member);
+  }
+  state.work.Touch(gang);
+}
+
+// Takes the elastic members from the plan that the limits of its queue leave no room for, segments
+// as a whole. Lost members of a gang that runs come back whatever they are; those that it still is
+// to grow by do not. kNone: the rest may be had.
+Reason KeepWithinQueue(const EngineState& state, const Gang& gang, PlanResult& plan) {
+  cluster::Usage taken = UsageOf(state, plan.required);
+  if (StartsWhole(gang) || AwaitsRest(gang, state.members.GroupOf(gang))) {
+    Reason over = OverQueue(state, gang, taken);
+    if (over.code != ReasonCode::kNone) return over;
+  }
+  Reason last;
+  std::erase_if(plan.elastic, [&](const std::vector<cluster::Placement>& batch) {
+    cluster::Usage more = taken;
+    more += UsageOf(state, batch);
+    Reason over = OverQueue(state, gang, more);
+    if (over.code == ReasonCode::kNone) {
+      taken = std::move(more);
+      return false;
+    }
+    last = std::move(over);
+    return true;
+  });
+  return plan.required.empty() && plan.elastic.empty() ? last : Reason{};
+}
+
+std::vector<cluster::Placement> PlacementsOf(const PlanResult& result) {
+  std::vector<cluster::Placement> all = result.required;
+  for (const std::vector<cluster::Placement>& batch : result.elastic)
+    all.insert(all.end(), batch.begin(), batch.end());
+  return all;
+}
+
+void Place(EngineState& state, Gang& gang, const PlanJob& job, const PlanResult& result, Time now) {
+  const std::vector<cluster::Placement> all = PlacementsOf(result);
+  const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+  if (!job.kept_off.empty()) LookAtBookings(state, now);
+  if (!same_layout || !FitsBeside(state, job.kept_off, all) || !state.cluster.Reserve(all).ok()) {
+    return state.queue.Retry(gang);
+  }
+  Adopt(state, gang, result, now);
+}
+
+}  // namespace
+
+void Commit(EngineState& state, const PlanJob& job, const PlanResult& result, Time now) {
+  if (job.booking != nullptr) return CommitSearch(state, job, result.later, now);
+  Gang* gang = state.members.Find(job.id);
+  if (gang == nullptr || !gang->pending()) return;
+  ++state.progress.gangs_tried;
+  // It changed meanwhile, or somebody was faster: it has another turn.
+  if (gang->work->version != job.version) return state.queue.Retry(*gang);
+  if (!result.placed && result.move && !StillHolds(state, job, *result.move))
+    return state.queue.Retry(*gang);
+  if (!result.placed) return Refuse(state, *gang, job, result, now);
+  std::optional<PlanResult> within;
+  if (state.queue_book.on()) state.queue_book.Follow(state.cluster);
+  if (state.queue_book.on() && result.victims.empty()) {
+    const bool same_layout = state.cluster.TakeSnapshot()->layout() == job.snapshot->layout();
+    if (!same_layout) return state.queue.Retry(*gang);
+    Reason over = KeepWithinQueue(state, *gang, within.emplace(result));
+    if (over.code != ReasonCode::kNone) {
+      if (job.request.required.empty()) {
+        NoneIsWanted(state, *gang);
+      } else {
+        const bool whole = StartsWhole(*gang);
+        Wait(state, *gang, whole ? KindOf(state, *gang, job) : std::nullopt,
+             whole ? GangState::kQueued : GangState::kDegraded, std::move(over));
+      }
+      return;
+    }
+  }
+  if (!ShapesHold(state, *gang, PlacementsOf(within ? *within : result))) {
+    state.shapes.NoExchange(gang->id);
+    return state.queue.Retry(*gang);
+  }
+  if (!result.victims.empty()) {
+    switch (Earmark(state, *gang, job, result, now)) {
+      case Earmarked::kRefused:
+        return Refuse(state, *gang, job, result, now);
+      case Earmarked::kStale:
+        return state.queue.Retry(*gang);
+      case Earmarked::kDone:
+        return Adopt(state, *gang, result, now);
+    }
+  }
+  Place(state, *gang, job, within ? *within : result, now);
+}
+
+void SetPlan(EngineState& state, Member& member, cluster::Placement placement, bool required) {
+  const std::string& node = state.cluster.node(placement.node)->name;
+  const Pod& pod = *member.pod;
+  const bool nominated =
+      pod.nominated_node == node || member.writes->pinned_node == node || Pins(state.options, pod);
+  state.reservations.Set(member, std::move(placement), required, nominated);
+}
+
+}  // namespace muster::engine
