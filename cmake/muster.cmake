@@ -11,7 +11,7 @@ endif()
 if(MUSTER_WERROR)
   target_compile_options(muster_flags INTERFACE -Werror)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms about std::string and std::rotate at -O3: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+  # False alarms about std::string at -O3: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
   target_compile_options(muster_flags INTERFACE -Wno-restrict)
 endif()
 if(MUSTER_SANITIZE)
