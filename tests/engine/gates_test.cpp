@@ -71,6 +71,19 @@ TEST_CASE("the gate of a pod that comes later goes when another one of its group
   CHECK(world.BoundIn("g") == 2);
 }
 
+TEST_CASE("a pod that comes while its group starts does not hold it up", "[engine][gates]") {
+  GatesTogether world(2, 2, 2);
+  world.Settle();
+  REQUIRE(world.Gated(2) == 0);
+  REQUIRE(world.BoundIn("g") == 0);
+  world.Add(MakePod("g-2").Gpus(8).InGroup("g").Gated());
+  world.Settle();
+  CHECK(world.Gated(3) == 0);
+  CHECK(world.Filter("g-2").node.empty());
+  world.ScheduleAll("g");
+  CHECK(world.BoundIn("g") == 2);
+}
+
 TEST_CASE("as long as the gang waits its gates stay", "[engine][gates]") {
   GatesTogether world(1, 4, 2);
   world.Pass(Seconds(600));

@@ -47,7 +47,7 @@ func beside(t *testing.T, name string) *env {
 	t.Helper()
 	slow(t)
 	if tested() != controlplane.Newest {
-		t.Skip("it runs beside the newest Kubernetes")
+		t.Skip("autoscalers run beside the newest Kubernetes alone")
 	}
 	if !controlplane.HasOperator(name) {
 		t.Skipf("%s is not built; tests/e2e/build.sh autoscalers tells why", name)

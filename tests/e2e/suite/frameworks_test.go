@@ -95,7 +95,7 @@ func TestGangsOfFrameworks(t *testing.T) {
 	}
 	t.Run("the document says what ran", func(t *testing.T) {
 		if len(results) == 0 {
-			t.Skip("nothing ran")
+			t.Skip("no framework ran: each says above why")
 		}
 		results.compare(t)
 	})
@@ -106,7 +106,7 @@ func (f framework) begin(t *testing.T) *play {
 	t.Helper()
 	slow(t)
 	if tested() != controlplane.Newest {
-		t.Skip("its controllers run beside the newest Kubernetes")
+		t.Skip("controllers of frameworks run beside the newest Kubernetes alone")
 	}
 	for _, name := range f.operators {
 		if !controlplane.HasOperator(name) {

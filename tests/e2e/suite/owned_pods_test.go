@@ -128,7 +128,7 @@ func (e *env) allAlone(pods int) {
 func TestPodsThatServeStartOneByOne(t *testing.T) {
 	slow(t)
 	if tested() == controlplane.Older {
-		t.Skip("no admission policy gates the pods of a template there")
+		t.Skip("this Kubernetes has no MutatingAdmissionPolicy, which gates pods of templates")
 	}
 	for _, kind := range []string{"StatefulSet", "Deployment"} {
 		t.Run(kind, func(t *testing.T) {

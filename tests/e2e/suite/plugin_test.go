@@ -33,7 +33,7 @@ func outsideAddress(t *testing.T) string {
 			return ip.IP.String()
 		}
 	}
-	t.Skip("this machine has the loopback alone")
+	t.Skip("this machine has no address but the loopback, and a Service needs another")
 	return ""
 }
 
