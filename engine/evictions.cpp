@@ -179,7 +179,9 @@ void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
   const bool others_paid = state.preemptions.TakeCost(gang.id);
   const QueueBook& book = state.queue_book;
   if (!others_paid || !book.on() || state.preemptions.EvictedSince(gang.id, since)) return;
-  const queues::Queue& queue = book.tree().at(book.IndexOf(QueueOf(gang)));
+  const auto written = book.tree().Find(gang.written_queue);  // all of its members may have gone
+  if (!written) return;
+  const queues::Queue& queue = book.tree().at(*written);
   const int64_t least =
       std::max(queue.preemption.min_runtime_preempt, queue.preemption.min_runtime_reclaim);
   if (now - since >= cluster::Duration(least)) return;

@@ -97,6 +97,8 @@ struct Gang {
   // counts for more than the cap.
   Reason queue_bar;
   int64_t priority_cap = INT64_MAX;
+  // The queue of the policy in which its members are charged, or the last ones were.
+  std::string written_queue;
   // R14, set while it is settled: nobody's victim, and has no more than its queue's guarantee.
   bool non_preemptible = false;
   // Of each of its members, by an operator's order. Nothing: what its pods say.

@@ -129,6 +129,7 @@ void AssignQueue(EngineState& state, Gang& gang) {
       queue = std::move(choice.queue);
     }
     gang.priority_cap = book.tree().at(book.IndexOf(queue)).priority_cap;
+    gang.written_queue = book.tree().at(book.WrittenOf(queue)).name;
   }
   for (const auto& [uid, member] : gang.members)
     state.cluster.ChargeTo(uid, queue, gang.non_preemptible);

@@ -61,7 +61,10 @@ void Auditor::Impl::SeePod(Change change, const PodPtr& pod, Time at) {
 void Auditor::Impl::SeePlace(const PodPtr& pod, bool live, Time at) {
   const PodUid& uid = pod->pod.uid;
   const auto known = bound_to_.find(uid);
-  if (muster_ != nullptr) restart_audit_.See(pod, live, muster_->scheduler().options().queues, at);
+  std::string eviction;
+  if (muster_ != nullptr)
+    eviction = restart_audit_.See(pod, live, muster_->scheduler().options().queues, at);
+  if (!InDoubt(at, at)) Find(std::move(eviction));
   const bool fresh = live && known == bound_to_.end() && pod->pod.bound_by_muster;
   if (fresh && !InDoubt(at, at)) Find(restart_audit_.Fault(pod->pod, at));
   if (live) {

@@ -15,37 +15,47 @@ namespace {
 
 // An event of the API server may be a moment older than Muster's news of it.
 constexpr Duration kDoubt = cluster::Seconds(1);
+constexpr Duration kHour = cluster::Seconds(3'600);
 
 }  // namespace
 
 // A gang that has others evicted has paid for it; one of which members are evicted for another
 // keeps nothing.
-void RestartAudit::NoteEviction(const PodRecord& pod) {
-  if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return;
+std::string RestartAudit::NoteEviction(const PodRecord& pod, Time at) {
+  if (!pod.evicted_by_muster || !evicted_.insert(pod.pod.uid).second) return {};
   const ObjectKey own{pod.pod.key.ns, pod.pod.pod_group};
   if (!pod.pod.pod_group.empty()) runs_[own].odd = true;
-  if (pod.evicted_for == own || api_.FindPodGroup(pod.evicted_for) == nullptr) return;
+  if (pod.evicted_for == own || api_.FindPodGroup(pod.evicted_for) == nullptr) return {};
   runs_[pod.evicted_for].paid = true;
+  const auto ended = ended_early_.find(pod.evicted_for);
+  if (ended == ended_early_.end() || at + kDoubt >= ended->second + kHour) return {};
+  return "pod " + pod.pod.key.ToString() + " is evicted for gang " + pod.evicted_for.ToString() +
+         ", for which others were evicted within the hour and which ended early";
 }
 
-void RestartAudit::See(const PodPtr& pod, bool live, const std::vector<queues::QueueSpec>& queues,
-                       Time at) {
-  NoteEviction(*pod);
-  if (pod->pod.pod_group.empty()) return;
-  const ObjectKey key{pod->pod.key.ns, pod->pod.pod_group};
+std::string RestartAudit::See(const PodPtr& pod, bool live,
+                              const std::vector<queues::QueueSpec>& queues, Time at) {
+  std::string fault = NoteEviction(*pod, at);
+  if (!pod->pod.pod_group.empty()) SeeMember(*pod, live, queues, at);
+  return fault;
+}
+
+void RestartAudit::SeeMember(const PodRecord& pod, bool live,
+                             const std::vector<queues::QueueSpec>& queues, Time at) {
+  const ObjectKey key{pod.pod.key.ns, pod.pod.pod_group};
   const PodGroupPtr group = api_.FindPodGroup(key);
   Run& run = runs_[key];
   if (live) {
     // It is plain how many members it needs and which queue is theirs, and all of them are
     // Muster's.
-    const bool plain = group != nullptr && group->group.roles.empty() && pod->pod.bound_by_muster;
-    const bool agrees = run.live.empty() || run.asked == pod->pod.asked_queue;
-    run.odd = run.odd || !plain || !agrees || (pod->pod.deleting && !run.started);
-    run.asked = pod->pod.asked_queue;
-    Devices& devices = run.live[pod->pod.uid];
-    for (const cluster::GpuIndex gpu : pod->pod.bound_gpus) {
+    const bool plain = group != nullptr && group->group.roles.empty() && pod.pod.bound_by_muster;
+    const bool agrees = run.live.empty() || run.asked == pod.pod.asked_queue;
+    run.odd = run.odd || !plain || !agrees || (pod.pod.deleting && !run.started);
+    run.asked = pod.pod.asked_queue;
+    Devices& devices = run.live[pod.pod.uid];
+    for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
       // Of a part others may have the rest.
-      if (!pod->pod.spec->gpus.fractional()) devices.emplace(pod->pod.node_name, gpu);
+      if (!pod.pod.spec->gpus.fractional()) devices.emplace(pod.pod.node_name, gpu);
     }
     if (!Whole(key, run)) return;
     run.had.clear();
@@ -55,9 +65,9 @@ void RestartAudit::See(const PodPtr& pod, bool live, const std::vector<queues::Q
     windows_of_.erase(key);
     return;
   }
-  const auto known = run.live.find(pod->pod.uid);
+  const auto known = run.live.find(pod.pod.uid);
   if (known == run.live.end()) return;
-  if (pod->pod.phase == cluster::PodPhase::kSucceeded) run.odd = true;
+  if (pod.pod.phase == cluster::PodPhase::kSucceeded) run.odd = true;
   if (run.started) run.had.insert(known->second.begin(), known->second.end());
   run.live.erase(known);
   if (Whole(key, run)) run.had.clear();  // it can do without that one
@@ -76,14 +86,16 @@ bool RestartAudit::Whole(const ObjectKey& key, const Run& run) const {
 // Nothing of it is live any more.
 void RestartAudit::Judge(const ObjectKey& key, Run& run, const std::string& queue,
                          const std::vector<queues::QueueSpec>& queues, Time at) {
-  if (!run.paid || run.odd || !run.started || queues.empty() || run.had.empty()) return;
+  if (!run.paid || run.odd || !run.started || queues.empty()) return;
   const queues::Tree tree(queues);
   const auto index = tree.Find(queue);
   if (!index) return;
   const queues::PreemptionSpec& says = tree.at(*index).preemption;
   const Duration least(std::max(says.min_runtime_preempt, says.min_runtime_reclaim));
   const Duration ran = at - run.since;
-  if (ran < kDoubt || ran + kDoubt >= least || says.restart_window == 0) return;
+  if (ran < kDoubt || ran + kDoubt >= least) return;
+  ended_early_[key] = at;
+  if (says.restart_window == 0 || run.had.empty()) return;
   windows_of_[key] = {std::move(run.had), at, at + Duration(says.restart_window)};
   ++windows_;
 }
@@ -93,6 +105,7 @@ void RestartAudit::SeeGroup(Change change, const PodGroupRecord& group) {
   if (change == Change::kDeleted) {
     groups_.erase(key);
     windows_of_.erase(key);
+    ended_early_.erase(key);
     if (const auto run = runs_.find(key); run != runs_.end()) run->second.odd = true;
     return;
   }
@@ -119,6 +132,7 @@ void RestartAudit::NodeGone(const std::string& node) {
 
 void RestartAudit::Restarted() {
   windows_of_.clear();
+  ended_early_.clear();
   for (auto& [key, run] : runs_) run.odd = true;
 }
 

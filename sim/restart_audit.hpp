@@ -1,6 +1,6 @@
 // RestartAudit: whether nobody else comes to the devices of a gang for which others were evicted
-// and that died early (queues.md, section 3), as the API server's objects show it, and by other
-// means than Muster's. It finds starts that no rule allows, not each that a rule forbids: gangs
+// and that died early, and nobody is evicted for it again within the hour (queues.md, section 3), as
+// the API server's objects show it, and by other means than Muster's. It finds starts that no rule allows, not each that a rule forbids: gangs
 // whose PodGroup changed while they ran, say, it leaves alone. Part of the Auditor; one thread.
 #pragma once
 
@@ -19,9 +19,9 @@ class RestartAudit {
  public:
   explicit RestartAudit(ApiServer& api) : api_(api) {}
 
-  // `live`: bound, and it has not ended. `queues`: the policy's.
-  void See(const PodPtr& pod, bool live, const std::vector<queues::QueueSpec>& queues,
-           cluster::Time at);
+  // `live`: bound, and it has not ended. `queues`: the policy's. Empty: it may be evicted, if it is.
+  std::string See(const PodPtr& pod, bool live, const std::vector<queues::QueueSpec>& queues,
+                  cluster::Time at);
   void SeeGroup(Change change, const PodGroupRecord& group);
   // Another one of its name, or none any more.
   void NodeGone(const std::string& node);
@@ -47,7 +47,9 @@ class RestartAudit {
     cluster::Time opened;
     cluster::Time until;
   };
-  void NoteEviction(const PodRecord& pod);
+  std::string NoteEviction(const PodRecord& pod, cluster::Time at);
+  void SeeMember(const PodRecord& pod, bool live, const std::vector<queues::QueueSpec>& queues,
+                 cluster::Time at);
   bool Whole(const cluster::ObjectKey& key, const Run& run) const;
   void Judge(const cluster::ObjectKey& key, Run& run, const std::string& queue,
              const std::vector<queues::QueueSpec>& queues, cluster::Time at);
@@ -56,6 +58,7 @@ class RestartAudit {
   ApiServer& api_;
   std::map<cluster::ObjectKey, Run> runs_;
   std::map<cluster::ObjectKey, Window> windows_of_;
+  std::map<cluster::ObjectKey, cluster::Time> ended_early_;  // when, last
   std::map<cluster::ObjectKey, std::pair<std::string, int64_t>> groups_;  // UID, minMember
   std::set<cluster::PodUid> evicted_;                                     // and noted
   int64_t windows_ = 0;

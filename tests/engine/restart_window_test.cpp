@@ -40,10 +40,13 @@ struct RestartWindowWorld : testing::QueueWorld {
       Settle();
     }
   }
-  // Its controller makes other pods, under other names.
   void ComeBack() {
+    for (int i = 0; i < 8; ++i) RemovePod("large-" + std::to_string(i));
+    Recreate();
+  }
+  // Its controller makes other pods, under other names.
+  void Recreate() {
     for (int i = 0; i < 8; ++i) {
-      RemovePod("large-" + std::to_string(i));
       const std::string name = "large-again-" + std::to_string(i);
       Add(MakePod(name).Gpus(1).InGroup("large").CreatedAt(now().milliseconds()).Gated().Build());
     }
@@ -275,6 +278,31 @@ TEST_CASE("a gang that dies again after it started in its window keeps nothing",
   }
   world.Settle();
   CHECK(world.Gang("small").state == GangState::kReserved);
+}
+
+TEST_CASE("a gang all of whose pods are deleted at once has ended early, too",
+          "[engine][queues][restartWindow]") {
+  const bool at_once = GENERATE(true, false);
+  QueueSpec x = RestartWindowClaimant();
+  const bool by_namespace = GENERATE(false, true);
+  if (by_namespace) x.fair_by = queues::FairBy::kNamespace;
+  CAPTURE(at_once, by_namespace);
+  RestartWindowWorld world(x);
+  for (int i = 0; i < 8; ++i) {
+    world.RemovePod("large-" + std::to_string(i));
+    if (!at_once) world.Settle();
+  }
+  world.Settle();
+  CHECK(world.Told("GangEndedEarly") ==
+        "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
+        "of queue x: nobody is evicted for it again within the hour, and what it had on n0 is kept "
+        "for it for 300 s");
+  world.Pass(Seconds(300));
+  world.Start("small", "y", 8);
+  world.Recreate();
+  CHECK(world.Gang("large").state == GangState::kQueued);
+  CHECK(world.Evicted().empty());
+  CHECK(world.IsSound());
 }
 
 TEST_CASE("strict order does not hold up a gang that starts again where it died",

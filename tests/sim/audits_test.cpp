@@ -92,16 +92,17 @@ struct Restarts {
   }
   // It runs, and dies so much later.
   void Die(cluster::Duration after, bool paid = true) {
-    if (paid) {
-      auto victim = std::make_shared<PodRecord>(*Pod("victim", "guest"));
-      victim->evicted_by_muster = true;
-      victim->evicted_for = {"default", "train"};
-      audit.See(victim, true, queues, kNow);
-    }
+    if (paid) CHECK(Evict("victim", kNow).empty());
     const PodPtr member = Pod("train-0", "train");
     audit.See(member, true, queues, kNow);
     audit.See(member, false, queues, kNow + after);
     died = kNow + after;
+  }
+  std::string Evict(const std::string& pod, Time at) {
+    auto victim = std::make_shared<PodRecord>(*Pod(pod, "guest"));
+    victim->evicted_by_muster = true;
+    victim->evicted_for = {"default", "train"};
+    return audit.See(victim, true, queues, at);
   }
   std::string Fault(const std::string& pod, const std::string& group, cluster::Duration later) {
     return audit.Fault(Pod(pod, group)->pod, died + later);
@@ -123,6 +124,18 @@ TEST_CASE("nobody else comes to what is kept for the restart of a gang that died
         "default/train");
   CHECK(restarts.Fault("train-1", "train", Seconds(10)).empty());
   CHECK(restarts.Fault("other-0", "other", Seconds(300)).empty());
+}
+
+TEST_CASE("nobody is evicted within the hour for a gang that died early", "[sim][audit]") {
+  Restarts restarts;
+  restarts.Die(Seconds(60));
+  CHECK(restarts.Evict("next", restarts.died + Seconds(600)) ==
+        "pod default/next is evicted for gang default/train, for which others were evicted within "
+        "the hour and which ended early");
+  CHECK(restarts.Evict("later", restarts.died + Seconds(3600)).empty());
+  Restarts old;
+  old.Die(Seconds(600));
+  CHECK(old.Evict("next", old.died + Seconds(10)).empty());
 }
 
 TEST_CASE("nothing is kept for a gang that had its minRuntime, or for which nobody was evicted",
