@@ -305,6 +305,29 @@ TEST_CASE("a gang all of whose pods are deleted at once has ended early, too",
   CHECK(world.IsSound());
 }
 
+TEST_CASE("nobody is evicted again for a gang whose PodGroup goes with its last pod",
+          "[engine][queues][restartWindow]") {
+  const bool at_once = GENERATE(true, false);
+  CAPTURE(at_once);
+  RestartWindowWorld world;
+  for (int i = 0; i < 8; ++i) {
+    world.RemovePod("large-" + std::to_string(i));
+    if (!at_once) world.Settle();
+  }
+  world.RemoveGroup("large");
+  world.Settle();
+  world.Pass(Seconds(300));
+  world.Start("small", "y", 8);
+  cluster::PodGroup group = MakePodGroup("large").MinMember(8).Build();
+  group.uid = cluster::PodGroupUid("large-again");
+  group.queue = "x";
+  world.Add(group);
+  world.Recreate();
+  CHECK(world.Gang("large").state == GangState::kQueued);
+  CHECK(world.Evicted().empty());
+  CHECK(world.IsSound());
+}
+
 TEST_CASE("strict order does not hold up a gang that starts again where it died",
           "[engine][queues][restartWindow][R11]") {
   QueueSpec x = RestartWindowClaimant();
