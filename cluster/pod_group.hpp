@@ -55,6 +55,8 @@ struct PodGroup {
   // By what the owner of its pods says: a controller makes them, and takes its time to make one in
   // the place of one that was lost.
   bool by_owner = false;
+  // What all attempts of its owner have in common, of which each is a gang; empty: there is one.
+  std::string attempts_of;
   // So many of its pods have ended well, as that owner counts: their objects may be gone.
   int64_t ended = 0;
   // Once it has run it is not taken apart because members are lost.

@@ -139,7 +139,8 @@ void AuditKeptRooms(const EngineState& state, std::vector<std::string>& broken) 
       for (const cluster::PodUid& uid : state.cluster.HoldersOn(kept.node)) {
         const cluster::Allocation& held = *state.cluster.AllocationOf(uid);
         const Gang* gang = state.members.GangOf(uid);
-        if (held.holding != cluster::Holding::kReserved || gang == nullptr || gang->id == id)
+        if (held.holding != cluster::Holding::kReserved || gang == nullptr ||
+            AcrossAttempts(*gang) == id)
           continue;
         for (const cluster::GpuShare& share : held.placement.gpus) {
           if (std::find(whole.begin(), whole.end(), share.index) == whole.end()) continue;

@@ -186,11 +186,12 @@ BookingNumbers KeptOff(EngineState& state, const Gang& gang, Time now) {
   const bool none = state.bookings.none() && state.kept_rooms.none() && !state.requests.keeps();
   if (none) return numbers;
   const cluster::NodeSet useful = state.classes.Of(gang, state.cluster);
-  const bool ran_there = Replaces(state, gang) || state.kept_rooms.Of(gang.id) != nullptr;
+  const bool ran_there = Replaces(state, gang) || KeptRoomOf(state, gang) != nullptr;
   if (!ran_there) AddBookings(state, gang, useful, now, numbers);
   if (!ran_there) AddAskedRooms(state, gang, useful, numbers);
+  const GangId across = AcrossAttempts(gang);
   for (const auto& [id, room] : state.kept_rooms.all()) {
-    if (id != gang.id && useful.Meets(room.nodes)) numbers.push_back(room.number);
+    if (id != across && useful.Meets(room.nodes)) numbers.push_back(room.number);
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -201,8 +202,9 @@ BookingNumbers OthersOf(const EngineState& state, const Gang& gang) {
   for (const Booking& booking : state.bookings.all()) {
     if (booking.gang != gang.id) numbers.push_back(booking.number);
   }
+  const GangId across = AcrossAttempts(gang);
   for (const auto& [id, room] : state.kept_rooms.all()) {
-    if (id != gang.id) numbers.push_back(room.number);
+    if (id != across) numbers.push_back(room.number);
   }
   for (const auto& [key, request] : state.requests.all()) {
     if (request.ask.gang != gang.id && request.room.number != 0)

@@ -130,6 +130,11 @@ bool MayPreempt(const EngineState& state, const Gang& gang) {
   return !(below && holding.begin()->first >= *below) && Preempts(state, gang);
 }
 
+std::optional<Time> MayPreemptFrom(const EngineState& state, const Gang& gang) {
+  return std::max(state.preemptions.tries_again_at(gang.id),
+                  state.preemptions.EndedEarlyUntil(AcrossAttempts(gang)));
+}
+
 std::vector<policy::Candidate> CandidatesOf(const EngineState& state, const Gang& gang, Time now) {
   if (!state.queue_book.on()) return CandidatesByRule(state, PreemptorOf(gang), false);
   QueueCandidates found = FindQueueCandidates(state, gang, false, now);
@@ -142,7 +147,7 @@ namespace {
 KnownCandidates& FindCandidates(EngineState& state, const Gang& gang, Time now) {
   const policy::Preemptor preemptor = PreemptorOf(gang);
   // Others were evicted for it in vain: for now it only has what is left anyway.
-  const bool leaving_only = state.preemptions.may_preempt_from(gang.id).has_value();
+  const bool leaving_only = MayPreemptFrom(state, gang).has_value();
   const bool by_queue = state.queue_book.on();
   KnownCandidates& known = state.candidates;
   const bool same = known.known && known.priority == preemptor.priority &&

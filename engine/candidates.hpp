@@ -55,6 +55,9 @@ struct KnownCandidates {
 bool Preempts(const EngineState& state, const Gang& gang);
 // The same, of a pending gang, and there may be somebody.
 bool MayPreempt(const EngineState& state, const Gang& gang);
+// Until then nobody is evicted for it, because others were in vain; nothing: it may have others
+// evicted.
+std::optional<cluster::Time> MayPreemptFrom(const EngineState& state, const Gang& gang);
 // Of a pending gang.
 KnownCandidates CandidatesFor(EngineState& state, const Gang& gang, cluster::Time now);
 // The same whatever the options say, and whoever was evicted for it in vain.

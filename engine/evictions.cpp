@@ -159,7 +159,7 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
       return one.second.holds() && !one.second.leaving() && !victims.pods.contains(one.first);
     });
     if (whole) {
-      state.preemptions.CountEviction(id, victims.asked_at);
+      state.preemptions.CountEviction(AcrossAttempts(gang), victims.asked_at);
       gang.past.MarkEvicted(FailsWhenEvicted(state, gang));
     }
     const std::string who = std::to_string(pods) + (pods == 1 ? " pod is" : " pods are");
@@ -178,14 +178,15 @@ void NoteEvicted(EngineState& state, const GangId& preemptor) {
 void NoteEnd(EngineState& state, const Gang& gang, Time since, Time now) {
   const bool others_paid = state.preemptions.TakeCost(gang.id);
   const QueueBook& book = state.queue_book;
-  if (!others_paid || !book.on() || state.preemptions.EvictedSince(gang.id, since)) return;
+  if (!others_paid || !book.on() || state.preemptions.EvictedSince(AcrossAttempts(gang), since))
+    return;
   const auto written = book.tree().Find(gang.written_queue);  // all of its members may have gone
   if (!written) return;
   const queues::Queue& queue = book.tree().at(*written);
   const int64_t least =
       std::max(queue.preemption.min_runtime_preempt, queue.preemption.min_runtime_reclaim);
   if (now - since >= cluster::Duration(least)) return;
-  state.preemptions.EndedEarly(gang.id, now);
+  state.preemptions.EndedEarly(AcrossAttempts(gang), now);
   const std::string kept = OpenWindow(state, gang, since);
   state.announcer.Tell(gang, true, "GangEndedEarly",
                        "others were evicted for it, and it ended " +

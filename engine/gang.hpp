@@ -17,6 +17,7 @@
 #include "engine/member.hpp"
 #include "engine/owned.hpp"
 #include "engine/past.hpp"
+#include "engine/published.hpp"
 #include "engine/tally.hpp"
 #include "queues/turns.hpp"
 
@@ -55,34 +56,11 @@ struct WorkState {
   std::optional<cluster::Time> tell;   // when it is told of without further facts
 };
 
-// What API objects say of the gang. See Announcer.
-struct Published {
-  GangState seen_state = GangState::kForming;  // as of changed_at
-  ReasonCode seen_reason = ReasonCode::kNone;
-  cluster::Time changed_at;  // when state or reason changed last
-  cluster::Time said_at;     // when they were written last
-  std::optional<GangState> state;
-  ReasonCode reason = ReasonCode::kNone;
-  int64_t done = -1;  // members that are bound or have ended
-  int64_t succeeded = -1;
-  cluster::GangRecord record;
-  cluster::Time recorded_at;
-  std::string duration_fault;   // told in an Event
-  bool record_differs = false;  // the object says otherwise since
-};
-
-// What is told of it as long as it waits. See Reminders.
-struct Reminder {
-  cluster::Time event = cluster::Time::Never();    // when its Event is told again
-  bool looked = false;                             // it was tried for that
-  cluster::Time members = cluster::Time::Never();  // when its members are told
-  cluster::Time told_at = cluster::Time::Never();  // to members, last; Never: not yet
-};
-
 struct Gang {
   GangId id;
   std::map<cluster::PodUid, Member> members;
-  std::string group_uid;  // of the PodGroup (or pod) that `state` belongs to
+  std::string group_uid;    // of the PodGroup (or pod) that `state` belongs to
+  std::string attempts_of;  // see PodGroup
 
   // The judgement: set while the gang is settled.
   GangState state = GangState::kForming;
@@ -139,6 +117,12 @@ inline int32_t PriorityOf(const Gang& gang) {
 inline std::string QueueOf(const Gang& gang) {
   if (gang.pending()) return gang.queue->queue;
   return gang.members.empty() ? "" : gang.members.begin()->second.pod->queue;
+}
+
+// Under which is kept what outlives an attempt of the gang's owner: the same of all of them.
+inline GangId AcrossAttempts(const Gang& gang) {
+  if (gang.attempts_of.empty()) return gang.id;
+  return {{gang.id.key.ns, gang.attempts_of}, false};
 }
 
 // What it costs to look at a gang, in members.

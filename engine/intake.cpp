@@ -133,13 +133,13 @@ void NoteEnd(EngineState& state, const PodUid& uid, bool unseen) {
 }
 
 // Another PodGroup under the same name. What runs goes on; everything else of its past is not this
-// one's.
-void Restart(EngineState& state, Gang& gang, Time now) {
+// one's, if somebody made it: what pods declare is new with each first pod.
+void Restart(EngineState& state, Gang& gang, bool declared, Time now) {
   Drop(state, gang, "muster: the PodGroup was replaced", now);
   if (gang.tally.bound == 0) gang.past = {};
   gang.course = {};
   state.preemptions.ForgetTries(gang.id);
-  EndKeptRoom(state, gang.id, WindowEnd::kDeleted);
+  if (!declared) EndKeptRoom(state, gang.id, WindowEnd::kDeleted);
   state.announcer.Forget(gang);
 }
 
@@ -150,8 +150,9 @@ void ApplyPodGroup(EngineState& state, const PodGroup& group, Time now) {
   state.members.AddGroup(group);
   Gang& gang = state.members.Make({group.key, false});
   const std::string uid(group.uid.text());
-  if (!gang.group_uid.empty() && gang.group_uid != uid) Restart(state, gang, now);
+  if (!gang.group_uid.empty() && gang.group_uid != uid) Restart(state, gang, group.declared, now);
   gang.group_uid = uid;
+  gang.attempts_of = group.attempts_of;
   state.announcer.Read(gang, group.record);
   state.work.Touch(gang);
 }
@@ -161,12 +162,14 @@ void RemovePodGroup(EngineState& state, const cluster::PodGroupUid& uid, bool un
   const std::optional<GangId> id = state.members.GangOfGroup(uid);
   Gang* gang = id ? state.members.Find(*id) : nullptr;
   if (gang != nullptr) state.work.Touch(*gang);
+  const PodGroup* group = gang == nullptr ? nullptr : state.members.GroupOf(*gang);
+  const bool declared = group != nullptr && group->declared;
   state.members.ForgetGroup(uid);
   if (unserved) {
     state.cluster.Forget(uid);
   } else {
     state.cluster.Remove(uid);
-    if (id) EndKeptRoom(state, *id, WindowEnd::kDeleted);
+    if (id && !declared) EndKeptRoom(state, *id, WindowEnd::kDeleted);
   }
   if (id) EraseUnjudged(state, *id);
 }

@@ -39,6 +39,7 @@ void KeptRooms::Lose(const KeptRoom& room) {
   if (known.number != 0) {
     known.placements.push_back(room.placements.front());
     known.hosts.push_back(room.hosts.front());
+    known.lost_by = room.lost_by;
     known.until.reset();
   }
   known.nodes.Add(room.placements.front().node);
@@ -46,6 +47,11 @@ void KeptRooms::Lose(const KeptRoom& room) {
 }
 
 void KeptRooms::KeepUntil(const GangId& gang, Time until) { all_.at(gang).until = until; }
+
+void KeptRooms::Shorten(const GangId& gang, Time until) {
+  std::optional<Time>& now = all_.at(gang).until;
+  now = std::min(now.value_or(until), until);
+}
 
 void KeptRooms::Died(const GangId& gang) {
   const auto found = all_.find(gang);

@@ -5,7 +5,9 @@
 //   Lose ──▶ a member went ──Died──▶ window ──End──▶ (gone)
 //                 └────────────End─────────────────▶ (gone)
 //
-// 1. A gang has one room at most. It grows as members go, until the gang runs again as a whole.
+// 1. A gang has one room at most, and so have all attempts of an owner together (AcrossAttempts).
+// It
+//    grows as members go, until the gang, or another attempt, runs as a whole.
 // 2. A room holds nothing: it keeps others off what is free of it, as a booking does. Any change of
 //    it has another number, which no booking has (Owns).
 // 3. Windows are counted by how they ended, and what was kept free by queue; ever.
@@ -41,7 +43,8 @@ const char* ToString(WindowEnd end);
 
 struct KeptRoom {
   uint64_t number = 0;
-  cluster::GangId gang;
+  cluster::GangId gang;                        // across attempts
+  cluster::GangId lost_by;                     // the attempt that did, last
   std::string queue;                           // of the policy
   cluster::Time since;                         // the gang ran
   bool died = false;                           // nothing of it runs any more: its window is open
@@ -63,6 +66,8 @@ class KeptRooms {
 
   void Lose(const KeptRoom& room);  // with one placement: a member went that had it
   void KeepUntil(const cluster::GangId& gang, cluster::Time until);
+  // Not longer than that.
+  void Shorten(const cluster::GangId& gang, cluster::Time until);
   void Died(const cluster::GangId& gang);
   // True: a window was open.
   bool End(const cluster::GangId& gang, WindowEnd how);

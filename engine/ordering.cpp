@@ -51,6 +51,16 @@ Error NoGang(const EngineState& state, const ObjectKey& key) {
           ""};
 }
 
+// Null: nothing is kept for it. It may be gone, and another attempt not there yet.
+const KeptRoom* KeptRoomFor(const EngineState& state, const ObjectKey& key) {
+  if (const Gang* gang = state.members.Find(GangId{key, false})) return KeptRoomOf(state, *gang);
+  const auto& rooms = state.kept_rooms.all();
+  const auto found = std::find_if(rooms.begin(), rooms.end(), [&](const auto& one) {
+    return one.second.lost_by == GangId{key, false};
+  });
+  return found == rooms.end() ? nullptr : &found->second;
+}
+
 Result<queues::QueueIndex> FindQueue(const EngineState& state, const std::string& name) {
   if (!state.queue_book.on()) {
     return Error{Code::kNotFound,
@@ -229,7 +239,7 @@ struct Considering {
 
   Result<OrderEffect> operator()(const CancelPlan& order) const {
     const Gang* gang = FindGang(state, order.gang);
-    const KeptRoom* room = state.kept_rooms.Of({order.gang, false});
+    const KeptRoom* room = KeptRoomFor(state, order.gang);
     if (gang == nullptr) return room == nullptr ? NoGang(state, order.gang) : NothingKept(*room);
     const std::string who = "gang " + order.gang.ToString();
     const auto bound =
@@ -328,8 +338,8 @@ struct Carrying {
     const GangId grouped{order.gang, false};
     const Gang* found = FindGang(state, order.gang);
     const bool plans = found != nullptr && (IsPlanned(*found) || state.bookings.Of(found->id));
-    if (state.kept_rooms.Of(grouped) != nullptr) {
-      EndKeptRoom(state, grouped, WindowEnd::kCancelled);
+    if (const KeptRoom* room = KeptRoomFor(state, order.gang)) {
+      EndKeptRoom(state, GangId(room->gang), WindowEnd::kCancelled);
       const Gang* gang = state.members.Find(grouped);
       if (gang != nullptr && !plans)
         state.announcer.Tell(*gang, true, "RestartWindowCancelled", Text() + ", ordered by " + by);

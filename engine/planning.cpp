@@ -15,6 +15,7 @@
 #include "engine/moves.hpp"
 #include "engine/queue_rules.hpp"
 #include "engine/request.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/settle.hpp"
 #include "engine/verdict.hpp"
 #include "queues/rights.hpp"
@@ -44,7 +45,7 @@ const Gang* BlockerOf(EngineState& state, const Gang& gang) {
 // Under strict order, behind a gang that does not fit.
 bool Blocked(EngineState& state, Gang& gang) {
   if (!StrictOrder(state, gang.queue->queue) || !StartsWhole(gang)) return false;
-  if (state.kept_rooms.Of(gang.id) != nullptr) return false;  // no other one may have that room
+  if (KeptRoomOf(state, gang) != nullptr) return false;  // no other one may have that room
   const Gang* blocker = BlockerOf(state, gang);
   if (blocker == nullptr) return false;
   KindKey behind;
@@ -100,7 +101,7 @@ bool WaitsForQueue(EngineState& state, Gang& gang, PlanJob& job, bool preempts) 
 
 // Slurm's bf_max_job_user.
 bool WaitsForOthersOfUser(EngineState& state, Gang& gang, const PlanJob& job) {
-  if (state.kept_rooms.Of(gang.id) != nullptr) return false;
+  if (KeptRoomOf(state, gang) != nullptr) return false;
   Reason bar = BackfillBar(state, gang);
   if (bar.code == ReasonCode::kNone) return false;
   Wait(state, gang, KindOf(state, gang, job), GangState::kQueued, std::move(bar));
@@ -167,7 +168,7 @@ std::optional<PlanJob> MakeJob(EngineState& state, Gang& gang, Time now) {
   const bool preempts = whole && ever_fits.Never(job.request.key) == nullptr &&
                         MayPreempt(state, gang) && PastDelay(state, gang, now);
   if (preempts) job.preempts_below = job.order.priority;
-  job.plain = job.plain && !(preempts && state.preemptions.may_preempt_from(gang.id));
+  job.plain = job.plain && !(preempts && MayPreemptFrom(state, gang));
   job.kept_off = KeptOff(state, gang, now);
   if (whole && WaitsForOthersOfUser(state, gang, job)) return std::nullopt;
   if (whole && job.plain) {

@@ -99,21 +99,18 @@ int64_t Preemptions::tries(const GangId& preemptor) const {
   return found == backoff_.end() ? 0 : found->second.tries;
 }
 
-std::optional<Time> Preemptions::may_preempt_from(const GangId& preemptor) const {
-  std::optional<Time> from = EndedEarlyUntil(preemptor);
+std::optional<Time> Preemptions::tries_again_at(const GangId& preemptor) const {
   const auto found = backoff_.find(preemptor);
-  if (found != backoff_.end() && found->second.until)
-    from = std::max(from.value_or(*found->second.until), *found->second.until);
-  return from;
+  return found == backoff_.end() ? std::nullopt : found->second.until;
 }
 
-void Preemptions::EndedEarly(const GangId& preemptor, Time now) {
+void Preemptions::EndedEarly(const GangId& gang, Time now) {
   std::erase_if(ended_early_until_, [&](const auto& one) { return one.second <= now; });
-  ended_early_until_[preemptor] = now + kHour;
+  ended_early_until_[gang] = now + kHour;
 }
 
-std::optional<Time> Preemptions::EndedEarlyUntil(const GangId& preemptor) const {
-  const auto found = ended_early_until_.find(preemptor);
+std::optional<Time> Preemptions::EndedEarlyUntil(const GangId& gang) const {
+  const auto found = ended_early_until_.find(gang);
   return found == ended_early_until_.end() ? std::nullopt : std::optional<Time>(found->second);
 }
 
@@ -130,8 +127,7 @@ void Preemptions::UncountTry(const GangId& preemptor) {
 }
 
 void Preemptions::Pass(const GangId& preemptor, Time now) {
-  if (EndedEarlyUntil(preemptor).value_or(Time::Never()) <= now)
-    ended_early_until_.erase(preemptor);
+  std::erase_if(ended_early_until_, [&](const auto& one) { return one.second <= now; });
   if (backoff_.empty()) return;
   const auto found = backoff_.find(preemptor);
   if (found == backoff_.end()) return;

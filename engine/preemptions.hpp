@@ -84,10 +84,10 @@ class Preemptions {
 
   // PreemptionBackoff.
   int64_t tries(const GangId& preemptor) const;  // in vain, in a row
-  std::optional<cluster::Time> may_preempt_from(const GangId& preemptor) const;
+  std::optional<cluster::Time> tries_again_at(const GangId& preemptor) const;
   void CountTry(const GangId& preemptor, cluster::Duration first, cluster::Time now);
-  void UncountTry(const GangId& preemptor);  // nobody was evicted
-  void Pass(const GangId& preemptor, cluster::Time now);
+  void UncountTry(const GangId& preemptor);               // nobody was evicted
+  void Pass(const GangId& preemptor, cluster::Time now);  // times that are over
   void ForgetTries(const GangId& preemptor) { backoff_.erase(preemptor); }
 
   void Protect(const cluster::PodUid& pod, const Protection& by) { protected_[pod] = by; }
@@ -102,9 +102,10 @@ class Preemptions {
   bool any_paid() const { return !paid_.empty(); }
   bool Paid(const GangId& preemptor) const { return paid_.contains(preemptor); }
   bool TakeCost(const GangId& preemptor) { return paid_.erase(preemptor) > 0; }
-  void EndedEarly(const GangId& preemptor, cluster::Time now);
+  // As in EndedEarlyUntil and what counts evictions, `gang` is AcrossAttempts.
+  void EndedEarly(const GangId& gang, cluster::Time now);
   // Until then; nothing: it did not.
-  std::optional<cluster::Time> EndedEarlyUntil(const GangId& preemptor) const;
+  std::optional<cluster::Time> EndedEarlyUntil(const GangId& gang) const;
 
   // A gang was evicted, as a whole.
   void CountEviction(const GangId& victim, cluster::Time now);

@@ -197,7 +197,7 @@ std::optional<Search::Protector> Search::ShieldOf(const Gang& gang, QueueIndex l
                                          " lets it run for its minRuntime first"};
   }
   const int64_t most = tree_.at(leaf).preemption.max_evictions_per_hour;
-  if (const auto until = state_.preemptions.EvictedOftenUntil(gang.id, most, now_)) {
+  if (const auto until = state_.preemptions.EvictedOftenUntil(AcrossAttempts(gang), most, now_)) {
     return Protector{*until, "it was evicted " + std::to_string(most) +
                                  " times within an hour, which is as often as queue " +
                                  tree_.at(leaf).name + " lets it be"};

@@ -25,6 +25,11 @@ const queues::PreemptionSpec* TermsOf(const EngineState& state, const std::strin
   return terms != nullptr && terms->restart_window > 0 ? terms : nullptr;
 }
 
+// Where nothing but its pods says that there is a gang, those of another attempt are made within
+// that time after the last one has gone, or it was deleted. JobSet and LeaderWorkerSet make them
+// at once; pods have 30 s to end.
+constexpr Duration kNextAttemptIn = cluster::Seconds(60);
+
 bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
   return now - since < Duration(std::max(terms.min_runtime_preempt, terms.min_runtime_reclaim));
 }
@@ -33,7 +38,7 @@ bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
 bool HasPaidRun(const EngineState& state, const Gang& gang) {
   return state.queue_book.on() && !gang.id.solo && state.preemptions.Paid(gang.id) &&
          gang.past.running_since() &&
-         !state.preemptions.EvictedSince(gang.id, *gang.past.running_since());
+         !state.preemptions.EvictedSince(AcrossAttempts(gang), *gang.past.running_since());
 }
 
 bool HasItsNodes(const EngineState& state, const KeptRoom& room) {
@@ -44,14 +49,30 @@ bool HasItsNodes(const EngineState& state, const KeptRoom& room) {
   return true;
 }
 
+// The gangs that it is kept for; those of one owner are in one namespace.
+std::vector<const Gang*> AttemptsAt(const EngineState& state, const KeptRoom& room) {
+  if (const Gang* gang = state.members.Find(room.gang)) return {gang};
+  std::vector<const Gang*> found;
+  if (room.gang == room.lost_by) return found;
+  const auto& gangs = state.members.gangs();
+  for (auto at = gangs.lower_bound({{room.gang.key.ns, ""}, false});
+       at != gangs.end() && at->first.key.ns == room.gang.key.ns; ++at) {
+    if (AcrossAttempts(at->second) == room.gang) found.push_back(&at->second);
+  }
+  return found;
+}
+
 // Why the room is not kept any more; nothing: it is.
 std::optional<WindowEnd> WhyOver(const EngineState& state, const KeptRoom& room, Time now) {
   const queues::PreemptionSpec* terms = TermsOf(state, room.queue);
   if (terms == nullptr) return WindowEnd::kPolicy;
   if (!HasItsNodes(state, room)) return WindowEnd::kNodeGone;
-  const Gang* gang = state.members.Find(room.gang);
-  const bool runs = gang != nullptr && gang->running() && !state.work.Touched(room.gang);
-  if (runs && !Grows(*gang, state.members.GroupOf(*gang))) return WindowEnd::kStarted;
+  const auto runs = [&](const Gang* gang) {
+    return gang->running() && !state.work.Touched(gang->id) &&
+           !Grows(*gang, state.members.GroupOf(*gang));
+  };
+  const std::vector<const Gang*> attempts = AttemptsAt(state, room);
+  if (std::any_of(attempts.begin(), attempts.end(), runs)) return WindowEnd::kStarted;
   const bool over = room.until ? *room.until <= now : !Early(*terms, room.since, now);
   return over ? std::optional(WindowEnd::kPassed) : std::nullopt;
 }
@@ -67,7 +88,8 @@ std::optional<KeptRoom> RoomOf(const EngineState& state, const Gang& gang, const
   const std::string& queue = BookedFor(state, gang);
   if (node == nullptr || TermsOf(state, queue) == nullptr) return std::nullopt;
   KeptRoom room;
-  room.gang = gang.id;
+  room.gang = AcrossAttempts(gang);
+  room.lost_by = gang.id;
   room.queue = queue;
   room.since = since;
   room.placements = {held->placement};
@@ -85,7 +107,7 @@ std::optional<KeptRoom> RoomAtStake(const EngineState& state, const PodUid& pod)
 }
 
 bool KeepsIfLost(const EngineState& state, const Gang& gang, Time now) {
-  if (state.kept_rooms.Of(gang.id) != nullptr) return true;
+  if (KeptRoomOf(state, gang) != nullptr) return true;
   if (!HasPaidRun(state, gang)) return false;
   const queues::PreemptionSpec* terms = TermsOf(state, BookedFor(state, gang));
   return terms != nullptr && Early(*terms, *gang.past.running_since(), now);
@@ -111,16 +133,28 @@ void FollowKeptRooms(EngineState& state, Time now) {
   }
 }
 
+const KeptRoom* KeptRoomOf(const EngineState& state, const Gang& gang) {
+  return state.kept_rooms.none() ? nullptr : state.kept_rooms.Of(AcrossAttempts(gang));
+}
+
+void AwaitNextAttempt(EngineState& state, const Gang& gang, Time now) {
+  const KeptRoom* room = KeptRoomOf(state, gang);
+  const queues::PreemptionSpec* terms = room == nullptr ? nullptr : TermsOf(state, room->queue);
+  if (terms == nullptr) return;
+  const Duration window(terms->restart_window);
+  state.kept_rooms.Shorten(room->gang, now + std::min(window, kNextAttemptIn));
+}
+
 std::string OpenWindow(EngineState& state, const Gang& gang, Time since) {
   for (const auto& [uid, member] : gang.members) {
     if (gang.id.solo) break;
     if (const auto room = RoomOf(state, gang, uid, since)) state.kept_rooms.Lose(*room);
   }
-  const KeptRoom* room = state.kept_rooms.Of(gang.id);
+  const KeptRoom* room = KeptRoomOf(state, gang);
   const queues::PreemptionSpec* terms =
       room == nullptr || !HasItsNodes(state, *room) ? nullptr : TermsOf(state, room->queue);
   if (terms == nullptr) return "";
-  state.kept_rooms.Died(gang.id);
+  state.kept_rooms.Died(room->gang);
   return "what it had on " + NodesOf(state, *room) + " is kept for it for " +
          std::to_string(terms->restart_window / 1000) + " s";
 }
@@ -129,22 +163,22 @@ void EndKeptRoom(EngineState& state, const GangId& id, WindowEnd how) {
   const KeptRoom* room = state.kept_rooms.Of(id);
   if (room == nullptr) return;
   const std::string nodes = NodesOf(state, *room);
+  const std::vector<const Gang*> attempts = AttemptsAt(state, *room);
   const bool told = state.kept_rooms.End(id, how);
   state.queue.AnythingMayFit();
-  const Gang* gang = state.members.Find(id);
-  if (!told || gang == nullptr) return;
+  if (!told || attempts.empty()) return;
   if (how == WindowEnd::kPassed || how == WindowEnd::kNodeGone || how == WindowEnd::kPolicy) {
     const char* why = how == WindowEnd::kPassed     ? "it did not start again in time"
                       : how == WindowEnd::kNodeGone ? "one of its nodes is gone"
                                                     : "its queue keeps nothing any more";
-    state.announcer.Tell(*gang, true, "RestartWindowEnded",
+    state.announcer.Tell(*attempts.back(), true, "RestartWindowEnded",
                          "what it had" + (nodes.empty() ? "" : " on " + nodes) +
                              " is not kept for it any more: " + why);
   }
 }
 
 std::string Describe(const KeptRoom& room) {
-  std::string who = "gang " + room.gang.key.ToString() + ", which lost it early";
+  std::string who = "gang " + room.lost_by.key.ToString() + ", which lost it early";
   if (!room.until) return who;
   return who + " and may start there again until " + ShowTime(*room.until);
 }

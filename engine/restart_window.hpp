@@ -29,6 +29,10 @@ bool KeepsIfLost(const EngineState& state, const Gang& gang, cluster::Time now);
 void KeepRoom(EngineState& state, const KeptRoom& room);
 
 void FollowKeptRooms(EngineState& state, cluster::Time now);
+// What is kept for the gang, or for another attempt of its owner; null: nothing is.
+const KeptRoom* KeptRoomOf(const EngineState& state, const Gang& gang);
+// The last of it has gone, with all that said of it: another attempt comes soon, or none does.
+void AwaitNextAttempt(EngineState& state, const Gang& gang, cluster::Time now);
 // The gang, which ran since then, died early: what members still have that leave is kept, too. For
 // people: "what it had on n0, n1 is kept for it for 300 s"; empty: nothing is.
 std::string OpenWindow(EngineState& state, const Gang& gang, cluster::Time since);

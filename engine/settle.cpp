@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/bars.hpp"
+#include "engine/candidates.hpp"
 #include "engine/durations.hpp"
 #include "engine/engine_state.hpp"
 #include "engine/evictions.hpp"
@@ -20,6 +21,7 @@
 #include "engine/reclaim.hpp"
 #include "engine/remember.hpp"
 #include "engine/request.hpp"
+#include "engine/restart_window.hpp"
 #include "engine/scale_up.hpp"
 #include "engine/setback.hpp"
 #include "engine/settle_members.hpp"
@@ -182,7 +184,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
   at(gang.course.backoff_until);
   at(gang.course.replan_from);
   at(gang.course.move_from);
-  at(state.preemptions.may_preempt_from(gang.id));
+  at(MayPreemptFrom(state, gang));
   at(ScaleUpDue(state, gang));
   at(RequestDue(state, gang));
   if (gang.course.partial_since)
@@ -241,6 +243,7 @@ int64_t SettleGang(EngineState& state, const GangId& id, Time now) {
     state.run_history.Ran(*gang, now - *gang->past.running_since());
   FollowHolding(state, *gang);
   if (state.members.Ended(*gang)) {
+    AwaitNextAttempt(state, *gang, now);
     EraseGang(state, *gang);
   } else {
     FollowUp(state, *gang, now);

@@ -20,7 +20,7 @@ std::optional<KindKey> KindOf(const EngineState& state, const Gang& gang, const 
   const bool turned_down =
       std::any_of(gang.members.begin(), gang.members.end(),
                   [](const auto& entry) { return !entry.second.plan->excluded.empty(); });
-  const bool paused = state.preemptions.may_preempt_from(gang.id).has_value();
+  const bool paused = MayPreemptFrom(state, gang).has_value();
   if (!StartsWhole(gang) || first || turned_down || paused) return std::nullopt;
   const bool counted = state.queue_book.on() && TermsOfBookings(state, gang).max_per_user > 0;
   return KindKey{job.request.key,       false,        gang.queue->order->priority,

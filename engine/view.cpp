@@ -78,7 +78,7 @@ GangView View(const EngineState& state, const Gang& gang) {
   view.started_at = gang.past.running_since();
   if (const Booking* booking = state.bookings.Of(gang.id))
     view.expected = {booking->at, booking->by, EvidenceOf(state, *booking)};
-  if (const KeptRoom* room = state.kept_rooms.Of(gang.id); room != nullptr && room->until)
+  if (const KeptRoom* room = KeptRoomOf(state, gang); room != nullptr && room->until)
     view.kept = {*room->until, static_cast<int64_t>(room->placements.size()),
                  NodesOf(state, *room)};
   view.plans = gang.plan->made;

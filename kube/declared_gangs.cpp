@@ -65,6 +65,7 @@ void DeclaredGangs::ObservePod(const cluster::Pod& pod, const Grouping* owner,
     said.roles = owner->roles;
     said.ended = owner->ended;
     said.by_owner = true;
+    said.attempts_of = owner->attempts_of;
     said.keeps_rest = owner->keeps_rest;
     said.starts_with = owner->starts_with;
     said.first_roles = owner->first_roles;
@@ -120,6 +121,7 @@ void DeclaredGangs::SetMinimum(const Gang& gang, cluster::PodGroup& group) {
   const Said* of_running = nullptr;
   for (const auto& [said, count] : gang.sayings) {
     group.by_owner = group.by_owner || said.by_owner;
+    if (group.attempts_of.empty()) group.attempts_of = said.attempts_of;
     group.ended = std::max(group.ended, said.ended);
     if (of_running == nullptr && count.running > 0) of_running = &said;
   }

@@ -36,6 +36,7 @@ class DeclaredGangs {
     std::vector<cluster::RoleMinimum> roles = {};
     int64_t ended = 0;
     bool by_owner = false;
+    std::string attempts_of = {};
     bool keeps_rest = false;
     int64_t starts_with = 0;
     std::vector<cluster::RoleMinimum> first_roles = {};

@@ -203,8 +203,11 @@ class Judge {
     grouping->owner = owner;
     grouping->attempt = attempt;
     grouping->key.ns = chain_.links.front().key.ns;
-    grouping->key.name = cluster::OwnedGangName(LowerCase(owner.kind), owner.name, part,
-                                                Digest({owner.uid, part, attempt}));
+    const auto name = [&](const std::string& digest) {
+      return cluster::OwnedGangName(LowerCase(owner.kind), owner.name, part, digest);
+    };
+    grouping->key.name = name(Digest({owner.uid, part, attempt}));
+    if (!attempt.empty()) grouping->attempts_of = name(Digest({owner.uid, part}));
   }
 
   Grouping InGang(std::optional<int64_t> min_member) {

@@ -43,8 +43,9 @@ struct Grouping {
   // Of a gang. Two attempts of one workload have two keys, and so have an owner and the one that is
   // made anew under its name. No PodGroup object can have such a name: "jobset:train~1f8e0a2c".
   cluster::ObjectKey key;
-  OwnerKey owner;       // what the gang is made of
-  std::string attempt;  // as the controller counts it; empty: by the owner's UID alone
+  OwnerKey owner;           // what the gang is made of
+  std::string attempt;      // as the controller counts it; empty: by the owner's UID alone
+  std::string attempts_of;  // as in cluster::PodGroup
   std::string role;
   int64_t minimum = 0;
   std::vector<cluster::RoleMinimum> roles;  // together never more than `minimum`

@@ -52,6 +52,7 @@ void RestartAudit::SeeMember(const PodRecord& pod, bool live,
     const bool agrees = run.live.empty() || run.asked == pod.pod.asked_queue;
     run.odd = run.odd || !plain || !agrees || (pod.pod.deleting && !run.started);
     run.asked = pod.pod.asked_queue;
+    if (pod.pod.deleting && !run.told_to_go) run.told_to_go = at;
     Devices& devices = run.live[pod.pod.uid];
     for (const cluster::GpuIndex gpu : pod.pod.bound_gpus) {
       // Of a part others may have the rest.
@@ -94,7 +95,7 @@ void RestartAudit::Judge(const ObjectKey& key, Run& run, const std::string& queu
   const Duration least(std::max(says.min_runtime_preempt, says.min_runtime_reclaim));
   const Duration ran = at - run.since;
   if (ran < kDoubt || ran + kDoubt >= least) return;
-  ended_early_[key] = at;
+  ended_early_[key] = run.told_to_go.value_or(at);  // for Muster it ends when all are told to go
   if (says.restart_window == 0 || run.had.empty()) return;
   windows_of_[key] = {std::move(run.had), at, at + Duration(says.restart_window)};
   ++windows_;

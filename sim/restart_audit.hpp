@@ -1,11 +1,13 @@
 // RestartAudit: whether nobody else comes to the devices of a gang for which others were evicted
-// and that died early, and nobody is evicted for it again within the hour (queues.md, section 3), as
-// the API server's objects show it, and by other means than Muster's. It finds starts that no rule allows, not each that a rule forbids: gangs
-// whose PodGroup changed while they ran, say, it leaves alone. Part of the Auditor; one thread.
+// and that died early, and nobody is evicted for it again within the hour (queues.md, section 3),
+// as the API server's objects show it, and by other means than Muster's. It finds starts that no
+// rule allows, not each that a rule forbids: gangs whose PodGroup changed while they ran, say, it
+// leaves alone. Part of the Auditor; one thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +21,8 @@ class RestartAudit {
  public:
   explicit RestartAudit(ApiServer& api) : api_(api) {}
 
-  // `live`: bound, and it has not ended. `queues`: the policy's. Empty: it may be evicted, if it is.
+  // `live`: bound, and it has not ended. `queues`: the policy's. Empty: it may be evicted, if it
+  // is.
   std::string See(const PodPtr& pod, bool live, const std::vector<queues::QueueSpec>& queues,
                   cluster::Time at);
   void SeeGroup(Change change, const PodGroupRecord& group);
@@ -34,11 +37,12 @@ class RestartAudit {
  private:
   using Devices = std::set<std::pair<std::string, cluster::GpuIndex>>;  // node, GPU
   struct Run {
-    bool paid = false;     // another gang's pod was evicted for it
-    bool odd = false;      // it is not judged
-    bool started = false;  // it had its minimum
-    cluster::Time since;   // then
-    std::string asked;     // the queue that its members name
+    bool paid = false;                        // another gang's pod was evicted for it
+    bool odd = false;                         // it is not judged
+    bool started = false;                     // it had its minimum
+    cluster::Time since;                      // then
+    std::string asked;                        // the queue that its members name
+    std::optional<cluster::Time> told_to_go;  // the first of them
     std::map<cluster::PodUid, Devices> live;
     Devices had;  // of members that went since it started
   };
@@ -58,7 +62,7 @@ class RestartAudit {
   ApiServer& api_;
   std::map<cluster::ObjectKey, Run> runs_;
   std::map<cluster::ObjectKey, Window> windows_of_;
-  std::map<cluster::ObjectKey, cluster::Time> ended_early_;  // when, last
+  std::map<cluster::ObjectKey, cluster::Time> ended_early_;               // when, last
   std::map<cluster::ObjectKey, std::pair<std::string, int64_t>> groups_;  // UID, minMember
   std::set<cluster::PodUid> evicted_;                                     // and noted
   int64_t windows_ = 0;

@@ -44,6 +44,17 @@ TEST_CASE("a room grows with each member that goes, under another number each ti
   CHECK(rooms.Audit().empty());
 }
 
+TEST_CASE("a room is kept for less long, never for longer", "[engine][keptRooms]") {
+  KeptRooms rooms;
+  rooms.Lose(Room("a", "a0", 0));
+  rooms.Shorten(KeptRoomsId("a"), Time(9000));
+  CHECK(rooms.due() == Time(9000));
+  rooms.Shorten(KeptRoomsId("a"), Time(5000));
+  CHECK(rooms.due() == Time(5000));
+  rooms.Shorten(KeptRoomsId("a"), Time(7000));
+  CHECK(rooms.due() == Time(5000));
+}
+
 TEST_CASE("windows are counted by how they ended, other rooms are not", "[engine][keptRooms]") {
   KeptRooms rooms;
   rooms.Lose(Room("a", "a0", 0));

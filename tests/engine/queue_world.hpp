@@ -78,6 +78,11 @@ struct QueueWorld : Harness {
     }
     return "";
   }
+  bool IsSound() { return engine().Audit(now()).empty(); }
+  // Restart windows that ended so.
+  int64_t Windows(engine::WindowEnd how) {
+    return engine().Count().restart_windows[static_cast<size_t>(how)];
+  }
   void Leave(const std::string& pods) {
     std::string name;
     for (const char c : pods + " ") {

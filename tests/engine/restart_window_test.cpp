@@ -52,10 +52,6 @@ struct RestartWindowWorld : testing::QueueWorld {
     }
     Settle();
   }
-  bool IsSound() { return engine().Audit(now()).empty(); }
-  int64_t Windows(WindowEnd how) {
-    return engine().Count().restart_windows[static_cast<size_t>(how)];
-  }
 };
 
 TEST_CASE("nobody else is planned where a gang died early, and it starts there again at once",

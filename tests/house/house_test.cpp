@@ -47,6 +47,12 @@ TEST_CASE("sizes, names and habits of the code follow the rules", "[house]") {
   CHECK(findings.empty());
 }
 
+TEST_CASE("every source of the tests is built", "[house]") {
+  const auto findings = CheckTestsAreBuilt(ReadRepository());
+  INFO(Join(findings));
+  CHECK(findings.empty());
+}
+
 TEST_CASE("every folder introduces itself and no document promises what is not there", "[house]") {
   const auto findings = CheckDocuments(ReadRepository());
   INFO(Join(findings));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -111,6 +113,27 @@ bool LooksLikeCode(std::string_view path) {
 }
 
 }  // namespace
+
+std::vector<Finding> CheckTestsAreBuilt(const SourceTree& tree) {
+  std::set<std::string> named;  // words of the lists, less their folders
+  for (const SourceFile& file : tree.files) {
+    if (RoomOf(file.path) != "tests" || !file.path.ends_with("CMakeLists.txt")) continue;
+    for (const std::string& line : file.lines) {
+      std::istringstream words(line);
+      for (std::string word; words >> word;) {
+        word.erase(std::remove(word.begin(), word.end(), ')'), word.end());
+        named.insert(word.substr(word.rfind('/') + 1));
+      }
+    }
+  }
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree.files) {
+    if (RoomOf(file.path) != "tests" || !IsSource(file.path)) continue;
+    if (!named.contains(file.path.substr(file.path.rfind('/') + 1)))
+      findings.push_back({file.path, 0, "no CMakeLists.txt of tests/ names it"});
+  }
+  return findings;
+}
 
 std::vector<Finding> CheckSources(const SourceTree& tree) {
   std::vector<Finding> findings;

@@ -16,4 +16,8 @@ namespace muster::house {
 // 5. The pure folders ask no clock, no random device, and do not sleep.
 std::vector<Finding> CheckSources(const SourceTree& tree);
 
+// Every source of the tests is named by a CMakeLists.txt of tests/: what is not compiled cannot
+// fail.
+std::vector<Finding> CheckTestsAreBuilt(const SourceTree& tree);
+
 }  // namespace muster::house

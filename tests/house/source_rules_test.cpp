@@ -33,6 +33,19 @@ void SourceRulesCheck(const SourceRulesCase& c) {
   CHECK_THAT(findings[0].what, Catch::Contains(c.want));
 }
 
+TEST_CASE("a test that no list names is found", "[house][source]") {
+  const auto check = [](const std::string& list) {
+    return CheckTestsAreBuilt(MakeTree({MakeFile("tests/engine/CMakeLists.txt", list),
+                                        MakeFile("tests/engine/a_test.cpp", "// A.\n"),
+                                        MakeFile("tests/support/b.cpp", "// B.\n"),
+                                        MakeFile("engine/c.cpp", "// C.\n")}));
+  };
+  CHECK(check("muster_test(engine SOURCES ../support/b.cpp\n  a_test.cpp)\n").empty());
+  const auto findings = check("muster_test(engine SOURCES b.cpp aa_test.cpp)\n");
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].path == "tests/engine/a_test.cpp");
+}
+
 TEST_CASE("files have a largest length", "[house][source]") {
   SourceRulesCheck(GENERATE(values<SourceRulesCase>({
       {"engine/a.hpp", Lines(150), ""},

@@ -150,10 +150,12 @@ TEST_CASE("of pods whose owner says it the least minimum counts, with its roles"
     std::string text;
     Grouping owner;
     owner.roles = roles;
+    owner.attempts_of = "jobset:train~1";
     for (const engine::Fact& one : gangs.Observe(Pod(uid, size), &owner)) {
       const auto& group = std::get<cluster::PodGroup>(one);
       text += std::to_string(group.min_member) + group.defect;
       CHECK(group.by_owner);
+      CHECK(group.attempts_of == "jobset:train~1");
       for (const cluster::RoleMinimum& role : group.roles)
         text += " " + role.name + " " + std::to_string(role.min_member);
     }

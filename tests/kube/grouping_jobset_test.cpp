@@ -143,6 +143,13 @@ TEST_CASE("pods of two attempts of a JobSet are in two gangs", "[kube][grouping]
   CHECK(Told(world, fresh) == "jobset:train needs 4 (w 4) as w, attempt 1");
   CHECK(KeyOf(world, old) != KeyOf(world, fresh));
   CHECK(KeyOf(world, old).name.substr(0, 13) == KeyOf(world, fresh).name.substr(0, 13));
+  const auto across = [&](const PodOf& pod) {
+    world.Add(JobOf(pod));
+    return world.Judge(PodTextOf(pod)).attempts_of;
+  };
+  CHECK(across(old).substr(0, 13) == "jobset:train~");
+  CHECK(across(old) == across(fresh));
+  CHECK(across(old) != KeyOf(world, old).name);
   // The Job of the next attempt has the old one's name, and another UID.
   world.Add(JobOf({"w", 0, 0, "1"}));
   CHECK(world.Told(PodTextOf(old)) == "alone: its owner Job train-w-0 is gone");
