@@ -133,7 +133,7 @@ void NoteEnd(EngineState& state, const PodUid& uid, bool unseen) {
 }
 
 // Another PodGroup under the same name. What runs goes on; everything else of its past is not this
-// one's, if somebody made it: what pods declare is new with each first pod.
+// one's. What pods declare is another one whenever the first of them comes: that is no deletion.
 void Restart(EngineState& state, Gang& gang, bool declared, Time now) {
   Drop(state, gang, "muster: the PodGroup was replaced", now);
   if (gang.tally.bound == 0) gang.past = {};

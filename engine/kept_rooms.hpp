@@ -5,9 +5,8 @@
 //   Lose ──▶ a member went ──Died──▶ window ──End──▶ (gone)
 //                 └────────────End─────────────────▶ (gone)
 //
-// 1. A gang has one room at most, and so have all attempts of an owner together (AcrossAttempts).
-// It
-//    grows as members go, until the gang, or another attempt, runs as a whole.
+// 1. A gang has one room at most, and all attempts of an owner have one (AcrossAttempts). It grows
+//    as members go, until the gang, or another attempt, runs as a whole.
 // 2. A room holds nothing: it keeps others off what is free of it, as a booking does. Any change of
 //    it has another number, which no booking has (Owns).
 // 3. Windows are counted by how they ended, and what was kept free by queue; ever.

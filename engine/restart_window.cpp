@@ -25,9 +25,8 @@ const queues::PreemptionSpec* TermsOf(const EngineState& state, const std::strin
   return terms != nullptr && terms->restart_window > 0 ? terms : nullptr;
 }
 
-// Where nothing but its pods says that there is a gang, those of another attempt are made within
-// that time after the last one has gone, or it was deleted. JobSet and LeaderWorkerSet make them
-// at once; pods have 30 s to end.
+// Where only pods say that there is a gang: those of the next attempt come within that time after
+// the last one has gone, or never. JobSet and LeaderWorkerSet make them at once.
 constexpr Duration kNextAttemptIn = cluster::Seconds(60);
 
 bool Early(const queues::PreemptionSpec& terms, Time since, Time now) {
