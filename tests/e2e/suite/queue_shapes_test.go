@@ -96,9 +96,10 @@ func TestWholeNodesArePromisedAndPodsThatCannotBeEvictedStayOffThem(t *testing.T
 	e.whole(30*time.Second, usual...)
 }
 
-// die has all of a gang's pods fail at once, as after a fault in the program.
+// die has all pods of a gang that Muster knows to run fail at once, as after a fault in the program.
 func (e *env) die(g objects.Gang) {
 	e.t.Helper()
+	e.waitsFor(g, "Running")
 	for i := range g.Members {
 		e.deletePod(g.Pod(i).Name)
 	}
