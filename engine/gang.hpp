@@ -60,7 +60,7 @@ struct Gang {
   GangId id;
   std::map<cluster::PodUid, Member> members;
   std::string group_uid;    // of the PodGroup (or pod) that `state` belongs to
-  std::string attempts_of;  // see PodGroup
+  std::string attempts_of;  // as its PodGroup said, which may go with its last pod
 
   // The judgement: set while the gang is settled.
   GangState state = GangState::kForming;

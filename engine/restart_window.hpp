@@ -4,10 +4,12 @@
 //   KeepRoom         a member goes: what it had is kept, before anybody can be planned there
 //   OpenWindow       all of them are gone, or about to go
 //   FollowKeptRooms  before a pass: ends what is over
+//   AwaitNextAttempt the gang is forgotten with its last pod: how long what it had is still kept
 //
-// What is kept is nobody's but the gang's: see KeptOff in booking_rules.hpp. Not kept is what a
-// member had that made way for another gang, that ended well, or that had no group: another pod in
-// its place has another name.
+// What is kept is nobody's but the gang's, and that of the next attempts of its owner
+// (AcrossAttempts): see KeptOff in booking_rules.hpp. Not kept is what a member had that made way
+// for another gang, that ended well, or that had no group: another pod in its place has another
+// name.
 #pragma once
 
 #include <optional>

@@ -9,15 +9,10 @@ namespace {
 
 using cluster::Seconds;
 using queues::QueueSpec;
+using testing::Claimant;
 using testing::MakePod;
 using testing::MakePodGroup;
 using testing::Queue;
-
-QueueSpec Claimant() {
-  QueueSpec x = Queue("x", 8);
-  x.preemption.min_runtime_preempt = 600'000;
-  return x;
-}
 
 // A JobSet's, say, which has no PodGroup object: `a1` starts where `old` was evicted.
 struct AttemptsWorld : testing::QueueWorld {
@@ -90,6 +85,24 @@ TEST_CASE("the next attempt of an owner starts where the last one died early",
   world.MakeAttempt(3);
   CHECK(world.Gang("a3").state == GangState::kQueued);
   CHECK(world.Evicted().empty());
+  CHECK(world.IsSound());
+}
+
+TEST_CASE("what a lost member of an attempt had is free again when another took its place",
+          "[engine][queues][attempts]") {
+  AttemptsWorld world;
+  world.Add(testing::MakeNode("n1").Gpus(2).Build());
+  world.Go(1, 0, 1);
+  CHECK(world.Gang("a1").kept->pods == 1);
+  cluster::Pod pod = MakePod("a1-new").Gpus(1).InGroup("a1").Gated().Build();
+  pod.asked_queue = "x";
+  world.Add(pod);
+  world.Settle();
+  world.Bind("a1-new");
+  world.Settle();
+  CHECK(world.Gang("a1").state == GangState::kRunning);
+  CHECK_FALSE(world.Gang("a1").kept);
+  CHECK(world.Windows(WindowEnd::kStarted) == 0);  // it was no window
   CHECK(world.IsSound());
 }
 

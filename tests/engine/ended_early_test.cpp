@@ -14,16 +14,15 @@ using queues::QueueSpec;
 using testing::MakePod;
 using testing::Queue;
 
-QueueSpec Claimant() {
-  QueueSpec x = Queue("x", 8);
-  x.preemption.min_runtime_preempt = 600'000;
+QueueSpec KeepsNothing() {
+  QueueSpec x = testing::Claimant();
   x.preemption.restart_window = 0;
   return x;
 }
 
 // `large` starts where `old` was evicted.
 struct EndedEarlyWorld : testing::QueueWorld {
-  EndedEarlyWorld() : QueueWorld({Claimant(), Queue("y", 0)}) {
+  EndedEarlyWorld() : QueueWorld({KeepsNothing(), Queue("y", 0)}) {
     Start("old", "y", 8);
     SubmitGang("large", "x", 8, 8);
     REQUIRE(Evicted() == "old");
@@ -86,7 +85,7 @@ TEST_CASE("a gang that ran for its minRuntime may have others evicted again",
 
 TEST_CASE("a gang that took free room and dies may have others evicted",
           "[engine][queues][endedEarly]") {
-  testing::QueueWorld world({Claimant(), Queue("y", 0)});
+  testing::QueueWorld world({KeepsNothing(), Queue("y", 0)});
   world.Start("x0", "x", 8);
   world.Change("x0", [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
   world.Settle();

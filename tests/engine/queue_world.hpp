@@ -19,6 +19,13 @@ inline queues::QueueSpec Queue(const std::string& name, int64_t guarantee,
   return queue;
 }
 
+// Queue x, guaranteed eight GPUs: a gang of it that runs for less than ten minutes ends early.
+inline queues::QueueSpec Claimant() {
+  queues::QueueSpec x = Queue("x", 8);
+  x.preemption.min_runtime_preempt = 600'000;
+  return x;
+}
+
 // One node of eight GPUs, and gangs of single pods or of pods of one GPU each.
 struct QueueWorld : Harness {
   explicit QueueWorld(std::vector<queues::QueueSpec> queues, int gpus = 8)

@@ -10,19 +10,14 @@ namespace {
 
 using cluster::Seconds;
 using queues::QueueSpec;
+using testing::Claimant;
 using testing::MakePod;
 using testing::MakePodGroup;
 using testing::Queue;
 
-QueueSpec RestartWindowClaimant() {
-  QueueSpec x = Queue("x", 8);
-  x.preemption.min_runtime_preempt = 600'000;
-  return x;
-}
-
 // `large` of eight pods starts where `old` was evicted; n1 has no GPUs before a test adds some.
 struct RestartWindowWorld : testing::QueueWorld {
-  explicit RestartWindowWorld(QueueSpec x = RestartWindowClaimant())
+  explicit RestartWindowWorld(QueueSpec x = Claimant())
       : QueueWorld({std::move(x), Queue("y", 0)}) {
     Start("old", "y", 8);
     SubmitGang("large", "x", 8, 8);
@@ -38,6 +33,13 @@ struct RestartWindowWorld : testing::QueueWorld {
       Change("large-" + std::to_string(i),
              [](cluster::Pod& pod) { pod.phase = cluster::PodPhase::kFailed; });
       Settle();
+    }
+  }
+  // All of its pods are deleted.
+  void Vanish(bool at_once) {
+    for (int i = 0; i < 8; ++i) {
+      RemovePod("large-" + std::to_string(i));
+      if (!at_once) Settle();
     }
   }
   void ComeBack() {
@@ -132,7 +134,7 @@ TEST_CASE("what lost members had is free again when others took their place",
 
 TEST_CASE("nothing is kept where the policy says restartWindow 0, nor after minRuntime",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = RestartWindowClaimant();
+  QueueSpec x = Claimant();
   x.preemption.restart_window = 0;
   RestartWindowWorld off(x);
   off.Submit("small", "y", 1);
@@ -148,7 +150,7 @@ TEST_CASE("nothing is kept where the policy says restartWindow 0, nor after minR
 
 TEST_CASE("nothing is kept for a gang for which nobody was evicted",
           "[engine][queues][restartWindow]") {
-  testing::QueueWorld world({RestartWindowClaimant(), Queue("y", 0)});
+  testing::QueueWorld world({Claimant(), Queue("y", 0)});
   world.SubmitGang("large", "x", 2, 2);
   world.ScheduleAll("large");
   for (const char* name : {"large-0", "large-1"})
@@ -213,7 +215,7 @@ TEST_CASE("an operator may cancel what is kept for a gang", "[engine][queues][re
 
 TEST_CASE("a gang that starts again where it died is not kept off by a booking there",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = RestartWindowClaimant();
+  QueueSpec x = Claimant();
   x.bookings = {.depth = 1, .min_age = Seconds(0), .reserve_after = Seconds(10)};
   RestartWindowWorld world(x);
   world.SubmitGang("next", "x", 8, 8);
@@ -228,7 +230,7 @@ TEST_CASE("a gang that starts again where it died is not kept off by a booking t
 
 TEST_CASE("a gang that is evicted keeps nothing: its room is the preemptor's",
           "[engine][queues][restartWindow]") {
-  QueueSpec x = RestartWindowClaimant();
+  QueueSpec x = Claimant();
   x.preemption.min_runtime_preempt = 0;
   x.preemption.min_runtime_reclaim = 600'000;
   RestartWindowWorld world(x);
@@ -279,15 +281,12 @@ TEST_CASE("a gang that dies again after it started in its window keeps nothing",
 TEST_CASE("a gang all of whose pods are deleted at once has ended early, too",
           "[engine][queues][restartWindow]") {
   const bool at_once = GENERATE(true, false);
-  QueueSpec x = RestartWindowClaimant();
+  QueueSpec x = Claimant();
   const bool by_namespace = GENERATE(false, true);
   if (by_namespace) x.fair_by = queues::FairBy::kNamespace;
   CAPTURE(at_once, by_namespace);
   RestartWindowWorld world(x);
-  for (int i = 0; i < 8; ++i) {
-    world.RemovePod("large-" + std::to_string(i));
-    if (!at_once) world.Settle();
-  }
+  world.Vanish(at_once);
   world.Settle();
   CHECK(world.Told("GangEndedEarly") ==
         "others were evicted for it, and it ended 30 s after it had started, before the minRuntime "
@@ -306,10 +305,7 @@ TEST_CASE("nobody is evicted again for a gang whose PodGroup goes with its last 
   const bool at_once = GENERATE(true, false);
   CAPTURE(at_once);
   RestartWindowWorld world;
-  for (int i = 0; i < 8; ++i) {
-    world.RemovePod("large-" + std::to_string(i));
-    if (!at_once) world.Settle();
-  }
+  world.Vanish(at_once);
   world.RemoveGroup("large");
   world.Settle();
   world.Pass(Seconds(300));
@@ -326,7 +322,7 @@ TEST_CASE("nobody is evicted again for a gang whose PodGroup goes with its last 
 
 TEST_CASE("strict order does not hold up a gang that starts again where it died",
           "[engine][queues][restartWindow][R11]") {
-  QueueSpec x = RestartWindowClaimant();
+  QueueSpec x = Claimant();
   x.order = queues::Order::kStrictFifo;
   RestartWindowWorld world(x);
   world.SubmitGang("next", "x", 8, 8);
