@@ -52,6 +52,8 @@ void AuditGang(const EngineState& state, const Gang& gang, Time now,
   const bool touched = state.work.Touched(gang.id);
   const bool preempts = state.preemptions.VictimsOf(gang.id) != nullptr;
   state.reservations.Audit(gang, !touched, preempts, broken);
+  if (gang.pending() && gang.members.empty())
+    broken.push_back(who + " is pending and has no members");
   if (touched) return;
   if (gang.judged && !gang.members.empty() &&
       TopologyOf(state, gang).spread_group != *gang.spread_group) {

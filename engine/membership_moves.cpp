@@ -32,6 +32,8 @@ void Detach(EngineState& state, const PodUid& uid) {
   }
   state.reservations.Forget(*at.member);
   state.members.Remove(uid);
+  // Its turn may come before it is settled: what follows is for gangs with members.
+  if (at.gang->members.empty()) Dequeue(state, *at.gang);
   state.work.Touch(*at.gang);
   EraseUnjudged(state, id);
 }

@@ -57,7 +57,7 @@ TEST_CASE("a gang that waits may lose all of its pods while another one is plann
   world.AddGang("third", 1, 1, 1);
   world.Settle();
   CHECK(*wishes->call == nullptr);
-  CHECK(world.Gang("first").state == (large ? GangState::kQueued : GangState::kReserved));
+  CHECK(world.Gang("first").state == (large ? GangState::kUnsatisfiable : GangState::kReserved));
   CHECK(world.Gang("third").state == GangState::kReserved);
   if (!group_too) CHECK(world.Gang("second").state == GangState::kForming);
   CHECK(world.engine().Audit(world.now()).empty());
