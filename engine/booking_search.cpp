@@ -94,8 +94,9 @@ void CallGang(EngineState& state, const GangId& id) {
 std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
   const uint64_t growth = state.cluster.growth();
   for (const Booking& booking : std::vector<Booking>(state.bookings.all())) {
-    if (state.members.Find(booking.gang) == nullptr) continue;
-    const Gang& gang = *state.members.Find(booking.gang);
+    const Gang* booked = state.members.Find(booking.gang);
+    if (booked == nullptr || !booked->pending()) continue;
+    const Gang& gang = *booked;
     if (booking.sound) {
       const bool later = !booking.closed() && booking.searched_growth != growth &&
                          booking.searched_at + kAgain <= now;

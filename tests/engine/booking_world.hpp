@@ -19,7 +19,8 @@ inline engine::Options WithQueues(std::vector<queues::QueueSpec> queues) {
 
 class BookingWorld : public Harness {
  public:
-  explicit BookingWorld(const engine::Options& options) : Harness(options) {}
+  explicit BookingWorld(const engine::Options& options, engine::Rules rules = {})
+      : Harness(options, std::move(rules)) {}
 
   // `gpus` GPUs, expected to run so long; 0: nobody says. It really runs for `really`, or as long
   // as it says; without either it does not end.

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/engine/harness.hpp"
+#include "tests/engine/booking_world.hpp"
 
 namespace muster::engine {
 namespace {
@@ -60,6 +60,31 @@ TEST_CASE("a gang that waits may lose all of its pods while another one is plann
   CHECK(world.Gang("first").state == (large ? GangState::kUnsatisfiable : GangState::kReserved));
   CHECK(world.Gang("third").state == GangState::kReserved);
   if (!group_too) CHECK(world.Gang("second").state == GangState::kForming);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("a gang with a booking may lose its pod while another one is planned",
+          "[engine][meanwhile]") {
+  const auto wishes = std::make_shared<CallsBackForAll>();
+  Rules rules;
+  rules.wishes = wishes;
+  testing::BookingWorld world(testing::WithQueues({queues::QueueSpec{.name = "root"}}), rules);
+  world.Add(testing::MakeNode("n0").Gpus(8).Build());
+  world.Add(testing::MakeNode("n1").Gpus(1).Build());
+  world.Ask("runs", 6, 3'600);
+  world.Run(cluster::Seconds(1));
+  world.Ask("big", 8, 3'600);
+  world.Run(cluster::Seconds(300));
+  REQUIRE(world.Gang("big").expected);
+  world.Run(cluster::Seconds(10));
+  // What it has booked is not there any more either: room for it would be looked for again.
+  *wishes->call = [&] {
+    world.RemovePod("big");
+    world.RemoveNode("n0");
+  };
+  world.Ask("short", 1, 60);
+  world.Settle();
+  CHECK(*wishes->call == nullptr);
   CHECK(world.engine().Audit(world.now()).empty());
 }
 
