@@ -26,6 +26,7 @@ struct Part {
 };
 
 bool IsBelow(const QueueBook& book, const Gang& gang, queues::QueueIndex queue) {
+  if (gang.members.empty()) return false;  // the last one has just gone
   const std::vector<queues::QueueIndex> path =
       book.tree().PathOf(book.IndexOf(gang.members.begin()->second.pod->queue));
   return std::find(path.begin(), path.end(), queue) != path.end();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/engine/booking_world.hpp"
+#include "tests/engine/queue_world.hpp"
 
 namespace muster::engine {
 namespace {
@@ -85,6 +86,20 @@ TEST_CASE("a gang with a booking may lose its pod while another one is planned",
   world.Ask("short", 1, 60);
   world.Settle();
   CHECK(*wishes->call == nullptr);
+  CHECK(world.engine().Audit(world.now()).empty());
+}
+
+TEST_CASE("GPUs may be reclaimed before Muster has looked at a gang that lost all of its pods",
+          "[engine][meanwhile]") {
+  testing::QueueWorld world({testing::Queue("x", 0), testing::Queue("y", 0)});
+  world.SubmitGang("train", "y", 4, 4);
+  world.ScheduleAll("train");
+  world.Start("other", "y", 4);
+  for (int i = 0; i < 4; ++i) world.RemovePod("train-" + std::to_string(i));
+  const auto effect = world.engine().Carry({"ann", ReclaimGpus{"y", 4}}, world.now());
+  REQUIRE(effect.ok());
+  world.Settle();
+  CHECK(world.Evicted() == "other");
   CHECK(world.engine().Audit(world.now()).empty());
 }
 
