@@ -22,6 +22,7 @@
 #include "config/file.hpp"
 #include "config/policy_file.hpp"
 #include "config/shipped_profiles.hpp"
+#include "sim/csv.hpp"
 #include "sim/known_durations.hpp"
 #include "sim/replay.hpp"
 #include "sim/trace.hpp"
@@ -39,7 +40,7 @@ constexpr int64_t kSlices = 300;
 constexpr sim::Window kWindow{cluster::Time(3'544'380'000), cluster::Time(5'445'180'000)};
 constexpr const char* kUsage =
     "bench_philly [--policy NAME,…] [--durations NAME,…] [--nodes N,…] [--depth N]\n"
-    "             [--guarantee PERCENT] [--plot FILE.svg] [--parallel N] [--smoke]\n"
+    "             [--guarantee PERCENT] [--copies N] [--plot FILE.svg] [--parallel N] [--smoke]\n"
     "bench_philly --print-policy NAME --nodes N [--depth N] [--guarantee PERCENT]\n"
     "  policies: strict-fifo, fifo, fair, fair-preemption; durations: unknown, exact, rough, "
     "learnt\n";
@@ -52,6 +53,7 @@ struct Choice {
   bool smoke = false;
   int64_t depth = 8;
   int64_t guarantee = 75;  // percent of the quotas
+  int64_t copies = 1;      // of the list: see Copied
   std::string plot;        // a file
   std::string print;       // a policy
 };
@@ -79,6 +81,30 @@ Result<Data> ReadData() {
   data.quotas = *std::move(quotas);
   data.jobs = *std::move(jobs);
   return data;
+}
+
+// The list so many times, each job and its copies some minutes apart; they run for as much less, so
+// that the cluster has as much to do, with as many times the starts and ends.
+std::string Copied(const std::string& jobs, int64_t copies) {
+  enum Column { kJob, kQueue, kSubmitted, kGpus, kDuration };
+  constexpr int64_t kApart = 997;  // seconds
+  const auto csv =
+      sim::CsvFile::Parse(jobs, "jobs", {"job_id", "vc", "submit_s", "gpus", "duration_s"});
+  if (copies == 1 || !csv.ok()) return jobs;
+  std::string text = "job_id,vc,submit_s,gpus,duration_s\n";
+  const auto number = [&](std::size_t row, Column column) {
+    return std::strtoll(std::string(csv->Text(row, column)).c_str(), nullptr, 10);
+  };
+  for (std::size_t row = 0; row < csv->rows(); ++row) {
+    for (int64_t copy = 0; copy < copies; ++copy) {
+      const int64_t runs = std::max<int64_t>(number(row, kDuration) / copies, 1);
+      text += std::string(csv->Text(row, kJob)) + "-" + std::to_string(copy) + "," +
+              std::string(csv->Text(row, kQueue)) + "," +
+              std::to_string(number(row, kSubmitted) + copy * kApart) + "," +
+              std::to_string(number(row, kGpus)) + "," + std::to_string(runs) + "\n";
+    }
+  }
+  return text;
 }
 
 Result<config::Policy> ReadPolicy(const Data& data, const PolicyChoice& policy, int64_t nodes) {
@@ -112,7 +138,8 @@ void Run(const Data& data, const Choice& choice, PhillyCase& c) {
   const Result<config::Policy> policy =
       ReadPolicy(data, PolicyOf(choice, c.policy, learnt), c.nodes);
   const Result<config::Policy> fair = ReadPolicy(data, {"fair"}, c.nodes);
-  Result<std::vector<sim::TraceJob>> jobs = sim::ReadGangJobs(data.jobs, data.jobs_file);
+  Result<std::vector<sim::TraceJob>> jobs =
+      sim::ReadGangJobs(Copied(data.jobs, choice.copies), data.jobs_file);
   Result<std::vector<cluster::Node>> nodes =
       sim::ParseNodeCount(std::to_string(c.nodes) + "x" + std::to_string(kGpusPerNode));
   if (!policy.ok() || !fair.ok() || !jobs.ok() || !nodes.ok()) {
@@ -204,6 +231,8 @@ std::optional<Choice> Choose(int argc, char** argv) {
       choice.depth = Number(argv[i]).value_or(0);
     } else if (flag == "--guarantee") {
       choice.guarantee = Number(argv[i]).value_or(-1);
+    } else if (flag == "--copies") {
+      choice.copies = Number(argv[i]).value_or(0);
     } else if (flag == "--plot") {
       choice.plot = argv[i];
     } else if (flag == "--parallel") {
@@ -217,7 +246,7 @@ std::optional<Choice> Choose(int argc, char** argv) {
       std::all_of(choice.durations.begin(), choice.durations.end(),
                   [](const std::string& name) { return sim::ParseKnown(name).has_value(); }) &&
       std::count(choice.nodes.begin(), choice.nodes.end(), 0) == 0 && choice.parallel > 0 &&
-      choice.depth > 0 && choice.guarantee >= 0 && choice.guarantee <= 100;
+      choice.depth > 0 && choice.copies > 0 && choice.guarantee >= 0 && choice.guarantee <= 100;
   return fine ? std::optional(choice) : std::nullopt;
 }
 
@@ -261,7 +290,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   PrintTables(cases);
-  if (!choice->smoke) PrintGoals(cases);
+  if (!choice->smoke && choice->copies == 1) PrintGoals(cases);
   return 0;
 }
 

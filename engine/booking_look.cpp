@@ -128,17 +128,19 @@ Leavers::Leavers(const EngineState& state, const GangId& booked, Time now)
 }
 
 Leavers::End Leavers::EndOf(const PodUid& pod) {
-  const GangId* makes_way_for = state_.preemptions.PreemptorOf(pod);
-  if (makes_way_for != nullptr && *makes_way_for != booked_) return {};
   const Gang* gang = state_.members.GangOf(pod);
-  if (gang == nullptr) return {};
-  const Member& member = gang->members.at(pod);
+  return gang == nullptr ? End{} : EndOf(*gang, gang->members.at(pod));
+}
+
+Leavers::End Leavers::EndOf(const Gang& gang, const Member& member) {
+  const GangId* makes_way_for = state_.preemptions.PreemptorOf(member.uid);
+  if (makes_way_for != nullptr && *makes_way_for != booked_) return {};
   if (member.leaving()) {
     const Time by = member.pod->leaves_by;
     return {{by > now_ ? by : now_ + kLate, queues::Trust::kEnforced}};
   }
-  const auto [known, fresh] = known_.try_emplace(gang->id);
-  if (fresh) known->second = EndOf(*gang);
+  const auto [known, fresh] = known_.try_emplace(&gang);
+  if (fresh) known->second = EndOf(gang);
   return known->second;
 }
 

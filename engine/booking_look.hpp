@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "cluster/node_set.hpp"
@@ -30,6 +31,7 @@ class Leavers {
   };
   // Of a pod that holds something. Never: it stays, nobody knows, or it makes way for another gang.
   End EndOf(const cluster::PodUid& pod);
+  End EndOf(const Gang& gang, const Member& member);
   // It leaves some time, for all that is known.
   bool Leaves(const cluster::PodUid& pod) const;
 
@@ -41,7 +43,7 @@ class Leavers {
   const cluster::Time now_;
   const Gang* claimant_ = nullptr;  // null: it evicts nobody
   std::optional<OnceStarted> rights_;
-  std::map<cluster::GangId, End> known_;
+  std::unordered_map<const Gang*, End> known_;  // looked up only
 };
 
 struct Looked {

@@ -32,21 +32,22 @@ bool StillBooks(const EngineState& state, const Gang& gang) {
   return (untried || BlockedByRoom(gang)) && TermsOfBookings(state, gang).depth > 0;
 }
 
-// Gangs end by name: of those that end together the order is the same however they were learnt of.
-void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
-                const BookingNumbers& others, Time now, BookingJob& job) {
+// Who leaves the nodes before that time, as far as is known. Gangs end by name: of those that end
+// together the order is the same however they were learnt of. Costs what holds something there.
+void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful, Time before, Time now,
+                BookingJob& job) {
+  const BookingNumbers others = OthersOf(state, gang);
   Leavers leavers(state, gang.id, now);
   std::map<std::pair<Time, GangId>, std::pair<policy::Leaving, queues::Trust>> ends;
-  for (const auto& [id, other] : state.members.gangs()) {
-    if (id == gang.id) continue;
-    for (const auto& [uid, member] : other.members) {
-      if (!member.holds() && !member.planned()) continue;
-      const cluster::Allocation* held = member.held();
-      if (held == nullptr || !useful.Contains(held->placement.node)) continue;
-      const KnownEnd end = leavers.EndOf(uid).known;
-      if (end.at == Time::Never() || Touches(state, others, held->placement)) continue;
-      auto& [leaving, by] = ends[{end.at, id}];
-      leaving.push_back(held->placement);
+  for (const NodeIndex index : useful.Nodes()) {
+    for (const cluster::PodUid& uid : state.cluster.HoldersOn(index)) {
+      const PlacedMember at = state.members.Find(uid);
+      if (at.gang == nullptr || at.gang == &gang) continue;
+      const KnownEnd end = leavers.EndOf(*at.gang, *at.member).known;
+      const Placement& held = at.member->held()->placement;
+      if (end.at >= before || Touches(state, others, held)) continue;
+      auto& [leaving, by] = ends[{end.at, at.gang->id}];
+      leaving.push_back(held);
       by = std::max(by, end.by);
     }
   }
@@ -58,19 +59,21 @@ void AddLeavers(EngineState& state, const Gang& gang, const NodeSet& useful,
   }
 }
 
-PlanJob SearchFor(EngineState& state, const Gang& gang, bool closing, Time now) {
+// Room that becomes free before that time.
+PlanJob SearchBefore(EngineState& state, const Gang& gang, Time before, Time now) {
+  BookingJob search;
+  AddLeavers(state, gang, state.classes.Of(gang, state.cluster), before, now, search);
+  return SearchJob(state, gang, std::move(search), now);
+}
+
+PlanJob SearchToClose(EngineState& state, const Gang& gang, Time now) {
   BookingJob search;
   const BookingNumbers others = OthersOf(state, gang);
-  const NodeSet useful = state.classes.Of(gang, state.cluster);
-  search.closing = closing;
-  if (closing) {
-    search.level = TopologyOf(state, gang).required;
-    search.busy = BusyNodes(
-        state, gang.id, useful,
-        [&](const Placement& held) { return !Touches(state, others, held); }, now);
-  } else {
-    AddLeavers(state, gang, useful, others, now, search);
-  }
+  search.closing = true;
+  search.level = TopologyOf(state, gang).required;
+  search.busy = BusyNodes(
+      state, gang.id, state.classes.Of(gang, state.cluster),
+      [&](const Placement& held) { return !Touches(state, others, held); }, now);
   return SearchJob(state, gang, std::move(search), now);
 }
 
@@ -100,7 +103,7 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
     if (booking.sound) {
       const bool later = !booking.closed() && booking.searched_growth != growth &&
                          booking.searched_at + kAgain <= now;
-      if (later) return SearchFor(state, gang, false, now);
+      if (later) return SearchBefore(state, gang, booking.at, now);
       continue;
     }
     const bool waited = Waited(gang, now) >= TermsOfBookings(state, gang).reserve_after;
@@ -117,7 +120,7 @@ std::optional<PlanJob> SearchAgain(EngineState& state, Time now) {
       state.bookings.Refuse(booking.gang, {now, state.cluster.generation(), again});
       continue;
     }
-    return SearchFor(state, gang, false, now);
+    return SearchBefore(state, gang, Time::Never(), now);
   }
   return std::nullopt;
 }
@@ -238,7 +241,8 @@ class NextInOrder {
     const bool known = why != nullptr && (same || now_ < why->searched_at + kAgain);
     const bool close = Waited(gang, now_) >= terms.reserve_after;
     if (!known || (close && !why->closing)) {
-      found_ = SearchFor(state_, gang, known, now_);
+      found_ = known ? SearchToClose(state_, gang, now_)
+                     : SearchBefore(state_, gang, Time::Never(), now_);
       return false;
     }
     // Nobody behind it gets what it would have to have first.
