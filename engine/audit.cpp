@@ -184,6 +184,7 @@ std::vector<std::string> Audit(const EngineState& state, Time now) {
   AuditKeptRooms(state, broken);
   AuditScaleUps(state, broken);
   add(state.hami_turns.Audit());
+  add(state.releases.Audit());
   int64_t plans = 0;
   std::vector<const Member*> all;
   for (const auto& [id, gang] : state.members.gangs()) {

@@ -63,6 +63,7 @@ class HandoverStep {
         preempts_(state.preemptions.VictimsOf(gang.id) != nullptr),
         carries_(state.announcer.Carry(gang)),
         for_scale_up_(ReleasedForScaleUp(state, gang)),
+        released_(gang.plan->all_nominated && !preempts_ && state.releases.MayRelease(gang)),
         opens_all_(OpensAll()) {}
 
   void HandOver(Member& member) {
@@ -88,7 +89,7 @@ class HandoverStep {
   // has a gate kube-scheduler holds all of them back. Filter keeps out who has no plan.
   bool OpensAll() const {
     const cluster::PodGroup* group = state_.members.GroupOf(gang_);
-    return group != nullptr && group->gates_together && gang_.plan->all_nominated && !preempts_;
+    return group != nullptr && group->gates_together && released_;
   }
   void Bound(Member& member);
   void Ending(Member& member);
@@ -116,6 +117,7 @@ class HandoverStep {
   const bool preempts_;
   const bool carries_;
   const std::set<PodUid> for_scale_up_;
+  const bool released_;  // gates of planned members may go
   const bool opens_all_;
   bool warned_ = false;
 };
@@ -181,7 +183,7 @@ void HandoverStep::Planned(Member& member) {
     return Nominate(member, node, !gated && !preempts_);
   }
   if (!gang_.plan->all_nominated || preempts_) return;
-  if (gated) return Release(member);
+  if (gated) return released_ ? Release(member) : void();
   if (!member.writes->needs_wake) return;
   const ActionId id = state_.writes.Begin(member, WriteKind::kWake);
   state_.writes.Ask(WakePod{id, RefOf(member)});

@@ -59,6 +59,11 @@ class GangJudge {
   Reason Binding(int64_t have) const;
   // When a time began, in which no turn passes that a member waits for.
   Time Begun(Time at) const { return around_.turns ? std::max(at, around_.turns->since) : at; }
+  // Of a reservation: it begins anew when the pods may be released that waited for that.
+  Time ReservedSince(Time planned) const {
+    const bool waited = around_.release && planned >= around_.release->planned;
+    return Begun(waited ? std::max(planned, around_.release->since) : planned);
+  }
   Verdict Started();
   void PassPartialTime(bool waits);
   Verdict Repair(int64_t have, int64_t need);
@@ -66,6 +71,7 @@ class GangJudge {
   Verdict Unbound();
   Reason Missing(int64_t lacks) const;
   Verdict Incomplete(int64_t lacks);
+  std::string ReleasedLater() const;
   Verdict Reserved();
   Verdict Preempting();
 
@@ -188,7 +194,7 @@ bool GangJudge::FollowDeadlines() {
   if (gang_.tally.planned == 0) return true;
   for (const auto& [uid, member] : gang_.members) {
     if (!member.planned() || member.may_be_bound()) continue;
-    const Time due = Begun(member.plan->made_at) + around_.reservation_timeout;
+    const Time due = ReservedSince(member.plan->made_at) + around_.reservation_timeout;
     if (due <= around_.now) return false;
     verdict_.deadline = std::min(verdict_.deadline.value_or(due), due);
   }
@@ -344,6 +350,13 @@ Verdict GangJudge::Incomplete(int64_t lacks) {
   return Final(GangState::kForming, Missing(lacks));
 }
 
+// Others are released first; empty: none are.
+std::string GangJudge::ReleasedLater() const {
+  if (!around_.release || !around_.release->waits) return {};
+  return "after " + std::to_string(around_.release->under_way) +
+         " pods of other gangs that are on their way through kube-scheduler";
+}
+
 // Nothing bound yet and a whole plan: on the way from nomination to the barrier.
 Verdict GangJudge::Reserved() {
   int64_t arrived = 0;
@@ -363,8 +376,8 @@ Verdict GangJudge::Reserved() {
     const bool refused = course().setback.code == ReasonCode::kBindFailed;
     if (verdict_.barrier_open && refused && arrived == 0)
       return Take(Stage::kReserved, {Step::Kind::kFail, "", course().setback});
-    if (around_.turns && verdict_.deadline) {
-      const Time due = around_.turns->since + around_.reservation_timeout;
+    if (verdict_.deadline) {
+      const Time due = ReservedSince(gang_.plan->made_at) + around_.reservation_timeout;
       verdict_.deadline = std::max(*verdict_.deadline, due);
     }
     if (verdict_.deadline && *verdict_.deadline <= around_.now)
@@ -376,7 +389,7 @@ Verdict GangJudge::Reserved() {
   if (!gang_.plan->all_nominated) {
     reason = Because(ReasonCode::kNominating, nominated, gang_.tally.planned);
   } else if (released < gang_.tally.planned) {
-    reason = Because(ReasonCode::kReleasing, released, gang_.tally.planned);
+    reason = Because(ReasonCode::kReleasing, released, gang_.tally.planned, ReleasedLater());
   }
   return Final(GangState::kReserved, std::move(reason));
 }

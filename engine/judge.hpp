@@ -18,6 +18,7 @@
 #include "engine/gang.hpp"
 #include "engine/hami_turns.hpp"
 #include "engine/options.hpp"
+#include "engine/releases.hpp"
 
 namespace muster::engine {
 
@@ -50,6 +51,7 @@ struct Surroundings {
   Reason evicted_for = {};                  // why that one goes; kNone: none is a victim
   std::optional<VictimsLeft> victims = {};  // nothing: it does not preempt
   std::optional<TurnsAwaited> turns = {};   // of its members, see HamiTurns
+  std::optional<ReleaseTurn> release = {};  // of its pods, see Releases
 };
 
 // In the order in which they are passed.

@@ -116,6 +116,7 @@ void EraseGang(EngineState& state, Gang& gang) {
   Dequeue(state, gang);
   state.work.Forget(gang);
   state.preemptions.ForgetGang(id);
+  state.releases.Forget(id);
   state.holdings.Hold(gang, std::nullopt, 0, "");
   state.queue_book.Leave(id);
   state.orders.ForgetGang(id.key);

@@ -50,6 +50,7 @@ Surroundings Around(EngineState& state, const Gang& gang, bool needs_recheck, Ti
   if (const GangId* preemptor = FirstPreemptor(state, gang))
     around.evicted_for = WhyEvicted(state, *preemptor);
   around.turns = state.hami_turns.Follow(gang, now);
+  around.release = state.releases.Follow(gang, gang.plan->all_nominated && !around.victims, now);
   return around;
 }
 
@@ -192,6 +193,7 @@ Time NextLook(const EngineState& state, const Gang& gang, Time now) {
        PartialTimeout(gang, state.members.GroupOf(gang), state.options));
   // Whoever is first may not come any more.
   if (state.hami_turns.Waits(gang, now)) at(now + state.options.retry_interval);
+  if (!state.releases.MayRelease(gang)) at(state.releases.due());
   for (const auto& [uid, member] : gang.members) {
     for (const HeldBind& held : member.writes->held) at(held.answer_by);
     at(member.writes->not_before);
@@ -220,6 +222,8 @@ void FollowUp(EngineState& state, Gang& gang, Time now) {
     state.announcer.TellFault(gang, RunTimesOf(state, gang).fault);
   FollowScaleUp(state, gang, now);
   HandOverPods(state, gang, now);
+  if (const std::optional<GangId> next = state.releases.Next(now))
+    if (Gang* other = state.members.Find(*next)) state.work.Touch(*other);
   Tell(state, gang, now);
   state.work.SetTimer(gang, NextLook(state, gang, now));
 }
