@@ -40,6 +40,7 @@ class Line {
         .Number("memory", amounts.memory.value())
         .Number("slots", amounts.pods);
     if (amounts.channels != 0) Number("channels", amounts.channels);
+    for (const NamedAmount& one : amounts.named.list()) Number(one.name, one.amount);
     return *this;
   }
   // name=[a,b,…], each element written by `write`, which appends to the line.

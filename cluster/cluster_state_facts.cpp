@@ -57,7 +57,8 @@ void OrderDevices(std::vector<Gpu>& gpus) {
 bool Rose(const NodeTally& before, const NodeTally& after) {
   if (after.offered.cpu > before.offered.cpu || after.offered.memory > before.offered.memory ||
       after.offered.pods > before.offered.pods ||
-      after.offered.channels > before.offered.channels) {
+      after.offered.channels > before.offered.channels ||
+      after.offered.named.RoseFrom(before.offered.named)) {
     return true;
   }
   for (size_t i = 0; i < after.gpus.size(); ++i) {

@@ -254,12 +254,13 @@ bool NodeTally::Short(const Resources& requests, const GpuRequest& gpu_request) 
          (requests.memory > MiB() && balance.memory < MiB()) ||
          (requests.pods > 0 && balance.pods < 0) ||
          (requests.channels > 0 && balance.channels < 0) ||
+         balance.named.OwesAnyOf(requests.named) ||
          (!gpu_request.none() && (gpu_balance < 0 || !devices_known));
 }
 
 bool NodeTally::overcommitted() const {
   return balance.cpu < MilliCpu() || balance.memory < MiB() || balance.pods < 0 ||
-         balance.channels < 0 || gpu_balance < 0 || !devices_known;
+         balance.channels < 0 || balance.named.AnyNegative() || gpu_balance < 0 || !devices_known;
 }
 
 NodeTally NodeLedger::Settle(const Node& node, NodeIndex index, const DeviceAssigner& assigner,
@@ -315,9 +316,7 @@ void NodeLedger::WithholdForEarmarks(const Node& node, uint64_t except, NodeTall
       claim->second.gpus[share.index] -= share.taken;
   }
   for (const auto& [id, need] : claims) {
-    tally.offered -=
-        {std::max(need.resources.cpu, MilliCpu()), std::max(need.resources.memory, MiB()),
-         std::max<int64_t>(need.resources.pods, 0), std::max<int64_t>(need.resources.channels, 0)};
+    tally.offered -= need.resources.Positive();
     for (size_t i = 0; i < node.gpus.size(); ++i) {
       const auto found = need.gpus.find(node.gpus[i].index);
       if (found == need.gpus.end()) continue;

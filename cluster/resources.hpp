@@ -2,21 +2,25 @@
 // asks of GPUs.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 
 #include "cluster/device_amount.hpp"
+#include "cluster/named_amounts.hpp"
 #include "cluster/units.hpp"
 
 namespace muster::cluster {
 
-// CPU, memory, pod slots, channels. As a request, absent means zero.
+// CPU, memory, pod slots, channels, and whatever else a node lists. As a request, absent means
+// zero.
 struct Resources {
   MilliCpu cpu;
   MiB memory;
   int64_t pods = 0;
   // Of ComputeDomains (IMEX): a node has one, a pod with a claim for a channel needs one.
   int64_t channels = 0;
+  NamedAmounts named = {};
 
   auto operator<=>(const Resources&) const = default;
   Resources& operator+=(const Resources& other) {
@@ -24,6 +28,7 @@ struct Resources {
     memory += other.memory;
     pods = SaturatingAdd(pods, other.pods);
     channels = SaturatingAdd(channels, other.channels);
+    named += other.named;
     return *this;
   }
   Resources& operator-=(const Resources& other) {
@@ -31,6 +36,7 @@ struct Resources {
     memory -= other.memory;
     pods = SaturatingAdd(pods, -other.pods);
     channels = SaturatingAdd(channels, -other.channels);
+    named -= other.named;
     return *this;
   }
   // True when every kind of `request` is within this. A kind that the request does not ask for
@@ -40,7 +46,16 @@ struct Resources {
     return (request.cpu.value() <= 0 || request.cpu <= cpu) &&
            (request.memory.value() <= 0 || request.memory <= memory) &&
            (request.pods <= 0 || request.pods <= pods) &&
-           (request.channels <= 0 || request.channels <= channels);
+           (request.channels <= 0 || request.channels <= channels) && named.Fits(request.named);
+  }
+  Resources Times(int64_t times) const {
+    return {cpu * times, memory * times, SaturatingMultiply(pods, times),
+            SaturatingMultiply(channels, times), named.empty() ? named : named.Times(times)};
+  }
+  // Zero of each kind of which there is less.
+  Resources Positive() const {
+    return {std::max(cpu, MilliCpu()), std::max(memory, MiB()), std::max<int64_t>(pods, 0),
+            std::max<int64_t>(channels, 0), named.empty() ? named : named.Positive()};
   }
 };
 

@@ -8,11 +8,6 @@
 namespace muster::cluster {
 namespace {
 
-Resources Shown(const Resources& balance) {
-  return {std::max(balance.cpu, MilliCpu()), std::max(balance.memory, MiB()),
-          std::max<int64_t>(balance.pods, 0), std::max<int64_t>(balance.channels, 0)};
-}
-
 void DeriveSums(NodeFree& node, std::span<const DeviceAmount> gpus) {
   node.gpu_compute = 0;
   node.gpu_memory = 0;
@@ -64,7 +59,7 @@ void FreeTable::Set(NodeIndex node, const Resources& resources,
   Chunk& c = Writable(node);
   const uint32_t slot = node.value % kChunk;
   c.balance[slot] = resources;
-  c.nodes[slot].resources = Shown(resources);
+  c.nodes[slot].resources = resources.Positive();
   const uint32_t had = c.first[slot + 1] - c.first[slot];
   const uint32_t count = static_cast<uint32_t>(gpus.size());
   if (had != count) {
@@ -107,7 +102,7 @@ void FreeTable::Move(const Node& node, const Placement& placement, int sign) {
   } else {
     c.balance[slot] -= placement.requests;
   }
-  c.nodes[slot].resources = Shown(c.balance[slot]);
+  c.nodes[slot].resources = c.balance[slot].Positive();
   if (placement.gpus.empty()) return;
   const std::span<DeviceAmount> free =
       std::span<DeviceAmount>(c.gpus).subspan(c.first[slot], c.first[slot + 1] - c.first[slot]);

@@ -41,7 +41,9 @@ const Gpu* DeviceOf(const Node& node, GpuIndex index) {
 template <typename Visit>
 void AddHeld(Usage& usage, const Placement& held, const Node& node, const Visit& visit) {
   ++usage.pods;
-  usage.requests += held.requests;
+  Resources requests = held.requests;
+  requests.named = {};
+  usage.requests += requests;
   for (const GpuShare& share : held.gpus) {
     const int64_t milli = share.taken.most().value();
     usage.gpu_milli += milli;

@@ -13,7 +13,7 @@ namespace muster::cluster {
 
 struct Usage {
   int64_t pods = 0;
-  Resources requests = {};
+  Resources requests = {};  // without named amounts: no queue counts those
   int64_t gpu_milli = 0;  // Σ over devices of what is taken: of compute or of memory, the greater
   MiB gpu_memory = {};    // Σ over devices of what is taken of their memory
   std::map<std::string, int64_t> gpu_milli_by_model = {};  // by Gpu::model; none is 0

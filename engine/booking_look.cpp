@@ -21,9 +21,7 @@ namespace {
 // Of what is asked for, what is not covered by what leaves.
 Resources Beyond(Resources asked, const Resources& leaving) {
   asked -= leaving;
-  const auto at_least = [](auto value) { return std::max(value, decltype(value)(0)); };
-  return {at_least(asked.cpu), at_least(asked.memory), at_least(asked.pods),
-          at_least(asked.channels)};
+  return asked.Positive();
 }
 
 // What is free of the devices that these have booked on one node.

@@ -13,13 +13,15 @@ using What = Cause::What;
 namespace {
 
 std::string Amount(const Cause& cause, int64_t amount) {
+  if (cause.what == What::kNamed) return std::to_string(amount);
   if (cause.what != What::kMemory) return Thousandths(amount);
   if (amount % 1024 == 0) return std::to_string(amount / 1024) + " GiB";
   return std::to_string(amount) + " MiB";
 }
 
 std::string BestOf(const Cause& cause) {
-  const bool of_gpus = cause.what != What::kCpu && cause.what != What::kMemory;
+  const bool of_gpus =
+      cause.what != What::kCpu && cause.what != What::kMemory && cause.what != What::kNamed;
   if (of_gpus && cause.nodes == 1) return " (" + cause.best + ")";
   if (of_gpus && cause.least_free == cause.most_free) return {};
   return " (best: " + cause.best + ", " + Amount(cause, cause.most_free) + " free)";
@@ -52,6 +54,18 @@ std::string Words(const Cause& cause) {
       return "kept from it";
     case What::kExcluded:
       return "that kube-scheduler turned down for a member";
+    case What::kPorts:
+      return "node(s) didn't have free ports for the requested pod ports";
+    case What::kSpread:
+      return "node(s) didn't match pod topology spread constraints";
+    case What::kNoSpreadLabel:
+      return "node(s) didn't match pod topology spread constraints (missing required label)";
+    case What::kPodAffinity:
+      return "node(s) didn't match pod affinity rules";
+    case What::kPodAntiAffinity:
+      return "node(s) didn't match pod anti-affinity rules";
+    case What::kOthersAntiAffinity:
+      return "node(s) didn't satisfy existing pods anti-affinity rules";
     case What::kPodSlots:
       return "with all pod slots in use";
     case What::kChannels:
@@ -60,6 +74,8 @@ std::string Words(const Cause& cause) {
       return "with less than " + Amount(cause, cause.wants) + " CPU free" + BestOf(cause);
     case What::kMemory:
       return "with less than " + Amount(cause, cause.wants) + " memory free" + BestOf(cause);
+    case What::kNamed:
+      return "Insufficient " + cause.name + " for " + Amount(cause, cause.wants) + BestOf(cause);
     case What::kNoGpus:
       return "without GPUs";
     case What::kOtherGpus:
@@ -136,6 +152,18 @@ const char* ToString(What what) {
       return "kept";
     case What::kExcluded:
       return "excluded";
+    case What::kPorts:
+      return "hostPorts";
+    case What::kSpread:
+      return "topologySpread";
+    case What::kNoSpreadLabel:
+      return "topologySpreadLabel";
+    case What::kPodAffinity:
+      return "podAffinity";
+    case What::kPodAntiAffinity:
+      return "podAntiAffinity";
+    case What::kOthersAntiAffinity:
+      return "othersPodAntiAffinity";
     case What::kPodSlots:
       return "podSlots";
     case What::kChannels:
@@ -144,6 +172,8 @@ const char* ToString(What what) {
       return "cpu";
     case What::kMemory:
       return "memory";
+    case What::kNamed:
+      return "amount";
     case What::kNoGpus:
       return "noGpus";
     case What::kOtherGpus:

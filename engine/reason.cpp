@@ -16,7 +16,7 @@ struct Names {
   const char* counts;  // how "have of need" reads; empty: numbers say nothing here
 };
 
-constexpr std::array<Names, 53> kNames = {{
+constexpr std::array<Names, 55> kNames = {{
     {ReasonCode::kNone, "", "", ""},
     {ReasonCode::kPodGroupMissing, "PodGroupMissing", "its PodGroup does not exist", ""},
     {ReasonCode::kWaitingForMembers, "WaitingForMembers", "not all members exist", "pods exist"},
@@ -40,11 +40,17 @@ constexpr std::array<Names, 53> kNames = {{
      "enough free GPUs, but the kubelets' topologyManagerPolicy admits no set of them", ""},
     {ReasonCode::kNotEnoughCpu, "NotEnoughCpu", "not enough free CPU", ""},
     {ReasonCode::kNotEnoughMemory, "NotEnoughMemory", "not enough free memory", ""},
+    {ReasonCode::kNotEnoughOfResource, "NotEnoughOfResource",
+     "not enough of a resource that its pods request is free", ""},
     {ReasonCode::kNotEnoughPodSlots, "NotEnoughPodSlots", "nodes run as many pods as they may", ""},
     {ReasonCode::kNotEnoughChannels, "NotEnoughChannels",
      "nodes have a pod with a channel of a ComputeDomain already, and take one each", ""},
     {ReasonCode::kNoMatchingNode, "NoMatchingNode",
      "too few nodes match its node selector, affinity and tolerations", ""},
+    {ReasonCode::kPodRules, "PodRules",
+     "its pods' or others' host ports, pod affinity or anti-affinity, or topology spread leave it "
+     "too few nodes",
+     ""},
     {ReasonCode::kNodesUnavailable, "NodesUnavailable",
      "nodes it could use are cordoned or not ready", ""},
     {ReasonCode::kNodesLeftOut, "NodesLeftOut",
@@ -129,14 +135,16 @@ Reason NearestMiss(const policy::Shortage& shortage) {
     ReasonCode code;
     int64_t nodes;
   };
-  const std::array<Loss, 9> losses = {{
+  const std::array<Loss, 11> losses = {{
       {ReasonCode::kNodesUnavailable, shortage.unschedulable},
       {ReasonCode::kNodesLeftOut, shortage.left_out},
       {ReasonCode::kNoMatchingNode, shortage.taints + shortage.constraints + shortage.excluded},
+      {ReasonCode::kPodRules, shortage.pod_rules},
       {ReasonCode::kNotEnoughPodSlots, shortage.pod_slots},
       {ReasonCode::kNotEnoughChannels, shortage.channels},
       {ReasonCode::kNotEnoughCpu, shortage.cpu + (wants_gpus ? 0 : shortage.kept)},
       {ReasonCode::kNotEnoughMemory, shortage.memory},
+      {ReasonCode::kNotEnoughOfResource, shortage.named},
       {ReasonCode::kFragmented,
        shortage.gpus + shortage.gpu_devices + (wants_gpus ? shortage.kept : 0)},
       {ReasonCode::kNumaPolicy, shortage.numa},
@@ -206,6 +214,8 @@ bool LacksRoom(ReasonCode code) {
     case ReasonCode::kNumaPolicy:
     case ReasonCode::kNotEnoughCpu:
     case ReasonCode::kNotEnoughMemory:
+    case ReasonCode::kNotEnoughOfResource:
+    case ReasonCode::kPodRules:
     case ReasonCode::kNotEnoughPodSlots:
     case ReasonCode::kNotEnoughChannels:
     case ReasonCode::kNoWholeSegments:

@@ -33,9 +33,11 @@ enum class ReasonCode {
   kNumaPolicy,     // enough of them on a node, but in no set that the kubelet admits
   kNotEnoughCpu,
   kNotEnoughMemory,
+  kNotEnoughOfResource,  // of one of which only the name is known
   kNotEnoughPodSlots,
   kNotEnoughChannels,  // of ComputeDomains: pods that need one run on every node that it may use
   kNoMatchingNode,     // labels, affinity or taints leave too few nodes
+  kPodRules,           // host ports, pod (anti-)affinity or topology spread leave too few nodes
   kNodesUnavailable,   // enough nodes would match, but they are cordoned or not ready
   kNodesLeftOut,       // enough nodes would match, but members failed there at their start
   kNoWholeSegments,    // all members would find a node, but not in the segments of `detail`

@@ -16,11 +16,12 @@ namespace {
 using cluster::Duration;
 using cluster::Time;
 
-// Of what the member asks for, where a cause counts it; memory is in MiB, all else in thousandths.
+// Of what the member asks for, where a cause counts it; memory is in MiB, what has but a name in
+// its own unit, all else in thousandths.
 void AddAmounts(JsonText& json, const policy::Cause& cause) {
   using What = policy::Cause::What;
   const auto add = [&](const std::string& name, int64_t amount) {
-    if (cause.what == What::kMemory) {
+    if (cause.what == What::kMemory || cause.what == What::kNamed) {
       json.Add(name, amount);
     } else {
       json.AddMilli(name, amount);
@@ -28,12 +29,16 @@ void AddAmounts(JsonText& json, const policy::Cause& cause) {
   };
   const bool gpus =
       cause.what == What::kGpus || cause.what == What::kGpuDevices || cause.what == What::kNuma;
-  if (!gpus && cause.what != What::kCpu && cause.what != What::kMemory) return;
-  const std::string unit = gpus ? "gpus" : cause.what == What::kCpu ? "cores" : "mebibytes";
-  add(unit + "Wanted", cause.wants);
-  add(unit + "FreeLeast", cause.least_free);
-  add(unit + "FreeMost", cause.most_free);
-  if (cause.of > 0) add(unit + "PerNode", cause.of);
+  const char* unit = gpus                          ? "gpus"
+                     : cause.what == What::kCpu    ? "cores"
+                     : cause.what == What::kMemory ? "mebibytes"
+                     : cause.what == What::kNamed  ? "amount"
+                                                   : nullptr;
+  if (unit == nullptr) return;
+  add(std::string(unit) + "Wanted", cause.wants);
+  add(std::string(unit) + "FreeLeast", cause.least_free);
+  add(std::string(unit) + "FreeMost", cause.most_free);
+  if (cause.of > 0) add(std::string(unit) + "PerNode", cause.of);
   json.Add("bestNode", cause.best);
 }
 

@@ -93,6 +93,8 @@ void AppendNode(std::string& out, const Node& node) {
   json.Key("status").BeginObject().Key("allocatable").BeginObject();
   json.Key("cpu").Text(std::to_string(node.allocatable.cpu.value()) + "m");
   json.Key("memory").Text(std::to_string(node.allocatable.memory.value()) + "Mi");
+  for (const cluster::NamedAmount& one : node.allocatable.named.list())
+    json.TextKey(one.name).Text(std::to_string(one.amount));
   if (!node.gpus.empty()) json.Key(kGpuResource).Text(std::to_string(advertised));
   json.Key("pods").Text(std::to_string(node.allocatable.pods)).EndObject();
   json.Key("conditions").BeginArray().BeginObject().Key("type").Text("Ready");

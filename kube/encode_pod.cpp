@@ -7,6 +7,7 @@
 #include "cluster/hami_devices.hpp"
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
+#include "kube/encode_constraints.hpp"
 #include "kube/gang_record.hpp"
 #include "kube/json_writer.hpp"
 #include "kube/pod_requests.hpp"
@@ -21,34 +22,11 @@ using cluster::GpuMilli;
 using cluster::GpuRequest;
 using cluster::HamiTurn;
 using cluster::MiB;
-using cluster::NodeConstraints;
 using cluster::Pod;
 using cluster::PodSpec;
-using cluster::SelectorOperator;
-using cluster::SelectorRequirement;
 using cluster::StartFailure;
-using cluster::TaintEffect;
-using cluster::Toleration;
 
 namespace {
-
-std::string_view TextOf(SelectorOperator op) {
-  switch (op) {
-    case SelectorOperator::kIn:
-      return "In";
-    case SelectorOperator::kNotIn:
-      return "NotIn";
-    case SelectorOperator::kExists:
-      return "Exists";
-    case SelectorOperator::kDoesNotExist:
-      return "DoesNotExist";
-    case SelectorOperator::kGt:
-      return "Gt";
-    case SelectorOperator::kLt:
-      return "Lt";
-  }
-  return "In";
-}
 
 // A number with a suffix, as a JSON text; on the stack, because requests have several.
 class NumberText {
@@ -199,6 +177,16 @@ void AppendAnnotations(JsonWriter& json, const Pod& pod) {
   json.EndObject();
 }
 
+constexpr const char* kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+
+// A field of its own says what this label is.
+bool WrittenFor(const Pod& pod, const std::string& label) {
+  return (label == kCompletionIndex && pod.index != Pod::kNoIndex) ||
+         (label == kJobIndex && pod.job_index != Pod::kNoIndex) ||
+         (label == kRoleLabel && !pod.role.empty()) ||
+         (label == kPodGroupLabel && !pod.pod_group.empty());
+}
+
 void AppendMetadata(JsonWriter& json, const Pod& pod) {
   json.Key("metadata").BeginObject();
   json.Key("name").Text(pod.key.name).Key("namespace").Text(pod.key.ns);
@@ -212,12 +200,15 @@ void AppendMetadata(JsonWriter& json, const Pod& pod) {
   }
   if (pod.deleting) json.Key("deletionTimestamp").Text(FormatTimestamp(pod.leaves_by));
   const bool indexed = pod.index != Pod::kNoIndex || pod.job_index != Pod::kNoIndex;
-  if (!pod.pod_group.empty() || !pod.role.empty() || indexed) {
+  if (!pod.pod_group.empty() || !pod.role.empty() || indexed || !pod.labels.empty()) {
     json.Key("labels").BeginObject();
+    for (const auto& label : pod.labels.list()) {
+      if (!WrittenFor(pod, label->first)) json.TextKey(label->first).Text(label->second);
+    }
     if (pod.index != Pod::kNoIndex) json.Key(kCompletionIndex).Text(NumberText(pod.index));
     if (pod.job_index != Pod::kNoIndex) json.Key(kJobIndex).Text(NumberText(pod.job_index));
     if (!pod.role.empty()) json.Key(kRoleLabel).Text(pod.role);
-    if (!pod.pod_group.empty()) json.Key("scheduling.x-k8s.io/pod-group").Text(pod.pod_group);
+    if (!pod.pod_group.empty()) json.Key(kPodGroupLabel).Text(pod.pod_group);
     json.EndObject();
   }
   AppendAnnotations(json, pod);
@@ -270,10 +261,16 @@ void AppendContainer(JsonWriter& json, const PodSpec& spec, const ContainerGpus*
       asks != nullptr ? asks->planned() > 0 : form == GpuForm::kWhole || form == GpuForm::kHami;
   const bool unplanned =
       pays && !spec.unplanned_devices.empty() && spec.unplanned_devices != cluster::kResourceClaims;
+  const auto named = [&] {
+    if (!pays) return;
+    for (const cluster::NamedAmount& one : spec.requests.named.list())
+      json.TextKey(one.name).Text(NumberText(one.amount));
+  };
   json.Key("resources").BeginObject();
-  if (wants || unplanned) {
+  if (wants || unplanned || (pays && !spec.requests.named.empty())) {
     json.Key("limits").BeginObject();
     gpus();
+    named();
     if (unplanned) json.Key(spec.unplanned_devices).Text("1");
     json.EndObject();
   }
@@ -285,7 +282,9 @@ void AppendContainer(JsonWriter& json, const PodSpec& spec, const ContainerGpus*
     json.Key("memory").Text(NumberText(spec.requests.memory.value(), "Mi"));
   }
   gpus();
+  named();
   json.EndObject().EndObject();
+  if (pays) AppendHostPorts(json, spec.rules);
 }
 
 void AppendContainers(JsonWriter& json, const PodSpec& spec) {
@@ -316,41 +315,6 @@ void AppendContainers(JsonWriter& json, const PodSpec& spec) {
   json.EndArray();
 }
 
-void AppendRequirements(JsonWriter& json, const std::vector<SelectorRequirement>& requirements) {
-  json.BeginArray();
-  for (const SelectorRequirement& requirement : requirements) {
-    json.BeginObject().Key("key").Text(requirement.key);
-    json.Key("operator").Text(TextOf(requirement.op));
-    if (!requirement.values.empty()) {
-      json.Key("values").BeginArray();
-      for (const std::string& value : requirement.values) json.Text(value);
-      json.EndArray();
-    }
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
-void AppendConstraints(JsonWriter& json, const NodeConstraints& constraints) {
-  if (!constraints.node_selector.empty()) {
-    json.Key("nodeSelector").BeginObject();
-    for (const auto& [key, value] : constraints.node_selector) json.TextKey(key).Text(value);
-    json.EndObject();
-  }
-  if (constraints.has_affinity) AppendAffinity(json.Key("affinity"), constraints);
-  if (constraints.tolerations.empty()) return;
-  json.Key("tolerations").BeginArray();
-  for (const Toleration& toleration : constraints.tolerations) {
-    json.BeginObject();
-    if (!toleration.key.empty()) json.Key("key").Text(toleration.key);
-    json.Key("operator").Text(toleration.op == Toleration::Op::kExists ? "Exists" : "Equal");
-    if (!toleration.value.empty()) json.Key("value").Text(toleration.value);
-    if (!toleration.every_effect) json.Key("effect").Text(EffectText(toleration.effect));
-    json.EndObject();
-  }
-  json.EndArray();
-}
-
 void AppendSpec(JsonWriter& json, const Pod& pod) {
   const PodSpec& spec = *pod.spec;
   json.Key("spec").BeginObject();
@@ -360,7 +324,7 @@ void AppendSpec(JsonWriter& json, const Pod& pod) {
   }
   AppendContainers(json, spec);
   if (!pod.node_name.empty()) json.Key("nodeName").Text(pod.node_name);
-  AppendConstraints(json, spec.constraints);
+  AppendConstraints(json, spec);
   if (!spec.scheduler_name.empty()) json.Key("schedulerName").Text(spec.scheduler_name);
   json.Key("priority").Integer(spec.priority);
   if (pod.run_times != nullptr && pod.run_times->enforced > cluster::Duration(0))
@@ -403,23 +367,6 @@ void AppendStart(JsonWriter& json, const Pod& pod) {
 }
 
 }  // namespace
-
-void AppendAffinity(JsonWriter& json, const NodeConstraints& constraints) {
-  json.BeginObject().Key("nodeAffinity").BeginObject();
-  json.Key("requiredDuringSchedulingIgnoredDuringExecution").BeginObject();
-  json.Key("nodeSelectorTerms").BeginArray();
-  for (const cluster::NodeSelectorTerm& term : constraints.affinity_terms) {
-    json.BeginObject();
-    if (!term.match_expressions.empty()) {
-      AppendRequirements(json.Key("matchExpressions"), term.match_expressions);
-    }
-    if (!term.match_fields.empty()) {
-      AppendRequirements(json.Key("matchFields"), term.match_fields);
-    }
-    json.EndObject();
-  }
-  json.EndArray().EndObject().EndObject().EndObject();
-}
 
 void AppendPod(std::string& out, const Pod& pod) {
   MUSTER_CHECK(pod.spec != nullptr);

@@ -14,6 +14,7 @@
 #include "kube/node_links.hpp"
 #include "kube/object_meta.hpp"
 #include "kube/pod_requests.hpp"
+#include "kube/resource_names.hpp"
 
 namespace muster::kube {
 
@@ -91,6 +92,13 @@ Offer ReadOffer(const JsonView& status, Source source) {
     return amount.ok() ? *amount : otherwise;
   };
   offer.resources.pods = count(amounts, "pods", source == Source::kManifest ? kDefaultPodSlots : 0);
+  std::vector<cluster::NamedAmount> named;
+  amounts.Members([&](std::string_view resource, const JsonView& quantity) {
+    if (!IsNamedResource(resource) || !quantity.present()) return;
+    const Result<int64_t> amount = ParseAmount(quantity.QuantityText());
+    if (amount.ok()) named.push_back({std::string(resource), *amount});
+  });
+  offer.resources.named = cluster::NamedAmounts(std::move(named));
   offer.gpus = count(amounts, kGpuResource, 0);
   offer.gpu_capacity = count(capacity, kGpuResource, 0);
   return offer;

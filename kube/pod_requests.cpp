@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +40,7 @@ struct Amounts {
   std::optional<int64_t> cpu_milli;
   std::optional<int64_t> memory_bytes;
   int64_t gpus = 0;
+  std::map<std::string, int64_t, std::less<>> named;
 };
 
 using Combine = int64_t (*)(int64_t, int64_t);
@@ -49,9 +52,19 @@ std::optional<int64_t> Join(std::optional<int64_t> a, std::optional<int64_t> b, 
   return combine(*a, *b);
 }
 
+std::map<std::string, int64_t, std::less<>> Join(
+    std::map<std::string, int64_t, std::less<>> a,
+    const std::map<std::string, int64_t, std::less<>>& b, Combine combine) {
+  for (const auto& [name, amount] : b) {
+    const auto [at, added] = a.try_emplace(name, amount);
+    if (!added) at->second = combine(at->second, amount);
+  }
+  return a;
+}
+
 Amounts Join(const Amounts& a, const Amounts& b, Combine combine) {
   return {Join(a.cpu_milli, b.cpu_milli, combine), Join(a.memory_bytes, b.memory_bytes, combine),
-          combine(a.gpus, b.gpus)};
+          combine(a.gpus, b.gpus), Join(a.named, b.named, combine)};
 }
 
 // What HAMi's resources say about each device, of each kind the greatest over all containers; and
@@ -69,14 +82,6 @@ Result<int64_t> ParseCpuMilli(std::string_view text) {
   const Result<MilliCpu> cpu = cluster::ParseCpu(text, Round::kUp);
   if (!cpu.ok()) return cpu.error();
   return cpu->value();
-}
-
-Result<int64_t> ParseBytes(std::string_view text) {
-  Result<int64_t> bytes = cluster::ParseCount(text);
-  if (bytes.ok()) return bytes;
-  const Result<MiB> mib = cluster::ParseMemory(text, Round::kUp);  // parts of a byte, or over 2^63
-  if (!mib.ok()) return mib.error();
-  return cluster::SaturatingMultiply(mib->value(), kBytesPerMiB);
 }
 
 Result<int64_t> ParsePercent(std::string_view text) {
@@ -114,6 +119,22 @@ std::optional<int64_t> ReadRequest(const JsonView& resources, const char* resour
   return request ? request : limit;
 }
 
+// What the container asks for of resources that have but their names.
+void ReadNamed(const JsonView& resources, Amounts& amounts) {
+  for (const char* kind : {"requests", "limits"}) {
+    const JsonView list = resources.Get(kind);
+    list.Members([&](std::string_view resource, const JsonView& quantity) {
+      if (!IsNamedResource(resource) || amounts.named.contains(resource)) return;
+      const std::string name(resource);
+      const bool may_differ = MayOvercommit(resource);
+      const std::optional<int64_t> amount =
+          ReadRequest(resources, name.c_str(), ParseAmount,
+                      may_differ ? Overcommit::kAllowed : Overcommit::kForbidden);
+      if (quantity.present() && amount) amounts.named.emplace(name, *amount);
+    });
+  }
+}
+
 int32_t Narrow(int64_t value) {
   return static_cast<int32_t>(std::min<int64_t>(value, std::numeric_limits<int32_t>::max()));
 }
@@ -124,7 +145,8 @@ Amounts ReadContainer(const JsonView& container, DeviceShare& share) {
   share.containers.emplace_back();
   if (!resources.present()) return amounts;
   amounts.cpu_milli = ReadRequest(resources, "cpu", ParseCpuMilli, Overcommit::kAllowed);
-  amounts.memory_bytes = ReadRequest(resources, "memory", ParseBytes, Overcommit::kAllowed);
+  amounts.memory_bytes = ReadRequest(resources, "memory", ParseAmount, Overcommit::kAllowed);
+  ReadNamed(resources, amounts);
   const auto extended = [&](const char* name, Parse parse) {
     return ReadRequest(resources, name, parse, Overcommit::kForbidden);
   };
@@ -231,15 +253,31 @@ void ApplyPodLevel(const JsonView& spec, Amounts& amounts) {
     if (request || !amount) amount = request ? request : limit;
   };
   apply("cpu", ParseCpuMilli, amounts.cpu_milli);
-  apply("memory", ParseBytes, amounts.memory_bytes);
+  apply("memory", ParseAmount, amounts.memory_bytes);
+  for (const JsonView* list : {&limits, &requests}) {
+    list->Members([&](std::string_view resource, const JsonView& /*quantity*/) {
+      if (!IsHugePages(resource)) return;
+      const std::string name(resource);
+      const auto found = amounts.named.find(name);
+      std::optional<int64_t> amount;
+      if (found != amounts.named.end()) amount = found->second;
+      apply(name.c_str(), ParseAmount, amount);
+      if (amount) amounts.named[name] = *amount;
+    });
+  }
 }
 
 Amounts ReadOverhead(const JsonView& spec) {
   const JsonView overhead = spec.Get("overhead");
   Amounts amounts;
   amounts.cpu_milli = ReadQuantity(overhead, "cpu", ParseCpuMilli);
-  amounts.memory_bytes = ReadQuantity(overhead, "memory", ParseBytes);
+  amounts.memory_bytes = ReadQuantity(overhead, "memory", ParseAmount);
   amounts.gpus = ReadQuantity(overhead, kGpuResource, cluster::ParseCount).value_or(0);
+  overhead.Members([&](std::string_view resource, const JsonView& /*quantity*/) {
+    if (!IsNamedResource(resource)) return;
+    const std::string name(resource);
+    amounts.named[name] = ReadQuantity(overhead, name.c_str(), ParseAmount).value_or(0);
+  });
   return amounts;
 }
 
@@ -321,6 +359,14 @@ int64_t MebibytesUp(int64_t bytes) {
 
 }  // namespace
 
+Result<int64_t> ParseAmount(std::string_view text) {
+  Result<int64_t> bytes = cluster::ParseCount(text);
+  if (bytes.ok()) return bytes;
+  const Result<MiB> mib = cluster::ParseMemory(text, Round::kUp);  // parts of a byte, or over 2^63
+  if (!mib.ok()) return mib.error();
+  return cluster::SaturatingMultiply(mib->value(), kBytesPerMiB);
+}
+
 PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   DeviceShare share;
   Amounts amounts = SumOfContainers(spec, share);
@@ -331,6 +377,9 @@ PodRequests ReadPodRequests(const JsonView& spec, const JsonView& annotations) {
   requests.resources.memory = MiB(MebibytesUp(amounts.memory_bytes.value_or(0)));
   requests.resources.pods = 1;
   requests.resources.channels = WantsChannel(annotations) ? 1 : 0;
+  std::vector<cluster::NamedAmount> named;
+  for (const auto& [name, amount] : amounts.named) named.push_back({name, amount});
+  requests.resources.named = cluster::NamedAmounts(std::move(named));
   requests.gpus = ReadGpuRequest(spec, annotations, amounts.gpus, share);
   requests.gpu_containers = ContainersThatCount(std::move(share.containers), requests.gpus);
   requests.unplanned_devices = ReadUnplanned(spec, requests.gpus);

@@ -18,11 +18,14 @@
 //                                        different shares get, of each kind, the greatest one each.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/container_gpus.hpp"
 #include "cluster/resources.hpp"
+#include "cluster/result.hpp"
 #include "kube/json_view.hpp"
 
 namespace muster::kube {
@@ -37,6 +40,9 @@ inline constexpr const char* kGpuFractionDevicesAnnotation = "gpu-fraction-num-d
 
 // "true": one of the pod's resource claims is for a channel of a ComputeDomain.
 inline constexpr const char* kComputeDomainAnnotation = "muster.dev/compute-domain";
+
+// A whole amount; parts of one are rounded up, as kube-scheduler does (Quantity.Value).
+cluster::Result<int64_t> ParseAmount(std::string_view text);
 
 struct PodRequests {
   cluster::Resources resources;

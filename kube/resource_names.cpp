@@ -54,6 +54,16 @@ std::string WrongResource(std::string_view name) {
   return DidYouMean(*near_domain + "/" + *near_rest);
 }
 
+bool IsHugePages(std::string_view resource) { return resource.starts_with(kHugePages); }
+
+bool IsNamedResource(std::string_view resource) {
+  if (resource == "ephemeral-storage" || IsHugePages(resource)) return true;
+  if (resource.find('/') == std::string_view::npos) return false;
+  return resource != kGpuResource && resource != kGpuMemoryResource &&
+         resource != kGpuMemoryPercentResource && resource != kGpuCoresResource &&
+         !IsUnplannedDevice(resource);
+}
+
 bool MayOvercommit(std::string_view resource) {
   if (resource.starts_with(kHugePages)) return false;
   return resource.find('/') == std::string_view::npos ||

@@ -12,6 +12,14 @@ namespace muster::kube {
 // to a device that Muster plans is taken for a slip, because no node would ever have it.
 std::string WrongResource(std::string_view name);
 
+// "hugepages-2Mi".
+bool IsHugePages(std::string_view resource);
+
+// kube-scheduler counts it on nodes, and all that Muster knows of it is its name:
+// ephemeral-storage, huge pages, and resources with a domain that stand for no GPU or other device
+// that Muster plans or refuses (unplanned_devices.hpp).
+bool IsNamedResource(std::string_view resource);
+
 // A request without a limit is taken: not of devices and huge pages (IsOvercommitAllowed in
 // pkg/apis/core/v1/helper of k8s.io/kubernetes).
 bool MayOvercommit(std::string_view resource);

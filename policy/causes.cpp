@@ -43,13 +43,17 @@ class Count {
     if (OfGpus(what) && !Serves(index)) what = What::kOtherGpus;
     if (what == What::kTaint) ++taints_[names_.TaintOf(index.value)];
     if (what == What::kConstraint) ++mismatches_[names_.MismatchOf(index.value)];
-    Tally& tally = tallies_[static_cast<size_t>(what)];
-    const bool first = tally.cause.nodes++ == 0;
-    if (what != What::kCpu && what != What::kMemory && !OfGpus(what)) return;
     const NodeFree& free = search_.tx().free().at(index);
+    const cluster::NamedAmount* lacks = nullptr;
+    if (what == What::kNamed) lacks = free.resources.named.FirstShort(Requests().named);
+    Tally& tally = lacks != nullptr ? named_[lacks->name] : tallies_[static_cast<size_t>(what)];
+    const bool first = tally.cause.nodes++ == 0;
+    if (lacks != nullptr) tally.cause.wants = lacks->amount;
+    if (what != What::kCpu && what != What::kMemory && lacks == nullptr && !OfGpus(what)) return;
     const int64_t of = OfGpus(what) ? facts.gpus * 1000 : 0;
     tally.cause.of = first || tally.cause.of == of ? of : 0;
-    const int64_t has = what == What::kCpu      ? free.resources.cpu.value()
+    const int64_t has = lacks != nullptr        ? free.resources.named.Of(lacks->name)
+                        : what == What::kCpu    ? free.resources.cpu.value()
                         : what == What::kMemory ? free.resources.memory.value()
                                                 : free.gpu_total();
     tally.cause.least_free = first ? has : std::min(tally.cause.least_free, has);
@@ -64,9 +68,10 @@ class Count {
   std::vector<Cause> Causes() && {
     std::vector<Cause> causes;
     for (size_t i = 0; i < kWhats; ++i) {
+      const auto what = static_cast<What>(i);
+      if (what == What::kNamed) AddAmounts(causes);
       Tally& tally = tallies_[i];
       if (tally.cause.nodes == 0) continue;
-      const auto what = static_cast<What>(i);
       if (what == What::kTaint || what == What::kConstraint) {
         AddNamed(what, what == What::kTaint ? taints_ : mismatches_, causes);
         continue;
@@ -86,6 +91,15 @@ class Count {
     uint64_t rank = 0;  // of its name
   };
 
+  const cluster::Resources& Requests() const { return shape_.spec->requests; }
+  void AddAmounts(std::vector<Cause>& causes) {
+    for (auto& [name, tally] : named_) {
+      tally.cause.what = What::kNamed;
+      tally.cause.name = name;
+      tally.cause.best = search_.tx().node(tally.best)->name;
+      causes.push_back(std::move(tally.cause));
+    }
+  }
   // Some device of the node can serve the pod, were it free.
   bool Serves(NodeIndex index) const {
     const cluster::DeviceAmount share = (*shape_.shares)[index.value];
@@ -118,6 +132,7 @@ class Count {
   std::vector<int64_t> taints_;      // nodes, by number of the name
   std::vector<int64_t> mismatches_;  // likewise
   std::array<Tally, kWhats> tallies_;
+  std::map<std::string, Tally> named_;  // by the resource
 };
 
 int64_t& CounterOf(What what, Shortage& shortage) {
@@ -143,6 +158,15 @@ int64_t& CounterOf(What what, Shortage& shortage) {
       return shortage.cpu;
     case What::kMemory:
       return shortage.memory;
+    case What::kNamed:
+      return shortage.named;
+    case What::kPorts:
+    case What::kSpread:
+    case What::kNoSpreadLabel:
+    case What::kPodAffinity:
+    case What::kPodAntiAffinity:
+    case What::kOthersAntiAffinity:
+      return shortage.pod_rules;
     case What::kGpuDevices:
       return shortage.gpu_devices;
     case What::kNuma:

@@ -63,14 +63,13 @@ Cause::What LackOn(const Search& search, const Shape& shape, NodeIndex node, int
   const PodSpec& spec = *shape.spec;
   const NodeFree& free = search.tx().free().at(node);
   Resources left = free.resources;
-  left -= {spec.requests.cpu * pods, spec.requests.memory * pods,
-           cluster::SaturatingMultiply(spec.requests.pods, pods),
-           cluster::SaturatingMultiply(spec.requests.channels, pods)};
+  left -= spec.requests.Times(pods);
   const auto lacks = [](int64_t want, int64_t has) { return want > 0 && want > has; };
   if (lacks(spec.requests.pods, left.pods)) return Cause::What::kPodSlots;
   if (lacks(spec.requests.channels, left.channels)) return Cause::What::kChannels;
   if (lacks(spec.requests.cpu.value(), left.cpu.value())) return Cause::What::kCpu;
   if (lacks(spec.requests.memory.value(), left.memory.value())) return Cause::What::kMemory;
+  if (!left.named.Fits(spec.requests.named)) return Cause::What::kNamed;
   if (TooFewGpus(search, shape, node, pods)) return Cause::What::kGpus;
   return TurnedAway(search, shape, node, pods) ? Cause::What::kNuma : Cause::What::kGpuDevices;
 }
@@ -94,6 +93,8 @@ int64_t PodsOn(const Search& search, const Shape& shape, NodeIndex node, int64_t
   pods = AtMost(pods, free.resources.memory.value(), spec.requests.memory.value());
   pods = AtMost(pods, free.resources.pods, spec.requests.pods);
   pods = AtMost(pods, free.resources.channels, spec.requests.channels);
+  for (const cluster::NamedAmount& one : spec.requests.named.list())
+    pods = AtMost(pods, free.resources.named.Of(one.name), one.amount);
   if (spec.gpus.none() || pods == 0) return pods;
   if (whole) {
     const DeviceView view = search.DevicesOn(shape, node);
@@ -116,10 +117,7 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
   Resources want;
   GpuMilliSum want_gpus;
   for (const Role& role : roles) {
-    const Resources& each = role.spec().requests;
-    want += {each.cpu * role.size(), each.memory * role.size(),
-             cluster::SaturatingMultiply(each.pods, role.size()),
-             cluster::SaturatingMultiply(each.channels, role.size())};
+    want += role.spec().requests.Times(role.size());
     if (role.spec().gpus.none()) continue;
     want_gpus.Add(LeastAnywhere(*role.shape), role.size());
   }
@@ -130,7 +128,9 @@ bool WantMoreThanThereIs(const Search& search, const std::vector<Role>& roles) {
       return search.BarsOn(*role.shape, node) == 0;
     });
     if (!open) return true;
-    free += search.tx().free().at(node).resources;
+    Resources here = search.tx().free().at(node).resources;
+    if (want.named.empty()) here.named = {};
+    free += here;
     free_gpus.Add(FreeOn(search, node), 1);
     return true;
   });

@@ -22,7 +22,10 @@ namespace muster::policy {
 //   kKept        GangTerms::kept
 //   kExcluded    kube-scheduler turned the node down for this pod
 //   kPodSlots, kChannels
+//   kPorts, kSpread, kNoSpreadLabel, kPodAffinity, kPodAntiAffinity, kOthersAntiAffinity
+//                what kube-scheduler's NodePorts, PodTopologySpread and InterPodAffinity say
 //   kCpu, kMemory         less than the pod asks for is free
+//   kNamed       `name`: a resource of which there is too little
 //   kNoGpus, kOtherGpus   the node has none, or none that can serve the pod
 //   kGpus        too few are free
 //   kGpuDevices  enough are free, but in pieces
@@ -36,10 +39,17 @@ struct Cause {
     kLeftOut,
     kKept,
     kExcluded,
+    kPorts,
+    kSpread,
+    kNoSpreadLabel,
+    kPodAffinity,
+    kPodAntiAffinity,
+    kOthersAntiAffinity,
     kPodSlots,
     kChannels,
     kCpu,
     kMemory,
+    kNamed,
     kNoGpus,
     kOtherGpus,
     kGpus,
@@ -49,9 +59,10 @@ struct Cause {
   What what = What::kTaint;
   std::string name = {};
   int64_t nodes = 0;
-  // Of kCpu (thousandths), kMemory (MiB) and the last three (thousandths of a GPU): what the pod
-  // asks for, and what is free on the node that has the least and on the one that has the most of
-  // it, the first of these by name. `of`: what each of them has in all; 0: not the same.
+  // Of kCpu (thousandths), kMemory (MiB), kNamed (of its own unit) and the last three (thousandths
+  // of a GPU): what the pod asks for, and what is free on the node that has the least and on the
+  // one that has the most of it, the first of these by name. `of`: what each of them has in all; 0:
+  // not the same.
   int64_t wants = 0;
   int64_t least_free = 0;
   int64_t most_free = 0;
@@ -89,6 +100,8 @@ struct Shortage {
   int64_t excluded = 0;  // kube-scheduler turned the node down for this pod
   int64_t cpu = 0;       // too little free CPU
   int64_t memory = 0;
+  int64_t named = 0;      // of a resource that has but its name
+  int64_t pod_rules = 0;  // host ports, pod (anti-)affinity, topology spread
   int64_t pod_slots = 0;
   int64_t channels = 0;     // another pod has the node's channel of a ComputeDomain
   int64_t gpus = 0;         // too few free GPUs on the node, in total

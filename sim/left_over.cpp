@@ -105,6 +105,7 @@ class Ending {
     if (free.pods < spec.requests.pods) return OutCause::kPodSlots;
     if (free.memory < spec.requests.memory) return OutCause::kMemory;
     if (free.cpu < spec.requests.cpu) return OutCause::kCpu;
+    if (!free.named.Fits(spec.requests.named)) return OutCause::kNamed;
     return OutCause::kNotAlone;
   }
 
@@ -129,6 +130,8 @@ const char* ToString(OutCause cause) {
       return "no memory beside free GPUs";
     case OutCause::kCpu:
       return "no CPU beside free GPUs";
+    case OutCause::kNamed:
+      return "too little of another resource beside free GPUs";
     case OutCause::kNotAlone:
       break;
   }

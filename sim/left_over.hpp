@@ -19,6 +19,7 @@ enum class OutCause {
   kPodSlots,      // a node has the GPUs, and lacks this
   kMemory,
   kCpu,
+  kNamed,     // one of which only the name is known
   kNotAlone,  // it fits, but its gang does not, or it is not its turn
 };
 // "GPUs in use", …

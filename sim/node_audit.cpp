@@ -51,6 +51,10 @@ std::vector<std::string> BindingFaults(const PodRecord& bound, const NodePtr& no
         offer.resources.memory.value(), "MiB");
   judge(request.resources.pods, used.resources.pods, offer.resources.pods, "pod slots");
   judge(request.resources.channels, used.resources.channels, cluster::kChannelsPerNode, "channels");
+  for (const cluster::NamedAmount& one : request.resources.named.list()) {
+    judge(one.amount, used.resources.named.Of(one.name), offer.resources.named.Of(one.name),
+          one.name.c_str());
+  }
   for (std::string& fault : HamiFaults(bound, node->node, pods)) faults.push_back(std::move(fault));
   return faults;
 }

@@ -46,6 +46,8 @@ const char* ToString(Fit fit) {
       return "Insufficient cpu";
     case Fit::kMemory:
       return "Insufficient memory";
+    case Fit::kNamed:
+      return "Insufficient resource";
     case Fit::kGpus:
       return "Insufficient nvidia.com/gpu";
   }
@@ -87,6 +89,9 @@ Fit CheckAmounts(const Amounts& request, const Amounts& allocatable, const Amoun
   if (!fits(ask.pods, offer.pods, taken.pods)) return Fit::kPods;
   if (!fits(ask.cpu.value(), offer.cpu.value(), taken.cpu.value())) return Fit::kCpu;
   if (!fits(ask.memory.value(), offer.memory.value(), taken.memory.value())) return Fit::kMemory;
+  for (const cluster::NamedAmount& one : ask.named.list()) {
+    if (!fits(one.amount, offer.named.Of(one.name), taken.named.Of(one.name))) return Fit::kNamed;
+  }
   if (!fits(request.gpus, allocatable.gpus, used.gpus)) return Fit::kGpus;
   return Fit::kFits;
 }

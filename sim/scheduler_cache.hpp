@@ -23,7 +23,7 @@ namespace muster::sim {
 //   kNothing    none: its extender gives them out (ignoredByScheduler)
 enum class GpuCount { kWhole, kEvery, kNothing };
 
-// CPU, memory, pod slots and whole GPUs.
+// CPU, memory, pod slots, whatever has but a name, and whole GPUs.
 struct Amounts {
   cluster::Resources resources;
   int64_t gpus = 0;
@@ -53,9 +53,10 @@ enum class Fit {
   kPods,
   kCpu,
   kMemory,
+  kNamed,
   kGpus
 };
-inline constexpr int kFitKinds = 10;
+inline constexpr int kFitKinds = 11;
 // As in kube-scheduler's messages ("Insufficient cpu").
 const char* ToString(Fit fit);
 

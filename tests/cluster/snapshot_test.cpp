@@ -16,7 +16,7 @@ using testing::Amounts;
 using testing::MakeNode;
 using testing::MakePod;
 
-constexpr Resources kSome{MilliCpu(4000), MiB(1000), 10};
+const Resources kSome{MilliCpu(4000), MiB(1000), 10};
 
 std::vector<int> FreeGpus(const FreeTable& table, uint32_t node) {
   return testing::Milli(table.gpus(NodeIndex{node}));

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <string>
+#include <vector>
 
 #include "kube/decode.hpp"
 #include "kube/encode.hpp"
@@ -206,6 +207,67 @@ TEST_CASE("a claim for a channel of a ComputeDomain is one channel, and the wish
     REQUIRE(back.ok());
     CHECK(*back->spec == *pod.spec);
   }
+}
+
+TEST_CASE("resources that have but a name are counted as kube-scheduler counts them",
+          "[kube][pod][named]") {
+  struct Case {
+    std::string name;
+    std::string spec;
+    std::vector<cluster::NamedAmount> want;
+  };
+  const auto limits = [](const std::string& list, const std::string& more = "") {
+    return R"({"resources":{"limits":{)" + list + "}}" + more + "}";
+  };
+  const std::string sidecar = R"(,"restartPolicy":"Always")";
+  const Case c = GENERATE_COPY(values<Case>({
+      {"containers add up, a limit stands in for a request",
+       Spec(limits(R"("vpc.amazonaws.com/efa":"4")") + "," +
+                limits(R"("vpc.amazonaws.com/efa":1,"rdma/hca":"2")"),
+            ""),
+       {{"rdma/hca", 2}, {"vpc.amazonaws.com/efa", 5}}},
+      {"a greater init container counts, beside the sidecars before it",
+       Spec(limits(R"("rdma/hca":"1")"),
+            limits(R"("rdma/hca":"2")", sidecar) + "," + limits(R"("rdma/hca":"3")")),
+       {{"rdma/hca", 5}}},
+      {"ephemeral storage in bytes; of 0 nothing is kept",
+       Spec(R"({"resources":{"requests":{"ephemeral-storage":"2Gi","hugepages-1Gi":"0"},)"
+            R"("limits":{"ephemeral-storage":"9Gi","hugepages-1Gi":"0"}}})",
+            ""),
+       {{"ephemeral-storage", int64_t{2} << 30}}},
+      {"pod-level huge pages replace the sum, overhead comes on top",
+       Spec(limits(R"("hugepages-2Mi":"4Mi")"), "",
+            R"(,"resources":{"requests":{"hugepages-2Mi":"6Mi"}},"overhead":)"
+            R"({"ephemeral-storage":"1Ki"})"),
+       {{"ephemeral-storage", 1024}, {"hugepages-2Mi", int64_t{6} << 20}}},
+      {"GPUs, and devices that are refused by their names, are none of them",
+       Spec(limits(R"("nvidia.com/gpu":"1","nvidia.com/gpumem":"100","amd.com/gpu":"1")"), ""),
+       {}},
+  }));
+  CAPTURE(c.name);
+  CHECK(DecodeSpec(c.spec).spec->requests.named == cluster::NamedAmounts(c.want));
+}
+
+TEST_CASE("a request of a named resource that differs from its limit is no request",
+          "[kube][pod][named]") {
+  const Pod pod = DecodeSpec(
+      R"({"containers":[{"resources":{"requests":{"rdma/hca":"1"},"limits":{"rdma/hca":"2"}}}]})");
+  CHECK(pod.defect.find("rdma/hca") != std::string::npos);
+  CHECK(pod.defect.find("must be the same as the limit") != std::string::npos);
+}
+
+TEST_CASE("a node offers what it lists, by name", "[kube][node][named]") {
+  const auto node = DecodeNode(
+      R"({"metadata":{"name":"n","uid":"u"},"status":{"allocatable":{"cpu":"4","memory":"8Gi",)"
+      R"("pods":"110","nvidia.com/gpu":"8","ephemeral-storage":"100Gi","hugepages-1Gi":"0",)"
+      R"("vpc.amazonaws.com/efa":"32","amd.com/gpu":"4","storage":"1"}}})");
+  REQUIRE(node.ok());
+  CHECK(node->node.allocatable.named ==
+        cluster::NamedAmounts(
+            {{"ephemeral-storage", int64_t{100} << 30}, {"vpc.amazonaws.com/efa", 32}}));
+  std::string text;
+  AppendNode(text, node->node);
+  CHECK(DecodeNode(text)->node.allocatable == node->node.allocatable);
 }
 
 }  // namespace

@@ -23,9 +23,11 @@ using testing::World;
 using Lines = std::vector<std::string>;
 
 const char* WordOf(Cause::What what) {
-  constexpr const char* kWords[] = {
-      "taint",    "cordoned", "not ready", "label",   "left out",   "kept", "excluded", "slots",
-      "channels", "cpu",      "memory",    "no GPUs", "other GPUs", "GPUs", "pieces",   "NUMA"};
+  constexpr const char* kWords[] = {"taint",    "cordoned", "not ready", "label",   "left out",
+                                    "kept",     "excluded", "ports",     "spread",  "spread label",
+                                    "affinity", "anti",     "others",    "slots",   "channels",
+                                    "cpu",      "memory",   "named",     "no GPUs", "other GPUs",
+                                    "GPUs",     "pieces",   "NUMA"};
   return kWords[static_cast<size_t>(what)];
 }
 
@@ -196,6 +198,21 @@ std::vector<CausesCase> RoomCases() {
        1,
        0,
        {"1 other GPUs", "1 pieces 1000..1000 of 2000 best b"}},
+      {"resources that have but a name, each by itself, the first by name",
+       [](World& world) {
+         world.Add(
+             MakeNode("a").Gpus(8).Offers("example.com/nic", 4).Offers("ephemeral-storage", 9));
+         world.Add(
+             MakeNode("b").Gpus(8).Offers("example.com/nic", 1).Offers("ephemeral-storage", 9));
+         world.Add(
+             MakeNode("c").Gpus(8).Offers("example.com/nic", 4).Offers("ephemeral-storage", 3));
+         world.Add(MakeNode("d").Gpus(8).Offers("ephemeral-storage", 9));
+         world.Occupy("a", MakePod("x").Wants("example.com/nic", 2));
+       },
+       MakePod("p").Gpus(1).Wants("example.com/nic", 3).Wants("ephemeral-storage", 5),
+       1,
+       0,
+       {"1 named ephemeral-storage 3..3 of 0 best c", "3 named example.com/nic 0..2 of 0 best a"}},
       {"slots and channels",
        [](World& world) {
          world.Add(MakeNode("a").Gpus(8).PodSlots(0));

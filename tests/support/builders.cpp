@@ -140,6 +140,16 @@ PodBuilder& PodBuilder::GpuParts(int64_t compute_milli, int64_t memory_milli, in
   return *this;
 }
 
+NodeBuilder& NodeBuilder::Offers(const std::string& resource, int64_t amount) {
+  node_.allocatable.named.Set(resource, amount);
+  return *this;
+}
+
+PodBuilder& PodBuilder::Wants(const std::string& resource, int64_t amount) {
+  spec_.requests.named.Set(resource, amount);
+  return *this;
+}
+
 PodBuilder& PodBuilder::Channel() {
   spec_.requests.channels = 1;
   return *this;

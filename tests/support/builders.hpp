@@ -32,6 +32,7 @@ class NodeBuilder {
   NodeBuilder& MemoryGiB(int64_t gib);
   NodeBuilder& MemoryMiB(int64_t mib);
   NodeBuilder& PodSlots(int64_t pods);
+  NodeBuilder& Offers(const std::string& resource, int64_t amount);
   // `count` whole, healthy devices 0 … count-1 in place of those it had.
   NodeBuilder& Gpus(int count, const std::string& model = "NVIDIA-H100-80GB-HBM3",
                     int64_t memory_mib = 81559);
@@ -67,6 +68,7 @@ class PodBuilder {
   PodBuilder& GpuShare(int64_t milli, int32_t count = 1, int64_t memory_mib = 0);
   // `count` devices, so much of the compute and of the memory of each.
   PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
+  PodBuilder& Wants(const std::string& resource, int64_t amount);
   // A claim for a channel of a ComputeDomain.
   PodBuilder& Channel();
   // PodSpec::unplanned_devices.
