@@ -22,7 +22,13 @@ ClusterState& ClusterState::operator=(ClusterState&&) noexcept = default;
 Applied ClusterState::Upsert(Node node) { return impl_->Upsert(std::move(node)); }
 Applied ClusterState::Upsert(Pod pod) { return impl_->Upsert(std::move(pod)); }
 Applied ClusterState::Upsert(PodGroup group) { return impl_->groups.Upsert(std::move(group)); }
-Applied ClusterState::Upsert(Namespace ns) { return impl_->namespaces.Upsert(std::move(ns)); }
+Applied ClusterState::Upsert(Namespace ns) {
+  const Namespace* known = FindNamespace(ns.key.name);
+  const bool other_labels = known == nullptr || known->labels != ns.labels;
+  Applied applied = impl_->namespaces.Upsert(std::move(ns));
+  if (other_labels) impl_->NamespacesChanged();
+  return applied;
+}
 Applied ClusterState::Upsert(PriorityClass priority) {
   return impl_->priorities.Upsert(std::move(priority));
 }
@@ -55,7 +61,10 @@ bool ClusterState::Forget(const PodUid& uid) {
 
 bool ClusterState::Remove(const PodGroupUid& uid) { return impl_->groups.Remove(uid.text()); }
 bool ClusterState::Forget(const PodGroupUid& uid) { return impl_->groups.Forget(uid.text()); }
-bool ClusterState::Remove(const NamespaceUid& uid) { return impl_->namespaces.Remove(uid.text()); }
+bool ClusterState::Remove(const NamespaceUid& uid) {
+  impl_->NamespacesChanged();
+  return impl_->namespaces.Remove(uid.text());
+}
 bool ClusterState::Remove(const PriorityClassUid& uid) {
   return impl_->priorities.Remove(uid.text());
 }
@@ -194,9 +203,11 @@ std::shared_ptr<const Snapshot> ClusterState::TakeSnapshot() {
   if (impl_->snapshot != nullptr && impl_->snapshot->generation() == impl_->generation) {
     return impl_->snapshot;
   }
-  impl_->snapshot =
-      std::make_shared<const Snapshot>(impl_->table, impl_->free, impl_->generation, impl_->layout,
-                                       std::make_shared<const UsageTable>(impl_->usage));
+  impl_->snapshot = std::make_shared<const Snapshot>(
+      impl_->table, impl_->free, impl_->generation, impl_->layout,
+      std::make_shared<const UsageTable>(impl_->usage),
+      impl_->faces.Follow(static_cast<uint32_t>(impl_->slots.size()), impl_->namespaces,
+                          [this](uint32_t slot) { return impl_->FacesOn(slot); }));
   return impl_->snapshot;
 }
 

@@ -115,6 +115,10 @@ class ClusterState {
   const Pod* FindPod(const ObjectKey& key) const;
   const PodGroup* FindPodGroup(const ObjectKey& key) const;
   const Namespace* FindNamespace(const std::string& name) const;
+  // Some pod has rules among pods (pod_rules.hpp).
+  bool has_pod_rules() const;
+  // The pod has some, or anti-affinity of a pod that is known of may keep it off nodes.
+  bool RulesConcern(const Pod& pod) const;
   const PriorityClass* FindPriorityClass(const std::string& name) const;
   // What the pod holds on a known node; null when it holds nothing.
   const Allocation* AllocationOf(const PodUid& pod) const;

@@ -265,7 +265,7 @@ void DumpPod(const Pod& pod, std::string& out) {
                job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                bound_gpus, bound_by_muster, bound_in, created, bound_at, resource_version, defect,
                gang_record, start_failure, running_since, handed_over, asked_queue, hami_turn,
-               says_disruption, run_times, preemptible, non_preemptible] = pod;
+               says_disruption, run_times, preemptible, labels, non_preemptible] = pod;
   Line line("pod");
   line.Text("uid", uid.text()).Text("ns", key.ns).Text("name", key.name);
   line.Number("version", resource_version).Number("created", created.milliseconds());
@@ -297,6 +297,7 @@ void DumpPod(const Pod& pod, std::string& out) {
   if (says_disruption) line.Flag("disruption", true);
   if (run_times != nullptr) DumpRunTimes(*run_times, line);
   if (preemptible) line.Flag("preemptible", *preemptible);
+  for (const auto& label : labels.list()) line.Text("label:" + label->first, label->second);
   if (non_preemptible) line.Flag("nonpreemptible", true);
   DumpSpec(*spec, line);
   line.EndTo(out);

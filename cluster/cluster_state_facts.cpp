@@ -24,12 +24,12 @@ bool SameRecord(const Pod& a, const Pod& b) {
                  index, job_index, daemon, phase, deleting, leaves_by, gates, nominated_node,
                  node_name, bound_gpus, bound_by_muster, bound_in, created, bound_at,
                  resource_version, defect, gang_record, start_failure, running_since, handed_over,
-                 asked_queue, hami_turn, says_disruption, run_times, preemptible, non_preemptible] =
-        pod;
+                 asked_queue, hami_turn, says_disruption, run_times, preemptible, labels,
+                 non_preemptible] = pod;
     return std::tie(uid, key, pod_group, declared_min_member, alone, queue, role, owner_uid, index,
                     job_index, daemon, phase, deleting, leaves_by, gates, nominated_node, node_name,
                     bound_gpus, bound_by_muster, bound_in, created, bound_at, defect, running_since,
-                    handed_over, asked_queue, hami_turn, says_disruption, preemptible,
+                    handed_over, asked_queue, hami_turn, says_disruption, preemptible, labels,
                     non_preemptible);
   };
   return values(a) == values(b) && SameSpec(a, b) && SameValue(a.gang_record, b.gang_record) &&
@@ -43,6 +43,12 @@ bool SameHolding(const Pod& a, const Pod& b) {
          a.created == b.created && a.bound_gpus == b.bound_gpus &&
          (a.spec == b.spec ||
           (a.spec->requests == b.spec->requests && a.spec->gpus == b.spec->gpus));
+}
+
+// Rules among pods see the same of it.
+bool SameFace(const Pod& a, const Pod& b) {
+  return a.deleting == b.deleting && a.labels == b.labels &&
+         (a.spec == b.spec || a.spec->rules == b.spec->rules);
 }
 
 // Devices in order of their index, each once: what everything that looks up a device relies on.
@@ -101,6 +107,7 @@ void ClusterState::Impl::Settle(NodeIndex index) {
     slot.tally = std::move(tally);
   }
   if (changed) ++generation;
+  faces.Touch(index, changed ? &growth : nullptr);
   const bool idle = slot.ledger.entries().empty() && slot.ledger.earmarks().empty();
   if (changed || !idle || !slot.usage.queues().empty()) Charge(slot);
 }
@@ -192,6 +199,7 @@ void ClusterState::Impl::RemoveNode(NodeIndex index) {
   usage.Subtract(slot.usage);
   slot = Slot{};
   free.Set(index, {}, {});
+  faces.Touch(index, &growth);
   free_slots.insert(index.value);
   NodeChanged(index);
 }
@@ -212,6 +220,7 @@ Applied ClusterState::Impl::Upsert(Pod pod) {
   if (known == nullptr) {
     auto entry = std::make_unique<PodEntry>();
     entry->pod = std::move(pod);
+    if (faces.Count(entry->pod, 1)) ++generation;
     pod_by_name.insert(entry.get());
     const Site site = SiteOf(*entry);
     Link(*entry, site);
@@ -241,7 +250,14 @@ void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
     entry.pod.key = pod.key;
     pod_by_name.insert(&entry);
   }
+  const bool same_face = SameFace(entry.pod, pod);
+  const bool fewer = faces.Count(entry.pod, -1);
   entry.pod = std::move(pod);
+  if (faces.Count(entry.pod, 1) != fewer) ++generation;
+  if (!same_face && before.slot.valid()) {
+    ++generation;
+    faces.Touch(before.slot, &growth);
+  }
   if (same_holding) return;
   if (entry.plan != nullptr) {
     const bool elsewhere = entry.pod.bound() && IndexOf(entry.pod.node_name) != entry.plan->node;
@@ -263,6 +279,7 @@ void ClusterState::Impl::Replace(PodEntry& entry, Pod pod) {
 
 void ClusterState::Impl::RemovePod(PodEntry& entry) {
   const Site site = SiteOf(entry);
+  if (faces.Count(entry.pod, -1)) ++generation;
   Unlink(entry, site);
   DropPlan(entry);
   pod_by_name.erase(&entry);

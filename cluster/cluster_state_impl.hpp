@@ -17,6 +17,7 @@
 
 #include "cluster/cluster_state.hpp"
 #include "cluster/node_ledger.hpp"
+#include "cluster/pod_field.hpp"
 #include "cluster/record_table.hpp"
 #include "cluster/tombstones.hpp"
 
@@ -56,6 +57,51 @@ struct NameEqual {
   }
 };
 
+// The PodField of ClusterState: kept only while some pod has rules among pods.
+class FaceBook {
+ public:
+  // One pod more or less. True when it was the first with rules, or the last.
+  bool Count(const Pod& pod, int sign);
+  // Other pods are on the node, or they look different. Where a pod that waits looks for others, it
+  // may find more room then: `growth`; null: nothing is different for it.
+  void Touch(NodeIndex node, uint64_t* growth);
+  bool in_use() const { return ruled_ > 0; }
+  void TouchNamespaces() { namespaces_known_ = false; }
+  // Required anti-affinity of all pods that have some, and of how many each is.
+  const std::map<PodTerm, int64_t>& guards() const { return guards_; }
+
+  // As things are. `faces(i)` gives those of that node.
+  template <typename FacesOf>
+  std::shared_ptr<const PodField> Follow(uint32_t nodes, const RecordTable<Namespace>& namespaces,
+                                         const FacesOf& faces) {
+    if (!in_use()) {
+      field_ = PodField();
+      touched_.clear();
+      known_ = namespaces_known_ = false;
+      return nullptr;
+    }
+    if (!known_) {
+      for (uint32_t i = 0; i < nodes; ++i) touched_.insert(i);
+    }
+    known_ = true;
+    for (const uint32_t i : touched_) field_.Set(NodeIndex{i}, faces(i));
+    touched_.clear();
+    FollowNamespaces(namespaces);
+    return std::make_shared<const PodField>(field_);
+  }
+
+ private:
+  void FollowNamespaces(const RecordTable<Namespace>& namespaces);
+
+  PodField field_;
+  bool known_ = false;  // but for `touched_`
+  bool namespaces_known_ = false;
+  std::set<uint32_t> touched_;
+  std::map<PodTerm, int64_t> guards_;
+  int64_t ruled_ = 0;    // pods with rules
+  int64_t looking_ = 0;  // of these, those that wait and may find room where others are
+};
+
 struct ClusterState::Impl {
   static constexpr size_t kTombstones = 65'536;  // per kind
 
@@ -93,6 +139,7 @@ struct ClusterState::Impl {
   RecordTable<DisruptionBudget> budgets{kTombstones};
 
   FreeTable free;
+  FaceBook faces;
   UsageTable usage;
   uint64_t generation = 1;
   uint64_t growth = 1;
@@ -123,6 +170,8 @@ struct ClusterState::Impl {
   void KeepHolding(PodEntry& entry);
   void Release(PodEntry& entry);
 
+  void NamespacesChanged();
+  PodField::Faces FacesOn(uint32_t slot) const;
   // Replaces the record of `entry`; its UID stays.
   void Replace(PodEntry& entry, Pod pod);
   Site SiteOf(const PodEntry& entry) const;

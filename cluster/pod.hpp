@@ -11,6 +11,7 @@
 #include "cluster/container_gpus.hpp"
 #include "cluster/gang_record.hpp"
 #include "cluster/ids.hpp"
+#include "cluster/pod_rules.hpp"
 #include "cluster/resources.hpp"
 #include "cluster/run_times.hpp"
 #include "cluster/selector.hpp"
@@ -70,6 +71,7 @@ struct PodSpec {
   // name of a resource, or kResourceClaims. Empty: by nothing.
   std::string unplanned_devices;
   NodeConstraints constraints;
+  PodRules rules;
   int32_t priority = 0;  // spec.priority as the Priority admission plugin resolved it
   bool preempts = true;  // false: preemptionPolicy Never
   std::string scheduler_name;
@@ -144,6 +146,7 @@ struct Pod {
   bool says_disruption = false;  // kDoNotDisrupt or kSafeToEvict is there, whatever it says
   std::shared_ptr<const RunTimes> run_times;  // null: nothing says how long it runs
   std::optional<bool> preemptible;  // kPreemptible or another system's word; nothing: unsaid
+  PodLabels labels;
   // Its gang is nobody's victim: what it holds counts against the guarantee of its queue.
   bool non_preemptible = false;
 

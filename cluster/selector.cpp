@@ -54,20 +54,23 @@ void PinTo(const std::string& node_name, NodeConstraints* constraints) {
 
 bool Matches(const SelectorRequirement& requirement, const Labels& labels) {
   const auto label = labels.find(requirement.key);
-  const bool present = label != labels.end();
+  return Matches(requirement, label == labels.end() ? nullptr : &label->second);
+}
+
+bool Matches(const SelectorRequirement& requirement, const std::string* value) {
+  const bool present = value != nullptr;
   switch (requirement.op) {
     case SelectorOperator::kIn:
-      return present && Contains(requirement.values, label->second);
+      return present && Contains(requirement.values, *value);
     case SelectorOperator::kNotIn:
-      return !requirement.values.empty() &&
-             (!present || !Contains(requirement.values, label->second));
+      return !requirement.values.empty() && (!present || !Contains(requirement.values, *value));
     case SelectorOperator::kExists:
       return requirement.values.empty() && present;
     case SelectorOperator::kDoesNotExist:
       return requirement.values.empty() && !present;
     case SelectorOperator::kGt:
     case SelectorOperator::kLt:
-      return present && MatchesNumber(requirement, label->second);
+      return present && MatchesNumber(requirement, *value);
   }
   return false;
 }

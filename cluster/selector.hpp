@@ -65,6 +65,8 @@ struct NodeConstraints {
 // there is none.
 void PinTo(const std::string& node_name, NodeConstraints* constraints);
 
+// `value`: of the label with its key; null: there is none.
+bool Matches(const SelectorRequirement& requirement, const std::string* value);
 bool Matches(const SelectorRequirement& requirement, const Labels& labels);
 bool Matches(const NodeSelectorTerm& term, std::string_view node_name, const Labels& labels);
 // nodeSelector and required affinity together.

@@ -15,6 +15,7 @@
 
 #include "cluster/allocation.hpp"
 #include "cluster/node.hpp"
+#include "cluster/pod_field.hpp"
 #include "cluster/shared_chunk.hpp"
 #include "cluster/usage.hpp"
 
@@ -110,14 +111,16 @@ class NodeTable {
 
 class Snapshot {
  public:
-  // `usage` null: nobody holds anything, as far as is asked.
+  // `usage` null: nobody holds anything, as far as is asked. `pods` null: no pod has rules.
   Snapshot(NodeTable nodes, FreeTable free, uint64_t generation, uint64_t layout,
-           std::shared_ptr<const UsageTable> usage = nullptr)
+           std::shared_ptr<const UsageTable> usage = nullptr,
+           std::shared_ptr<const PodField> pods = nullptr)
       : nodes_(std::move(nodes)),
         free_(std::move(free)),
         generation_(generation),
         layout_(layout),
-        usage_(usage != nullptr ? std::move(usage) : std::make_shared<const UsageTable>()) {}
+        usage_(usage != nullptr ? std::move(usage) : std::make_shared<const UsageTable>()),
+        pods_(std::move(pods)) {}
 
   uint32_t size() const { return nodes_.size(); }
   const Node* node(NodeIndex index) const { return nodes_[index.value].get(); }
@@ -125,6 +128,8 @@ class Snapshot {
   const NodeTable& nodes() const { return nodes_; }
   // ClusterState::usage() then.
   const UsageTable& usage() const { return *usage_; }
+  // Null: no pod that is known of has rules among pods.
+  const std::shared_ptr<const PodField>& pods() const { return pods_; }
   // Changes with every change of the cluster, and only then.
   uint64_t generation() const { return generation_; }
   // Changes when a node record changes (labels, taints, devices, …) and never for a placement.
@@ -136,6 +141,7 @@ class Snapshot {
   uint64_t generation_ = 0;
   uint64_t layout_ = 0;
   std::shared_ptr<const UsageTable> usage_;
+  std::shared_ptr<const PodField> pods_;
 };
 
 }  // namespace muster::cluster

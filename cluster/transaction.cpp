@@ -12,7 +12,7 @@ void Transaction::Place(Placement placement, std::string queue) {
   MUSTER_CHECK(where != nullptr);
   MUSTER_CHECK(free_.Fits(*where, placement));
   free_.Take(*where, placement);
-  deltas_.push_back({Delta::Kind::kPlace, std::move(placement), std::move(queue)});
+  deltas_.push_back({Delta::Kind::kPlace, std::move(placement), std::move(queue), next_serial_++});
 }
 
 void Transaction::Evict(Placement placement, std::string queue) {
@@ -20,7 +20,7 @@ void Transaction::Evict(Placement placement, std::string queue) {
   const Node* where = node(placement.node);
   MUSTER_CHECK(where != nullptr);
   free_.Give(*where, placement);
-  deltas_.push_back({Delta::Kind::kEvict, std::move(placement), std::move(queue)});
+  deltas_.push_back({Delta::Kind::kEvict, std::move(placement), std::move(queue), next_serial_++});
 }
 
 void Transaction::Rename(size_t position, PodUid pod) {

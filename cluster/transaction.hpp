@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct Delta {
   enum class Kind { kPlace, kEvict };
   Kind kind = Kind::kPlace;
   Placement placement;
-  std::string queue;  // to which it is charged
+  std::string queue;    // to which it is charged
+  uint64_t serial = 0;  // of no other delta of the transaction, not even of one that was undone
 };
 
 class Transaction {
@@ -42,6 +44,15 @@ class Transaction {
   size_t checkpoint() const { return deltas_.size(); }
   void RollbackTo(size_t checkpoint);
 
+  // What rules among pods see of pods that are placed here, by UID; those of the snapshot's own
+  // pods are in its PodField.
+  void Know(const FacePtr& face) { faces_[face->uid] = face; }
+  // Null: it is not known.
+  const PodFace* FaceOf(const PodUid& pod) const {
+    const auto found = faces_.find(pod);
+    return found == faces_.end() ? nullptr : found->second.get();
+  }
+
   // What each queue holds then. Costs a copy of the snapshot's.
   UsageTable usage() const;
   const std::vector<Delta>& deltas() const { return deltas_; }
@@ -53,6 +64,8 @@ class Transaction {
   std::shared_ptr<const Snapshot> base_;
   FreeTable free_;
   std::vector<Delta> deltas_;
+  uint64_t next_serial_ = 1;
+  std::unordered_map<PodUid, FacePtr> faces_;  // looked up, never ordered
 };
 
 }  // namespace muster::cluster

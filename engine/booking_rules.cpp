@@ -256,7 +256,7 @@ std::shared_ptr<const Snapshot> Without(EngineState& state, const BookingNumbers
     for (const Placement& kept : request.room.placements) TakeFree(*now, kept, free);
   }
   known = std::make_shared<const Snapshot>(now->nodes(), std::move(free), now->generation(),
-                                           now->layout());
+                                           now->layout(), nullptr, now->pods());
   return known;
 }
 

@@ -51,12 +51,18 @@ std::vector<policy::Candidate> CandidatesByRule(const EngineState& state,
 std::shared_ptr<const cluster::Snapshot> Without(const std::vector<policy::Candidate>& candidates,
                                                  const cluster::Snapshot& snapshot) {
   cluster::FreeTable free = snapshot.free();
+  std::vector<std::pair<cluster::NodeIndex, cluster::PodUid>> gone;
   for (const policy::Candidate& candidate : candidates) {
-    for (const cluster::Placement& held : candidate.held)
+    for (const cluster::Placement& held : candidate.held) {
       free.Give(*snapshot.node(held.node), held);
+      if (snapshot.pods() != nullptr) gone.emplace_back(held.node, held.pod);
+    }
   }
+  std::shared_ptr<const cluster::PodField> pods = snapshot.pods();
+  if (pods != nullptr) pods = std::make_shared<const cluster::PodField>(pods->Without(gone));
   return std::make_shared<const cluster::Snapshot>(snapshot.nodes(), std::move(free),
-                                                   snapshot.generation(), snapshot.layout());
+                                                   snapshot.generation(), snapshot.layout(),
+                                                   nullptr, std::move(pods));
 }
 
 bool MayEvictByRule(const EngineState& state, const policy::Preemptor& preemptor,

@@ -285,6 +285,7 @@ void Replace(EngineState& state, const PodUid& replaced, const Before& before) {
 // The pod as the fact has it, less what cannot be right. False: the fact says nothing new.
 bool Prepare(EngineState& state, Pod& pod) {
   pod.spec = state.specs.Intern(std::move(pod.spec));
+  pod.labels = state.specs.Intern(pod.labels);
   const Pod* known = state.cluster.FindPod(pod.uid);
   // It is charged where its gang is, which is settled next.
   if (state.queue_book.was_on()) pod.queue = known == nullptr ? "" : known->queue;

@@ -20,10 +20,8 @@ enum class ReasonCode {
   kWaitingForMembers,  // have < need pods exist
   kResourceQuota,      // the same, and the quota in `detail` lets no more be created
   kGatedByOthers,      // have < need pods are free of other controllers' scheduling gates
-  kOtherScheduler,     // the same, and pods of its group name a scheduler that is not Muster's, see
-                       // `detail`
-  kPlacedByOthers,     // have < need pods are Muster's to place or bound: another scheduler places
-                       // the others
+  kOtherScheduler,     // the same, and pods of its group name another scheduler, see `detail`
+  kPlacedByOthers,     // have < need pods are Muster's to place or bound: others place the rest
   // Queued, Degraded
   kNotTried,       // complete, its turn has not come yet
   kWatchStale,     // the API server has said nothing on the resources in `detail` for too long

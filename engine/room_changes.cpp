@@ -119,7 +119,7 @@ std::shared_ptr<const Snapshot> Freed(const Snapshot& nodes, const std::vector<R
     free.Set(step.node, resources, gpus);
   }
   return std::make_shared<const Snapshot>(nodes.nodes(), std::move(free), nodes.generation(),
-                                          nodes.layout());
+                                          nodes.layout(), nullptr, nodes.pods());
 }
 
 // The fewest first of `parts` with which it is placed, less those that are not needed, the last

@@ -23,6 +23,18 @@ uint64_t SpecTable::IdOf(const cluster::PodSpec& spec) const {
   return found->second.id;
 }
 
+cluster::PodLabels SpecTable::Intern(const cluster::PodLabels& labels) {
+  if (labels.empty()) return labels;
+  if (labels_.size() >= sweep_labels_at_) {
+    std::erase_if(labels_, [](const auto& label) { return label.use_count() == 1; });
+    sweep_labels_at_ = std::max<size_t>(1024, 2 * labels_.size());
+  }
+  cluster::PodLabels::List shared;
+  shared.reserve(labels.list().size());
+  for (const auto& label : labels.list()) shared.push_back(*labels_.insert(label).first);
+  return cluster::PodLabels(std::move(shared));
+}
+
 void SpecTable::Sweep() {
   for (auto it = specs_.begin(); it != specs_.end();) {
     it = it->second.spec.use_count() == 1 ? specs_.erase(it) : std::next(it);

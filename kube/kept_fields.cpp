@@ -82,7 +82,25 @@ constexpr Kept kTerm[] = {List("matchExpressions", kRequirement),
                           List("matchFields", kRequirement)};
 constexpr Kept kTerms[] = {List("nodeSelectorTerms", kTerm)};
 constexpr Kept kNodeAffinity[] = {Object("requiredDuringSchedulingIgnoredDuringExecution", kTerms)};
-constexpr Kept kAffinity[] = {Object("nodeAffinity", kNodeAffinity)};
+constexpr Kept kLabelSelector[] = {Map("matchLabels"), List("matchExpressions", kRequirement)};
+constexpr Kept kPodTerm[] = {Object("labelSelector", kLabelSelector),
+                             Values("namespaces"),
+                             Object("namespaceSelector", kLabelSelector),
+                             Value("topologyKey"),
+                             Values("matchLabelKeys"),
+                             Values("mismatchLabelKeys")};
+constexpr Kept kPodAffinity[] = {List("requiredDuringSchedulingIgnoredDuringExecution", kPodTerm)};
+constexpr Kept kAffinity[] = {Object("nodeAffinity", kNodeAffinity),
+                              Object("podAffinity", kPodAffinity),
+                              Object("podAntiAffinity", kPodAffinity)};
+constexpr Kept kSpreadConstraint[] = {Value("maxSkew"),
+                                      Value("minDomains"),
+                                      Value("topologyKey"),
+                                      Value("whenUnsatisfiable"),
+                                      Object("labelSelector", kLabelSelector),
+                                      Values("matchLabelKeys"),
+                                      Value("nodeAffinityPolicy"),
+                                      Value("nodeTaintsPolicy")};
 constexpr Kept kToleration[] = {Value("key"), Value("value"), Value("operator"), Value("effect")};
 
 // Pods (pod_decoder.cpp, pod_requests.cpp, grouping_book.cpp).
@@ -129,7 +147,10 @@ constexpr Kept kPodMeta[] = {kName,
                              Object("annotations", kPodAnnotations),
                              List("ownerReferences", kOwner)};
 constexpr Kept kResources[] = {Map("requests"), Map("limits")};
-constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy")};
+constexpr Kept kPort[] = {Value("containerPort"), Value("hostPort"), Value("hostIP"),
+                          Value("protocol")};
+constexpr Kept kContainer[] = {Object("resources", kResources), Value("restartPolicy"),
+                               List("ports", kPort)};
 constexpr Kept kGroup[] = {Value("podGroupName")};
 constexpr Kept kGate[] = {kName};
 constexpr Kept kClaim[] = {kName, Value("resourceClaimTemplateName")};
@@ -150,6 +171,8 @@ constexpr Kept kPodSpec[] = {
     Map("nodeSelector"),
     Object("affinity", kAffinity),
     List("tolerations", kToleration),
+    List("topologySpreadConstraints", kSpreadConstraint),
+    Value("hostNetwork"),
 };
 constexpr Kept kPodCondition[] = {Value("type"), Value("status"), Value("lastTransitionTime")};
 constexpr Kept kTerminated[] = {Value("exitCode"), Value("reason"), Value("startedAt"),

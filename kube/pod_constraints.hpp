@@ -1,10 +1,13 @@
-// Where a pod may run, read from pod.spec: nodeSelector, required node affinity, tolerations; and
-// which pods a LabelSelector means. For the decoders of kube/ only.
+// Where a pod may run, read from pod.spec: nodeSelector, required node affinity, tolerations; what
+// it demands of pods around it; and which pods a LabelSelector means. For the decoders of kube/
+// only.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "cluster/pod_rules.hpp"
 #include "cluster/selector.hpp"
 #include "kube/json_view.hpp"
 
@@ -21,6 +24,15 @@ inline constexpr size_t kMaxConstraintBytes = size_t{64} << 10;
 // (Lt, Gt) is left out: the pod is then planned on fewer nodes than it could use, never on a wrong
 // one.
 cluster::NodeConstraints ReadNodeConstraints(const JsonView& spec);
+
+// The pod's labels, within the same bounds; those beyond them are left out.
+cluster::PodLabels ReadPodLabels(const JsonView& labels);
+
+// Host ports, required affinity and anti-affinity to pods, and topology spread that must be kept,
+// of a pod of that namespace with those labels. Beyond the same bounds it is a problem, and there
+// are none. A preference is kube-scheduler's to score, and left out.
+cluster::PodRules ReadPodRules(const JsonView& spec, const std::string& ns,
+                               const cluster::PodLabels& labels);
 
 // matchLabels and matchExpressions of a LabelSelector, all of which must hold. Beyond the same
 // bounds there are none, so that all pods are meant.

@@ -165,7 +165,7 @@ int32_t ReadPriority(const JsonView& spec, const DecodeOptions& options) {
 }
 
 std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& metadata,
-                                        const DecodeOptions& options) {
+                                        const Pod& pod, const DecodeOptions& options) {
   auto record = std::make_shared<PodSpec>();
   PodRequests requests = ReadPodRequests(spec, metadata.Get("annotations"));
   if (options.source == Source::kManifest) RequireLimits(spec);
@@ -174,6 +174,7 @@ std::shared_ptr<const PodSpec> ReadSpec(const JsonView& spec, const JsonView& me
   record->gpu_containers = std::move(requests.gpu_containers);
   record->unplanned_devices = CutText(requests.unplanned_devices, kMaxDefect);
   record->constraints = ReadNodeConstraints(spec);
+  record->rules = ReadPodRules(spec, pod.key.ns, pod.labels);
   record->priority = ReadPriority(spec, options);
   record->preempts = spec.Get("preemptionPolicy").Text() != "Never";
   record->topology = ReadTopologyTerms(metadata);
@@ -213,7 +214,8 @@ void ReadPod(const JsonView& pod, const DecodeOptions& options, Pod& record) {
   const JsonView spec = pod.Get("spec");
   const JsonView status = pod.Get("status");
   spec.ExpectObject();
-  record.spec = ReadSpec(spec, metadata, options);
+  record.labels = ReadPodLabels(labels);
+  record.spec = ReadSpec(spec, metadata, record, options);
   record.pod_group = ReadPodGroupLink(spec, labels, annotations);
   if (!record.pod_group.empty()) {
     record.declared_min_member = ReadDeclaredMinMember(labels, annotations);

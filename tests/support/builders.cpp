@@ -150,6 +150,19 @@ PodBuilder& PodBuilder::Wants(const std::string& resource, int64_t amount) {
   return *this;
 }
 
+PodBuilder& PodBuilder::Label(const std::string& key, const std::string& value) {
+  cluster::Labels labels;
+  for (const auto& label : pod_.labels.list()) labels.insert(*label);
+  labels[key] = value;
+  pod_.labels = cluster::PodLabels(labels);
+  return *this;
+}
+
+PodBuilder& PodBuilder::Rules(const cluster::PodRules& rules) {
+  spec_.rules = rules;
+  return *this;
+}
+
 PodBuilder& PodBuilder::Channel() {
   spec_.requests.channels = 1;
   return *this;

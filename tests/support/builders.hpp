@@ -69,6 +69,8 @@ class PodBuilder {
   // `count` devices, so much of the compute and of the memory of each.
   PodBuilder& GpuParts(int64_t compute_milli, int64_t memory_milli, int32_t count = 1);
   PodBuilder& Wants(const std::string& resource, int64_t amount);
+  PodBuilder& Label(const std::string& key, const std::string& value);
+  PodBuilder& Rules(const cluster::PodRules& rules);
   // A claim for a channel of a ComputeDomain.
   PodBuilder& Channel();
   // PodSpec::unplanned_devices.

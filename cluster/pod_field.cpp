@@ -1,0 +1,48 @@
+#include "cluster/pod_field.hpp"
+
+#include <algorithm>
+
+namespace muster::cluster {
+
+FacePtr FaceOf(const Pod& pod) {
+  return std::make_shared<const PodFace>(
+      PodFace{pod.uid, pod.key.ns, pod.labels, pod.spec, pod.deleting});
+}
+
+const PodField::Faces& PodField::on(NodeIndex node) const {
+  static const Faces kNobody;
+  if (node.value >= size_) return kNobody;
+  const auto& faces = chunks_[node.value / kChunk].read()[node.value % kChunk];
+  return faces == nullptr ? kNobody : *faces;
+}
+
+const PodField::NamespaceLabels& PodField::namespaces() const {
+  static const NamespaceLabels kNone;
+  return namespaces_ == nullptr ? kNone : *namespaces_;
+}
+
+void PodField::Set(NodeIndex node, Faces faces) {
+  if (faces.empty() && node.value >= size_) return;
+  if (node.value >= size_) {
+    size_ = node.value + 1;
+    chunks_.resize((size_ + kChunk - 1) / kChunk);
+  }
+  chunks_[node.value / kChunk].write()[node.value % kChunk] =
+      faces.empty() ? nullptr : std::make_shared<const Faces>(std::move(faces));
+}
+
+void PodField::SetNamespaces(NamespaceLabels labels) {
+  namespaces_ = std::make_shared<const NamespaceLabels>(std::move(labels));
+}
+
+PodField PodField::Without(const std::vector<std::pair<NodeIndex, PodUid>>& gone) const {
+  PodField left = *this;
+  for (const auto& [node, pod] : gone) {
+    Faces faces = left.on(node);
+    std::erase_if(faces, [&](const FacePtr& face) { return face->uid == pod; });
+    left.Set(node, std::move(faces));
+  }
+  return left;
+}
+
+}  // namespace muster::cluster
